@@ -6,6 +6,7 @@ Everything else that meets mitmproxy live is in `converter.shell`; the rest of `
 proxy.
 """
 
+import time
 from collections.abc import Awaitable
 
 from mitmproxy import ctx, exceptions, flowfilter, version
@@ -26,16 +27,16 @@ from converter.exchange import settings
 from converter.exchange.exchange import Exchange, begin
 from converter.servers.known_servers import KnownServers
 from converter.shell.aside import spare_the_loaded
-from converter.shell.hooks import options, replays
+from converter.shell.hooks import options
 from converter.shell.hooks.commands import Commands
-from converter.shell.hooks.doorkeeper import Doorkeeper, identity, is_at_home, is_reverse
+from converter.shell.hooks.doors import Doorkeeper, identity, is_at_home, is_reverse
 from converter.shell.hooks.exchange_listener import ExchangeListener
 from converter.shell.hooks.reply_steps import Audience, ReplySteps
 from converter.shell.hooks.request_steps import RequestSteps
 from converter.shell.hooks.whole_bodies import must_hold_request
 from converter.shell.keep.both_sides import BothSides
 from converter.shell.keep.flow_keeper import FlowKeeper
-from converter.shell.keep.flow_record import UNDER_WAY, FlowRecord
+from converter.shell.keep.flow_record import UNDER_WAY, FlowRecord, forget
 from converter.shell.layers.own_layers import OwnLayers
 from converter.shell.messages import copied_fields
 from converter.shell.mitmproxy_internals import flow_list, is_replayed_by_the_server
@@ -44,7 +45,7 @@ from converter.shell.probes.upstream_client import UpstreamClient
 from converter.shell.record.recorder import Recorder
 from converter.shell.watch.live_view import LiveView
 from converter.shell.watch.metrics_endpoint import MetricsEndpoint
-from converter.shell.watch.terminal.printer import Terminal
+from converter.shell.watch.terminal import Terminal
 from converter.shell.watch.thought_hook import ThoughtTeller
 from converter.shell.watch.traces import Traces
 from converter.shell.watch.views import Views
@@ -59,7 +60,6 @@ class ThinkAddon:
     """The addon."""
 
     def __init__(self) -> None:
-        self._kept = UNDER_WAY
         self._settings = settings.read()
         self._in_force: dict[str, object] = {}
         self._filter: flowfilter.TFilter | None = None
@@ -67,17 +67,16 @@ class ThinkAddon:
         self._traces = Traces(self._metrics)
         self._terminal, self._recorder = Terminal(), Recorder()
         self._doors = Doorkeeper()
-        known = KnownServers()
-        client = UpstreamClient(known)
+        client = UpstreamClient(KnownServers(time.time))
         heard = (self._live, self._terminal, self._recorder, self._metrics, self._traces)
-        self._requests = RequestSteps(known, client, self._settings)
+        self._requests = RequestSteps(client, self._settings)
         audience = Audience(ThoughtTeller(), *heard)
-        self._replies = ReplySteps(known, client, audience, self._chosen)
-        self._listener = ExchangeListener(self._kept, self._chosen, self._replies.tap)
+        self._replies = ReplySteps(client, audience, self._chosen)
+        self._listener = ExchangeListener(self._chosen, self._replies.tap)
         self.addons = [
             OwnLayers(self._listener),
             self._live,
-            Views(self._live.replies),
+            Views(),
             self._terminal,
             self._recorder,
             self._metrics,
@@ -116,7 +115,7 @@ class ThinkAddon:
         """Decide by method and path whether to act; what is not ours passes unbuffered."""
         if not flow.live or flow.response:
             return None  # read from a file, or refused by another addon, such as proxyauth
-        replays.forget(flow)
+        forget(flow)
         host = self._listener.host_of(flow)
         flow.response = self._doors.refusal(flow, host, self._settings) or identity(flow)
         if flow.response:
@@ -142,40 +141,40 @@ class ThinkAddon:
         else:
             full = self._looked_at() or bool(self._settings.record)
             printed = self._terminal.prints
-            record = FlowRecord(exchange, BothSides(headers, full), self._in_force, printed)
-            self._kept[flow.id] = record
+            sides = BothSides(headers, full)
+            UNDER_WAY[flow.id] = FlowRecord(flow, exchange, sides, self._in_force, printed)
             flow.request.headers["accept-encoding"] = "identity"
 
     async def request(self, flow: HTTPFlow) -> None:
         """Translate a request, answer what the server cannot, refuse what breaks the format as the
         API itself would.
         """
-        record = self._kept.get(flow.id)
+        record = UNDER_WAY.get(flow.id)
         if record is None:
             return
         if flow.response or is_replayed_by_the_server(flow):
-            del self._kept[flow.id]  # another addon has answered, or has what the client got
+            del UNDER_WAY[flow.id]  # another addon has answered, or has what the client got
             return
-        await self._requests.take(flow, record)
+        await self._requests.take(record)
         if flow.response:
-            self._kept.pop(flow.id, None)
-            record.finish(flow)
+            UNDER_WAY.pop(flow.id, None)
+            record.finish()
 
     async def responseheaders(self, flow: HTTPFlow) -> None:
         """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""
         if flow.live and flow.response and not flow.error:
-            await self._replies.begin(flow, self._kept.get(flow.id))
+            await self._replies.begin(flow, UNDER_WAY.get(flow.id))
 
     async def response(self, flow: HTTPFlow) -> None:
         """Rewrite a whole reply; say in one line what a person should know."""
-        if record := self._kept.pop(flow.id, None):
-            await self._replies.complete(flow, record)
+        if record := UNDER_WAY.pop(flow.id, None):
+            await self._replies.complete(record)
 
     def error(self, flow: HTTPFlow) -> None:
         """Close what was begun: the server or the client left."""
-        record = self._kept.pop(flow.id, None)
+        record = UNDER_WAY.pop(flow.id, None)
         if record and flow.error:
-            self._replies.break_off(flow, record)
+            self._replies.break_off(record)
 
     def _chosen(self) -> settings.Settings:
         return self._settings

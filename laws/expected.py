@@ -9,10 +9,10 @@ from itertools import groupby, takewhile
 
 from converter.dialects.table import Form
 from converter.parsing.budget import BYTES_PER_TOKEN
+from converter.parsing.families import ThinkTags
 from converter.parsing.reading import Reading
-from converter.parsing.repeated_thought import HEAD
+from converter.parsing.think_stage import HEAD
 from converter.parsing.think_states import Mode
-from converter.parsing.think_tags import ThinkTags
 from converter.parsing.tool_calls.stage import Tools
 from converter.recordings.recording import Recording
 from converter.reply.pipeline import reading_of

@@ -110,3 +110,8 @@ def check(recording: Recording, drawn: int = DRAWN) -> list[Broken]:
         except NotInstalledError:
             continue
     return broken
+
+
+def told(recording: Recording, command: str) -> list[str]:
+    """Return the words about each law that does not hold; `command` is the last line of each."""
+    return [broken.told(command) for broken in check(recording)]

@@ -9,6 +9,7 @@ from converter.dialects.table import RESPONSES, Form
 from converter.recordings.recording import Recording
 from laws.client_view import read_message
 from laws.failures import BrokenLawError, compare_bytes
+from laws.heard import ServerWords
 from laws.server_words import frames, listen
 from laws.variants import (
     IN_BLOCKS,
@@ -97,16 +98,12 @@ def law_9(recording: Recording, drawn: int) -> None:
     """Every stream of blocks or items is in order; one that broke off before its finish ends in an
     error, and no other does.
     """
-    streams = [
-        variant
-        for variant in variants(recording)
-        if variant == Variant(variant.client, Form.STREAM)
-    ]
-    for variant in (variant for variant in streams if variant.client in IN_BLOCKS):
-        _check_end(recording, variant, recording.body, "all of it")
-        if recording.server_form is Form.STREAM:
-            for place in _endings(recording, drawn):
-                _check_end(recording, variant, recording.body[:place], f"dead at byte {place}")
+    of_blocks = [each for each in variants(recording) if each.client in IN_BLOCKS]
+    streams = [variant for variant in of_blocks if variant.form is Form.STREAM]
+    _check_ends(recording, streams, recording.body, "all of it")
+    if streams and recording.server_form is Form.STREAM:
+        for place in _endings(recording, drawn):
+            _check_ends(recording, streams, recording.body[:place], f"dead at byte {place}")
 
 
 def _endings(recording: Recording, drawn: int) -> list[int]:
@@ -125,9 +122,16 @@ def _endings(recording: Recording, drawn: int) -> list[int]:
     )
 
 
-def _check_end(recording: Recording, variant: Variant, came: bytes, name: str) -> None:
-    message = read_message(body_of(recording, variant, [came]), variant)
+def _check_ends(recording: Recording, streams: list[Variant], came: bytes, name: str) -> None:
     said = listen(came, recording.server_form, recording.server_dialect, recording.settings.map)
+    for variant in streams:
+        _check_end(recording, variant, came, said, name)
+
+
+def _check_end(
+    recording: Recording, variant: Variant, came: bytes, said: ServerWords, name: str
+) -> None:
+    message = read_message(body_of(recording, variant, [came]), variant)
     fails = variant.client is RESPONSES and said.choice().cut_call  # else it would be run
     ends = said.complete and not fails
     if ends == bool(message.get("error")):

@@ -8,7 +8,6 @@ import warnings
 from converter.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
 from converter.exchange.exchange import Answer
 from converter.recordings.recording import Recording
-from converter.recordings.replay import for_client
 from laws.failures import BrokenLawError, compare
 from laws.laws_of_bytes import spoiled
 from laws.laws_of_clients import readers
@@ -24,7 +23,7 @@ _SHAPES = {
 
 def answer(recording: Recording, client: Dialect, body: bytes | None = None) -> Answer:
     """Return what this client gets for the error. Raises BrokenLawError when the addon raises."""
-    awaited = for_client(recording.awaited(), client)
+    awaited = recording.awaited(client)
     answered, body = recording.answered, recording.body if body is None else body
     try:
         made = awaited.whole(answered.status, answered.content_type, body).answer

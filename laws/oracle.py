@@ -8,8 +8,9 @@ were a text of its own, which is what "code begins anew" means.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from converter.parsing.think_tags import SUFFIX, ThinkTags
+from converter.parsing.families import SUFFIX, ThinkTags
 from converter.parsing.tool_calls.forms import CLOSERS
 from converter.parsing.tool_marks import BY_OPENER
 from converter.wire.bounds import GUESS_LIMIT
@@ -27,6 +28,9 @@ from laws.oracle_marks import (
     value_end,
 )
 
+_REMEMBERED = 64
+"""Readings to remember: the laws ask of one text for each client, in up to four ways."""
+
 
 def read(
     text: str,
@@ -42,14 +46,21 @@ def read(
     "guessed" (to be "thinking") or "undecided", as a whole reply is. `wants_json`: the answer is to
     be JSON; `stopped`: the reply ended by itself.
     """
+    options = (attributes, tools_offered, wants_json, stopped)
+    return list(_read(text, tuple(families), start, options))
+
+
+@lru_cache(_REMEMBERED)
+def _read(
+    text: str, families: tuple[ThinkTags, ...], start: str, options: tuple[bool, bool, bool, bool]
+) -> tuple[Block, ...]:
     blocks: list[Block] = []
-    reader = _Reader(tuple(families), attributes, tools_offered, wants_json, stopped, text)
-    for block in reader.blocks(start):
+    for block in _Reader(families, *options, text).blocks(start):
         if block.kind == "text" and blocks and blocks[-1].kind == "text":
             blocks[-1] = Block("text", blocks[-1].text + block.text)
         elif block.text.strip() or (block.kind == "text" and block.text):
             blocks.append(block)
-    return blocks
+    return tuple(blocks)
 
 
 @dataclass

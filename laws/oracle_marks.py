@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from converter.parsing.families import CLOSERS
-from converter.parsing.think_tags import GAP, SUFFIX, ThinkTags
+from converter.parsing.families import CLOSERS, GAP, SUFFIX, ThinkTags
 from converter.parsing.tool_calls.forms import CLOSERS as CLOSERS_OF_CALLS
 from converter.parsing.tool_marks import BY_OPENER, TOOL_MARKS
 
@@ -285,8 +284,12 @@ def untorn(
     `first`: marks that count only where nothing but blanks stands before.
     """
     torn = tuple(mark for row in families for mark in row.torn)
-    for place in range(len(text)):
+    longest = max(map(len, [*marks, *first]), default=0)
+    beginnings = {mark[0] for mark in [*marks, *first]}
+    for place in (place for place, character in enumerate(text) if character in beginnings):
         count = [*marks, *first] if not text[:place].strip() else marks
+        if len(text) - place > longest:  # only blanks within a mark make its beginning longer
+            count = [mark for mark in count if GAP in mark]
         if any(_begins(mark, text[place:]) for mark in count):
             worded = any(re.match(found, text[place:]) for found in _worded(count, torn))
             return text[:place] if text.startswith(torn, place) and not worded else text

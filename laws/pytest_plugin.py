@@ -100,12 +100,11 @@ class RecordingFile(pytest.File):
         # mitmproxy's imports warn
         with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
             from converter.recordings.library import Library  # noqa: PLC0415
-            from converter.recordings.replay import dialects_of  # noqa: PLC0415
             from laws import laws  # noqa: PLC0415  # only where it is used
         library = Library(_short(self._library_folder))
         try:
             recording = library.load(self.path.stem)
-            asked, dialects = list(laws.laws_of(recording)), list(dialects_of(recording))
+            asked, dialects = list(laws.laws_of(recording)), list(recording.dialects)
         except Exception as error:  # whatever is wrong with one file harms no other
             yield DamagedItem.from_parent(self, name="can be read", error=error)
             return

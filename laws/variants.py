@@ -3,7 +3,7 @@ were cut.
 """
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from converter.dialects.table import (
@@ -16,7 +16,6 @@ from converter.dialects.table import (
     Form,
 )
 from converter.recordings.recording import Chunk, Recording
-from converter.reply.rewriter import Rewriter
 from laws.failures import BrokenLawError
 
 DRAWN = 8
@@ -61,24 +60,41 @@ def variants(recording: Recording, dialect: Dialect | None = None) -> Iterator[V
             yield from (Variant(client, form) for form in forms)
 
 
+class _AsRecorded:
+    """The replies that the clients of the latest recording get: each law asks for all of them."""
+
+    def __init__(self) -> None:
+        self._recording: Recording | None = None
+        self._replies: dict[Variant, list[bytes]] = {}
+
+    def reply(self, recording: Recording, variant: Variant) -> list[bytes]:
+        """Return what the client gets of the server's bytes as they came."""
+        if recording is not self._recording:
+            self._recording, self._replies = recording, {}
+        if variant not in self._replies:
+            came = [chunk.data for chunk in recording.chunks]
+            self._replies[variant] = _rewritten(recording, variant, came)
+        return self._replies[variant]
+
+
+_AS_RECORDED = _AsRecorded()
+
+
 def rewrite(
     recording: Recording, variant: Variant, pieces: Iterable[bytes] | None = None
-) -> list[bytes]:
+) -> Sequence[bytes]:
     """Return what the client gets when the server's bytes come in these pieces, or as they came.
-    Raises BrokenLawError.
+    Raises BrokenLawError, also for a fault that the rewriter survived.
     """
-    out, _ = rewritten(recording, variant, pieces)
-    return out
+    if pieces is None:
+        return _AS_RECORDED.reply(recording, variant)
+    return _rewritten(recording, variant, pieces)
 
 
-def rewritten(
-    recording: Recording, variant: Variant, pieces: Iterable[bytes] | None = None
-) -> tuple[list[bytes], Rewriter]:
-    """The same, and what rewrote it. A fault that the rewriter survived is still a fault."""
+def _rewritten(recording: Recording, variant: Variant, pieces: Iterable[bytes]) -> list[bytes]:
     rewriter = recording.rewriter(variant.client, variant.form)
-    came = [chunk.data for chunk in recording.chunks] if pieces is None else pieces
     try:
-        out = [piece for chunk in came for piece in rewriter.feed(chunk)] + rewriter.close()
+        out = [piece for chunk in pieces for piece in rewriter.feed(chunk)] + rewriter.close()
     except Exception as error:
         raise BrokenLawError(
             str(variant), f"the addon raised {type(error).__name__}: {error}"
@@ -90,7 +106,7 @@ def rewritten(
         raise BrokenLawError(
             str(variant), f"piece {out.index(b'')} is empty, which would end a chunked reply"
         )
-    return out, rewriter
+    return out
 
 
 def body_of(recording: Recording, variant: Variant, pieces: Iterable[bytes] | None = None) -> bytes:

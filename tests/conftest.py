@@ -2,9 +2,10 @@
 stopped after the last.
 """
 
+import gc
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,11 +28,33 @@ settings.load_profile("steady")  # a busy machine is no fault, and a run must be
 os.environ["PATH"] += os.pathsep + str(Path(sys.executable).parent)
 
 MARKED_SLOW = "\npytestmark = pytest.mark.slow\n"
+NOT_SLOW = "not slow"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have `make test-fast` ask no law 7: it needs more than the extra "test" brings, and the SDKs
+    take seconds to load.
+    """
+    if config.option.markexpr == NOT_SLOW:
+        sys.modules["laws.sdk_reading"] = None  # type: ignore[assignment]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Have no collection of garbage look at modules and tests, which all stay: each one of these
+    collections takes 0.3 s.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Read nothing for `make test-fast` that is slow as a whole: what it imports may not be there."""
-    if config.option.markexpr != "not slow":
+    if config.option.markexpr != NOT_SLOW:
         return None
     tests = [collection_path] if collection_path.is_file() else collection_path.rglob("test_*.py")
     return all(_is_slow(test) for test in tests) or None

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from converter.parsing.families import TABLE
-from converter.parsing.think_tags import ThinkTags
-from converter.parsing.tool_calls.form import CallForm
+from converter.parsing.families import TABLE, ThinkTags
+from converter.parsing.tool_calls.call_form import CallForm
 from converter.parsing.tool_calls.forms import FORMS
 from converter.servers.chat_templates import TEMPLATES, HistoryPlace, Template
 from converter.wire.bounds import TABLE as BOUNDS
@@ -65,7 +64,7 @@ def template_row(row: Template) -> str:
     opens = "always" if row.always else " or ".join(switches) or "unless turned off"
     opens = opens if row.opens else "never"
     closer = "yes" if row.bare_closer else ""
-    pattern = row.models.pattern.replace("|", "\\|")
+    pattern = row.models.replace("|", "\\|")
     return f"| `{pattern}` | {opens} | {closer} | {earlier(row.history)} | {row.source} |"
 
 
@@ -77,7 +76,7 @@ def earlier(history: HistoryPlace | None) -> str:
     return ", with ".join((read, *switches))
 
 
-@pytest.mark.parametrize("row", TEMPLATES, ids=lambda row: row.models.pattern)
+@pytest.mark.parametrize("row", TEMPLATES, ids=lambda row: row.models)
 def test_every_chat_template_has_its_row(row: Template) -> None:
     assert template_row(row) in (DOCS / "reading.md").read_text().splitlines()
 

@@ -15,6 +15,7 @@ from mitmproxy.exceptions import OptionsError
 from mitmproxy.proxy.mode_specs import ProxyMode
 
 import think_addon
+from converter.shell.keep.flow_record import UNDER_WAY
 from tests.support.addon_flows import (
     CHAT,
     EVENT_STREAM,
@@ -100,7 +101,7 @@ def test_a_request_that_another_addon_has_answered_is_left_to_it(hook: str, path
         flow.response = refused
         ask(addon, flow)
         assert flow.response is refused
-        assert flow.id not in addon._kept
+        assert flow.id not in UNDER_WAY
         assert hook == "request" or not flow.request.stream  # mitmproxy takes no answer then
 
 

@@ -34,7 +34,6 @@ import ollama
 from converter.recordings import flow_file
 from converter.recordings.library import Library
 from converter.recordings.redact.redactor import redacted
-from converter.recordings.replay import replayed
 from tests.support.harness import VARIANTS, LlamaServer, start_proxy
 from tests.support.small_pieces import in_small_pieces
 from tools.shots import OLLAMA, OTHERS, SHOTS, Shot
@@ -95,7 +94,7 @@ class Camera:
         """Put the last exchange of a flow file into the library, if it comes out again as it did."""
         *_, last = flow_file.read_all(flow)
         clean = redacted(last)
-        if replayed(clean, clean.client).body != clean.got.body:
+        if clean.replayed().body != clean.got.body:
             raise SystemExit(
                 f"{flow.stem} is not kept: its client got something else than this version gives"
             )

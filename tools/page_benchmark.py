@@ -23,7 +23,6 @@ from pathlib import Path
 from mitmproxy.http import HTTPFlow
 from tornado.websocket import websocket_connect
 
-from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.page.listed import Listed
 from tests.support.addon_flows import request, wait
 from tests.support.by_path_server import CHAT, ByPathServer, Says
@@ -104,7 +103,7 @@ def session_rows(exchanges: int) -> Iterator[str]:
     for some in (exchanges // 2, exchanges):
         with watched() as there:
             there.view.add([agents_request(number // 100, number % 100) for number in range(some)])
-            whole, step = wait(listed(Listed(there.view, UNDER_WAY)))
+            whole, step = wait(listed(Listed(there.view)))
         yield row(f"{some:,} exchanges of an agent", whole)
         yield row(f"{some:,} exchanges of an agent, longest step", step)
 

@@ -1,7 +1,9 @@
-"""Addresses and ports as people write them."""
+"""Addresses, ports and folders as people write them."""
 
 import re
 import socket
+from collections.abc import Iterable
+from pathlib import Path
 from urllib.parse import urlsplit
 
 LOCAL = "127.0.0.1"
@@ -13,6 +15,8 @@ USUAL_PORTS = {
     30000: "SGLang",
 }
 """Where servers listen when nobody has said otherwise."""
+CONFDIR = "~/.mitmproxy"
+"""mitmproxy's own default (12.2)."""
 PORTS_TRIED = 20
 """Ports that are tried, from the usual one on, when the user has not chosen one."""
 _EXAMPLE = "an address such as http://localhost:8000"
@@ -77,3 +81,9 @@ def refusal(port: int, host: str) -> str:
         except OSError as error:
             return error.strerror or str(error)
     return ""
+
+
+def certificates_folder(arguments: Iterable[str]) -> Path:
+    """Return where mitmproxy keeps its certificates when it gets these arguments."""
+    words = [word.removeprefix("confdir=") for word in arguments if word.startswith("confdir=")]
+    return Path(words[-1] if words else CONFDIR).expanduser()

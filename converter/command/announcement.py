@@ -9,30 +9,22 @@ import logging
 import select
 import shlex
 import sys
-import urllib.error
-import urllib.request
-from http.client import HTTPException
 from typing import Any
 
 from mitmproxy import ctx
 from mitmproxy.log import ALERT
 from mitmproxy.proxy.mode_specs import ReverseMode
 
-from converter.command import examined
 from converter.command.addresses import CommandError
-from converter.command.doctor import facts_until_window
-from converter.command.hang_up import hung_up
+from converter.command.doctor import NEEDS, facts_until_window
 from converter.command.link import link_to
 from converter.dialects.table import DIALECTS, Dialect
 from converter.servers.model_facts import ModelFacts
 from converter.servers.model_names import entries
 from converter.shell.page.addon import address
-from converter.wire import json_text
 
 UNKNOWN_MODEL = "NAME-OF-YOUR-MODEL"
 SECONDS_TO_ANSWER = 2.0
-LONGEST_LIST = 1 << 20
-"""Bytes that are read of a list of models."""
 BLANKS = "# Claude Code, Codex, llm show blank lines before answers: --set think_blanks=trim"
 UNTOLD = ModelFacts()
 SAMPLING = {"stream": True, "seed": 1, "temperature": 0.7}
@@ -117,7 +109,7 @@ def clients(proxy: str, model: str, window: int | None = None) -> list[str]:
     """
     anthropic = f"ANTHROPIC_BASE_URL={proxy} ANTHROPIC_API_KEY=unused"
     openai = f"OPENAI_BASE_URL={proxy}/v1 OPENAI_API_KEY=unused"
-    needed = examined.NEEDS["Claude Code"]
+    needed = NEEDS["Claude Code"]
     claude = f"{anthropic} claude --model {shlex.quote(model)}"
     if window and window < needed:
         claude = f"# Claude Code needs a window of about {needed:,} tokens, not {window:,}"
@@ -148,14 +140,31 @@ def first_model(listed: object) -> str:
 
 def list_of_models(server: str) -> object:
     """Return the server's list; log a warning when nobody is there yet."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"{server}/v1/models", timeout=SECONDS_TO_ANSWER) as reply:
-            return json_text.read_or_none(reply.read(LONGEST_LIST))
-    except (urllib.error.HTTPError, HTTPException):
-        return None  # it is there, and lists no models
-    except OSError as error:
-        reason = getattr(error, "reason", error)
-        words = getattr(reason, "strerror", None) or reason
-        logger.warning("%s does not answer yet: %s", server, words)
+        reply = link_to(server, patience=SECONDS_TO_ANSWER).reply("/v1/models")
+    except CommandError as error:
+        logger.warning("There is %s", error)
         return None
+    if reply is None:
+        logger.warning("%s does not answer yet", server)
+    return reply and reply.value()
+
+
+SECONDS_BETWEEN_LOOKS = 1.0
+
+
+def is_gone(file: int) -> bool:
+    """Tell whether the terminal, pipe or socket of a file descriptor has hung up."""
+    watch = select.poll()
+    watch.register(file, 0)
+    return any(happened & (select.POLLHUP | select.POLLERR) for _, happened in watch.poll(0))
+
+
+async def hung_up(file: int) -> None:
+    """Return when the terminal is gone.
+
+    The signal that says so does not reach a child of GNU make when make leads the session, as in
+    `tmux new -d 'make run'`: make waits for its children to end by themselves (4.3).
+    """
+    while not is_gone(file):
+        await asyncio.sleep(SECONDS_BETWEEN_LOOKS)

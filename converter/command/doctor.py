@@ -1,21 +1,32 @@
 """`think-addon doctor URL`: ask a server what it is and how its model thinks; say what follows."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from converter.command import examined
 from converter.command.addresses import USUAL_PORTS, CommandError, server_address
-from converter.command.examined import Finding
-from converter.command.heard import Heard
-from converter.command.link import PATIENCE, ServerLink, link_to
-from converter.command.local_server import (
+from converter.command.link import (
+    PATIENCE,
+    Heard,
+    ServerLink,
     find_local_server,
     in_front_of,
     itself,
+    link_to,
     listed_models,
 )
 from converter.model.conversation import ThinkingSwitch
 from converter.observe.printable import one_line
+from converter.parsing.families import PHRASES, TABLE, ThinkTags
+from converter.parsing.mark_search import Mark, MarkSearch, expression
+from converter.parsing.tag_matcher import for_model
+from converter.parsing.tool_calls.forms import OPENERS, SECTIONS
+from converter.parsing.unread_tag import Pair, pair_at_head
+from converter.servers import initial_state
+from converter.servers.chat_templates import history_of
+from converter.servers.initial_state import Facts
 from converter.servers.model_facts import SAID_AT, SHOWN_AT, ModelFacts, read
 from converter.servers.probes import IDENTITY_PATHS, recognise
 from converter.servers.profiles import Server, thinking_fields
@@ -35,6 +46,37 @@ TOOL = {
     },
 }
 MOST_TOKENS = 2048
+KNOWS_ITS_PROMPT = ("llama.cpp", "vllm")
+"""Servers that tell the addon where a reply begins, so that nobody has to say it."""
+NEEDS = {"Claude Code": 40_000, "Codex": 20_000}
+"""Tokens of context that a client needs to work: its first request, its reserve and some turns
+(docs/clients.md)."""
+ENOUGH = 65536
+MORE_CONTEXT = {
+    "llama.cpp": f"llama-server -c {ENOUGH}",
+    "vllm": f"vllm serve --max-model-len {ENOUGH}",
+    "sglang": f"sglang --context-length {ENOUGH}",
+    "ollama": f"OLLAMA_CONTEXT_LENGTH={ENOUGH} ollama serve",
+    "lmstudio": f"lms load --context-length {ENOUGH}",
+}
+CALLS_TOOLS = {
+    "vllm": "vllm serve --enable-auto-tool-choice --tool-call-parser NAME",
+    "sglang": "sglang --tool-call-parser NAME",
+    "llama.cpp": "llama-server --jinja",
+}
+"""How to start a server so that it reads tool calls itself."""
+_CLOSED = re.compile(r"\s*<([A-Za-z][\w:.|-]{0,40})>(?=.*</\1>)", re.DOTALL)
+_CALLS = MarkSearch(dict.fromkeys((*OPENERS, *SECTIONS), Mark.OPEN))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report. `wrong`: a user should do something about it."""
+
+    about: str
+    words: str
+    options: tuple[str, ...] = ()
+    wrong: bool = False
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -49,7 +91,7 @@ def main(arguments: Sequence[str]) -> int:
         findings.append(finding)
         mark = "!" if finding.wrong else " "
         print(f"{mark} {finding.about:<10}{one_line(finding.words)}", flush=True)
-    print(f"\n{examined.command_line(link.address, findings)}")
+    print(f"\n{command_line(link.address, findings)}")
     return 1 if any(finding.wrong for finding in findings) else 0
 
 
@@ -85,14 +127,14 @@ def examine(link: ServerLink, asked_model: str | None) -> Iterator[Finding]:
     if heard.refused:
         yield Finding("reply", heard.refused, wrong=True)
         return
-    yield examined.thinking(heard, server, model, asks_for_thinking)
-    yield examined.history(model)
+    yield thinking(heard, server, model, asks_for_thinking)
+    yield history(model)
     facts = model_facts(link, model, server)
-    yield examined.context(facts.window, server)
-    if told := examined.faculties(facts):
+    yield context(facts.window, server)
+    if told := faculties(facts):
         yield told
     body = {**_question(model, TOOL_QUESTION), "tools": [TOOL]}
-    yield examined.tools(link.hear(body, lambda reply: bool(reply.calls)), server)
+    yield tools(link.hear(body, lambda reply: bool(reply.calls)), server)
 
 
 def _listed(models: Sequence[str], model: str) -> Finding:
@@ -109,7 +151,7 @@ def _thinks(link: ServerLink, server: Server, model: str) -> tuple[Heard, bool]:
     body = _question(model, QUESTION)
     heard = link.hear(body, _answers)
     switches = thinking_fields(server, ThinkingSwitch("enabled"), None, model)
-    if heard.refused or examined.shows_thinking(heard) or not switches:
+    if heard.refused or shows_thinking(heard) or not switches:
         return heard, False
     again = link.hear({**body, **switches}, _answers)
     return (heard, False) if again.refused else (again, True)
@@ -143,3 +185,124 @@ def facts_until_window(link: ServerLink, model: str, listed: object) -> ModelFac
         if path not in told and read(told, model).window is None:
             told[path] = link.get(path)
     return read(told, model)
+
+
+def thinking(heard: Heard, server: Server, model: str, asks_for_thinking: bool) -> Finding:
+    """Return how the model thinks. `asks_for_thinking`: it was told to, in the server's way."""
+    when = f"; the first words came after {heard.first:.1f} s" if heard.first is not None else ""
+    switched = ", when a client asks for it" if asks_for_thinking else ""
+    if heard.fields:
+        names = " and ".join(f"`{name}`" for name in heard.fields)
+        return Finding("thinking", f"yes{switched}: the server sends it apart, as {names}{when}")
+    if mark := _marks(heard.text):
+        family, opened = mark
+        where = f"{family.open.strip()} and {family.close.strip()}"
+        begun = "" if opened else "; the template has opened it, so only the closer comes"
+        words = f"yes{switched}: in the text, between {where}{begun}{when}"
+        return Finding("thinking", words, _options(family, opened, server, model))
+    if unread := _unread(heard.text):
+        words = f"in the text, between {unread[0]} and {unread[1]}, which the addon reads when told"
+        return Finding("thinking", words, ("think_tags=auto", f"think_tags={' '.join(unread)}"))
+    return Finding(
+        "thinking", f"none was seen{', though it was asked for' if asks_for_thinking else ''}{when}"
+    )
+
+
+def history(model: str) -> Finding:
+    """Return the model's wish for its earlier thoughts, which the addon gives it unasked."""
+    known = history_of(model)
+    if known is None:
+        return Finding("history", "what its template does with earlier thoughts is not known")
+    if known.place == "drop":
+        return Finding("history", "the model wants none of its earlier thoughts")
+    where = ", behind the user's last message" if known.loop else ""
+    switches = ", ".join(f"{name}: {value}".lower() for name, value in known.switches.items())
+    by = f", with {switches}" if switches else ""
+    return Finding("history", f"the model wants its earlier thoughts{where}{by}")
+
+
+def shows_thinking(heard: Heard) -> bool:
+    """Tell whether thinking came, marked in any way."""
+    return bool(heard.fields or _marks(heard.text) or _unread(heard.text))
+
+
+def _unread(text: str) -> Pair | None:
+    """Return the marks around the text's head that no family has. Of an answer to so short a
+    question any tag is one, if it is closed.
+    """
+    closed = _CLOSED.match(text)
+    return (f"<{closed[1]}>", f"</{closed[1]}>") if closed else pair_at_head(text)
+
+
+def _marks(text: str) -> tuple[ThinkTags, bool] | None:
+    """Return the family whose mark comes first, and whether that is an opener."""
+    places = [
+        (written.start(), row, family, opened)
+        for row, family in enumerate(TABLE)
+        for opened, marks in ((True, family.openers), (False, _lone_closers(family)))
+        for mark in marks
+        if (written := _search(mark, text, family.ambiguous_in_prose or family in PHRASES))
+    ]
+    first = min(places, key=lambda place: place[:2], default=None)
+    return first[2:] if first else None
+
+
+def _lone_closers(family: ThinkTags) -> tuple[str, ...]:
+    return family.closers if family.bare_close_means_thinking else ()
+
+
+def _search(mark: str, text: str, only_at_head: bool) -> re.Match[str] | None:
+    pattern = expression(mark)
+    return re.match(rf"\s*{pattern}", text) if only_at_head else re.search(pattern, text)
+
+
+def _options(family: ThinkTags, opened: bool, server: Server, model: str) -> tuple[str, ...]:
+    known = not family.ambiguous_in_prose or family in for_model(model)
+    tags = () if known else ("think_tags=auto", f"think_tags={family.name}")
+    knows_beginning = server.name in KNOWS_ITS_PROMPT or initial_state.model(
+        Facts({"model": model})
+    )
+    return tags if opened or knows_beginning else (*tags, "think_start=thinking")
+
+
+def context(size: int | None, server: Server) -> Finding:
+    """Return whether the server's context holds the prompts of agents."""
+    if size is None:
+        return Finding("context", "the server does not tell; agents need " + _needs(NEEDS))
+    short = {client: tokens for client, tokens in NEEDS.items() if tokens > size}
+    if not short:
+        return Finding("context", f"{size:,} tokens: enough for {' and '.join(NEEDS)}")
+    remedy = MORE_CONTEXT.get(server.name)
+    words = f"{size:,} tokens: too few for {_needs(short)}"
+    return Finding("context", words + (f"; start it with: {remedy}" if remedy else ""), wrong=True)
+
+
+def faculties(facts: ModelFacts) -> Finding | None:
+    """Return the model's abilities in the server's words; None where it says nothing."""
+    return Finding("told", ", ".join(facts.abilities)) if facts.abilities else None
+
+
+def _needs(needs: Mapping[str, int]) -> str:
+    return " and ".join(f"{client} (about {tokens:,})" for client, tokens in needs.items())
+
+
+def tools(heard: Heard, server: Server) -> Finding:
+    """Return how the model calls tools."""
+    remedy = CALLS_TOOLS.get(server.name)
+    start = f"; start it with: {remedy}" if remedy else ""
+    if heard.refused:
+        return Finding("tools", f"refused: {heard.refused}{start}", wrong=True)
+    if heard.calls:
+        return Finding("tools", "as calls")
+    if written := _CALLS.search(heard.text + "".join(heard.fields.values())):
+        words = f"written into the text, with {written[0].strip()}, where no client sees a call"
+        return Finding("tools", words + start, wrong=True)
+    return Finding("tools", "the model called none, though it was given one that fits")
+
+
+def command_line(address: str, findings: Iterable[Finding]) -> str:
+    """Return the command that starts the proxy as the findings want it."""
+    options = dict.fromkeys(option for finding in findings for option in finding.options)
+    return " ".join(
+        ["think-addon", address, *(f"--set {shlex.quote(option)}" for option in options)]
+    )

@@ -9,6 +9,7 @@ import os
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,13 +17,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from converter.command.addresses import LOCAL, PORTS_TRIED, CommandError, UsageError, server_address
 from converter.command.doctor import facts_until_window
-from converter.command.link import link_to
-from converter.command.local_server import in_front_of
-from converter.command.start import ADDON, PORT
+from converter.command.link import in_front_of, link_to
+from converter.command.start import ADDON, PORT, check_options
 from converter.servers.model_names import entries
 
 NO_KEY = "unused"
@@ -35,15 +36,20 @@ _NOT_FOUND = 127
 """Exit code of a shell for a program that is not there."""
 _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY")
 """Keys of clouds, which the child does not inherit."""
+_LIMITS = ("CLAUDE_CODE_MAX_CONTEXT_TOKENS", "CLAUDE_CODE_MAX_OUTPUT_TOKENS")
+"""Limits that stay as the user has set them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientFacts:
-    """The facts that a client is told. `window`: tokens of context, `None` where unknown."""
+    """The facts that a client is told. `window`: tokens of context, `None` where unknown; `sees`:
+    the server says that its model takes pictures.
+    """
 
     proxy: str
     model: str
     window: int | None = None
+    sees: bool = False
 
     @property
     def output(self) -> int | None:
@@ -53,8 +59,9 @@ class ClientFacts:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A program. `install`: how to get it; `needs` and `arguments`: what it is started with;
-    `options`: of a proxy that is started for it.
+    """A program. `install`: how to get it; `needs` and `arguments`: what it is started with, of
+    which an object is written to a file, and the variable has the path; `options`: of a proxy of
+    its own, without which it does not work.
     """
 
     program: str
@@ -86,12 +93,29 @@ def _openai(place: ClientFacts) -> Mapping[str, object]:
 
 
 def _all(place: ClientFacts) -> Mapping[str, object]:
-    return {**_claude(place), **_openai(place)}
+    # Claude Code alone asks its user about this key: other programs know no other variable
+    return {**_claude(place), **_openai(place), "ANTHROPIC_API_KEY": NO_KEY}
+
+
+def _aider(place: ClientFacts) -> Mapping[str, object]:
+    """Return a description of the model as well, else aider looks for one at GitHub, and asks its
+    user at each start about a model that it does not know.
+    """
+    sizes = {"max_input_tokens": place.window, "max_output_tokens": place.output}
+    known = {name: size for name, size in sizes.items() if size}
+    described = {"litellm_provider": "openai", "mode": "chat", **known}
+    return {
+        **_openai(place),
+        "AIDER_MODEL_METADATA_FILE": {f"openai/{place.model}": described},
+    }
 
 
 def _opencode(place: ClientFacts) -> Mapping[str, object]:
-    limit = {"context": place.window, "output": place.output}
-    model = {"name": place.model, "reasoning": True, **({"limit": limit} if place.window else {})}
+    model: dict[str, object] = {"name": place.model, "reasoning": True}
+    if place.window:
+        model["limit"] = {"context": place.window, "output": place.output}
+    if place.sees:
+        model["modalities"] = {"input": ["text", "image"], "output": ["text"]}
     provider = {
         "npm": "@ai-sdk/openai-compatible",
         "options": {"baseURL": f"{place.proxy}/v1", "apiKey": NO_KEY},
@@ -122,7 +146,7 @@ CLIENTS: Mapping[str, Client] = {
     "aider": Client(
         "aider",
         "python -m pip install aider-install && aider-install",
-        _openai,
+        _aider,
         lambda place: ("--model", f"openai/{place.model}"),
     ),
     "llm": Client(
@@ -148,9 +172,12 @@ def main(name: str, arguments: Sequence[str]) -> int:
         how = f": get it with `{client.install}`" if client.install else ""
         print(f"think-addon: {program} is not installed{how}", file=sys.stderr)
         return _NOT_FOUND
-    with _proxy(url, options, client.options) as proxy:
+    with (
+        tempfile.TemporaryDirectory(prefix="think-addon-") as folder,
+        _proxy(url, options, client.options) as proxy,
+    ):
         place = place_at(proxy)
-        environment = {**_without_keys(os.environ), **_told(client.needs(place))}
+        environment = {**_without_keys(os.environ), **_told(client.needs(place), Path(folder))}
         return _run([path, *client.arguments(place), *words], environment)
 
 
@@ -173,12 +200,16 @@ def show(arguments: Sequence[str]) -> int:
 def _own(name: str, arguments: Sequence[str]) -> tuple[str, list[str], list[str]]:
     """Return the server's URL, the proxy's options, and the words that are the client's."""
     words, url, options = list(arguments), "", list[str]()
-    while len(words) > 1 and words[0] in ("--url", "--set"):
-        option, value = words.pop(0), words.pop(0)
+    while words and words[0] in ("--url", "--set"):
+        option = words.pop(0)
+        if not words:
+            raise UsageError(f"{option} needs a value: think-addon {name} {option} VALUE")
+        value = words.pop(0)
         if option == "--set":
             options += [option, value]
         else:
             url = server_address(value)
+    check_options(options[1::2])
     if words[:1] == ["--"]:
         del words[0]
     if (name == "run" and not words) or (words == ["--help"] and name == "run"):
@@ -186,8 +217,18 @@ def _own(name: str, arguments: Sequence[str]) -> tuple[str, list[str], list[str]
     return url, options, words
 
 
-def _told(needs: Mapping[str, object]) -> dict[str, str]:
-    return {name: str(value) for name, value in needs.items() if value is not None}
+def _told(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, str]:
+    """Return the variables; without a folder for their files none that stands for a file."""
+    told: dict[str, str] = {}
+    kept = {name: os.environ[name] for name in _LIMITS if name in needs and name in os.environ}
+    for name, value in {**needs, **kept}.items():
+        if isinstance(value, Mapping):
+            if folder:
+                (folder / name).write_text(json.dumps(value))
+                told[name] = str(folder / name)
+        elif value is not None:
+            told[name] = str(value)
+    return told
 
 
 def _without_keys(environment: Mapping[str, str]) -> dict[str, str]:
@@ -201,7 +242,8 @@ def place_at(proxy: str) -> ClientFacts:
     if not (models := entries(listed)):
         raise CommandError(f"{behind} lists no models: is one loaded?")
     model = str(models[0]["id"])
-    return ClientFacts(proxy, model, facts_until_window(link_to(behind), model, listed).window)
+    facts = facts_until_window(link_to(behind), model, listed)
+    return ClientFacts(proxy, model, facts.window, bool(facts.sees))
 
 
 def running_proxy(server: str) -> str:
@@ -219,29 +261,43 @@ def running_proxy(server: str) -> str:
 
 @contextmanager
 def _proxy(url: str, options: Sequence[str], more: Sequence[str]) -> Iterator[str]:
-    """Yield the address of a proxy: one that runs, or one of our own until the end, with `more`
-    options. A reply's blanks are trimmed in one of our own: agents show them as empty lines.
+    """Yield the address of a proxy: one that runs, unless options are wanted; else one of our own
+    until the end, in front of the same server, with `more` options. A reply's blanks are trimmed in
+    one of our own: agents show them as empty lines. Its ports are where no other program looks for
+    a proxy, because it ends with our client.
     """
-    if not options and (running := running_proxy(url)):
+    running = running_proxy(url)
+    if running and not (options or more):
         yield running
         return
-    words = [*([url] if url else []), "--set", "think_blanks=trim", *more, *options]
+    server = url or (in_front_of(link_to(running)) if running else "")
+    port, web_port = _free_ports()
+    words = [*([server] if server else []), "--port", port, "--web-port", web_port]
+    words += ["--set", "think_blanks=trim", *more, *options]
     command = [sys.executable, "-P", "-m", "converter.command", *words]
-    environment = {**os.environ, "PYTHONPATH": str(ADDON.parent)}
-    with tempfile.TemporaryFile("w+") as log:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            env=environment,
-            start_new_session=True,  # Ctrl-C is the client's
-        )
+    with tempfile.TemporaryFile("w+") as log, _started(command, log) as process:
         try:
             yield _ready(process, log)
         finally:
             _end(process)
+
+
+def _started(command: Sequence[str], log: IO[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ADDON.parent)},
+        start_new_session=True,  # Ctrl-C is the client's
+    )
+
+
+def _free_ports() -> tuple[str, str]:
+    """Return two ports that the system gives to nobody else for a while."""
+    with socket.create_server((LOCAL, 0)) as one, socket.create_server((LOCAL, 0)) as other:
+        return str(one.getsockname()[1]), str(other.getsockname()[1])
 
 
 def _ready(process: subprocess.Popen[str], log: IO[str]) -> str:

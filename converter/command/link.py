@@ -1,25 +1,76 @@
-"""A model server, and how `think-addon doctor` talks to it."""
+"""Model servers: the one on this machine, and how `think-addon doctor` talks to one."""
 
 import http.client
 import socket
 import ssl
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
-from converter.command.addresses import CommandError
-from converter.command.heard import Heard, error_words
+from converter.command.addresses import USUAL_PORTS, CommandError
+from converter.dialects.dialect import Decoder
+from converter.dialects.error_words import server_words
 from converter.dialects.table import COMMON
-from converter.servers.probes import ProbeReply
+from converter.model.events import Event, Failure, Text, Thinking, ToolCall
+from converter.servers.model_names import entries
+from converter.servers.probes import ADDON_PATH, ProbeReply, server_behind
 from converter.shell.probes.upstream_client import credentials
 from converter.wire import json_text
-from converter.wire.bounds import ANSWER_LIMIT
+from converter.wire.bounds import ANSWER_LIMIT, BODY_LIMIT
+from converter.wire.sse import Frame, FrameDecoder
 
 PATIENCE = 120.0
 """Seconds for a reply; a server may have to load its model first."""
 PROBE_PATIENCE = 5.0
 _PIECE = 65536
+
+
+@dataclass(slots=True)
+class Heard:
+    """One reply of chat completions, as far as it has come. `first`: seconds from the request to
+    its first words.
+
+    `fields`: the thinking that came under names of its own. `refused`: the server's words when
+    it would not answer.
+    """
+
+    refused: str = ""
+    text: str = ""
+    fields: dict[str, str] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    first: float | None = None
+    _frames: FrameDecoder = field(default_factory=lambda: FrameDecoder(BODY_LIMIT))
+    _decoder: Decoder = field(default_factory=lambda: COMMON.wire.decoder({}))
+
+    def feed(self, chunk: bytes, at: float) -> None:
+        """Take in bytes that came `at` so many seconds."""
+        self._take(self._frames.feed(chunk), at)
+
+    def close(self, at: float) -> None:
+        """The reply is over."""
+        self._take(self._frames.close(), at)
+
+    def _take(self, frames: Iterable[Frame], at: float) -> None:
+        for frame in frames:
+            whole = replace(frame, data=frame.data or frame.raw)  # of a server that streams nothing
+            for event in self._decoder.feed(whole):
+                self._hear(event, at)
+
+    def _hear(self, event: Event, at: float) -> None:
+        match event:
+            case Failure(message):
+                self.refused = self.refused or " ".join(message.split())
+            case ToolCall(name=name) if name:
+                self.calls.append(name)
+            case Text(words) | Thinking(words) if words:
+                self.first = at if self.first is None else self.first
+                if isinstance(event, Text):
+                    self.text += words
+                    return
+                for name in (event.own and event.own.fields) or (PARTS,):
+                    self.fields[name] = self.fields.get(name, "") + words
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +87,7 @@ class ServerLink:
         `body`: of a POST; a GET without one.
         """
         try:
-            connection = self._connect(PROBE_PATIENCE)
+            connection = self._connect(min(PROBE_PATIENCE, self.patience))
         except (ConnectionRefusedError, socket.gaierror) as error:
             words = f"{error.strerror}; start it, or give another address"
             raise CommandError(f"no model server at {self.address}: {words}") from None
@@ -80,7 +131,7 @@ class ServerLink:
             connection.request("POST", COMMON.requests.path, json_text.write(body), headers)
             reply = connection.getresponse()
             if reply.status != 200:
-                heard.refused = _refusal(reply.status, reply.read(_PIECE))
+                heard.refused = server_words(reply.read(_PIECE)) or f"HTTP {reply.status}"
                 return
             while chunk := reply.read1(_PIECE):
                 yield chunk
@@ -108,5 +159,41 @@ def link_to(
     return ServerLink(address, credentials({"x-api-key": key} if key else {}), patience, insecure)
 
 
-def _refusal(status: int, body: bytes) -> str:
-    return error_words(json_text.read_or_none(body)) or f"HTTP {status}"
+PARTS = "thinking parts of the content"
+
+
+def find_local_server() -> str:
+    """Return the address of the first server that lists models at one of the usual ports, and say
+    which it is; the addon itself is none. Raises CommandError.
+    """
+    for port in USUAL_PORTS:
+        address = f"http://127.0.0.1:{port}"
+        try:
+            link = link_to(address)
+            if server := in_front_of(link):
+                print(f"passed over {address}: {itself(server)}", file=sys.stderr)
+            elif listed_models(link):
+                print(f"found {address}", file=sys.stderr)
+                return address
+        except CommandError:
+            continue
+    tried = ", ".join(f"{port} ({names})" for port, names in USUAL_PORTS.items())
+    raise CommandError(
+        f"no model server at the local ports {tried}: start one, or give its URL, "
+        "such as http://gpu-box:8000"
+    )
+
+
+def in_front_of(link: ServerLink) -> str:
+    """Return the server behind a link that leads to the addon itself, nothing for any other."""
+    return server_behind(link.get(ADDON_PATH))
+
+
+def itself(server: str) -> str:
+    """Return the words about an address at which the addon is."""
+    return f"think-addon itself, in front of {server}"
+
+
+def listed_models(link: ServerLink) -> list[str]:
+    """Return the names of the models that a server lists."""
+    return [str(model["id"]) for model in entries(link.get("/v1/models"))]

@@ -10,6 +10,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from converter.dialects import table
 from converter.dialects.table import COMMON, Dialect, Form
@@ -17,18 +18,17 @@ from converter.exchange import settings
 from converter.exchange.settings import Settings
 from converter.model.initial_state import InitialState
 from converter.observe.summary import SHORTEST
-from converter.parsing.reading import Expected
 from converter.reply.rewriter import Rewriter
 from converter.transcript import request
 from converter.transcript.facts import TIMES
-from converter.transcript.recognise import Recogniser, is_request
-from converter.transcript.reply import ReplyReader
+from converter.transcript.reply import Recogniser, ReplyReader, is_request
 from converter.transcript.terminal import TerminalWriter, write
 from converter.transcript.turns import Facts
 from converter.wire import json_text
 
 NOTHING_READ, MISUSED = 1, 2
 """Exit codes beside 0."""
+_NO_FILE = (FileNotFoundError, IsADirectoryError, PermissionError)
 DIALECTS = {dialect.name: dialect for dialect in table.DIALECTS}
 TRANSCRIPT = "transcript"
 STANDARD_INPUT = "-"
@@ -53,90 +53,53 @@ _PIECE = 65536
 _EPILOG = """\
 Without --to a terminal gets a transcript and anything else a chat completion. A streamed reply
 stays streamed, a whole one whole.
-Exit codes: 0 read; 1 nothing could be read; 2 wrong use. NO_COLOR turns colours off."""
-
-
-class Headless:
-    """Saved bytes in, the body out: without the heads that `curl -i` puts before it.
-    `content_type`: what they said.
-    """
-
-    def __init__(self) -> None:
-        self.content_type = ""
-        self._held: bytes | None = b""
-
-    def feed(self, chunk: bytes) -> bytes:
-        """Return the body's part of it; nothing while it may be a head."""
-        if self._held is None:
-            return chunk
-        self._held += chunk
-        while head := _HEAD.match(self._held):
-            self._held = self._held[head.end() :]
-            content_type = _CONTENT_TYPE.search(head[0])
-            self.content_type = (
-                content_type[1].decode(errors="replace") if content_type else self.content_type
-            )
-        begun = self._held[: len(_HEAD_BEGINS)]
-        if begun and _HEAD_BEGINS.startswith(begun) and len(self._held) < _HEAD_LIMIT:
-            return b""
-        return self.close() if begun else b""
-
-    def close(self) -> bytes:
-        """Return the held bytes, being no head."""
-        held, self._held = self._held or b"", None
-        return held
-
-
-class Converting:
-    """A reply's bytes in, those of the same reply in `client`'s dialect out, its form kept.
-
-    `dialect`: what it turned out to be; None for what is no reply, of which nothing is written.
-    """
-
-    def __init__(
-        self, settings: Settings, client: Dialect, expected: Expected | None = None
-    ) -> None:
-        self._settings = settings
-        self._client = client
-        self._expected = expected or Expected()
-        self._recogniser = Recogniser()
-        self._rewriter: Rewriter | None = None
-
-    @property
-    def dialect(self) -> Dialect | None:
-        """The reply's dialect, if it is known."""
-        return self._recogniser.dialect
-
-    @property
-    def notes(self) -> list[str]:
-        """Notes for a person, a line each."""
-        return self._rewriter.notes if self._rewriter else []
-
-    def feed(self, chunk: bytes, content_type: str = "") -> bytes:
-        """Return the text that can be written by now."""
-        if self._rewriter:
-            return b"".join(self._rewriter.feed(chunk))
-        return self._begin() if self._recogniser.feed(chunk, content_type) else b""
-
-    def close(self) -> bytes:
-        """Return the rest."""
-        begun = b""
-        if not self._rewriter and self._recogniser.feed(b"", last=True):
-            begun = self._begin()
-        return begun + b"".join(self._rewriter.close()) if self._rewriter else b""
-
-    def _begin(self) -> bytes:
-        form, dialect = self._recogniser.form, self._recogniser.dialect
-        assert form
-        assert dialect
-        self._rewriter = Rewriter(
-            self._settings, self._client, form, form, server=dialect, expected=self._expected
-        )
-        return b"".join(self._rewriter.feed(self._recogniser.take()))
+Exit codes: 0 read; 1 nothing could be read; 2 wrong use, as of a file that is not there.
+NO_COLOR turns colours off."""
 
 
 class _UnreadableError(Exception):
     """Exit status: the input is no reply."""
+
+
+def headless(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, str]]:
+    """Yield a body's bytes as they come, without the heads that `curl -i` puts before it, and the
+    content type that those say; nothing while the bytes may be a head.
+    """
+    held, content_type = b"", ""
+    for chunk in chunks:
+        held += chunk
+        while head := _HEAD.match(held):
+            held = held[head.end() :]
+            said = _CONTENT_TYPE.search(head[0])
+            content_type = said[1].decode(errors="replace") if said else content_type
+        begun = held[: len(_HEAD_BEGINS)]
+        if begun and not (_HEAD_BEGINS.startswith(begun) and len(held) < _HEAD_LIMIT):
+            break
+        yield b"", content_type
+    yield held, content_type
+    yield from ((chunk, content_type) for chunk in chunks)
+
+
+def converted(
+    pieces: Iterator[tuple[bytes, str]], chosen: Settings, client: Dialect
+) -> Iterator[bytes]:
+    """Yield a reply in `client`'s dialect as it comes, its form kept; the notes on it go to the
+    standard error. Raises _UnreadableError for what is no reply.
+    """
+    recogniser = Recogniser()
+    known = any(recogniser.feed(*piece) for piece in pieces) or recogniser.feed(b"", last=True)
+    form, dialect = recogniser.form, recogniser.dialect
+    if not (known and form and dialect):
+        of_request = is_request(json_text.read_or_none(recogniser.held))
+        raise _UnreadableError(
+            "a request; --to transcript shows it" if of_request else _what_it_is(recogniser.held)
+        )
+    rewriter = Rewriter(chosen, client, form, server=dialect)
+    for piece in chain([recogniser.take()], (piece for piece, _ in pieces)):
+        yield b"".join(rewriter.feed(piece))
+    yield b"".join(rewriter.close())
+    for note in rewriter.notes:
+        _complain(note, 0)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -150,7 +113,8 @@ def main(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         raise  # the caller's; an OSError it is as well
     except OSError as error:
-        return _complain(f"{chosen.file}: {error.strerror or error}", NOTHING_READ)
+        code = MISUSED if isinstance(error, _NO_FILE) else NOTHING_READ
+        return _complain(f"{chosen.file}: {error.strerror or error}", code)
     except _UnreadableError as error:
         return _complain(f"{chosen.file}: {error}", NOTHING_READ)
     except ValueError as error:
@@ -201,16 +165,13 @@ def _run(file: str, to: str, chosen: Settings) -> None:
     if to == TRANSCRIPT:
         _show(pieces, chosen, live=file == STANDARD_INPUT)
     else:
-        _convert(pieces, Converting(chosen, DIALECTS[to]))
+        for written in converted(pieces, chosen, DIALECTS[to]):
+            _write(written)
 
 
 def _pieces(file: str) -> Iterator[tuple[bytes, str]]:
-    """Yield a body's bytes as they come, and its content type if it is known."""
-    headless = Headless()
     with open(sys.stdin.fileno() if file == STANDARD_INPUT else file, "rb", buffering=0) as source:
-        while piece := source.read(_PIECE):
-            yield headless.feed(piece), headless.content_type
-    yield headless.close(), headless.content_type
+        yield from headless(iter(lambda: source.read(_PIECE), b""))
 
 
 def _write(text: str | bytes) -> None:
@@ -218,21 +179,6 @@ def _write(text: str | bytes) -> None:
         text if isinstance(text, bytes) else text.encode(errors="backslashreplace")
     )
     sys.stdout.buffer.flush()
-
-
-def _convert(pieces: Iterator[tuple[bytes, str]], converting: Converting) -> None:
-    body = b""
-    for piece, content_type in pieces:
-        body = b"" if converting.dialect else body + piece
-        _write(converting.feed(piece, content_type))
-    _write(converting.close())
-    if converting.dialect is None:
-        of_request = is_request(json_text.read_or_none(body))
-        raise _UnreadableError(
-            "a request; --to transcript shows it" if of_request else _what_it_is(body)
-        )
-    for note in converting.notes:
-        _complain(note, 0)
 
 
 def _show(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) -> None:

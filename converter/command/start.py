@@ -15,6 +15,7 @@ from converter.command.addresses import (
     USUAL_PORTS,
     CommandError,
     UsageError,
+    certificates_folder,
     chosen_port,
     free_port,
     server_address,
@@ -24,8 +25,6 @@ from converter.exchange import settings
 ADDON = Path(converter.__file__).parent.parent / "think_addon.py"
 ANNOUNCEMENT = Path(__file__).with_name("announcement.py")
 PORT, WEB_PORT = 8080, 8081
-CONFDIR = "~/.mitmproxy"
-"""mitmproxy's own default (12.2)."""
 _DESCRIPTION = """\
 Start the proxy in front of a model server, or do one of these; each has --help of its own:
 
@@ -98,6 +97,7 @@ def main(arguments: Sequence[str]) -> int:
     chosen, more = read(arguments)
     if not ADDON.exists():
         raise CommandError(f"think_addon.py is missing beside {ADDON.parent / 'converter'}")
+    check_options(chosen.set)
     passed_on = [*mitmproxy_arguments(chosen), *more]
     warn(chosen)
     check_folder(passed_on)
@@ -109,12 +109,29 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def check_options(written: Sequence[str]) -> None:
+    """Raise UsageError for an option of the addon's that is not there, or has a value that cannot
+    be read: before anything starts, and in one line.
+    """
+    options = {option.name: option for option in settings.OPTIONS}
+    for name, given, value in (word.partition("=") for word in written):
+        if not settings.is_ours(name):
+            continue
+        option = options.get(name.removeprefix(settings.PREFIX))
+        if not option:
+            raise UsageError(settings.unknown(name))
+        if given and option.type in (str, Sequence[str]):
+            try:
+                settings.read({option.name: value if option.type is str else [value]})
+            except ValueError as error:
+                raise UsageError(str(error)) from None
+
+
 def check_folder(arguments: Sequence[str]) -> None:
     """Raise CommandError where mitmproxy cannot keep its certificates, as in a container without a
     home: it would end in a traceback.
     """
-    words = [word.removeprefix("confdir=") for word in arguments if word.startswith("confdir=")]
-    folder = Path(words[-1] if words else CONFDIR).expanduser()
+    folder = certificates_folder(arguments)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         writable = os.access(folder, os.W_OK) or (folder / "mitmproxy-ca.pem").exists()
@@ -157,7 +174,7 @@ def mitmproxy_arguments(chosen: argparse.Namespace) -> list[str]:
 
 
 def _local_server() -> str:
-    from converter.command.local_server import find_local_server  # noqa: PLC0415 (as above)
+    from converter.command.link import find_local_server  # noqa: PLC0415 (as above)
 
     return find_local_server()
 

@@ -4,50 +4,154 @@ for a call's end, blanks that wait for words, and the block that is open.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
-from converter.dialects.tool_pieces import ToolCalls, ToolPiece
+from converter.dialects.event_encoders import left_out
 from converter.model.events import (
     Block,
+    End,
     Event,
+    Failure,
+    Finish,
     MappedField,
     Opaque,
+    Own,
+    Start,
     Text,
     Thinking,
     ThinkingEnd,
     ToolCall,
+    Usage,
     WordKind,
 )
 from converter.parsing.thought import Thought
-from converter.wire.bounds import BLANKS_LIMIT, DELAYED_LIMIT, MOST_NAMES, TooMuchError
+from converter.wire.bounds import (
+    BLANKS_LIMIT,
+    DELAYED_LIMIT,
+    MOST_CALLS,
+    MOST_NAMES,
+    WAITING_LIMIT,
+    TooMuchError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPiece:
+    """A piece to write: `begins` opens a block of this id and name; `json` is a piece of its input.
+    `cut`: the call has no end, so its input stays open.
+    """
+
+    begins: bool
+    id: str = ""
+    name: str = ""
+    json: str = ""
+    cut: bool = False
+
+
+@dataclass(slots=True)
+class _ToolCall:
+    id: str = ""
+    name: str = ""
+    begun: bool = False
+    ended: bool = False
+    said: bool = False
+    ready: list[str] = field(default_factory=list)
+
+    def add(self, event: ToolCall) -> None:
+        self.id, self.name = self.id or event.id, self.name or event.name
+        self.ended = self.ended or event.ends
+        if event.arguments:
+            self.said = True
+            self.ready.append(event.arguments)
+
+    def pieces(self) -> Iterator[ToolPiece]:
+        if not self.name:
+            return
+        if not self.begun:
+            self.begun = True
+            yield ToolPiece(True, self.id, self.name)
+        if self.ready:
+            yield ToolPiece(False, json="".join(self.ready))
+            self.ready.clear()
+
+    def rest(self) -> Iterator[ToolPiece]:
+        """Yield the rest at the reply's end. A call of which nothing was said is open as well:
+        clients take no input for an empty one.
+        """
+        self.name = self.name or "unnamed"
+        if not (self.said or self.ended):
+            self.ready.append("{")
+        yield from self.pieces()
+        if not self.ended:
+            yield ToolPiece(False, cut=True)
+
 
 _LEAST = 64
 """Characters that an event counts as, because it costs memory whatever it says."""
 
 
 class InOrder[Content: Event]:
-    """Content and pieces of tool calls in, the same out in the order in which blocks can be
-    written: content that comes within a call would tear it apart, so it waits for the call's end.
+    """Content and pieces of tool calls in, as their stage leaves them; the same out in the order in
+    which blocks can be written, one after another.
+
+    Calls whose pieces alternate are kept apart: the first goes out as it comes, the others wait
+    until it is complete or the reply ends. Content that comes within a call would tear it apart, so
+    it waits for the call's end.
     """
 
     def __init__(self) -> None:
-        self.calls = ToolCalls()
+        self._calls: dict[int, _ToolCall] = {}
+        self._count = self._held = 0
         self._waiting: list[Content] = []
         self._length = 0
+
+    @property
+    def open(self) -> bool:
+        """Tell whether a call still waits for some of its arguments."""
+        return bool(self._calls) and not all(call.ended for call in self._calls.values())
 
     def feed(self, event: Content | ToolCall) -> Iterator[Content | ToolPiece]:
         """Yield the content that can be written by now. Raises TooMuchError."""
         if isinstance(event, ToolCall):
-            yield from self.calls.feed(event)
+            yield from self._called(event)
             yield from self._released()
-        elif self.calls.open:
+        elif self.open:
             self._hold(event)
         else:
             yield event
 
     def end(self) -> Iterator[Content | ToolPiece]:
         """Yield the rest of every call, and the content that waited for it."""
-        yield from self.calls.end()
+        rest = [piece for call in self._calls.values() for piece in call.rest()]
+        self._calls.clear()
+        self._held = 0
+        yield from rest
         yield from self._released()
+
+    def _called(self, event: ToolCall) -> list[ToolPiece]:
+        """Return the pieces that can be written. Raises TooMuchError."""
+        call = self._calls.get(event.index) or self._begun(event.index)
+        call.add(event)
+        if call is not self._first or not call.name:
+            self._held += len(event.arguments)
+        if self._held > WAITING_LIMIT:
+            raise TooMuchError(WAITING_LIMIT)
+        out: list[ToolPiece] = []
+        while len(self._calls) > 1 and self._first.ended:
+            out += self._first.rest()
+            del self._calls[next(iter(self._calls))]
+        return [*out, *self._first.pieces()]
+
+    @property
+    def _first(self) -> _ToolCall:
+        return next(iter(self._calls.values()))
+
+    def _begun(self, index: int) -> _ToolCall:
+        self._count += 1
+        if self._count > MOST_CALLS:
+            raise TooMuchError(MOST_CALLS)
+        call = self._calls[index] = _ToolCall()
+        return call
 
     def _hold(self, event: Content) -> None:
         words = event.text if isinstance(event, (Text, Thinking)) else ""
@@ -57,90 +161,56 @@ class InOrder[Content: Event]:
         self._waiting.append(event)
 
     def _released(self) -> list[Content]:
-        if self.calls.open:
+        if self.open:
             return []
         released, self._waiting, self._length = self._waiting, [], 0
         return released
 
 
-class Blanks:
-    """Blanks before an answer, in one text."""
-
-    def __init__(self) -> None:
-        self._held = ""
-
-    def with_words(self, text: str) -> str:
-        """Return the text with the blanks before it, once it says something; until then nothing."""
-        held = self._held + text
-        waits = not held or (held.isspace() and len(held) <= BLANKS_LIMIT)
-        self._held = held if waits else ""
-        return "" if waits else held
-
-    @property
-    def wait(self) -> bool:
-        """Tell whether there are any that nobody has got."""
-        return bool(self._held)
-
-    def clear(self) -> None:
-        """Forget them: something else begins."""
-        self._held = ""
-
-
-_SILENT = {
-    "role",
-    "logprobs",
-    "stop_reason",
-    "matched_stop",
-    "token_ids",
-    "annotations",
-    "native_finish_reason",
-}
-"""Fields of chat completions that other dialects say otherwise, or that nobody reads."""
-
-
-def left_out(event: Opaque) -> set[str]:
-    """Return the names of fields that say something and have no place in another dialect.
-
-    The frame's own fields beside its choices (timings, provider, ...) are not among them, because
-    they are about the reply, not of it.
-    """
-    silent = {*_SILENT, *event.told}
-    return {
-        name
-        for name, value in {**event.outer, **event.inner}.items()
-        if name not in silent and value
-    }
-
-
 type Content = Text | Thinking | ThinkingEnd | MappedField | Block
+_CONTENT = (Text, Thinking, ThinkingEnd, ToolCall, MappedField, Block)
 
 TEXT, THINKING, CALL, OTHER = "text", "thinking", "call", "other"
 """Kinds of open blocks."""
 
 
 class BlockWriter[New, Made](ABC):
-    """Content in, the dialect's own events out. `New`: the source of a block.
+    """Neutral events in, the dialect's own events out.
 
     `thought` and `said`: characters that went out as thinking, and as anything else. `cut`: a call
-    stays open, because a client must not run it.
+    stays open, because a client must not run it. `failure`: the reason of an error that the client
+    got instead of a whole reply.
 
-    A dialect gives the source of a block (`_new`), the events that begin, fill and finish it,
+    A dialect begins and ends a reply (`_start`, `_stop`, `_fail`), and takes note in `_started` and
+    `_over`; it gives the source of a block (`_new`), the events that begin, fill and finish it,
     and the way of content that only some dialects have (`_other`).
     """
 
     reply: str
     """A reply of the dialect, for the log."""
+    tells_calls_whole = False
+    """A call goes out at its end, which then ends its block."""
 
     def __init__(self, shown: bool) -> None:
         self._shown = shown
+        self._started = self._over = False
+        self._ending = Finish("stop")
+        self._usage: Usage | None = None
         self._open: str | None = None
-        self._blanks = Blanks()
+        self._blanks = ""  # before an answer that says nothing yet
         self._thinking = Thought()
         self._in_order: InOrder[Content] = InOrder()
         self._left_out: set[str] = set()
         self.thought = self.said = 0
         self.cut = False
+        self.failure = ""
 
+    @abstractmethod
+    def _start(self, event: Start) -> Iterator[Made]: ...
+    @abstractmethod
+    def _stop(self, own: Own | None = None) -> Iterator[Made]: ...
+    @abstractmethod
+    def _fail(self, event: Failure) -> Iterator[Made]: ...
     @abstractmethod
     def _new(self, kind: str, call: ToolPiece | None = None) -> New: ...
     @abstractmethod
@@ -163,9 +233,46 @@ class BlockWriter[New, Made](ABC):
         if len(self._left_out) < MOST_NAMES:
             self._left_out |= names
 
-    def write(self, event: Content | ToolCall) -> Iterator[Made]:
-        """Return the events that can go out."""
-        yield from self._contents(self._in_order.feed(event))
+    def feed(self, event: Event) -> Iterator[Made]:
+        """Yield the events that can go out. A reply has one choice, because nobody can ask for
+        more.
+        """
+        if self._over or getattr(event, "choice", 0) != 0:
+            return
+        if isinstance(event, _CONTENT):
+            # llama.cpp's own endpoint may leave its head out
+            if not self._started and not isinstance(event, ThinkingEnd):
+                yield from self._start(Start("", ""))
+            if isinstance(event, ToolCall) or self._in_order.open:
+                yield from self._contents(self._in_order.feed(event))
+                whole = self._open == CALL and not self._in_order.open
+                if whole and self.tells_calls_whole:
+                    yield from self._leave()
+            else:
+                yield from self._content(event)
+        else:
+            yield from self._course(event)
+
+    def _course(self, event: Event) -> Iterator[Made]:
+        match event:
+            case Start() if not self._started:
+                yield from self._start(event)
+            case Finish():
+                self._ending = event
+            case Usage():
+                self._usage = event
+            case End() if self._started:
+                yield from self._stop(event.own)
+            case Failure():
+                yield from self._fail(event)
+                self.failure = event.message
+            case Opaque():
+                self.leave_out(left_out(event))
+
+    def close(self) -> Iterator[Made]:
+        """End the reply. One that lacks its end has had its failure."""
+        if self._started and not self._over:
+            yield from self._stop()
 
     def spliced(self, kind: WordKind, text: str, pieces: int = 1) -> Iterable[Made]:
         """Take words that go on in the open block, in so many pieces."""
@@ -199,8 +306,10 @@ class BlockWriter[New, Made](ABC):
 
     def _text(self, text: str) -> Iterator[Made]:
         if self._open != TEXT:
-            text = self._blanks.with_words(text)
-            if not text:  # an answer of nothing but blanks is none, and the Messages API refuses it
+            text, self._blanks = self._blanks + text, ""
+            # an answer of nothing but blanks is none, and the Messages API refuses it
+            if not text or (text.isspace() and len(text) <= BLANKS_LIMIT):
+                self._blanks = text
                 return
             yield from self._enter(TEXT, self._new(TEXT))
         self.said += len(text)
@@ -234,7 +343,7 @@ class BlockWriter[New, Made](ABC):
     def _enter(self, kind: str, block: New) -> Iterator[Made]:
         yield from self._leave()
         self._open = kind
-        self._blanks.clear()
+        self._blanks = ""
         if kind != THINKING:
             self._thinking.end()
         yield from self._begin(block)

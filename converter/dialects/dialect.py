@@ -1,17 +1,94 @@
-"""A dialect as everybody else knows it: one record of four, and the interfaces of its machines."""
+"""A dialect as everybody else knows it: one record of four, the endpoints in it, and the interfaces
+of its machines.
+"""
 
 import enum
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from converter.dialects.endpoints import Endpoint, Purpose
 from converter.dialects.reasoning_fields import Mapped
 from converter.model.conversation import Block, Conversation, RequestError
 from converter.model.events import Event, Text, Thinking, WordKind
 from converter.model.memory import Memory
+from converter.wire import json_text
 from converter.wire.checked import Fields
 from converter.wire.sse import SSE, Frame, Framing
+
+
+class Purpose(enum.Enum):
+    """An aim of a request: a reply, the count of its tokens, its conversation made shorter, the
+    list of models, or an answer that the addon gives by itself.
+    """
+
+    REPLY = enum.auto()
+    COUNT = enum.auto()
+    COMPACTION = enum.auto()
+    MODELS = enum.auto()
+    OWN = enum.auto()
+
+
+@dataclass(frozen=True)
+class Counterpart:
+    """The endpoint of chat-completions servers that does the same: its path, what it is asked for a
+    client's request, and the answer in the client's words, for a reply that took so many
+    nanoseconds. Both raise RequestError.
+    """
+
+    path: str
+    request: Callable[[Fields], dict[str, object]]
+    reply: Callable[[Fields, int], dict[str, object]]
+
+
+@dataclass(frozen=True, eq=False)
+class Endpoint:
+    """Method, path and purpose; prefixes and queries are free.
+
+    `dialect`: the name of the dialect that its clients speak. `method`, `path` and `prefix`:
+    regular expressions. `kind`: in the name of a recording. `shared`: its clients' headers tell
+    their dialect, which may be another one. `counterpart`: where the server is asked in place of
+    an answer of the addon's own.
+    """
+
+    dialect: str
+    purpose: Purpose
+    method: str
+    path: str
+    kind: str = "exchange"
+    prefix: str = r"(?P<prefix>[^?]*?)"
+    shared: bool = False
+    counterpart: Counterpart | None = None
+
+    @property
+    def is_chat(self) -> bool:
+        """Tell whether the reply is a model's."""
+        return self.purpose in (Purpose.REPLY, Purpose.COMPACTION)
+
+    @property
+    def is_request(self) -> bool:
+        """Tell whether the body asks a model something."""
+        return self.is_chat or self.purpose is Purpose.COUNT
+
+    @property
+    def is_own(self) -> bool:
+        """Tell whether the addon answers by itself."""
+        return self.purpose is Purpose.OWN
+
+    @property
+    def lists_models(self) -> bool:
+        """Tell whether the reply is the server's list of models."""
+        return self.purpose is Purpose.MODELS
+
+    def prefix_of(self, method: str, path: str) -> str | None:
+        """Return the part of a request's path before the endpoint; None for a request that is
+        to another endpoint.
+        """
+        slash = f"/{'?' if self.path else ''}"
+        match = re.fullmatch(rf"{self.prefix}{self.path}{slash}(?:\?.*)?", path)
+        if not match or not re.fullmatch(self.method, method):
+            return None
+        return match["prefix"].rstrip("/")
 
 
 class Form(enum.Enum):
@@ -74,7 +151,10 @@ class Encoder(Protocol):
         return 0
 
     def ping(self) -> list[bytes]:
-        """Write a frame that says nothing, for silence; none where none may stand."""
+        """Write a frame that says nothing, for silence; none where none may stand, as in a whole
+        body.
+        """
+        return []
 
     def close(self) -> list[bytes]:
         """Write the rest."""
@@ -84,13 +164,13 @@ type RequestReader = Callable[[object, Mapping[str, Mapped], Purpose, Memory | N
 """Takes a request's JSON, the user's field map, the purpose of its endpoint, and the memory of
 earlier replies (None: the request stands alone). Raises RequestError for a break of the format.
 """
-type ErrorWriter = Callable[[str, str, int], bytes]
+type Body = Mapping[str, object]
+type ErrorWriter = Callable[[str, str, int], Body]
 """Takes a message, a kind (of the Messages API) and an HTTP status; returns an error body."""
-type ErrorReplyWriter = Callable[[int, bytes, int | None], tuple[int, bytes] | None]
+type ErrorReplyWriter = Callable[[int, bytes, int | None], tuple[int, Body] | None]
 """Takes a server's status and body, and the prompt's tokens if they were counted; returns those of
 the client, None for an error that may pass as it came.
 """
-type Body = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +222,8 @@ class Requests:
     """A short request, but for its model."""
     streams: bool = False
     """A request that does not say `stream` wants one."""
-    refers: tuple[bytes, ...] = ()
-    """The fields of a request that refer to kept replies."""
+    refers: str = ""
+    """Matches the words of a request that refer to kept replies."""
     native_option: str = ""
     """Its name in `think_native`, which keeps a server's own endpoint."""
     native_of: str = ""
@@ -163,12 +243,12 @@ class Requests:
 class Answers:
     """Answers that are no model's reply."""
 
-    error: ErrorWriter
+    error_body: ErrorWriter
     error_reply: ErrorReplyWriter
     refusal: Callable[[RequestError], tuple[int, Body]] | None = None
     """Answers a request that breaks the format with more than an error's words."""
     models: Callable[[bytes], Body | None] | None = None
-    """Writes a server's list of models; without it the list passes as it came."""
+    """Writes a server's list of models; `None`: the list passes as it came."""
     counted: Callable[[int], Body] = lambda tokens: {"input_tokens": tokens}
     """Says how many tokens a request has."""
     own: Callable[[OwnRequest, Memory], tuple[int, Body | str | None] | None] | None = None
@@ -177,6 +257,10 @@ class Answers:
     """
     own_of_models: str = ""
     """A pattern of the paths among them whose answers tell of the server's models."""
+
+    def error(self, message: str, kind: str, status: int) -> bytes:
+        """Return the body of an error answer."""
+        return json_text.write(self.error_body(message, kind, status))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,9 +3,11 @@ answer with an error's status, a frame within a stream, a body that came with st
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from converter.dialects.dialect import Decoder
 from converter.model.events import Event, Failure, OpaqueFrame, Own
 from converter.servers import context_length
 from converter.wire import json_text
@@ -111,16 +113,80 @@ MOST_TOKENS = 10**12
 """More than any model counts; JSON has numbers without end."""
 
 
-def unreadable(frame: Frame, dialect: str) -> list[Event]:
-    """Return the event of a frame whose data is no JSON, for a decoder of this dialect."""
-    text = (frame.data or b"").decode(errors="replace")
-    if error := server_error(text, frame.event):
-        return [Failure(error.message, error.kind, error.status)]
-    return [OpaqueFrame(Own(dialect, raw=frame.raw), lost=True)]
-
-
 class MisshapenError(Exception):
     """A frame of the dialect, but not of the shape that clients can read."""
+
+
+class DialectDecoder(Decoder, ABC):
+    """Frames in, events out; a whole reply is one frame. A frame that cannot be read is one
+    `OpaqueFrame`; nothing is raised.
+    """
+
+    name: str
+    """Name of the dialect, on data that only it can write back."""
+
+    def feed(self, frame: Frame) -> list[Event]:
+        """Return the frame's events."""
+        data = (frame.data or b"").strip()
+        if not data:
+            return [OpaqueFrame(self._own(frame), frame.comment, lost=frame.oversized)]
+        if data == b"[DONE]":
+            return self._ended(frame)
+        try:
+            said = json_text.read_strictly(data)
+        except json_text.UnreadableError:
+            error = server_error(data.decode(errors="replace"), frame.event)
+            failure = error and Failure(error.message, error.kind, error.status)
+            return [failure or OpaqueFrame(self._own(frame), lost=True)]
+        error = server_error(said, frame.event)
+        if error and (failure := self._failure(error, said, frame)):
+            return [failure]
+        try:
+            return list(self._read(said, frame))
+        except (KeyError, MisshapenError):
+            return [OpaqueFrame(self._own(frame), lost=True)]
+
+    def _own(self, frame: Frame) -> Own:
+        return Own(self.name, raw=frame.raw)
+
+    def _ended(self, frame: Frame) -> list[Event]:  # noqa: ARG002
+        """Return nothing for a gateway's frame, before which the reply has its own end."""
+        return []
+
+    def _failure(
+        self,
+        error: ServerError,
+        said: object,  # noqa: ARG002
+        frame: Frame,
+    ) -> Failure | None:
+        """Return the error's event; None for a frame that is no error in this dialect."""
+        return Failure(error.message, error.kind, error.status, self._own(frame))
+
+    @abstractmethod
+    def _read(self, said: object, frame: Frame) -> Iterable[Event]:
+        """Return the events of a frame's JSON. Raises KeyError and MisshapenError."""
+
+
+def object_of(value: object) -> dict[str, object]:
+    """Return an object. Raises MisshapenError for anything else."""
+    if not isinstance(value, dict):
+        raise MisshapenError
+    return value
+
+
+def dict_of(value: object) -> dict[str, object]:
+    """Return an object; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def string_of(value: object) -> str:
+    """Return a string; empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def list_of(value: object) -> list[object]:
+    """Return a list; an empty one for anything else."""
+    return value if isinstance(value, list) else []
 
 
 def as_words(value: object) -> str:

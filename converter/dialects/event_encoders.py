@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from converter.dialects.dialect import Encoder
-from converter.model.events import Event, OpaqueFrame
+from converter.model.events import Event, Opaque, OpaqueFrame, Usage
 from converter.wire import json_text
 from converter.wire.sse import write_frame
 
@@ -43,9 +43,6 @@ class _EventEncoder(Encoder):
     @property
     def failure(self) -> str:
         return self._events.failure
-
-    def ping(self) -> list[bytes]:
-        return []  # a whole body has no place for it
 
 
 class EventStreamEncoder(_EventEncoder):
@@ -102,3 +99,38 @@ class EventWholeEncoder(_EventEncoder):
     def _fold(self, messages: Iterable[Message]) -> None:
         for message in messages:
             self._folded.feed(message)
+
+
+_SILENT = {
+    "role",
+    "logprobs",
+    "stop_reason",
+    "matched_stop",
+    "token_ids",
+    "annotations",
+    "native_finish_reason",
+}
+"""Fields of chat completions that other dialects say otherwise, or that nobody reads."""
+
+
+def left_out(event: Opaque) -> set[str]:
+    """Return the names of fields that say something and have no place in another dialect.
+
+    The frame's own fields beside its choices (timings, provider, ...) are not among them, because
+    they are about the reply, not of it.
+    """
+    silent = {*_SILENT, *event.told}
+    return {
+        name
+        for name, value in {**event.outer, **event.inner}.items()
+        if name not in silent and value
+    }
+
+
+def thinking_tokens(usage: Usage, thought: int, said: int) -> int:
+    """Return the server's count, else the share of the characters, because a server that does not
+    take the thinking out itself does not count it.
+    """
+    if usage.thinking or not thought:
+        return min(usage.thinking or 0, usage.output)
+    return round(usage.output * thought / (thought + said))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from converter.dialects.error_words import list_of
 from converter.parsing.tool_calls.call import Schema
 from converter.parsing.tool_calls.stage import Tools
 
@@ -36,17 +37,13 @@ def call_ids(body: Mapping[str, object]) -> list[str]:
     turns = body.get("messages") or body.get("input")
     entries = [
         entry
-        for turn in (turns if isinstance(turns, list) else ())
+        for turn in list_of(turns)
         if isinstance(turn, Mapping)
-        for entry in (turn, *_list(turn.get("tool_calls")), *_list(turn.get("content")))
+        for entry in (turn, *list_of(turn.get("tool_calls")), *list_of(turn.get("content")))
         if isinstance(entry, Mapping)
     ]
     named = [entry.get("call_id") or entry.get("id") for entry in entries if _is_call(entry)]
     return [name for name in named if isinstance(name, str)]
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
 
 
 def _is_call(entry: Mapping[str, object]) -> bool:
@@ -64,7 +61,7 @@ def _chosen(choice: Mapping[str, object]) -> set[str]:
 
 
 def _named(tools: object) -> Iterator[tuple[str, Schema]]:
-    for tool in tools if isinstance(tools, list) else ():
+    for tool in list_of(tools):
         if not isinstance(tool, Mapping):
             continue
         function = tool.get("function")

@@ -1,13 +1,22 @@
-"""Parts of requests that chat completions and the Responses API share: data URLs, files, a call's
-arguments, a custom tool.
+"""Parts of requests that chat completions share with the Responses API or with Ollama's: data URLs,
+files, a call's arguments, tools, parts of a message, the system text at the head.
 """
 
 import base64
 import binascii
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from converter.model.conversation import Data, Document, Linked, Source, Stored, TextBlock
+from converter.model.conversation import (
+    Data,
+    Document,
+    Linked,
+    Source,
+    Stored,
+    TextBlock,
+    Tool,
+    Turn,
+)
 from converter.wire.checked import Fields
 from converter.wire.partial_json import WRAPPED
 
@@ -21,13 +30,14 @@ TEXT_TYPES = (
 """Media types, or their beginnings, of files that a model can read as they are."""
 
 
+def one_string(name: str) -> Mapping[str, object]:
+    """Return the schema of an input that is one string."""
+    return {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
+
+
 CUSTOM_INPUT = "input"
 """Key of a custom tool's free text in the input of its call."""
-CUSTOM_SCHEMA: Mapping[str, object] = {
-    "type": "object",
-    "properties": {CUSTOM_INPUT: {"type": "string"}},
-    "required": [CUSTOM_INPUT],
-}
+CUSTOM_SCHEMA = one_string(CUSTOM_INPUT)
 """Input of a custom tool, whose calls hold one free text."""
 NO_PARAMETERS: Mapping[str, object] = {"type": "object", "properties": {}}
 
@@ -44,6 +54,38 @@ def read_arguments(arguments: object) -> Mapping[str, object]:
     except (ValueError, RecursionError):
         read = None
     return read if isinstance(read, dict) else {WRAPPED: text}
+
+
+def read_parts[Part](
+    owner: Fields, name: str, readers: Mapping[str, Callable[[Fields], Part]], left_out: set[str]
+) -> list[Part | TextBlock]:
+    """Return the parts of a field that is a string or a list; none when it is absent. A kind of
+    part without a reader is named in `left_out`.
+    """
+    content = owner.value(name)
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [TextBlock(content)]
+    parts: list[Part | TextBlock] = []
+    for part in owner.children(name):
+        kind = part.optional("type", str) or "text"
+        if kind in readers:
+            parts.append(readers[kind](part))
+        else:
+            left_out.add(kind)
+    return parts
+
+
+def _text(part: Fields) -> TextBlock:
+    return TextBlock(part.optional("text", str) or "")
+
+
+TEXT_PARTS: Mapping[str, Callable[[Fields], TextBlock]] = {
+    **dict.fromkeys(("text", "input_text", "output_text"), _text),
+    "refusal": lambda part: TextBlock(part.optional("refusal", str) or ""),
+}
+"""Readers of parts that say something, by type."""
 
 
 def document_of(file: Fields) -> Document:
@@ -74,3 +116,20 @@ def readable(source: Source) -> tuple[TextBlock, ...] | Source:
         return (TextBlock(base64.b64decode(source.base64, validate=True).decode()),)
     except (binascii.Error, UnicodeDecodeError):
         return source
+
+
+def function_of(function: Fields) -> Tool:
+    """Return a tool that is offered as a function."""
+    return Tool(
+        function.required("name", str),
+        function.optional("parameters", dict) or NO_PARAMETERS,
+        function.optional("description", str) or "",
+        function.optional("strict", bool) or False,
+    )
+
+
+def split_head(turns: Sequence[Turn]) -> tuple[tuple[str, ...], tuple[Turn, ...]]:
+    """Return the system texts at the head, and the turns after them."""
+    head = next((at for at, turn in enumerate(turns) if turn.role != "system"), len(turns))
+    system = tuple(getattr(block, "text", "") for turn in turns[:head] for block in turn.blocks)
+    return system, tuple(turns[head:])

@@ -174,23 +174,3 @@ class ReasoningMerger:
                 return thought
         self._thoughts.append(_Thought())
         return self._thoughts[-1]
-
-
-def without(body: object, kinds: set[str]) -> object:
-    """Return a Messages request without the blocks that the user's own rows made of a reply: no
-    server knows them.
-    """
-    if not kinds or not isinstance(body, dict) or not isinstance(body.get("messages"), list):
-        return body
-    return {**body, "messages": [_turn_without(message, kinds) for message in body["messages"]]}
-
-
-def _turn_without(message: object, kinds: set[str]) -> object:
-    if not isinstance(message, dict) or not isinstance(message.get("content"), list):
-        return message
-    kept = [
-        block
-        for block in message["content"]
-        if not (isinstance(block, dict) and str(block.get("type")) in kinds)
-    ]
-    return {**message, "content": kept}

@@ -9,6 +9,9 @@ completions, in November 2026. Not here is what the addon itself sets (`continue
 `return_token_ids`, ...).
 """
 
+from converter.model.conversation import Sampling
+from converter.wire.checked import Fields
+
 
 def _names(words: str) -> frozenset[str]:
     return frozenset(words.split())
@@ -62,3 +65,9 @@ ROUTING_FIELDS = _names("""
 SERVER_FIELDS = SHAPING_FIELDS | ROUTING_FIELDS
 BUDGET_FIELDS = ("thinking_token_budget", "thinking_budget_tokens")
 """Where chat completions hold a budget of thinking: for vLLM, for llama.cpp."""
+
+
+def sampling_of(request: Fields) -> Sampling:
+    """Return a request's numbers for the choice of words; `top_k` is of local servers, too."""
+    numbers = request.number("temperature"), request.number("top_p")
+    return Sampling(*numbers, request.optional("top_k", int))

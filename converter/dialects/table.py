@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from converter.dialects.anthropic import ANTHROPIC
-from converter.dialects.dialect import Decoder, Dialect, Encoder, Form, ReplyContext
-from converter.dialects.endpoints import Endpoint
+from converter.dialects.dialect import Decoder, Dialect, Encoder, Endpoint, Form, ReplyContext
 from converter.dialects.ollama import OLLAMA
 from converter.dialects.openai_chat import OPENAI_CHAT, request_writer
 from converter.dialects.openai_chat.messages import RequestSettings, join_texts

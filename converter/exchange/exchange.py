@@ -12,8 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
-from converter.dialects.dialect import OwnRequest
-from converter.dialects.endpoints import Counterpart, Endpoint, Purpose
+from converter.dialects.dialect import Counterpart, Endpoint, OwnRequest, Purpose
 from converter.dialects.table import COMMON, Dialect, by_headers, by_name, find, framings
 from converter.exchange.settings import Settings
 from converter.model.conversation import RequestError
@@ -58,8 +57,8 @@ class Exchange:
     `prefix`: the path before the endpoint. `id`: a name for a reply that the server
     gives none. `created_at`: when it came, in seconds since 1970. `model_id`: the one model that is
     asked about. `owner`: a hash of the
-    client's key, to whom what is kept belongs; empty without a key. `at_home`: the server speaks
-    the client's dialect itself.
+    client's key, or of none, to whom what is kept belongs. `at_home`: the server speaks the
+    client's dialect itself.
     """
 
     endpoint: Endpoint
@@ -100,7 +99,7 @@ class Exchange:
     def may_refer(self, body: bytes) -> bool:
         """Tell whether a request may refer to replies that are kept; escapes may spell any word."""
         words = self.client.requests.refers
-        return any(word in body for word in (*words, rb"\u00")) if words else False
+        return bool(words and re.search(rf"{words}|\\u00".encode(), body, re.DOTALL))
 
     def tells_models(self, path: str) -> bool:
         """Tell whether an answer of the addon's own tells of the server's models."""
@@ -161,33 +160,31 @@ class Exchange:
         """Return the server's list of models in the client's dialect; None: as it came."""
         if status != 200:
             return self.error(status, body)
-        write = self.client.answers.models
-        if not (served := entries(json_text.read_or_none(body))):
-            listed: object = write(body) if write else None
-        elif self.model_id and not find_model(served, self.settings.models, self.model_id):
+        rows, served = self.settings.models, entries(json_text.read_or_none(body))
+        if served and self.model_id and not find_model(served, rows, self.model_id):
             words = f"no model {self.model_id}"
             return Answer(404, JSON, self.client.answers.error(words, "not_found_error", 404))
-        else:
-            listed = self._listed(served)
+        listed = self._listed(served, body)
         return Answer(200, JSON, json_text.write(listed)) if listed else None
 
-    def _listed(self, served: Sequence[Entry]) -> object:
-        rows = self.settings.models
+    def _listed(self, served: Sequence[Entry], body: bytes) -> object:
+        """Return the list, or the model that is asked for; `None` where the body stays."""
+        rows, write = self.settings.models, self.client.answers.models
         known = with_aliases(served, rows)
-        listed = {
-            "object": "list",
-            "data": with_variants(known) if self.settings.variants else known,
-        }
-        model_list = find_model(served, rows, self.model_id) if self.model_id else listed
-        write = self.client.answers.models
-        return write(json_text.write(model_list)) if write else model_list
+        known = with_variants(known) if self.settings.variants else known
+        listed: object = {"object": "list", "data": known}
+        if served and self.model_id:
+            listed = find_model(served, rows, self.model_id)
+        elif len(known) == len(served):
+            return write(body) if write else None
+        return (write and write(json_text.write(listed))) or listed
 
     def error(self, status: int, body: bytes, counted: int | None = None) -> Answer | None:
         """Return a server's error in the client's dialect; None: as it came. `counted`: tokens of
         the prompt, where the server told only a lower bound.
         """
         answer = self.client.answers.error_reply(status, body, counted)
-        return Answer(answer[0], JSON, answer[1]) if answer else None
+        return Answer(answer[0], JSON, json_text.write(answer[1])) if answer else None
 
 
 def begin(
@@ -210,9 +207,8 @@ def begin(
         return None  # there a host has them itself
     lists = endpoint.lists_models
     client = by_headers(headers) if endpoint.shared else by_name(endpoint.dialect)
-    if lists and client is COMMON and not (settings.models or settings.variants):
-        return None
-    model_id = _model_id(path, prefix) if lists else ""
+    as_asked = client is COMMON and not (settings.models or settings.variants)
+    model_id = _model_id(path, prefix) if lists and not as_asked else ""
     own = (model_id, _owner(headers))
     exchange = Exchange(endpoint, settings, prefix, name, client, created_at, *own)
     return None if exchange.native and endpoint.purpose is not Purpose.REPLY else exchange
@@ -224,9 +220,11 @@ def _model_id(path: str, prefix: str) -> str:
 
 
 def _owner(headers: Mapping[str, str]) -> str:
+    """Return the hash of a client's credentials. One without any has an owner as well: else an id
+    that it makes up could name another's entry, or the addon's own.
+    """
     keys = [headers.get(name, "") for name in _KEYS]
-    credentials = "\n".join(keys).encode("utf-8", "surrogateescape")
-    return hashlib.sha256(credentials).hexdigest() if any(keys) else ""
+    return hashlib.sha256("\n".join(keys).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def is_stream(content_type: str, body: bytes = b"") -> bool:

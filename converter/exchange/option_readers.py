@@ -27,9 +27,9 @@ def names(written: object) -> list[str]:
     return [str(name) for name in written] if isinstance(written, Sequence) else []
 
 
-def read_fields(written: object) -> tuple[str, ...]:
+def read_fields(written: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the fields that OpenAI clients get thinking in."""
-    fields = tuple(dict.fromkeys(names(written)))
+    fields = tuple(dict.fromkeys(written))
     if fields == (FOLDED,):
         return fields
     if not fields or not set(fields) <= set(FIELDS):

@@ -6,13 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from converter.dialects.offered_tools import call_ids, offered
 from converter.dialects.server_fields import BUDGET_FIELDS
-from converter.dialects.table import (
-    Form,
-    ReplyContext,
-    RequestSettings,
-    join_texts,
-    request_writer,
-)
+from converter.dialects.table import Form, ReplyContext, RequestSettings, join_texts, request_writer
 from converter.exchange import earlier_thoughts
 from converter.exchange.earlier_thoughts import Earlier
 from converter.exchange.exchange import Exchange
@@ -29,7 +23,7 @@ from converter.model.memory import Memory
 from converter.observe.thought_events import conversation_id
 from converter.parsing.folding import unfold, unfolded
 from converter.parsing.tool_calls.stage import Tools
-from converter.servers import think_prompt, tools_prompt
+from converter.servers import prompts
 from converter.servers.chat_templates import HistoryPlace
 from converter.servers.known_servers import KnownServers, Upstream
 from converter.servers.model_names import OFF, Row
@@ -157,7 +151,7 @@ class ReadRequest:
     @property
     def hides_thinking(self) -> bool:
         """Tell whether the client is to get no thinking, because it did not ask for any."""
-        asks = self.asks_to_think or think_prompt.asks_for_thinking(self.body)
+        asks = self.asks_to_think or prompts.asks_for_thinking(self.body)
         return self.exchange.settings.unasked == "hide" and not asks
 
     def written(self, server: Server, parses: bool, memory: Memory | None = None) -> "ReadRequest":
@@ -219,7 +213,7 @@ class ReadRequest:
         settings = self.exchange.settings
         tools = offered(body) if settings.tools != "off" else None
         tells = settings.tools == "told" and not self.exchange.native
-        rewritten = tools_prompt.add(body) if tells else None
+        rewritten = prompts.tell_tools(body) if tells else None
         return replace(
             self,
             body=rewritten or body,
@@ -237,7 +231,7 @@ class ReadRequest:
         wanted = self.asks_to_think and self.exchange.settings.prompt != "off"
         if not wanted or self.exchange.native or known.thinks(upstream, self.body):
             return None
-        return think_prompt.add(self.body, self.budget)
+        return prompts.ask_to_think(self.body, self.budget)
 
 
 def _thinks(turn: Turn) -> bool:

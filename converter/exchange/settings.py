@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from functools import partial
 from typing import Any, cast, get_args
 
 from converter.dialects.reasoning_fields import Mapped, read_map
@@ -31,12 +33,14 @@ from converter.exchange.option_readers import (
     read_tokens,
 )
 from converter.model.initial_state import InitialState
+from converter.parsing.families import ThinkTags
 from converter.parsing.tag_matcher import AUTO, choose
-from converter.parsing.think_tags import ThinkTags
 from converter.servers.chat_templates import HistoryPlace, Place, history_of
 from converter.servers.model_names import Rows, read_rows
 from converter.servers.profiles import SERVERS, Order, Server
 
+PREFIX = "think_"
+"""What mitmproxy's names of these options begin with."""
 _NATIVE = tuple(
     dialect.requests.native_option for dialect in DIALECTS if dialect.requests.native_option
 )
@@ -52,28 +56,45 @@ ENOUGH = "I have thought enough about this, so I answer now."
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option, `think_NAME`. `type` and `default` are as mitmproxy keeps it; `read` makes of the
-    written value the one that the machines take, or raises ValueError.
+    """One option, `think_NAME`. `default` is as mitmproxy keeps it; `read` makes of the written
+    value the one that the machines take, or raises ValueError. `recorded`: it decides how a reply
+    is rewritten.
     """
 
     name: str
-    type: Any
     default: object
     meaning: str
-    read: Callable[[object], object]
+    read: Callable[[Any], object]
     choices: tuple[str, ...] = ()
+    recorded: bool = True
+
+    @property
+    def type(self) -> Any:
+        """The type by which mitmproxy knows the option."""
+        return Sequence[str] if isinstance(self.default, list) else type(self.default)
 
 
-def _choice(name: str, choices: tuple[str, ...], meaning: str) -> Option:
-    """Return an option that is one of these names; the first is the default."""
-    return Option(name, str, choices[0], meaning, one_of(choices), choices)
+def _option(
+    default: object,
+    meaning: str,
+    read: Callable[[Any], object] | None = None,
+    choices: tuple[str, ...] = (),
+    recorded: bool = True,
+) -> Any:
+    """Return the field of an option; without a reader its value is taken as it is written."""
+    row = Option("", default, meaning, read or type(default), choices, recorded)
+    return field(metadata={"option": row})
 
 
-def _read_native(written: object) -> frozenset[str]:
-    chosen = names(written)
-    for name in chosen:
-        one_of(_NATIVE)(name)
-    return frozenset(chosen)
+def _choice(choices: tuple[str, ...], meaning: str, recorded: bool = True) -> Any:
+    """Return the field of an option that is one of these names; the first is the default."""
+    return _option(choices[0], meaning, one_of(choices), choices, recorded)
+
+
+_unrecorded = partial(_option, recorded=False)
+"""Makes an option that says where to look and where to write, not how a reply is rewritten; paths
+and hosts have no place in a recording.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +120,12 @@ class WrittenHistory:
         return bool(places - {None}) and "drop" not in places
 
 
-def _read_history(written: object) -> WrittenHistory:
-    chosen = [one_of(_HISTORY)(name) for name in names(written)]
+def _read_native(written: Sequence[str]) -> frozenset[str]:
+    return frozenset(map(one_of(_NATIVE), written))
+
+
+def _read_history(written: Sequence[str]) -> WrittenHistory:
+    chosen = [one_of(_HISTORY)(name) for name in written]
     thoughts = [name for name in chosen if name not in _ORDERS] or [AUTO]
     if len(thoughts) > 1:
         raise ValueError(f"expected one place for thoughts, got {', '.join(thoughts)}")
@@ -109,151 +134,111 @@ def _read_history(written: object) -> WrittenHistory:
     return WrittenHistory(place, cast(Order, orders[-1]))
 
 
-OPTIONS = (
-    Option(
-        "tags",
-        Sequence[str],
-        [AUTO],
-        "marks around thinking",
-        lambda written: choose(names(written)),
-    ),
-    Option("start", str, AUTO, "whether a reply starts inside a thought", read_start, STARTS),
-    Option("attributes", bool, True, 'read attribute forms, <thinking thought="..."/>', bool),
-    Option(
-        "fields",
-        Sequence[str],
-        [FIELDS[0]],
-        "names that OpenAI clients get",
-        read_fields,
-        (*FIELDS, FOLDED),
-    ),
-    Option("signature", str, DEFAULT_SIGNATURE, "signature of thinking blocks", str),
-    Option(
-        "map",
-        Sequence[str],
-        [],
-        "fields of the server's own: FIELD=BLOCK:KEY",
-        lambda written: read_map(names(written)),
-    ),
-    Option(
-        "models",
-        Sequence[str],
-        [],
-        "names that clients have for models: PATTERN=NAME",
-        lambda written: read_rows(names(written)),
-    ),
-    Option("variants", bool, False, "list NAME-nothink, -low, -high and -max as well", bool),
-    Option("markers", bool, False, "read phrases as thinking (a heuristic)", bool),
-    _choice("prompt", ("off", "tags"), "ask a model to think that does not by itself"),
-    _choice(
-        "tools",
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options as the machines take them, a row each. mitmproxy knows the choices of single
+    values only; those of sequences are told as well.
+    """
+
+    tags: tuple[ThinkTags, ...] = _option([AUTO], "marks around thinking", choose)
+    start: InitialState = _option(
+        AUTO, "whether a reply starts inside a thought", read_start, STARTS
+    )
+    attributes: bool = _option(True, 'read attribute forms, <thinking thought="..."/>')
+    fields: tuple[str, ...] = _option(
+        [FIELDS[0]], "names that OpenAI clients get", read_fields, (*FIELDS, FOLDED)
+    )
+    signature: str = _option(DEFAULT_SIGNATURE, "signature of thinking blocks")
+    map: Mapping[str, Mapped] = _option([], "fields of the server's own: FIELD=BLOCK:KEY", read_map)
+    models: Rows = _unrecorded([], "names that clients have for models: PATTERN=NAME", read_rows)
+    variants: bool = _unrecorded(False, "list NAME-nothink, -low, -high and -max as well")
+    markers: bool = _option(False, "read phrases as thinking (a heuristic)")
+    prompt: str = _choice(("off", "tags"), "ask a model to think that does not by itself")
+    tools: str = _choice(
         ("auto", "off", "told"),
         "read tool calls from text; told: also tell tools in the system turn",
-    ),
-    _choice("budget", ("server", "proxy", "enforce"), "who keeps the client's budget of thinking"),
-    Option(
-        "budget_tokens", str, "", "the budget of a request that names none, enforced", read_tokens
-    ),
-    _choice("loops", ("tell", "end", "off"), "what is done about a thought that repeats itself"),
-    Option("enough", str, ENOUGH, "the words that close a thought which was ended", str),
-    _choice("unasked", ("show", "hide"), "what a client gets that did not ask for thinking"),
-    _choice("blanks", ("keep", "trim"), "blanks around thoughts"),
-    Option("events", str, "", "file that gets a JSON line for each thought", read_path),
-    Option(
-        "record", str, "", "folder that keeps each rewritten exchange as a recording", read_folder
-    ),
-    Option("print", bool, False, "print thinking and answers in the terminal, as they come", bool),
-    Option("metrics", str, "", "port, address or file for Prometheus", read_metrics),
-    Option("traces", str, "", "URL of an OpenTelemetry collector", read_collector),
-    Option("traces_words", bool, False, "send the words of replies there too", bool),
-    Option(
-        "native",
-        Sequence[str],
+    )
+    budget: str = _choice(
+        ("server", "proxy", "enforce"), "who keeps the client's budget of thinking"
+    )
+    budget_tokens: int | None = _option(
+        "", "the budget of a request that names none, enforced", read_tokens
+    )
+    loops: str = _choice(("tell", "end", "off"), "what is done about a thought that repeats itself")
+    enough: str = _option(ENOUGH, "the words that close a thought which was ended")
+    unasked: str = _choice(("show", "hide"), "what a client gets that did not ask for thinking")
+    blanks: str = _choice(("keep", "trim"), "blanks around thoughts")
+    events: str = _unrecorded("", "file that gets a JSON line for each thought", read_path)
+    record: str = _unrecorded(
+        "", "folder that keeps each rewritten exchange as a recording", read_folder
+    )
+    print: bool = _unrecorded(False, "print thinking and answers in the terminal, as they come")
+    metrics: MetricsPlace | None = _unrecorded(
+        "", "port, address or file for Prometheus", read_metrics
+    )
+    traces: str = _unrecorded("", "URL of an OpenTelemetry collector", read_collector)
+    traces_words: bool = _unrecorded(False, "send the words of replies there too")
+    native: frozenset[str] = _option(
         [],
         "dialects of which the server's own endpoints are asked, their replies mended",
         _read_native,
         _NATIVE,
-    ),
-    Option(
-        "limits",
-        Sequence[str],
+    )
+    limits: MemoryLimits = _unrecorded(
         [],
         "limits of what is taken and kept: NAME=NUMBER",
-        lambda written: read_limits(names(written)),
+        read_limits,
         tuple(f"{name}={number}" for name, number in LIMITS.items()),
-    ),
-    Option(
-        "memory",
-        str,
+    )
+    memory: str = _unrecorded(
         AUTO,
         "where replies are kept that clients refer to: memory:, sqlite:PATH, redis://...",
         read_memory,
-    ),
-    Option(
-        "memory_days", int, 30, "days after which a kept reply goes that nobody uses", read_days
-    ),
-    Option("memory_key", str, "", "file with the key that seals what is kept elsewhere", read_path),
-    Option(
-        "server",
-        str,
+    )
+    memory_days: int = _unrecorded(
+        30, "days after which a kept reply goes that nobody uses", read_days
+    )
+    memory_key: str = _unrecorded(
+        "", "file with the key that seals what is kept elsewhere", read_path
+    )
+    server: Server | None = _option(
         AUTO,
         "what the server is; auto asks it, once",
         read_server,
         (AUTO, *sorted(row.name for row in SERVERS)),
-    ),
-    Option(
-        "history",
-        Sequence[str],
+    )
+    history: WrittenHistory = _option(
         [AUTO],
         "where earlier thoughts go in a translated request, and tool results in a user turn",
         _read_history,
         _HISTORY,
-    ),
-    _choice("restore", ("auto", "off"), "put back earlier thoughts that a client has dropped"),
-    _choice("pictures", ("text", "refuse"), "what a model gets of pictures that it cannot see"),
-    Option("flows", str, "", "mitmproxy filter: which flows to act on", str),
-    Option(
-        "ping",
-        str,
+    )
+    restore: str = _choice(("auto", "off"), "put back earlier thoughts that a client has dropped")
+    pictures: str = _choice(
+        ("text", "refuse"), "what a model gets of pictures that it cannot see", recorded=False
+    )
+    flows: str = _unrecorded("", "mitmproxy filter: which flows to act on")
+    ping: Ping = _unrecorded(
         "10",
         "seconds of silence before a streaming client is pinged; 0: never; SECONDS,early",
         read_ping,
-    ),
-    Option(
-        "hosts",
-        Sequence[str],
+    )
+    hosts: tuple[str, ...] = _unrecorded(
         [],
         "names of web pages that may use the proxy; *: all",
-        lambda written: tuple(name.lower() for name in names(written)),
-    ),
-)
-"""Sequences say what is allowed in `choices` as well; mitmproxy knows choices of single values
-only.
-"""
-NOT_RECORDED = (
-    "models",
-    "variants",
-    "pictures",
-    "events",
-    "record",
-    "print",
-    "metrics",
-    "traces",
-    "traces_words",
-    "flows",
-    "ping",
-    "hosts",
-    "limits",
-    "memory",
-    "memory_days",
-    "memory_key",
-)
-"""They say where to look and where to write, not how a reply is rewritten; paths and hosts have no
-place in a recording.
-"""
-RECORDED = tuple(option.name for option in OPTIONS if option.name not in NOT_RECORDED)
-"""The options that decide how a reply is rewritten."""
+        lambda hosts: tuple(name.lower() for name in hosts),
+    )
+    fast: bool = True
+    """Rewrite frames of a known shape without parsing them; tests set `THINK_FAST=false` in the
+    environment.
+    """
 
+
+OPTIONS: tuple[Option, ...] = tuple(
+    replace(row.metadata["option"], name=row.name) for row in fields(Settings) if row.metadata
+)
+RECORDED = tuple(option.name for option in OPTIONS if option.recorded)
+"""The options that decide how a reply is rewritten."""
 
 REPLACED = {
     "tools_prompt": "write think_tools=told for think_tools_prompt=on",
@@ -270,6 +255,22 @@ REPLACED = {
 """Names that options had once, and what to use in their place."""
 
 
+def is_ours(name: str) -> bool:
+    """Tell whether a name, as mitmproxy is given it, can only mean an option of the addon's."""
+    return name.replace("-", "_").startswith(PREFIX)
+
+
+def unknown(name: str) -> str:
+    """Return the complaint about a name of ours that is no option, with what to write in its
+    place.
+    """
+    short, known = name[len(PREFIX) :].replace("-", "_"), [option.name for option in OPTIONS]
+    close = get_close_matches(short, known, 1)
+    all_of_them = ", ".join(PREFIX + each for each in known)
+    hint = f"did you mean {PREFIX}{close[0]}?" if close else f"there are {all_of_them}"
+    return f"no option {name}; {REPLACED.get(short, hint)}"
+
+
 def renamed(written: Mapping[str, object]) -> dict[str, object]:
     """Return options by the names of today; recordings hold those of their own time."""
     options = {name: value for name, value in written.items() if name not in REPLACED}
@@ -282,50 +283,6 @@ def renamed(written: Mapping[str, object]) -> dict[str, object]:
     if written.get("order") == "tools-first":
         options["history"] = [*names(options.get("history")), "tools-first"]
     return options
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The options as the machines take them: a field for each row. `fast`: rewrite frames of a
-    known shape without parsing them; tests set `THINK_FAST=false` in the environment.
-    """
-
-    tags: tuple[ThinkTags, ...]
-    start: InitialState
-    attributes: bool
-    fields: tuple[str, ...]
-    signature: str
-    map: Mapping[str, Mapped]
-    models: Rows
-    variants: bool
-    markers: bool
-    prompt: str
-    tools: str
-    budget: str
-    budget_tokens: int | None
-    loops: str
-    enough: str
-    unasked: str
-    blanks: str
-    events: str
-    record: str
-    print: bool
-    metrics: MetricsPlace | None
-    traces: str
-    traces_words: bool
-    native: frozenset[str]
-    limits: MemoryLimits
-    memory: str
-    memory_days: int
-    memory_key: str
-    server: Server | None
-    history: WrittenHistory
-    restore: str
-    pictures: str
-    flows: str
-    ping: Ping
-    hosts: tuple[str, ...]
-    fast: bool = True
 
 
 def read(written: Mapping[str, object] | None = None) -> Settings:
@@ -343,6 +300,6 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
 
 def _read_one(option: Option, written: object) -> object:
     try:
-        return option.read(written)
+        return option.read(names(written) if isinstance(option.default, list) else written)
     except (ValueError, RuntimeError) as error:  # the home of a user who is not there
         raise ValueError(f"think_{option.name}: {error}") from None

@@ -8,7 +8,7 @@ An entry belongs to an owner: nobody else finds, continues or drops it.
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from threading import RLock
 from typing import Protocol
@@ -32,6 +32,11 @@ class Bounds:
     def keeps(self) -> bool:
         """Tell whether anything can be kept at all."""
         return self.count > 0 and self.size > 0
+
+
+def raw(name: str) -> bytes:
+    """Return a name as stores keep it: clients may choose what no encoding has."""
+    return name.encode("utf-8", "surrogatepass")
 
 
 class Store(Protocol):
@@ -254,22 +259,32 @@ class ProcessStore(BoundedStore):
         self._entries.clear()
 
 
-class Memory:
-    """One owner's entries in a store that all owners share; at first those of clients without a
-    key. Without `store`, the entries are this process's.
+@dataclass(slots=True)
+class Waits:
+    """`writes`: those that a store elsewhere may not have ended. `seconds`: for which an exchange
+    has waited for its store, for writes as for answers.
+    """
 
-    `writes`: those that a store elsewhere may not have ended.
+    writes: list[Future[object]] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class Memory:
+    """One owner's entries in a store that all owners share; at first nobody's, whose ids reach
+    all. Without `store`, the entries are this process's.
     """
 
     def __init__(self, count: int = 0, size: int = 0, store: Store | None = None) -> None:
         self.store = ProcessStore(Bounds(count, size)) if store is None else store
         self._owner = ""
-        self.writes: list[Future[object]] = []
+        self.waits = Waits()
 
     def of(self, owner: str) -> "Memory":
-        """Return the memory of another owner, in the same store."""
+        """Return the memory of another owner, in the same store. A blank ends the owner's name
+        there, so that it has none itself.
+        """
         other = Memory(store=self.store)
-        other._owner, other.writes = owner, self.writes
+        other._owner, other.waits = owner, self.waits
         return other
 
     def __len__(self) -> int:
@@ -319,7 +334,7 @@ class Memory:
     def begin(self, work: Callable[[], object]) -> None:
         """Begin work that keeps something."""
         if write := self.store.begin(work):
-            self.writes.append(write)
+            self.waits.writes.append(write)
 
     def forget(self, key: str) -> bool:
         """Drop an entry; tell whether there was one."""

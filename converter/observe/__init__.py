@@ -1,1 +1,1 @@
-"""Observations of a reply: summary, thought events, statistics, printable text."""
+"""Observations of a reply: summary, thought events, counts, printable text."""

@@ -5,9 +5,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 
-from converter.observe.statistics import CountedReply
 from converter.wire.bounds import MOST_KINDS, MOST_SERIES
+
+type Told = Mapping[str, object]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
@@ -52,14 +54,6 @@ class Histogram:
         self.buckets[bisect.bisect_left(BUCKETS, seconds)] += 1
         self.sum += seconds
 
-    def below(self) -> Iterator[tuple[str, int]]:
-        """Yield each bound and how many times were not above it."""
-        total = 0
-        bounds = [*(f"{bound:g}" for bound in BUCKETS), "+Inf"]
-        for bound, count in zip(bounds, self.buckets, strict=True):
-            total += count
-            yield bound, total
-
 
 @dataclass(slots=True)
 class Series:
@@ -73,7 +67,7 @@ class Series:
         default_factory=lambda: {name: Histogram() for name in TIMES}
     )
 
-    def add(self, summary: Mapping[str, object], outcome: str, mended: Iterable[str]) -> None:
+    def add(self, summary: Told, outcome: str, mended: Iterable[str]) -> None:
         """Count a reply."""
         self.by["requests"][outcome] += 1
         kinds, ended = self.by["mended"], summary.get("thoughts_ended")
@@ -96,13 +90,12 @@ class Metrics:
         self._series: dict[tuple[str, str], Series] = {}
         self.spans = Counter[str]()
 
-    def add(self, reply: CountedReply, outcome: str, mended: Iterable[str]) -> None:
-        """Count a reply; `mended`: the addon's notes about it."""
-        model, server = reply.told.get("model") or "-", reply.address or "-"
-        key = (_plain(model)[:LONGEST_NAME], _plain(server))
+    def add(self, told: Told, server: str, outcome: str, mended: Iterable[str]) -> None:
+        """Count a reply, from its summary; `mended`: the addon's notes about it."""
+        key = (_plain(told.get("model") or "-")[:LONGEST_NAME], _plain(server or "-"))
         if key not in self._series and len(self._series) >= MOST_SERIES:
             key = (OTHER, OTHER)
-        self._series.setdefault(key, Series()).add(reply.told, outcome, map(kind_of, mended))
+        self._series.setdefault(key, Series()).add(told, outcome, map(kind_of, mended))
 
     def text(self) -> str:
         """Return the counts in Prometheus' text format."""
@@ -125,7 +118,8 @@ class Metrics:
         for name, (label, meaning) in _LABELS.items():
             yield from _family(name, meaning, "counter")
             for labels, series in self._labelled():
-                yield from _by(series.by[name], name, labels, label)
+                for value, count in sorted(series.by[name].items()):
+                    yield f'think_{name}_total{{{labels},{label}="{_escaped(value)}"}} {count}'
         for name, meaning in _COUNTS.items():
             yield from _family(name, meaning, "counter")
             for labels, series in self._labelled():
@@ -157,7 +151,7 @@ def _plain(value: object) -> str:
     return str(value).encode(errors="replace").decode()
 
 
-def _counted(summary: Mapping[str, object]) -> dict[str, int]:
+def _counted(summary: Told) -> dict[str, int]:
     output, thinking, text = (
         _number(summary, name) for name in ("output_tokens", "thinking", "text")
     )
@@ -175,7 +169,7 @@ def _counted(summary: Mapping[str, object]) -> dict[str, int]:
     }
 
 
-def _number(summary: Mapping[str, object], name: str) -> int:
+def _number(summary: Told, name: str) -> int:
     value = summary.get(name)
     return value if isinstance(value, int) and value > 0 else 0
 
@@ -185,17 +179,12 @@ def _family(name: str, meaning: str, kind: str) -> list[str]:
     return [f"# HELP {full} {meaning}.", f"# TYPE {full} {kind}"]
 
 
-def _by(counts: Mapping[str, int], name: str, labels: str, label: str) -> Iterator[str]:
-    for value, count in sorted(counts.items()):
-        yield f'think_{name}_total{{{labels},{label}="{_escaped(value)}"}} {count}'
-
-
 def _histogram(name: str, labels: str, times: Histogram) -> Iterator[str]:
-    total = 0
-    for bound, total in times.below():  # the last one is all of them
+    bounds, totals = [*(f"{bound:g}" for bound in BUCKETS), "+Inf"], [*accumulate(times.buckets)]
+    for bound, total in zip(bounds, totals, strict=True):
         yield f'{name}_bucket{{{labels},le="{bound}"}} {total}'
     yield f"{name}_sum{{{labels}}} {times.sum:.6g}"
-    yield f"{name}_count{{{labels}}} {total}"
+    yield f"{name}_count{{{labels}}} {totals[-1]}"
 
 
 def _in_short(times: Histogram) -> dict[str, float]:

@@ -233,10 +233,11 @@ def alike(before: Sequence[object], now: Sequence[object]) -> int:
 
 def _turns(body: Fields) -> Sequence[object]:
     """Return the messages that tell a conversation: a system text comes and goes."""
-    return [message for message in messages_of(body) if _role(message) not in SYSTEM]
+    return [message for message in messages_of(body) if role_of(message) not in SYSTEM]
 
 
-def _role(message: object) -> str:
+def role_of(message: object) -> str:
+    """Return who speaks; nothing where a message does not say so."""
     return str(message.get("role") or "") if isinstance(message, Mapping) else ""
 
 
@@ -248,7 +249,7 @@ def _pieces(body: Fields) -> Iterator[tuple[str, object]]:
     if system := body.get("system"):
         yield "the system text", {"role": "system", "content": system}
     for number, message in enumerate(messages_of(body)):
-        yield f"message {number} ({_role(message)})", message
+        yield f"message {number} ({role_of(message)})", message
 
 
 def _part(name: str, message: object) -> Part:
@@ -262,7 +263,7 @@ def _part(name: str, message: object) -> Part:
 
 def known_by(message: object) -> str:
     """Return the role of a message and how its words begin, without those that move."""
-    role = _role(message)
+    role = role_of(message)
     if role in SYSTEM:
         return role
     words, length = list[str](), 0
@@ -278,13 +279,10 @@ def _texts(message: object) -> Iterator[tuple[bool, str]]:
     """Yield the texts of a message, and whether each is a thought."""
     fields = message if isinstance(message, Mapping) else {"content": message}
     for key in sorted(fields.keys() - {"role", _MARK}):
-        for part in _split(fields[key]):
+        value = fields[key]
+        for part in value if isinstance(value, list) else [value]:
             if text := _text(part):
                 yield key in _THOUGHTS or _kind(part) in _THOUGHT_PARTS, text
-
-
-def _split(value: object) -> Sequence[object]:
-    return value if isinstance(value, list) else [value]
 
 
 def _kind(part: object) -> object:

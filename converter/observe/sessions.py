@@ -6,7 +6,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from converter.observe.prefix import SYSTEM, alike, known_by
+from converter.observe.prefix import SYSTEM, alike, known_by, role_of
 from converter.wire import json_text
 
 type Messages = Sequence[object]
@@ -126,14 +126,10 @@ class Sessions:
             self._parsed.popitem(last=False)
 
 
-def _role(message: object) -> object:
-    return message.get("role") if isinstance(message, Mapping) else None
-
-
 def _opening(messages: Messages) -> Messages:
     """Return the messages before a model's first word."""
     for number, message in enumerate(messages):
-        if _role(message) not in (*SYSTEM, "user"):
+        if role_of(message) not in (*SYSTEM, "user"):
             return messages[:number]
     return messages
 
@@ -154,7 +150,7 @@ def _words_of(client: str, opening: Messages) -> Iterator[int]:
         content = message.get("content") if isinstance(message, Mapping) else None
         for part in content if isinstance(content, list) else [content]:
             words = part.get("text") if isinstance(part, Mapping) else part
-            if _role(message) == "user" and isinstance(words, str) and (plain := _plain(words)):
+            if role_of(message) == "user" and isinstance(words, str) and (plain := _plain(words)):
                 yield hash((client, plain))
 
 

@@ -159,19 +159,12 @@ def in_words(summary: Mapping[str, object]) -> str:
     """Return the thinking of a reply in a few words, from its summary: `2 thoughts, 1,240
     chars in 3.1 s`.
     """
-    count, characters, seconds = (
-        summary.get("thoughts"),
-        summary.get("thinking"),
-        summary.get("thinking_time"),
-    )
+    count, characters, seconds = map(summary.get, ("thoughts", "thinking", "thinking_time"))
     if not count:
         return "no thought"
     words = f"{count} thought{'s' if count != 1 else ''}, {characters:,} chars"
-    return (
-        f"{words} in {seconds:.1f} s"
-        if isinstance(seconds, float) and seconds >= SHORTEST
-        else words
-    )
+    timed = isinstance(seconds, float) and seconds >= SHORTEST
+    return f"{words} in {seconds:.1f} s" if timed else words
 
 
 SHORTEST = 0.05

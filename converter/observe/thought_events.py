@@ -55,7 +55,9 @@ class ThoughtEvents:
         """Return the thoughts that end with `event`."""
         match event:
             case Thinking():
-                self._hear(self._said.setdefault(event.choice, StringIO(newline="")), event.text)
+                words = self._said.setdefault(event.choice, StringIO(newline=""))
+                if room := max(0, LONGEST_THOUGHT - words.tell()):
+                    words.write(event.text[:room])
                 return []
             case ThinkingEnd():
                 return self._end(event)
@@ -81,10 +83,6 @@ class ThoughtEvents:
         words = self._said.pop(end.choice, None)
         thought = words.getvalue().strip("\r\n") if words else ""
         return [self._event(thought, end)] if thought and not thought.isspace() else []
-
-    def _hear(self, words: StringIO, text: str) -> None:
-        if room := max(0, LONGEST_THOUGHT - words.tell()):
-            words.write(text[:room])
 
     def _event(self, thought: str, end: ThinkingEnd) -> ThoughtEvent:
         return {
@@ -132,7 +130,8 @@ def conversation_id(body: Fields) -> str:
     first = [text for role, text in beginning if role == "user"]
     metadata = body.get("metadata")
     user = body.get("user") or (metadata.get("user_id") if isinstance(metadata, Mapping) else None)
-    parts = [user if isinstance(user, str) else "", list(_without_billing(system)), first]
+    unbilled = (BILLING_LINES.sub("", text) for text in system)
+    parts = [user if isinstance(user, str) else "", list(filter(str.strip, unbilled)), first]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_ID_LENGTH]
 
 
@@ -146,11 +145,6 @@ def _beginning(messages: Iterable[object]) -> Iterator[tuple[str, str]]:
             yield from ((str(role), text) for text in _texts(message.get("content")))
         if role == "user":
             return
-
-
-def _without_billing(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the texts without Claude Code's lines, but for texts that are empty then."""
-    yield from filter(str.strip, (BILLING_LINES.sub("", text) for text in texts))
 
 
 def _texts(content: object) -> Iterator[str]:

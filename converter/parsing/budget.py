@@ -115,3 +115,19 @@ def beginning(text: str, limit: int) -> str:
     while limit and written[limit] & 0xC0 == 0x80:  # in the middle of a character
         limit -= 1
     return written[:limit].decode(errors="surrogatepass")
+
+
+class ThinkingHider:
+    """Events of one choice in, events out: no thinking among them, because nobody asked for it."""
+
+    def feed(self, event: Event) -> list[Event]:
+        """Return the event, unless it is of a thought."""
+        return [] if isinstance(event, (Thinking, ThinkingEnd)) else [event]
+
+    def plain(self, kind: WordKind) -> tuple[type[Text], str] | None:
+        """Return text alone: words of a thought do not come out."""
+        return (Text, "") if kind is Text else None
+
+    def close(self) -> list[Event]:
+        """Return nothing: nothing is held."""
+        return []

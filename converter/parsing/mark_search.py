@@ -4,7 +4,7 @@ import enum
 import re
 from collections.abc import Mapping
 
-from converter.parsing.think_tags import GAP, SUFFIX
+from converter.parsing.families import GAP, SUFFIX
 
 SUFFIX_LIMIT = 32
 """Characters of a suffix: vocabularies name eight hex digits, and the held text stays short."""

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from converter.model.initial_state import InitialState
+from converter.parsing.families import ThinkTags
 from converter.parsing.tag_matcher import AUTO, TagSet, choose, for_model, joined, tag_set
 from converter.parsing.think_states import Mode
-from converter.parsing.think_tags import ThinkTags
 from converter.parsing.thought_ender import NO_LIMITS, ThoughtLimits
 from converter.parsing.tool_calls.stage import Tools
 

@@ -5,9 +5,8 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from converter.parsing.families import TABLE
+from converter.parsing.families import TABLE, ThinkTags
 from converter.parsing.mark_search import Mark, MarkSearch, head_of
-from converter.parsing.think_tags import ThinkTags
 from converter.parsing.tool_calls.forms import CLOSERS as CALL_CLOSERS
 from converter.parsing.tool_marks import OPENERS_IN_TEXT, openers_in_thought
 

@@ -9,10 +9,9 @@ and LF around a thought and for thoughts of nothing but blanks.
 
 import re
 
-from converter.model.events import LateCloser, Text, Thinking, WordKind
-from converter.parsing.attribute_tags import ENDS, attribute_tag
+from converter.model.events import LateCloser, Text, Thinking, WordKind, joined
 from converter.parsing.code_spans import CodeSpans
-from converter.parsing.guess import Guess
+from converter.parsing.families import SUFFIX, ThinkTags
 from converter.parsing.json_extent import JsonExtent
 from converter.parsing.mark_search import Mark, MarkSearch
 from converter.parsing.tag_matcher import TagSet, within_call
@@ -28,8 +27,7 @@ from converter.parsing.think_states import (
     Mode,
     State,
 )
-from converter.parsing.think_tags import SUFFIX, ThinkTags
-from converter.parsing.thought import Said, Thought, joined
+from converter.parsing.thought import ENDS, Guess, Said, Thought, attribute_tag
 from converter.parsing.tool_marks import (
     BEFORE_LIMIT,
     BY_OPENER,

@@ -2,17 +2,19 @@
 itself.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
 from converter.model.initial_state import InitialState
+from converter.parsing.code_spans import CodeSpans
+from converter.parsing.families import ThinkTags
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Reading
-from converter.parsing.repeated_thought import RepeatedThought
 from converter.parsing.think_parser import ThinkParser
 from converter.parsing.think_states import Mode
-from converter.parsing.unmatched_closer import UnmatchedCloser
 
 _HEAD = 64
 """Characters of a reply's beginning that show whether it has an opener of its own."""
@@ -60,7 +62,7 @@ class ThinkStage:
         held: Sequence[Event] = []
         if self._reader:
             held = self.close()
-            self._again = RepeatedThought(self._reading.families, self._reader.unsaid)
+            self._again = RepeatedThought(self._reading.families, self._reader.parser.unsaid)
             self._reader = None
         self._again.hear(event.text)
         return held
@@ -72,7 +74,7 @@ class ThinkStage:
         if self._reader is None:
             waits = self._again.listens if kind is Thinking else not self._again.over
             return None if waits else (kind, "\r\n" if kind is Thinking else "")
-        return self._reader.plain() if kind is Text else None
+        return self._reader.parser.plain() if kind is Text else None
 
     def _flushed(self, finish: str) -> Sequence[Event]:
         if self._reader is None:
@@ -87,7 +89,7 @@ class ThinkStage:
         thought = any(isinstance(event, Thinking) for event in out)
         self._findings.thought = self._findings.thought or thought
         if thought and self._reader:
-            self._findings.marks = self._reader.marks
+            self._findings.marks = self._reader.parser.thought_marks
         return out
 
 
@@ -102,8 +104,8 @@ class _ChoiceReader:
         self._reading = reading
         self._answering = reading.mode in (Mode.ANSWERING, Mode.CLOSED)
         tags = reading.tag_set
-        self._parser = ThinkParser(tags, reading.mode, choice, reading.expected.wants_json)
-        self._parser.tells_late_closers = reading.expected.tools is not None
+        self.parser = ThinkParser(tags, reading.mode, choice, reading.expected.wants_json)
+        self.parser.tells_late_closers = reading.expected.tools is not None
         self._unmatched = UnmatchedCloser(tags.bare_closers)
         self._openers = tags.openers
         self._head = ""
@@ -115,30 +117,16 @@ class _ChoiceReader:
         if len(self._head) < _HEAD:
             self._head += text[:_HEAD]
         thought = self._thought
-        out = self._parser.feed(text)
+        out = self.parser.feed(text)
         self._note(out)
-        if self._parser.unmatched_closer and not thought and self._answering:
+        if self.parser.unmatched_closer and not thought and self._answering:
             self.correction = InitialState.THINKING
         return out
-
-    @property
-    def marks(self) -> tuple[str, str] | None:
-        """Return the marks of the last thought."""
-        return self._parser.thought_marks
-
-    @property
-    def unsaid(self) -> tuple[str, ...]:
-        """The closers of a thought that is open and has said nothing."""
-        return self._parser.unsaid
-
-    def plain(self) -> tuple[WordKind, str] | None:
-        """Return plain words as the parser reads them."""
-        return self._parser.plain()
 
     def flush(self, finish: str = "") -> Sequence[Event]:
         """Return the held words. `finish`: why the choice ended, if it has."""
         closed = self._answered
-        out = self._parser.flush(finish)
+        out = self.parser.flush(finish)
         self._note(out)
         # the server wrote the template's opener, as llama.cpp does
         opened = self._head.lstrip().startswith(self._openers)
@@ -159,3 +147,128 @@ class _ChoiceReader:
                 )
             self._thought = self._thought or isinstance(event, Thinking)
             self._answered = self._answered or isinstance(event, (Text, ThinkingEnd))
+
+
+class UnmatchedCloser:
+    """Feed the text; `found` tells whether a closer without its opener stood in it, outside of code
+    and behind words: with none before it there was no thought. It is the sign of a wrong guess.
+    Nothing is held, and nothing changed.
+    """
+
+    def __init__(self, closers: Iterable[str]) -> None:
+        self._pattern, self._reach = _search(tuple(closers))
+        self._tail = ""
+        self._code = CodeSpans()
+        self._words = False
+        self.found = False
+
+    def feed(self, text: str) -> None:
+        """Look at the next piece of the text; a closer may have begun in the one before."""
+        if self.found:
+            return
+        window = self._tail + text
+        seen = 0
+        for closer in self._pattern.finditer(window):
+            begin = max(0, closer.start() - len(self._tail))
+            self._code.feed(text[seen:begin])
+            seen = begin
+            words = self._words or bool(window[: closer.start()].strip())
+            if closer.end() > len(self._tail) and words and not self._code.inside():
+                self.found = True
+                return
+        self._code.feed(text[seen:])
+        # of the tail as much as a closer may begin with is no word yet
+        done = window[: max(0, len(window) - self._reach)]
+        self._words = self._words or bool(done.strip())
+        self._tail = window[max(0, len(window) - self._reach) :]
+
+
+@lru_cache(maxsize=64)
+def _search(closers: tuple[str, ...]) -> tuple[re.Pattern[str], int]:
+    """Return the pattern of a closer, and how many characters of one may have come before."""
+    marks = sorted(closers, key=len, reverse=True)
+    pattern = re.compile("|".join(map(re.escape, marks)) or "(?!)")
+    return pattern, max(map(len, marks), default=1) - 1
+
+
+HEAD = 64
+"""Characters of a thought by which it is known again, blanks around it aside."""
+_HELD_LIMIT = 4 * HEAD
+"""Characters that wait for more: an opener with blanks around it, and a thought's beginning."""
+
+
+class RepeatedThought:
+    """A thought that a server sends in its field, and again with its tags in the content.
+
+    `hear` the field's thinking and feed the content: the result is the content without that
+    thought. `closers`: of a thought that the content has opened and that has said nothing.
+
+    The content's own is dropped where it begins as the field's does: only that much is compared, so
+    that a long thought passes as fast as any.
+    """
+
+    def __init__(self, families: Iterable[ThinkTags], closers: tuple[str, ...] = ()) -> None:
+        pairs = [(mark, row.closers) for row in families for mark in row.openers]
+        self._pairs = [("", closers)] if closers else sorted(pairs, key=lambda it: -len(it[0]))
+        self._told = ""
+        self._held = ""
+        self._closers: tuple[str, ...] = ()  # of the thought that is dropped
+        self.over = not self._pairs
+
+    def hear(self, text: str) -> None:
+        """Take words that the field tells."""
+        if self.listens:
+            self._told = (self._told + text[:_HELD_LIMIT]).lstrip()[:HEAD]
+
+    @property
+    def listens(self) -> bool:
+        """Tell whether words of the field still matter."""
+        return not self.over and len(self._told) < HEAD
+
+    def feed(self, text: str) -> str:
+        """Return the content without repeated thoughts, as far as that is decided."""
+        if self.over:
+            return text
+        self._held += text
+        return self._drop() if self._closers else self._look()
+
+    def close(self) -> str:
+        """Return the text that waits: nothing more comes, or something else does."""
+        held, self._held = "" if self._closers else self._held, ""
+        self.over = True
+        return held
+
+    def _look(self) -> str:
+        body = self._held.lstrip()
+        opener, closers = next((pair for pair in self._pairs if body.startswith(pair[0])), _NONE)
+        thought = body[len(opener) :].lstrip()
+        end = min((place for mark in closers if (place := thought.find(mark)) >= 0), default=None)
+        same = thought[:end][:HEAD].rstrip() == self._told.rstrip() != ""
+        if closers and same and (end is not None or len(self._told) == HEAD <= len(thought)):
+            self._closers = closers
+            return self._drop()
+        waits = not closers and any(pair[0].startswith(body) for pair in self._pairs)
+        agree = closers and end is None and _begins(thought, self._told, closers)
+        return "" if (waits or agree) and len(self._held) <= _HELD_LIMIT else self.close()
+
+    def _drop(self) -> str:
+        """Drop the thought up to its closer."""
+        ends = [(self._held.find(mark), -len(mark)) for mark in self._closers]
+        place, length = min((end for end in ends if end[0] >= 0), default=(-1, 0))
+        if place < 0:
+            self._held = self._held[1 - max(map(len, self._closers)) :]
+            return ""
+        self._closers = ()
+        behind, self._held = self._held[place - length :], ""
+        self.over = True
+        return behind
+
+
+_NONE: tuple[str, tuple[str, ...]] = ("", ())
+
+
+def _begins(thought: str, before: str, closers: tuple[str, ...]) -> bool:
+    """Tell whether a thought may still be the one told; half a closer may stand at its end."""
+    begun = max(n for mark in closers for n in range(len(mark)) if thought.endswith(mark[:n]))
+    words = thought[: len(thought) - begun].rstrip()
+    return before.startswith(words) or words.startswith(before)

@@ -1,11 +1,11 @@
 """A thought as it goes out: its blanks, its end, and the attributes of its tag."""
 
-import itertools
 import math
 import re
 
 from converter.model.events import Text, Thinking, ThinkingEnd
-from converter.wire.bounds import BLANKS_LIMIT
+from converter.parsing.mark_search import Mark
+from converter.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT, GUESS_LIMIT
 
 type Said = Text | Thinking | ThinkingEnd
 
@@ -75,16 +75,58 @@ def _confidence(written: str) -> float:
     return number if math.isfinite(number) else UNREADABLE_CONFIDENCE
 
 
-def joined(events: list[Said]) -> list[Said]:
-    """Join neighbours of one kind, so that text nobody touched comes out as it went in."""
-    out: list[Said] = []
-    pieces: list[str] = []
-    for event, following in itertools.zip_longest(events, events[1:]):
-        if isinstance(event, ThinkingEnd):
-            out.append(event)
-            continue
-        pieces.append(event.text)
-        if type(following) is not type(event):
-            out.append(type(event)("".join(pieces), event.choice))
-            pieces.clear()
-    return out
+_ATTRIBUTE = rf"""\s++{NAME}\s*+=\s*+(?:"[^"]*+"|'[^']*+')"""
+_ATTRIBUTES = re.compile(
+    rf"""(?:{_ATTRIBUTE})*+(?:\s*+(?P<end>/?>)"""
+    rf"""|(?:\s++{NAME}\s*+(?:=\s*+(?:"[^"]*+|'[^']*+)?)?|\s*+/?)\Z)"""
+)
+ENDS = {">": Mark.WITH_ATTRIBUTES, "/>": Mark.WHOLE}
+"""The effect of a tag by its end."""
+
+
+def attribute_tag(buffer: str, begin: int, end: int) -> re.Match[str] | None:
+    """Return the tag with attributes, as far as it has come, whose opener is `begin:end`; without
+    `end` while it may go on. None: it is no such tag.
+    """
+    return _ATTRIBUTES.match(buffer, end - 1, begin + ATTRIBUTE_LIMIT)
+
+
+_BETWEEN = re.compile(r"\n[^\S\n]*+\n\s*+")
+"""The gap of two paragraphs; at the text's end none has begun behind it."""
+_WORD = re.compile(r"(?<=\s)(?=\S)")
+
+
+class Guess:
+    """A thought in which a reply is only guessed to begin. Feed it; all that comes out is thinking
+    in any case. `rest`: what is held.
+
+    Read as a thought, a reply that is none leaves the client without an answer. So while nothing
+    but the model's name tells that there is a thought, its end is held back: a short reply whole,
+    of a longer one the last paragraph. When the reply stops without a closer, that is the answer,
+    because an answer is either all there is or what a thought that nobody closed ends with. Nothing
+    is lost, and nothing is told twice. With a closer all of it was thinking, and the next reply is
+    no guess.
+    """
+
+    def __init__(self) -> None:
+        self.rest = ""
+        self._flows = False
+
+    def feed(self, text: str) -> str:
+        """Return the words that need not wait."""
+        self.rest += text
+        self._flows = self._flows or len(self.rest) > GUESS_LIMIT
+        if not self._flows:
+            return ""
+        place = _last_paragraph(self.rest, max(0, len(self.rest) - GUESS_LIMIT))
+        passed, self.rest = self.rest[:place], self.rest[place:]
+        return passed
+
+
+def _last_paragraph(text: str, least: int) -> int:
+    """Return where the last paragraph begins, or the first word, at `least` or behind it."""
+    begun = [gap.end() for gap in _BETWEEN.finditer(text) if gap.end() < len(text)]
+    if begun and begun[-1] >= least:
+        return begun[-1]
+    word = _WORD.search(text, least) if least else None
+    return word.end() if word else least

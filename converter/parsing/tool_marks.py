@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from converter.parsing.families import CLOSERS
-from converter.parsing.tool_calls.form import EndsThought
+from converter.parsing.tool_calls.call_form import EndsThought
 from converter.parsing.tool_calls.forms import FORMS
-from converter.parsing.tool_calls.surroundings import CLAUSE_ENDS, QUOTES
+from converter.parsing.tool_calls.parser import CLAUSE_ENDS, QUOTES
 from converter.parsing.tool_calls.tag_body import Tags
 
 _QUOTES = QUOTES + "`"

@@ -3,23 +3,33 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import NoReturn
 
-from converter.recordings import expectation, flow_file, listing, server
-from converter.recordings.arguments import BAD_USE, FAILED, INTERRUPTED, parser, with_options
+from converter.dialects.table import COMMON, DIALECTS
+from converter.exchange import settings
+from converter.observe.printable import shortened
+from converter.recordings import expectation, flow_file, server
 from converter.recordings.expectation import Expectation
 from converter.recordings.golden import golden, one_line
 from converter.recordings.library import Library
-from converter.recordings.recording import Recording, RecordingError
-from converter.recordings.replay import dialects_of
+from converter.recordings.recording import Recording, RecordingError, Replay
+
+HEADINGS = ("recording", "server", "client", "form", "what it shows", "chunks", "bytes")
+LONGEST = 60
+"""Characters of a server's own words in a row."""
+FAILED, BAD_USE, INTERRUPTED = 1, 2, 130
+"""Exit statuses: a recording breaks a law; the task cannot be done; Ctrl-C."""
+_OPTIONS = {option.name: option for option in settings.OPTIONS}
 
 
 def main(arguments: list[str] | None = None, name: str = "think-addon record") -> int:
     """Do as the arguments say; return the exit status. `name`: what its user calls it."""
     chosen = parser(name).parse_args(arguments)
     try:
-        return _COMMANDS[chosen.command](Library(chosen.dir), chosen)
+        return int(chosen.run(Library(chosen.dir), chosen))
     except RecordingError as error:
         _complain(error)
         return BAD_USE
@@ -44,19 +54,10 @@ def _add(library: Library, chosen: argparse.Namespace) -> int:
     library.path(chosen.name)  # a bad name is said before the file is read
     recordings = list(flow_file.read_all(chosen.file, chosen.name))
     if chosen.flow is None and len(recordings) > 1:
-        _complain(
-            RecordingError(
-                f"{chosen.file} holds {len(recordings)} exchanges; choose one with --flow N:"
-            )
-        )
-        print(
-            "".join(
-                f"{number:3}  {_described(recording)}\n"
-                for number, recording in enumerate(recordings, 1)
-            ),
-            end="",
-            file=sys.stderr,
-        )
+        many = f"{chosen.file} holds {len(recordings)} exchanges; choose one with --flow N:"
+        _complain(RecordingError(many))
+        for number, recording in enumerate(recordings, 1):
+            print(f"{number:3}  {_described(recording)}", file=sys.stderr)
         return BAD_USE
     number = chosen.flow or 1
     if not 1 <= number <= len(recordings):
@@ -102,10 +103,8 @@ def _names(library: Library, named: list[str]) -> list[str]:
 
 
 def _list(library: Library, chosen: argparse.Namespace) -> int:
-    rows, status = _tried(
-        _names(library, chosen.names), lambda name: listing.row(library.load(name))
-    )
-    print(listing.table(rows), end="")
+    rows, status = _tried(_names(library, chosen.names), lambda name: row(library.load(name)))
+    print(table(rows), end="")
     return status
 
 
@@ -114,9 +113,7 @@ def _show(library: Library, chosen: argparse.Namespace) -> int:
     if chosen.request:
         print(server.request_of(recording))
         return 0
-    dialects = [
-        dialect for dialect in dialects_of(recording) if chosen.client in (None, dialect.name)
-    ]
+    dialects = [dialect for dialect in recording.dialects if chosen.client in (None, dialect.name)]
     if not dialects:
         raise RecordingError(f"{chosen.name} is for {recording.client.label.title} clients only")
     print("\n".join(golden(recording, dialect) for dialect in dialects), end="")
@@ -146,11 +143,13 @@ def _check(library: Library, chosen: argparse.Namespace) -> int:
     names = _names(library, chosen.names)
     failing = 0
     for name in names:
-        faults = library.check(name, laws.check)
+        faults = library.check(name, laws.told)
         failing += bool(faults)
-        for wrong in faults:
-            print(_safe(wrong.message), flush=True)
+        for fault in faults:
+            print(_safe(fault), flush=True)
     print(f"{len(names) - failing} of {len(names)} recordings are as they should be")
+    if not all(library.path(name).exists() for name in names):
+        return BAD_USE
     return FAILED if failing else 0
 
 
@@ -168,14 +167,152 @@ def _serve(library: Library, chosen: argparse.Namespace) -> int:
     return 0
 
 
+def row(recording: Recording) -> tuple[str, ...]:
+    """Return a recording's row. Raises RecordingError for one that this version cannot read."""
+    replay = recording.replayed()
+    client, server = recording.client, recording.server_dialect
+    native = ", native" if client is server is not COMMON else ""
+    return (
+        recording.name,
+        recording.found.server,
+        client.label.title + native,
+        recording.server_form.name.lower(),
+        one_line(_shows(recording, replay)),
+        str(len(recording.chunks)),
+        f"{len(recording.body):,}",
+    )
+
+
+def _shows(recording: Recording, replay: Replay) -> str:
+    """Return the content of a reply in a few words."""
+    status, summary = recording.answered.status, replay.summary
+    if not 200 <= status < 300:
+        return f"{'error' if status >= 400 else 'status'} {status}"
+    kinds = [
+        _counted(summary.thoughts, "thought"),
+        "text" if summary.text else "",
+        _counted(summary.calls, "call"),
+    ]
+    end = shortened(recording.ended or summary.failure or summary.finish, LONGEST)
+    listed = recording.exchange().endpoint.lists_models
+    wordless = "a list" if listed else "no reply that can be read"
+    return "; ".join(filter(None, (", ".join(filter(None, kinds)), end))) or wordless
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' if count > 1 else ''}" if count else ""
+
+
+def table(rows: Iterable[Sequence[str]]) -> str:
+    """Return the rows for a terminal, in columns."""
+    lines = [HEADINGS, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADINGS))]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        + "\n"
+        for line in lines
+    )
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_USE, f"{message}; see {self.prog} --help\n")
+
+
+def parser(name: str) -> argparse.ArgumentParser:
+    """Return the parser of the program that its user calls `name`."""
+    made = _Parser(name, description="Keep exchanges as recordings, and check them.")
+    _add_folder(made, Path("recordings"))
+    commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command, (does, run, add_arguments) in _COMMANDS.items():
+        add_arguments(each := commands.add_parser(command, help=does))
+        each.set_defaults(run=run)
+        _add_folder(each, argparse.SUPPRESS)
+    return made
+
+
+def _add_takes(add: argparse.ArgumentParser) -> None:
+    flows = "flows that passed the addon, as mitmdump -w and mitmweb save them"
+    add.add_argument("file", type=Path, metavar="FILE", help=flows)
+    add.add_argument("name", metavar="NAME", help="what to call it")
+    add.add_argument("--flow", type=int, metavar="N", help="which one, of a file of several")
+    instead = "put it in the place of another one of that name"
+    add.add_argument("--replace", action="store_true", help=instead)
+    for kind in ("thinking", "text"):
+        should = f"the {kind} that a client should get"
+        add.add_argument(f"--expect-{kind}", metavar="WORDS", help=should)
+
+
+def _show_takes(show: argparse.ArgumentParser) -> None:
+    show.add_argument("name", metavar="NAME")
+    clients = [dialect.name for dialect in DIALECTS]
+    show.add_argument("--for", dest="client", choices=clients, help="one client only")
+    asks = "a curl command that asks `serve` for it"
+    show.add_argument("--request", action="store_true", help=asks)
+
+
+def _names_take(named: argparse.ArgumentParser) -> None:
+    named.add_argument("names", nargs="*", metavar="NAME")
+
+
+def _bless_takes(bless: argparse.ArgumentParser) -> None:
+    _names_take(bless)
+    options = "give it other options"
+    bless.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=options)
+
+
+def _serve_takes(serve: argparse.ArgumentParser) -> None:
+    serve.add_argument("folder", type=Path, nargs="?", metavar="DIR")
+    serve.add_argument("--port", type=int, default=8000, help="of 127.0.0.1 (8000)")
+    pace = "recorded, fast, or how many times as fast as recorded"
+    serve.add_argument("--pace", default="recorded", help=pace)
+
+
+def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:
+    """Add `--dir`, before the command or behind it: where it stands last, it is read last."""
+    folder = "folder of the recordings (recordings)"
+    parser.add_argument("--dir", type=Path, default=default, help=folder)
+
+
+def with_options(known: Mapping[str, object], written: Sequence[str]) -> dict[str, object]:
+    """Return the options with those that are written; of a sequence all that is written is its
+    value. Raises RecordingError.
+    """
+    chosen = dict(known)
+    given: dict[str, list[str]] = {}
+    for words in written:
+        name, equals, value = words.removeprefix(settings.PREFIX).partition("=")
+        if name not in settings.RECORDED or not equals:
+            allowed = ", ".join(settings.PREFIX + each for each in settings.RECORDED)
+            hint = settings.REPLACED.get(name, f"expected NAME=VALUE with one of {allowed}")
+            raise RecordingError(f"{hint}, got {words!r}")
+        given.setdefault(name, []).append(value)
+    chosen |= {name: _value(name, values) for name, values in given.items()}
+    try:
+        settings.read(chosen)
+    except ValueError as error:
+        raise RecordingError(str(error)) from None
+    return chosen
+
+
+def _value(name: str, values: list[str]) -> object:
+    kind = _OPTIONS[name].type
+    if kind is bool:
+        return values[-1].lower() == "true"
+    if kind is int:
+        return int(values[-1]) if values[-1].isdecimal() else values[-1]
+    return values[-1] if kind is str else [value for value in values if value]
+
+
 _COMMANDS = {
-    "add": _add,
-    "list": _list,
-    "show": _show,
-    "bless": _bless,
-    "check": _check,
-    "serve": _serve,
+    "add": ("keep an exchange of a flow file, redacted", _add, _add_takes),
+    "list": ("what there is", _list, _names_take),
+    "show": ("what came in and what goes out, chunk by chunk", _show, _show_takes),
+    "bless": ("accept what comes out now as right", _bless, _bless_takes),
+    "check": ("hold recordings to all laws", _check, _names_take),
+    "serve": ("answer as the recorded servers did", _serve, _serve_takes),
 }
+
 
 if __name__ == "__main__":
     sys.exit(main())

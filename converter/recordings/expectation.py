@@ -14,10 +14,8 @@ from dataclasses import asdict, dataclass
 from difflib import unified_diff
 from pathlib import Path
 
-from converter.recordings.recording import Recording, RecordingError
+from converter.recordings.recording import Recording, RecordingError, write_whole
 from converter.recordings.redact.redactor import redacted_words
-from converter.recordings.replay import replayed
-from converter.recordings.whole_file import write_whole
 from converter.transcript import reply
 from converter.transcript.turns import TextPart, ThinkingPart, Transcript
 
@@ -88,7 +86,7 @@ def unmet(recording: Recording, expected: Expectation) -> str:
 
     Raises RecordingError for a recording that this version cannot read.
     """
-    body = replayed(recording, recording.client).body
+    body = recording.replayed().body
     read = said_by(reply.read(body, reply.AS_WRITTEN, recording.got.content_type))
     why = [f"expected, because {expected.why}:"] if expected.why else []
     lines = [
@@ -101,23 +99,15 @@ def unmet(recording: Recording, expected: Expectation) -> str:
 
 def hinted_options(recording: Recording) -> str:
     """Return the options that a note on the reply names, as a command line has them."""
-    notes = replayed(recording, recording.client).notes
+    notes = recording.replayed().notes
     return next((hint[0] for note in notes if (hint := _HINTED.search(note))), "")
 
 
 def _differing(name: str, expected: str | None, actual: str) -> Iterator[str]:
-    if expected is None or _lines(expected) == _lines(actual):
+    if expected is None or (wanted := _lines(expected)) == (read := _lines(actual)):
         return
-    lines = list(
-        unified_diff(
-            _lines(expected),
-            _lines(actual),
-            f"expected {name}",
-            f"{name} as it is read",
-            lineterm="",
-            n=2,
-        )
-    )
+    names = f"expected {name}", f"{name} as it is read"
+    lines = list(unified_diff(wanted, read, *names, lineterm="", n=2))
     yield from lines[:_DIFF_LINES]
     if len(lines) > _DIFF_LINES:
         yield f"... and {len(lines) - _DIFF_LINES} lines more"

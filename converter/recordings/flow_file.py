@@ -21,9 +21,13 @@ with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
 
 from converter.observe.summary import in_words
 from converter.recordings import notes
-from converter.recordings.recording import Answered, RecordedRequest, Recording, RecordingError
+from converter.recordings.recording import (
+    Answered,
+    RecordedRequest,
+    Recording,
+    RecordingError,
+)
 from converter.recordings.redact.scrubber import HERE
-from converter.recordings.replay import Replay, replayed
 
 BEGAN = 1_700_000_000.0
 """When every recorded exchange began."""
@@ -37,17 +41,9 @@ def load(path: Path) -> Recording:
     """Return the recording in a file that holds one. Raises RecordingError, whatever is wrong with
     the file.
     """
-    return _only(list(read_all(path)), str(path))
-
-
-def loads(data: bytes, name: str) -> Recording:
-    """Return the recording in the bytes of its file. Raises RecordingError."""
-    return _only(_recordings(data, name), name)
-
-
-def _only(recordings: list[Recording], place: str) -> Recording:
+    recordings = list(read_all(path))
     if len(recordings) != 1:
-        raise RecordingError(f"{place}: {len(recordings)} recordings, where one is expected")
+        raise RecordingError(f"{path}: {len(recordings)} recordings, where one is expected")
     return recordings[0]
 
 
@@ -62,13 +58,15 @@ def read_all(path: Path, name: str = "") -> Iterator[Recording]:
     except OSError as error:
         raise RecordingError(f"{path}: {error.strerror}") from None
     try:
-        yield from _recordings(data, name or path.stem)
+        yield from recordings_in(data, name or path.stem)
     except RecordingError as error:
         raise RecordingError(f"{path}: {error}") from None
 
 
-def _recordings(data: bytes, name: str) -> list[Recording]:
-    """Return the readable flows; when none is, say why of the first flow that looks like ours."""
+def recordings_in(data: bytes, name: str) -> list[Recording]:
+    """Return the recordings of the readable flows; when none is, say why of the first flow that
+    looks like ours.
+    """
     flows = _flows(data)
     ours = [flow for flow in flows if notes.METADATA in flow.metadata] or flows
     recordings, errors = [], []
@@ -177,34 +175,23 @@ def _places(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
     """Return every host and address, with its port and without."""
     addresses = {(request.host, request.port) for request in (kept.request, sent)}
     client, server = kept.client_conn, kept.server_conn
-    addresses |= {
-        address[:2]
-        for address in (
-            client.peername,
-            client.sockname,
-            server.address,
-            server.peername,
-            server.sockname,
-        )
-        if address
-    }
+    known = (client.peername, client.sockname, server.address, server.peername, server.sockname)
+    addresses |= {address[:2] for address in known if address}
     places = {place for host, port in addresses for place in (host, f"{host}:{port}")}
     for request in (kept.request, sent):
         places |= {request.pretty_host, request.host_header or ""}
     return frozenset(places - {"", HERE, HOST, f"{HOST}:0"})
 
 
-def dumps(recording: Recording, replay: Replay | None = None) -> bytes:
-    """Return the bytes of a recording's file. `replay`: the client's reply, if already made."""
+def dumps(recording: Recording) -> bytes:
+    """Return the bytes of a recording's file."""
     out = io.BytesIO()
-    FlowWriter(out).add(to_flow(recording, replay))
+    FlowWriter(out).add(to_flow(recording))
     return out.getvalue()
 
 
-def to_flow(recording: Recording, replay: Replay | None = None) -> http.HTTPFlow:
-    """Return the flow of a recording, the same for the same recording. `replay`: its client's, if
-    somebody made it already.
-    """
+def to_flow(recording: Recording) -> http.HTTPFlow:
+    """Return the flow of a recording, the same for the same recording."""
     client = connection.Client(
         peername=(HOST, 0), sockname=(HOST, 0), timestamp_start=BEGAN, id=_id(recording, "client")
     )
@@ -214,8 +201,10 @@ def to_flow(recording: Recording, replay: Replay | None = None) -> http.HTTPFlow
     times = [chunk.at for chunk in recording.chunks] or [0.0]
     if recording.ended:
         made.error = flow.Error(recording.ended, BEGAN + times[-1])
-    summary = (replay or replayed(recording, recording.client)).summary.told()
-    made.metadata[notes.METADATA] = notes.write(_noted(recording), summary)
+    summary = recording.replayed().summary.told()
+    cuts = [(len(chunk.data), chunk.at) for chunk in recording.chunks]
+    noted = notes.Notes(cuts, recording.ended, recording.options, recording.found)
+    made.metadata[notes.METADATA] = notes.write(noted, summary)
     made.comment = in_words(summary) if summary.get("thoughts") else ""
     server_said = Answered(
         recording.answered.status, recording.answered.content_type, recording.body
@@ -230,11 +219,6 @@ def to_flow(recording: Recording, replay: Replay | None = None) -> http.HTTPFlow
 def _id(recording: Recording, what: str) -> str:
     """Return an id; flows of one name are one flow, in a viewer as well."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"think-recording:{recording.name}:{what}"))
-
-
-def _noted(recording: Recording) -> notes.Notes:
-    cuts = [(len(chunk.data), chunk.at) for chunk in recording.chunks]
-    return notes.Notes(cuts, recording.ended, recording.options, recording.found)
 
 
 def _request(request: RecordedRequest) -> http.Request:

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 
 from converter.dialects.table import Dialect
 from converter.exchange.settings import OPTIONS, RECORDED
-from converter.recordings.recording import Recording
-from converter.recordings.replay import Replay, form_for, replayed
+from converter.recordings.recording import Recording, Replay
 
 AS_IT_CAME = "<< as it came"
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
@@ -26,23 +25,17 @@ _SAME_FIELDS = re.compile(rf"{_FIELD}(?:, ?{_FIELD})+")
 _OFTEN = 2
 
 
-def golden(recording: Recording, client: Dialect, replay: Replay | None = None) -> str:
+def golden(recording: Recording, client: Dialect) -> str:
     """Return the pieces that a client of this dialect gets, and when: text that never holds a
     control character but line feeds.
 
-    `replay`: the recording's for this client, if somebody made it already.
-
     Raises RecordingError for a recording that this version cannot read.
     """
-    replay = replay or replayed(recording, client)
+    replay = recording.replayed(client)
     body = "\n".join([*_steps(replay), *_end(recording, replay)])
     counts = Counter(_SAME_FIELDS.findall(body))
-    names = {
-        fields: f"⟨#{number}⟩"
-        for number, fields in enumerate(
-            (fields for fields in counts if counts[fields] >= _OFTEN), 1
-        )
-    }
+    often = [fields for fields, count in counts.items() if count >= _OFTEN]
+    names = {fields: f"⟨#{number}⟩" for number, fields in enumerate(often, 1)}
     short = _SAME_FIELDS.sub(lambda fields: names.get(fields[0], fields[0]), body)
     notes = [f"# {name} {fields}" for fields, name in names.items()]
     return "\n".join([*_head(recording, client), *notes, "", short]) + "\n"
@@ -71,7 +64,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 def _head(recording: Recording, client: Dialect) -> Iterator[str]:
     request, sent, facts = recording.asked, recording.sent, recording.found
-    form, title = form_for(recording, client).name.lower(), client.label.title
+    form, title = recording.form_for(client).name.lower(), client.label.title
     yield f"# {recording.name}: the server's reply, and what an {title} client gets ({form})"
     yield one_line(
         f"# asked {request.method} {request.path}"

@@ -4,49 +4,30 @@ client, for people to read; all of them in the folder itself or in one of their 
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import unified_diff
 from itertools import zip_longest
 from pathlib import Path
-from typing import Protocol
 
 from converter.dialects.table import DIALECTS, Dialect
 from converter.recordings import expectation, flow_file
 from converter.recordings.golden import golden
-from converter.recordings.recording import Recording, RecordingError
+from converter.recordings.recording import (
+    Recording,
+    RecordingError,
+    write_whole,
+)
 from converter.recordings.redact.redactor import redacted
-from converter.recordings.replay import dialects_of, replayed
-from converter.recordings.whole_file import write_whole
 
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,100}")
 _SHOWN = 200
 """Characters of a line that differs; a whole picture may stand in one."""
 
 
-class BrokenLaw(Protocol):
-    """A law that a recording breaks, as `laws` tells it."""
-
-    @property
-    def law(self) -> str:
-        """The law's number."""
-
-    def told(self, command: str) -> str:
-        """Return all that there is to say; `command`, what to do next, is the last line."""
-
-
-type Laws = Callable[[Recording], Sequence[BrokenLaw]]
-
-
-@dataclass(frozen=True, slots=True)
-class Wrong:
-    """A fault of a recording: its file, a law that it breaks, or a golden that says
-    otherwise. `message`: lines of text.
-    """
-
-    recording: str
-    law: str
-    message: str
+type Laws = Callable[[Recording, str], Iterable[str]]
+"""Returns the words about each law that a recording breaks; a command, what to do next, is their
+last line.
+"""
 
 
 class Library:
@@ -94,14 +75,12 @@ class Library:
     def _write(self, recording: Recording, replace: bool) -> list[tuple[Path, str, str]]:
         """Do what `keep` says; return the path of each golden, what it said and what it says."""
         path, clean = self.path(recording.name), redacted(recording)
-        # a long reply's are most of the work
-        replays = {client: replayed(clean, client) for client in dialects_of(clean)}
-        data = flow_file.dumps(clean, replays.get(clean.client))
+        data = flow_file.dumps(clean)
         if not replace and path.exists() and path.read_bytes() != data:
             raise RecordingError(
                 f"{path} is another recording; --replace puts this one in its place"
             )
-        goldens = {client: golden(clean, client, replay) for client, replay in replays.items()}
+        goldens = self._goldens(clean)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -120,9 +99,9 @@ class Library:
         )
         return "".join(_diff(path.name, old, new) for path, old, new in written)
 
-    def check(self, name: str, laws: Laws) -> list[Wrong]:
-        """Return all that is wrong with a recording: its file, a law that it breaks, goldens that
-        say otherwise.
+    def check(self, name: str, laws: Laws) -> list[str]:
+        """Return all that is wrong with a recording, in words: its file, a law that it breaks,
+        goldens that say otherwise.
         """
         try:
             recording = self.load(name)
@@ -130,13 +109,10 @@ class Library:
             goldens = self._goldens(recording)
             unmet = self.unmet(recording)
         except RecordingError as error:
-            return [Wrong(name, "file", f"{name}: {error}")]
-        faults = []
+            return [f"{name}: {error}"]
+        faults = [unmet] if unmet else []
         if recording != clean:
-            words = f"{name} holds what no recording may: `add` it again"
-            faults.append(Wrong(name, "clean", words))
-        if unmet:
-            faults.append(Wrong(name, "expected", unmet))
+            faults.insert(0, f"{name} holds what no recording may: `add` it again")
         return [*faults, *self._broken(recording, laws), *self._stale(name, goldens)]
 
     def expectation_path(self, name: str) -> Path:
@@ -170,7 +146,7 @@ class Library:
         return (path for path in self.folder.glob("*/*.mitm") if path.stem == path.parent.name)
 
     def _goldens(self, recording: Recording) -> dict[Dialect, str]:
-        return {dialect: golden(recording, dialect) for dialect in dialects_of(recording)}
+        return {dialect: golden(recording, dialect) for dialect in recording.dialects}
 
     def _write_goldens(
         self, name: str, goldens: Mapping[Dialect, str]
@@ -187,26 +163,18 @@ class Library:
                 write_whole(path, new.encode())
         return written
 
-    def _broken(self, recording: Recording, laws: Laws) -> list[Wrong]:
+    def _broken(self, recording: Recording, laws: Laws) -> list[str]:
         name = recording.name
         try:
-            return [
-                Wrong(name, broken.law, broken.told(self.command("check", name)))
-                for broken in laws(recording)
-            ]
+            return list(laws(recording, self.command("check", name)))
         except Exception as error:  # of this recording, because it says nothing of the others
-            words = f"{name} cannot be judged: {type(error).__name__}: {error}"
-            return [Wrong(name, "laws", words)]
+            return [f"{name} cannot be judged: {type(error).__name__}: {error}"]
 
-    def _stale(self, name: str, goldens: Mapping[Dialect, str]) -> Iterator[Wrong]:
+    def _stale(self, name: str, goldens: Mapping[Dialect, str]) -> Iterator[str]:
         for dialect, new in goldens.items():
             path = self.golden_path(name, dialect)
             if (old := _text(path)) != new:
-                yield Wrong(
-                    name,
-                    "golden",
-                    f"{_first_difference(path.name, old, new)}\n{self.command('bless', name)}",
-                )
+                yield f"{_first_difference(path.name, old, new)}\n{self.command('bless', name)}"
 
 
 def _text(path: Path) -> str:

@@ -5,7 +5,7 @@ its reading.
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import accumulate, pairwise
 
 from converter.exchange import settings
@@ -105,17 +105,12 @@ def write(noted: Notes, summary: Mapping[str, object], **more: object) -> str:
 
     In ASCII: a flow file has no place for half a surrogate pair, which servers can send.
     """
-    facts = noted.found
     values = {
         "version": VERSION,
         "chunks": noted.cuts,
         "ended": noted.ended,
         "options": dict(noted.options),
-        "server": facts.server,
-        "parses": facts.parses,
-        "begins": facts.begins,
-        "counted": facts.counted,
-        "prompted": facts.prompted,
+        **asdict(noted.found),
         **more,
         "summary": summary,
     }

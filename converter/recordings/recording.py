@@ -1,15 +1,20 @@
 """A recording: one exchange as it was, with all that decided how its reply was rewritten."""
 
+import os
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
-from converter.dialects.table import Dialect, Form
+from converter.dialects.table import DIALECTS, Dialect, Form
 from converter.exchange import read_request, settings
-from converter.exchange.exchange import Exchange, begin, is_stream
+from converter.exchange.exchange import Answer, Exchange, begin, is_stream
 from converter.exchange.read_request import ReadRequest
 from converter.exchange.settings import Settings
 from converter.model.initial_state import InitialState
+from converter.observe.summary import Summary
 from converter.reply.awaited_reply import AwaitedReply
 from converter.reply.rewriter import Rewriter
 from converter.servers.profiles import Server, by_name
@@ -58,6 +63,34 @@ class Found:
     begins: str = InitialState.TEXT.value
     counted: int | None = None
     prompted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayStep:
+    """A chunk that came in, and the pieces that went out for it: nothing when all of it is held."""
+
+    chunk: Chunk
+    out: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A reply rewritten: step by step, then the pieces at its `end`. `notes`: what a person
+    should know of it.
+
+    `broken`: the reply broke off, and nobody got the end.
+    """
+
+    steps: tuple[ReplayStep, ...]
+    end: bytes
+    notes: tuple[str, ...] = ()
+    summary: Summary = field(default_factory=Summary)
+    broken: bool = False
+
+    @property
+    def body(self) -> bytes:
+        """All that the client gets."""
+        return b"".join(step.out for step in self.steps) + (b"" if self.broken else self.end)
 
 
 @dataclass(frozen=True)
@@ -142,12 +175,14 @@ class Recording:
         home = made.client.requests.native_of
         return replace(made, at_home=True) if home and home == self.found.server else made
 
-    def awaited(self) -> AwaitedReply:
-        """Return the knowledge with which the reply began. Raises RecordingError for a request that
-        cannot be read.
+    def awaited(self, client: Dialect | None = None) -> AwaitedReply:
+        """Return the knowledge with which the reply began, of its own client or, as if that had
+        asked, of another. Raises RecordingError for a request that cannot be read.
         """
         facts, server = self.found, by_name(self.found.server)
         request = self._request(self.exchange(), server)
+        exchange = replace(request.exchange, client=client or request.exchange.client)
+        request = replace(request, exchange=exchange)
         initial = InitialState(facts.begins)
         return AwaitedReply(request, server, initial, facts.counted, facts.prompted)
 
@@ -167,3 +202,76 @@ class Recording:
         For the server's own dialect the form is the server's.
         """
         return self.awaited().rewriter(self.server_form, client, form)
+
+    @property
+    def dialects(self) -> tuple[Dialect, ...]:
+        """The dialects of the clients that such a reply can be written for."""
+        exchange = self.exchange()
+        own = exchange.native or exchange.endpoint.lists_models
+        return (exchange.client,) if own else DIALECTS
+
+    def form_for(self, client: Dialect) -> Form:
+        """Return how the client gets the reply: as it did, as far as it was this client."""
+        if client is not self.client:
+            return self.server_form
+        own = client is self.server_dialect and not self.awaited().watched
+        return self.server_form if own else self.client_form
+
+    def replayed(self, client: Dialect | None = None) -> Replay:
+        """Return the reply rewritten again for a client of this dialect, else for its own, in the
+        form in which the client got it. Nothing is rewritten twice.
+
+        Raises RecordingError for a recording that this version cannot read.
+        """
+        client = client or self.client
+        if client not in self._replays:
+            try:
+                self._replays[client] = self._rewritten(client)
+            except RecordingError:
+                raise
+            except ValueError as error:
+                raise RecordingError(f"{self.name}: {error}") from None
+        return self._replays[client]
+
+    @cached_property
+    def _replays(self) -> dict[Dialect, Replay]:
+        return {}
+
+    def _rewritten(self, client: Dialect) -> Replay:
+        if self.exchange().endpoint.lists_models or not 200 <= self.answered.status < 300:
+            return self._answered(client)
+        form, broken = self.form_for(client), bool(self.ended)
+        rewriter = self.rewriter(client, form)
+        if broken and Form.WHOLE in (self.server_form, form):
+            steps = tuple(ReplayStep(chunk, b"") for chunk in self.chunks)
+            return Replay(steps, b"", broken=True)
+        steps = tuple(
+            ReplayStep(chunk, b"".join(rewriter.feed(chunk.data, chunk.at)))
+            for chunk in self.chunks
+        )
+        end = b"".join(rewriter.close())
+        notes = filter(None, dict.fromkeys([rewriter.failure, *rewriter.notes]))
+        return Replay(steps, end, tuple(notes), rewriter.summary, broken)
+
+    def _answered(self, client: Dialect) -> Replay:
+        """Return an error, or a list of models: it is all there before any of it goes out."""
+        answered = self.answered
+        rewritten = self.awaited(client).whole(answered.status, answered.content_type, self.body)
+        answer = rewritten.answer or Answer(0, "", self.body)
+        steps = tuple(ReplayStep(chunk, b"") for chunk in self.chunks)
+        return Replay(steps, answer.body, rewritten.notes, broken=bool(self.ended))
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Put a file there: who reads it meanwhile gets the old one or the new one. Raises
+    RecordingError, and leaves the old one.
+    """
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.part")
+    try:
+        unfinished.write_bytes(data)
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise RecordingError(f"{path}: {error.strerror}") from None
+    finally:  # also after Ctrl-C
+        with suppress(OSError):
+            unfinished.unlink()

@@ -25,7 +25,7 @@ from typing import Self
 from converter.dialects.reasoning_fields import words_of
 from converter.exchange.exchange import is_stream
 from converter.model.initial_state import InitialState
-from converter.observe.printable import one_line
+from converter.observe.printable import one_line, shortened
 from converter.recordings.recording import Answered, Chunk, RecordedRequest, Recording
 from converter.recordings.redact.allow_list import REQUEST, kept
 from converter.servers.profiles import GENERIC, by_name
@@ -93,9 +93,7 @@ class RecordedServer(ThreadingHTTPServer):
         when no recording does.
         """
         recordings, path = self.chosen(path)
-        best = self._best(
-            [(fit(recording.sent, method, path, body), recording) for recording in recordings]
-        )
+        best = self._best([(fit(each.sent, method, path, body), each) for each in recordings])
         if best:
             return best.answered, best.chunks, bool(best.ended)
         ended = [recording for recording in recordings if recording.second]
@@ -103,12 +101,22 @@ class RecordedServer(ThreadingHTTPServer):
         best = self._best([(fit(each.sent, method, path, before), each) for each in ended])
         if best:
             return best.answered, best.second, bool(best.ended)
-        best = self._best(
-            [(fit(recording.asked, method, path, body), recording) for recording in recordings]
-        )
+        best = self._best([(fit(each.asked, method, path, body), each) for each in recordings])
         if best:
-            return best.got, [Chunk(_last(best), best.got.body)], bool(best.ended)
+            last = best.chunks[-1].at if best.chunks else 0.0
+            return best.got, [Chunk(last, best.got.body)], bool(best.ended)
         return None
+
+    def own(self, method: str, path: str, body: bytes) -> tuple[int, object]:
+        """Return the status and JSON for a request that no recording answers: the models, a
+        prompt's tokens, or an error with some that are answered.
+        """
+        if method == "GET" and endpoint_of(path).endswith("/v1/models"):
+            return 200, self.models(path)
+        if counted := self.tokens(path, body):
+            return 200, counted
+        words = f"no recording answers this request, {method} {path}{self.hint(path)}"
+        return 404, {"error": {"message": words, "type": "not_found_error"}}
 
     def _best(self, fitting: Sequence[tuple[int, Recording]]) -> Recording | None:
         """Return the recording that fits best; of several, the one that was given least often."""
@@ -133,17 +141,13 @@ class RecordedServer(ThreadingHTTPServer):
         theirs, if they are of one kind.
         """
         recordings, _ = self.chosen(path)
-        names = sorted(
-            {
-                str(read_body(recording.sent.body).get("model") or "recorded")
-                for recording in recordings
-            }
-        )
-        owner = _owner({_kind(recording) for recording in recordings})
-        return {
-            "object": "list",
-            "data": [{"id": name, "object": "model", "owned_by": owner} for name in names],
-        }
+        named = (read_body(recording.sent.body).get("model") for recording in recordings)
+        kinds = set(map(_kind, recordings))
+        marks = by_name(min(kinds)).marks if len(kinds) == 1 else ()
+        owner = next((mark.value for mark in marks if mark.field == "owned_by"), "recordings")
+        names = sorted({str(name or "recorded") for name in named})
+        models = [{"id": name, "object": "model", "owned_by": owner} for name in names]
+        return {"object": "list", "data": models}
 
     def tokens(self, path: str, body: bytes) -> dict[str, object] | None:
         """Return the tokenizer's words for a prompt, as far as the addon had found it out; None
@@ -151,11 +155,7 @@ class RecordedServer(ThreadingHTTPServer):
         """
         recordings, path = self.chosen(path)
         request = read_body(body)
-        known = [
-            recording
-            for recording in recordings
-            if same_prompt(request, read_body(recording.sent.body))
-        ]
+        known = [each for each in recordings if _same(request, read_body(each.sent.body), _PROMPT)]
         if endpoint_of(path) != "/tokenize" or not known:
             return None
         inside = known[0].found.begins == InitialState.THINKING.value
@@ -191,19 +191,10 @@ def _asks(recording: Recording) -> str:
     messages = request.get("messages")
     last = messages[-1] if isinstance(messages, list) and messages else None
     words = words_of(last.get("content")) if isinstance(last, dict) else ""
-    shown = words if len(words) <= _SHORT else words[: _SHORT - 1] + "…"
     streamed = ", streamed" if request.get("stream") is True else ""
-    return one_line(f"{recording.asked.method} {recording.asked.path}, {shown!r}{streamed}")
-
-
-def _owner(servers: set[str]) -> str:
-    """Return whose a model is, when the servers are of one kind."""
-    marks = by_name(min(servers)).marks if len(servers) == 1 else ()
-    return next((mark.value for mark in marks if mark.field == "owned_by"), "recordings")
-
-
-def _last(recording: Recording) -> float:
-    return recording.chunks[-1].at if recording.chunks else 0.0
+    return one_line(
+        f"{recording.asked.method} {recording.asked.path}, {shortened(words, _SHORT)!r}{streamed}"
+    )
 
 
 class _RecordedHandler(BaseHTTPRequestHandler):
@@ -219,18 +210,9 @@ class _RecordedHandler(BaseHTTPRequestHandler):
         recording = self.server.match(self.command, self.path, body)
         if recording:
             self._replay(*recording, arrived)
-        elif self.command == "GET" and endpoint_of(self.path).endswith("/v1/models"):
-            self._whole(200, "application/json", json.dumps(self.server.models(self.path)).encode())
-        elif counted := self.server.tokens(self.path, body):
-            self._whole(200, "application/json", json.dumps(counted).encode())
         else:
-            words = f"no recording answers this request, {self.command} {self.path}"
-            words += self.server.hint(self.path)
-            self._whole(
-                404,
-                "application/json",
-                json.dumps({"error": {"message": words, "type": "not_found_error"}}).encode(),
-            )
+            status, value = self.server.own(self.command, self.path, body)
+            self._whole(status, "application/json", json.dumps(value).encode())
 
     do_GET = do_POST  # noqa: N815 (the name that http.server looks for)
 
@@ -323,11 +305,6 @@ def _same(request: Body, known: Body, names: Sequence[str]) -> bool:
         return _comparable(kept(body.get(name), REQUEST[name]))  # a recording holds no more
 
     return all(said(request, name) == said(known, name) for name in names)
-
-
-def same_prompt(request: Body, known: Body) -> bool:
-    """Tell whether two requests have the same messages and tools."""
-    return _same(request, known, _PROMPT)
 
 
 def endpoint_of(path: str) -> str:

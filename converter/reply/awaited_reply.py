@@ -18,10 +18,10 @@ from converter.parsing.reading import Expected
 from converter.parsing.thought_ender import ThoughtLimits
 from converter.reply.rewriter import Rewriter
 from converter.servers import context_length
-from converter.servers.begun_turn import begun
 from converter.servers.initial_state import thinking_is_off
 from converter.servers.known_servers import KnownServers, Upstream
 from converter.servers.profiles import GENERIC, Server
+from converter.servers.prompts import begun
 from converter.wire import json_text
 
 

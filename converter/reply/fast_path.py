@@ -32,12 +32,65 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
 
 from converter.dialects.dialect import Encoder
 from converter.model.events import Event, Opaque, Own, Text, Thinking, WordKind
-from converter.reply.text_pieces import LONGEST
-from converter.wire.splice import Seam, quoted, splice_of
+from converter.reply.pipeline import LONGEST, Pipeline
+from converter.wire import json_text
+
+_DIGITS = b"0123456789"
+
+
+@dataclass(frozen=True, slots=True)
+class Seam:
+    """A frame around its words, as one that was written in full teaches it. The words go between
+    each two `pieces`, their number behind `counter`, which stands in the first one, if not empty.
+    """
+
+    pieces: tuple[bytes, ...]
+    counter: bytes = b""
+
+    @property
+    def places(self) -> int:
+        """The number of places that hold the words."""
+        return len(self.pieces) - 1
+
+    def gives(self, frame: bytes, text: str) -> bool:
+        """Tell whether a frame says this text in this way."""
+        return _without_number(frame, self.counter) == quoted(text).join(self.pieces)
+
+    def write(self, words: Sequence[bytes], first: int) -> bytes:
+        """Return a frame for each of the words, JSON without its quotation marks. `first`: the
+        number of the first frame.
+        """
+        if self.counter:
+            begin, counter, behind = self.pieces[0].partition(self.counter)
+            begin += counter
+            ends = Seam((behind, *self.pieces[1:]))
+            frames = (ends.write([word], 0) for word in words)
+            return b"".join([b"%b%d%b" % (begin, at, end) for at, end in enumerate(frames, first)])
+        if self.places == 1:
+            head, tail = self.pieces[0] + b'"', b'"' + self.pieces[1]
+            return head + (tail + head).join(words) + tail
+        return b"".join([(b'"' + word + b'"').join(self.pieces) for word in words])
+
+
+def splice_of(frame: bytes, text: str, counter: bytes = b"") -> Seam:
+    """Return the frame around its text."""
+    return Seam(tuple(_without_number(frame, counter).split(quoted(text))), counter)
+
+
+def quoted(text: str) -> bytes:
+    """Return the text as frames hold it."""
+    return json_text.write(text)
+
+
+def _without_number(frame: bytes, counter: bytes) -> bytes:
+    if not counter:
+        return frame
+    begin, name, rest = frame.partition(counter)
+    return begin + name + rest.lstrip(_DIGITS)
+
 
 type Words = Text | Thinking
 
@@ -62,20 +115,6 @@ class _Shape:
         return fitting and raw.startswith(self.before) and raw.endswith(self.behind)
 
 
-class Machines(Protocol):
-    """A pipeline, of which most words go past the stages."""
-
-    @property
-    def plain(self) -> Callable[[WordKind], tuple[WordKind, str] | None]:
-        """Return the meaning of plain words, and the characters that make words not plain."""
-
-    def feed(self, events: Sequence[Event]) -> list[Event]:
-        """Return the events that these become."""
-
-    def repeat(self, event: Words) -> bool:
-        """Tell the decoder of words; return whether it would have read them as this event."""
-
-
 class FastPath:
     """The lessons of one stream. `tell` hears the events of each `rewrite`. `counter`: the field
     that numbers the client's frames, if they are numbered. `taken`: frames that went the fast way.
@@ -83,7 +122,7 @@ class FastPath:
 
     def __init__(
         self,
-        stages: Machines,
+        stages: Pipeline,
         encoder: Encoder,
         tell: Callable[[list[Event]], object],
         counter: str = "",

@@ -7,14 +7,17 @@ from collections.abc import Sequence
 
 from converter.dialects.dialect import Dialect, Form
 from converter.exchange.settings import Settings
-from converter.model.events import Event, OpaqueFrame, Text, Thinking
-from converter.observe.thought_events import ThoughtEvent
+from converter.model.events import Event, OpaqueFrame, Text, joined
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Expected, Reading
 from converter.reply.stages import Stages
-from converter.reply.text_pieces import in_pieces, joined
 from converter.wire import json_text
-from converter.wire.sse import Cutter, Frame, WholeBody
+from converter.wire.sse import Frame, FrameDecoder, WholeBody
+
+LONGEST = 1 << 16
+"""Characters of a piece of text: some milliseconds. The stages look at each by regular expressions,
+so that one of megabytes would let no other thread have its turn.
+"""
 
 
 def reading_of(settings: Settings, expected: Expected, whole: bool) -> Reading:
@@ -35,7 +38,8 @@ class Pipeline:
     `decode` reads a frame, `feed` puts events through the stages.
 
     They are three calls, because who passes bytes on wants to know which events are of which frame,
-    and who only looks may join events before the stages.
+    and who only looks may join events before the stages. All other calls are those of the cutter
+    (`frames`: its `feed`, `rest`: its `close`), the decoder and the stages themselves.
     """
 
     def __init__(
@@ -50,26 +54,16 @@ class Pipeline:
         frames: "Pipeline | None" = None,
     ) -> None:
         cutter = server.wire.framing.cutter if form is Form.STREAM else WholeBody
-        self._frames: Cutter = frames._frames if frames else cutter()
+        self._frames: FrameDecoder = frames._frames if frames else cutter()
         self._decoder = server.wire.decoder(settings.map)
         self._mend, self._write = server.wire.mend, server.wire.framing.write
         self._stages = Stages(reading_of(settings, expected, whole), findings)
-        self.cut, self.read, self.overflow = (
-            self._frames.cut,
-            self._frames.read,
-            self._frames.overflow,
-        )
-        self.plain = self._stages.plain
-        self.rest, self.held = self._frames.close, self._frames.held
-
-    def frames(self, chunk: bytes) -> list[Frame]:
-        """Return the frames that `chunk` completes."""
-        return [*map(self.read, self.cut(chunk)), *self.overflow()]
-
-    @property
-    def findings(self) -> Findings:
-        """The notes on the reply, for the log and the next reply."""
-        return self._stages.findings
+        self.frames, self.cut, self.read = self._frames.feed, self._frames.cut, self._frames.read
+        self.overflow, self.rest = self._frames.overflow, self._frames.close
+        self.held = self._frames.held
+        self.repeat = self._decoder.repeat
+        self.plain, self.close = self._stages.plain, self._stages.close
+        self.findings, self.take_thoughts = self._stages.findings, self._stages.take_thoughts
 
     def decode(self, frame: Frame) -> tuple[Frame, list[Event]]:
         """Return what the frame says, and the frame that says just that: a mended one, where words
@@ -99,20 +93,20 @@ class Pipeline:
         made = [made for event in pieces for made in self._stages.feed(event)]
         return made if pieces is events else joined(made)
 
-    def close(self) -> list[Event]:
-        """Return the held events: the reply is over."""
-        return self._stages.close()
-
-    def repeat(self, event: Text | Thinking) -> bool:
-        """Tell the decoder of words in frames like the last one; return whether it would have read
-        them as this event.
-        """
-        return self._decoder.repeat(event)
-
-    def take_thoughts(self) -> list[ThoughtEvent]:
-        """Return the thoughts that ended since the last time."""
-        return self._stages.take_thoughts()
-
 
 def _is_lost(events: Sequence[Event]) -> bool:
     return any(isinstance(event, OpaqueFrame) and event.lost for event in events)
+
+
+def in_pieces(events: Sequence[Event]) -> Sequence[Event]:
+    """Return the events, with long texts cut into pieces; the same object where none is long."""
+    if not any(isinstance(event, Text) and len(event.text) > LONGEST for event in events):
+        return events
+    return [piece for event in events for piece in _pieces(event)]
+
+
+def _pieces(event: Event) -> Sequence[Event]:
+    if not isinstance(event, Text) or event.own or event.refusal or len(event.text) <= LONGEST:
+        return [event]
+    places = range(0, len(event.text), LONGEST)
+    return [Text(event.text[at : at + LONGEST], event.choice) for at in places]

@@ -42,7 +42,8 @@ class SpoiledFrames:
         events that were read.
         """
         self._no_utf8 += not _is_utf8(frame.data or b"")
-        self._mended += mended is not frame and not json_text.is_strict(frame.data or b"")
+        strict = json_text.readable(frame.data or b"", json_text.read_strictly)
+        self._mended += mended is not frame and not strict
         for event in read:
             if isinstance(event, OpaqueFrame) and _is_worth_a_note(event):
                 self._first = self._first or event.own.raw[:_SAMPLE]

@@ -17,9 +17,8 @@ from converter.observe.thought_events import ThoughtEvent, within_limit
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Expected
 from converter.reply.fast_path import FastPath
-from converter.reply.joined_reply import CUT, SecondReply
 from converter.reply.pipeline import Pipeline
-from converter.reply.reply_end import ReplyEnd, without_frames
+from converter.reply.reply_end import CUT, ReplyEnd, SecondReply, without_frames
 from converter.reply.reply_notes import SpoiledFrames, notes_of
 from converter.servers.model_names import renamed_frame
 from converter.wire.bounds import MOST_FAULTS, fault_of

@@ -26,12 +26,11 @@ from converter.model.events import (
 )
 from converter.observe.thought_events import ThoughtEvent, ThoughtEvents
 from converter.parsing.blanks import BlanksTrimmer
-from converter.parsing.budget import ThinkingBudget
+from converter.parsing.budget import ThinkingBudget, ThinkingHider
 from converter.parsing.findings import Findings
 from converter.parsing.folding import ThoughtFolder
-from converter.parsing.hiding import ThinkingHider
 from converter.parsing.phrases import PhraseStage
-from converter.parsing.reading import Reading
+from converter.parsing.reading import Expected, Reading
 from converter.parsing.think_stage import ThinkStage
 from converter.parsing.thought_ender import NO_LIMITS, ThoughtEnder
 from converter.parsing.tool_calls.stage import ToolCallStage
@@ -74,12 +73,17 @@ class Choice:
     findings: Findings
     thoughts: list[ThoughtEvent]
 
+    @property
+    def expected(self) -> Expected:
+        """The facts known of the reply."""
+        return self.reading.expected
+
 
 class _ThoughtTeller:
     """Tells of thoughts as they end, before a budget cuts them; passes all events on."""
 
     def __init__(self, choice: Choice) -> None:
-        expected = choice.reading.expected
+        expected = choice.expected
         self._events = ThoughtEvents(expected.task, expected.context)
         self._thoughts = choice.thoughts
 
@@ -95,20 +99,8 @@ class _ThoughtTeller:
         return None if kind is Text and self._events.are_open else (kind, "")
 
 
-def _tags(choice: Choice) -> Stage:
-    return ThinkStage(choice.reading, choice.index, choice.findings)
-
-
-def _unread_tag(choice: Choice) -> Stage | None:
-    return UnreadTag(choice.findings) if choice.reading.tags else None
-
-
-def _phrases(choice: Choice) -> Stage | None:
-    return PhraseStage(choice.index, choice.findings) if choice.reading.phrases else None
-
-
 def _tool_calls(choice: Choice) -> Stage | None:
-    tools = choice.reading.expected.tools
+    tools = choice.expected.tools
     if tools is None:
         return None
     named = [choice.reply, str(choice.index or "")]
@@ -117,7 +109,7 @@ def _tool_calls(choice: Choice) -> Stage | None:
 
 
 def _whole_calls(choice: Choice) -> Stage:
-    expected, mended = choice.reading.expected, choice.findings.calls.mended
+    expected, mended = choice.expected, choice.findings.calls.mended
     schemas = expected.tools.schemas if expected.tools else {}
     free = frozenset(name for name, schema in schemas.items() if _takes_text(schema))
     return WholeCalls(expected.stops, choice.ids, mended, free)
@@ -128,44 +120,22 @@ def _takes_text(schema: Mapping[str, object]) -> bool:
     return isinstance(properties, Mapping) and [*properties] == [CUSTOM_INPUT]
 
 
-def _ended(choice: Choice) -> Stage | None:
-    limits = choice.reading.expected.limits
-    return None if limits == NO_LIMITS else ThoughtEnder(limits, choice.findings)
-
-
-def _thoughts(choice: Choice) -> Stage | None:
-    return _ThoughtTeller(choice) if choice.reading.expected.task else None
-
-
-def _budget(choice: Choice) -> Stage | None:
-    budget = choice.reading.expected.budget
-    return None if budget is None else ThinkingBudget(budget, choice.findings)
-
-
-def _blanks(choice: Choice) -> Stage | None:
-    return BlanksTrimmer() if choice.reading.trims_blanks else None
-
-
-def _folded(choice: Choice) -> Stage | None:
-    return ThoughtFolder(choice.index) if choice.reading.expected.folds else None
-
-
-def _hidden(choice: Choice) -> Stage | None:
-    return ThinkingHider() if choice.reading.expected.hidden else None
-
-
 STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
-    _tags,
-    _unread_tag,
-    _phrases,
-    _blanks,
+    lambda of: ThinkStage(of.reading, of.index, of.findings),
+    lambda of: UnreadTag(of.findings) if of.reading.tags else None,
+    lambda of: PhraseStage(of.index, of.findings) if of.reading.phrases else None,
+    lambda of: BlanksTrimmer() if of.reading.trims_blanks else None,
     _tool_calls,
     _whole_calls,
-    _ended,
-    _thoughts,
-    _budget,
-    _hidden,
-    _folded,
+    lambda of: (
+        None if of.expected.limits == NO_LIMITS else ThoughtEnder(of.expected.limits, of.findings)
+    ),
+    lambda of: _ThoughtTeller(of) if of.expected.task else None,
+    lambda of: (
+        None if of.expected.budget is None else ThinkingBudget(of.expected.budget, of.findings)
+    ),
+    lambda of: ThinkingHider() if of.expected.hidden else None,
+    lambda of: ThoughtFolder(of.index) if of.expected.folds else None,
 )
 """In the order in which events go through them; None: not wanted for this reply."""
 

@@ -49,7 +49,7 @@ def _kept_by(*, exact: bool = False, **switches: object) -> HistoryPlace:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Models by a pattern of their names, and the habits of their chat templates.
+    """Models by a regular expression over their names, and the habits of their chat templates.
 
     `source`: where that was read. `switches`: those that the request must set for the template to
     open a thought; without any it does so unasked. `always`: no switch of the request keeps it from
@@ -58,7 +58,7 @@ class Template:
     earlier thoughts; `None`: nobody has read that.
     """
 
-    models: re.Pattern[str]
+    models: str
     source: str
     switches: tuple[Switch, ...] = ()
     history: HistoryPlace | None = None
@@ -67,132 +67,115 @@ class Template:
     opens: bool = True
 
 
-def _template(
-    models: str,
-    source: str,
-    switches: tuple[Switch, ...] = (),
-    history: HistoryPlace | None = None,
-    *,
-    always: bool = False,
-    bare_closer: bool = False,
-    opens: bool = True,
-) -> Template:
-    return Template(re.compile(models), source, switches, history, always, bare_closer, opens)
-
-
 _LLAMA = "llama.cpp, models/templates"
 _VLLM = "vLLM, reasoning parser of the model"
 _SGLANG = "SGLang, template detection"
 _IK = "ik_llama.cpp, models/templates"
 _MINIMAX = "MiniMax's page on interleaved thinking: whole messages go back"
 TEMPLATES = (
-    _template(
+    Template(
         r"deepseek-?r1|r1-distill|r1-0528",
         f"{_LLAMA}/deepseek-ai-DeepSeek-R1",
         always=True,
         history=NEVER,
     ),
     # these think only when asked to
-    _template(
-        r"deepseek-?v3[._][12]", f"{_LLAMA}/DeepSeek-V3.2", _ON, EXACT_LOOP, bare_closer=True
-    ),
+    Template(r"deepseek-?v3[._][12]", f"{_LLAMA}/DeepSeek-V3.2", _ON, EXACT_LOOP, bare_closer=True),
     # its API answers 400 to a call that lost its thought
-    _template(
+    Template(
         r"deepseek-?v4(?![._]\d)",
         f"DeepSeek's page on its thinking mode; {_LLAMA}/DeepSeek-V4",
         _ON,
         EXACT,
         bare_closer=True,
     ),
-    _template(
-        r"minimax-?m3", f"SGLang, reasoning parser; {_MINIMAX}", _MODE, ALL, bare_closer=True
-    ),
-    _template(r"bielik.*v3", f"{_LLAMA}/Bielik-11B-v3.0-Instruct", _ON, ALL),
-    _template(r"minicpm-?5", f"{_LLAMA}/openbmb-MiniCPM5-1B", _ON),
-    _template(r"reka-?edge", f"Reka's plugin for vLLM; {_IK}/Reka-Edge", _ON, LOOP),
-    _template(r"rwkv", f"{_VLLM}; its template was not to be had", _ON),
-    _template(r"mimo-?v2", "SGLang, pull request 21414; vLLM's recipes, issue 425", _ON),
-    _template(r"spark-?2[._]5", f"{_LLAMA}/Spark2.5", _ON, bare_closer=True),
-    _template(r"laguna-?xs", f"{_SGLANG}: off by default", _ON, bare_closer=True),
-    _template(r"hyperclova", f"{_VLLM}: by `thinking`", _ON),
-    _template(r"longcat", f"{_VLLM}: in its thinking mode", _ON),
-    _template(r"gigachat-?3[._]5(?!.*reasoning)", f"{_VLLM}: by `reasoning`", _REASONING),
-    _template(r"\bhy-?v?3|hunyuan-?v3", f"{_LLAMA}/tencent-Hy3", _EFFORT),
+    Template(r"minimax-?m3", f"SGLang, reasoning parser; {_MINIMAX}", _MODE, ALL, bare_closer=True),
+    Template(r"bielik.*v3", f"{_LLAMA}/Bielik-11B-v3.0-Instruct", _ON, ALL),
+    Template(r"minicpm-?5", f"{_LLAMA}/openbmb-MiniCPM5-1B", _ON),
+    Template(r"reka-?edge", f"Reka's plugin for vLLM; {_IK}/Reka-Edge", _ON, LOOP),
+    Template(r"rwkv", f"{_VLLM}; its template was not to be had", _ON),
+    Template(r"mimo-?v2", "SGLang, pull request 21414; vLLM's recipes, issue 425", _ON),
+    Template(r"spark-?2[._]5", f"{_LLAMA}/Spark2.5", _ON, bare_closer=True),
+    Template(r"laguna-?xs", f"{_SGLANG}: off by default", _ON, bare_closer=True),
+    Template(r"hyperclova", f"{_VLLM}: by `thinking`", _ON),
+    Template(r"longcat", f"{_VLLM}: in its thinking mode", _ON),
+    Template(r"gigachat-?3[._]5(?!.*reasoning)", f"{_VLLM}: by `reasoning`", _REASONING),
+    Template(r"\bhy-?v?3|hunyuan-?v3", f"{_LLAMA}/tencent-Hy3", _EFFORT),
     # these do so unasked
-    _template(r"qwq", f"{_LLAMA}/Qwen-QwQ-32B", always=True, history=NEVER),
-    _template(
+    Template(r"qwq", f"{_LLAMA}/Qwen-QwQ-32B", always=True, history=NEVER),
+    Template(
         r"qwen3.*thinking",
         f"Qwen's pages: always thinking; {_IK}/Qwen-Qwen3-0.6B",
         always=True,
         history=LOOP,
     ),
-    _template(
+    Template(
         r"qwen3[._][6-9]",
         "Qwen3.6-35B-A3B, card and chat_template.jinja",
         history=_kept_by(preserve_thinking=True),
     ),
-    _template(r"qwen3[._]5", f"{_LLAMA}/Qwen3.5-4B", history=LOOP),
-    _template(r"iquest", f"{_VLLM}: as Qwen3.5"),
-    _template(r"holo-?2", _VLLM),
-    _template(
+    Template(r"qwen3[._]5", f"{_LLAMA}/Qwen3.5-4B", history=LOOP),
+    Template(r"iquest", f"{_VLLM}: as Qwen3.5"),
+    Template(r"holo-?2", _VLLM),
+    Template(
         r"glm-?4[._]7",
         f"{_LLAMA}/GLM-4.7-Flash",
         bare_closer=True,
         history=_kept_by(clear_thinking=False),
     ),
-    _template(
+    Template(
         r"glm-?5",
         f"{_IK}/GLM-5.2; SGLang says so of 5.3",
         history=_kept_by(clear_thinking=False, exact=True),
     ),
-    _template(
+    Template(
         r"deepseek-?v4[._]1",
         f"{_IK}/DeepSeek-V4.1",
         bare_closer=True,
         history=EXACT,
     ),
-    _template(r"minimax-?m2", f"{_LLAMA}/unsloth-MiniMax-M2", always=True, history=LOOP),
-    _template(
+    Template(r"minimax-?m2", f"{_LLAMA}/unsloth-MiniMax-M2", always=True, history=LOOP),
+    Template(
         r"nemotron.*(nano.*v2|-3)",
         f"{_LLAMA}/NVIDIA-Nemotron-Nano-v2; {_IK}/NVIDIA-Nemotron-3-Nano-30B-A3B",
         history=LOOP,
     ),
-    _template(r"granite-?4[._]2", f"{_VLLM}: as Nemotron 3"),
-    _template(r"step-?(fun-?)?3[._][57]", f"{_LLAMA}/StepFun3.7-Flash", always=True, history=LOOP),
-    _template(r"laguna", f"{_SGLANG}: Laguna-S, on by default", bare_closer=True),
-    _template(
+    Template(r"granite-?4[._]2", f"{_VLLM}: as Nemotron 3"),
+    Template(r"step-?(fun-?)?3[._][57]", f"{_LLAMA}/StepFun3.7-Flash", always=True, history=LOOP),
+    Template(r"laguna", f"{_SGLANG}: Laguna-S, on by default", bare_closer=True),
+    Template(
         r"command-(a|4)-?.*reasoning|command-a-plus|cohere-?2-?moe",
         f"SGLang, CohereCommand4Detector: unless `reasoning` is false; {_IK}/Cohere2MoE",
         history=EXACT,
     ),
-    _template(
+    Template(
         r"apriel-1[._]6", f"{_LLAMA}/Apriel-1.6-15b-Thinker-fixed", always=True, history=NEVER
     ),
-    _template(r"olmo-?3.*think", f"{_VLLM}: begins inside, an opener is optional", always=True),
-    _template(r"ernie-?4[._]5.*thinking", f"{_VLLM}: begins inside", always=True),
-    _template(r"k2-?horizon", f"{_VLLM}: begins inside, whatever the effort", always=True),
-    _template(
+    Template(r"olmo-?3.*think", f"{_VLLM}: begins inside, an opener is optional", always=True),
+    Template(r"ernie-?4[._]5.*thinking", f"{_VLLM}: begins inside", always=True),
+    Template(r"k2-?horizon", f"{_VLLM}: begins inside, whatever the effort", always=True),
+    Template(
         r"kimi-?k2[._][5-9]",
         "NVIDIA Dynamo, reasoning parsers: kimi_k25; Kimi-K2.6, chat_template.jinja",
         history=_kept_by(preserve_thinking=True, exact=True),
     ),
-    _template(r"kimi-?k3", f"{_LLAMA}/Kimi-K3", history=EXACT),
-    _template(r"\bling-?3", f"{_LLAMA}/inclusionai-ling-3.0-flash"),
-    _template(r"nanbeige-?4[._]2", f"{_IK}/Nanbeige4.2-3B"),
-    _template(r"solar-?open-?2", f"{_VLLM}: but at efforts below medium"),
-    _template(r"telechat-?4|xing-?4", f"{_VLLM}: by `enable_thinking`, on by default"),
-    _template(r"gigachat-?3[._]5", f"{_VLLM}: its reasoning models", always=True),
-    _template(r"exaone-?deep", "LG AI Research, usage guideline of EXAONE Deep", always=True),
-    _template(r"pangu", f"{_VLLM}: unless `think` is false"),
+    Template(r"kimi-?k3", f"{_LLAMA}/Kimi-K3", history=EXACT),
+    Template(r"\bling-?3", f"{_LLAMA}/inclusionai-ling-3.0-flash"),
+    Template(r"nanbeige-?4[._]2", f"{_IK}/Nanbeige4.2-3B"),
+    Template(r"solar-?open-?2", f"{_VLLM}: but at efforts below medium"),
+    Template(r"telechat-?4|xing-?4", f"{_VLLM}: by `enable_thinking`, on by default"),
+    Template(r"gigachat-?3[._]5", f"{_VLLM}: its reasoning models", always=True),
+    Template(r"exaone-?deep", "LG AI Research, usage guideline of EXAONE Deep", always=True),
+    Template(r"pangu", f"{_VLLM}: unless `think` is false"),
     # these leave it to the model to open its thought
-    _template(r"kimi-?k2-?thinking", f"{_LLAMA}/Kimi-K2-Thinking", history=EXACT_LOOP, opens=False),
-    _template(r"glm-?4[._][56]", f"{_LLAMA}/GLM-4.6", history=LOOP, opens=False),
-    _template(r"qwen-?3(?!.*(instruct|coder))", f"{_IK}/Qwen-Qwen3-0.6B", (), LOOP, opens=False),
-    _template(r"seed-?oss", f"{_LLAMA}/ByteDance-Seed-OSS", history=ALL, opens=False),
-    _template(r"gpt-?oss", f"{_LLAMA}/openai-gpt-oss-120b", history=EXACT_LOOP, opens=False),
-    _template(r"gemma-?4", f"{_LLAMA}/google-gemma-4-31B-it", history=LOOP, opens=False),
+    Template(r"kimi-?k2-?thinking", f"{_LLAMA}/Kimi-K2-Thinking", history=EXACT_LOOP, opens=False),
+    Template(r"glm-?4[._][56]", f"{_LLAMA}/GLM-4.6", history=LOOP, opens=False),
+    Template(r"qwen-?3(?!.*(instruct|coder))", f"{_IK}/Qwen-Qwen3-0.6B", (), LOOP, opens=False),
+    Template(r"seed-?oss", f"{_LLAMA}/ByteDance-Seed-OSS", history=ALL, opens=False),
+    Template(r"gpt-?oss", f"{_LLAMA}/openai-gpt-oss-120b", history=EXACT_LOOP, opens=False),
+    Template(r"gemma-?4", f"{_LLAMA}/google-gemma-4-31B-it", history=LOOP, opens=False),
 )
-"""The first whose pattern fits decides. A wrong guess costs little: see `converter.parsing.guess`.
+"""The first whose pattern fits decides. A wrong guess costs little: see `Guess`.
 """
 
 
@@ -210,4 +193,4 @@ def history_of(name: str) -> HistoryPlace | None:
 
 @lru_cache(maxsize=64)
 def _row(name: str) -> Template | None:
-    return next((row for row in TEMPLATES if row.models.search(name)), None)
+    return next((row for row in TEMPLATES if re.search(row.models, name)), None)

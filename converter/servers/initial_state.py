@@ -58,19 +58,15 @@ class Facts:
 
 def request(facts: Facts) -> InitialState | None:
     """Follow a last assistant turn that is to be continued: the reply begins where it ends."""
-    messages = facts.body.get("messages")
-    last = messages[-1] if isinstance(messages, list) and messages else None
-    if not isinstance(last, dict) or last.get("role") != "assistant":
-        return None
-    begun = last.get("content")
-    if not isinstance(begun, str) or not begun:
-        return None
-    inside = any(
-        _last(begun, family.openers) > _last(begun, family.closers)
-        for family in FAMILIES
-        if not family.ambiguous_in_prose
-    )
-    return InitialState.THINKING if inside else InitialState.TEXT
+    match facts.body.get("messages"):
+        case [*_, {"role": "assistant", "content": str(begun)}] if begun:
+            inside = any(
+                _last(begun, family.openers) > _last(begun, family.closers)
+                for family in FAMILIES
+                if not family.ambiguous_in_prose
+            )
+            return InitialState.THINKING if inside else InitialState.TEXT
+    return None
 
 
 def server(facts: Facts) -> InitialState | None:
@@ -92,9 +88,9 @@ def correction(facts: Facts) -> InitialState | None:
 
 def switches(facts: Facts) -> InitialState | None:
     """Expect text when the request turns thinking off, of a model that can be told so."""
-    row = _row(facts.body)
-    off = not (row and row.always) and _is_off(facts.body)
-    return InitialState.TEXT if off else None
+    row, fields = _row(facts.body), {**facts.body, **_template_switches(facts.body)}
+    off = any(name in fields and fields[name] == value for name, value in _OFF)
+    return InitialState.TEXT if off and not (row and row.always) else None
 
 
 def model(facts: Facts) -> InitialState | None:
@@ -163,11 +159,6 @@ def _last(text: str, marks: Iterable[str]) -> int:
 def _template_switches(body: Body) -> Mapping[str, object]:
     inner = body.get("chat_template_kwargs")
     return inner if isinstance(inner, dict) else {}
-
-
-def _is_off(body: Body) -> bool:
-    fields = {**body, **_template_switches(body)}
-    return any(name in fields and fields[name] == value for name, value in _OFF)
 
 
 def _is_set(body: Body, wanted: Iterable[Switch]) -> bool:

@@ -1,23 +1,40 @@
 """Known servers and their models: the kind of each server, how its prompts end, where a guess was
-wrong, which models think.
+wrong, which models think, what was refused.
 
-Values in memory only. `converter.shell.probes.upstream_client` asks the servers, replies teach the
-rest.
+Each is a lesson: a word under a name, learnt at some time. `converter.shell.probes.upstream_client`
+asks the servers, replies teach the rest; `converter.shell.memory.shared_lessons` takes lessons from
+process to process.
 """
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from converter.model.initial_state import InitialState
 from converter.servers import initial_state, refusals
 from converter.servers.initial_state import Facts, switch_of
+from converter.servers.lessons import (
+    BEGINS,
+    BLIND,
+    PARSES,
+    PROMPT,
+    REFUSES,
+    REPEATS,
+    SERVER,
+    THINKS,
+    UNTOLD,
+    Lesson,
+    Lessons,
+    named_server,
+    prevailing,
+    word_of,
+)
 from converter.servers.profiles import Server
 from converter.wire.bounds import MOST_KNOWN
 
 type Body = Mapping[str, object]
-type Key = tuple[Upstream, bytes]
+type Key = tuple[Upstream, str]
 """A server, and a digest of the other grounds: names and switches may be of any length."""
 
 
@@ -54,89 +71,157 @@ def prompt_key(upstream: Upstream, body: Body) -> Key:
     return upstream, _digest(str(body.get("model")), switch_of(body))
 
 
-def _model_key(upstream: Upstream, body: Body) -> Key:
-    return upstream, _digest(str(body.get("model")))
+def _model(body: Body) -> str:
+    return _digest(str(body.get("model")))
 
 
-def _digest(*parts: str) -> bytes:
+def _digest(*parts: str) -> str:
     joined = "\0".join(parts).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(joined).digest()
+    return hashlib.sha256(joined).hexdigest()
 
 
 class KnownServers:
-    """The memory of one proxy."""
+    """The memory of one proxy. `now`: in seconds since 1970."""
 
-    def __init__(self) -> None:
-        self._servers: Bounded[Upstream, Server] = Bounded()
-        self._repeat_openers: Bounded[Upstream, None] = Bounded()
-        self._take_thinking_out: Bounded[Upstream, None] = Bounded()
-        self._prompts: Bounded[Key, InitialState | None] = Bounded()
-        self._corrections: Bounded[Key, InitialState] = Bounded()
-        self._thinkers: Bounded[Key, None] = Bounded()
-        self._refused: Bounded[Upstream, dict[bytes, frozenset[str]]] = Bounded()
-        self._blind: Bounded[Key, None] = Bounded()
+    def __init__(self, now: Callable[[], float] = lambda: 0.0) -> None:
+        self._now = now
+        self._lessons: Bounded[tuple[Upstream, str], Lesson] = Bounded()
+        self._news: Bounded[tuple[Upstream, str], None] = Bounded()
+        self._doubted: Bounded[Upstream, None] = Bounded()
 
-    def recognised(self, upstream: Upstream, server: Server) -> None:
-        """Remember the kind of a server."""
-        self._servers[upstream] = server
+    def recognised(self, upstream: Upstream, server: Server, certain: bool = True) -> None:
+        """Remember the kind of a server, and nothing else of another that was there before."""
+        if self.server(upstream) not in (None, server):
+            for name in self._of(upstream):
+                del self._lessons[upstream, name]
+        self._doubted.pop(upstream, None)
+        self._learn(upstream, SERVER, word_of(server, certain), renewed=True)
 
     def server(self, upstream: Upstream) -> Server | None:
         """Return the server's row, None until it has been recognised."""
-        return self._servers.get(upstream)
+        word = self._word(upstream, SERVER)
+        return None if word is None else named_server(word)[0]
+
+    def doubt(self, upstream: Upstream) -> None:
+        """Remember that the server was gone: another may come back."""
+        self._doubted[upstream] = None
+
+    def is_due(self, upstream: Upstream, certain: float, uncertain: float) -> bool:
+        """Tell whether it is so many seconds ago that the server has said what it is."""
+        lesson = self._lessons.get((upstream, SERVER))
+        if lesson is None or upstream in self._doubted:
+            return True
+        seconds = certain if named_server(lesson.word)[1] else uncertain
+        return self._now() - lesson.at >= seconds
 
     def saw_repeated_opener(self, upstream: Upstream) -> None:
         """Remember that the server's text repeats the template's opener."""
-        self._repeat_openers[upstream] = None
+        self._learn(upstream, REPEATS)
 
     def saw_thinking(self, upstream: Upstream) -> None:
         """Remember that the server takes thinking out of the text itself."""
-        self._take_thinking_out[upstream] = None
+        self._learn(upstream, PARSES)
 
     def takes_thinking_out(self, upstream: Upstream) -> bool:
         """Tell whether the server has been seen to take thinking out of the text itself."""
-        return upstream in self._take_thinking_out
+        return self._word(upstream, PARSES) is not None
 
     def saw_prompt(self, upstream: Upstream, body: Body, state: InitialState | None) -> None:
         """Remember where such a prompt ends; None: the server cannot tell."""
-        self._prompts[prompt_key(upstream, body)] = state
+        name = PROMPT + prompt_key(upstream, body)[1]
+        self._learn(upstream, name, state.value if state else UNTOLD)
 
     def has_prompt(self, upstream: Upstream, body: Body) -> bool:
         """Tell whether the server has been asked where such a prompt ends."""
-        return prompt_key(upstream, body) in self._prompts
+        return bool(self._word(upstream, PROMPT + prompt_key(upstream, body)[1]))
 
     def correct(self, upstream: Upstream, body: Body, state: InitialState) -> None:
-        """Remember where a reply did begin, after a guess."""
-        self._corrections[prompt_key(upstream, body)] = state
+        """Remember where a reply did begin, after a guess. Where the server had said otherwise, it
+        is to be asked again: its model has another template now.
+        """
+        _, digest = prompt_key(upstream, body)
+        told = _state(self._word(upstream, PROMPT + digest))
+        if told and told.inside != state.inside:
+            self._learn(upstream, PROMPT + digest)
+        self._learn(upstream, BEGINS + digest, state.value)
 
     def saw_thought(self, upstream: Upstream, body: Body) -> None:
         """Remember that the model thinks unasked."""
-        self._thinkers[_model_key(upstream, body)] = None
+        self._learn(upstream, THINKS + _model(body))
 
     def thinks(self, upstream: Upstream, body: Body) -> bool:
         """Tell whether the model is known to think by itself."""
-        seen = _model_key(upstream, body) in self._thinkers
+        seen = self._word(upstream, THINKS + _model(body)) is not None
         named = initial_state.model(Facts(body))
         return seen or (named is not None and named.inside)
 
     def saw_refusal(self, upstream: Upstream, body: Body, names: frozenset[str]) -> None:
         """Remember what of a request the server refuses, and takes without."""
         if refusals.PICTURES in names:
-            self._blind[_model_key(upstream, body)] = None
-        if held := refusals.refused_schemas(body, names):
-            newest = list(({**self._refused.get(upstream, {}), **held}).items())[-MOST_KNOWN:]
-            self._refused[upstream] = dict(newest)
+            self._learn(upstream, BLIND + _model(body))
+        for schema, words in refusals.refused_schemas(body, names).items():
+            self._learn(upstream, REFUSES)
+            self._learn(upstream, REFUSES + schema, "\n".join(sorted(words)))
 
     def spared(self, upstream: Upstream, body: Body, pictures: bool) -> Body:
         """Return a request without what the server has refused; the same one if that is nothing.
         `pictures`: they may be left out.
         """
-        if pictures and _model_key(upstream, body) in self._blind:
+        if pictures and self._word(upstream, BLIND + _model(body)) is not None:
             body = refusals.without_pictures(body)
-        held = self._refused.get(upstream)
-        return refusals.without_schemas(body, held) if held else body
+        if self._word(upstream, REFUSES) is None:
+            return body
+
+        def refused(schema: str) -> frozenset[str]:
+            return frozenset((self._word(upstream, REFUSES + schema) or "").splitlines())
+
+        return refusals.without_schemas(body, refused)
 
     def facts(self, upstream: Upstream, body: Body) -> Facts:
         """Return the facts that the rules may go by for the reply to this request."""
-        key = prompt_key(upstream, body)
-        whole = upstream in self._repeat_openers or self.takes_thinking_out(upstream)
-        return Facts(body, whole, self._prompts.get(key), self._corrections.get(key))
+        digest = prompt_key(upstream, body)[1]
+        whole = self._word(upstream, REPEATS) is not None or self.takes_thinking_out(upstream)
+        prompt, begins = (self._word(upstream, kind + digest) for kind in (PROMPT, BEGINS))
+        return Facts(body, whole, _state(prompt), _state(begins))
+
+    def news(self, upstream: Upstream) -> Lessons:
+        """Return what was learnt of a server since this was asked."""
+        new = [each for each in self._news if each[0] == upstream]
+        for each in new:
+            del self._news[each]
+        return {each[1]: self._lessons[each] for each in new if each in self._lessons}
+
+    def untold(self, upstream: Upstream, news: Lessons) -> None:
+        """Take news back that nobody has heard."""
+        self._news.update({(upstream, name): None for name in news})
+
+    def take(self, upstream: Upstream, lessons: Lessons) -> None:
+        """Take over what others have learnt: of each lesson the latest."""
+        known = self._of(upstream)
+        left = prevailing(known, lessons)
+        for name in known.keys() - left.keys():
+            del self._lessons[upstream, name]
+        for name, lesson in left.items():
+            if known.get(name) is not lesson:
+                self._lessons[upstream, name] = lesson
+
+    def _of(self, upstream: Upstream) -> Lessons:
+        return {name: one for (where, name), one in self._lessons.items() if where == upstream}
+
+    def _learn(
+        self, upstream: Upstream, name: str, word: str = "", *, renewed: bool = False
+    ) -> None:
+        before = self._lessons.get((upstream, name))
+        self._lessons[upstream, name] = Lesson(self._now(), word)
+        if renewed or before is None or before.word != word:
+            self._news[upstream, name] = None
+
+    def _word(self, upstream: Upstream, name: str) -> str | None:
+        if (lesson := self._lessons.get((upstream, name))) is None:
+            return None
+        self._lessons.move_to_end((upstream, name))
+        return lesson.word
+
+
+def _state(word: str | None) -> InitialState | None:
+    return InitialState(word) if word and word != UNTOLD else None

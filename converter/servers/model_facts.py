@@ -5,6 +5,8 @@ tools and sees pictures. Unknown stays unknown: no fact is guessed from a model'
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from converter.wire import json_text
+
 SAID_AT: Mapping[str, tuple[str, ...]] = {
     "/v1/models": (
         "n_ctx",
@@ -84,6 +86,33 @@ def read(told: Mapping[str, object], model: str) -> ModelFacts:
 def of_entry(entry: Mapping[str, object]) -> ModelFacts:
     """Return the facts in an entry of the server's list of models."""
     return read({"/v1/models": {"data": [entry]}}, str(entry.get("id")))
+
+
+def told_in(body: bytes) -> dict[str, object] | None:
+    """Return a list of models, or one model, in which `context_length`, `max_output_tokens`,
+    `supported_parameters` and `input_modalities` say what the server tells by other names; `None`
+    where nothing is to be added. The names are those of gateways (OpenRouter), which agents read.
+    """
+    if not isinstance(listed := json_text.read_or_none(body), dict):
+        return None
+    if not isinstance(data := listed.get("data"), list):
+        more = _more(listed) if isinstance(listed.get("id"), str) else {}
+        return {**listed, **more} if more else None
+    told = [{**row, **_more(row)} if isinstance(row, dict) else row for row in data]
+    return {**listed, "data": told} if told != data else None
+
+
+def _more(entry: Mapping[str, object]) -> dict[str, object]:
+    facts = of_entry(entry)
+    parameters = {"tools": facts.calls_tools, "reasoning": facts.thinks}
+    more = {
+        "context_length": facts.window,
+        "max_output_tokens": facts.output,
+        "supported_parameters": [name for name, can in parameters.items() if can],
+        _INPUTS: ["text", "image"] if facts.sees else [],
+    }
+    told = {name for each in _objects(entry) for name in each}
+    return {name: value for name, value in more.items() if value and name not in told}
 
 
 def _about(value: object, model: str) -> object:

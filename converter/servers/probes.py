@@ -204,3 +204,24 @@ def estimate_tokens(body: Mapping[str, object]) -> int:
     """Return a rough count: of the characters that the model reads."""
     read = json_text.write([body.get("messages"), body.get("tools")]).decode()
     return max(1, len(read) // CHARACTERS_PER_TOKEN)
+
+
+ADDON_PATH = "/.well-known/think-addon"
+"""Where the addon says that it is the addon, because who looks for a model server must not take it
+for one, and who starts a client finds the proxy that runs.
+"""
+_NAME = "think-addon"
+ANY_SERVER = "any server"
+"""The server of a forward proxy."""
+
+
+def addon_words(server: str) -> bytes:
+    """Return the addon's words about itself. `server`: the one behind it, empty for any."""
+    return json_text.write({"name": _NAME, "server": server or ANY_SERVER})
+
+
+def server_behind(value: object) -> str:
+    """Return the server that the addon is in front of, nothing where another has answered."""
+    if not isinstance(value, dict) or value.get("name") != _NAME:
+        return ""
+    return str(value.get("server") or ANY_SERVER)

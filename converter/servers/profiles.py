@@ -234,9 +234,9 @@ def thinking_fields(
     enabled = switch is not None and switch.mode == "enabled"
     budget = switch.budget if switch is not None else None
     switched = server.on if enabled else {}
-    return _nested(
-        {**switched, **_budget(server, budget, parses), **_effort(server, effort, budget, model)}
-    )
+    paths = server.budget + (server.parser_budget if parses else ())
+    budgets = {path: budget for path in paths if budget is not None}
+    return _nested({**switched, **budgets, **_effort(server, effort, budget, model)})
 
 
 def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> str:
@@ -250,11 +250,6 @@ def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> 
             words = on if switch.mode == "enabled" else off
             return "" if words == "/no_think" and server.off else words
     return ""
-
-
-def _budget(server: Server, budget: int | None, parses: bool) -> dict[str, object]:
-    paths = server.budget + (server.parser_budget if parses else ())
-    return {path: budget for path in paths if budget is not None}
 
 
 def _effort(

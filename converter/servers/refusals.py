@@ -4,8 +4,9 @@ grammar does not know, pictures for a model that cannot see.
 A row: words of a server's error, and the names of what is left out then.
 """
 
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from converter.wire import json_text
 from converter.wire.bounds import DEEPEST
@@ -138,11 +139,11 @@ def _odd_of(schema: Body) -> frozenset[str]:
     return frozenset(odd)
 
 
-def without_schemas(body: Body, names: Mapping[bytes, frozenset[str]]) -> Body:
-    """Return a chat completion whose schemas lack these words. `names`: by a schema's JSON."""
+def without_schemas(body: Body, names: Callable[[str], frozenset[str] | None]) -> Body:
+    """Return a chat completion whose schemas lack these words. `names`: by a schema's digest."""
 
     def spared(part: object) -> object:
-        left_out = names.get(json_text.write(part))
+        left_out = names(_digest(part))
         return pared(part, left_out) if left_out else part
 
     made = dict(body)
@@ -153,11 +154,15 @@ def without_schemas(body: Body, names: Mapping[bytes, frozenset[str]]) -> Body:
     return body if made == body else made
 
 
-def refused_schemas(body: Body, names: frozenset[str]) -> dict[bytes, frozenset[str]]:
-    """Return the schemas of a request that hold a refused word, each with all of the words."""
+def refused_schemas(body: Body, names: frozenset[str]) -> dict[str, frozenset[str]]:
+    """Return the digests of a request's schemas that hold a refused word, each with all words."""
     words = names & (SCHEMA_WORDS | {ODD})
     held = [part for part in schemas(body) if words and pared(part, words) != part]
-    return {json_text.write(part): words for part in held}
+    return {_digest(part): words for part in held}
+
+
+def _digest(part: object) -> str:
+    return hashlib.sha256(json_text.write(part)).hexdigest()
 
 
 def without_pictures(body: Body) -> Body:

@@ -5,7 +5,7 @@ wait for bodies, and one draws what people look at. Python gives the loop its tu
 then, while many threads would have it wait for each of them. A process of its own would need no
 turns, but the official binary of mitmproxy cannot start one of Python's. What is written in C keeps
 the turn for one call, so the JSON of bodies is read and written in short steps here
-(`converter.wire.long_json`); and the garbage collector, which would look at all that such work has
+(`converter.wire.json_text`); and the garbage collector, which would look at all that such work has
 made, has to wait. A stream's frames need neither: one of 4 MB holds the loop for 0.06 seconds.
 
 Both settings are the whole process's, and stay because the promise breaks without them: a request

@@ -1,19 +1,45 @@
 """Changes to mitmproxy's requests and responses, each in one place."""
 
-from collections.abc import Mapping
+import zlib
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
 
+import brotli  # type: ignore[import-untyped]
 from mitmproxy.http import Headers, HTTPFlow, Request, Response
 from mitmproxy.net.http.status_codes import RESPONSES
 
 from converter.dialects.table import by_name
 from converter.exchange.exchange import Answer, Exchange
 from converter.servers.known_servers import Upstream
-from converter.shell.compressed import uncompressed
-from converter.shell.head_fields import change
 from converter.wire import json_text
 from converter.wire.bounds import BODY_LIMIT
 
 NO_FIELDS: Mapping[bytes, bytes | None] = {}
+
+
+def change(headers: Headers, values: Mapping[bytes, bytes | None]) -> None:
+    """Give fields these values, in their places or behind all others; None: take them out. Names
+    are in lower case. One walk, because mitmproxy walks through all fields for each name that is
+    asked for, set or taken out, and once more to say that it is there.
+    """
+    left, fields = dict(values), list[tuple[bytes, bytes]]()
+    for name, value in headers.fields:
+        key = name.lower()
+        if key not in values:
+            fields.append((name, value))
+        elif (given := left.pop(key, None)) is not None:
+            fields.append((name, given))
+    added = ((name, given) for name, given in left.items() if given is not None)
+    headers.fields = (*fields, *added)
+
+
+def leave_out(headers: Headers, goes: Callable[[bytes], object]) -> None:
+    """Take out the fields whose names, in lower case, are to go."""
+    kept = [field for field in headers.fields if not goes(field[0].lower())]
+    if len(kept) < len(headers.fields):
+        headers.fields = tuple(kept)
 
 
 def upstream(flow: HTTPFlow, exchange: Exchange) -> Upstream:
@@ -138,3 +164,75 @@ def made(answer: Answer) -> Response:
     if answer.retry_after:
         fields["retry-after"] = str(answer.retry_after)
     return Response.make(answer.status, answer.body, fields)
+
+
+def _brought() -> Any:
+    """Return the library of zstd that mitmproxy brings: Python's own from 3.14 on, with mitmproxy
+    12.3 its backport, and another one before.
+    """
+    for name in ("compression.zstd", "backports.zstd", "zstandard"):
+        with suppress(ImportError):
+            return import_module(name)
+    raise ImportError("expected a library of zstd beside mitmproxy 12")
+
+
+type _Read = Callable[[bytes], bytes]
+ZSTD = _brought()
+_PIECE = 64
+"""Bytes that are uncompressed at once: of brotli they make 100 MB at most, of all others 2."""
+_NO_BODY = (ValueError, zlib.error, brotli.error, ZSTD.ZstdError)
+
+
+def uncompressed(body: bytes, encoding: str, limit: int) -> bytes:
+    """Return the body; of one that is longer than `limit` so many bytes, and one more: 400 kB of
+    gzip may hold 400 MB, brotli far more. Raises ValueError for a body that is no such encoding.
+
+    mitmproxy uncompresses all there is, and asks Python's codecs for names that it does not know.
+    """
+    if encoding not in _READERS:
+        raise ValueError(f"expected one of {', '.join(_READERS)}, got {encoding}")
+    made = bytearray()
+    try:
+        read = _READERS[encoding](body)
+        for at in range(0, len(body), _PIECE):
+            made += read(body[at : at + _PIECE])
+            if len(made) > limit:
+                break
+    except _NO_BODY as error:
+        raise ValueError(str(error)) from None
+    return bytes(made[: limit + 1])
+
+
+class _Frames:
+    """zstd's frames, one behind the other."""
+
+    def __init__(self, _: bytes) -> None:
+        self._frame = self._begun()
+
+    @staticmethod
+    def _begun() -> Any:
+        made = ZSTD.ZstdDecompressor()
+        return made.decompressobj() if hasattr(made, "decompressobj") else made
+
+    def __call__(self, data: bytes) -> bytes:
+        made = b""
+        while data:
+            if self._frame.eof:
+                self._frame = self._begun()
+            made += self._frame.decompress(data)
+            data = self._frame.unused_data
+        return made
+
+
+def _inflate(body: bytes) -> _Read:
+    # Some servers leave out the head of zlib's format, which is a multiple of 31 (RFC 1950).
+    headed = body[:1] and body[0] & 15 == zlib.DEFLATED and int.from_bytes(body[:2]) % 31 == 0
+    return zlib.decompressobj(zlib.MAX_WBITS if headed else -zlib.MAX_WBITS).decompress
+
+
+_READERS: Mapping[str, Callable[[bytes], _Read]] = {
+    "gzip": lambda _: zlib.decompressobj(32 + zlib.MAX_WBITS).decompress,  # or zlib's, by its head
+    "deflate": _inflate,
+    "br": lambda _: brotli.Decompressor().process,
+    "zstd": _Frames,
+}

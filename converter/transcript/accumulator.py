@@ -30,23 +30,19 @@ class News:
 
 @dataclass(slots=True)
 class _GrowingPart:
-    """A part that grows, or one that came whole."""
+    """A part that grows."""
 
-    kind: type[TextPart | ThinkingPart | CallPart] | None
+    kind: type[TextPart | ThinkingPart | CallPart]
     pieces: list[str] = field(default_factory=list)
     label: str = ""
     id: str = ""
     read_from: str = ""
-    whole: Part | None = None
 
     def part(self) -> Part:
         self.pieces = ["".join(self.pieces)]
-        if self.kind is CallPart:
-            return CallPart(self.label, self.id, self.pieces[0], self.read_from)
         if self.kind is TextPart or self.kind is ThinkingPart:
             return self.kind(self.pieces[0], self.label)
-        assert self.whole
-        return self.whole
+        return CallPart(self.label, self.id, self.pieces[0], self.read_from)
 
 
 class FieldAccumulator:
@@ -84,7 +80,7 @@ class Accumulator:
 
     def __init__(self, choice: int = 0) -> None:
         self._choice = choice
-        self._entries: list[_GrowingPart] = []
+        self._entries: list[_GrowingPart | Part] = []
         self._open: _GrowingPart | None = None
         self._calls: dict[tuple[str, int], _GrowingPart] = {}
         self._untold: list[_GrowingPart] = []
@@ -94,12 +90,14 @@ class Accumulator:
 
     def parts(self) -> tuple[Part, ...]:
         """Return all that has come, fields of the server's own last."""
-        return (*(entry.part() for entry in self._entries), *self._fields.parts())
+        known = [each.part() if isinstance(each, _GrowingPart) else each for each in self._entries]
+        return (*known, *self._fields.parts())
 
     def feed(self, event: events.Event) -> list[News]:
         """Return the news of the event."""
         complete = self._told_calls() if isinstance(event, events.Finish | events.Failure) else []
-        return [*complete, *self._read(event)]
+        read = _READERS.get(type(event))  # none of an event that has no place in a choice
+        return [*complete, *(read(self, event) if read else [])]
 
     def close(self) -> list[News]:
         """Return the parts that have not been told: calls, and the server's own fields."""
@@ -108,11 +106,6 @@ class Accumulator:
     def _told_calls(self) -> list[News]:
         calls, self._untold = self._untold, []
         return [News(entry.part(), self._choice) for entry in calls]
-
-    def _read(self, event: events.Event) -> list[News]:
-        """Ignore an event that no row knows, because it has no place in a choice."""
-        read = _READERS.get(type(event))
-        return read(self, event) if read else []
 
     def _text(self, event: events.Text) -> list[News]:
         return self._grow(TextPart, event.text, "refusal" if event.refusal else "")
@@ -173,7 +166,7 @@ class Accumulator:
 
     def _append(self, part: Part) -> list[News]:
         self._open = None
-        self._entries.append(_GrowingPart(None, whole=part))
+        self._entries.append(part)
         return [News(part, self._choice)]
 
     def _mapped_field(self, event: events.MappedField) -> list[News]:

@@ -53,14 +53,27 @@ _NAMES = ("server_label", "namespace", "name")
 """The names in a call: the tool's source, and the tool."""
 
 
-def parts_of(content: object) -> list[Part]:
-    """Return the parts of a content: a string, a list of blocks, or anything in its place."""
-    return list(_parts(content, _DEPTH))
+def parts_of(content: object, depth: int = _DEPTH) -> list[Part]:
+    """Return the parts of a content: a string, a list of blocks, or anything in its place. `depth`:
+    the levels that are read, one in the other.
+    """
+    if not isinstance(content, list) or not depth:
+        return _odd(content)
+    return [
+        part
+        for block in content
+        for part in (part_of(block, depth) if isinstance(block, dict) else _odd(block))
+    ]
 
 
-def part_of(block: Body) -> list[Part]:
+def part_of(block: Body, depth: int = _DEPTH) -> list[Part]:
     """Return the parts of one block."""
-    return list(_block(block, _DEPTH))
+    kind, fields = str(block.get("type") or ""), Fields(block)
+    try:
+        parts = list(_read(kind, fields, depth))
+    except (RequestError, RecursionError):
+        return [Raw(in_json(block))]
+    return [*parts, *_fields(fields.unread())]
 
 
 def plain(parts: list[Part]) -> str:
@@ -73,33 +86,10 @@ def json_of(value: object) -> str:
     return value if isinstance(value, str) else in_json(value)
 
 
-def _parts(content: object, depth: int) -> Iterator[Part]:
-    if isinstance(content, str):
-        yield TextPart(content)
-    elif isinstance(content, list) and depth:
-        for block in content:
-            yield from _block(block, depth) if isinstance(block, dict) else _odd(block)
-    elif content is not None:
-        yield from _odd(content)
-
-
-def _odd(value: object) -> Iterator[Part]:
+def _odd(value: object) -> list[Part]:
     if isinstance(value, str):
-        yield TextPart(value)
-    elif value is not None:
-        yield Raw(in_json(value))
-
-
-def _block(block: Body, depth: int) -> Iterator[Part]:
-    kind = str(block.get("type") or "")
-    fields = Fields(block)
-    try:
-        parts = list(_read(kind, fields, depth))
-    except (RequestError, RecursionError):
-        yield Raw(in_json(block))
-    else:
-        yield from parts
-        yield from _fields(fields.unread())
+        return [TextPart(value)]
+    return [] if value is None else [Raw(in_json(value))]
 
 
 def _read(kind: str, block: Fields, depth: int) -> Iterator[Part]:
@@ -127,7 +117,7 @@ def _call(block: Fields) -> CallPart:
 
 
 def _result(block: Fields, depth: int) -> ResultPart:
-    text = plain(list(_parts(block.value("content"), depth - 1)))
+    text = plain(parts_of(block.value("content"), depth - 1))
     id_, error = block.optional("tool_use_id", str), block.optional("is_error", bool)
     return ResultPart(text, id_ or "", error=error or False)
 
@@ -263,11 +253,9 @@ def _thought(item: Body) -> Iterator[Part]:
 def _item_call(item: Body, kind: str) -> Iterator[Part]:
     place = next((name for name in _GIVEN if item.get(name) is not None), "")
     names = [written for name in _NAMES if isinstance(written := item.get(name), str)]
-    name, call = (
-        ".".join(names) or kind.removesuffix("_call"),
-        item.get("call_id") or item.get("id"),
-    )
-    yield CallPart(name, str(call or ""), json_of(item[place]) if place else "")
+    name, call = ".".join(names), item.get("call_id") or item.get("id") or ""
+    given = json_of(item[place]) if place else ""
+    yield CallPart(name or kind.removesuffix("_call"), str(call), given)
     yield from left_over(item, (*_HEAD, *_NAMES, "call_id", place))
 
 

@@ -5,13 +5,14 @@ A server that shows its prompt's tokens has counted each part. Of another, its o
 whole; a part's share of that is estimated by its length.
 """
 
+from bisect import bisect, bisect_left, insort
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from converter.exchange.settings import Settings
-from converter.transcript import in_prompt, request
+from converter.transcript import request
 from converter.transcript.turns import (
     CallPart,
     Media,
@@ -23,6 +24,10 @@ from converter.transcript.turns import (
     Transcript,
 )
 from converter.wire import json_text
+
+type Words = Sequence[str]
+"""What a part says, in order: a name and the strings of its JSON, or one text."""
+type _Place = tuple[int, int]
 
 MOST = 500
 """Parts that are told apart, the largest; the others are one."""
@@ -44,8 +49,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ContextPart:
+class ContextPart(NamedTuple):
     """A part of a request. `tokens`: as the server counted, else its share of that or an
     estimate.
     """
@@ -61,7 +65,7 @@ class _Row(NamedTuple):
     kind: str
     name: str
     length: int
-    words: in_prompt.Words = ()
+    words: Words = ()
 
 
 def read(
@@ -82,22 +86,18 @@ def read(
     kinds = Counter[str]()
     for part in parts:
         kinds[part.kind] += part.tokens
-    told = [(part.kind, part.name, part.tokens) for part in parts[:MOST]]
-    if rest := parts[MOST:]:
-        told.append(("other", f"{len(rest):,} smaller parts", sum(part.tokens for part in rest)))
-    whole = sum(kinds.values())
-    note = f"{len(pieces):,} tokens: each part counted by the server." if pieces else ""
-    return {
-        "note": note or _note(counted, whole),
-        "kinds": list(kinds.items()),
-        "parts": told,
-    }
-
-
-def _note(counted: int | None, whole: int) -> str:
-    if counted:
-        return f"{counted:,} tokens, counted by the server; shares estimated by length."
-    return f"About {whole:,} tokens: estimated by length, the server told no count."
+    told, rest = parts[:MOST], parts[MOST:]
+    if rest:
+        smaller = f"{len(rest):,} smaller parts"
+        told.append(ContextPart("other", smaller, sum(part.tokens for part in rest)))
+    if pieces:
+        note = f"{len(pieces):,} tokens: each part counted by the server."
+    elif counted:
+        note = f"{counted:,} tokens, counted by the server; shares estimated by length."
+    else:
+        whole = sum(kinds.values())
+        note = f"About {whole:,} tokens: estimated by length, the server told no count."
+    return {"note": note, "kinds": list(kinds.items()), "parts": told}
 
 
 def _counted(
@@ -106,18 +106,16 @@ def _counted(
     """Return the parts by the prompt's own tokens; what is of no part is the template's. Pictures
     are no tokens of a text: theirs is what the reply counts beyond.
     """
-    words = [[row.words for row in rows if (row.kind == _TOOL) is tools] for tools in (True, False)]
-    of_tools, of_turns = map(iter, in_prompt.tokens(pieces, *words))
+    words, tools = [row.words for row in rows], sum(row.kind == _TOOL for row in rows)
     pictures = sum(row.kind == _PICTURES for row in rows)
     beyond = max(0, counted - len(pieces)) if counted else pictures * _PICTURE
     parts, rest = list[ContextPart](), len(pieces)
-    for row in rows:
-        tokens = next(of_tools if row.kind == _TOOL else of_turns)
+    for row, tokens in zip(rows, tokens_of(pieces, words[:tools], words[tools:]), strict=True):
         rest -= tokens or 0
-        name = row.name if tokens is not None or not row.length else f"{row.name}{_NOWHERE}"
-        if row.kind == _PICTURES:
-            name, tokens = row.name, beyond // pictures
-        parts.append(ContextPart(row.kind, name, tokens or 0))
+        seen = row.kind == _PICTURES
+        known = seen or tokens is not None or not row.length
+        name = row.name if known else f"{row.name}{_NOWHERE}"
+        parts.append(ContextPart(row.kind, name, beyond // pictures if seen else tokens or 0))
     parts.append(ContextPart("template", "the chat template's own words", rest))
     return sorted(parts, key=lambda part: -part.tokens)
 
@@ -180,13 +178,13 @@ def _weight(part: Part) -> int:
     return sum(map(_length, _said(part)))
 
 
-def _said(part: Part) -> in_prompt.Words:
+def _said(part: Part) -> Words:
     if isinstance(part, CallPart):
         return part.name, part.arguments
     return (part.text,) if isinstance(part, ThinkingPart | TextPart | ResultPart | Raw) else ()
 
 
-def _words(part: Part) -> in_prompt.Words:
+def _words(part: Part) -> Words:
     """Return what stands in the prompt in any case: of arguments, which a template writes in its
     own way, their strings.
     """
@@ -212,3 +210,72 @@ def _strings(value: object) -> list[str]:
 
 def _length(text: str) -> int:
     return len(text.encode(errors="surrogatepass"))
+
+
+def tokens_of(
+    pieces: Sequence[bytes], tools: Sequence[Words], turns: Sequence[Words]
+) -> list[int | None]:
+    """Return how many of a prompt's tokens are of each tool, then of each part of a turn; None for
+    what does not stand in it.
+
+    A chat template writes words as they are or as JSON, strips the blanks at their ends, and leaves
+    some out, such as earlier thoughts. So a part is looked for between its neighbours, the longest
+    first: long words stand at one place only, and short ones cannot be far from them.
+    """
+    prompt = b"".join(pieces)
+    borders = [0, *accumulate(map(len, pieces))]
+    described = _joined(_places(prompt, tools))
+    spans = sorted(place for place in described if place)
+    for begin, end in spans:  # no turn's words are meant there
+        prompt = prompt[:begin] + bytes(end - begin) + prompt[end:]
+    return [
+        place and bisect_left(borders, place[1]) - bisect_left(borders, place[0])
+        for place in (*described, *_places(prompt, turns))
+    ]
+
+
+def _places(prompt: bytes, parts: Sequence[Words]) -> list[_Place | None]:
+    """Return where each part stands: first the longest words of each, then all that it says."""
+    longest = [max(words, key=len, default="") for words in parts]
+    found, places = list[int](), dict[int, _Place]()
+    for part in sorted(range(len(parts)), key=lambda part: -len(longest[part])):
+        after = bisect(found, part)
+        low = places[found[after - 1]][1] if after else 0
+        high = places[found[after]][0] if after < len(found) else len(prompt)
+        if place := _find(prompt.find, longest[part], low, high):
+            places[part] = place
+            insort(found, part)
+    ends = [places[part][0] for part in found[1:]] + [len(prompt)]
+    low = 0
+    for part, high in zip(found, ends, strict=False):
+        places[part] = _whole(prompt, parts[part], longest[part], places[part], (low, high))
+        low = places[part][1]
+    return [places.get(part) for part in range(len(parts))]
+
+
+def _whole(prompt: bytes, words: Words, longest: str, place: _Place, room: _Place) -> _Place:
+    """Return where all of a part stands, from its first word to its last."""
+    (begin, end), (low, high) = place, room
+    if words[0] != longest and (first := _find(prompt.rfind, words[0], low, begin)):
+        begin = first[0]
+    for word in words[words.index(longest) + 1 :]:
+        if then := _find(prompt.find, word, end, high):
+            end = then[1]
+    return begin, end
+
+
+def _find(
+    search: Callable[[bytes, int, int], int], words: str, low: int, high: int
+) -> _Place | None:
+    plain = words.strip()
+    for text in (plain, json_text.write(plain).decode()[1:-1]) if plain else ():
+        written = text.encode(errors="replace")
+        if (at := search(written, low, high)) >= 0:
+            return at, at + len(written)
+    return None
+
+
+def _joined(places: Sequence[_Place | None]) -> list[_Place | None]:
+    """Return the places of tools, each to the next one's: between them stands their JSON."""
+    ends = dict(pairwise(place[0] for place in places if place))
+    return [place and (place[0], ends.get(place[0], place[1])) for place in places]

@@ -93,11 +93,8 @@ def _thinking_time(facts: Facts) -> str:
 
 def _speed(facts: Facts) -> str:
     """Return tokens per second; a whole reply, which comes at once, has none."""
-    count, end, begin = (
-        _number(facts, "output_tokens"),
-        _number(facts, "end"),
-        _number(facts, "first_byte") or 0,
-    )
+    count, end = _number(facts, "output_tokens"), _number(facts, "end")
+    begin = _number(facts, "first_byte") or 0
     if not count or end is None or end - begin < SHORTEST:
         return ""
     return f"{count / (end - begin):.1f} tokens per second"

@@ -28,10 +28,10 @@ def part(shown: Mapping[str, Any]) -> str:
     return _PARTS[str(shown["kind"])](shown)
 
 
-def folded(kind: str, label: object, about: object, inside: str, open_: bool = True) -> str:
+def folded(kind: str, label: object, about: object, inside: str) -> str:
     """Return what its reader can fold."""
     head = f"<summary>{text(label)}<small>{text(about)}</small></summary>"
-    return f'<details class="part {kind}"{" open" * open_}>{head}{inside}</details>'
+    return f'<details class="part {kind}" open>{head}{inside}</details>'
 
 
 def _said(words: object) -> str:

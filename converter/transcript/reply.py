@@ -1,27 +1,30 @@
 """A reply as a person reads it, while it comes: of any dialect, streamed or whole, rewritten or
 as the server sent it.
 
-chunk -> Pipeline -> event -> Accumulator. Unreadable bytes are kept.
+chunk -> Pipeline -> event -> Accumulator. Unreadable bytes are kept. The first bytes tell the
+dialect and whether the reply is a stream; its content type helps where they do not say.
 """
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from converter.dialects.reasoning_fields import is_said
-from converter.dialects.table import COMMON, Dialect, Form
+from converter.dialects.table import COMMON, Dialect, Form, framings, recognise
 from converter.exchange import settings
+from converter.exchange.exchange import is_stream
 from converter.exchange.settings import Settings
-from converter.model.events import Event, Opaque, OpaqueFrame, Own, Start, Text, Thinking
+from converter.model.events import Event, Opaque, OpaqueFrame, Own, Start, joined
 from converter.model.initial_state import InitialState
 from converter.observe.summary import Summary
 from converter.parsing.reading import Expected
 from converter.reply.pipeline import Pipeline
 from converter.transcript.accumulator import Accumulator, FieldAccumulator, News
 from converter.transcript.facts import TIMES
-from converter.transcript.recognise import Recogniser
 from converter.transcript.turns import Raw, ShownTurn, Transcript
 from converter.wire import json_text
-from converter.wire.sse import Frame
+from converter.wire.bounds import BODY_LIMIT
+from converter.wire.sse import Frame, FrameDecoder, LineDecoder
 
 _DEFAULTS = settings.read()
 AS_WRITTEN = replace(_DEFAULTS, tags=(), attributes=False, start=InitialState.TEXT)
@@ -63,7 +66,6 @@ class ReplyReader:
         self._timed = False
         self._at = 0.0
         self.summary = Summary()
-        self.closed = False
 
     def feed(self, chunk: bytes, at: float | None = None) -> list[News]:
         """Return the news of the chunk; it came `at` so many seconds after the request, if
@@ -80,7 +82,6 @@ class ReplyReader:
 
     def close(self) -> list[News]:
         """Return the rest: the reply is over, or broke off."""
-        self.closed = True
         news: list[News] = []
         if self._pipeline is None:
             self._recogniser.feed(b"", self.content_type, last=True)
@@ -108,13 +109,9 @@ class ReplyReader:
             for choice, accumulator in self._choices.items()
             if (parts := accumulator.parts())
         ]
-        rest = (*self._rest, *self._not_yet())
+        waiting = self._recogniser.held  # it cannot be read before more comes
+        rest = (*self._rest, *([_shown(waiting)] if waiting.strip() else ()))
         return Transcript(tuple(turns), facts=self._facts(), rest=rest, beside=self._beside.parts())
-
-    def _not_yet(self) -> list[str]:
-        """Bytes that have come and cannot be read before more come."""
-        waiting = self._recogniser.held
-        return [_shown(waiting)] if waiting.strip() else []
 
     def _facts(self) -> dict[str, object]:
         summary = self.summary.told()
@@ -134,7 +131,9 @@ class ReplyReader:
 
     def _said(self, frames: Iterable[Frame]) -> list[News]:
         events = (event for frame in frames for event in self._decoded(frame))
-        return [news for event in joined(events) for news in self._safely(event)]
+        # a stream's frames have some letters each, and all machines cost by the event
+        runs = joined(events, fields=True)
+        return [news for event in runs for news in self._safely(event)]
 
     def _decoded(self, frame: Frame) -> list[Event]:
         assert self._pipeline
@@ -221,11 +220,8 @@ def _shown(raw: bytes) -> str:
 
 def _is_odd(block: dict[str, object]) -> bool:
     kind = block.get("type")
-    return (
-        kind in _TOLD_TYPES
-        and is_said(block.get(str(kind)))
-        and not isinstance(block.get(str(kind)), str)
-    )
+    value = block.get(str(kind))
+    return kind in _TOLD_TYPES and is_said(value) and not isinstance(value, str)
 
 
 def _says_something(data: bytes) -> bool:
@@ -243,32 +239,73 @@ def _says_something(data: bytes) -> bool:
     )
 
 
-def joined(events: Iterable[Event]) -> Iterator[Event]:
-    """Yield the events with runs of words as one, because a stream's frames have some letters each,
-    and all machines cost by the event.
-    """
-    run: list[Text | Thinking] = []
-    for event in events:
-        if run and not _goes_on(run[0], event):
-            yield _one(run)
-            run = []
-        if isinstance(event, (Text, Thinking)):
-            run.append(event)
-        else:
-            yield event
-    if run:
-        yield _one(run)
+_STREAM = re.compile(rb"(?:data|event|id|retry)?:")
+HEAD = 4096
+"""Bytes of a reply's beginning that tell a stream: blanks may come first."""
+_LONGEST_NAME = len(b"event:")
 
 
-def _goes_on(first: Text | Thinking, event: Event) -> bool:
-    return type(event) is type(first) and _place(first) == _place(event)
+def form_of(beginning: bytes, content_type: str = "", *, last: bool = False) -> Form | None:
+    """Tell a stream from a whole reply; None while too little has come. `last`: that is all."""
+    seen = beginning.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if _STREAM.match(seen):
+        return Form.STREAM
+    if seen[:1] in (b"{", b"["):
+        bare = [framing for framing in framings() if framing.bare]
+        lines = any(each.is_named(content_type) or each.begins.match(seen) for each in bare)
+        return Form.STREAM if lines else Form.WHOLE
+    if len(seen) < _LONGEST_NAME and not last:
+        return None
+    return Form.STREAM if is_stream(content_type) else Form.WHOLE
 
 
-def _place(event: Text | Thinking) -> tuple[object, ...]:
-    """Return where the words stood: the choice, and the fields of the server's own."""
-    names = tuple(event.own.fields) if event.own else None
-    return event.choice, names, isinstance(event, Text) and event.refusal
+def is_request(value: object) -> bool:
+    """Tell a request from a reply."""
+    if not isinstance(value, dict) or "choices" in value or "output" in value:
+        return False
+    return isinstance(value.get("messages"), list) or isinstance(value.get("input"), str | list)
 
 
-def _one(run: list[Text | Thinking]) -> Text | Thinking:
-    return run[0] if len(run) == 1 else replace(run[0], text="".join(event.text for event in run))
+class Recogniser:
+    """Bytes of a reply in, until they tell its form and dialect; None while they have not."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._frames = FrameDecoder(BODY_LIMIT)  # a client is told a whole reply in one frame
+        self._looked = 0
+        self.form: Form | None = None
+        self.dialect: Dialect | None = None
+
+    @property
+    def held(self) -> bytes:
+        """All bytes so far, nothing once they were taken."""
+        return bytes(self._held)
+
+    def feed(self, chunk: bytes, content_type: str = "", *, last: bool = False) -> bool:
+        """Take bytes; return whether the dialect is known. `last`: nothing more will come."""
+        self._held += chunk
+        if self.form is None:
+            self.form = form_of(bytes(self._held[:HEAD]), content_type, last=last)
+            if self.form is Form.STREAM and self._held.lstrip().startswith(b"{"):
+                self._frames = LineDecoder(BODY_LIMIT)
+        if self.dialect is None and self.form is Form.STREAM:
+            self.dialect = next(filter(None, map(_dialect_of, self._new_frames(last))), None)
+        elif self.dialect is None and last:
+            self.dialect = recognise(json_text.read_or_none(self.held))
+        return self.dialect is not None
+
+    def take(self) -> bytes:
+        """Return the bytes so far, for who reads the reply from now on."""
+        held = self.held
+        self._held.clear()
+        return held
+
+    def _new_frames(self, last: bool) -> list[Frame]:
+        unseen, self._looked = bytes(self._held[self._looked :]), len(self._held)
+        frames = self._frames.feed(unseen)
+        return [*frames, *self._frames.close()] if last else frames
+
+
+def _dialect_of(frame: Frame) -> Dialect | None:
+    """Tell a dialect by a frame; None for one that could be of any."""
+    return None if frame.data is None else recognise(json_text.read_or_none(frame.data))

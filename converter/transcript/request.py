@@ -1,6 +1,7 @@
 """A request as a person reads it, of any dialect: tolerant, where the dialects' readers are not."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from converter.dialects.reasoning_fields import REASONING_FIELDS, ReasoningMerger, is_said, words_of
 from converter.exchange import settings
@@ -51,24 +52,16 @@ def read(body: bytes, chosen: Settings | None = None) -> Transcript:
     """Return the transcript of a request's body. Never raises: unreadable parts are in the
     transcript's rest.
     """
-    try:
+    with suppress(json_text.UnreadableError, RecursionError):
         value = json_text.read(body) if body.strip() else {}
-        return of_fields(value, chosen) if isinstance(value, dict) else _unread(body)
-    except (json_text.UnreadableError, RecursionError):
-        return _unread(body)
+        if isinstance(value, dict):
+            return of_fields(value, chosen)
+    return Transcript(rest=(body.decode(errors="backslashreplace"),))
 
 
 def of_fields(body: Body, chosen: Settings | None = None) -> Transcript:
     """Return the transcript of a request whose JSON is read already."""
-    return _request(body, chosen or _DEFAULTS)
-
-
-def _unread(body: bytes) -> Transcript:
-    return Transcript(rest=(body.decode(errors="backslashreplace"),))
-
-
-def _request(body: Body, chosen: Settings) -> Transcript:
-    split = _splitter(chosen, body.get("model"))
+    split = _splitter(chosen or _DEFAULTS, body.get("model"))
     systems = [body[name] for name in _SYSTEM if is_said(body.get(name))]
     turns = [ShownTurn("system", tuple(parts_of(system))) for system in systems]
     messages = body.get("messages")
@@ -144,29 +137,20 @@ def _turn(message: object, split: Split) -> ShownTurn:
         return ShownTurn("?", (Raw(in_json(message)),))
     role = message.get("role")
     if not isinstance(role, str) or not 0 < len(role) <= _LONGEST_SETTING:
-        return ShownTurn(
-            "?", (*_said(message, None), *([Field("role", role)] if is_said(role) else []))
-        )
-    parts = list(
-        _result(message)
-        if role in _OF_TOOLS
-        else _said(message, split if role in _THINKERS else None)
-    )
-    return ShownTurn(role, tuple(parts))
+        odd = [Field("role", role)] if is_said(role) else []
+        return ShownTurn("?", (*_said(message, None), *odd))
+    if role in _OF_TOOLS:
+        return ShownTurn(role, tuple(_result(message)))
+    return ShownTurn(role, tuple(_said(message, split if role in _THINKERS else None)))
 
 
 def _result(message: Body) -> Iterator[Part]:
     """A turn that holds a tool's result."""
-    id_, name = message.get("tool_call_id"), message.get("name")
+    names = ("tool_call_id", "name")
+    known = {name: words for name in names if isinstance(words := message.get(name), str)}
     content = plain(parts_of(message.get("content")))
-    yield ResultPart(
-        content, id_ if isinstance(id_, str) else "", name if isinstance(name, str) else ""
-    )
-    yield from left_over(message, ("role", "content", *_strings(message, "tool_call_id", "name")))
-
-
-def _strings(message: Body, *names: str) -> list[str]:
-    return [name for name in names if isinstance(message.get(name), str)]
+    yield ResultPart(content, known.get("tool_call_id", ""), known.get("name", ""))
+    yield from left_over(message, ("role", "content", *known))
 
 
 def _said(message: Body, split: Split | None) -> Iterator[Part]:
@@ -179,11 +163,8 @@ def _said(message: Body, split: Split | None) -> Iterator[Part]:
             yield from split(part.text)
         else:
             yield part
-    yield from (
-        part_of({"type": "refusal", "refusal": message["refusal"]})
-        if message.get("refusal")
-        else []
-    )
+    if refusal := message.get("refusal"):
+        yield from part_of({"type": "refusal", "refusal": refusal})
     yield from _calls(message)
     yield from left_over(message, (*_KNOWN, *taken, *(["name"] if not message.get("name") else [])))
 
@@ -207,18 +188,15 @@ def _calls(message: Body) -> Iterator[Part]:
 
 
 def _call(call: object) -> Iterator[Part]:
-    kind = str(call.get("type") or "function") if isinstance(call, dict) else ""
-    inner = call.get(kind) if isinstance(call, dict) else None
-    if not isinstance(call, dict) or not isinstance(inner, dict):
+    fields = call if isinstance(call, dict) else {}
+    kind = str(fields.get("type") or "function")
+    if not isinstance(inner := fields.get(kind), dict):
         yield Raw(in_json(call))
         return
     given = inner.get("arguments", inner.get("input"))
-    yield CallPart(
-        str(inner.get("name") or ""),
-        str(call.get("id") or ""),
-        "" if given is None else json_of(given),
-    )
-    yield from left_over(call, ("id", kind))
+    name, id_ = str(inner.get("name") or ""), str(fields.get("id") or "")
+    yield CallPart(name, id_, "" if given is None else json_of(given))
+    yield from left_over(fields, ("id", kind))
     yield from left_over(inner, ("name", "arguments", "input"))
 
 

@@ -106,17 +106,6 @@ def _field(shown: Field) -> Values:
     return {"kind": "field", "name": shown.name, "text": without_base64(words)}
 
 
-def _result(shown: ResultPart) -> Values:
-    text = without_base64(shown.text)
-    return {
-        "kind": "result",
-        "name": shown.name,
-        "id": shown.id,
-        "text": text,
-        "failed": shown.error,
-    }
-
-
 _PARTS: Mapping[type[Part], Callable[[Any], Values]] = {
     ThinkingPart: lambda shown: {"kind": "thinking", "note": shown.note, "text": shown.text},
     TextPart: lambda shown: {"kind": "text", "note": shown.place, "text": shown.text},
@@ -126,7 +115,13 @@ _PARTS: Mapping[type[Part], Callable[[Any], Values]] = {
         "id": shown.note,
         "text": without_base64(laid_out(shown.arguments)),
     },
-    ResultPart: _result,
+    ResultPart: lambda shown: {
+        "kind": "result",
+        "name": shown.name,
+        "id": shown.id,
+        "text": without_base64(shown.text),
+        "failed": shown.error,
+    },
     Media: _media,
     Field: _field,
     FailurePart: lambda shown: {"kind": "error", "name": shown.kind, "text": shown.message},

@@ -96,18 +96,16 @@ def _quoted(line: str) -> str:
 
 def _turn(turn: ShownTurn) -> str:
     label = turn.role if not turn.choice else f"{turn.role} {turn.choice + 1}"
-    parts = [part for part in turn.parts if not _is_blank(part)]
+    parts = [part for part in turn.parts if not isinstance(part, TextPart) or part.text.strip()]
     match parts:
         case [TextPart(place="") as only] if turn.role not in ("assistant", "model"):
             return _scalar(label, visible(without_data(only.text)))
         case []:
             return f"{_key(label)}:\n"
         case _:
-            return f"{_key(label)}:\n" + _prefixed("".join(map(_part, parts)), _BLOCK)
-
-
-def _is_blank(part: Part) -> bool:
-    return isinstance(part, TextPart) and not part.text.strip()
+            return f"{_key(label)}:\n" + _prefixed(
+                "".join(_PARTS[type(part)](part) for part in parts), _BLOCK
+            )
 
 
 def _prefixed(text: str, prefix: str) -> str:
@@ -136,19 +134,11 @@ def _scalar_of(name: str, *about: str, text: str) -> str:
     return f"# {one_line(' '.join(known))}\n" + _scalar(name, text)
 
 
-def _part(part: Part) -> str:
-    """Return a part's lines."""
-    return _PARTS[type(part)](part)
-
-
 def _thinking(part: ThinkingPart) -> str:
     note = f"  # {one_line(part.note)}" if part.note else ""
-    return f"thinking:{note}\n" + _comment(visible(trimmed(part.text)))
-
-
-def _comment(text: str) -> str:
+    text = visible(trimmed(part.text))
     lines = text.split("\n") if text else []
-    return "".join(f"{_BLOCK}#│ {line}".rstrip() + "\n" for line in lines)
+    return f"thinking:{note}\n" + "".join(f"{_BLOCK}#│ {line}".rstrip() + "\n" for line in lines)
 
 
 def _tool_call(part: CallPart) -> str:

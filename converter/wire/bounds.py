@@ -205,6 +205,13 @@ MOST_KNOWN = Bound(
     "one machine has a few; a client that makes names up must not fill the memory",
     _OLDEST,
 )
+MOST_SHARED = Bound(
+    300,
+    "lessons",
+    "what processes tell each other of one server",
+    "some for each model and each refused schema; all of them are read at once",
+    _OLDEST,
+)
 MOST_SERIES = Bound(
     200,
     "series",
@@ -260,22 +267,12 @@ MOST_HOOKS = Bound(
     "a hook that hangs must not fill the memory",
     "not called",
 )
-MOST_PRINTED = Bound(
-    8, "replies", "replies that wait for the terminal", "nobody reads more at once", "not printed"
-)
-PRINTED_LIMIT = Bound(
-    64 * _K,
-    _CHARACTERS,
-    "a reply that waits for the terminal",
-    "all that waits is half of what the terminal may leave: it takes all of a text, or none",
-    "the rest is not printed",
-)
 TERMINAL_LIMIT = Bound(
-    _M,
+    512 * _K,
     _CHARACTERS,
-    "what a slow terminal has not taken",
-    "a terminal that takes nothing must not fill the memory",
-    "not printed",
+    "words of replies that wait for the terminal",
+    "one that takes nothing must not fill the memory; nobody reads more at once",
+    "not printed, and a line says how many",
 )
 LIVE_LIMIT = Bound(
     16 * _M,

@@ -82,6 +82,14 @@ class Fields:
             return value
         raise self.error(name, "Input should be a valid number")
 
+    def strings(self, name: str) -> list[str]:
+        """The strings of the array in this field; none when it is absent."""
+        strings = self.optional(name, list) or []
+        for index, string in enumerate(strings):
+            if not isinstance(string, str):
+                raise self.error(f"{name}.{index}", "Input should be a valid string")
+        return strings
+
     def one_of(self, name: str, choices: Sequence[str]) -> str:
         """The field, which must be one of these words."""
         value = self.required(name, str)

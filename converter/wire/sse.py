@@ -1,15 +1,16 @@
-"""Bytes to frames and back: server-sent events, cut wherever the network cut them.
+"""Bytes to frames and back: server-sent events and lines of JSON, cut wherever the network cut
+them.
 
-A frame ends with a blank line. Lines end with LF, CRLF or CR; only these, while `str.splitlines`
+An event ends with a blank line. Lines end with LF, CRLF or CR; only these, while `str.splitlines`
 would also break at U+2028, which models write. The bytes of all frames together are the bytes fed,
 so that an unchanged frame can go on as it came.
 """
 
 import codecs
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 from converter.wire.bounds import FRAME_LIMIT
 
@@ -39,25 +40,6 @@ class Frame:
         return self.data == self.raw
 
 
-class Cutter(Protocol):
-    """Bytes of a reply in, frames out, cut anywhere."""
-
-    def held(self) -> int:
-        """Return how many bytes wait for the end of their frame."""
-
-    def cut(self, chunk: bytes) -> list[bytes]:
-        """Return the bytes of the frames that `chunk` completes, for `read`, each in its turn."""
-
-    def read(self, raw: bytes) -> Frame:
-        """Return the frame that was cut."""
-
-    def overflow(self) -> list[Frame]:
-        """Return bytes beyond the limit, as a piece that cannot be read."""
-
-    def close(self) -> list[Frame]:
-        """Return the rest, as a frame."""
-
-
 @dataclass(frozen=True, slots=True)
 class Framing:
     """A form of streams. `cutter` makes the object that cuts one, `write` writes a frame from its
@@ -66,7 +48,7 @@ class Framing:
     """
 
     content_type: str
-    cutter: Callable[[], Cutter]
+    cutter: "Callable[[], FrameDecoder]"
     write: Callable[[bytes, str], bytes]
     begins: re.Pattern[bytes]
     ends: tuple[bytes, ...]
@@ -157,73 +139,42 @@ class FrameDecoder:
         return Frame(piece, None, oversized=True)
 
 
-class WholeBody:
-    """The bytes of a whole body in, one frame out, at `close`; the steps of `FrameDecoder`."""
-
-    def __init__(self) -> None:
-        self._body = bytearray()
-
-    def held(self) -> int:
-        """Return how many bytes have come."""
-        return len(self._body)
-
-    def cut(self, chunk: bytes) -> list[bytes]:
-        """Return nothing yet."""
-        self._body += chunk
-        return []
-
-    def read(self, raw: bytes) -> Frame:
-        """Return the body as a frame."""
-        return Frame(raw, raw)
-
-    def overflow(self) -> list[Frame]:
-        """Return nothing, because a body may be of any length."""
-        return []
-
-    def close(self) -> list[Frame]:
-        """Return the body, if there is any."""
-        body = bytes(self._body)
-        return [Frame(body, body)] if body else []
-
-
-class MislabelledBody:
-    """A body that is called an event stream, and may be a whole one: how it begins decides. The
-    steps of `FrameDecoder`.
+class MislabelledBody(FrameDecoder):
+    """A body that is called an event stream, and may be a whole one: how it begins decides. A whole
+    one may be of any length, and its one frame comes at `close`.
     """
 
-    def __init__(self) -> None:
-        self._frames: FrameDecoder | WholeBody | None = None
-        self._begun = b""
-
-    def held(self) -> int:
-        """Return how many bytes wait."""
-        return self._frames.held() if self._frames else len(self._begun)
+    _is_whole: bool | None = None
 
     def cut(self, chunk: bytes) -> list[bytes]:
         """Return the bytes of the frames that `chunk` completes."""
-        if self._frames:
-            return self._frames.cut(chunk)
-        self._begun += chunk
-        begins = self._begun[:_SNIFFED].removeprefix(codecs.BOM_UTF8).lstrip()
-        if len(self._begun) < _SNIFFED and (not begins or codecs.BOM_UTF8.startswith(begins)):
-            return []
-        self._frames = WholeBody() if begins.startswith(BODY_BEGINS) else FrameDecoder()
-        return self._frames.cut(self._begun)
+        if self._is_whole is False:
+            return super().cut(chunk)
+        self._buffer += chunk
+        if self._is_whole is None:
+            self._is_whole = self._looks_whole()
+        return super().cut(b"") if self._is_whole is False else []
 
-    def read(self, raw: bytes) -> Frame:
-        """Return the frame that was cut."""
-        assert self._frames
-        return self._frames.read(raw)
+    def _looks_whole(self) -> bool | None:
+        """Tell whether the body begins as a whole one; None while it does not tell."""
+        begins = bytes(self._buffer[:_SNIFFED]).removeprefix(codecs.BOM_UTF8).lstrip()
+        if len(self._buffer) < _SNIFFED and (not begins or codecs.BOM_UTF8.startswith(begins)):
+            return None
+        whole = begins.startswith(BODY_BEGINS)
+        self._limit = sys.maxsize if whole else self._limit
+        return whole
 
-    def overflow(self) -> list[Frame]:
-        """Return the bytes beyond the limit."""
-        return self._frames.overflow() if self._frames else []
+    def parse(self, raw: bytes) -> Frame:
+        """Return the frame that these bytes are."""
+        return Frame(raw, raw) if self._is_whole else read_frame(raw)
 
-    def close(self) -> list[Frame]:
-        """Return the rest."""
-        if self._frames:
-            return self._frames.close()
-        return [read_frame(self._begun)] if self._begun else []
+
+class WholeBody(MislabelledBody):
+    """A body that is known to be whole."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.maxsize)
+        self._is_whole = True
 
 
 def read_frame(raw: bytes) -> Frame:
@@ -260,3 +211,31 @@ SSE = Framing(
     (b"\n\n", b"\n\r\n", b"\r\r"),
 )
 """Server-sent events."""
+
+
+class LineDecoder(FrameDecoder):
+    """Bytes in, lines out, cut anywhere. `close` gives out a last line without its end."""
+
+    ends = re.compile(rb"\n")
+    longest = 1
+    usual = b"\n"
+
+    def parse(self, raw: bytes) -> Frame:
+        """Return the line as a frame; one of blanks says nothing."""
+        said = raw.strip()
+        return Frame(raw, said or None, comment=not said)
+
+
+def _write(data: bytes, _event: str) -> bytes:
+    return data + b"\n"
+
+
+NDJSON = Framing(
+    "application/x-ndjson",
+    LineDecoder,
+    _write,
+    re.compile(rb"\s*\{[^\n]*\}\r?\n\s*\{"),  # one JSON value has no such place
+    (b"\n",),
+    bare=True,
+)
+"""A JSON object on each line."""

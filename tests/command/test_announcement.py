@@ -15,7 +15,6 @@ from mitmproxy.test import taddons
 
 from converter.command.announcement import (
     BLANKS,
-    LONGEST_LIST,
     UNKNOWN_MODEL,
     announcement,
     curl,
@@ -24,10 +23,11 @@ from converter.command.announcement import (
     list_of_models,
     running,
 )
-from converter.dialects.endpoints import Purpose
+from converter.dialects.dialect import Purpose
 from converter.dialects.table import ANTHROPIC, DIALECTS, Dialect
 from converter.model.conversation import TextBlock, Turn
 from converter.servers.model_facts import ModelFacts
+from converter.wire.bounds import ANSWER_LIMIT
 
 pytestmark = pytest.mark.slow
 
@@ -66,7 +66,7 @@ def test_the_first_model_listed_is_the_one_to_try() -> None:
         (200, b"[]"),
         (200, b'{"data": null}'),
         (200, b'{"data": [{"id": "\\u001b]0;owned\\u0007"}]}'),
-        (200, b'{"data": [{"id": "' + b"x" * LONGEST_LIST + b'"}]}'),
+        (200, b'{"data": [{"id": "' + b"x" * ANSWER_LIMIT + b'"}]}'),
     ],
 )
 def test_a_server_that_lists_none_gets_a_place_to_fill_in(
@@ -99,7 +99,7 @@ def test_a_server_that_is_not_there_is_told_of(caplog: pytest.LogCaptureFixture)
     with answering(200, b"{}") as address, caplog.at_level(logging.WARNING):
         first_model(list_of_models(address))
     assert first_model(list_of_models(address)) == UNKNOWN_MODEL
-    assert "does not answer yet" in caplog.text
+    assert f"There is no model server at {address}: " in caplog.text
 
 
 def test_a_command_survives_the_shell() -> None:

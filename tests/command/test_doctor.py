@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from converter.command import local_server
+from converter.command import link
 from converter.command.__main__ import main
 from tests.conftest import Llama
 from tests.support import frames
@@ -173,7 +173,7 @@ def test_without_an_address_the_usual_ports_are_tried(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with served(TAGGED) as server:
-        monkeypatch.setattr(local_server, "USUAL_PORTS", {server.server_port: "ours"})
+        monkeypatch.setattr(link, "USUAL_PORTS", {server.server_port: "ours"})
         assert report(capsys)[1]["server"] == f"vllm at {server.address}"
 
 

@@ -6,18 +6,22 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from converter.command import launch
 from converter.command.__main__ import main
-from converter.command.addresses import CommandError
+from converter.command.addresses import CommandError, UsageError
 from converter.command.doctor import facts_until_window
 from converter.command.launch import CLIENTS, ClientFacts
 from converter.command.link import link_to
 from converter.servers.model_facts import SAID_AT
+from converter.servers.probes import ADDON_PATH, addon_words
 from tests.support.by_path_server import ByPathServer, Says, owned_by
+from tests.support.harness import Program
 
 pytestmark = pytest.mark.slow
 
@@ -57,6 +61,29 @@ def test_opencode_gets_its_whole_configuration() -> None:
     assert config["provider"]["local"]["models"]["qwen"]["limit"]["context"] == 65536
 
 
+def test_opencode_is_told_of_a_model_that_sees() -> None:
+    sees = replace(PLACE, sees=True)
+    for place, told in ((sees, ["text", "image"]), (PLACE, None)):
+        config = json.loads(str(_needs("opencode", place)["OPENCODE_CONFIG_CONTENT"]))
+        model = config["provider"]["local"]["models"]["qwen"]
+        assert model.get("modalities", {}).get("input") == told
+
+
+def test_a_place_has_the_words_of_the_server_behind(server: ByPathServer) -> None:
+    server.rows[ADDON_PATH] = Says(addon_words(server.address))
+    assert not launch.place_at(server.address).sees
+    listed = _models()
+    listed["data"][0]["capabilities"] = ["completion", "multimodal"]
+    server.rows["/v1/models"] = Says(listed)
+    assert launch.place_at(server.address) == ClientFacts(server.address, "qwen", 4096, True)
+
+
+def test_every_client_but_claude_code_gets_a_key_of_anthropics() -> None:
+    """Claude Code has its token, and asks its user about a key."""
+    assert "ANTHROPIC_API_KEY" not in _needs("claude", PLACE)
+    assert {_needs(name, PLACE)["ANTHROPIC_API_KEY"] for name in ("llm", "run")} == {"unused"}
+
+
 def test_a_client_that_is_not_there_is_told_how_to_get(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -73,6 +100,19 @@ def test_run_wants_a_program() -> None:
         launch.main("run", [])
 
 
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--url"], "--url needs a value"),
+        (["--url", "localhost:1", "--set"], "--set needs a value"),
+        (["--set", "think_start=soon"], "think_start: expected one of"),
+    ],
+)
+def test_wrong_use_is_told_before_anything_starts(words: list[str], complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        launch.main("claude", words)
+
+
 def test_nearly_a_command_is_no_host(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["docter"]) == 2
     assert "did you mean `think-addon doctor`?" in capsys.readouterr().err
@@ -85,7 +125,7 @@ def server() -> Iterator[ByPathServer]:
         yield made
 
 
-def _models() -> dict[str, object]:
+def _models() -> dict[str, Any]:
     model = {"id": "qwen", "object": "model", "owned_by": "vllm", "max_model_len": 4096}
     return {"object": "list", "data": [model]}
 
@@ -110,13 +150,93 @@ def test_a_program_is_run_with_a_proxy_of_its_own(server: ByPathServer, tmp_path
         launch.place_at(proxy)
 
 
+def test_aider_is_told_of_the_model_by_a_file(server: ByPathServer, tmp_path: Path) -> None:
+    _program(tmp_path, "aider", 'cat "$AIDER_MODEL_METADATA_FILE"; echo; echo "$@"')
+    words = ["aider", "--url", server.address, "--message", "hello"]
+    done = _run(tmp_path, [sys.executable, "-m", "converter.command", *words])
+    described, passed_on = done.stdout.splitlines()
+    assert json.loads(described)["openai/qwen"]["max_input_tokens"] == 4096
+    assert passed_on == "--model openai/qwen --message hello"
+
+
+def test_a_file_is_there_for_the_client_only(tmp_path: Path) -> None:
+    needs = CLIENTS["aider"].needs(UNKNOWN)
+    assert "AIDER_MODEL_METADATA_FILE" not in launch._told(needs)
+    file = Path(launch._told(needs, tmp_path)["AIDER_MODEL_METADATA_FILE"])
+    assert list(json.loads(file.read_text())["openai/qwen"]) == ["litellm_provider", "mode"]
+
+
+@pytest.fixture
+def running(server: ByPathServer, tmp_path: Path) -> Iterator[str]:
+    """The address of a proxy that its user has started."""
+    words = [server.address, "--dump", "--set", f"confdir={tmp_path}"]
+    command = [sys.executable, "-m", "converter.command", *words]
+    with Program(command, tmp_path / "proxy.log", cwd=ROOT) as proxy:
+        proxy.wait_for("Ctrl-C stops everything")
+        yield proxy.wait_for(r"(?m)^Proxy: +(\S+)")[0]
+
+
+def test_a_proxy_that_runs_is_found(server: ByPathServer, running: str, tmp_path: Path) -> None:
+    assert launch.running_proxy(server.address) == running
+    assert _launched(server, tmp_path, WHERE).stdout.split() == [f"{running}/v1"]
+
+
+def test_llm_gets_a_proxy_that_takes_its_names_though_another_runs(
+    server: ByPathServer, running: str, tmp_path: Path
+) -> None:
+    _program(tmp_path, "llm", 'echo "$OPENAI_BASE_URL $OPENAI_MODEL"')
+    words = ["llm", "--url", server.address]
+    done = _run(tmp_path, [sys.executable, "-m", "converter.command", *words])
+    own, model = done.stdout.split()
+    assert own != f"{running}/v1"
+    assert model == "qwen"
+
+
+def test_options_are_for_a_proxy_in_front_of_the_same_server(
+    running: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(launch, "running_proxy", lambda _: running)  # no URL, and no usual port
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with launch._proxy("", ["--set", "think_models=*="], ()) as own:
+        assert own != running
+        assert launch.place_at(own).model == "qwen"
+
+
+def test_a_proxy_that_ends_with_its_program_is_for_no_other(
+    server: ByPathServer, tmp_path: Path
+) -> None:
+    command = _command(server)
+    first, second = _launched(
+        server, tmp_path, STARTS, *command[1:], "--", sys.executable, "-c", WHERE
+    ).stdout.split()
+    assert first != second
+
+
+WHERE = "import os; print(os.environ['OPENAI_BASE_URL'], flush=True)"
+STARTS = (
+    f"{WHERE}; import subprocess, sys; subprocess.run([sys.executable, *sys.argv[1:]], check=True)"
+)
+
+
+def _program(folder: Path, name: str, script: str) -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+
+
 def _launched(
     server: ByPathServer, folder: Path, program: str, *words: str
 ) -> subprocess.CompletedProcess[str]:
+    return _run(folder, [*_command(server), "--", sys.executable, "-c", program, *words])
+
+
+def _run(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
+    """In a home, and with programs, of its own."""
+    path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    home = {"HOME": str(folder), "PATH": path, "OPENAI_API_KEY": "a key of a cloud"}
     return subprocess.run(
-        [*_command(server), "--", sys.executable, "-c", program, *words],
+        command,
         cwd=ROOT,
-        env={**os.environ, "HOME": str(folder), "OPENAI_API_KEY": "a key of a cloud"},
+        env={**os.environ, **home},
         capture_output=True,
         text=True,
         check=False,
@@ -128,6 +248,13 @@ def _command(server: ByPathServer) -> list[str]:
 
 
 SLEEPS = "import time; print('here', flush=True); time.sleep(600)"
+
+
+def test_limits_of_the_users_own_are_kept(
+    server: ByPathServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_MAX_CONTEXT_TOKENS", "200000")
+    assert _launched(server, tmp_path, PROGRAM).stdout.splitlines()[1] == "200000"
 
 
 def test_a_signal_reaches_the_program(server: ByPathServer, tmp_path: Path) -> None:
@@ -142,24 +269,22 @@ def test_a_signal_reaches_the_program(server: ByPathServer, tmp_path: Path) -> N
         assert process.wait() == 128 + signal.SIGTERM
 
 
-def test_a_proxy_that_runs_is_found(server: ByPathServer, tmp_path: Path) -> None:
-    """The program asks, while its proxy runs, for what another would be started with."""
-    program = "import subprocess, sys; subprocess.run([sys.executable, *sys.argv[1:]], check=True)"
-    words = ["-m", "converter.command", "env", "codex"]
-    done = _launched(server, tmp_path, program, *words)
-    assert done.returncode == 0, done.stderr
-    assert "# codex -c" in done.stdout
+def test_a_client_is_shown_as_lines_for_a_shell(
+    running: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(launch, "running_proxy", lambda _: running)
+    assert main(["env", "codex"]) == main(["env", "aider"]) == 0
+    said = capsys.readouterr().out
+    assert "# codex -c" in said
+    assert f"export OPENAI_API_BASE={running}/v1\n" in said
 
 
 def test_a_proxy_that_cannot_start_says_why(server: ByPathServer, tmp_path: Path) -> None:
-    command = [*_command(server), "--set", "think_nonsense=1", "--", sys.executable, "-c", "1"]
-    environment = {**os.environ, "HOME": str(tmp_path)}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
+    command = [*_command(server), "--set", "body_size_limit=zz", "--", sys.executable, "-c", "1"]
+    done = _run(tmp_path, command)
     assert done.returncode == 1
     assert "the proxy did not start" in done.stderr
-    assert "think_nonsense" in done.stderr
+    assert "body_size_limit" in done.stderr
 
 
 def test_a_server_is_asked_no_further_than_its_window() -> None:

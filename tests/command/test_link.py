@@ -5,8 +5,7 @@ import socket
 import pytest
 
 from converter.command.addresses import CommandError
-from converter.command.heard import Heard
-from converter.command.link import link_to
+from converter.command.link import Heard, link_to
 from tests.support import frames
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.scripted_server import STREAM

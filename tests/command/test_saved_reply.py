@@ -212,8 +212,8 @@ def test_a_file_tells_by_itself_that_it_began_inside_a_thought(saved: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "given", "code", "words"),
     [
-        (["/no/such/file"], b"", 1, "think-addon: /no/such/file: No such file or directory\n"),
-        (["."], b"", 1, "think-addon: .: Is a directory\n"),
+        (["/no/such/file"], b"", 2, "think-addon: /no/such/file: No such file or directory\n"),
+        (["."], b"", 2, "think-addon: .: Is a directory\n"),
         (
             ["--to", "openai"],
             b"garbage",

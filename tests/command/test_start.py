@@ -6,8 +6,8 @@ from pathlib import Path
 import mitmproxy.options
 import pytest
 
-from converter.command import start, workers
-from converter.command.addresses import CommandError
+from converter.command import addresses, start, workers
+from converter.command.addresses import CommandError, UsageError
 from converter.exchange import settings
 
 pytestmark = pytest.mark.slow
@@ -123,6 +123,24 @@ def test_several_processes_start_with_what_one_would_get(monkeypatch: pytest.Mon
     assert started[2] == ["-s", str(start.ANNOUNCEMENT)]
 
 
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("think_tag=x", r"no option think_tag; did you mean think_tags\?"),
+        ("think_order=tools-first", "no option think_order; write think_history=tools-first"),
+        ("think_start=soon", "think_start: expected one of: auto, text, thinking; got 'soon'"),
+        ("think_tags=<", "think_tags: expected auto, a pair OPEN CLOSE"),
+    ],
+)
+def test_a_wrong_option_is_wrong_use_before_anything_starts(written: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        start.main([URL, "--set", written])
+
+
+def test_right_options_and_those_of_others_are_passed_on() -> None:
+    start.check_options(["think_print", "think_print=true", "think_budget_tokens=9", "thinking=x"])
+
+
 def test_a_home_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(CommandError, match=r"cannot be written: choose a folder by --set confdir="):
@@ -132,4 +150,4 @@ def test_a_home_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> None
 
 
 def test_the_usual_folder_is_mitmproxys() -> None:
-    assert mitmproxy.options.CONF_DIR == start.CONFDIR
+    assert mitmproxy.options.CONF_DIR == addresses.CONFDIR

@@ -2,13 +2,26 @@
 
 import pytest
 
-from converter.dialects.error_words import MisshapenError, as_count, as_index, as_words, unreadable
-from converter.model.events import Failure, OpaqueFrame, Own
+from converter.dialects.error_words import (
+    DialectDecoder,
+    MisshapenError,
+    as_count,
+    as_index,
+    as_words,
+)
+from converter.model.events import Event, Failure, OpaqueFrame, Own
 from converter.wire.sse import read_frame
 
 
+class Toy(DialectDecoder):
+    name = "x"
+
+    def _read(self, *_: object) -> list[Event]:
+        return []
+
+
 def test_words_under_an_errors_name_are_an_error() -> None:
-    assert unreadable(read_frame(b"event: error\ndata: gone\n\n"), "x") == [Failure("gone")]
+    assert Toy().feed(read_frame(b"event: error\ndata: gone\n\n")) == [Failure("gone")]
 
 
 @pytest.mark.parametrize("value", [5, True, ["a"], {"a": 1}])
@@ -27,7 +40,7 @@ def test_a_count_is_a_number_of_tokens(count: object) -> None:
 
 def test_other_words_are_lost() -> None:
     raw = b"data: gone\n\n"
-    assert unreadable(read_frame(raw), "x") == [OpaqueFrame(Own("x", raw=raw), lost=True)]
+    assert Toy().feed(read_frame(raw)) == [OpaqueFrame(Own("x", raw=raw), lost=True)]
 
 
 @pytest.mark.parametrize(

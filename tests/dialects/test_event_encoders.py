@@ -2,8 +2,13 @@
 
 from collections.abc import Iterator
 
-from converter.dialects.event_encoders import EventStreamEncoder, EventWholeEncoder, Message
-from converter.model.events import Event, OpaqueFrame, Own, Text
+from converter.dialects.event_encoders import (
+    EventStreamEncoder,
+    EventWholeEncoder,
+    Message,
+    left_out,
+)
+from converter.model.events import Event, Opaque, OpaqueFrame, Own, Text
 
 
 class _Events:
@@ -49,3 +54,19 @@ def test_a_whole_reply_is_the_stream_folded() -> None:
     assert encoder.feed([Text("a"), COMMENT, Text("b")]) == []
     assert encoder.ping() == []
     assert encoder.close() == [b'{"said":["said","said","end"]}']
+
+
+def test_what_says_something_and_has_no_place_is_named() -> None:
+    inner = {"role": "assistant", "content": None, "audio": {"id": 1}, "refusal": ""}
+    assert left_out(Opaque("anthropic", inner, {"logprobs": {}, "vendor": 1})) == {
+        "audio",
+        "vendor",
+    }
+
+
+def test_what_is_told_otherwise_is_not_named() -> None:
+    assert left_out(
+        Opaque(
+            "anthropic", {"content": [1], "plan": "a", "vendor": 1}, {}, told=("content", "plan")
+        )
+    ) == {"vendor"}

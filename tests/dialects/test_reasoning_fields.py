@@ -13,7 +13,6 @@ from converter.dialects.reasoning_fields import (
     ReasoningMerger,
     is_said,
     read_map,
-    without,
     words_of,
 )
 
@@ -193,19 +192,3 @@ def test_a_long_thought_in_short_pieces_is_told_once() -> None:
     for _ in range(100_000):
         told += len(voices.feed("a", "0123456789")) + len(voices.feed("b", "0123456789"))
     assert told == 1_000_000
-
-
-def test_blocks_that_a_row_made_of_a_reply_do_not_go_back_to_a_server() -> None:
-    odd: list[object] = ["odd", {"type": {}}]
-    blocks = [{"type": "custom", "custom_data": "x"}, {"type": "text", "text": "a"}, *odd]
-    turns = [{"role": "assistant", "content": blocks}, {"role": "user", "content": "b"}, "odd"]
-    kept = [{"role": "assistant", "content": blocks[1:]}, *turns[1:]]
-    assert without({"model": "m", "messages": turns}, {"custom"}) == {
-        "model": "m",
-        "messages": kept,
-    }
-
-
-@pytest.mark.parametrize("body", ["no object", {"messages": "no list"}, {}])
-def test_what_is_no_request_is_left_to_the_reader(body: object) -> None:
-    assert without(body, {"custom"}) is body

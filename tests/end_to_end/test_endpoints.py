@@ -151,7 +151,7 @@ def test_a_count_of_no_conversation_is_refused(
     assert model.asked == []
 
 
-LISTED = {
+LISTED: dict[str, Any] = {
     "object": "list",
     "data": [
         {
@@ -190,9 +190,21 @@ def test_a_listed_model_is_of_the_sdks_type(front: Client, model: ByPathServer) 
         judged(MODEL_TYPE, entry)
 
 
-def test_who_does_not_gets_them_as_they_are(front: Client, model: ByPathServer) -> None:
-    model.rows["/v1/models"] = Says(LISTED)
-    assert json.loads(front.ask("/v1/models", b"", method="GET").body) == LISTED
+def test_who_does_not_gets_them_with_what_the_server_tells_by_other_names(
+    front: Client, model: ByPathServer
+) -> None:
+    small, large = LISTED["data"]
+    told = {**small, "context_length": 2048}
+    model.rows |= {"/v1/models": Says(LISTED), "/v1/models/small": Says(small)}
+    listed = json.loads(front.ask("/v1/models", b"", method="GET").body)
+    assert listed == {**LISTED, "data": [told, large]}
+    assert json.loads(front.ask("/v1/models/small", b"", method="GET").body) == told
+
+
+def test_what_tells_nothing_more_passes_as_it_came(front: Client, model: ByPathServer) -> None:
+    written = b'{"data" : [ {"id": "other/large"} ]}'
+    model.rows["/v1/models"] = Says(written)
+    assert front.ask("/v1/models", b"", method="GET").body == written
 
 
 def test_the_sdk_lists_models_and_asks_for_one(

@@ -4,13 +4,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.conftest import Llama
 from tests.support import claude_code, codex
-from tests.support.harness import TESTS
+from tests.support.harness import TESTS, LlamaServer, Variant
+from tests.support.led_llama import SUMMARISED, LedLlama
 from tests.support.npm import installed
 
 pytestmark = pytest.mark.slow
@@ -23,6 +26,12 @@ BEYOND_IT = (
     *(f"features.{name}" for name in ("goals", "multi_agent", "shell_tool", "unified_exec")),
 )
 """Parts of Codex's prompt that are more than the small model reads."""
+ANYTHING_GOES = "--dangerously-bypass-approvals-and-sandbox"
+TOOL = [str(TESTS / "support" / "weather_tool.py"), "pictured", "hours"]
+"""Its schema and its picture are refused by llama.cpp."""
+WEATHER = "What is the weather in Oslo?"
+WINDOW = 8192
+FULL = f"exceeds the available context size ({WINDOW} tokens)"
 QUIET = {**claude_code.ALONE, "OPENAI_API_KEY": "a key of a cloud"}
 
 
@@ -53,17 +62,87 @@ def test_claude_code_shows_thinking_and_answer(
     assert [block["type"] for block in session.blocks] == ["thinking", "text"]
 
 
+def asked_of_codex(
+    program: Path, server: str, folder: Path, *words: str, settings: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """What `codex exec` prints, an object a line, with a prompt for a small model."""
+    brief = folder / "brief.md"
+    brief.write_text("be brief")
+    small = [f"model_instructions_file={brief}", *(f"{name}=false" for name in BEYOND_IT)]
+    flags = [word for setting in (*small, *settings) for word in ("-c", setting)]
+    words = (*flags, "exec", "--json", "--skip-git-repo-check", *words)
+    said = launched("codex", program, server, folder, *words)
+    return [json.loads(line) for line in said.splitlines()]
+
+
 def test_codex_shows_thinking(
     request: pytest.FixtureRequest, llamas: dict[str, Llama], tmp_path: Path
 ) -> None:
     program = installed(request, "Codex", codex.install)
-    brief = tmp_path / "brief.md"
-    brief.write_text("be brief")
-    small = [f"model_instructions_file={brief}", *(f"{name}=false" for name in BEYOND_IT)]
-    flags = [word for setting in small for word in ("-c", setting)]
-    words = (*flags, "exec", "--json", "--skip-git-repo-check", "12 * 7")
-    said = launched("codex", program, llamas["tags"].address, tmp_path, *words)
-    lines = [json.loads(line) for line in said.splitlines()]
+    lines = asked_of_codex(program, llamas["tags"].address, tmp_path, "12 * 7")
     # its prompt is beyond this model, which may answer with anything, but it thinks
-    assert "reasoning" in [line.get("item", {}).get("type") for line in lines], said
+    assert "reasoning" in [line.get("item", {}).get("type") for line in lines], lines
     assert lines[-1]["type"] == "turn.completed"
+
+
+@pytest.fixture
+def led(proxy_folder: Path) -> Iterator[LedLlama]:
+    """A llama.cpp of a small window, which calls the weather tool until the window is full."""
+    variant = Variant("qwen", "none", context=WINDOW)
+    with (
+        LlamaServer(variant, proxy_folder / "llama-led.log") as server,
+        LedLlama(server.address) as led,
+    ):
+        yield led
+
+
+def test_claude_code_does_a_task_beyond_the_window(
+    request: pytest.FixtureRequest, led: LedLlama, tmp_path: Path
+) -> None:
+    """It compacts when llama.cpp says that the prompt is too long; the newest turns stay."""
+    program = installed(request, "Claude Code", claude_code.install)
+    servers = tmp_path / "servers.json"
+    command = {"command": sys.executable, "args": TOOL}
+    servers.write_text(json.dumps({"mcpServers": {"w": command}}))
+    told = ("--mcp-config", str(servers), "--strict-mcp-config", "--max-turns", "12")
+    allowed = ("--allowedTools", "mcp__w__get_weather")
+    form = ("--output-format", "stream-json", "--verbose", *claude_code.NO_TOOLS)
+    said = launched("claude", program, led.address, tmp_path, "-p", WEATHER, *form, *told, *allowed)
+    lines = [json.loads(line) for line in said.splitlines()]
+    session = claude_code.Session(0, lines, "")
+    kinds = [block["type"] for block in session.blocks]
+    assert kinds[:2] == ["thinking", "tool_use"]
+    assert kinds[-2:] == ["thinking", "text"]
+    assert "sunny, 21 degrees" in json.dumps(session.results[0])
+    compacted = [line for line in lines if line.get("subtype") == "compact_boundary"]
+    assert [line["compact_metadata"]["trigger"] for line in compacted] == ["auto"]
+    assert session.end["modelUsage"]["tiny-think"]["contextWindow"] == WINDOW
+    assert session.end["result"] == session.blocks[-1]["text"]
+    schema, picture, *full = led.refusals
+    assert "failed to parse grammar" in schema
+    assert "image input is not supported" in picture
+    assert {FULL in words for words in full} == {True}, led.refusals
+
+
+def test_codex_does_a_task_beyond_the_window(
+    request: pytest.FixtureRequest, led: LedLlama, tmp_path: Path
+) -> None:
+    """It compacts at nine tenths of the window, of which it was told. Its own words for the schema
+    leave out what llama.cpp refuses.
+    """
+    program = installed(request, "Codex", codex.install)
+    tool = f"mcp_servers.w.command={json.dumps(sys.executable)}"
+    settings = (tool, f"mcp_servers.w.args={json.dumps(TOOL)}")
+    words = (ANYTHING_GOES, WEATHER)
+    lines = asked_of_codex(program, led.address, tmp_path, *words, settings=settings)
+    items = [line["item"] for line in lines if line["type"] == "item.completed"]
+    kinds = [item["type"] for item in items if item["type"] != "error"]
+    assert kinds[:2] == ["reasoning", "mcp_tool_call"], items
+    assert kinds[-2:] == ["reasoning", "agent_message"]
+    assert "sunny, 21 degrees" in json.dumps(items)
+    assert lines[-1]["type"] == "turn.completed"
+    *_, compacting, after = [json.dumps(body["messages"]) for body in led.bodies()]
+    assert SUMMARISED in compacting
+    assert "sunny, 21 degrees" in compacting
+    assert "sunny, 21 degrees" not in after
+    assert ["image input is not supported" in words for words in led.refusals] == [True]

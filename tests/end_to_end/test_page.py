@@ -146,7 +146,7 @@ def test_a_reply_is_read_as_markdown(
     ask(web, web_server, f"<think>{THOUGHT}</think>\n\n## So\n\n- a **bold** one\n- b\n\n{CODE}")
     think.show(web)
     think.pick()
-    assert THOUGHT in think.text("details.thinking")
+    think.until_shown(THOUGHT, "details.thinking")
     shown = {
         name: think.text(f"{REPLY} {name}") for name in ("h5", "li strong", "pre code", "p code")
     }

@@ -1,10 +1,7 @@
 """What a real llama.cpp refuses, and takes when it is asked again: schemas, pictures."""
 
 import json
-import struct
 import threading
-import zlib
-from base64 import b64encode
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +17,7 @@ from tests.support.frames import whole
 from tests.support.harness import Proxy, start_proxy
 from tests.support.scripted_server import JSON, Reply, ScriptedServer
 from tests.support.sdks import anthropic_client, openai_client
+from tests.support.weather_tool import DOT
 
 pytestmark = pytest.mark.slow
 
@@ -34,21 +32,6 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 AGAIN = "was asked again without"
 WORDS = "What is the weather in Oslo?"
 ABOUT = "The weather of a city"
-
-
-def png() -> str:
-    """A picture of one dot."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
-
-    head = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
-    parts = [chunk(b"IHDR", head), chunk(b"IDAT", zlib.compress(b"\0\0")), chunk(b"IEND", b"")]
-    return b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(parts)).decode()
-
-
 CLOSED = {"connection": "close"}
 
 
@@ -120,7 +103,7 @@ def test_a_schema_that_the_grammar_refuses(ask: Any, words: str, llamas: dict[st
 
 @pytest.mark.parametrize("kind", ["chat", "messages", "responses", "ollama"])
 def test_a_picture_for_a_model_that_cannot_see(kind: str, llamas: dict[str, Llama]) -> None:
-    port, data = llamas["tags"].port, png()
+    port, data = llamas["tags"].port, DOT
     url = f"data:image/png;base64,{data}"
     if kind == "messages":
         source = {"type": "base64", "media_type": "image/png", "data": data}
@@ -174,8 +157,8 @@ def refusal(words: str, status: int, then: Reply) -> Reply:
 
 
 DATE = {"type": "object", "properties": {"day": {"type": "string", "pattern": r"^\d+$"}}}
-LINK = f"data:image/png;base64,{png()}"
-SOURCE = {"type": "base64", "media_type": "image/png", "data": png()}
+LINK = f"data:image/png;base64,{DOT}"
+SOURCE = {"type": "base64", "media_type": "image/png", "data": DOT}
 PICTURED: dict[str, Any] = {
     "chat/completions": {
         "tools": [{"type": "function", "function": {"name": "log", "parameters": DATE}}],
@@ -280,7 +263,7 @@ def test_a_stream_that_was_begun_early_goes_on(server: ScriptedServer, proxy_fol
 
 def test_a_user_may_want_the_error(server: ScriptedServer, proxy_folder: Path) -> None:
     options = ["--set", "think_server=generic", "--set", "think_pictures=refuse"]
-    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png()}"}}
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{DOT}"}}
     asked = {"model": "m", "messages": [{"role": "user", "content": [image]}]}
     server.answer(refusal("m is not a multimodal model", 400, good(stream=False)))
     with start_proxy([f"reverse:{server.address}"], options, proxy_folder, "refuse") as strict:

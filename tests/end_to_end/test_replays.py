@@ -14,7 +14,6 @@ from mitmproxy.io import FlowReader
 
 from converter.recordings import flow_file
 from converter.recordings.recording import Answered, Recording
-from converter.recordings.replay import replayed
 from converter.recordings.server import FAST, RecordedServer
 from tests.support.clients import Client, read_anthropic_stream
 from tests.support.harness import ADDON, MITMDUMP, Program, start_proxy
@@ -98,7 +97,7 @@ def test_client_replay_through_the_addon_is_a_new_exchange_rewritten_once(
         recorded.asked.path,
         json.loads(recorded.asked.body),
     )
-    assert got == replayed(recorded, recorded.client).body
+    assert got == recorded.replayed().body
     assert (again.body, json.loads(again.sent.body)) == (
         recorded.body,
         json.loads(recorded.sent.body),

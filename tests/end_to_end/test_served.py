@@ -15,7 +15,6 @@ from converter.dialects.table import OPENAI_CHAT
 from converter.exchange import settings
 from converter.recordings.library import Library
 from converter.recordings.recording import REPLY_ID, RecordedRequest, Recording
-from converter.recordings.replay import replayed
 from converter.recordings.server import FAST, RecordedServer
 from tests.support.clients import Client
 from tests.support.harness import TESTS, Proxy, start_proxy
@@ -97,7 +96,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 def test_the_client_gets_what_the_golden_says(bench: Bench, name: str) -> None:
     recorded = LIBRARY.load(name)
     answers = [bench.ask(recorded, recorded.asked) for _ in range(TIMES[name])]
-    assert answers[-1] == (recorded.got.status, replayed(recorded, recorded.client).body)
+    assert answers[-1] == (recorded.got.status, recorded.replayed().body)
 
 
 @pytest.mark.parametrize("name", complete())
@@ -110,5 +109,5 @@ def test_and_so_does_a_client_that_asks_as_the_addon_did(bench: Bench, name: str
         return  # who asks with the tools told in words offers none, and is given the words
     assert bench.ask(recorded, recorded.sent) == (
         recorded.answered.status,
-        replayed(recorded, OPENAI_CHAT).body,
+        recorded.replayed(OPENAI_CHAT).body,
     )

@@ -6,9 +6,12 @@ import re
 import signal
 import sqlite3
 import sys
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,13 @@ import anthropic
 import openai
 import pytest
 
-from tests.support.by_path_server import CHAT, ByPathServer, Says
+from converter.exchange import settings
+from converter.servers.known_servers import Upstream
+from converter.servers.lessons import read
+from converter.servers.probes import IDENTITY_PATHS
+from converter.shell.memory.shared_lessons import _key
+from converter.shell.memory.stores import open_store
+from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.frames import stream, whole
 from tests.support.harness import ADDON, FAULTS, Program, free_ports
 from tests.support.redis_server import RedisServer
@@ -62,17 +71,18 @@ def counts(asked: Asked) -> Says:
 
 class Crew:
     """The command with four workers. `kept`: the folder with what they keep. `silenced`: their
-    memory says nothing, for so long.
+    memory says nothing, for so long. `kind`: what they are told of the server.
     """
 
-    def __init__(self, server: str, folder: Path) -> None:
+    def __init__(self, server: str, folder: Path, kind: str) -> None:
         self.kept = folder / "state"
+        self.memory = f"sqlite:{self.kept}/think-addon/memory.sqlite"
         self.silenced: Callable[[], AbstractContextManager[None]] = self._locked
         port = free_ports(1)[0]
         script = folder / "tells_itself.py"
         script.write_text(TELLS_ITSELF)
         options = ["--dump", "--workers", str(WORKERS), "--port", str(port)]
-        options += ["--set", f"confdir={folder / 'mitmproxy'}", "--set", "think_server=generic"]
+        options += ["--set", f"confdir={folder / 'mitmproxy'}", "--set", f"think_server={kind}"]
         command = [sys.executable, "-m", "converter.command", server, *options]
         self._command = [*command, "--", "-s", str(script)]
         self._log = folder / "log"
@@ -110,22 +120,30 @@ def server() -> Iterator[ByPathServer]:
         yield serving
 
 
+@contextmanager
+def crew_of(store: str, server: str, folder: Path, kind: str = "generic") -> Iterator[Crew]:
+    """What is kept is in the usual file, or with a server."""
+    crew = Crew(server, folder, kind)
+    with ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.setenv("XDG_STATE_HOME", str(crew.kept))
+        patch.delenv("THINK_MEMORY", raising=False)  # of a crew that another test still has
+        if store == "redis":
+            redis = stack.enter_context(RedisServer("--requirepass", PASSWORD))
+            crew.memory = redis.address.replace("//", f"//:{PASSWORD}@")
+            patch.setenv("THINK_MEMORY", crew.memory)
+            crew.kept, crew.silenced = redis.folder, redis.paused
+        crew.start()
+        stack.callback(crew.stop)
+        yield crew
+
+
 @pytest.fixture(scope="module", params=["sqlite", "redis"])
 def crew(
     request: pytest.FixtureRequest, server: ByPathServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Crew]:
-    """What is kept is in the usual file, or with a server."""
     folder = tmp_path_factory.mktemp(request.param)
-    crew = Crew(server.address, folder)
-    with ExitStack() as stack:
-        patch = stack.enter_context(pytest.MonkeyPatch.context())
-        patch.setenv("XDG_STATE_HOME", str(crew.kept))
-        if request.param == "redis":
-            redis = stack.enter_context(RedisServer("--requirepass", PASSWORD))
-            patch.setenv("THINK_MEMORY", redis.address.replace("//", f"//:{PASSWORD}@"))
-            crew.kept, crew.silenced = redis.folder, redis.paused
-        crew.start()
-        stack.callback(crew.stop)
+    with crew_of(request.param, server.address, folder) as crew:
         yield crew
 
 
@@ -211,3 +229,70 @@ def test_a_memory_that_is_silent_keeps_nobody_waiting_and_comes_back(crew: Crew)
             assert said.choices[0].message.content == "1"
         trying = client.with_options(max_retries=9)
         assert responds(trying, previous_response_id=previous).output_text == "2"
+
+
+TOOL: Any = {
+    "type": "function",
+    "function": {"name": "f", "parameters": {"properties": {"a": {"pattern": "[0-9]+"}}}},
+}
+REFUSED = {"error": {"message": "The provided JSON schema is not supported by xgrammar."}}
+PROMPT = {"count": 2, "token_strs": ["<think>", "\u010a"]}
+LEARNT = {"server", "prompt", "refuses"}
+
+
+def refuses_patterns(asked: Asked) -> Says:
+    return Says(REFUSED, 400) if b"pattern" in asked.body else Says(whole("thought</think>Done."))
+
+
+def says_with_tool(crew: Crew) -> None:
+    with openai_at(crew.address) as client:
+        asked: Any = {"messages": [MORE], "tools": [TOOL]}
+        said: Any = client.chat.completions.create(model="small", **asked).choices[0].message
+        assert (said.reasoning_content, said.content) == ("thought", "Done.")
+
+
+def lessons(crew: Crew, server: ByPathServer) -> set[str]:
+    """The kinds of what is kept of the server, by the place where a worker looks for it."""
+    if crew.memory.startswith("sqlite:") and not Path(crew.memory.removeprefix("sqlite:")).exists():
+        return set()  # it is made for the first lesson
+    key = _key(Upstream("http", "127.0.0.1", server.server_port))
+    with closing(open_store(settings.read({"memory": crew.memory}))) as store:
+        return {name.split()[0] for name in read(store.get(key), time.time())}
+
+
+def until(is_so: Callable[[], bool], step: Callable[[], None]) -> None:
+    """Take so many steps as it needs, of so many that it must be so by then."""
+    for _ in range(1000):
+        if is_so():
+            return
+        step()
+    raise AssertionError("1,000 steps")
+
+
+def for_a_client(asked: Asked) -> bool:
+    """Tell a question from those for the command's start lines, which have no client's key."""
+    return KEY in asked.headers.get("authorization", "")
+
+
+@pytest.mark.parametrize("store", ["sqlite", "redis"])
+def test_a_server_is_asked_once_for_all_workers(store: str, tmp_path: Path) -> None:
+    """Once, as the first worker has told its lessons before another is asked. Workers that begin
+    at the same instant ask each for themselves, because none waits for another; so does one that
+    waits in vain for a store on a busy machine, of which there may be some here.
+    """
+    rows: Any = {**owned_by("vllm"), "/tokenize": Says(PROMPT), CHAT: refuses_patterns}
+    with (
+        ByPathServer(rows) as server,
+        crew_of(store, server.address, tmp_path, "auto") as crew,
+    ):
+        says_with_tool(crew)
+        until(lambda: lessons(crew, server) >= LEARNT, partial(time.sleep, 0.05))
+        until(lambda: len(crew.answered()) == WORKERS, partial(says_with_tool, crew))
+        crew.kill_one()
+        until(lambda: len(crew.answered()) > WORKERS, partial(says_with_tool, crew))
+        asked = [*filter(for_a_client, server.asked)]
+        questions = [one.target for one in asked if one.target != CHAT]
+        refused = ["refused" for one in asked if one.target == CHAT and b"pattern" in one.body]
+        times = Counter([*questions, *refused])
+        assert times.keys() == {*IDENTITY_PATHS, "/tokenize", "refused"}
+        assert max(times.values()) <= WORKERS // 2, times  # five workers were asked

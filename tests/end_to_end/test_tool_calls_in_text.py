@@ -333,7 +333,7 @@ def test_comment_log_and_transcripts_say_where_calls_were_read_from(
         "/v1/chat/completions",
         "/v1/responses",
     ]
-    view = ThinkingView({})
+    view = ThinkingView()
     for flow in read:
         assert flow.response
         shown = view.prettify(

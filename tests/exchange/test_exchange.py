@@ -3,12 +3,14 @@ sent.
 """
 
 import json
+import re
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from converter.dialects.dialect import OwnRequest
-from converter.dialects.endpoints import Endpoint
+from converter.dialects.dialect import Endpoint, OwnRequest
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect
 from converter.exchange import read_request, settings
 from converter.exchange.exchange import AWAY, JSON, Answer, Exchange, begin, is_stream
@@ -359,6 +361,24 @@ def test_what_is_kept_belongs_to_the_key_that_brought_it(owner: dict[str, str]) 
     assert _status(memory, owner, "DELETE", path) == 200
 
 
+@pytest.mark.parametrize("client", KEYS, ids=str)
+def test_no_id_that_a_client_makes_up_is_anothers(client: dict[str, str]) -> None:
+    """Not even one that spells the other's owner, be it a client or the addon itself."""
+    memory, exchange = Memory(100, 100_000), _begun("POST", "/v1/responses", client)
+    owners = [_begun("POST", "/v1/responses", key).owner for key in KEYS] + ["lessons", ""]
+    for owner in owners:
+        memory.of(owner).keep("resp_x", b"[]")
+    for owner in owners:
+        asked = {"model": "m", "previous_response_id": f"{owner} resp_x", "input": "hi"}
+        with pytest.raises(RequestError, match="not found"):
+            read_request.read(exchange, json.dumps(asked).encode(), memory)
+
+
+@given(st.dictionaries(st.sampled_from(["authorization", "x-api-key"]), st.text()))
+def test_an_owner_is_a_hash_whatever_the_credentials(credentials: dict[str, str]) -> None:
+    assert re.fullmatch("[0-9a-f]{64}", _begun("POST", "/v1/responses", credentials).owner)
+
+
 def test_no_key_is_in_what_is_known_of_an_exchange() -> None:
     assert "s3cret" not in repr(_begun("POST", "/v1/responses", {"authorization": "s3cret"}))
 
@@ -376,6 +396,21 @@ def test_a_request_may_refer_in_any_spelling() -> None:
     spelled = [b'{"previous_response_id"', rb'{"previous_response\u005fid"', b'{"input": "hi"']
     assert [exchange.may_refer(body) for body in spelled] == [True, True, False]
     assert not _begun("POST", "/v1/chat/completions", {}).may_refer(rb"\u0041")
+
+
+@pytest.mark.parametrize(
+    ("item", "refers"),
+    [
+        (b'{"id":"a"}', True),
+        (b'{ "id" :\n"a\\"}b" }', True),
+        (b'{"id": "a", "id": "b"}', True),
+        (b'{"id": "a", "type": "item_reference"}', True),
+        (b'{"id": "a", "type": "message"}', False),
+    ],
+)
+def test_an_item_that_is_sent_again_refers_to_nothing(item: bytes, refers: bool) -> None:
+    exchange = _begun("POST", "/v1/responses", {})
+    assert exchange.may_refer(b'{"input": [%b]}' % item) is refers
 
 
 @pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC])

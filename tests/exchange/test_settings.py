@@ -80,7 +80,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
     assert {name: defaults[name] for name in CONTRACT} == CONTRACT
 
 
-def test_every_option_is_a_field_of_the_settings() -> None:
+def test_every_field_of_the_settings_is_an_option() -> None:
     fields = [name for name in settings.Settings.__dataclass_fields__ if name != "fast"]
     assert [option.name for option in OPTIONS] == fields
 

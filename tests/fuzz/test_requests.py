@@ -16,7 +16,6 @@ from converter.exchange.exchange import Exchange
 from converter.exchange.read_request import ReadRequest
 from converter.model.memory import Memory
 from converter.recordings.recording import Recording
-from converter.recordings.replay import for_client
 from converter.servers.profiles import SERVERS
 from converter.wire import json_text
 from tests.fuzz.mutations import of, spoiled_bytes, spoiled_json
@@ -85,7 +84,7 @@ def test_spoiled_requests(dialect: Dialect) -> None:
 @law(60)
 @given(st.data(), st.sampled_from(MEASURED["openai"]))
 def test_spoiled_requests_of_the_responses_api(data: st.DataObject, recording: Recording) -> None:
-    exchange = for_client(recording.awaited(), RESPONSES).request.exchange
+    exchange = recording.awaited(RESPONSES).request.exchange
     asked = data.draw(spoiled_json(responses_request(recording)))
     judge(exchange, json.dumps(asked).encode())
 
@@ -104,6 +103,6 @@ def test_what_the_fuzz_begins_with_is_valid(dialect: Dialect) -> None:
 
 def test_what_the_fuzz_of_responses_begins_with_is_valid() -> None:
     for recording in MEASURED["openai"]:
-        exchange = for_client(recording.awaited(), RESPONSES).request.exchange
+        exchange = recording.awaited(RESPONSES).request.exchange
         body = json.dumps(responses_request(recording)).encode()
         assert read(exchange, body) is not None, recording.name

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.model.events import Text, ToolCall
+from converter.model.events import Text, ToolCall, joined
 from converter.parsing.tool_calls.parser import ToolCallParser
-from converter.parsing.tool_calls.pieces import joined
 from converter.parsing.tool_calls.reading import Expectations
 from laws.call_oracle import calls, same, without
 from tests.support.strategies import law

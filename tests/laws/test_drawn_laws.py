@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
 from converter.exchange.settings import Settings, read
-from converter.parsing.families import FAMILIES
+from converter.parsing.families import FAMILIES, ThinkTags
 from converter.parsing.tag_matcher import tag_set
 from converter.parsing.think_parser import STOP, ThinkParser
 from converter.parsing.think_states import Mode
-from converter.parsing.think_tags import ThinkTags
 from laws import oracle
 from laws.expected import repeated
 from laws.heard import Piece

@@ -1,6 +1,7 @@
 """The laws of words over two replies that the client gets as one."""
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import pytest
@@ -10,14 +11,14 @@ from hypothesis import strategies as st
 from converter.model.events import Event, Text
 from converter.parsing import thought_ender
 from converter.recordings.recording import Found, Recording
-from converter.reply.joined_reply import SecondReply
+from converter.reply.reply_end import SecondReply
 from laws import laws
 from laws.client_view import view_of
 from laws.joined import joined
 from laws.variants import variants
 from tests.support.frames import END, HEAD, ROLE, delta, text
 from tests.support.recordings_of import recording
-from tests.support.strategies import law
+from tests.support.strategies import every_so_many, law
 
 ENOUGH = "Now I answer."
 SECOND = str(HEAD["id"]).encode() + b"-2"
@@ -47,9 +48,13 @@ def broken(of: Recording) -> list[str]:
     return [str(each) for each in laws.check(of, 2)]
 
 
-@pytest.mark.parametrize("field", ["", "reasoning_content"])
-@pytest.mark.parametrize("found", [LLAMA, Found()], ids=["goes on", "cannot"])
-@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
+FIELDS = ["", "reasoning_content"]
+PATHS = ["/v1/chat/completions", "/v1/messages"]
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "found"), every_so_many(list(product(PATHS, FIELDS, [LLAMA, Found()])))
+)
 def test_two_replies_keep_all_laws(field: str, found: Found, path: str) -> None:
     both = ended(["I ne", "ed ", "to think"], field=field, found=found, path=path)
     assert joined(both)

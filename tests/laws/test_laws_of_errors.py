@@ -1,10 +1,12 @@
 """What each client gets for a server's error."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
+from converter.recordings.recording import Recording
 from laws.laws_of_errors import answer, error_4, error_7, error_8
 from tests.support.recordings_of import recording
 
@@ -23,11 +25,16 @@ ERRORS = {
 }
 
 
+LAWS = [error_4, pytest.param(error_7, marks=pytest.mark.slow), error_8]
+
+
+@pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("name", ERRORS)
-def test_an_error_of_a_server_breaks_no_law(name: str) -> None:
+def test_an_error_of_a_server_breaks_no_law(
+    name: str, law: Callable[[Recording, int], None]
+) -> None:
     status, body = ERRORS[name]
-    for law in (error_4, error_7, error_8):
-        law(recording(body, "application/json", status=status), 4)
+    law(recording(body, "application/json", status=status), 4)
 
 
 def test_the_servers_own_client_gets_the_bytes_and_the_other_its_own_error() -> None:

@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.openai_chat.chunks import Chunker
-from converter.dialects.openai_chat.foreign_events import ForeignEvents
+from converter.dialects.openai_chat.chunks import Chunker, ForeignEvents
 from converter.dialects.table import (
     ANTHROPIC,
     DIALECTS,

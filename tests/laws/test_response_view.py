@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.responses.encoder import ResponsesStreamEncoder
+from converter.dialects.responses.response_events import ResponsesStreamEncoder
 from converter.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
 from converter.wire.sse import FrameDecoder, write_frame
 from laws.response_view import as_message, read_response

@@ -2,8 +2,9 @@
 
 import pytest
 
-from converter.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Form
+from converter.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
 from converter.recordings.recording import Recording
+from converter.reply.rewriter import Rewriter
 from laws.failures import BrokenLawError
 from laws.variants import (
     Variant,
@@ -55,6 +56,23 @@ def test_a_fault_that_the_rewriter_survives_is_one_all_the_same(
     monkeypatch.setattr("converter.parsing.think_parser.ThinkParser.feed", lambda *_: 1 / 0)
     with pytest.raises(BrokenLawError, match=r"fault of the addon.*ZeroDivisionError"):
         rewrite(streamed("a"), Variant(OPENAI_CHAT, Form.STREAM))
+
+
+def test_a_reply_as_it_came_is_rewritten_once_for_all_laws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[Recording] = []
+    rewriter = Recording.rewriter
+
+    def noted(recording: Recording, client: Dialect, form: Form) -> Rewriter:
+        made.append(recording)
+        return rewriter(recording, client, form)
+
+    monkeypatch.setattr(Recording, "rewriter", noted)
+    one, same = streamed("a"), streamed("a")
+    for recording in (one, one, same):
+        assert b"a" in body_of(recording, Variant(OPENAI_CHAT, Form.STREAM))
+    assert list(map(id, made)) == [id(one), id(same)]
 
 
 def test_an_empty_piece_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:

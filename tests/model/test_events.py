@@ -6,6 +6,7 @@ from typing import get_args
 import pytest
 
 from converter.model import events
+from converter.model.events import Event, Finish, Own, Text, Thinking, ThinkingEnd, ToolCall, joined
 
 KINDS = get_args(events.Event.__value__)
 
@@ -44,3 +45,47 @@ def test_what_only_one_dialect_can_write_back_is_given_to_that_one() -> None:
     assert (events.own_fields(own, "a"), events.own_raw(own, "a")) == ({"x": 1}, b"raw")
     assert (events.own_fields(own, "b"), events.own_raw(own, "b")) == (None, b"")
     assert (events.own_fields(None, "a"), events.own_raw(None, "a")) == (None, b"")
+
+
+def test_only_words_of_one_kind_and_choice_are_joined() -> None:
+    events: list[Event] = [
+        Thinking("a"),
+        Thinking("b"),
+        ThinkingEnd(),
+        Text("c"),
+        Text("d", 1),
+        Text("e", 1),
+        Text("f", own=Own("openai")),
+        Text("g", refusal=True),
+    ]
+    assert joined(events) == [
+        Thinking("ab"),
+        ThinkingEnd(),
+        Text("c"),
+        Text("de", 1),
+        Text("f", own=Own("openai")),
+        Text("g", refusal=True),
+    ]
+
+
+def test_pieces_of_one_call_are_one() -> None:
+    pieces = [ToolCall(0, "i", "n", ""), ToolCall(0, "", "", "{"), ToolCall(0, "", "", "}")]
+    another = [ToolCall(1, "j", "n", ""), ToolCall(1, "", "", "{}")]
+    assert joined([*pieces, *another]) == [ToolCall(0, "i", "n", "{}"), ToolCall(1, "j", "n", "{}")]
+
+
+def test_other_events_stay_apart() -> None:
+    assert joined([Finish("stop"), Finish("stop")]) == [Finish("stop"), Finish("stop")]
+    assert joined([]) == []
+
+
+def test_words_of_one_field_are_joined_where_its_fields_may_be_lost() -> None:
+    first, second = (Thinking(word, own=Own("openai", {"reasoning": word})) for word in "ab")
+    assert joined([first, second]) == [first, second]
+    assert joined([first, second], fields=True) == [dataclasses.replace(first, text="ab")]
+    assert joined([first, Thinking("c")], fields=True) == [first, Thinking("c")]
+
+
+def test_a_call_of_another_id_begins_anew() -> None:
+    calls = [ToolCall(0, "i", "n", "{}"), ToolCall(0, "j", "", "{}")]
+    assert joined(calls) == calls

@@ -4,7 +4,6 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from converter.observe.metrics import BUCKETS, Metrics, kind_of
-from converter.observe.statistics import CountedReply
 from converter.wire.bounds import MOST_KINDS, MOST_SERIES
 
 pytestmark = pytest.mark.slow
@@ -46,13 +45,13 @@ def counted(
 ) -> Metrics:
     metrics = Metrics()
     for told in tolds:
-        metrics.add(CountedReply(told, HERE), outcome, mended)
+        metrics.add(told, HERE, outcome, mended)
     return metrics
 
 
 def test_requests_are_counted_by_outcome() -> None:
     metrics = counted(STREAMED, STREAMED)
-    metrics.add(CountedReply({"model": "small"}, HERE), "broke off", ())
+    metrics.add({"model": "small"}, HERE, "broke off", ())
     read = samples(metrics)
     assert value(read, "think_requests_total", outcome="ok") == 2
     assert value(read, "think_requests_total", outcome="broke off") == 1
@@ -100,10 +99,10 @@ def test_what_was_mended_is_counted_by_kind() -> None:
 def test_nothing_grows_without_end() -> None:
     metrics = Metrics()
     for number in range(2 * MOST_SERIES):
-        metrics.add(CountedReply({"model": f"m{number}"}, HERE), "ok", ())
+        metrics.add({"model": f"m{number}"}, HERE, "ok", ())
     assert len(metrics.values()) == MOST_SERIES + 1
     for number in range(2 * MOST_KINDS):
-        metrics.add(CountedReply({"model": "m1"}, HERE), "ok", (f"kind {chr(0x4E00 + number)}",))
+        metrics.add({"model": "m1"}, HERE, "ok", (f"kind {chr(0x4E00 + number)}",))
     assert (
         max(len(row["mended"]) for row in metrics.values() if isinstance(row["mended"], dict)) == 51
     )
@@ -131,9 +130,7 @@ def test_a_name_that_is_half_a_character_ends_no_count() -> None:
     """Six plain characters of JSON, which any client may send."""
     metrics = Metrics()
     for model in ("x\ud800", "x\udfff"):
-        metrics.add(
-            CountedReply({"model": model}, HERE), "refused", ["model \ud800 refused: unknown"]
-        )
+        metrics.add({"model": model}, HERE, "refused", ["model \ud800 refused: unknown"])
     assert metrics.text().encode()
     requests = value(samples(metrics), "think_requests_total", model="x?", outcome="refused")
     assert requests == 2
@@ -144,7 +141,7 @@ def test_earlier_thoughts_and_ended_ones_are_counted() -> None:
     ended = {"budget": 2, "loop": 1}
     told = {"model": "small", "thoughts_put_back": 3, "thoughts_unknown": 1}
     for _ in range(2):
-        metrics.add(CountedReply({**told, "thoughts_ended": ended}, HERE), "ok", [])
+        metrics.add({**told, "thoughts_ended": ended}, HERE, "ok", [])
     read, (row,) = samples(metrics), metrics.values()
     assert {name: row[name] for name in ("restored", "unknown", "ended")} == {
         "restored": 6,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from converter.observe.prefix import Break, Prompt, Prompts, broken
-from converter.servers import think_prompt, tools_prompt
+from converter.servers.prompts import ask_to_think, tell_tools
 from converter.wire.bounds import KEPT_PROMPTS, LONGEST_PROMPT
 
 type Body = dict[str, Any]
@@ -62,7 +62,7 @@ STAGED: dict[str, tuple[Callable[[Body], object], str, str]] = {
     "a tool less": (lambda body: body["tools"].pop(), "message 0 (system), character 0", "tool write stood there: other tools, or another order"),
     "a tool's words": (lambda body: body["tools"][1]["function"].update(description="W"), "tool write, character 67", "the tool is described otherwise"),
     "model": (lambda body: body.update(model="n"), "its head", "another model"),
-    "asked to think": (lambda body: body.update(think_prompt.add(body, 500) or {}), "message 0 (system), character 44", "the addon's words that ask to think"),
+    "asked to think": (lambda body: body.update(ask_to_think(body, 500) or {}), "message 0 (system), character 44", "the addon's words that ask to think"),
     "reminder": (lambda body: body["messages"][1].update(content="Look at it."), "message 1 (user), character 0", "a reminder that the client moves"),
     "thought": (lambda body: body["messages"][2].pop("reasoning_content"), "message 2 (assistant), character 5", "an earlier thought was left out or changed"),
 }  # fmt: skip
@@ -133,8 +133,8 @@ def test_the_messages_and_the_responses_form_are_read() -> None:
 def test_words_that_ask_to_think_come_where_there_was_no_system_text() -> None:
     """The addon leaves them out as soon as it has seen the model think by itself."""
     bare = {"messages": first()["messages"][1:]}
-    asking, plain = think_prompt.add(bare, None), {"messages": after()["messages"][1:]}
-    for one, other in ((asking, plain), (bare, think_prompt.add(plain, None))):
+    asking, plain = ask_to_think(bare, None), {"messages": after()["messages"][1:]}
+    for one, other in ((asking, plain), (bare, ask_to_think(plain, None))):
         assert one
         assert other
         prompts = Prompts()
@@ -146,8 +146,8 @@ def test_words_that_ask_to_think_come_where_there_was_no_system_text() -> None:
 
 def test_tools_told_in_words_are_tools() -> None:
     one, other = (
-        tools_prompt.add(first()),
-        tools_prompt.add(after(lambda body: body["tools"].reverse())),
+        tell_tools(first()),
+        tell_tools(after(lambda body: body["tools"].reverse())),
     )
     assert one
     assert other

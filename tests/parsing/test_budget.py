@@ -20,7 +20,7 @@ from converter.model.events import (
     ToolCall,
     Usage,
 )
-from converter.parsing.budget import BYTES_PER_TOKEN, ThinkingBudget
+from converter.parsing.budget import BYTES_PER_TOKEN, ThinkingBudget, ThinkingHider
 from converter.parsing.findings import Findings
 from tests.support.strategies import cut, law
 
@@ -274,3 +274,19 @@ def test_a_large_thought_costs_time_once() -> None:
     out, withheld = run(1_000_000, [Thinking("你" * 2_000_000)] + [Thinking("x" * 100)] * 10_000)
     assert len(words(out)) == 4_000_000 // 3
     assert withheld == 3_000_000 - len(words(out))
+
+
+# Thinking that nobody asked for.
+
+
+def test_all_but_thinking_passes() -> None:
+    others: list[Event] = [Text("a"), ToolCall(0, "1", "f", "{}"), Finish("stop")]
+    hider = ThinkingHider()
+    said = [Thinking("why"), *others[:1], Thinking("so"), ThinkingEnd(), *others[1:]]
+    assert [made for event in said for made in hider.feed(event)] == others
+    assert hider.close() == []
+
+
+def test_plain_words_are_those_of_the_answer() -> None:
+    assert ThinkingHider().plain(Text) == (Text, "")
+    assert ThinkingHider().plain(Thinking) is None

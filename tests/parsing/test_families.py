@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from converter.dialects.table import OPENAI_CHAT, Form
 from converter.exchange.settings import Settings, read
-from converter.parsing.families import TABLE
+from converter.parsing.families import TABLE, ThinkTags
 from converter.parsing.tag_matcher import choose, for_model, joined, tag_set
 from converter.parsing.think_parser import STOP, ThinkParser
 from converter.parsing.think_states import Mode
-from converter.parsing.think_tags import ThinkTags
 from converter.wire.bounds import BLANKS_LIMIT
 from laws import oracle
 from laws.oracle_blocks import Block
@@ -446,3 +445,20 @@ def test_law_5_the_parser_and_the_oracle_agree_on_every_family(
         said, families, start, tools_offered=tools_offered, stopped=finish == STOP
     )
     assert parse(data.draw(cut(said)), names, mode, tools_offered, finish) == expected
+
+
+# What a row of the families' table says of itself.
+
+
+def test_a_row_has_all_its_openers_and_closers() -> None:
+    row = ThinkTags("a", "<a>", "</a>", also_open=("<b>",), also_close=("</b>", "</c>"))
+    assert row.openers == ("<a>", "<b>")
+    assert row.closers == ("</a>", "</b>", "</c>")
+
+
+def test_a_row_of_two_marks_promises_nothing_else() -> None:
+    row = ThinkTags("a", "<a>", "</a>")
+    assert (row.ignored, row.labels, row.torn, row.answer_tags) == ((), (), (), None)
+    assert not row.ambiguous_in_prose
+    assert row.bare_close_means_thinking
+    assert row.unmatched_close_is_text

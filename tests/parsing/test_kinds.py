@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from converter.parsing.families import ThinkTags
 from converter.parsing.tag_matcher import AUTO, choose, for_model, joined, tag_set
 from converter.parsing.think_parser import STOP, ThinkParser
 from converter.parsing.think_states import Mode
-from converter.parsing.think_tags import ThinkTags
 from laws import oracle
 from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from converter.parsing.families import TABLE
+from converter.parsing.families import TABLE, ThinkTags
 from converter.parsing.tag_matcher import choose, for_model, joined, tag_set
-from converter.parsing.think_tags import ThinkTags
 
 NAMES = [family.name for family in TABLE]
 

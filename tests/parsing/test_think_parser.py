@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import pytest
 
 from converter.model.events import LateCloser
-from converter.parsing.families import TABLE
+from converter.parsing.families import TABLE, ThinkTags
 from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import STOP, ThinkParser
 from converter.parsing.think_states import Mode
-from converter.parsing.think_tags import ThinkTags
 from converter.parsing.thought import UNREADABLE_CONFIDENCE
 from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of

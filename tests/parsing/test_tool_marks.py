@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import ThinkParser
 from converter.parsing.think_states import Mode
-from converter.parsing.tool_calls.form import EndsThought
+from converter.parsing.tool_calls.call_form import EndsThought
 from converter.parsing.tool_calls.forms import FORMS
 from converter.parsing.tool_marks import (
     BY_OPENER,

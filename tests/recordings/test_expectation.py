@@ -99,13 +99,12 @@ def test_a_damaged_file_is_told_of(tmp_path: Path, body: str) -> None:
 def test_a_library_holds_its_recordings_to_what_is_expected(tmp_path: Path) -> None:
     library = Library(tmp_path)
     path = library.keep(streamed(*SAYS))
-    assert library.check("sample", lambda _: []) == []
+    assert library.check("sample", lambda *_: []) == []
     library.expectation_path("sample").write_text(json.dumps({"text": "It is 6."}))
-    [wrong] = library.check("sample", lambda _: [])
-    assert wrong.law == "expected"
-    assert "-It is 6." in wrong.message
+    [wrong] = library.check("sample", lambda *_: [])
+    assert "-It is 6." in wrong
     expectation.path_of(path).write_text("{}")
-    assert library.check("sample", lambda _: []) == []
+    assert library.check("sample", lambda *_: []) == []
 
 
 def test_options_that_a_note_hints_at_are_named(sum_: Recording) -> None:

@@ -39,6 +39,11 @@ def changed(change: Callable[[HTTPFlow], object]) -> bytes:
     return saved(flow)
 
 
+def loads(data: bytes, name: str) -> Recording:
+    (recording,) = flow_file.recordings_in(data, name)
+    return recording
+
+
 @pytest.mark.parametrize("client", DIALECTS)
 @pytest.mark.parametrize("name", STREAMS)
 def test_what_was_saved_is_loaded_and_saved_again_is_the_same_bytes(
@@ -47,7 +52,7 @@ def test_what_was_saved_is_loaded_and_saved_again_is_the_same_bytes(
     clean = redacted(exchange(STREAMS[name], client, name="hello"))
     path, data = tmp_path / "hello.mitm", flow_file.dumps(clean)
     path.write_bytes(data)
-    assert flow_file.load(path) == flow_file.loads(data, "hello") == clean
+    assert flow_file.load(path) == loads(data, "hello") == clean
     assert flow_file.dumps(flow_file.load(path)) == data
 
 
@@ -61,13 +66,13 @@ def test_what_was_saved_is_loaded_and_saved_again_is_the_same_bytes(
 )
 def test_whole_and_broken_and_empty_replies_come_back(recording: Recording) -> None:
     clean = redacted(recording)
-    assert flow_file.loads(flow_file.dumps(clean), clean.name) == clean
+    assert loads(flow_file.dumps(clean), clean.name) == clean
 
 
 def test_real_captures_come_back_as_they_were_redacted(capture: Capture) -> None:
     for raw in flow_file.read_all(capture.file, "real"):
         clean = redacted(raw)
-        assert flow_file.loads(flow_file.dumps(clean), "real") == clean
+        assert loads(flow_file.dumps(clean), "real") == clean
 
 
 def test_a_capture_tells_who_asked_what_of_which_server(capture: Capture) -> None:
@@ -161,18 +166,18 @@ def test_what_is_not_ours_in_a_capture_is_passed_over() -> None:
     capture = saved(tflow.ttcpflow(), tflow.tflow(resp=True), flow_file.to_flow(CLEAN)) + note(
         '{"version": 1, "replayed": true}'
     )
-    assert flow_file.loads(capture, "hello") == CLEAN
+    assert loads(capture, "hello") == CLEAN
 
 
 def test_an_error_with_half_a_character_in_it_can_be_kept() -> None:
     """Its words stand in the summary, and a flow file is UTF-8."""
     spoiled = b'data: {"error": {"message": "\\ud800 gone"}}\n\n'
     recording = exchange([spoiled])
-    assert flow_file.loads(flow_file.dumps(recording), "hello").body == spoiled
+    assert loads(flow_file.dumps(recording), "hello").body == spoiled
 
 
 @given(st.integers(0, len(FILE) - 1), st.binary(min_size=1, max_size=3), st.booleans())
 def test_damage_anywhere_is_an_error_of_ours_or_none(place: int, damage: bytes, cut: bool) -> None:
     data = FILE[:place] + damage + (b"" if cut else FILE[place + len(damage) :])
     with suppress(RecordingError):
-        assert isinstance(flow_file.loads(data, "hello"), Recording)
+        assert isinstance(loads(data, "hello"), Recording)

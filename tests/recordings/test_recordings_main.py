@@ -117,6 +117,11 @@ def test_show_shows_each_client_s_side(kept: Path, capsys: Output) -> None:
     assert "an Anthropic client gets" in both
 
 
+def test_what_is_not_there_is_wrong_use(kept: Path) -> None:
+    for command in ("check", "list", "show", "bless"):
+        run(kept, command, "nothing", fails=2)
+
+
 def test_check_and_bless_name_what_differs(kept: Path, capsys: Output) -> None:
     (kept / "hello.openai.txt").write_text("old\n")
     run(kept, "check", fails=1)
@@ -255,7 +260,8 @@ def test_an_interrupted_command_says_nothing_and_leaves_nothing_behind(
         assert library.load("hello")
         raise KeyboardInterrupt
 
+    does, _, takes = _COMMANDS["check"]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(_COMMANDS, "check", reads_and_is_interrupted)
+        patched.setitem(_COMMANDS, "check", (does, reads_and_is_interrupted, takes))
         run(kept, "check", fails=130)
     assert capsys.readouterr() == ("", "")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.dialects.anthropic import threads
-from converter.dialects.endpoints import Purpose
+from converter.dialects.dialect import Purpose
 from converter.dialects.table import (
     ANTHROPIC,
     DIALECTS,
@@ -26,11 +26,12 @@ from converter.model.memory import Memory
 from converter.parsing.reading import Expected
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording
+from converter.reply.fast_path import splice_of
 from converter.reply.rewriter import Rewriter
 from converter.wire.bounds import Bound
 from tests.support.frames import data
 from tests.support.recorded import FOLDER
-from tests.support.strategies import law
+from tests.support.strategies import every_so_many, law
 
 LIBRARY = Library(FOLDER)
 STREAMS = [
@@ -77,7 +78,7 @@ def _said(events: Iterable[object]) -> list[tuple[str, str]]:
 
 
 @CLIENTS
-@pytest.mark.parametrize("recording", STREAMS, ids=lambda recording: recording.name)
+@pytest.mark.parametrize("recording", every_so_many(STREAMS), ids=lambda recording: recording.name)
 def test_every_recording_comes_out_alike(recording: Recording, client: Dialect) -> None:
     chunks = [chunk.data for chunk in recording.chunks]
     _both(chunks, recording.settings, client)
@@ -297,7 +298,7 @@ def test_words_of_the_fast_way_count_for_the_longest_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     limit = Bound(5_000, "characters", "output", "why", "error")
-    monkeypatch.setattr("converter.dialects.responses.item_events.OUTPUT_LIMIT", limit)
+    monkeypatch.setattr("converter.dialects.responses.response_events.OUTPUT_LIMIT", limit)
     for fast in (True, False):
         rewriter = _rewriter(settings.read(), RESPONSES, fast)
         rewriter.whole(b"".join(_stream("content", LONG)))
@@ -322,3 +323,60 @@ def test_what_a_thread_remembers_is_all_that_was_said() -> None:
     assert isinstance(found, dict)
     [_, said, _] = found["messages"]
     assert said["content"] == [{"type": "text", "text": "".join(LONG)}]
+
+
+# Frames that differ in their words and their number only.
+
+
+FRAME = b'data: {"type":"said","number":7,"text":"one","more":[]}\n\n'
+COUNTER = b'"number":'
+
+
+def test_words_go_where_the_first_ones_stood() -> None:
+    splice = splice_of(FRAME, "one")
+    assert splice.write([b"two", rb"\n"], 0) == (
+        b'data: {"type":"said","number":7,"text":"two","more":[]}\n\n'
+        b'data: {"type":"said","number":7,"text":"\\n","more":[]}\n\n'
+    )
+
+
+def test_numbered_frames_go_on_counting() -> None:
+    splice = splice_of(FRAME, "one", COUNTER)
+    assert splice.write([b"two", b"three"], 99) == (
+        b'data: {"type":"said","number":99,"text":"two","more":[]}\n\n'
+        b'data: {"type":"said","number":100,"text":"three","more":[]}\n\n'
+    )
+
+
+def test_words_that_stand_twice_are_written_twice() -> None:
+    splice = splice_of(b'{"number":1,"a":"x","b":"x"}', "x", COUNTER)
+    assert splice.places == 2
+    assert splice.write([b"y"], 5) == b'{"number":5,"a":"y","b":"y"}'
+
+
+def test_the_first_number_is_the_frames_own() -> None:
+    splice = splice_of(b'{"number":1,"text":"x","inner":{"number":3}}', "x", COUNTER)
+    assert splice.write([b"y"], 2) == b'{"number":2,"text":"y","inner":{"number":3}}'
+
+
+@pytest.mark.parametrize(
+    ("frame", "text", "gives"),
+    [
+        (FRAME, "one", True),
+        (FRAME.replace(b"7", b"8").replace(b"one", b"two"), "two", True),
+        (FRAME, "two", False),
+        (FRAME.replace(b"[]", b"{}"), "one", False),
+    ],
+)
+def test_a_frame_is_told_from_one_of_another_kind(frame: bytes, text: str, gives: bool) -> None:
+    assert splice_of(FRAME, "one", COUNTER).gives(frame, text) is gives
+
+
+def test_without_a_counter_numbers_are_part_of_the_frame() -> None:
+    splice = splice_of(FRAME, "one")
+    assert splice.gives(FRAME, "one")
+    assert not splice.gives(FRAME.replace(b"7", b"8"), "one")
+
+
+def test_a_frame_without_the_text_has_no_place_for_it() -> None:
+    assert splice_of(FRAME, "two").places == 0

@@ -6,9 +6,9 @@ import pytest
 
 from converter.dialects.table import OPENAI_CHAT, Form
 from converter.exchange import settings
-from converter.model.events import Event, OpaqueFrame, Text, Thinking
+from converter.model.events import Event, Finish, OpaqueFrame, Own, Text, Thinking, joined
 from converter.parsing.reading import Expected
-from converter.reply.pipeline import Pipeline
+from converter.reply.pipeline import LONGEST, Pipeline, in_pieces
 from converter.wire.sse import Frame, read_frame
 from tests.support.frames import stream, text, whole
 
@@ -73,3 +73,38 @@ def test_a_value_that_says_nothing_is_nothing_in_a_stream_and_no_body(line: byte
     _, [event] = _pipeline(Form.WHOLE).decode(Frame(line, line))
     assert isinstance(event, OpaqueFrame)
     assert event.lost
+
+
+# Long texts go through the stages in pieces, and nobody can tell.
+
+LONG = "a" * (2 * LONGEST + 1)
+
+
+def test_a_long_text_is_cut_and_joined_again() -> None:
+    pieces = in_pieces([Text("b"), Text(LONG, 1), Finish("stop")])
+    assert [len(piece.text) for piece in pieces if isinstance(piece, Text)] == [
+        1,
+        LONGEST,
+        LONGEST,
+        1,
+    ]
+    assert joined(pieces) == [Text("b"), Text(LONG, 1), Finish("stop")]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Text("a" * LONGEST),
+        Text(LONG, refusal=True),
+        Text(LONG, own=Own("openai")),
+        Thinking(LONG, own=Own("openai", {"reasoning": LONG})),
+    ],
+    ids=["short", "refusal", "in parts", "of the server's own field"],
+)
+def test_what_no_stage_searches_stays_whole(event: Text | Thinking) -> None:
+    assert list(in_pieces([event])) == [event]
+
+
+def test_short_events_are_given_back_as_they_are() -> None:
+    events = [Text("a"), Text("b")]
+    assert in_pieces(events) is events

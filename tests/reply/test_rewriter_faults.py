@@ -8,7 +8,10 @@ import pytest
 from converter.dialects.anthropic.message_events import MessageEvents
 from converter.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
-from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
+from converter.dialects.responses.response_events import (
+    ResponsesStreamEncoder,
+    ResponsesWholeEncoder,
+)
 from converter.dialects.table import ANTHROPIC, RESPONSES, Dialect, Form
 from converter.exchange import settings
 from converter.parsing.think_parser import ThinkParser

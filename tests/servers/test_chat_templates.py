@@ -19,7 +19,7 @@ def test_every_row_says_where_it_was_read() -> None:
 
 
 def test_a_pattern_is_written_once_and_in_lower_case() -> None:
-    patterns = [row.models.pattern for row in TEMPLATES]
+    patterns = [row.models for row in TEMPLATES]
     assert len(set(patterns)) == len(patterns)
     assert [pattern for pattern in patterns if pattern != pattern.lower()] == []
 

@@ -8,10 +8,12 @@ from converter.model.initial_state import InitialState
 from converter.servers import known_servers
 from converter.servers.initial_state import initial_state
 from converter.servers.known_servers import Body, Bounded, KnownServers, Upstream, prompt_key
+from converter.servers.lessons import Lesson
 from converter.servers.profiles import by_name
 from converter.wire.bounds import MOST_KNOWN
 
 TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
+LIKELY = InitialState.LIKELY_THINKING
 HERE = Upstream("http", "127.0.0.1", 8000)
 ELSEWHERE = [
     Upstream("https", "127.0.0.1", 8000),
@@ -135,12 +137,78 @@ def test_any_name_is_remembered_in_a_few_bytes(model: object) -> None:
     known = KnownServers()
     known.correct(HERE, {"model": model}, THINKING)
     assert _begins(known, {"model": model}) is THINKING
-    assert len(prompt_key(HERE, {"model": model})[1]) == 32
+    assert len(prompt_key(HERE, {"model": model})[1]) == 64
 
 
 def test_a_name_and_a_switch_are_not_mixed_up() -> None:
     keys = [prompt_key(HERE, {"model": "a{}"}), prompt_key(HERE, {"model": "a"})]
     assert keys[0] != keys[1]
+
+
+def test_another_server_at_an_address_begins_anew() -> None:
+    known = KnownServers()
+    for server in ("vllm", "vllm", "sglang"):
+        known.recognised(HERE, by_name(server))
+        known.recognised(ELSEWHERE[0], by_name("vllm"))
+        begins = _begins(known, SMALL)
+        for upstream in (HERE, ELSEWHERE[0]):
+            known.correct(upstream, SMALL, THINKING)
+    assert (begins, _begins(known, SMALL, ELSEWHERE[0])) == (TEXT, THINKING)
+
+
+def test_what_a_server_is_is_asked_again_after_some_time_or_doubt() -> None:
+    now = [1000.0]
+    known = KnownServers(lambda: now[0])
+    assert known.is_due(HERE, 600, 60)
+    for certain, seconds in ((True, 600), (False, 60)):
+        known.recognised(HERE, by_name("vllm"), certain)
+        now[0] += seconds - 1
+        assert not known.is_due(HERE, 600, 60)
+        now[0] += 1
+        assert known.is_due(HERE, 600, 60)
+        assert known.server(HERE) is by_name("vllm")
+    known.recognised(HERE, by_name("vllm"))
+    known.doubt(HERE)
+    assert known.is_due(HERE, 600, 60)
+
+
+def test_a_prompt_that_a_reply_contradicts_is_to_be_asked_for_again() -> None:
+    known = KnownServers()
+    known.saw_prompt(HERE, SMALL, THINKING)
+    known.correct(HERE, SMALL, LIKELY)
+    assert known.has_prompt(HERE, SMALL)
+    known.correct(HERE, SMALL, TEXT)
+    assert not known.has_prompt(HERE, SMALL)
+    assert _begins(known, SMALL) is TEXT
+
+
+def test_news_are_what_was_learnt_since_they_were_asked_for() -> None:
+    known = KnownServers(iter(range(99)).__next__)
+    known.recognised(HERE, by_name("vllm"))
+    known.saw_thinking(HERE)
+    assert known.news(ELSEWHERE[0]) == {}
+    assert known.news(HERE) == {"server": Lesson(0, "vllm"), "parses": Lesson(1, "")}
+    known.saw_thinking(HERE)
+    assert known.news(HERE) == {}
+    known.recognised(HERE, by_name("vllm"), certain=False)
+    news = known.news(HERE)
+    assert news == {"server": Lesson(3, "vllm?")}
+    known.untold(HERE, news)
+    assert known.news(HERE) == news
+
+
+def test_of_what_others_tell_the_later_word_holds() -> None:
+    known = KnownServers(lambda: 5.0)
+    known.recognised(HERE, by_name("vllm"))
+    known.saw_thinking(HERE)
+    known.news(HERE)
+    known.take(HERE, {"server": Lesson(4, "sglang"), "repeats": Lesson(9, "")})
+    known.take(ELSEWHERE[0], {"parses": Lesson(9, "")})
+    assert (known.server(HERE), known.takes_thinking_out(HERE)) == (by_name("vllm"), True)
+    assert known.takes_thinking_out(ELSEWHERE[0])
+    known.take(HERE, {"server": Lesson(6, "sglang")})
+    assert (known.server(HERE), known.takes_thinking_out(HERE)) == (by_name("sglang"), False)
+    assert known.news(HERE) == known.news(ELSEWHERE[0]) == {}
 
 
 def test_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,8 +231,9 @@ def test_no_memory_of_a_server_grows_without_end() -> None:
         known.saw_thought(upstream, body)
         refused = {**body, "tools": [{"function": {"parameters": {"pattern": "x"}}}]}
         known.saw_refusal(upstream, refused, frozenset({"pattern", "pictures"}))
+        known.doubt(upstream)
     kept = [value for value in vars(known).values() if isinstance(value, dict)]
-    assert [len(each) for each in kept] == [MOST_KNOWN] * len(vars(known))
+    assert [len(each) for each in kept] == [MOST_KNOWN] * 3
 
 
 @pytest.mark.parametrize(

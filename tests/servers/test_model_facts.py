@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.servers.model_facts import ModelFacts, of_entry, read
+from converter.servers.model_facts import ModelFacts, of_entry, read, told_in
 from tests.support.strategies import law
 
 LLAMA_PROPS = {
@@ -118,3 +118,29 @@ def test_facts_are_told_in_a_line() -> None:
         "a window of 40,960 tokens, thinks: yes, sees pictures: no, longest reply: 8,192 tokens"
     )
     assert ModelFacts().words == ""
+
+
+def _told(entry: object) -> object:
+    told = told_in(json.dumps({"object": "list", "data": [entry]}).encode())
+    return told and told["data"]
+
+
+def test_a_list_gets_the_names_that_agents_read() -> None:
+    vllm = {"id": "m", "max_model_len": 4096}
+    assert _told(vllm) == [{**vllm, "context_length": 4096}]
+    studio = {**STUDIO, "loaded_context_length": 4096}
+    assert _told(studio) == [
+        {
+            **studio,
+            "context_length": 4096,
+            "supported_parameters": ["tools"],
+            "input_modalities": ["text", "image"],
+        }
+    ]
+
+
+def test_what_is_told_already_or_unknown_stays_as_it_is() -> None:
+    assert _told({"id": "m"}) is None
+    assert _told(GATEWAY) == [{**GATEWAY, "max_output_tokens": 500}]
+    for body in (b"", b"[1]", b'"no"', b'{"data": [1, null]}', b'{"models": []}'):
+        assert told_in(body) is None

@@ -1,11 +1,17 @@
 """What is done to mitmproxy's own messages."""
 
 import gzip
+import tracemalloc
+import zlib
 
+import brotli  # type: ignore[import-untyped]
 import pytest
+from mitmproxy.http import Headers
+from mitmproxy.net import encoding
 
 from converter.exchange.exchange import JSON, Answer
 from converter.shell import messages
+from converter.shell.messages import change, leave_out, uncompressed
 from converter.wire.bounds import BODY_LIMIT
 from tests.support.addon_flows import (
     CHAT,
@@ -17,6 +23,52 @@ from tests.support.addon_flows import (
     running,
     wait,
 )
+
+FIELDS = ((b"Host", b"a"), (b"X-Api-Key", b"1"), (b"accept", b"x"), (b"x-api-key", b"2"))
+
+
+def test_a_field_keeps_its_place_and_its_spelling() -> None:
+    headers = Headers(FIELDS)
+    change(headers, {b"host": b"b", b"accept": b"y"})
+    assert headers.fields == (
+        (b"Host", b"b"),
+        (b"X-Api-Key", b"1"),
+        (b"accept", b"y"),
+        (b"x-api-key", b"2"),
+    )
+
+
+def test_a_field_with_one_value_is_there_once() -> None:
+    headers = Headers(FIELDS)
+    change(headers, {b"x-api-key": b"3"})
+    assert headers.get_all("x-api-key") == ["3"]
+
+
+def test_a_field_without_a_value_goes_and_a_new_one_comes_last() -> None:
+    headers = Headers(FIELDS)
+    change(headers, {b"x-api-key": None, b"none": None, b"new": b"1"})
+    assert headers.fields == ((b"Host", b"a"), (b"accept", b"x"), (b"new", b"1"))
+
+
+def test_what_mitmproxy_would_make_of_it_is_the_same() -> None:
+    ours, theirs = Headers(FIELDS), Headers(FIELDS)
+    change(ours, {b"x-api-key": None, b"host": b"c", b"new": b"1"})
+    del theirs["x-api-key"]
+    theirs["host"], theirs["new"] = "c", "1"
+    assert ours == theirs
+
+
+def test_fields_are_left_out_by_their_names() -> None:
+    headers = Headers(FIELDS)
+    leave_out(headers, lambda name: name.startswith(b"x-"))
+    assert headers.fields == ((b"Host", b"a"), (b"accept", b"x"))
+
+
+def test_a_head_of_which_nothing_goes_stays_the_same() -> None:
+    headers = Headers(FIELDS)
+    before = headers.fields
+    leave_out(headers, lambda _: False)
+    assert headers.fields is before
 
 
 @pytest.mark.parametrize(
@@ -140,3 +192,45 @@ def test_what_people_look_at_is_uncompressed_up_to_the_limit() -> None:
 def test_an_answer_says_when_to_try_again() -> None:
     assert messages.made(Answer(503, JSON, b"", retry_after=1)).headers["retry-after"] == "1"
     assert "retry-after" not in messages.made(Answer(200, JSON, b"")).headers
+
+
+NAMES = ["gzip", "deflate", "br", "zstd"]
+MEGABYTE = 1 << 20
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("body", [b"", b"a", b'{"a": 1}' * 1000, bytes(range(256)) * 999])
+def test_a_body_is_read(name: str, body: bytes) -> None:
+    packed = encoding.encode(body, name)
+    assert isinstance(packed, bytes)
+    assert uncompressed(packed, name, len(body)) == body
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_body_that_holds_much_is_not_read_to_its_end(name: str) -> None:
+    packed = encoding.encode(bytes(300 * MEGABYTE), name)
+    assert isinstance(packed, bytes)
+    tracemalloc.start()
+    assert uncompressed(packed, name, MEGABYTE) == bytes(MEGABYTE + 1)
+    assert tracemalloc.get_traced_memory()[1] < 150 * MEGABYTE
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", [*NAMES, "bz2", "utf-8", "gzip, br"])
+def test_what_is_no_such_encoding_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        uncompressed(b"no such body", name, MEGABYTE)
+
+
+def test_what_a_server_may_leave_out_or_add_is_read() -> None:
+    bare = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    assert uncompressed(bare.compress(b"Hello") + bare.flush(), "deflate", 9) == b"Hello"
+    assert uncompressed(zlib.compress(b"Hello"), "gzip", 9) == b"Hello"
+    frames = messages.ZSTD.compress(b"Hel") + messages.ZSTD.compress(b"lo")
+    assert uncompressed(frames, "zstd", 9) == b"Hello"
+
+
+def test_of_a_body_that_is_cut_short_the_beginning_is_read() -> None:
+    whole = b"Hello" * 99
+    for packed, name in ((zlib.compress(whole), "gzip"), (brotli.compress(whole), "br")):
+        assert whole.startswith(uncompressed(packed[:-4], name, 999))

@@ -1,11 +1,20 @@
-// Vercel's AI SDK, as a client of the Responses API: one question with a tool, streamed and whole.
-// node ai_sdk.cjs '{"modules": FOLDER, "base": URL, "question": ..., "tool": ..., "steps": ...}' prints what it saw.
+// Vercel's AI SDK, as a client of each API: one question with a tool, streamed and whole.
+// node ai_sdk.cjs '{"modules": FOLDER, "base": URL, "api": ..., "question": ..., "tool": ..., "steps": ...}' prints what it saw.
 const { createRequire } = require("node:module");
 
 const asked = JSON.parse(process.argv[2]);
 const modules = createRequire(asked.modules + "/");
 const { generateText, jsonSchema, stepCountIs, streamText, tool } = modules("ai");
+const { createAnthropic } = modules("@ai-sdk/anthropic");
 const { createOpenAI } = modules("@ai-sdk/openai");
+const { createOpenAICompatible } = modules("@ai-sdk/openai-compatible");
+
+const at = { baseURL: asked.base + "/v1", apiKey: "none", name: "local", includeUsage: true };
+const providers = {
+  responses: () => createOpenAI(at).responses,
+  chat: () => createOpenAICompatible(at),
+  messages: () => createAnthropic(at),
+};
 
 const cities = [];
 const weather = tool({
@@ -17,7 +26,7 @@ const weather = tool({
   },
 });
 const options = {
-  model: createOpenAI({ baseURL: asked.base + "/v1", apiKey: "none" }).responses("tiny-think"),
+  model: providers[asked.api]()("tiny-think"),
   ...(asked.messages ? { messages: asked.messages } : { prompt: asked.question }),
   ...(asked.tool ? { tools: { [asked.tool.name]: weather } } : {}),
   maxOutputTokens: 200,

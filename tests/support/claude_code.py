@@ -27,8 +27,9 @@ ALONE = {
     "DISABLE_ERROR_REPORTING": "1",
     "DISABLE_AUTOUPDATER": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "MCP_CONNECTION_NONBLOCKING": "0",
 }
-"""It is to speak to the addon and to nobody else."""
+"""It is to speak to the addon and to nobody else, and to wait for its tool servers."""
 NO_TOOLS = ("--tools", "", "--system-prompt", "be brief")
 ONE_TOOL = ("--tools", "Read", "--allowedTools", "Read", "--system-prompt", "be brief")
 CONTEXT = "16384"

@@ -1,6 +1,6 @@
 """The endpoints of the dialects, by name."""
 
-from converter.dialects.endpoints import Endpoint
+from converter.dialects.dialect import Endpoint
 from converter.dialects.table import find
 
 

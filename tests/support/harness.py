@@ -105,7 +105,7 @@ class Program:
 class Variant:
     """How llama.cpp is started. `reasoning`: none leaves the tags in the text, auto takes the
     thinking out. `parsing`: it takes out tool calls, which it does where it is not told otherwise.
-    `embeddings`: it makes vectors, and no replies.
+    `embeddings`: it makes vectors, and no replies. `context`: the tokens of its window.
     """
 
     template: str
@@ -113,6 +113,7 @@ class Variant:
     model: str = "tiny-think"
     parsing: bool = True
     embeddings: bool = False
+    context: int = 4096
 
 
 VARIANTS = {
@@ -137,6 +138,8 @@ class LlamaServer(Program):
             *options,
             "--model",
             str(model / f"{variant.model}.gguf"),
+            "--context",
+            str(variant.context),
             *([] if variant.parsing else ["--no-parsing"]),
             *(["--embeddings"] if variant.embeddings else []),
         ]

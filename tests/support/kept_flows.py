@@ -43,7 +43,6 @@ class Watched:
         self.updates: list[bytes | None] = []
         self.view = View()
         self.options = context.options
-        self.replies = addon._live.replies
         self._addons = context.master.addons
         self._addons.add(self.view, ProxyOptions(), self)
 

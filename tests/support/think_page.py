@@ -15,6 +15,7 @@ from tests.support.mitmweb import Mitmweb, Page
 
 XSRF = "aa"
 COOKIE = f"_mitmproxy_xsrf={XSRF}"
+DRAWN = "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))"
 ROWS, CHOSEN, REPLY = "#rows a.row", "#rows a[aria-current]", ".exchange .reply"
 
 
@@ -85,7 +86,8 @@ class ThinkPage(Page):
         return self.text(where)
 
     def text(self, where: str) -> str:
-        """What is to be seen there."""
+        """What is to be seen there, once the browser has drawn it: before, it counts as out of view."""
+        self._browser.execute_async_script(DRAWN)
         return self._text(where)
 
     def content(self, where: str = "") -> str:

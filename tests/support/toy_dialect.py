@@ -8,13 +8,14 @@ from typing import Any
 from converter.dialects.dialect import (
     Answers,
     Dialect,
+    Endpoint,
     Form,
     Label,
+    Purpose,
     ReplyContext,
     Requests,
     WireForm,
 )
-from converter.dialects.endpoints import Endpoint, Purpose
 from converter.model.conversation import Conversation, RequestError, Turn
 from converter.model.conversation import TextBlock as Words
 from converter.model.events import (
@@ -128,11 +129,8 @@ TOY = Dialect(
     ),
     Requests(_read, "/toy", {"ask": "12 * 7"}),
     Answers(
-        error=lambda message, _kind, _status: json_text.write({"told": "error", "text": message}),
-        error_reply=lambda status, body, _: (
-            status,
-            json_text.write({"told": "error", "text": str(body)}),
-        ),
+        error_body=lambda message, _kind, _status: {"told": "error", "text": message},
+        error_reply=lambda status, body, _: (status, {"told": "error", "text": str(body)}),
         own=lambda asked, _: (200, {"told": "end", "text": asked.path}),
     ),
     (

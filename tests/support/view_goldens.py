@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("verb", choices=["bless"], help="accept what they show now")
     parser.parse_args(arguments)
-    with taddons.context(Views({})):
+    with taddons.context(Views()):
         bless()
     return 0
 

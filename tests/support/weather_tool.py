@@ -1,7 +1,7 @@
 """A tool server for agents (MCP, over standard input and output) with one tool: the weather.
 
 `weather_tool.py pictured`: its schema is one that llama.cpp's grammar refuses, and a picture stands
-behind its words.
+behind its words. `weather_tool.py pictured hours`: its words are many, as well.
 """
 
 import json
@@ -15,22 +15,26 @@ DATES = {
     "maxItems": 1999,
 }
 """Two thousand dates and more it refuses anyhow; as many as here only for their pattern."""
-DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABc3UBGAAAAABJRU5ErkJggg=="
-"""A picture, PNG, of one dot."""
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+"""A picture, PNG, of one dot, whose checksums are right: Codex looks."""
+HOURS = "".join(f"\nat {hour} o'clock: sunny, 21 degrees" for hour in range(100))
+"""So many that a few calls fill a window of 8,192 tokens."""
 
 
-def told(pictured: bool) -> tuple[dict[str, object], dict[str, object]]:
+def told(*words: str) -> tuple[dict[str, object], dict[str, object]]:
     """The tool, and what a call of it gives."""
+    pictured = "pictured" in words
     properties = {"city": {"type": "string"}, **({"dates": DATES} if pictured else {})}
     picture = {"type": "image", "data": DOT, "mimeType": "image/png"}
-    said = [{"type": "text", "text": "sunny, 21 degrees"}, *([picture] if pictured else [])]
+    text = {"type": "text", "text": "sunny, 21 degrees" + (HOURS if "hours" in words else "")}
+    said = [text, *([picture] if pictured else [])]
     schema = {"type": "object", "properties": properties, "required": ["city"]}
     return {**TOOL, "inputSchema": schema}, {"content": said}
 
 
-def answers(lines: Iterator[str], pictured: bool) -> Iterator[str]:
+def answers(lines: Iterator[str], *words: str) -> Iterator[str]:
     """The answers to requests; notifications have no id and get none."""
-    tool, given = told(pictured)
+    tool, given = told(*words)
     for line in lines:
         asked = json.loads(line)
         if "id" not in asked:
@@ -47,5 +51,5 @@ def answers(lines: Iterator[str], pictured: bool) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    for answer in answers(sys.stdin, "pictured" in sys.argv):
+    for answer in answers(sys.stdin, *sys.argv[1:]):
         print(answer, flush=True)

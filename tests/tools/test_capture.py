@@ -13,7 +13,6 @@ from converter.exchange.settings import OPTIONS, RECORDED
 from converter.model.initial_state import InitialState
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording
-from converter.recordings.replay import form_for
 from tests.support.harness import VARIANTS
 from tools.capture import FOLDER, Camera
 from tools.shots import BY_NAME, CHAT, SHOTS, TAGS, TRANSFORMERS
@@ -126,7 +125,7 @@ def test_a_reply_is_sent_as_its_name_says(form: Form) -> None:
     assert [
         found.name
         for found in named
-        if found.answered.status == 200 and form_for(found, found.client) is not form
+        if found.answered.status == 200 and found.form_for(found.client) is not form
     ] == []
 
 

@@ -10,7 +10,7 @@ from itertools import product
 
 import pytest
 
-from converter.dialects.endpoints import Purpose
+from converter.dialects.dialect import Purpose
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect, Form, ReplyContext
 from converter.exchange import settings
 from converter.parsing.reading import Expected

@@ -77,6 +77,13 @@ def test_an_item_that_is_no_object_is_refused() -> None:
         Fields({"items": [{}, 1]}).children("items")
 
 
+def test_strings_are_an_array_of_nothing_else() -> None:
+    fields = Fields({"stop": ["", "a"], "odd": ["a", 1]})
+    assert [fields.strings("stop"), fields.strings("absent")] == [["", "a"], []]
+    with pytest.raises(RequestError, match=r"odd\.1: Input should be a valid string"):
+        fields.strings("odd")
+
+
 def test_what_nobody_asked_for_is_unread_in_inner_objects_as_well() -> None:
     fields = Fields(BODY)
     fields.required("text", str)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from converter.dialects.reasoning_fields import ReasoningMerger
-from converter.parsing.guess import Guess
 from converter.parsing.tag_matcher import AUTO, choose, tag_set
 from converter.parsing.think_parser import ThinkParser
+from converter.parsing.thought import Guess
 from converter.parsing.tool_calls.forms import OPENERS, SECTIONS
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.reading import Expectations

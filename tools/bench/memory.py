@@ -1,9 +1,11 @@
 """Print what a kept reply costs, and one that is asked for: `python -m tools.bench memory [--quick]`.
 
-For each store, a conversation's second turn is asked in three ways, in turns, on one connection: with all words in the
-request and `store: false` (nothing of the store is used), the same but kept, and naming the first reply, not kept. The
-ratios are of the medians. Then conversations are spread over two machines (`spread.py`). The exit status tells whether
-all their turns were exact; the figures are for a person to judge.
+For each store, a conversation's second turn is asked in three ways, some times each, in turns, on one connection: with
+all words in the request and `store: false` (nothing of the store is used), the same but kept, and naming the first
+reply, not kept. All stores have their turns in one run, because the machine's speed varies. A ratio is the median of
+those of neighbours: of the time that the client waits, and of the proxy's processor time. Then conversations are spread
+over two machines (`spread.py`). The exit status tells whether all their turns were exact; the figures are for a person
+to judge.
 """
 
 import json
@@ -12,8 +14,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from http.client import HTTPConnection
+from operator import truediv
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +27,26 @@ from tools.bench.contenders import ADDON, FOLDER
 from tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_port
 from tools.bench.proxies import Proxies
 
-HEADING = "store      turn p50, ms    kept   asked for"
-_ROUNDS = 600
+HEADING = "store      p50, ms   kept  asked for    processor, ms   kept  asked for"
+_ROUNDS = 100
+_AT_A_TIME = 5
+"""Turns of one way, upon each other: the first of them finds nothing warm."""
 _SECONDS_TO_START = 120
+WAYS = ("none", "kept", "asked")
 _FIRST = {"role": "user", "content": "How many streams are open?"}
 _AGAIN = {"role": "user", "content": "And how many are closed?"}
 
 
 class Asking:
-    """A client of one proxy, on one connection."""
+    """A client of one proxy, on one connection. `took`: for each way, the p50 and the processor time
+    of a turn, in seconds, of each round.
+    """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, proxy: Started) -> None:
         self._connection = HTTPConnection("127.0.0.1", port)
+        self._proxy = proxy
+        self.took: dict[str, list[tuple[float, float]]] = {name: [] for name in WAYS}
+        self._ways: dict[str, dict[str, object]] = {}
 
     def ask(self, **fields: object) -> Any:
         """Ask for a small whole reply; return it."""
@@ -47,29 +58,44 @@ class Asking:
         assert response.status == 200, said
         return json.loads(said)
 
-    def medians(self, rounds: int) -> dict[str, float]:
-        """Return the median of each way's seconds."""
+    def begin(self) -> None:
+        """Have the first turn."""
         first = self.ask(input=[_FIRST], store=True)
         told = [_FIRST, *first["output"], _AGAIN]
-        ways: dict[str, dict[str, object]] = {
+        self._ways = {
             "none": {"input": told, "store": False},
             "kept": {"input": told, "store": True},
             "asked": {"input": [_AGAIN], "previous_response_id": first["id"], "store": False},
         }
-        took: dict[str, list[float]] = {name: [] for name in ways}
-        for _ in range(rounds):
-            for name, fields in ways.items():
+
+    def go_on(self, number: int) -> None:
+        """Have a round of second turns; each begins with another way."""
+        first = number % len(WAYS)
+        for name in (*WAYS[first:], *WAYS[:first]):
+            worked, waited = self._proxy.processor_time, list[float]()
+            for _ in range(_AT_A_TIME):
                 begun = time.perf_counter()
-                self.ask(**fields)
-                took[name].append(time.perf_counter() - begun)
-        return {name: statistics.median(times[rounds // 10 :]) for name, times in took.items()}
+                self.ask(**self._ways[name])
+                waited.append(time.perf_counter() - begun)
+            worked = (self._proxy.processor_time - worked) / _AT_A_TIME
+            self.took[name].append((statistics.median(waited), worked))
+
+    def row(self, name: str) -> str:
+        """Return the row of a store."""
+        cells = [f"{name:8}"]
+        for kind in (0, 1):
+            none, *others = ([both[kind] for both in self.took[way]] for way in WAYS)
+            ratios = [map(truediv, times, none) for times in others]
+            kept, asked = map(statistics.median, ratios)
+            cells.append(f"{1e3 * statistics.median(none):10.2f} {kept:6.2f} {asked:10.2f}")
+        return "      ".join(cells)
 
     def close(self) -> None:
         """Let go of the connection."""
         self._connection.close()
 
 
-def costs(rounds: int) -> None:
+def costs(rounds: int, source: Path = PROJECT) -> None:
     """Print a row for each store."""
     ours, theirs = cores()
     with (
@@ -78,29 +104,29 @@ def costs(rounds: int) -> None:
         Started([sys.executable, "-m", "tools.bench.server"], ours, Path(place) / "log") as server,
     ):
         port = int(server.line(_SECONDS_TO_START).split()[1])
-        proxies = Proxies(port, PROJECT, Path(place), theirs, free_ports())
-        try:
+        proxies = Proxies(port, source, Path(place), theirs, free_ports())
+        with ExitStack() as stack:
+            stack.callback(proxies.stop)
+            asking = {}
             for store in ("memory:", f"sqlite:{FOLDER}/kept", redis.address):
                 memory = ("--set", f"think_memory={store}", "--set", "think_server=generic")
                 proxies.start((*ADDON, *memory))
-                print(_row(store.partition(":")[0], *proxies.all()[-1], rounds), flush=True)
-        finally:
-            proxies.stop()
-
-
-def _row(name: str, port: int, process: Started, rounds: int) -> str:
-    wait_for_port(port, process, _SECONDS_TO_START)
-    with closing(Asking(port)) as asking:
-        took = asking.medians(rounds)
-    kept, asked = (took[way] / took["none"] for way in ("kept", "asked"))
-    return f"{name:10}{1e3 * took['none']:13.2f} {kept:7.2f} {asked:11.2f}"
+                wait_for_port(*proxies.all()[-1], _SECONDS_TO_START)
+                made = stack.enter_context(closing(Asking(*proxies.all()[-1])))
+                asking[store.partition(":")[0]] = made
+                made.begin()
+            for number in range(rounds):
+                for made in asking.values():
+                    made.go_on(number)
+        for name, made in asking.items():
+            print(made.row(name), flush=True)
 
 
 def main(words: Sequence[str] = ()) -> int:
     """Print both reports; return 1 when a turn was not exact."""
     quick = "--quick" in words
     print(HEADING)
-    costs(10 if quick else _ROUNDS)
+    costs(2 if quick else _ROUNDS)
     try:
         told = spread.run(*((20, 4) if quick else (1000, 10)))
     except NotPermittedError as error:

@@ -1,8 +1,10 @@
 """Conversations spread at random over two machines' processes, behind the manual's HAProxy, with one Redis.
 
 Each machine is a network of its own with two workers. One also has the balancer, Redis and the model server; the other
-reaches them through a cable. Each turn goes out on a new connection and names the turn before it; the model server says
-which words it was told, so a turn is exact when these are the conversation's, thoughts too, all of them and in order.
+reaches them through a cable. Each turn goes out on a new connection and names the turn before it, or its conversation:
+by `previous_response_id`, as one of the Conversations API, or as a thread of the Messages API, a third of them each. The
+model server says which words it was told, so a turn is exact when these are the conversation's, thoughts too, all of
+them and in order.
 """
 
 import hashlib
@@ -19,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +51,62 @@ def responseheaders(flow):
 _COUNTS = ("total_commands_processed", "total_net_input_bytes", "total_net_output_bytes")
 
 
+class Kind:
+    """A way in which a turn names what was before it: here by the id of the last reply."""
+
+    path = "/v1/responses"
+
+    def fields(self, conversation: "Conversation", words: str) -> dict[str, object]:
+        """Return what the turn's request says."""
+        return {"input": words, "previous_response_id": conversation.previous}
+
+    def said(self, reply: Any) -> list[str]:
+        """Return what a reply thinks and says."""
+        items = reply.get("output", ())
+        return [(item.get("content") or item["summary"])[0]["text"] for item in items]
+
+    def name(self, conversation: "Conversation", reply: Any) -> str | None:
+        """Return what the next turn names."""
+        name: str | None = reply.get("id", conversation.previous)
+        return name
+
+
+class InConversation(Kind):
+    """One that was created before its first turn."""
+
+    def fields(self, conversation: "Conversation", words: str) -> dict[str, object]:
+        if conversation.previous is None:
+            conversation.previous = _posted("/v1/conversations", {})[1]["id"]
+        return {"input": words, "conversation": conversation.previous}
+
+    def name(self, conversation: "Conversation", reply: Any) -> str | None:  # noqa: ARG002
+        return conversation.previous
+
+
+class InThread(Kind):
+    """A thread of Anthropic's."""
+
+    path = "/v1/messages"
+
+    def fields(self, conversation: "Conversation", words: str) -> dict[str, object]:
+        goes_on = {"type": "continue", "previous_message_id": conversation.previous}
+        thread = goes_on if conversation.previous else {"type": "create"}
+        said = [{"role": "user", "content": words}]
+        return {"max_tokens": 100, "messages": said, "thread": thread}
+
+    def said(self, reply: Any) -> list[str]:
+        return [block.get("thinking") or block["text"] for block in reply.get("content", ())]
+
+
+KINDS = {"by the last reply": Kind(), "conversations": InConversation(), "threads": InThread()}
+
+
 @dataclass
 class Conversation:
-    """`told`: its words so far. `previous`: its last reply's id."""
+    """`told`: its words so far. `previous`: what its next turn names."""
 
     name: str
+    kind: Kind
     told: list[str] = field(default_factory=list)
     previous: str | None = None
     process: str = ""
@@ -111,7 +165,8 @@ class Talking:
 
     def __init__(self, conversations: int, turns: int) -> None:
         self._turns = turns
-        self._waiting = [Conversation(f"c{number}") for number in range(conversations)]
+        numbered = zip(range(conversations), cycle(KINDS.values()))
+        self._waiting = [Conversation(f"c{number}", kind) for number, kind in numbered]
         self._chosen, self._lock = random.Random(10), threading.Lock()
         self.result = Result(conversations * turns)
 
@@ -140,26 +195,30 @@ class Talking:
     def _turn(self, conversation: Conversation) -> tuple[list[str], str, Any]:
         words = f"{conversation.name}: turn {len(conversation.told) // 2}"
         conversation.told.append(words)
-        body = {"model": "small", "input": words, "previous_response_id": conversation.previous}
-        headers = {"content-type": "application/json", "authorization": "Bearer none"}
-        with closing(HTTPConnection("127.0.0.1", _BALANCER_PORT, timeout=60)) as connection:
-            connection.request("POST", "/v1/responses", json.dumps(body), headers)
-            response = connection.getresponse()
-            process = response.headers.get("x-process", "")
-            return answered(conversation.told), process, json.loads(response.read())
+        body = {"model": "small", **conversation.kind.fields(conversation, words)}
+        return answered(conversation.told), *_posted(conversation.kind.path, body)
 
     def _note(
         self, conversation: Conversation, expected: list[str], process: str, reply: Any
     ) -> None:
-        output = reply.get("output", ())
-        said = [(item.get("content") or item["summary"])[0]["text"] for item in output]
+        said = conversation.kind.said(reply)
         self.result.exact += said == expected
         if said != expected:
             self.result.wrong.append(f"{conversation.told[-1]}: {json.dumps(reply)[:300]}")
         self.result.moves += conversation.process not in ("", process)
         self.result.processes.add(process)
         conversation.told.append("<think>{}</think>\n\n{}".format(*expected))
-        conversation.previous, conversation.process = reply.get("id"), process
+        conversation.previous = conversation.kind.name(conversation, reply)
+        conversation.process = process
+
+
+def _posted(path: str, body: object) -> tuple[str, Any]:
+    """Return the process that has answered, and its answer."""
+    headers = {"content-type": "application/json", "authorization": "Bearer none"}
+    with closing(HTTPConnection("127.0.0.1", _BALANCER_PORT, timeout=60)) as connection:
+        connection.request("POST", path, json.dumps(body), headers)
+        response = connection.getresponse()
+        return response.headers.get("x-process", ""), json.loads(response.read())
 
 
 def run(conversations: int, turns: int) -> Result:

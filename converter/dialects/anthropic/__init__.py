@@ -1,5 +1,6 @@
 """Anthropic's Messages API: spoken by Claude Code and Anthropic's SDKs, and by some servers."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -13,47 +14,34 @@ from converter.dialects.dialect import (
     Answers,
     Body,
     Dialect,
+    Endpoint,
     Form,
     Label,
     OwnRequest,
+    Purpose,
     Requests,
     WireForm,
 )
-from converter.dialects.endpoints import Endpoint, Purpose
-from converter.dialects.reasoning_fields import Mapped, without
+from converter.dialects.reasoning_fields import Mapped
 from converter.model.conversation import Conversation, RequestError
 from converter.model.memory import Memory
-from converter.wire import json_text
 
-_TYPES = frozenset(
-    (
-        "message",
-        "message_start",
-        "message_delta",
-        "message_stop",
-        "content_block_start",
-        "content_block_delta",
-        "content_block_stop",
-        "error",
-    )
-)
+_TYPES = re.compile(r"message(_start|_delta|_stop)?|content_block_(start|delta|stop)|error")
 """Types of replies and events; a ping tells nothing, being of no weight."""
 
 
 def _recognises(body: Mapping[str, object]) -> bool:
     kind = body.get("type")
-    return isinstance(kind, str) and kind in _TYPES
+    return isinstance(kind, str) and _TYPES.fullmatch(kind) is not None
 
 
 def _read_request(
     body: object, mapped: Mapping[str, Mapped], purpose: Purpose, memory: Memory | None
 ) -> Conversation:
-    """Read a request with the thread that it goes on with. Blocks that the user's own rows made of
-    a reply are left out, because no server knows them.
-    """
+    """Read a request with the thread that it goes on with."""
     whole, thread = (body, None) if memory is None else threads.complete(body, memory)
     blocks = {row.block for row in mapped.values()}
-    request = read(without(whole, blocks), counting=purpose is Purpose.COUNT)
+    request = read(whole, counting=purpose is Purpose.COUNT, kinds=blocks)
     return replace(request, own=thread) if thread else request
 
 
@@ -68,11 +56,6 @@ def _refusal(error: RequestError) -> tuple[int, Body]:
 def _natively_refused(body: Body) -> RequestError | None:
     """A server's own endpoint ignores `thread`, and so answers without the turns before."""
     return threads.unsupported() if body.get("thread") is not None else None
-
-
-def _error_reply(status: int, body: bytes, counted: int | None) -> tuple[int, bytes]:
-    status, error = error_reply(status, body, counted)
-    return status, json_text.write(error)
 
 
 def _own(request: OwnRequest, _: Memory) -> tuple[int, Body | None]:
@@ -106,11 +89,11 @@ ANTHROPIC = Dialect(
         natively_refused=_natively_refused,
         blocks=RESULT_BLOCKS | ROLE_BLOCKS["user"] | ROLE_BLOCKS["assistant"],
         omits_thinking=omits_thinking,
-        refers=(b'"thread"',),
+        refers='"thread"',
     ),
     Answers(
-        error=lambda message, kind, status: json_text.write(error_body(message, kind, status)),
-        error_reply=_error_reply,
+        error_body=error_body,
+        error_reply=error_reply,
         refusal=_refusal,
         models=models.write,
         own=_own,

@@ -13,7 +13,6 @@ from converter.model.conversation import (
     Image,
     Linked,
     RedactedThinking,
-    RequestError,
     Role,
     Source,
     Stored,
@@ -28,37 +27,14 @@ type Reader[B] = Callable[[Fields], B]
 
 PDF = "application/pdf"
 
-# Valid in the API, but only Anthropic's servers can make or use them: left out, with a note.
-SERVER_BLOCKS = frozenset(
-    {
-        "advisor_tool_result",
-        "bash_code_execution_tool_result",
-        "browser_state",
-        "code_execution_tool_result",
-        "container_upload",
-        "fallback",
-        "mcp_tool_listing",
-        "mcp_tool_result",
-        "mcp_tool_use",
-        "server_tool_use",
-        "text_editor_code_execution_tool_result",
-        "tool_addition",
-        "tool_removal",
-        "tool_search_tool_result",
-        "web_fetch_tool_result",
-        "web_search_tool_result",
-    }
-)
-
 
 def read_blocks[B](
     owner: Fields, name: str, readers: Mapping[str, Reader[B]], left_out: list[str] | None = None
 ) -> tuple[B | TextBlock, ...]:
     """The blocks of a field that is a string or an array of blocks; none when it is absent.
 
-    A block that only Anthropic's servers can use, or that nobody knows, adds its type to
-    `left_out`. RequestError, at the block's `type`, for one that belongs elsewhere, and without
-    `left_out` for any that has no reader.
+    A block that no local server knows adds its type to `left_out`. RequestError, at the block's
+    `type`, for a block that belongs elsewhere, and without `left_out` for any that has no reader.
     """
     content = owner.value(name)
     if isinstance(content, str):
@@ -70,7 +46,7 @@ def read_blocks[B](
         kind = block.required("type", str)
         if kind in readers:
             blocks.append(readers[kind](block))
-        elif left_out is not None and (kind in SERVER_BLOCKS or kind not in KNOWN):
+        elif left_out is not None and kind not in KNOWN:
             left_out.append(kind)
         else:
             raise block.error("type", _unexpected(kind, readers))
@@ -100,18 +76,6 @@ def _text(block: Fields) -> TextBlock:
 def _thinking(block: Fields) -> ThinkingBlock:
     # The API requires a signature; clients of local servers, which sign nothing, send none.
     return ThinkingBlock(block.required("thinking", str), block.optional("signature", str) or "")
-
-
-def _redacted_thinking(block: Fields) -> RedactedThinking:
-    return RedactedThinking(block.required("data", str))
-
-
-def _compaction(block: Fields) -> TextBlock:
-    return TextBlock(block.optional("content", str) or "")
-
-
-def _tool_reference(block: Fields) -> TextBlock:
-    return TextBlock(f"Tool: {block.required('tool_name', str)}")
 
 
 def _search_result(block: Fields) -> Document:
@@ -158,10 +122,9 @@ def _stored(source: Fields) -> Source:
 
 
 def _bytes(source: Fields) -> bytes:
+    data = source.required("data", str)
     try:
-        content = base64.b64decode(source.required("data", str), validate=True)
-    except RequestError:
-        raise
+        content = base64.b64decode(data, validate=True)
     except ValueError as error:
         raise source.error("data", "Invalid base64 data") from error
     if not content:
@@ -193,16 +156,12 @@ def _plain_text(source: Fields) -> tuple[TextBlock | Image, ...]:
     return (TextBlock(source.required("data", str)),)
 
 
-def _inner_blocks(source: Fields) -> tuple[TextBlock | Image, ...]:
-    return read_blocks(source, "content", INNER_BLOCKS)
-
-
 INNER_BLOCKS: dict[str, Reader[TextBlock | Image]] = {"text": _text, "image": _image}
 IMAGE_SOURCES: dict[str, Reader[Source]] = {"base64": _image_data, "url": _link, "file": _stored}
 DOCUMENT_SOURCES: dict[str, Reader[tuple[TextBlock | Image, ...] | Source]] = {
     "base64": _document_data,
     "text": _plain_text,
-    "content": _inner_blocks,
+    "content": lambda source: read_blocks(source, "content", INNER_BLOCKS),
     "url": _link,
     "file": _stored,
 }
@@ -211,7 +170,7 @@ RESULT_BLOCKS: dict[str, Reader[TextBlock | Image | Document]] = {
     "image": _image,
     "document": _document,
     "search_result": _search_result,
-    "tool_reference": _tool_reference,
+    "tool_reference": lambda block: TextBlock(f"Tool: {block.required('tool_name', str)}"),
 }
 SYSTEM_BLOCKS: dict[str, Reader[TextBlock]] = {"text": _text}
 ROLE_BLOCKS: dict[str, dict[str, Reader[Block]]] = {
@@ -225,9 +184,9 @@ ROLE_BLOCKS: dict[str, dict[str, Reader[Block]]] = {
     "assistant": {
         "text": _text,
         "thinking": _thinking,
-        "redacted_thinking": _redacted_thinking,
+        "redacted_thinking": lambda block: RedactedThinking(block.required("data", str)),
         "tool_use": _tool_use,
-        "compaction": _compaction,
+        "compaction": lambda block: TextBlock(block.optional("content", str) or ""),
     },
     "system": {"text": _text},
 }

@@ -8,20 +8,20 @@ all.
 
 from collections.abc import Callable, Iterator
 
-from converter.dialects.dialect import Decoder
 from converter.dialects.error_words import (
+    DialectDecoder,
     MisshapenError,
     as_count,
     as_index,
     as_words,
-    server_error,
-    unreadable,
+    dict_of,
+    list_of,
+    object_of,
 )
 from converter.model.events import (
     Block,
     End,
     Event,
-    Failure,
     Finish,
     OpaqueFrame,
     Own,
@@ -50,8 +50,10 @@ _KINDS = ("text", "thinking", "tool_use")
 type Fields = dict[str, object]
 
 
-class AnthropicDecoder(Decoder):
+class AnthropicDecoder(DialectDecoder):
     """Frames in, events out; a whole message is one frame."""
+
+    name = NAME
 
     def __init__(self) -> None:
         self._kinds: dict[int, str] = {}
@@ -60,60 +62,41 @@ class AnthropicDecoder(Decoder):
         self._usage: Fields = {}
         self._readers: dict[str, Callable[[Fields], Iterator[Event]]] = {
             "message": self._whole,
-            "message_start": lambda event: self._start(_dict(event.get("message"))),
+            "message_start": lambda event: self._start(dict_of(event.get("message"))),
             "content_block_start": lambda event: self._block(
-                _index(event), _dict(event.get("content_block"))
+                _index(event), dict_of(event.get("content_block"))
             ),
             "content_block_delta": lambda event: self._delta(
-                _index(event), _dict(event.get("delta"))
+                _index(event), dict_of(event.get("delta"))
             ),
             "content_block_stop": lambda event: self._stop(_index(event)),
             "message_delta": lambda event: self._finish(
-                _dict(event.get("delta")), _dict(event.get("usage"))
+                dict_of(event.get("delta")), dict_of(event.get("usage"))
             ),
         }
 
-    def feed(self, frame: Frame) -> list[Event]:
-        """Return the frame's events; one that cannot be read is an `OpaqueFrame`."""
-        data = (frame.data or b"").strip()
-        if not data:
-            return [OpaqueFrame(_frame(frame), frame.comment, lost=frame.oversized)]
-        if data == b"[DONE]":  # a gateway's, before which the message has its own end
-            return []
-        try:
-            event = json_text.read_strictly(data)
-        except json_text.UnreadableError:
-            return unreadable(frame, NAME)
-        if error := server_error(event, frame.event):
-            return [Failure(error.message, error.kind, error.status, _frame(frame))]
-        try:
-            return list(self._read(event, _frame(frame)))
-        except MisshapenError:
-            return [OpaqueFrame(_frame(frame), lost=True)]
-
-    def _read(self, event: object, own: Own) -> Iterator[Event]:
-        if not isinstance(event, dict):
-            raise MisshapenError
+    def _read(self, said: object, frame: Frame) -> Iterator[Event]:
+        event = object_of(said)
         kind = str(event.get("type") or "")
         if read := self._readers.get(kind):
             yield from read(event)
         elif kind == "message_stop":
-            yield End(own)
+            yield End(self._own(frame))
         else:
-            yield OpaqueFrame(own, comment=kind == "ping")
+            yield OpaqueFrame(self._own(frame), comment=kind == "ping")
 
     def _start(self, message: Fields) -> Iterator[Event]:
         yield Start(
             str(message.get("id") or ""), str(message.get("model") or ""), Own(NAME, message)
         )
-        self._count(_dict(message.get("usage")))
+        self._count(dict_of(message.get("usage")))
 
     def _whole(self, message: Fields) -> Iterator[Event]:
         yield from self._start(message)
         content = message.get("content")
         if isinstance(content, str):  # as in requests, where the API takes it for one block of text
             content = [{"type": "text", "text": content}]
-        for index, block in enumerate(map(_dict, content if isinstance(content, list) else [])):
+        for index, block in enumerate(map(dict_of, list_of(content))):
             yield from self._block(index, block)
             yield from self._stop(index, str(block.get("signature") or ""))
         yield from self._finish(message, self._usage)
@@ -179,10 +162,6 @@ class AnthropicDecoder(Decoder):
         yield _usage(self._usage)
 
 
-def _frame(frame: Frame) -> Own:
-    return Own(NAME, raw=frame.raw)
-
-
 def _said(kind: str, value: object) -> Iterator[Event]:
     if words := as_words(value):
         yield Text(words) if kind == "text" else Thinking(words)
@@ -194,7 +173,7 @@ def _usage(entry: Fields) -> Usage:
         as_count(entry, f"cache_{name}_input_tokens") for name in ("read", "creation")
     )
     whole = (as_count(entry, "input_tokens") or 0) + (cached or 0) + (created or 0)
-    thinking = as_count(_dict(entry.get("output_tokens_details")), "thinking_tokens")
+    thinking = as_count(dict_of(entry.get("output_tokens_details")), "thinking_tokens")
     return Usage(
         whole, as_count(entry, "output_tokens") or 0, cached, created, thinking, Own(NAME, entry)
     )
@@ -211,7 +190,3 @@ def _kind(fields: Fields) -> str:
 def _index(event: Fields) -> int:
     index = as_index(event.get("index"), 0)
     return index if type(index) is int else 0
-
-
-def _dict(value: object) -> Fields:
-    return value if isinstance(value, dict) else {}

@@ -5,27 +5,20 @@ Strictly sequential: one block is open at a time, and which one is a single fact
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from converter.dialects.anthropic.decoder import NAME
 from converter.dialects.anthropic.errors import error_body
-from converter.dialects.block_writer import CALL, OTHER, TEXT, THINKING, BlockWriter, left_out
+from converter.dialects.block_writer import CALL, OTHER, TEXT, THINKING, BlockWriter, ToolPiece
 from converter.dialects.dialect import ReplyContext
-from converter.dialects.tool_pieces import ToolPiece
+from converter.dialects.event_encoders import thinking_tokens
 from converter.model.events import (
     Block,
-    End,
-    Event,
     Failure,
     Fields,
     Finish,
     MappedField,
-    Opaque,
+    Own,
     Start,
-    Text,
-    Thinking,
-    ThinkingEnd,
-    ToolCall,
     Usage,
     own_fields,
 )
@@ -37,24 +30,6 @@ STOP_REASONS = {
     "pause_turn": "pause_turn",  # a server's own, from its own Messages endpoint
 }
 _CALLS = ("tool_calls", "function_call")
-
-
-@dataclass(slots=True)
-class Ending:
-    """The end of a message, as far as it is known."""
-
-    finish: Finish | None = None
-    usage: Usage = field(default_factory=lambda: Usage(0, 0))
-
-    def delta(self, called: bool, thought: int, text: int) -> dict[str, object]:
-        """Return the `message_delta`. `thought`, `text`: characters that went out so."""
-        reason, stop_sequence = stop(self.finish or Finish("stop"), called)
-        delta = {"stop_reason": reason, "stop_sequence": stop_sequence}
-        return {
-            "type": "message_delta",
-            "delta": delta,
-            "usage": counts(self.usage, thought, text),
-        }
 
 
 def stop(finish: Finish, called: bool) -> tuple[str, str | None]:
@@ -86,16 +61,9 @@ def counts(usage: Usage, thinking: int, text: int) -> dict[str, object]:
     }
     if thinking:
         tokens["output_tokens_details"] = {
-            "thinking_tokens": _thinking(usage, thinking / (thinking + text))
+            "thinking_tokens": thinking_tokens(usage, thinking, text)
         }
     return tokens
-
-
-def _thinking(usage: Usage, share: float) -> int:
-    """The server's count, else the share of the characters, because no server counts thinking that
-    it does not take out itself.
-    """
-    return min(usage.thinking, usage.output) if usage.thinking else round(usage.output * share)
 
 
 def reply_name(event: Start, context: ReplyContext) -> str:
@@ -143,53 +111,28 @@ class MessageEvents(BlockWriter[Message, Message]):
     def __init__(self, context: ReplyContext) -> None:
         super().__init__(context.shown)
         self._context = context
-        self._started = self._over = self._called = False
+        self._called = False
         self._index = 0
-        self._ending = Ending()
-        self.failure = ""
 
-    def feed(self, event: Event) -> Iterator[Message]:
-        """Return the frames that can be written. Choices but the first have no place in a message:
-        nobody can ask for them.
-        """
-        if self._over or getattr(event, "choice", 0) != 0:
-            return
-        if isinstance(event, (Text, Thinking, ThinkingEnd, ToolCall, MappedField, Block)):
-            # llama.cpp's own endpoint may leave its head out
-            if not self._started and not isinstance(event, ThinkingEnd):
-                yield from self._course(Start("", ""))
-            yield from self.write(event)
-        else:
-            yield from self._course(event)
+    def _start(self, event: Start) -> Iterator[Message]:
+        self._started = True
+        yield message_start(event, self._context)
 
-    def _course(self, event: Event) -> Iterator[Message]:
-        match event:
-            case Start() if not self._started:
-                self._started = True
-                yield message_start(event, self._context)
-            case Finish():
-                self._ending.finish = event
-            case Usage():
-                self._ending.usage = event
-            case End() if self._started:
-                yield from self._stop()
-            case Failure():
-                yield from self.end()
-                self._over, self.failure = True, event.message
-                yield error_body(event.message, event.kind, event.status)
-            case Opaque():
-                self.leave_out(left_out(event))
-
-    def close(self) -> Iterator[Message]:
-        """End the message. One that lacks its end has had its failure."""
-        if self._started and not self._over:
-            yield from self._stop()
-
-    def _stop(self) -> Iterator[Message]:
+    def _stop(self, own: Own | None = None) -> Iterator[Message]:  # noqa: ARG002
         yield from self.end()
         self._over = True
-        yield self._ending.delta(self._called and not self.cut, self.thought, self.said)
+        reason, stop_sequence = stop(self._ending, self._called and not self.cut)
+        yield {
+            "type": "message_delta",
+            "delta": {"stop_reason": reason, "stop_sequence": stop_sequence},
+            "usage": counts(self._usage or Usage(0, 0), self.thought, self.said),
+        }
         yield {"type": "message_stop"}
+
+    def _fail(self, event: Failure) -> Iterator[Message]:
+        yield from self.end()
+        self._over = True
+        yield error_body(event.message, event.kind, event.status)
 
     def _new(self, kind: str, call: ToolPiece | None = None) -> Message:
         if call:

@@ -2,6 +2,7 @@
 
 import datetime
 
+from converter.dialects.error_words import string_of
 from converter.servers import model_facts
 from converter.wire import json_text
 
@@ -27,8 +28,7 @@ def write(body: bytes) -> dict[str, object] | None:
 
 
 def _name(entry: dict[str, object]) -> str:
-    name = entry.get("id")
-    return name if isinstance(name, str) else ""
+    return string_of(entry.get("id"))
 
 
 def _date(created: object) -> str:

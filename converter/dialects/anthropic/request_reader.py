@@ -8,21 +8,15 @@ blocks. So is a block that nobody knows; the result of a call that is not there 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import get_args
 
-from converter.dialects.anthropic.blocks import (
-    SERVER_BLOCKS,
-    SYSTEM_BLOCKS,
-    read_blocks,
-    readers_of,
-)
-from converter.dialects.server_fields import SERVER_FIELDS
+from converter.dialects.anthropic.blocks import SYSTEM_BLOCKS, read_blocks, readers_of
+from converter.dialects.server_fields import SERVER_FIELDS, sampling_of
 from converter.model.conversation import (
     Block,
     Conversation,
     Role,
-    Sampling,
     TextBlock,
     ThinkingMode,
     ThinkingSwitch,
@@ -39,50 +33,43 @@ from converter.wire.checked import Fields
 BILLING_LINES = re.compile(r"\A(?:x-anthropic-billing-header:[^\n]*\n*)+")
 
 _OMITTED = "omitted"
-THINKING_MODES: dict[str, ThinkingMode] = {
-    "enabled": "enabled",
-    "adaptive": "adaptive",
-    "disabled": "disabled",
-    "between_tools": "between_tools",
-}
+THINKING_MODES: dict[str, ThinkingMode] = {mode: mode for mode in get_args(ThinkingMode.__value__)}
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 ORPHANS = "results of calls that the turn before does not have, passed on as they are: {}"
-NOT_USABLE = "blocks left out: {}: only Anthropic's servers can use them"
-NOT_KNOWN = "blocks left out: {}: not known here"
+LEFT_OUT = "blocks left out: {}: no local server knows them"
 NO_ROOM = "thinking.budget_tokens {} leaves no room for an answer within max_tokens {}"
 NO_STOP = "stop_sequences.{} left out: it is empty"
 
 
-def read(body: object, *, counting: bool = False) -> Conversation:
+def read(body: object, *, counting: bool = False, kinds: Collection[str] = ()) -> Conversation:
     """Return the conversation that a Messages request asks for; `body` is its parsed JSON.
 
-    `counting` is for `count_tokens`, whose requests have no `max_tokens`. Raises RequestError, and
-    nothing else, for a body that breaks the format.
+    `counting` is for `count_tokens`, whose requests have no `max_tokens`. `kinds`: blocks that the
+    user's own rows made of a reply, left out without a word. Raises RequestError, and nothing else,
+    for a body that breaks the format.
     """
     request = Fields(body)
-    notes: list[str] = []
+    notes, left_out = list[str](), list[str]()
     max_tokens = None if counting else _max_tokens(request)
     tools = tools_of(request, notes)
     return Conversation(
         model=request.required("model", str),
-        turns=_turns(request, notes),
-        system=_system(request, notes),
+        turns=_turns(request, left_out, notes),
+        system=_system(request, left_out),
         max_tokens=max_tokens,
         tools=tools,
         tool_choice=choice_of(request, tools, notes),
         parallel_tool_use=parallel(request),
         stop_sequences=_stop_sequences(request, notes),
-        sampling=Sampling(
-            request.number("temperature"), request.number("top_p"), request.optional("top_k", int)
-        ),
+        sampling=sampling_of(request),
         stream=request.optional("stream", bool) or False,
         thinking=_thinking(request, max_tokens, notes),
         effort=_effort(request, notes),
         output_schema=_output_schema(request),
         user_id=_user_id(request),
         extensions={name: value for name, value in request.values.items() if name in SERVER_FIELDS},
-        notes=tuple(notes),
+        notes=(*notes, *_left_out(left_out, kinds)),
     )
 
 
@@ -93,34 +80,26 @@ def _max_tokens(request: Fields) -> int:
     return max_tokens
 
 
-def _system(request: Fields, notes: list[str]) -> tuple[str, ...]:
-    left_out: list[str] = []
+def _system(request: Fields, left_out: list[str]) -> tuple[str, ...]:
     blocks = read_blocks(request, "system", SYSTEM_BLOCKS, left_out)
-    notes += _left_out(left_out)
     texts = (BILLING_LINES.sub("", block.text) for block in blocks)
     return tuple(text for text in texts if text.strip())
 
 
-def _turns(request: Fields, notes: list[str]) -> tuple[Turn, ...]:
+def _turns(request: Fields, left_out: list[str], notes: list[str]) -> tuple[Turn, ...]:
     request.required("messages", list)
     messages = request.children("messages")
     if not messages:
         raise request.error("messages", "at least one message is required")
-    left_out: list[str] = []
     turns = tuple(_turn(message, left_out) for message in messages)
     if orphans := list(_orphans(turns)):
         notes.append(ORPHANS.format(", ".join(orphans)))
-    notes += _left_out(left_out)
     return tuple(turn for turn in turns if turn.blocks or turn.role != "system")
 
 
-def _left_out(kinds: Iterable[str]) -> list[str]:
-    """Return a note for the blocks that only other servers can use, and one for unknown ones."""
-    names = sorted(set(kinds))
-    usable = [kind for kind in names if kind in SERVER_BLOCKS]
-    unknown = [kind for kind in names if kind not in SERVER_BLOCKS]
-    rows = ((NOT_USABLE, usable), (NOT_KNOWN, unknown))
-    return [words.format(", ".join(kinds)) for words, kinds in rows if kinds]
+def _left_out(kinds: Iterable[str], unsaid: Collection[str]) -> list[str]:
+    names = sorted(set(kinds).difference(unsaid))
+    return [LEFT_OUT.format(", ".join(names))] if names else []
 
 
 def _turn(message: Fields, left_out: list[str]) -> Turn:
@@ -133,45 +112,30 @@ def _turn(message: Fields, left_out: list[str]) -> Turn:
 
 def _without_billing(blocks: Iterable[Block]) -> tuple[Block, ...]:
     """Take Claude Code's lines out of a system message; a block of nothing else goes."""
-    cleaned = (
-        replace(block, text=BILLING_LINES.sub("", block.text))
-        if isinstance(block, TextBlock)
-        else block
-        for block in blocks
-    )
-    return tuple(
-        block
-        for block, before in zip(cleaned, blocks, strict=True)
-        if block == before or not isinstance(block, TextBlock) or block.text.strip()
-    )
+    texts = [block.text for block in blocks if isinstance(block, TextBlock)]
+    cleaned = [(text, BILLING_LINES.sub("", text)) for text in texts]
+    return tuple(TextBlock(left) for text, left in cleaned if left == text or left.strip())
 
 
 def _orphans(turns: Iterable[Turn]) -> Iterator[str]:
     """Yield the ids of results whose call the turn before does not have; turns of one role in a row
     count as one, system turns as none.
     """
-    called: frozenset[str] = frozenset()
+    called: set[str] = set()
     before = ""
     for turn in turns:
         if turn.role == "assistant":
-            called = _calls(turn) | (called if before == "assistant" else frozenset())
+            calls = {block.id for block in turn.blocks if isinstance(block, ToolUse)}
+            called = called | calls if before == "assistant" else calls
         results = (block for block in turn.blocks if isinstance(block, ToolResult))
         yield from (block.tool_use_id for block in results if block.tool_use_id not in called)
         before = before if turn.role == "system" else turn.role
 
 
-def _calls(turn: Turn) -> frozenset[str]:
-    return frozenset(block.id for block in turn.blocks if isinstance(block, ToolUse))
-
-
 def _stop_sequences(request: Fields, notes: list[str]) -> tuple[str, ...]:
     """Return the strings; one of blanks is as good as any, an empty one stops nothing."""
-    sequences = request.optional("stop_sequences", list) or []
-    for index, sequence in enumerate(sequences):
-        if not isinstance(sequence, str):
-            raise request.error(f"stop_sequences.{index}", "Input should be a valid string")
-        if not sequence:
-            notes.append(NO_STOP.format(index))
+    sequences = request.strings("stop_sequences")
+    notes += [NO_STOP.format(index) for index, text in enumerate(sequences) if not text]
     return tuple(filter(None, sequences))
 
 

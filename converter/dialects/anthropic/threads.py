@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from converter.dialects.anthropic.folded_message import FoldedMessage, Message
 from converter.model.conversation import RequestError
 from converter.model.memory import Memory
 from converter.wire import json_text
@@ -47,7 +46,7 @@ class Thread:
     previous: str = ""
     own: Mapping[str, object] = field(default_factory=dict)
 
-    def keep(self, reply: Message) -> None:
+    def keep(self, reply: Mapping[str, object]) -> None:
         """Keep the reply with its request, under its id."""
         turn = {"role": "assistant", "content": reply["content"]}
         value = json_text.write({**self.own, "reply": turn})
@@ -93,24 +92,3 @@ def _continued(memory: Memory, previous: str, body: Mapping[str, object]) -> dic
     earlier = [turn for entry in entries for turn in (*entry["messages"], entry["reply"])]
     own = Fields(body).optional("messages", list) or []
     return {**body, **created, "messages": [*earlier, *own]}
-
-
-class ThreadKeeper:
-    """Keeps a streamed reply with its thread, once it is whole. One larger than the memory is not
-    gathered to its end.
-    """
-
-    def __init__(self, thread: Thread) -> None:
-        self._thread = thread
-        self._room = thread.memory.limit
-        self._folded = FoldedMessage()
-
-    def feed(self, event: Message) -> None:
-        """Take note of the client's frames."""
-        delta = event.get("delta")
-        self._room -= sum(map(len, map(str, delta.values()))) if isinstance(delta, dict) else 0
-        if self._room < 0:
-            return
-        self._folded.feed(event)
-        if event["type"] == "message_stop":
-            self._thread.keep(self._folded.message)

@@ -6,19 +6,20 @@ from converter.dialects.dialect import (
     Answers,
     Body,
     Dialect,
+    Endpoint,
     Form,
     Label,
+    Purpose,
     Requests,
     WireForm,
 )
-from converter.dialects.endpoints import Endpoint, Purpose
-from converter.dialects.ollama import embeddings, own_answers
+from converter.dialects.ollama import own_answers
 from converter.dialects.ollama.decoder import NAME, OllamaDecoder
 from converter.dialects.ollama.encoder import OllamaStreamEncoder, OllamaWholeEncoder
-from converter.dialects.ollama.errors import error_body, error_reply
+from converter.dialects.ollama.own_answers import error_body, error_reply
 from converter.dialects.ollama.request_reader import NothingAskedError, read
 from converter.model.conversation import RequestError
-from converter.wire.ndjson import NDJSON
+from converter.wire.sse import NDJSON
 
 
 def _recognises(body: Mapping[str, object]) -> bool:
@@ -70,7 +71,7 @@ OLLAMA = Dialect(
         Endpoint(NAME, Purpose.REPLY, "POST", "/api/(?:chat|generate)", "ollama"),
         *(
             Endpoint(NAME, Purpose.OWN, "POST", path, counterpart=counterpart)
-            for path, counterpart in embeddings.COUNTERPARTS.items()
+            for path, counterpart in own_answers.COUNTERPARTS.items()
         ),
         *(Endpoint(NAME, Purpose.OWN, *row) for row in own_answers.PATHS),
         Endpoint(NAME, Purpose.OWN, "GET", "", prefix="(?P<prefix>)"),

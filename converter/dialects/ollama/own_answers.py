@@ -1,14 +1,38 @@
-"""Answers of Ollama's API that need no model: the served models, and refusals to manage them."""
+"""Answers of Ollama's API that no model of its own gives: errors, the served models, refusals to
+manage them, and words as vectors, which are those of the server's `/v1/embeddings`.
+"""
 
 import datetime
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from converter.dialects.dialect import Body, OwnRequest
+from converter.dialects.dialect import Body, Counterpart, OwnRequest
+from converter.dialects.error_words import dict_of, server_words
 from converter.model.memory import Memory
 from converter.servers.model_facts import of_entry
 from converter.wire import json_text
+from converter.wire.checked import Fields
+
+_BAD_GATEWAY = 502
+
+
+def error_body(message: str, _kind: str = "", _status: int = 0) -> Body:
+    """Return an error object, as the body of a reply and as a line of a stream."""
+    return {"error": message}
+
+
+def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[int, Body] | None:
+    """Return an error object with the words of a server's answer; None: it is one already. An
+    answer below 400 is no reply: a bad gateway.
+    """
+    said = json_text.read_or_none(body)
+    if status >= 400 and isinstance(said, dict) and isinstance(said.get("error"), str):
+        return None
+    words = server_words(body) or f"the server answered with status {status} and no words"
+    return (status if status >= 400 else _BAD_GATEWAY), error_body(words)
+
 
 VERSION = "0.12.6"
 """The version of Ollama whose API this is; clients compare its numbers."""
@@ -62,8 +86,7 @@ def _loaded(entry: Body) -> dict[str, object]:
 
 
 def _show(body: bytes, served: Sequence[Body]) -> tuple[int, Body]:
-    asked = json_text.read_or_none(body)
-    fields = asked if isinstance(asked, dict) else {}
+    fields = dict_of(json_text.read_or_none(body))
     name = str(fields.get("model") or fields.get("name") or "")
     names = {name, name.removesuffix(":latest")}
     entry = next((each for each in served if each["id"] in names), None)
@@ -110,11 +133,49 @@ def _details(entry: Body) -> dict[str, object]:
 
 def _meta(entry: Body) -> Mapping[str, object]:
     """Return llama.cpp's facts of a model beside its name."""
-    meta = entry.get("meta")
-    return meta if isinstance(meta, dict) else {}
+    return dict_of(entry.get("meta"))
 
 
 def _moment(created: object) -> str:
     if type(created) is not int or not 0 < created < 1 << 34:
         return _EPOCH
     return datetime.datetime.fromtimestamp(created, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _asked(name: str, request: Fields) -> dict[str, object]:
+    """Return the request for vectors of what stands in the field of that name. `truncate`,
+    `options` and `keep_alive` have no place in it (the log says so): how long a model's input may
+    be, and how long it stays, is set at a model server's start.
+    """
+    given = request.value(name)
+    if not isinstance(given, str | list):
+        raise request.error(name, "Input should be a string or an array of strings")
+    asked = {"model": request.required("model", str), "input": given, "encoding_format": "float"}
+    dimensions = request.optional("dimensions", int)
+    return asked | ({"dimensions": dimensions} if dimensions else {})
+
+
+def _vectors(reply: Fields) -> list[list[object]]:
+    reply.required("data", list)
+    rows = sorted(reply.children("data"), key=lambda row: row.optional("index", int) or 0)
+    return [row.required("embedding", list) for row in rows]
+
+
+def _embedded(reply: Fields, took: int) -> dict[str, object]:
+    usage = reply.child("usage")
+    count = usage and usage.optional("prompt_tokens", int)
+    told = {"model": reply.optional("model", str) or "", "embeddings": _vectors(reply)}
+    measured = {"total_duration": max(took, 0), "prompt_eval_count": count}
+    return told | {name: value for name, value in measured.items() if value}
+
+
+_PATH = "/v1/embeddings"
+COUNTERPARTS = {
+    "/api/embed": Counterpart(_PATH, partial(_asked, "input"), _embedded),
+    "/api/embeddings": Counterpart(
+        _PATH,
+        partial(_asked, "prompt"),
+        lambda reply, _took: {"embedding": next(iter(_vectors(reply)), [])},
+    ),
+}
+"""By the paths of the API; both shapes are those of Ollama's `api/types.go` (August 2026)."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from converter.dialects.ollama.encoder import CHAT, GENERATE, now
-from converter.dialects.openai_parts import NO_PARAMETERS, read_arguments
+from converter.dialects.openai_parts import function_of, read_arguments, split_head
 from converter.model.conversation import (
     Block,
     Conversation,
@@ -16,7 +16,6 @@ from converter.model.conversation import (
     TextBlock,
     ThinkingBlock,
     ThinkingSwitch,
-    Tool,
     ToolResult,
     ToolUse,
     Turn,
@@ -57,17 +56,17 @@ def read(body: object) -> Conversation:
         raise NothingAskedError(request, "messages" not in request.values)
     options = request.child("options") or Fields({}, "options")
     generates = "messages" not in request.values and "prompt" in request.values
-    turns = _generated(request) if generates else _chat(request)
+    system, turns = split_head(_generated(request) if generates else _chat(request))
+    tools = (tool.child("function") or tool for tool in request.children("tools"))
     thinking, effort = _thinking(request)
     limit = options.number("num_predict")
     stream = request.optional("stream", bool)
-    head = next((at for at, turn in enumerate(turns) if turn.role != "system"), len(turns))
     return Conversation(
         model=request.required("model", str),
-        turns=turns[head:],
-        system=tuple(getattr(block, "text", "") for turn in turns[:head] for block in turn.blocks),
+        turns=turns,
+        system=system,
         max_tokens=int(limit) if limit and limit > 0 else None,
-        tools=tuple(map(_tool, request.children("tools"))),
+        tools=tuple(map(function_of, tools)),
         stop_sequences=_stop(options),
         sampling=_sampling(options),
         stream=stream is not False,
@@ -93,24 +92,19 @@ def _generated(request: Fields) -> tuple[Turn, ...]:
 
 
 def _chat(request: Fields) -> tuple[Turn, ...]:
-    messages = _Messages()
-    for message in request.children("messages"):
-        messages.add(message)
-    return tuple(messages.turns)
+    return tuple(map(_Messages().turn, request.children("messages")))
 
 
 @dataclass(slots=True)
 class _Messages:
     """Messages, read one by one. `waiting`: the name and id of each call without a result."""
 
-    turns: list[Turn] = field(default_factory=list)
     waiting: list[tuple[str, str]] = field(default_factory=list)
     calls: int = 0
 
-    def add(self, message: Fields) -> None:
-        role = message.one_of("role", tuple(_ROLES))
-        turn_role, read = _ROLES[role]
-        self.turns.append(Turn(turn_role, read(self, message)))
+    def turn(self, message: Fields) -> Turn:
+        role, read = message.row("role", _ROLES)
+        return Turn(role, read(self, message))
 
     def said(self, message: Fields) -> tuple[Block, ...]:
         words = message.optional("content", str)
@@ -152,10 +146,7 @@ _ROLES: Mapping[str, tuple[Role, Callable[[_Messages, Fields], tuple[Block, ...]
 
 
 def _pictures(message: Fields) -> tuple[Image, ...]:
-    images = message.optional("images", list) or []
-    for at, image in enumerate(images):
-        if not isinstance(image, str):
-            raise message.error(f"images.{at}", "Input should be a valid string")
+    images = message.strings("images")
     return tuple(Image(Data(_kind(image), image)) for image in images)
 
 
@@ -174,15 +165,6 @@ def _thinking(request: Fields) -> tuple[ThinkingSwitch | None, str | None]:
             return ThinkingSwitch("enabled"), effort
         case _:
             raise request.error("think", "Input should be true, false, low, medium, high or max")
-
-
-def _tool(tool: Fields) -> Tool:
-    function = tool.child("function") or tool
-    return Tool(
-        function.required("name", str),
-        function.optional("parameters", dict) or NO_PARAMETERS,
-        function.optional("description", str) or "",
-    )
 
 
 def _stop(options: Fields) -> tuple[str, ...]:

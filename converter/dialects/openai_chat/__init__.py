@@ -2,15 +2,22 @@
 
 from collections.abc import Mapping
 
-from converter.dialects.dialect import Answers, Dialect, Form, Label, Requests, WireForm
-from converter.dialects.endpoints import Endpoint, Purpose
+from converter.dialects.dialect import (
+    Answers,
+    Dialect,
+    Endpoint,
+    Form,
+    Label,
+    Purpose,
+    Requests,
+    WireForm,
+)
 from converter.dialects.openai_chat import message_reader
-from converter.dialects.openai_chat.decoder import OpenAIDecoder
+from converter.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME, OpenAIDecoder, mend
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
 from converter.dialects.openai_chat.errors import error_body, error_reply
-from converter.dialects.openai_chat.frame_fields import NAME, SAME_IN_EVERY_FRAME
-from converter.dialects.openai_chat.mend import mend
 from converter.dialects.openai_chat.request_reader import read
+from converter.servers import model_facts
 
 
 def _recognises(body: Mapping[str, object]) -> bool:
@@ -41,7 +48,7 @@ OPENAI_CHAT = Dialect(
         example={"max_tokens": 200, "messages": [{"role": "user", "content": "12 * 7"}]},
         blocks=message_reader.PARTS,
     ),
-    Answers(error_body, error_reply),
+    Answers(error_body, error_reply, models=model_facts.told_in),
     # /v1 is left out by a base URL that ends in it
     (Endpoint(NAME, Purpose.REPLY, "POST", "(?:/v1)?/chat/completions", "chat"),),
 )

@@ -7,11 +7,9 @@ events are written in one way.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from converter.dialects.openai_chat.errors import error_body
-from converter.dialects.openai_chat.foreign_events import ForeignEvents
-from converter.dialects.openai_chat.frame_fields import NAME, SAME_IN_EVERY_FRAME
+from converter.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME
 from converter.model.events import (
     Block,
     End,
@@ -21,6 +19,7 @@ from converter.model.events import (
     MappedField,
     Opaque,
     OpaqueFrame,
+    Own,
     Start,
     Text,
     Thinking,
@@ -31,6 +30,91 @@ from converter.model.events import (
     own_raw,
 )
 from converter.wire import json_text
+
+_FIRST: Mapping[str, object] = {"role": "assistant", "content": ""}
+"""The first delta of a foreign reply."""
+
+
+class ForeignEvents:
+    """Events of any dialect in, the same with this dialect's fields out.
+
+    `kind`: the `object` of a foreign reply. `done`: the frame that ends a foreign stream.
+    """
+
+    def __init__(self, kind: str, done: bytes) -> None:
+        self._kind = kind
+        self._done = done
+        self.begun = False  # the reply is of another dialect
+        self._left_out = 0
+
+    @property
+    def notes(self) -> list[str]:
+        """The count of events without a place in a chat completion, in one line if any."""
+        note = f"{self._left_out} blocks or frames have no place in a chat completion, left out"
+        return [note] if self._left_out else []
+
+    def feed(self, event: Event) -> list[Event]:
+        """Return the event's form in this dialect; its own events go through as they are."""
+        match event:
+            case Start() | ToolCall() | Usage():
+                return [event] if own_fields(event.own, NAME) is not None else self._own(event)
+            case Finish(stop_sequence=str(stop)) if self.begun and stop:
+                return [Opaque(NAME, {}, {"stop_reason": stop}, event.choice), event]
+            case End() if self.begun:
+                return [End(Own(NAME, raw=self._done))]
+            case OpaqueFrame() | Block() | Opaque():
+                return self._opaque(event)
+            case _:
+                return [event]
+
+    def _own(self, event: Start | ToolCall | Usage) -> list[Event]:
+        match event:
+            case Start():
+                return self._start(event)
+            case ToolCall():
+                return [replace(event, own=Own(NAME, {"tool_calls": self._call(event)}))]
+            case Usage():
+                return [replace(event, own=Own(NAME, _counts(event)))]
+
+    def _start(self, event: Start) -> list[Event]:
+        head = {"id": event.id, "object": self._kind, "created": 0, "model": event.model}
+        first = [] if self.begun else [Opaque(NAME, _FIRST, {})]
+        self.begun = True
+        return [Start(event.id, event.model, Own(NAME, head)), *first]
+
+    def _call(self, event: ToolCall) -> dict[str, object]:
+        """Return the entry."""
+        named = {"id": event.id, "type": "function"} if event.id else {}
+        name = {"name": event.name} if event.name else {}
+        return {"index": event.index, **named, "function": {**name, "arguments": event.arguments}}
+
+    def _opaque(self, event: OpaqueFrame | Block | Opaque) -> list[Event]:
+        """Count events that no other dialect can write; a comment of a stream is of none."""
+        match event:
+            case Opaque():
+                return [event] if event.dialect == NAME else []
+            case Block():
+                self._left_out += event.event.get("type") == "content_block_start"
+                return []
+            case OpaqueFrame() if event.own.dialect == NAME or event.own.raw.startswith(b":"):
+                return [replace(event, own=Own(NAME, raw=event.own.raw))]
+            case _:
+                self._left_out += not event.comment and bool(event.own.raw.strip())
+                return []
+
+
+def _counts(usage: Usage) -> dict[str, object]:
+    details = {
+        "prompt_tokens_details": {"cached_tokens": usage.cached},
+        "completion_tokens_details": {"reasoning_tokens": usage.thinking},
+    }
+    return {
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.input + usage.output,
+        **{name: counts for name, counts in details.items() if None not in counts.values()},
+    }
+
 
 JOINT = "\n\n"
 """Between two thoughts that share one field."""
@@ -81,29 +165,20 @@ class Chunker:
     """Events in; out come bodies of frames, or bytes of frames that go on as they came.
 
     `wanted`: names of thinking. `kind`: the `object` of a reply that came otherwise. `done`: the
-    frame that ends a stream which has none of its own; empty for a whole body.
+    frame that ends a stream which has none of its own; empty for a whole body. `foreign`: gives
+    events of another dialect the fields of this one.
     """
 
     def __init__(self, wanted: Sequence[str], kind: str, done: bytes = b"") -> None:
         self._wanted = wanted
         self._kind, self._done = kind, done
-        self._foreign = ForeignEvents(kind, done)
+        self.foreign = ForeignEvents(kind, done)
         self._head: Mapping[str, object] = {}
         self._after_thought: set[int] = set()
         self._sent: dict[int, set[str]] = {}  # names of thinking that the frame has by itself
         # names of thinking that the server may only begin to use
         self._added: defaultdict[int, set[str]] = defaultdict(set)
         self._news = False  # the head says something that no frame has told yet
-
-    @property
-    def notes(self) -> list[str]:
-        """Notes for the log, a line each."""
-        return self._foreign.notes
-
-    @property
-    def foreign(self) -> bool:
-        """Tell whether the reply is of another dialect."""
-        return self._foreign.begun
 
     def feed(self, events: Sequence[Event], raw: bytes | None) -> Iterator[Body | bytes | Failure]:
         """Yield the frames of the events; a failure where no frame can tell it."""
@@ -114,29 +189,24 @@ class Chunker:
         for event in native:
             self._sent.setdefault(event.choice, set()).update(_names(event) or {})
         if raw is not None and all(self._fields(event) == _names(event) for event in native):
-            self._note(events)
+            for told in events:
+                self._turn(told)
+            self._news = False  # the raw frame tells it
             yield raw
         else:
-            yield from self._bodies([own for event in events for own in self._foreign.feed(event)])
-
-    def _note(self, events: Sequence[Event]) -> None:
-        for event in events:
-            if isinstance(event, Start):
-                self._head = own_fields(event.own, NAME) or {}
-            elif isinstance(event, ThinkingEnd):
-                self._after_thought.add(event.choice)
+            yield from self._bodies([own for event in events for own in self.foreign.feed(event)])
 
     def _bodies(self, events: Sequence[Event]) -> Iterator[Body | bytes | Failure]:
         chunk = _Chunk()
         for event in events:
-            if isinstance(event, (Start, ThinkingEnd)):
-                self._turn(event)
-            elif isinstance(event, (Block, MappedField)):
-                pass  # a block has no place in this dialect; a mapped field rides in `Opaque`
+            self._turn(event)
+            if isinstance(event, (Start, ThinkingEnd, Block, MappedField)):
+                pass  # no frame of its own; no place in this dialect; a field rides in `Opaque`
             elif isinstance(event, (OpaqueFrame, End, Failure)):
                 yield from self._finished(chunk)
                 chunk = _Chunk()
-                yield own_raw(event.own, NAME) or self._frame_of(event)
+                end = self._done if isinstance(event, End) else b""
+                yield own_raw(event.own, NAME) or (event if isinstance(event, Failure) else end)
             else:
                 if not chunk.takes(event):
                     yield from self._finished(chunk)
@@ -144,31 +214,23 @@ class Chunker:
                 self._add(chunk, event)
         yield from self._finished(chunk)
 
-    def _frame_of(self, event: OpaqueFrame | End | Failure) -> bytes | Failure:
-        """Return the frame for an event that has no frame of this dialect."""
-        if isinstance(event, Failure):
-            return event
-        return self._done if isinstance(event, End) else b""
-
-    def _turn(self, event: Start | ThinkingEnd) -> None:
-        """Take note of an event without a frame of its own."""
+    def _turn(self, event: Event) -> None:
+        """Take note of a head, and of a thought's end."""
         if isinstance(event, ThinkingEnd):
             self._after_thought.add(event.choice)
-            return
-        head = own_fields(event.own, NAME) or {}
-        own = _of_the_server(head)
-        self._news = bool(own) and own != _of_the_server(self._head)
-        self._head = head
+        elif isinstance(event, Start):
+            head = own_fields(event.own, NAME) or {}
+            own = _of_the_server(head)
+            self._news = bool(own) and own != _of_the_server(self._head)
+            self._head = head
 
     def _finished(self, chunk: _Chunk) -> Iterator[Body]:
         if self._news or not chunk.hollow():
             self._news = False
             body = chunk.body(self._head)
-            yield body | {"object": self._kind} if self._streams(body) else body
-
-    def _streams(self, body: Body) -> bool:
-        """Tell whether a whole reply of the same dialect is sent in frames."""
-        return bool(self._done) and body.get("object") == "chat.completion"
+            # a whole reply of the same dialect is sent in frames
+            streams = bool(self._done) and body.get("object") == "chat.completion"
+            yield body | {"object": self._kind} if streams else body
 
     def _add(self, chunk: _Chunk, event: _Sayable) -> None:
         chunk.last = _ORDER[type(event)]
@@ -246,8 +308,3 @@ def _said(function: object, event: ToolCall) -> object:
         return fields
     is_value = not isinstance(had, str) and had and json_text.write(had).decode() == event.arguments
     return fields if is_value else {**fields, "arguments": event.arguments}
-
-
-def failure_body(event: Failure) -> bytes:
-    """Return the error object that tells a failure in this dialect."""
-    return error_body(event.message, event.kind, event.status)

@@ -6,16 +6,16 @@ holds all that the server sent.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from converter.dialects.error_words import MisshapenError, ServerError, server_error, unreadable
-from converter.dialects.openai_chat.frame_fields import (
-    NAME,
-    SAME_IN_EVERY_FRAME,
-    choice_index,
+from converter.dialects.error_words import (
+    DialectDecoder,
+    MisshapenError,
+    ServerError,
+    as_count,
+    as_index,
     object_of,
     string_of,
-    tool_calls,
-    usage_of,
 )
 from converter.dialects.reasoning_fields import (
     REASONING_FIELDS,
@@ -37,9 +37,83 @@ from converter.model.events import (
     Start,
     Text,
     Thinking,
+    ToolCall,
+    Usage,
 )
 from converter.wire import json_text
+from converter.wire.bounds import MOST_CHOICES
 from converter.wire.sse import Frame
+
+NAME = "openai"
+"""Name of the dialect, on data that only it can write back."""
+SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint", "service_tier"}
+"""The fields of a frame's head; anything else in it is the server's own."""
+
+
+def tool_calls(inner: dict[str, object], index: int) -> list[Event]:
+    """Take the calls out of a choice's message or delta."""
+    if isinstance(legacy := inner.get("function_call"), dict):
+        del inner["function_call"]
+        own = Own(NAME, {"function_call": legacy})
+        return [replace(_tool_call({"function": legacy}, 0, index), own=own)]
+    entries = inner.get("tool_calls")
+    if not entries:
+        return []
+    if not isinstance(entries, list):
+        raise MisshapenError
+    del inner["tool_calls"]
+    return [_tool_call(object_of(entry), position, index) for position, entry in enumerate(entries)]
+
+
+def _tool_call(entry: dict[str, object], position: int, choice: int) -> ToolCall:
+    function = object_of(entry.get("function") or {})
+    arguments = function.get("arguments")
+    if not isinstance(arguments, str):
+        arguments = json_text.write(arguments).decode() if arguments else ""
+    return ToolCall(
+        _call_index(entry, position),
+        string_of(entry.get("id")),
+        string_of(function.get("name")),
+        arguments,
+        choice,
+        Own(NAME, {"tool_calls": entry}),
+    )
+
+
+def usage_of(entry: dict[str, object]) -> Usage:
+    """Return the counts of a reply."""
+    prompt = entry.get("prompt_tokens_details")
+    details = entry.get("completion_tokens_details")
+    return Usage(
+        as_count(entry, "prompt_tokens") or 0,
+        as_count(entry, "completion_tokens") or 0,
+        cached=as_count(prompt, "cached_tokens"),
+        thinking=as_count(details, "reasoning_tokens") or as_count(entry, "reasoning_tokens"),
+        own=Own(NAME, entry),
+    )
+
+
+def choice_index(choice: dict[str, object], position: int) -> int:
+    """Return which choice it is; of a whole reply its position, where it does not say. Raises
+    MisshapenError for one that nobody can have asked for.
+    """
+    index = choice.get("index")
+    if index is None and choice.get("message"):
+        return position
+    if type(index) is not int or not 0 <= index < MOST_CHOICES:
+        raise MisshapenError
+    return index
+
+
+def _call_index(call: dict[str, object], position: int) -> int:
+    """Return which call it is; whole ones have no index, and some servers send null."""
+    index = call.get("index")
+    if index is None:
+        return position
+    if type(index) is not int:
+        raise MisshapenError
+    return index
+
 
 STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
 """Where vLLM and SGLang tell which stop string ended the choice (also token ids, which are
@@ -48,20 +122,16 @@ numbers).
 _IN_PARTS = Own(NAME)
 """Of a content of parts: the list itself rides in `Opaque`."""
 NOTHING_MAPPED: Mapping[str, Mapped] = {}
-_DONE = b"[DONE]"
 
 
-class _UnknownError(Exception):
-    """A frame of JSON that is no chat completion."""
-
-
-class OpenAIDecoder:
-    """Frames in, events out. A frame that is not of the dialect's shape is one `OpaqueFrame`;
-    nothing is raised.
+class OpenAIDecoder(DialectDecoder):
+    """Frames in, events out; a whole body is a frame whose choices hold a `message`.
 
     `mapped`: fields that are thinking, or a block of the user's, beside those that are thinking
     anyway.
     """
+
+    name = NAME
 
     def __init__(self, mapped: Mapping[str, Mapped] = NOTHING_MAPPED) -> None:
         self._head: Mapping[str, object] | None = None
@@ -70,19 +140,8 @@ class OpenAIDecoder:
         self._blocks = {name: row for name, row in rows.items() if row != THINKING}
         self._mergers: defaultdict[int, ReasoningMerger] = defaultdict(ReasoningMerger)
 
-    def feed(self, frame: Frame) -> list[Event]:
-        """Return the frame's events; a whole body is a frame whose choices hold a `message`."""
-        data = (frame.data or b"").strip()
-        if not data:
-            return [OpaqueFrame(_frame(frame), frame.comment, lost=frame.oversized)]
-        if data == _DONE:
-            return [End(_frame(frame))]
-        try:
-            return self._read(json_text.read_strictly(data), frame)
-        except json_text.UnreadableError:
-            return unreadable(frame, NAME)
-        except (MisshapenError, _UnknownError) as error:
-            return [OpaqueFrame(_frame(frame), lost=isinstance(error, MisshapenError))]
+    def _ended(self, frame: Frame) -> list[Event]:
+        return [End(self._own(frame))]
 
     def repeat(self, event: Text | Thinking) -> bool:
         """Take note of words in frames like the last one; return whether they would have been read
@@ -94,17 +153,23 @@ class OpenAIDecoder:
         names = list(event.own.fields)
         return merger.names == names and merger.feed(names[0], event.text) == event.text
 
-    def _read(self, value: object, frame: Frame) -> list[Event]:
-        error = server_error(value, frame.event)
-        return [_failure(error, value, frame)] if error else self._body(object_of(value))
+    def _failure(self, error: ServerError, said: object, frame: Frame) -> Failure:
+        """Return the error's event; one in OpenAI's own shape may go on as it came."""
+        inner = said.get("error") if isinstance(said, dict) else None
+        as_usual = isinstance(inner, dict) and inner.get("message") == error.message
+        own = self._own(frame) if as_usual and not frame.raw.startswith(b"error") else None
+        return Failure(error.message, error.kind, error.status, own)
 
-    def _body(self, body: dict[str, object]) -> list[Event]:
+    def _read(self, said: object, frame: Frame) -> list[Event]:
+        body = object_of(said)
         usage = body.get("usage")
         choices = body.get("choices")
         if choices is None and isinstance(usage, dict):
             choices = []
+        if not choices and not isinstance(choices, list):
+            return [OpaqueFrame(self._own(frame))]  # JSON that is no chat completion
         if not isinstance(choices, list):
-            raise MisshapenError if choices else _UnknownError
+            raise MisshapenError
         whole = any(isinstance(choice, dict) and choice.get("message") for choice in choices)
         if whole and len(choices) > 1:
             choices = _told_apart(choices)
@@ -118,8 +183,8 @@ class OpenAIDecoder:
         out: list[Event] = []
         if head != self._head:
             self._head = head
-            own = Own(NAME, head)
-            out.append(Start(string_of(head.get("id")), string_of(head.get("model")), own))
+            names = string_of(head.get("id")), string_of(head.get("model"))
+            out.append(Start(*names, Own(NAME, head)))
         out += events
         if isinstance(usage, dict):
             out.append(usage_of(usage))
@@ -209,18 +274,6 @@ def _told_apart(choices: list[object]) -> list[object]:
     return [{**choice, "index": place} for place, choice in enumerate(known)]
 
 
-def _failure(error: ServerError, value: object, frame: Frame) -> Failure:
-    """Return the error's event; one in OpenAI's own shape may go on as it came."""
-    inner = value.get("error") if isinstance(value, dict) else None
-    as_usual = isinstance(inner, dict) and inner.get("message") == error.message
-    own = _frame(frame) if as_usual and not frame.raw.startswith(b"error") else None
-    return Failure(error.message, error.kind, error.status, own)
-
-
-def _frame(frame: Frame) -> Own:
-    return Own(NAME, raw=frame.raw)
-
-
 def _told_parts(inner: Mapping[str, object]) -> list[str]:
     """Name the content, when all its parts are told."""
     parts = inner.get("content")
@@ -233,3 +286,68 @@ def _told_parts(inner: Mapping[str, object]) -> list[str]:
 def _has_more_than_text(content: list[object]) -> bool:
     """Tell whether a content is in parts as Mistral's API has them, and some are no text."""
     return any(object_of(part).get("type", "text") != "text" for part in content)
+
+
+# Chat completions that are not quite of the shape: parts with a clear meaning are put right. A
+# server's slip in one field costs that field at most, not the frame: an index that is text, a
+# content in parts, a choice that is null. The decoder still finds the other parts wrong.
+
+
+def mend(value: object) -> object:
+    """Return the body of a frame or reply with its choices in shape."""
+    if not isinstance(value, dict):
+        return value
+    choices = value.get("choices")
+    if isinstance(choices, dict):
+        choices = [choices] if choices else []
+    if not isinstance(choices, list):
+        return value
+    whole = [choice for choice in choices if choice is not None]
+    return {**value, "choices": [_choice(choice, place) for place, choice in enumerate(whole)]}
+
+
+def _choice(choice: object, position: int) -> object:
+    if not isinstance(choice, dict):
+        return choice
+    mended = {**choice, "index": as_index(choice.get("index"), position)}
+    key = "message" if choice.get("message") else "delta"
+    words = choice.get(key)
+    mended[key] = _message({"content": words} if isinstance(words, (str, list)) else words or {})
+    return mended
+
+
+def _message(message: object) -> object:
+    if not isinstance(message, dict):
+        return message
+    mended = {name: value for name, value in message.items() if not _is_odd(name, value)}
+    for name in ("content", "refusal"):
+        if name in mended:
+            mended[name] = _words(mended[name])
+    if calls := mended.get("tool_calls"):
+        entries = calls if isinstance(calls, list) else [calls]
+        mended["tool_calls"] = [_call(entry, place) for place, entry in enumerate(entries)]
+    return mended
+
+
+def _is_odd(name: str, value: object) -> bool:
+    """Tell whether a field of thinking holds a value that no words can be in."""
+    return name in REASONING_FIELDS and isinstance(value, (bool, int, float))
+
+
+def _words(content: object) -> object:
+    """Return the text of a content in parts, if all of them are text."""
+    parts = content if isinstance(content, list) else [content]
+    texts = [text for part in parts if isinstance(text := _text(part), str)]
+    return content if len(texts) < len(parts) else "".join(texts)
+
+
+def _text(part: object) -> object:
+    if not isinstance(part, Mapping):
+        return part
+    return part.get("text") if part.get("type", "text") == "text" else None
+
+
+def _call(entry: object, position: int) -> object:
+    if not isinstance(entry, dict) or "index" not in entry:
+        return entry
+    return {**entry, "index": as_index(entry["index"], position)}

@@ -5,7 +5,8 @@ from io import StringIO
 from typing import Any
 
 from converter.dialects.dialect import Encoder
-from converter.dialects.openai_chat.chunks import Body, Chunker, failure_body
+from converter.dialects.openai_chat.chunks import Body, Chunker
+from converter.dialects.openai_chat.errors import error_body
 from converter.model.events import Event, Failure
 from converter.wire import json_text
 from converter.wire.sse import write_frame
@@ -28,7 +29,7 @@ class OpenAIStreamEncoder(Encoder):
     @property
     def notes(self) -> list[str]:
         """The notes on omissions, a line each."""
-        return self._chunker.notes
+        return self._chunker.foreign.notes
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return the frames. `raw`: the server's frame, when `events` are just its own."""
@@ -46,7 +47,11 @@ class OpenAIStreamEncoder(Encoder):
 def _frame(made: Body | bytes | Failure) -> bytes:
     if isinstance(made, bytes):
         return made
-    return write_frame(failure_body(made) if isinstance(made, Failure) else json_text.write(made))
+    return write_frame(_failed(made) if isinstance(made, Failure) else json_text.write(made))
+
+
+def _failed(event: Failure) -> bytes:
+    return json_text.write(error_body(event.message, event.kind, event.status))
 
 
 class OpenAIWholeEncoder(Encoder):
@@ -66,7 +71,7 @@ class OpenAIWholeEncoder(Encoder):
     @property
     def notes(self) -> list[str]:
         """The notes on omissions, a line each."""
-        return self._chunker.notes
+        return self._chunker.foreign.notes
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return nothing yet."""
@@ -79,18 +84,14 @@ class OpenAIWholeEncoder(Encoder):
                 self._raw.append(made)
         return []
 
-    def ping(self) -> list[bytes]:
-        """Return nothing, because a body has no place for it."""
-        return []
-
     def close(self) -> list[bytes]:
         """Return the body; as it came when nothing in it was to change or could be read."""
         if self._failed:
-            return [failure_body(self._failed)]
+            return [_failed(self._failed)]
         if self._body is None:
             return self._raw
         kind = {"object": _WHOLE} if self._body.get("object") == _CHUNK else {}
-        streamed = bool(kind) or self._chunker.foreign
+        streamed = bool(kind) or self._chunker.foreign.begun
         choices = [
             choice | {"message": _said(choice["message"], streamed)}
             for _, choice in sorted(self._choices.items())
@@ -162,37 +163,21 @@ def _fold_beside(whole: dict[str, Any], fields: dict[str, Any], inner: bool = Fa
 
 def _fold_delta(message: dict[str, Any], delta: dict[str, object]) -> None:
     for name, value in delta.items():
-        if value is None:
-            message.setdefault(name, None)  # SGLang sends it in each frame
-        elif name == "tool_calls":
-            _fold_calls(message, value)
-        else:
-            _fold_field(message, name, value)
-
-
-def _fold_calls(message: dict[str, Any], entries: object) -> None:
-    """Add pieces of calls; any value but a list is passed over."""
-    if not isinstance(entries, list):
-        message.setdefault("tool_calls", entries)
-        return
-    if not isinstance(message.get("tool_calls"), _Calls):
-        message["tool_calls"] = _Calls()
-    for entry in entries:
-        message["tool_calls"].add(entry)
-
-
-def _fold_field(message: dict[str, Any], name: str, value: object) -> None:
-    match message.get(name), value:
-        # grows in place: of thousands of thoughts, copying would cost the square
-        case StringIO() as before, str(more) if name != "role":
-            before.write(more)
-        case _, str(first):
-            message[name] = StringIO()
-            message[name].write(first)
-        case list(before), list(more):
-            message[name] = before + more
-        case _:
-            message[name] = value
+        match message.get(name), value:
+            case before, list(entries) if name == "tool_calls":
+                calls = message[name] = before if isinstance(before, _Calls) else _Calls()
+                for entry in entries:
+                    calls.add(entry)
+            case _ if name == "tool_calls":  # no list of calls: passed over
+                message.setdefault(name, value)
+            # grows in place: of thousands of thoughts, copying would cost the square
+            case StringIO() as before, str(more) if name != "role":
+                before.write(more)
+            case _, str(first):
+                message[name] = StringIO()
+                message[name].write(first)
+            case _:  # SGLang sends null in each frame
+                _fold_beside(message, {name: value}, inner=True)
 
 
 def _said(message: dict[str, Any], streamed: bool) -> dict[str, Any]:

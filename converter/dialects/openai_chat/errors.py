@@ -1,5 +1,6 @@
 """Errors in the words of OpenAI's API."""
 
+from converter.dialects.dialect import Body
 from converter.dialects.error_words import server_words
 from converter.wire import json_text
 
@@ -23,7 +24,7 @@ _TYPES = {
 """Types by those of the Messages API; any other word goes on as it is."""
 
 
-def error_body(message: str, kind: str = "", status: int = 0) -> bytes:
+def error_body(message: str, kind: str = "", status: int = 0) -> Body:
     """Return an error object, as the body of a reply and as a frame's data.
 
     `kind`: the Messages API's word. `status`: the HTTP status, told as the code, which is where
@@ -35,10 +36,10 @@ def error_body(message: str, kind: str = "", status: int = 0) -> bytes:
         "param": None,
         "code": status or None,
     }
-    return json_text.write({"error": error})
+    return {"error": error}
 
 
-def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[int, bytes] | None:
+def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[int, Body] | None:
     """Return an error object with the words of a server's answer, which may be a page or nothing;
     None: it is an error object, or a redirect that a client can follow with its request, and goes
     on as it came. Any other answer below 400 is no reply: a bad gateway.

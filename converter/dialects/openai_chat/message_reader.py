@@ -8,7 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from converter.dialects.openai_chat.messages import TOOL_ERROR
-from converter.dialects.openai_parts import CUSTOM_INPUT, document_of, read_arguments, source_of
+from converter.dialects.openai_parts import (
+    CUSTOM_INPUT,
+    TEXT_PARTS,
+    document_of,
+    read_arguments,
+    read_parts,
+    source_of,
+)
 from converter.dialects.reasoning_fields import REASONING_FIELDS, ReasoningMerger, words_of
 from converter.model.conversation import (
     Block,
@@ -95,21 +102,8 @@ class Messages:
         )
 
     def _parts(self, message: Fields) -> tuple[Part, ...]:
-        content = message.value("content")
-        if content is None or content == "":
-            return ()
-        if isinstance(content, str):
-            return (TextBlock(content),)
-        return tuple(
-            block for part in message.children("content") if (block := self._part(part)) is not None
-        )
-
-    def _part(self, part: Fields) -> Part | None:
-        kind = part.optional("type", str) or "text"
-        if kind in PARTS:
-            return PARTS[kind](part)
-        self.left_out.add(kind)
-        return None
+        parts = read_parts(message, "content", PARTS, self.left_out)
+        return tuple(parts) if message.value("content") != "" else ()
 
 
 def _thoughts(message: Mapping[str, object]) -> list[ThinkingBlock]:
@@ -124,14 +118,6 @@ def _thoughts(message: Mapping[str, object]) -> list[ThinkingBlock]:
 
 
 # Content parts.
-
-
-def _text(part: Fields) -> TextBlock:
-    return TextBlock(part.optional("text", str) or "")
-
-
-def _refusal(part: Fields) -> TextBlock:
-    return TextBlock(part.optional("refusal", str) or "")
 
 
 def _thinking(part: Fields) -> ThinkingBlock:
@@ -159,19 +145,12 @@ def _linked(part: Fields) -> Document:
     return Document(source_of(linked.required("url", str)))
 
 
-def _file(part: Fields) -> Document:
-    return document_of(part.inner("file"))
-
-
 PARTS: dict[str, Callable[[Fields], Part]] = {
-    "text": _text,
-    "input_text": _text,
-    "output_text": _text,
-    "refusal": _refusal,
+    **TEXT_PARTS,
     "thinking": _thinking,
     "image_url": _image,
     "input_audio": _audio,
     "audio_url": _linked,
     "video_url": _linked,
-    "file": _file,
+    "file": lambda part: document_of(part.inner("file")),
 }

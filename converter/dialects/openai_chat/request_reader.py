@@ -8,13 +8,13 @@ type.
 
 from collections.abc import Mapping
 
+from converter.dialects.error_words import dict_of
 from converter.dialects.openai_chat.message_reader import Messages
 from converter.dialects.openai_chat.request_writer import OUTPUT_NAME
-from converter.dialects.openai_parts import CUSTOM_SCHEMA, NO_PARAMETERS
-from converter.dialects.server_fields import BUDGET_FIELDS
+from converter.dialects.openai_parts import CUSTOM_SCHEMA, function_of, split_head
+from converter.dialects.server_fields import BUDGET_FIELDS, sampling_of
 from converter.model.conversation import (
     Conversation,
-    Sampling,
     ThinkingSwitch,
     Tool,
     ToolChoice,
@@ -77,9 +77,7 @@ def read(body: object) -> Conversation:
         tool_choice=_choice(request),
         parallel_tool_use=request.optional("parallel_tool_calls", bool) is not False,
         stop_sequences=_stop(request),
-        sampling=Sampling(
-            request.number("temperature"), request.number("top_p"), request.optional("top_k", int)
-        ),
+        sampling=sampling_of(request),
         stream=request.optional("stream", bool) or False,
         thinking=_thinking(request),
         effort=_effort(request),
@@ -98,16 +96,14 @@ def _messages(request: Fields) -> tuple[tuple[str, ...], tuple[Turn, ...], tuple
     read = Messages()
     for message in request.children("messages"):
         read.add(message)
-    turns = read.turns
-    count = next((at for at, turn in enumerate(turns) if turn.role != "system"), len(turns))
-    system = tuple(getattr(block, "text", "") for turn in turns[:count] for block in turn.blocks)
+    system, turns = split_head(read.turns)
     left_out = ", ".join(sorted(read.left_out))
     notes = (f"parts of messages left out: {left_out}",) if left_out else ()
-    return system, tuple(turns[count:]), notes
+    return system, turns, notes
 
 
 def _tools(request: Fields) -> tuple[Tool, ...]:
-    legacy = [_function(function) for function in request.children("functions")]
+    legacy = [function_of(function) for function in request.children("functions")]
     return (*(_tool(tool) for tool in request.children("tools")), *legacy)
 
 
@@ -116,16 +112,7 @@ def _tool(tool: Fields) -> Tool:
         return Tool(
             custom.required("name", str), CUSTOM_SCHEMA, custom.optional("description", str) or ""
         )
-    return _function(tool.child("function") or tool)  # Ollama takes the flat form as well
-
-
-def _function(function: Fields) -> Tool:
-    return Tool(
-        function.required("name", str),
-        function.optional("parameters", dict) or NO_PARAMETERS,
-        function.optional("description", str) or "",
-        function.optional("strict", bool) or False,
-    )
+    return function_of(tool.child("function") or tool)  # Ollama takes the flat form as well
 
 
 def _choice(request: Fields) -> ToolChoice | None:
@@ -146,11 +133,7 @@ def _stop(request: Fields) -> tuple[str, ...]:
     stop = request.values.get("stop")
     if isinstance(stop, str):
         return (stop,)
-    strings = request.optional("stop", list) or []
-    for index, string in enumerate(strings):
-        if not isinstance(string, str):
-            raise request.error(f"stop.{index}", "Input should be a valid string")
-    return tuple(strings)
+    return tuple(request.strings("stop"))
 
 
 def _thinking(request: Fields) -> ThinkingSwitch | None:
@@ -197,8 +180,7 @@ def _budget(request: Fields) -> int | None:
 
 
 def _template(request: Fields) -> Mapping[str, object]:
-    values = request.values.get(_TEMPLATE)
-    return values if isinstance(values, dict) else {}
+    return dict_of(request.values.get(_TEMPLATE))
 
 
 def _schema(request: Fields) -> Fields | None:

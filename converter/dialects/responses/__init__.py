@@ -8,30 +8,26 @@ from converter.dialects.dialect import (
     Answers,
     Body,
     Dialect,
+    Endpoint,
     Form,
     Label,
+    Purpose,
     ReplyContext,
     Requests,
     WireForm,
 )
-from converter.dialects.endpoints import Endpoint, Purpose
+from converter.dialects.error_words import dict_of
 from converter.dialects.reasoning_fields import Mapped
-from converter.dialects.responses import (
-    compaction,
-    errors,
-    item_parts,
-    kept_answers,
-    state,
-    thoughts,
-)
-from converter.dialects.responses.context import ResponseContext
+from converter.dialects.responses import compaction, errors, items, kept_answers, state, thoughts
 from converter.dialects.responses.decoder import NAME, ResponsesDecoder
-from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
-from converter.dialects.responses.request_reader import input_items, read
-from converter.dialects.responses.response_events import COUNTER
+from converter.dialects.responses.request_reader import ResponseContext, input_items, read
+from converter.dialects.responses.response_events import (
+    COUNTER,
+    ResponsesStreamEncoder,
+    ResponsesWholeEncoder,
+)
 from converter.model.conversation import Conversation, RequestError
 from converter.model.memory import Memory
-from converter.wire import json_text
 from converter.wire.checked import Fields
 
 LEFT_OUT = "{} thought(s) left out that the input refers to: they are no longer kept here"
@@ -53,12 +49,11 @@ def _read_request(
     history = None if memory is None else state.complete(memory, body)
     request, own = read(body, history.items if history else None)
     if purpose is Purpose.COMPACTION:
-        items = history.items if history else input_items(Fields(body))
-        own = replace(own, repeated=compaction.users(items))
+        turns = history.items if history else input_items(Fields(body))
+        own = replace(own, repeated=compaction.users(turns))
     if memory is None or history is None:
         return replace(request, own=own)
-    fields = body if isinstance(body, dict) else {}
-    own = replace(own, keep=partial(state.keep, memory, fields, history))
+    own = replace(own, keep=partial(state.keep, memory, dict_of(body), history))
     notes = (LEFT_OUT.format(history.left_out),) if history.left_out else ()
     return replace(request, own=own, notes=(*request.notes, *notes))
 
@@ -73,11 +68,6 @@ def _refusal(error: RequestError) -> tuple[int, Body]:
     status = error.status if isinstance(error, state.UnknownError) else 400
     code = error.code if isinstance(error, state.UnknownError) else ""
     return status, errors.error_body(error.message, status, error.place, code)
-
-
-def _error_reply(status: int, body: bytes, _counted: int | None) -> tuple[int, bytes]:
-    status, error = errors.error_reply(status, body)
-    return status, json_text.write(error)
 
 
 RESPONSES = Dialect(
@@ -103,14 +93,14 @@ RESPONSES = Dialect(
         read=_read_request,
         path="/v1/responses",
         example={"max_output_tokens": 200, "input": "12 * 7"},
-        refers=(b'"previous_response_id"', b'"conversation"', b'"item_reference"', b'{"id":'),
+        refers=state.REFERS,
         native_option="responses",
         native=thoughts.mend,
-        blocks=item_parts.PARTS,
+        blocks=items.PARTS,
     ),
     Answers(
-        error=errors.write,
-        error_reply=_error_reply,
+        error_body=errors.named,
+        error_reply=lambda status, body, _: errors.error_reply(status, body),
         refusal=_refusal,
         counted=lambda tokens: {"object": "response.input_tokens", "input_tokens": tokens},
         own=kept_answers.answer,

@@ -9,8 +9,7 @@ summary in words of its own.
 from collections.abc import Iterable
 
 from converter.dialects.responses import thoughts
-from converter.dialects.responses.item_parts import with_id
-from converter.dialects.responses.output_items import Json, OutputItem, added
+from converter.dialects.responses.output_items import Json, with_id
 from converter.model.conversation import TextBlock
 
 ITEM = "compaction"
@@ -22,14 +21,6 @@ PROMPT = (
 )
 HEAD = "Summary of the conversation so far:\n\n"
 NONE = "the model wrote no summary of the conversation, or only a part of one"
-_NO_USAGE: Json = {
-    "input_tokens": 0,
-    "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-    "output_tokens": 0,
-    "output_tokens_details": {"reasoning_tokens": 0},
-    "total_tokens": 0,
-}
-"""Of a server that did not count; the API has no place for that here."""
 
 
 def request(body: object) -> object:
@@ -63,7 +54,7 @@ def answer(response: Json, repeated: Iterable[Json], name: str) -> Json:
         "object": "response.compaction",
         "created_at": response["created_at"],
         "output": [*messages, *(summaries(output) if isinstance(output, list) else ())],
-        "usage": response["usage"] or _NO_USAGE,
+        "usage": response["usage"],
     }
 
 
@@ -71,16 +62,3 @@ def read(sealed: str) -> TextBlock | None:
     """Return the summary in an item's content; None for one that was made elsewhere."""
     text = thoughts.decode(sealed)
     return None if text is None else TextBlock(HEAD + text)
-
-
-class Compaction(OutputItem):
-    """The summary as an item: it goes out when it is whole, because a part of it is none."""
-
-    def __init__(self, name: str, index: int) -> None:
-        super().__init__(f"cmp_{name}", index)
-
-    def finish(self, _: str) -> tuple[Json, list[Json]]:
-        """Return the item, announced first."""
-        sealed = thoughts.encode("".join(self._pieces).strip())
-        item: Json = {"id": self._id, "type": ITEM, "encrypted_content": sealed}
-        return item, [added(item, self._index)]

@@ -7,14 +7,16 @@ kind goes on whole, when it is finished. Events that only announce or repeat are
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from converter.dialects.dialect import Decoder
 from converter.dialects.error_words import (
+    DialectDecoder,
     MisshapenError,
+    ServerError,
     as_count,
     as_index,
     as_words,
-    server_error,
-    unreadable,
+    list_of,
+    object_of,
+    string_of,
 )
 from converter.dialects.reasoning_fields import ReasoningMerger, words_of
 from converter.model.events import (
@@ -23,7 +25,6 @@ from converter.model.events import (
     Event,
     Failure,
     Finish,
-    OpaqueFrame,
     Own,
     Start,
     Text,
@@ -32,7 +33,6 @@ from converter.model.events import (
     ToolCall,
     Usage,
 )
-from converter.wire import json_text
 from converter.wire.bounds import MOST_PARTS
 from converter.wire.sse import Frame
 
@@ -57,8 +57,10 @@ class _Item:
     merger: ReasoningMerger | None = None
 
 
-class ResponsesDecoder(Decoder):
+class ResponsesDecoder(DialectDecoder):
     """Frames in, events out; nothing is raised."""
+
+    name = NAME
 
     def __init__(self) -> None:
         self._items: dict[object, _Item] = {}
@@ -73,39 +75,26 @@ class ResponsesDecoder(Decoder):
             "response.output_item.done": self._done,
         }
 
-    def feed(self, frame: Frame) -> list[Event]:
-        """Return the frame's events; one that cannot be read is an `OpaqueFrame`."""
-        data, own = (frame.data or b"").strip(), Own(NAME, raw=frame.raw)
-        if not data:
-            return [OpaqueFrame(own, frame.comment, lost=frame.oversized)]
-        if data == b"[DONE]":
-            return []
-        try:
-            event = json_text.read_strictly(data)
-        except json_text.UnreadableError:
-            return unreadable(frame, NAME)
-        if not _is_response(event) and (error := server_error(event, frame.event)):
-            return [Failure(error.message, error.code or error.kind, error.status)]
-        try:
-            return list(self._read(_dict(event)))
-        except (KeyError, TypeError, MisshapenError):
-            return [OpaqueFrame(own, lost=True)]
+    def _failure(self, error: ServerError, said: object, _: Frame) -> Failure | None:
+        if _is_response(said):
+            return None
+        return Failure(error.message, error.code or error.kind, error.status)
 
-    def _read(self, event: Fields) -> Iterator[Event]:
+    def _read(self, said: object, _: Frame) -> Iterator[Event]:
+        event = object_of(said)
         kind = str(event.get("type") or "")
         if event.get("object") == "response":
             yield from self._whole(event)
         elif kind in _ENDS:
-            yield from self._end(_dict(event["response"]))
+            yield from self._end(object_of(event["response"]))
         elif isinstance(event.get("response"), dict):
-            yield from self._start(_dict(event["response"]))
+            yield from self._start(object_of(event["response"]))
         elif kind in self._readers:
             yield from self._readers[kind](event, self._item(event))
 
     def _whole(self, response: Fields) -> Iterator[Event]:
         yield from self._start(response)
-        output = response.get("output")
-        for index, item in enumerate(output if isinstance(output, list) else []):
+        for index, item in enumerate(list_of(response.get("output"))):
             event: Fields = {"item": item, "output_index": index}
             yield from self._done(event, self._item(event))
         yield from self._end(response)
@@ -114,7 +103,9 @@ class ResponsesDecoder(Decoder):
         if not self._started:
             self._started = True
             own: Fields = {name: response[name] for name in _OF_START if name in response}
-            yield Start(_string(response.get("id")), _string(response.get("model")), Own(NAME, own))
+            yield Start(
+                string_of(response.get("id")), string_of(response.get("model")), Own(NAME, own)
+            )
 
     def _end(self, response: Fields) -> Iterator[Event]:
         if response.get("status") == "failed":
@@ -125,7 +116,7 @@ class ResponsesDecoder(Decoder):
         ended = "tool_calls" if self._called else "stop"
         if response.get("status") == "incomplete":
             ended = "length"  # for a reason that the API does not know
-        yield Finish(REASONS.get(str(reason), ended), server_word=_string(reason))
+        yield Finish(REASONS.get(str(reason), ended), server_word=string_of(reason))
         if isinstance(usage := response.get("usage"), dict):
             yield _usage(usage)
         own = {name: value for name, value in response.items() if name not in _FIELDS_APART}
@@ -169,18 +160,18 @@ class ResponsesDecoder(Decoder):
         """Arguments in an item that only begins come again: in the first delta (vLLM, early 2026)
         or when it is done (`transformers serve` 5.23).
         """
-        fields = _dict(event["item"])
+        fields = object_of(event["item"])
         if _is_plain_call(fields):
             yield self._call(fields, item, "")
 
     def _call(self, fields: Fields, item: _Item, arguments: str) -> ToolCall:
         self._called = item.called = True
-        name = _string(fields.get("name"))
-        return ToolCall(item.index, _string(fields.get("call_id")), name, arguments)
+        name = string_of(fields.get("name"))
+        return ToolCall(item.index, string_of(fields.get("call_id")), name, arguments)
 
     def _done(self, event: Fields, item: _Item) -> Iterator[Event]:
         """Yield the item's words that no delta has told."""
-        fields = _dict(event["item"])
+        fields = object_of(event["item"])
         kind = fields["type"]
         if kind == "message":
             yield from () if item.said else _parts(fields)
@@ -197,7 +188,7 @@ class ResponsesDecoder(Decoder):
             raise MisshapenError
 
     def _call_done(self, fields: Fields, item: _Item) -> Iterator[Event]:
-        rest = _string(fields.get("arguments"))[item.said :]
+        rest = string_of(fields.get("arguments"))[item.said :]
         if not item.called:
             yield self._call(fields, item, rest)
         elif rest:
@@ -216,10 +207,9 @@ def _is_plain_call(item: Fields) -> bool:
 
 
 def _parts(item: Fields) -> Iterator[Event]:
-    content = item.get("content")
-    for part in content if isinstance(content, list) else []:
+    for part in list_of(item.get("content")):
         if isinstance(part, dict) and (text := part.get("text") or part.get("refusal")):
-            yield Text(_string(text), refusal="refusal" in part)
+            yield Text(string_of(text), refusal="refusal" in part)
 
 
 def _failure(event: Fields) -> Failure:
@@ -237,13 +227,3 @@ def _usage(entry: Fields) -> Usage:
         created=as_count(given, "cache_write_tokens"),
         thinking=as_count(made, "reasoning_tokens"),
     )
-
-
-def _dict(value: object) -> Fields:
-    if not isinstance(value, dict):
-        raise TypeError
-    return value
-
-
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""

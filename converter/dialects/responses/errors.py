@@ -9,7 +9,6 @@ response it asks again 5 times, unless the code is one of `FINAL`. Only the code
 
 from converter.dialects.error_words import server_words
 from converter.servers import context_length
-from converter.wire import json_text
 
 type Body = dict[str, object]
 
@@ -71,10 +70,10 @@ def failure(message: str, kind: str = "", status: int = 0) -> Body:
     return {"code": code, "message": message}
 
 
-def write(message: str, kind: str, status: int) -> bytes:
-    """Return an error body as bytes; `kind` is a word of the Messages API."""
+def named(message: str, kind: str, status: int) -> Body:
+    """Return the error object; `kind` is a word of the Messages API."""
     known = 400 if kind == BAD_REQUEST else 404 if kind == "not_found_error" else status
-    return json_text.write(error_body(message, known))
+    return error_body(message, known)
 
 
 def _too_long(overflow: context_length.ContextOverflow) -> str:

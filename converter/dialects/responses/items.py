@@ -4,15 +4,20 @@ Calls that only OpenAI's servers make (web search, a computer, ...), and their o
 and named once, as is all else that has no meaning for another server.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from converter.dialects.openai_parts import TEXT_PARTS, document_of, read_parts, source_of
 from converter.dialects.responses import compaction, thoughts
-from converter.dialects.responses.item_parts import Part, read_parts
 from converter.dialects.responses.tools import CALL_KINDS, KIND_OF_ITEM, Toolbox
 from converter.model.conversation import (
     Block,
+    Data,
+    Document,
+    Image,
     Role,
+    Sound,
+    Stored,
     TextBlock,
     ThinkingBlock,
     ToolResult,
@@ -20,6 +25,31 @@ from converter.model.conversation import (
     Turn,
 )
 from converter.wire.checked import Fields
+
+type Part = TextBlock | Image | Sound | Document
+
+
+def _image(part: Fields) -> Image:
+    url = part.optional("image_url", str)
+    source = source_of(url) if url else Stored(part.optional("file_id", str) or "")
+    return Image(source, part.optional("detail", str) or "")
+
+
+def _audio(part: Fields) -> Sound:
+    audio = part.child("input_audio") or part
+    kind = audio.optional("format", str) or "wav"
+    return Sound(Data(f"audio/{kind}", audio.optional("data", str) or ""))
+
+
+PARTS: dict[str, Callable[[Fields], Part]] = {
+    **TEXT_PARTS,
+    **dict.fromkeys(("summary_text", "reasoning_text"), TEXT_PARTS["text"]),
+    "input_image": _image,
+    "computer_screenshot": _image,
+    "input_file": document_of,
+    "input_audio": _audio,
+}
+
 
 ROLES: dict[str, Role] = {
     "system": "system",
@@ -53,7 +83,7 @@ class Items:
         kind = kind_of(item)
         if kind == "message":
             role = item.row("role", ROLES)
-            self._say(role, read_parts(item, "content", self.left_out))
+            self._say(role, read_parts(item, "content", PARTS, self.left_out))
         elif kind == "reasoning":
             self._say("assistant", _thoughts(item, self.left_out))
         elif kind in KIND_OF_ITEM:
@@ -78,16 +108,13 @@ class Items:
             self.turns.append(Turn(role, words))
 
     def _call(self, item: Fields, kind: str) -> None:
-        name, given = self._use(item, kind)
-        call = item.optional("call_id", str) or item.optional("id", str) or ""
-        self._calls |= dict.fromkeys((call, item.optional("id", str) or call), call)
-        self._say("assistant", [ToolUse(call, name, given)])
-
-    def _use(self, item: Fields, kind: str) -> tuple[str, Mapping[str, object]]:
         known = KIND_OF_ITEM[kind]
         name = item.required("name", str) if known in ("function", "custom") else known
         flat = self.toolbox.flat(name, item.optional("namespace", str) or "")
-        return flat, CALL_KINDS[known].read(item)
+        given = CALL_KINDS[known].read(item)
+        call = item.optional("call_id", str) or item.optional("id", str) or ""
+        self._calls |= dict.fromkeys((call, item.optional("id", str) or call), call)
+        self._say("assistant", [ToolUse(call, flat, given)])
 
     def _result(self, item: Fields, kind: str) -> ToolResult:
         call_id = item.optional("call_id", str) or item.optional("id", str) or ""
@@ -135,7 +162,7 @@ def _thoughts(item: Fields, left_out: set[str]) -> Iterator[Block]:
 
 
 def _output(item: Fields, items: Items) -> list[Part]:
-    return read_parts(item, "output", items.left_out)
+    return read_parts(item, "output", PARTS, items.left_out)
 
 
 def _found_tools(item: Fields, items: Items) -> list[Part]:

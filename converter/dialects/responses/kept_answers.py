@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import parse_qsl
 
 from converter.dialects.dialect import Body, OwnRequest
-from converter.dialects.responses import state
+from converter.dialects.error_words import list_of
 from converter.dialects.responses.errors import error_body
-from converter.dialects.responses.item_parts import with_id
-from converter.dialects.responses.output_items import Json
+from converter.dialects.responses.output_items import Json, with_id
 from converter.dialects.responses.state import (
     LINE,
     REMOVED,
@@ -22,6 +21,7 @@ from converter.dialects.responses.state import (
     items_of,
     names_of,
     no_conversation,
+    read,
 )
 from converter.model.conversation import RequestError
 from converter.model.memory import Memory
@@ -65,16 +65,43 @@ def _refused(message: str, status: int) -> tuple[int, Body]:
     return status, error_body(message, status)
 
 
+def _shown(memory: Memory, key: str, kind: str) -> Json:
+    """Return a kept response, or a conversation that was created here."""
+    shown = read(memory.get(key)).get(kind)
+    if isinstance(shown, dict):
+        return shown
+    raise UnknownError("", f"{kind.capitalize()} with id '{key}' not found.")
+
+
 def _retrieve(memory: Memory, asking: OwnRequest, key: str) -> Json:
-    response = state.retrieve(memory, key)
+    response = _shown(memory, key, "response")
     if _query(asking).get("stream") == "true":
         raise RequestError("", NO_STREAM)
     return response
 
 
 def _cancel(memory: Memory, _: OwnRequest, key: str) -> Json:
-    state.retrieve(memory, key)
+    _shown(memory, key, "response")
     raise RequestError("", NO_CANCEL)
+
+
+def _drop(kind: str, name: str) -> _Row:
+    """Return the row that drops a response, or a conversation's beginning, so that it cannot go
+    on, and says so by this name.
+    """
+
+    def drop(memory: Memory, _: OwnRequest, key: str) -> Json:
+        _shown(memory, key, kind)
+        memory.forget(key)
+        return {"id": key, "object": name, "deleted": True}
+
+    return drop
+
+
+def _input(memory: Memory, key: str) -> list[Json]:
+    """Return a response's own input."""
+    _shown(memory, key, "response")
+    return [item for item in list_of(read(memory.get(key)).get("input")) if isinstance(item, dict)]
 
 
 def _create(memory: Memory, asking: OwnRequest, _: str) -> Json:
@@ -90,22 +117,6 @@ def _create(memory: Memory, asking: OwnRequest, _: str) -> Json:
     value = json_text.write({"conversation": conversation, "input": own})
     memory.keep(key, value, names=[LINE + key, *names_of(own)])
     return conversation
-
-
-def _conversation(memory: Memory, key: str) -> Json:
-    """Return a conversation that was created here."""
-    value = memory.get(key)
-    conversation = state.read(value).get("conversation") if value else None
-    if not isinstance(conversation, dict):
-        raise no_conversation(key)
-    return conversation
-
-
-def _delete(memory: Memory, key: str) -> Json:
-    """Drop a conversation's beginning, so that it cannot go on."""
-    _conversation(memory, key)
-    memory.forget(key)
-    return {"id": key, "object": "conversation.deleted", "deleted": True}
 
 
 def _items(memory: Memory, key: str) -> list[Json]:
@@ -128,7 +139,7 @@ def _add(memory: Memory, asking: OwnRequest, key: str) -> Json:
     """Let the conversation go on with the items that the request brings."""
     entry = f"{key}_{asking.id}"
     own = _own(json_text.read(asking.body), entry)
-    _conversation(memory, key)
+    _shown(memory, key, "conversation")
     _append(memory, key, entry, {"input": own}, names_of(own))
     return _listed(own, more=False)
 
@@ -138,7 +149,7 @@ def _remove(memory: Memory, asking: OwnRequest, place: str) -> Json:
     key, name = place.split("/items/")
     _item(memory, place)
     _append(memory, key, f"{key}_{asking.id}", {REMOVED: name})
-    return _conversation(memory, key)
+    return _shown(memory, key, "conversation")
 
 
 def _append(memory: Memory, key: str, entry: str, value: Json, names: Iterable[str] = ()) -> None:
@@ -151,8 +162,8 @@ def _own(body: object, name: str) -> list[Json]:
     return [item for item in own if isinstance(item, dict)]
 
 
-def _list(read: Callable[[Memory, str], list[Json]]) -> _Row:
-    return lambda memory, asking, key: _page(read(memory, key), _query(asking))
+def _list(entries: Callable[[Memory, str], list[Json]]) -> _Row:
+    return lambda memory, asking, key: _page(entries(memory, key), _query(asking))
 
 
 def _page(items: list[Json], query: Mapping[str, str]) -> Json:
@@ -180,10 +191,6 @@ def _query(asking: OwnRequest) -> Mapping[str, str]:
     return dict(parse_qsl(asking.path.partition("?")[2]))
 
 
-def _kept(show: Callable[[Memory, str], Json]) -> _Row:
-    return lambda memory, _, key: show(memory, key)
-
-
 _RESPONSE, _CONVERSATIONS = r"/responses/(?P<key>[^/]+)", r"/conversations/(?P<key>[^/]+)"
 _ITEM = r"/conversations/(?P<key>[^/]+/items/[^/]+)"
 _ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
@@ -191,14 +198,14 @@ _ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
     for method, pattern, row in (
         ("POST", _RESPONSE + "/cancel", _cancel),
         ("GET", _RESPONSE, _retrieve),
-        ("DELETE", _RESPONSE, _kept(state.delete)),
-        ("GET", _RESPONSE + "/input_items", _list(state.input_of)),
+        ("DELETE", _RESPONSE, _drop("response", "response")),
+        ("GET", _RESPONSE + "/input_items", _list(_input)),
         ("POST", r"/(?P<key>conversations)", _create),
-        ("GET", _CONVERSATIONS, _kept(_conversation)),
-        ("DELETE", _CONVERSATIONS, _kept(_delete)),
+        ("GET", _CONVERSATIONS, lambda memory, _, key: _shown(memory, key, "conversation")),
+        ("DELETE", _CONVERSATIONS, _drop("conversation", "conversation.deleted")),
         ("GET", _CONVERSATIONS + "/items", _list(_items)),
         ("POST", _CONVERSATIONS + "/items", _add),
-        ("GET", _ITEM, _kept(_item)),
+        ("GET", _ITEM, lambda memory, _, place: _item(memory, place)),
         ("DELETE", _ITEM, _remove),
     )
 )

@@ -218,3 +218,28 @@ class Finished(OutputItem):
     def finish(self, _: str) -> tuple[Json, list[Json]]:
         """Return the item as it came."""
         return self._item, []
+
+
+class Compaction(OutputItem):
+    """The summary as an item: it goes out when it is whole, because a part of it is none."""
+
+    def __init__(self, name: str, index: int) -> None:
+        super().__init__(f"cmp_{name}", index)
+
+    def finish(self, _: str) -> tuple[Json, list[Json]]:
+        """Return the item, announced first."""
+        sealed = thoughts.encode("".join(self._pieces).strip())
+        item: Json = {"id": self._id, "type": "compaction", "encrypted_content": sealed}
+        return item, [added(item, self._index)]
+
+
+def with_id(item: object, name: str) -> object:
+    """Return an item as the API shows it: with an id, a message with its type and parts."""
+    if not isinstance(item, dict):
+        return item
+    shown = {"id": f"msg_{name}", "type": "message", "status": "completed", **item}
+    if isinstance(content := item.get("content"), str):
+        answered = item.get("role") == "assistant"
+        part = {"type": "output_text", "annotations": []} if answered else {"type": "input_text"}
+        shown["content"] = [{**part, "text": content}]
+    return shown

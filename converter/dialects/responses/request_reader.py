@@ -7,18 +7,17 @@ them with every request and chat servers refuse them. Parts that a client will m
 left out with a note.
 """
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
+from converter.dialects.dialect import ReplyContext
 from converter.dialects.responses import compaction
-from converter.dialects.responses.context import ResponseContext, echo
 from converter.dialects.responses.items import OFFERING, Items, kind_of
 from converter.dialects.responses.tools import Toolbox
-from converter.dialects.server_fields import SERVER_FIELDS
+from converter.dialects.server_fields import SERVER_FIELDS, sampling_of
 from converter.model.conversation import (
     Conversation,
     RequestError,
-    Sampling,
     TextBlock,
     ThinkingSwitch,
     Tool,
@@ -27,6 +26,84 @@ from converter.model.conversation import (
     Turn,
 )
 from converter.wire.checked import Fields
+
+type Json = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseContext(ReplyContext):
+    """Facts that a response takes from its request; `id` is that of the response and of its items.
+    `encrypted`: the client wants to see thinking as opaque content, too. `toolbox` maps the
+    request's tools back, `echo` holds the fields that the response repeats. `keep` gets the whole
+    response, before its last event. `repeats`: the client is Codex, which asks 6 times when a
+    response is incomplete because of a content filter, but not when it failed for good. `compacts`:
+    the answer is one item, the summary of the conversation; `repeated`: behind the user's messages,
+    which have no ids yet.
+    """
+
+    toolbox: Toolbox = field(default_factory=Toolbox)
+    echo: Mapping[str, object] = field(default_factory=dict)
+    encrypted: bool = False
+    repeats: bool = False
+    compacts: bool = False
+    repeated: tuple[Json, ...] | None = None
+    keep: Callable[[Json], None] = lambda _: None
+
+
+def begun(context: ResponseContext, model: str) -> Json:
+    """Return the response of the first events. The request's long fields wait for the last event:
+    Codex's tools alone are 39 kB.
+    """
+    return {
+        "id": f"resp_{context.id}",
+        "object": "response",
+        "created_at": context.created_at,
+        "status": "in_progress",
+        "background": False,
+        "error": None,
+        "incomplete_details": None,
+        "model": context.model or model,
+        "output": [],
+        "parallel_tool_calls": context.echo.get("parallel_tool_calls", True),
+        "tool_choice": context.echo.get("tool_choice", "auto"),
+        "tools": [],
+        "usage": None,
+    }
+
+
+ECHOED: Mapping[str, object] = {
+    "instructions": None,
+    "max_output_tokens": None,
+    "metadata": {},
+    "parallel_tool_calls": True,
+    "previous_response_id": None,
+    "prompt_cache_key": None,
+    "safety_identifier": None,
+    "service_tier": None,
+    "temperature": None,
+    "tool_choice": "auto",
+    "tools": [],
+    "top_p": None,
+    "truncation": "disabled",
+    "user": None,
+}
+"""Fields that a response repeats from its request, with the values they have otherwise."""
+
+
+def echo(request: Fields) -> dict[str, object]:
+    """Return the fields of a response that its request decides."""
+    values = request.values
+    fields = {name: values.get(name, default) for name, default in ECHOED.items()}
+    fields = {name: ECHOED[name] if value is None else value for name, value in fields.items()}
+    reasoning = request.child("reasoning") or Fields({})
+    text = request.child("text") or Fields({})
+    return {
+        **fields,
+        "reasoning": {"effort": None, "summary": None, **reasoning.values},
+        "store": values.get("store") is not False,
+        "text": {"format": {"type": "text"}, **text.values},
+    }
+
 
 SILENT = frozenset(
     {
@@ -49,14 +126,7 @@ SILENT = frozenset(
 """Fields of the API that mean nothing to a local server and that nobody misses."""
 _OF_MEMORY = frozenset({"conversation", "input", "previous_response_id"})
 """Fields that are read by whoever completes the history."""
-EFFORTS = {
-    "minimal": "low",
-    "low": "low",
-    "medium": "medium",
-    "high": "high",
-    "xhigh": "xhigh",
-    "max": "max",
-}
+EFFORTS = {"minimal": "low", **{name: name for name in ("low", "medium", "high", "xhigh", "max")}}
 CHOICES: dict[str, ToolChoiceMode] = {"auto": "auto", "none": "none", "required": "required"}
 BACKGROUND = "Background mode is not supported: this server keeps no queue of responses"
 PROMPT = "Prompt templates are kept by OpenAI: this server has none"
@@ -106,14 +176,13 @@ def _context(request: Fields, toolbox: Toolbox, compacts: bool) -> ResponseConte
 
 def _asked(request: Fields, form: Fields) -> Conversation:
     """Return all that is asked beside the turns and the tools. `form`: that of the answer."""
-    numbers = (request.number("temperature"), request.number("top_p"))
     return Conversation(
         model=request.required("model", str),
         turns=(),
         system=tuple(text for text in [request.optional("instructions", str)] if text),
         max_tokens=request.optional("max_output_tokens", int),
         parallel_tool_use=request.optional("parallel_tool_calls", bool) is not False,
-        sampling=Sampling(*numbers, request.optional("top_k", int)),
+        sampling=sampling_of(request),
         stream=request.optional("stream", bool) or False,
         thinking=_thinking(request),
         effort=EFFORTS.get(_effort(request)),
@@ -134,9 +203,8 @@ def refuse(request: Fields) -> None:
 
 
 def _entries(request: Fields, items: Iterable[object] | None) -> list[Fields]:
-    if items is not None:
-        return [Fields(item, f"input.{index}") for index, item in enumerate(items)]
-    return [Fields(item, f"input.{index}") for index, item in enumerate(input_items(request))]
+    own = input_items(request) if items is None else items
+    return [Fields(item, f"input.{index}") for index, item in enumerate(own)]
 
 
 def input_items(request: Fields) -> list[object]:

@@ -2,33 +2,41 @@
 and `response.completed`, `incomplete` or `failed`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
-from converter.dialects.block_writer import left_out
+from converter.dialects.block_writer import CALL, OTHER, THINKING, BlockWriter, ToolPiece
+from converter.dialects.event_encoders import EventStreamEncoder, EventWholeEncoder, thinking_tokens
+from converter.dialects.responses import compaction
 from converter.dialects.responses.compaction import NONE, summaries
-from converter.dialects.responses.context import ResponseContext, begun
 from converter.dialects.responses.decoder import NAME
-from converter.dialects.responses.errors import FINAL_CODE, failure
-from converter.dialects.responses.item_events import ItemEvents
-from converter.dialects.responses.output_items import COMPLETED, INCOMPLETE, Json
+from converter.dialects.responses.errors import FINAL_CODE, SERVER_ERROR, error_body, failure
+from converter.dialects.responses.output_items import (
+    COMPLETED,
+    INCOMPLETE,
+    Compaction,
+    Finished,
+    FunctionCall,
+    Json,
+    Message,
+    OtherCall,
+    OutputItem,
+    Reasoning,
+    done,
+)
+from converter.dialects.responses.request_reader import ResponseContext, begun
 from converter.model.events import (
     Block,
-    End,
-    Event,
     Failure,
-    Fields,
     Finish,
     MappedField,
-    Opaque,
+    Own,
     Start,
-    Text,
-    Thinking,
-    ThinkingEnd,
-    ToolCall,
     Usage,
     WordKind,
     own_fields,
 )
+from converter.wire.bounds import OUTPUT_LIMIT, TooMuchError
 
 FILTERED = "the server's content filter stopped the reply"
 REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -62,18 +70,14 @@ def counts(usage: Usage | None, thought: int, text: int) -> Mapping[str, object]
             "cache_write_tokens": usage.created or 0,
         },
         "output_tokens": usage.output,
-        "output_tokens_details": {"reasoning_tokens": _thinking(usage, thought, text)},
+        "output_tokens_details": {"reasoning_tokens": thinking_tokens(usage, thought, text)},
         "total_tokens": usage.input + usage.output,
     }
 
 
-def _thinking(usage: Usage, thought: int, text: int) -> int:
-    """Return the server's count, else the share of the characters, because a server that does not
-    take the thinking out itself does not count it.
-    """
-    if usage.thinking or not thought:
-        return min(usage.thinking or 0, usage.output)
-    return round(usage.output * thought / (thought + text))
+type _Item = Callable[[str, int], OutputItem]
+
+_PIECE_COST, _ITEM_COST = 16, 512
 
 
 CUT_CALL = "the server's reply ended inside a tool call: the call is not to be run"
@@ -81,129 +85,212 @@ COUNTER = "sequence_number"
 """Numbers all events of a stream."""
 
 
-class ResponseEvents:
-    """Neutral events in, events of the stream out, as values."""
+class ResponseEvents(BlockWriter[_Item, Json]):
+    """Neutral events in, events of the stream out, as values. `output`: the items that are
+    finished.
+
+    One item is open at a time, because Codex 0.169 gives every delta to the item opened last. A
+    call is finished only when it is whole: Codex runs it at once.
+    """
+
+    reply = "response"
 
     def __init__(self, context: ResponseContext) -> None:
+        super().__init__(context.shown)
         self._context = context
-        self._items = ItemEvents(context)
-        self._response: Json | None = None
-        self._over = False
-        self._sequence = 0
-        self._finish: Finish | None = None
-        self._usage: Usage | None = None
-        self._own: Fields = {}
-        self.failure = ""
+        self._response: Json = {}
+        self._item: OutputItem | None = None
+        self._status = COMPLETED
+        self._summary: list[str] = []
+        self._length = 0
+        self.output: list[Json] = []
 
-    @property
-    def notes(self) -> list[str]:
-        """The notes on mends and omissions, a line each."""
-        return self._items.notes
-
-    @property
-    def started(self) -> bool:
-        """Tell whether `response.created` is out and the last event is not."""
-        return self._response is not None and not self._over
-
-    def feed(self, event: Event) -> Iterator[Json]:
-        """Return the events that can go out. A response has one choice, because nobody can ask for
-        more.
-        """
-        if self._over or getattr(event, "choice", 0) != 0:
-            return
-        if isinstance(event, (Text, Thinking, ThinkingEnd, ToolCall, Block)):
-            yield from self.start()
-            yield from self._numbered(self._items.write(event))
-        else:
-            yield from self._course(event)
-
-    def _course(self, event: Event) -> Iterator[Json]:
-        match event:
-            case Start():
-                yield from self.start(event.model, own_fields(event.own, NAME))
-            case End() if self._response is not None:
-                self._own = own_fields(event.own, NAME) or {}
-                yield from self._end(self._finish or Finish("stop"))
-            case Failure():
-                yield from self._fail(event.message, event.kind, event.status)
-            case _:
-                self._note(event)
-
-    def _note(self, event: Event) -> None:
-        """Keep the facts that only the end can tell."""
-        match event:
-            case Finish():
-                self._finish = event
-            case Usage():
-                self._usage = event
-            case MappedField():
-                self._items.leave_out({event.key})
-            case Opaque():
-                self._items.leave_out(left_out(event))
-
-    def spliced(self, kind: WordKind, text: str, frames: int) -> int:
-        """Take words that go on in the open item, in so many events; return the first's number."""
-        self._items.spliced(kind, text, frames)
-        first, self._sequence = self._sequence, self._sequence + frames
-        return first
-
-    def close(self) -> Iterator[Json]:
-        """End the response. One that lacks its end has had its failure."""
-        if self.started:
-            yield from self._end(self._finish or Finish("stop"))
-
-    def start(self, model: str = "", own: Fields | None = None) -> Iterator[Json]:
-        """Begin the response, once: a client that waits long wants a sign before the first word.
-        `own`: the fields of a server of this dialect.
-        """
-        if self._response is not None:
-            return
-        self._response = {**begun(self._context, model), **(own or {})}
+    def _start(self, event: Start) -> Iterator[Json]:
+        """Begin the response; a server of this dialect has fields of its own."""
+        self._started = True
+        own = own_fields(event.own, NAME) or {}
+        self._response = {**begun(self._context, event.model), **own}
         for kind in ("created", "in_progress"):
-            yield self._number({"type": f"response.{kind}", "response": self._response})
+            yield {"type": f"response.{kind}", "response": self._response}
 
-    def keepalive(self) -> Json:
-        """Return an event that says nothing: Codex drops a stream after 300 s without one, and
-        comments do not count.
+    def alive(self) -> Iterator[Json]:
+        """Yield an event that says nothing: Codex drops a stream after 300 s without one, and
+        comments do not count. It begins the response if nothing has, because a client that waits
+        long wants a sign before the first word.
         """
-        return self._number({"type": "keepalive"})
+        if not self._started:
+            yield from self._start(Start("", ""))
+        if not self._over:
+            yield {"type": "keepalive"}
 
-    def _end(self, finish: Finish) -> Iterator[Json]:
-        ending = outcome(finish, self._context.repeats)
+    def _stop(self, own: Own | None = None) -> Iterator[Json]:
+        ending = outcome(self._ending, self._context.repeats)
         whole = ending["status"] == COMPLETED
-        yield from self._numbered(self._items.finish(whole, COMPLETED if whole else INCOMPLETE))
-        if whole and self._items.cut:
+        yield from self.finish(whole, COMPLETED if whole else INCOMPLETE)
+        if whole and self.cut:
             self.failure = CUT_CALL
             ending = {"status": "failed", "error": failure(CUT_CALL)}
         elif ending["status"] == "failed":
             self.failure = FILTERED
-        elif self._context.repeated is not None and not summaries(self._items.output):
+        elif self._context.repeated is not None and not summaries(self.output):
             self.failure = NONE
             ending = {"status": "failed", "error": failure(NONE)}
-        yield self._last(ending)
+        yield self._last({**(own_fields(own, NAME) or {}), **ending})
 
-    def _fail(self, message: str, kind: str = "", status: int = 0) -> Iterator[Json]:
-        yield from self.start()
-        yield from self._numbered(self._items.finish(False, INCOMPLETE))
-        self.failure = message
-        yield self._last({"status": "failed", "error": failure(message, kind, status)})
+    def _fail(self, event: Failure) -> Iterator[Json]:
+        if not self._started:
+            yield from self._start(Start("", ""))
+        yield from self.finish(False, INCOMPLETE)
+        error = failure(event.message, event.kind, event.status)
+        yield self._last({"status": "failed", "error": error})
 
-    def _last(self, ending: Mapping[str, object]) -> Json:
+    def _last(self, ending: Json) -> Json:
+        """Return the event that holds the whole response, its request's fields in it."""
         self._over = True
         response: Json = {
-            **(self._response or {}),
+            **self._response,
             **self._context.echo,
-            **self._own,
             **ending,
-            "output": self._items.output,
-            "usage": counts(self._usage, self._items.thought, self._items.said),
+            "output": self.output,
+            "usage": counts(self._usage, self.thought, self.said),
         }
         self._context.keep(response)
-        return self._number({"type": f"response.{ending['status']}", "response": response})
+        return {"type": f"response.{ending['status']}", "response": response}
 
-    def _numbered(self, events: Iterable[Json]) -> Iterator[Json]:
-        yield from map(self._number, events)
+    def finish(self, whole: bool, status: str) -> Iterator[Json]:
+        """Return the rest. `whole`: the reply was not cut short; `status`: of an item that is open
+        still.
+        """
+        yield from self._contents(self._in_order.end())
+        self._status = COMPLETED if self._open == CALL else status
+        yield from self._leave()
+        self._status = COMPLETED
+        if whole and (summary := "".join(self._summary).strip()):
+            yield from self._enter(OTHER, Compaction)
+            yield from self._fill(summary)
+            yield from self._leave()
 
-    def _number(self, event: Json) -> Json:
-        number, self._sequence = self._sequence, self._sequence + 1
-        return {"type": event["type"], COUNTER: number, **event}
+    def _text(self, text: str) -> Iterator[Json]:
+        if self._context.compacts:
+            self._summary.append(text)
+        else:
+            yield from super()._text(text)
+
+    def _new(self, kind: str, call: ToolPiece | None = None) -> _Item:
+        if call:
+            tool = self._context.toolbox.find(call.name)
+            made = FunctionCall if tool.kind == "function" else OtherCall
+            return partial(made, call_id=call.id, tool=tool)
+        thought = partial(Reasoning, encrypted=self._context.encrypted)
+        return thought if kind == THINKING else Message
+
+    def _enter(self, kind: str, block: _Item) -> Iterator[Json]:
+        """Begin another item; behind a call that was cut none: its item stays open, and one at a
+        time may be.
+        """
+        if not self.cut:
+            yield from super()._enter(kind, block)
+
+    def _begin(self, block: _Item) -> list[Json]:
+        """Announce an item; its name is like no other item's of any response."""
+        index = len(self.output)
+        self._hold(_ITEM_COST)
+        self._item = block(f"{self._context.id}_{index}", index)
+        return self._item.start()
+
+    def _fill(self, text: str, pieces: int = 1) -> list[Json]:
+        self._hold(len(text) + pieces * _PIECE_COST)
+        return self._item.feed(text) if self._item else []
+
+    def _finish(self, kind: str, signature: str) -> Iterator[Json]:  # noqa: ARG002
+        if self._item is None:
+            return
+        item, events = self._item.finish(self._status)
+        self._item = None
+        yield from events
+        yield done(item, len(self.output))
+        self.output.append(item)
+
+    def _drop(self) -> None:
+        super()._drop()
+        self._open = self._item = None  # never finished, because a client would run it
+
+    def _other(self, event: MappedField | Block) -> Iterator[Json]:
+        if isinstance(event, MappedField):
+            self.leave_out({event.key})
+        elif event.dialect == NAME:
+            yield from self._enter(OTHER, partial(Finished, item=dict(event.event)))
+            yield from self._leave()
+
+    def _hold(self, length: int) -> None:
+        """Count the words that the last event will repeat. Raises TooMuchError."""
+        self._length += length
+        if self._length > OUTPUT_LIMIT:
+            raise TooMuchError(OUTPUT_LIMIT)
+
+
+class ResponsesStreamEncoder(EventStreamEncoder):
+    """Events in, frames out. A server's comment becomes a sign of life that clients count."""
+
+    def __init__(self, context: ResponseContext) -> None:
+        self._response = ResponseEvents(context)
+        self._sequence = 0
+        super().__init__(self._response)
+
+    def framed(self, event: Json) -> bytes:
+        """Return the frame of one event, with its number."""
+        number = self._numbers(1)
+        return super().framed({"type": event["type"], COUNTER: number, **event})
+
+    def _numbers(self, count: int) -> int:
+        """Take the numbers of the next events; return the first one."""
+        first, self._sequence = self._sequence, self._sequence + count
+        return first
+
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:
+        """Number the frames of words that are written like the last ones of this kind."""
+        self._response.spliced(kind, text, frames)
+        return self._numbers(frames)
+
+    def commented(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
+        """Return a sign of life."""
+        return self.ping()
+
+    def ping(self) -> list[bytes]:
+        """Return a sign of life, which begins the response if nothing has."""
+        return list(map(self.framed, self._response.alive()))
+
+
+class ResponsesWholeEncoder(EventWholeEncoder):
+    """Events in, one response out, at `close`; an error in its place has no output."""
+
+    def __init__(self, context: ResponseContext) -> None:
+        super().__init__(ResponseEvents(context), FoldedResponse(context))
+
+
+class FoldedResponse:
+    """Events in; `message` is the response of the last one that has one, or its error alone. A
+    compaction has another shape.
+    """
+
+    def __init__(self, context: ResponseContext) -> None:
+        self._context = context
+        self._response: Json = {}
+
+    @property
+    def message(self) -> Json:
+        """The response, or the error in its place."""
+        error, repeated = self._response.get("error"), self._context.repeated
+        if isinstance(error, dict):
+            status = 500 if error["code"] == SERVER_ERROR else 400
+            return error_body(str(error["message"]), status, code=str(error["code"]))
+        if repeated is None:
+            return self._response
+        # the API has no place for a server that did not count
+        usage = self._response["usage"] or counts(Usage(0, 0), 0, 0)
+        return compaction.answer({**self._response, "usage": usage}, repeated, self._context.id)
+
+    def feed(self, event: Json) -> None:
+        """Keep the event's response."""
+        if isinstance(response := event.get("response"), dict):
+            self._response = response

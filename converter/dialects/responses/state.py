@@ -5,11 +5,12 @@ An id that is not known, or no longer, is refused in the API's words: a lone too
 without its beginning would be answered with nonsense.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from converter.dialects.responses.item_parts import with_id
-from converter.dialects.responses.output_items import Json
+from converter.dialects.error_words import dict_of, list_of, string_of
+from converter.dialects.responses.output_items import Json, with_id
 from converter.dialects.responses.request_reader import input_items, refuse
 from converter.model.conversation import RequestError
 from converter.model.memory import Memory
@@ -18,8 +19,16 @@ from converter.wire.checked import Fields
 
 BOTH = "Mutually exclusive parameters: 'previous_response_id' and 'conversation'."
 KEPT = ("completed", "incomplete")
+REFERS = (
+    '"(?:previous_response_id|conversation|item_reference)"'
+    r'|\{(?:\s*+"id"\s*+:\s*+"(?:[^"\\]|\\.)*+"\s*+,?)++\s*+\}'
+)
+"""Matches what `complete` looks up: an item with more than an id stands for itself."""
 REMOVED = "removed"
 """Names the item that an entry takes out of its conversation."""
+_RESPONSE = "resp_"
+_MADE = re.compile(r"[a-z]+_(.+)_(?:in)?\d+")
+"""The ids that responses give to their items, and to those of their requests."""
 _REASONING = "rs_"
 """Begins the ids of reasoning items, which a conversation can do without."""
 LINE, ITEM = "conversation ", "item "
@@ -54,8 +63,10 @@ def complete(memory: Memory, body: object) -> WholeInput:
     previous = _previous(memory, request)
     before = memory.history(previous) if previous else []
     if before is None:
-        conversation = next(_conversation(request.values), "")
-        raise no_conversation(conversation) if conversation else _no_response(previous)
+        if conversation := _conversation(request.values):
+            raise no_conversation(conversation)
+        problem = f"Previous response with id '{previous}' not found."
+        raise UnknownError("previous_response_id", problem, 400, "previous_response_not_found")
     items = items_of(before)
     own: list[object] = []
     left_out = 0
@@ -72,59 +83,46 @@ def keep(memory: Memory, body: Mapping[str, object], history: WholeInput, respon
         return
     key = str(response["id"])
     own = [
-        with_id(item, f"{key.removeprefix('resp_')}_in{at}") for at, item in enumerate(history.own)
+        with_id(item, f"{key.removeprefix(_RESPONSE)}_in{at}")
+        for at, item in enumerate(history.own)
     ]
-    output = response["output"] if isinstance(response["output"], list) else []
-    names = names_of((*output, *own))
+    names = names_of((*list_of(response["output"]), *own), key)
     value = json_text.write({"response": response, "input": own})
-    line = "".join(LINE + name for name in _conversation(body))
+    name = _conversation(body)
+    line = LINE + name if name else ""
     memory.keep(key, value, history.previous, names, line)
 
 
-def names_of(items: Iterable[object]) -> list[str]:
-    """Return the names under which items are found."""
-    return [f"{ITEM}{item.get('id')}" for item in items if isinstance(item, dict)]
+def names_of(items: Iterable[object], key: str = "") -> list[str]:
+    """Return the names under which items are found; `key`: that of their response, under which
+    those are found that have their ids from it.
+    """
+    ids = (str(item.get("id")) for item in items if isinstance(item, dict))
+    return [ITEM + name for name in ids if not key or _response_of(name) != key]
 
 
-def retrieve(memory: Memory, key: str) -> Json:
-    """Return a kept response. Raises UnknownError."""
-    response = _kept(memory, key).get("response")
-    if not isinstance(response, dict):
-        raise _not_found(key)
-    return response
-
-
-def delete(memory: Memory, key: str) -> Json:
-    """Drop a kept response, and say so. Raises UnknownError."""
-    retrieve(memory, key)
-    memory.forget(key)
-    return {"id": key, "object": "response", "deleted": True}
-
-
-def input_of(memory: Memory, key: str) -> list[Json]:
-    """Return a kept response's own input. Raises UnknownError."""
-    items = _kept(memory, key).get("input")
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+def _response_of(name: str) -> str:
+    """Return the key of the response from which an item has its id, if it has it from one."""
+    made = _MADE.fullmatch(name)
+    return f"{_RESPONSE}{made[1]}" if made else ""
 
 
 def _previous(memory: Memory, request: Fields) -> str:
     previous = request.optional("previous_response_id", str)
-    names = list(_conversation(request.values))
-    if previous and names:
+    conversation = _conversation(request.values)
+    if previous and conversation:
         raise RequestError("previous_response_id", BOTH)
-    if not names:
+    if not conversation:
         return previous or ""
-    if line := memory.find(LINE + names[0]):
+    if line := memory.find(LINE + conversation):
         return line
-    raise no_conversation(names[0])
+    raise no_conversation(conversation)
 
 
-def _conversation(body: Mapping[str, object]) -> Iterator[str]:
-    """Yield the conversation's id, if there is one: a string, or in an object."""
+def _conversation(body: Mapping[str, object]) -> str:
+    """Return the conversation's id, which is a string, or in an object; empty for none."""
     given = body.get("conversation")
-    name = given.get("id") if isinstance(given, dict) else given
-    if isinstance(name, str) and name:
-        yield name
+    return string_of(given.get("id") if isinstance(given, dict) else given)
 
 
 def _resolved(memory: Memory, item: object) -> object | None:
@@ -132,10 +130,11 @@ def _resolved(memory: Memory, item: object) -> object | None:
     name = item.get("id") if isinstance(item, dict) and _is_reference(item) else None
     if not isinstance(name, str):
         return item
-    kept = memory.get(memory.find(ITEM + name))
-    for known in _items(kept) if kept else ():
-        if isinstance(known, dict) and known.get("id") == name:
-            return known
+    for find in (_response_of, lambda name: memory.find(ITEM + name)):
+        kept = memory.get(find(name))
+        for known in _items(kept) if kept else ():
+            if isinstance(known, dict) and known.get("id") == name:
+                return known
     if name.startswith(_REASONING):
         return None
     raise UnknownError("input", f"Item with id '{name}' not found.")
@@ -151,50 +150,22 @@ def items_of(history: Iterable[bytes]) -> list[object]:
     items: list[object] = []
     for value in history:
         if removed := read(value).get(REMOVED):
-            items = [item for item in items if _id_of(item) != removed]
+            items = [item for item in items if dict_of(item).get("id") != removed]
         items += _items(value)
     return items
 
 
 def _items(value: bytes) -> Iterator[object]:
     kept = read(value)
-    yield from list_in(kept, "input")
-    response = kept.get("response")
-    yield from list_in(response, "output") if isinstance(response, dict) else ()
+    yield from list_of(kept.get("input"))
+    yield from list_of(dict_of(kept.get("response")).get("output"))
 
 
-def read(value: bytes) -> Json:
-    """Return the kept items."""
-    kept = json_text.read(value)
-    return kept if isinstance(kept, dict) else {}
-
-
-def list_in(kept: Json, name: str) -> list[object]:
-    """Return the list under this name, empty where there is none."""
-    listed = kept.get(name)
-    return listed if isinstance(listed, list) else []
-
-
-def _id_of(item: object) -> object:
-    return item.get("id") if isinstance(item, dict) else None
-
-
-def _kept(memory: Memory, key: str) -> Json:
-    value = memory.get(key)
-    if value is None:
-        raise _not_found(key)
-    return read(value)
-
-
-def _not_found(key: str) -> UnknownError:
-    return UnknownError("", f"Response with id '{key}' not found.")
+def read(value: bytes | None) -> Json:
+    """Return what is kept; nothing of what is not."""
+    return dict_of(json_text.read(value) if value else None)
 
 
 def no_conversation(key: str) -> UnknownError:
     """Return the refusal of a conversation that is not kept here, or not from its beginning."""
     return UnknownError("conversation", f"Conversation with id '{key}' not found.")
-
-
-def _no_response(key: str) -> UnknownError:
-    problem = f"Previous response with id '{key}' not found."
-    return UnknownError("previous_response_id", problem, 400, "previous_response_not_found")

@@ -11,12 +11,13 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from converter.dialects.openai_parts import (
     CUSTOM_INPUT,
     CUSTOM_SCHEMA,
-    NO_PARAMETERS,
+    function_of,
+    one_string,
     read_arguments,
 )
 from converter.model.conversation import Tool
@@ -37,13 +38,6 @@ class ToolName:
     namespace: str = ""
 
 
-_QUERY: Mapping[str, object] = {
-    "type": "object",
-    "properties": {"query": {"type": "string"}},
-    "required": ["query"],
-}
-
-
 @dataclass(slots=True)
 class Toolbox:
     """The tools offered so far. `left_out`: kinds that only OpenAI's own servers can run."""
@@ -60,10 +54,12 @@ class Toolbox:
         kind = entry.optional("type", str) or "function"
         if kind == "namespace" and not namespace:
             self._offer_all(entry)
-        elif kind in _BUILDERS and _is_clients(kind, entry):
-            self._add(kind, entry, namespace, about)
-        else:
+        elif kind not in _BUILDERS or (
+            kind == "tool_search" and entry.values.get("execution") != "client"
+        ):
             self.left_out.append(kind)
+        else:
+            self._add(kind, entry, namespace, about)
 
     def _offer_all(self, entry: Fields) -> None:
         namespace = entry.required("name", str)
@@ -119,16 +115,6 @@ def flat_name(name: str, namespace: str = "") -> str:
     return f"{joined[: NAME_LIMIT - 9]}_{zlib.crc32(joined.encode()):08x}"
 
 
-def _is_clients(kind: str, entry: Fields) -> bool:
-    """Tell whether the client runs the tool itself."""
-    return kind != "tool_search" or entry.values.get("execution") == "client"
-
-
-def _function(name: str, description: str, entry: Fields) -> Tool:
-    parameters = entry.optional("parameters", dict) or NO_PARAMETERS
-    return Tool(name, parameters, description, entry.optional("strict", bool) or False)
-
-
 def _custom(name: str, description: str, entry: Fields) -> Tool:
     form = entry.child("format")
     definition = form.optional("definition", str) if form else None
@@ -138,17 +124,18 @@ def _custom(name: str, description: str, entry: Fields) -> Tool:
     return Tool(name, CUSTOM_SCHEMA, description.strip())
 
 
-def _search(name: str, description: str, entry: Fields) -> Tool:
-    parameters = entry.optional("parameters", dict) or _QUERY
-    return Tool(name, parameters, description or _SEARCH)
-
-
-_BUILDERS: dict[str, Callable[[str, str, Fields], Tool]] = {
-    "function": _function,
-    "custom": _custom,
-    "tool_search": _search,
-}
 _SEARCH = "Search for more tools; those found can be called afterwards."
+_BUILDERS: dict[str, Callable[[str, str, Fields], Tool]] = {
+    "function": lambda name, description, entry: replace(
+        function_of(entry), name=name, description=description
+    ),
+    "custom": _custom,
+    "tool_search": lambda name, description, entry: Tool(
+        name,
+        entry.optional("parameters", dict) or one_string("query"),
+        description or _SEARCH,
+    ),
+}
 
 
 # Kinds of calls that clients run: from an item of the history to a function's input, and from a
@@ -175,20 +162,8 @@ def named(tool: ToolName) -> Item:
     return {"name": tool.name, **({"namespace": tool.namespace} if tool.namespace else {})}
 
 
-def _read_function(item: Fields) -> Mapping[str, object]:
+def _read_arguments(item: Fields) -> Mapping[str, object]:
     return read_arguments(item.values.get("arguments"))
-
-
-def _write_function(tool: ToolName, given: Mapping[str, object]) -> Item:
-    return {**named(tool), "arguments": json.dumps(given, ensure_ascii=False)}
-
-
-def _read_custom(item: Fields) -> Mapping[str, object]:
-    return {CUSTOM_INPUT: item.optional("input", str) or ""}
-
-
-def _write_custom(tool: ToolName, given: Mapping[str, object]) -> Item:
-    return {**named(tool), "input": free_text(given)}
 
 
 def free_text(given: Mapping[str, object]) -> str:
@@ -201,14 +176,25 @@ def free_text(given: Mapping[str, object]) -> str:
     return json.dumps(given, ensure_ascii=False) if given else ""
 
 
-def _write_search(_: ToolName, given: Mapping[str, object]) -> Item:
-    return {"execution": "client", "arguments": dict(given)}
-
-
 CALL_KINDS = {
-    "function": CallKind("function_call", "fc", _read_function, _write_function),
-    "custom": CallKind("custom_tool_call", "ctc", _read_custom, _write_custom),
-    "tool_search": CallKind("tool_search_call", "tsc", _read_function, _write_search),
+    "function": CallKind(
+        "function_call",
+        "fc",
+        _read_arguments,
+        lambda tool, given: {**named(tool), "arguments": json.dumps(given, ensure_ascii=False)},
+    ),
+    "custom": CallKind(
+        "custom_tool_call",
+        "ctc",
+        lambda item: {CUSTOM_INPUT: item.optional("input", str) or ""},
+        lambda tool, given: {**named(tool), "input": free_text(given)},
+    ),
+    "tool_search": CallKind(
+        "tool_search_call",
+        "tsc",
+        _read_arguments,
+        lambda _, given: {"execution": "client", "arguments": dict(given)},
+    ),
 }
 """The kinds of `ToolName`."""
 KIND_OF_ITEM = {row.item: kind for kind, row in CALL_KINDS.items()}

@@ -9,119 +9,79 @@ template has them there.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
-from converter.parsing.tool_calls.form import CallForm, EndsThought
+from converter.parsing.tool_calls import grammars
+from converter.parsing.tool_calls.call_form import CallForm, EndsThought
 from converter.parsing.tool_calls.gemma_body import Gemma
-from converter.parsing.tool_calls.grammars import (
-    BULLET,
-    DEEPSEEK,
-    DSML,
-    DSML_SPACED,
-    FUNCTION,
-    FUNCTIONARY,
-    GCML,
-    HARMONY,
-    HUNYUAN_PAIRS,
-    IFM_PAIRS,
-    INVOKE,
-    JSON,
-    KIMI,
-    KIMI_K3,
-    LONGCAT_PAIRS,
-    MINICPM,
-    MINIMAX_M3,
-    MINIMAX_MARK,
-    MISTRAL_ARGS,
-    MUSE,
-    PAIRS,
-    PLAMO,
-    SOLAR_PAIRS,
-    STEP3,
-    STEP_AUDIO,
-    STRICT,
-)
 from converter.parsing.tool_calls.json_body import Json
 from converter.parsing.tool_calls.python_body import Python
 
 _TOOL_CALL = (("<tool_call>",), "</tool_call>", ("<tool_calls>", "</tool_calls>"))
 _ASSISTANT, _CALLS = "<|im_start|>assistant", " -> tool/function_call\n"
+# the rows by the effect of their openers in a thought
+_special = partial(CallForm, ends_thought=EndsThought.ALWAYS)
+_tagged = partial(CallForm, ends_thought=EndsThought.BEFORE_CALL)
+_whole = partial(CallForm, whole=True)
 FORMS = (
-    CallForm(
+    _tagged(
         "hermes",
-        JSON,
+        grammars.JSON,
         *_TOOL_CALL,
         models="Hermes, Qwen2.5, Qwen3, Ernie 4.5, Reka, Granite 4",
-        ends_thought=EndsThought.BEFORE_CALL,
         in_thoughts=True,
     ),
-    CallForm(
+    _tagged(
         "qwen3-coder",
-        FUNCTION,
+        grammars.FUNCTION,
         *_TOOL_CALL,
         alone=True,
         models="Qwen3-Coder, Qwen3.5, Nemotron 3, Step 3.5, MiMo; Llama 3.1 with JSON in the tag",
-        ends_thought=EndsThought.BEFORE_CALL,
         in_thoughts=True,
     ),
-    CallForm(
+    _tagged(
         "glm",
-        PAIRS,
+        grammars.PAIRS,
         *_TOOL_CALL,
         models="GLM-4.5 to 5, Laguna, Spark 3, Hunyuan v3's preview",
-        ends_thought=EndsThought.BEFORE_CALL,
         in_thoughts=True,
     ),
-    CallForm(
-        "step-audio",
-        STEP_AUDIO,
-        *_TOOL_CALL,
-        models="Step-Audio 2",
-        ends_thought=EndsThought.BEFORE_CALL,
-    ),
-    CallForm(
+    _tagged("step-audio", grammars.STEP_AUDIO, *_TOOL_CALL, models="Step-Audio 2"),
+    _special(
         "hunyuan",
-        HUNYUAN_PAIRS,
+        grammars.HUNYUAN_PAIRS,
         ("<tool_call:opensource>",),
         "</tool_call:opensource>",
         ("<tool_calls:opensource>", "</tool_calls:opensource>"),
         models="Hunyuan v3 as it ships",
-        ends_thought=EndsThought.ALWAYS,
     ),
-    CallForm(
-        "iquest",
-        PAIRS,
-        ("<iquest_tool_call>",),
-        "</iquest_tool_call>",
-        models="IQuest Q1",
-        ends_thought=EndsThought.BEFORE_CALL,
+    _tagged(
+        "iquest", grammars.PAIRS, ("<iquest_tool_call>",), "</iquest_tool_call>", models="IQuest Q1"
     ),
-    CallForm(
+    _tagged(
         "tool-calls",
-        JSON,
+        grammars.JSON,
         section=("<tool_calls>", "</tool_calls>"),
         models="Apriel, Hunyuan-A13B, Jamba, MiniMax-M1",
-        ends_thought=EndsThought.BEFORE_CALL,
     ),
-    CallForm(
+    _tagged(
         "minimax",
-        INVOKE,
+        grammars.INVOKE,
         section=("<minimax:tool_call>", "</minimax:tool_call>"),
         alone=True,
         models="MiniMax-M2",
-        ends_thought=EndsThought.BEFORE_CALL,
         in_thoughts=True,
     ),
-    CallForm(
+    _special(
         "minimax-m3",
-        MINIMAX_M3,
-        section=(f"{MINIMAX_MARK}<tool_call>", f"{MINIMAX_MARK}</tool_call>"),
+        grammars.MINIMAX_M3,
+        section=(f"{grammars.MINIMAX_MARK}<tool_call>", f"{grammars.MINIMAX_MARK}</tool_call>"),
         alone=True,
         models="MiniMax-M3",
-        ends_thought=EndsThought.ALWAYS,
     ),
     CallForm(
         "invoke",
-        INVOKE,
+        grammars.INVOKE,
         section=("<function_calls>", "</function_calls>"),
         alone=True,
         models="many fine-tunes, after Claude",
@@ -134,92 +94,73 @@ FORMS = (
         models="Olmo 3",
         ends_thought=EndsThought.BEFORE_OFFERED_CALL,
     ),
-    CallForm(
+    _special(
         "kimi",
-        KIMI,
+        grammars.KIMI,
         ("<|tool_call_begin|>",),
         "<|tool_call_end|>",
         ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
         models="Kimi-K2",
-        ends_thought=EndsThought.ALWAYS,
         in_thoughts=True,
     ),
-    CallForm(
+    _special(
         "kimi-k3",
-        KIMI_K3,
+        grammars.KIMI_K3,
         section=("<|open|>tools<|sep|>", "<|close|>tools<|sep|>"),
         alone=True,
         models="Kimi-K3",
-        ends_thought=EndsThought.ALWAYS,
     ),
-    CallForm(
+    _special(
         "deepseek",
-        DEEPSEEK,
+        grammars.DEEPSEEK,
         ("<｜tool▁call▁begin｜>",),
         "<｜tool▁call▁end｜>",
         ("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
         models="DeepSeek V3, R1, V3.1, Cogito",
-        ends_thought=EndsThought.ALWAYS,
     ),
-    CallForm(
+    _special(
         "dsml",
-        DSML,
+        grammars.DSML,
         section=("<｜DSML｜function_calls>", "</｜DSML｜function_calls>"),
         alone=True,
         models="DeepSeek V3.2",
-        ends_thought=EndsThought.ALWAYS,
     ),
-    CallForm(
+    _special(
         "dsml-tools",
-        DSML,
+        grammars.DSML,
         section=("<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>"),
         models="DeepSeek V4",
-        ends_thought=EndsThought.ALWAYS,
     ),
-    CallForm("mistral", JSON, ("[TOOL_CALLS]",), models="Mistral before 2025, Mixtral"),
+    CallForm("mistral", grammars.JSON, ("[TOOL_CALLS]",), models="Mistral before 2025, Mixtral"),
     CallForm(
         "mistral-args",
-        MISTRAL_ARGS,
+        grammars.MISTRAL_ARGS,
         ("[TOOL_CALLS]",),
         models="Mistral Small 3.2, Magistral, Ministral-3, Devstral",
     ),
-    CallForm("llama", JSON, ("<|python_tag|>",), models="Llama 3.1, 3.2, 3.3"),
+    CallForm("llama", grammars.JSON, ("<|python_tag|>",), models="Llama 3.1, 3.2, 3.3"),
     CallForm("llama4", Python(), ("<|python_start|>",), "<|python_end|>", models="Llama 4"),
-    CallForm(
-        "lfm2",
-        Python(),
-        ("<|tool_call_start|>",),
-        "<|tool_call_end|>",
-        models="LFM2",
-        ends_thought=EndsThought.ALWAYS,
-    ),
-    CallForm(
+    _special("lfm2", Python(), ("<|tool_call_start|>",), "<|tool_call_end|>", models="LFM2"),
+    _special(
         "internlm",
-        JSON,
+        grammars.JSON,
         ("<|action_start|><|plugin|>", "<|action_start|> <|plugin|>"),
         "<|action_end|>",
         models="InternLM 2.5, 3",
-        ends_thought=EndsThought.ALWAYS,
     ),
-    CallForm(
-        "seed",
-        FUNCTION,
-        ("<seed:tool_call>",),
-        "</seed:tool_call>",
-        models="Seed-OSS",
-        ends_thought=EndsThought.BEFORE_CALL,
+    _tagged(
+        "seed", grammars.FUNCTION, ("<seed:tool_call>",), "</seed:tool_call>", models="Seed-OSS"
     ),
-    CallForm(
+    _special(
         "cohere",
-        JSON,
+        grammars.JSON,
         ("<|START_ACTION|>",),
         "<|END_ACTION|>",
         models="Command-R7B, Command-A",
-        ends_thought=EndsThought.ALWAYS,
     ),
-    CallForm(
+    _special(
         "harmony",
-        HARMONY,
+        grammars.HARMONY,
         (
             "<|channel|>commentary to=",
             "<|channel|>analysis to=",
@@ -228,18 +169,10 @@ FORMS = (
         ),
         "<|call|>",
         models="gpt-oss",
-        ends_thought=EndsThought.ALWAYS,
         tool="functions",
         before=("<|channel|>", "<|start|>", "<|end|>", "<|return|>"),
     ),
-    CallForm(
-        "gemma",
-        Gemma('<|"|>'),
-        ("<|tool_call>",),
-        "<tool_call|>",
-        models="Gemma 4",
-        ends_thought=EndsThought.ALWAYS,
-    ),
+    _special("gemma", Gemma('<|"|>'), ("<|tool_call>",), "<tool_call|>", models="Gemma 4"),
     CallForm(
         "function-gemma",
         Gemma("<escape>"),
@@ -247,200 +180,170 @@ FORMS = (
         "<end_function_call>",
         models="FunctionGemma",
     ),
-    CallForm(
+    _special(
         "apertus",
         Json(name_is_key=True),
         ("<|tools_prefix|>",),
         "<|tools_suffix|>",
         models="Apertus",
-        ends_thought=EndsThought.ALWAYS,
         in_thoughts=True,
     ),
-    CallForm(
+    _special(
         "ifm",
-        JSON,
+        grammars.JSON,
         ("<ifm|tool_call>",),
         "</ifm|tool_call>",
         ("<ifm|tool_calls>", "</ifm|tool_calls>"),
         models="K2-Horizon, by its switch for JSON",
-        ends_thought=EndsThought.ALWAYS,
     ),
-    CallForm(
+    _special(
         "ifm-args",
-        IFM_PAIRS,
+        grammars.IFM_PAIRS,
         ("<ifm|tool_call>",),
         "</ifm|tool_call>",
         ("<ifm|tool_calls>", "</ifm|tool_calls>"),
         models="K2-Horizon",
-        ends_thought=EndsThought.ALWAYS,
     ),
-    CallForm(
+    _special(
         "step3",
-        STEP3,
+        grammars.STEP3,
         ("<｜tool_call_begin｜>",),
         "<｜tool_call_end｜>",
         ("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
         models="Step 3",
-        ends_thought=EndsThought.ALWAYS,
     ),
-    CallForm(
+    _tagged(
         "muse",
-        MUSE,
+        grammars.MUSE,
         section=("<atem:function_calls>", "</atem:function_calls>"),
         alone=True,
         models="Muse Glimmer",
-        ends_thought=EndsThought.BEFORE_CALL,
     ),
+    CallForm("minicpm", grammars.MINICPM, alone=True, models="MiniCPM5"),
     CallForm(
-        "minicpm",
-        MINICPM,
-        alone=True,
-        models="MiniCPM5",
+        "bullet", grammars.BULLET, alone=True, models="models that imitate Claude Code's screen"
     ),
-    CallForm(
-        "bullet",
-        BULLET,
-        alone=True,
-        models="models that imitate Claude Code's screen",
-    ),
-    CallForm(
+    _special(
         "granite",
-        JSON,
+        grammars.JSON,
         ("<|tool_call|>",),
         "<|/tool_call|>",
         models="Granite 3, Phi-4-mini",
-        ends_thought=EndsThought.ALWAYS,
     ),
     CallForm(
         "nemotron",
-        JSON,
+        grammars.JSON,
         ("<TOOLCALL>",),
         "</TOOLCALL>",
         models="Nemotron Nano v2, Llama Nemotron",
         ends_thought=EndsThought.BEFORE_OFFERED_CALL,
     ),
-    CallForm(
-        "longcat",
-        JSON,
-        ("<longcat_tool_call>",),
-        "</longcat_tool_call>",
-        models="LongCat",
-        ends_thought=EndsThought.BEFORE_CALL,
+    _tagged(
+        "longcat", grammars.JSON, ("<longcat_tool_call>",), "</longcat_tool_call>", models="LongCat"
     ),
-    CallForm(
+    _tagged(
         "longcat-tags",
-        LONGCAT_PAIRS,
+        grammars.LONGCAT_PAIRS,
         ("<longcat_tool_call>",),
         "</longcat_tool_call>",
         models="LongCat-Flash behind gateways",
-        ends_thought=EndsThought.BEFORE_CALL,
     ),
-    CallForm("gigachat", JSON, ("<|function_call|>",), models="GigaChat 3"),
-    CallForm(
+    CallForm("gigachat", grammars.JSON, ("<|function_call|>",), models="GigaChat 3"),
+    _special(
         "dsml-calls",
-        DSML_SPACED,
+        grammars.DSML_SPACED,
         section=("<｜DSML｜ calls>", "</｜DSML｜ calls>"),
         models="DeepSeek V4.1",
-        ends_thought=EndsThought.ALWAYS,
     ),
-    CallForm(
+    _special(
         "gcml",
-        GCML,
+        grammars.GCML,
         section=("<｜GCML｜tool_calls>", "</｜GCML｜tool_calls>"),
         alone=True,
         models="GigaChat 3.5",
-        ends_thought=EndsThought.ALWAYS,
     ),
-    CallForm(
+    _tagged(
         "dots",
-        INVOKE,
+        grammars.INVOKE,
         section=("<dots_function_call>", "</dots_function_call>"),
         models="dots",
-        ends_thought=EndsThought.BEFORE_CALL,
     ),
-    CallForm(
+    _tagged(
         "dots",
-        JSON,
+        grammars.JSON,
         section=("<dots_function_call>", "</dots_function_call>"),
         models="dots",
-        ends_thought=EndsThought.BEFORE_CALL,
     ),
-    CallForm(
+    _special(
         "plamo",
-        PLAMO,
+        grammars.PLAMO,
         ("<|plamo:begin_tool_request:plamo|>",),
         "<|plamo:end_tool_request:plamo|>",
         ("<|plamo:begin_tool_requests:plamo|>", "<|plamo:end_tool_requests:plamo|>"),
         models="PLaMo 3",
-        ends_thought=EndsThought.ALWAYS,
     ),
-    CallForm(
+    _special(
         "inkling",
-        JSON,
+        grammars.JSON,
         ("<|content_invoke_tool_json|>",),
         "<|end_message|>",
         models="Inkling",
-        ends_thought=EndsThought.ALWAYS,
     ),
-    CallForm(
+    _special(
         "solar",
-        SOLAR_PAIRS,
+        grammars.SOLAR_PAIRS,
         ("<|tool_call:start|>",),
         "<|tool_call:end|>",
         models="Solar Open 2",
-        ends_thought=EndsThought.ALWAYS,
     ),
-    CallForm("pangu", JSON, ("[unused11]",), "[unused12]", models="openPangu"),
+    CallForm("pangu", grammars.JSON, ("[unused11]",), "[unused12]", models="openPangu"),
     CallForm(
-        "granite-20b", JSON, ("<function_call>",), "</function_call>", models="Granite 20B FC"
+        "granite-20b",
+        grammars.JSON,
+        ("<function_call>",),
+        "</function_call>",
+        models="Granite 20B FC",
     ),
-    CallForm(
+    _special(
         "hyperclova",
-        JSON,
+        grammars.JSON,
         (f"<|im_end|>\n{_ASSISTANT}{_CALLS}", f"{_ASSISTANT}{_CALLS}"),
         "<|im_end|>",
         models="HyperCLOVA X SEED Think",
-        ends_thought=EndsThought.ALWAYS,
     ),
-    CallForm(
+    _whole(
         "hyperclova",
-        JSON,
+        grammars.JSON,
         (_CALLS.lstrip(),),
         "<|im_end|>",
-        whole=True,
         models="HyperCLOVA X SEED Think, whose prompt has begun the header",
     ),
-    CallForm(
+    _special(
         "functionary",
-        FUNCTIONARY,
+        grammars.FUNCTIONARY,
         ("<|from|>assistant\n<|recipient|>", "<|recipient|>"),
         "<|stop|>",
         models="Functionary",
-        ends_thought=EndsThought.ALWAYS,
     ),
-    CallForm("functools", JSON, ("functools",), whole=True, models="Phi-4-mini told so"),
-    CallForm(
+    _whole("functools", grammars.JSON, ("functools",), models="Phi-4-mini told so"),
+    _whole(
         "rwkv",
-        STRICT,
+        grammars.STRICT,
         tuple(f"**Tool Call:**{blanks}```json" for blanks in ("\n", "\n\n", " ")),
         "```",
-        whole=True,
         models="RWKV-7",
     ),
-    CallForm("fenced", STRICT, ("```json", "```tool_call", "```"), "```", whole=True, models="any"),
-    CallForm(
-        "fenced", Python(("",), STRICT), ("```tool_code",), "```", whole=True, models="Gemma 3"
-    ),
-    CallForm(
+    _whole("fenced", grammars.STRICT, ("```json", "```tool_call", "```"), "```", models="any"),
+    _whole("fenced", Python(("",), grammars.STRICT), ("```tool_code",), "```", models="Gemma 3"),
+    _whole(
         "tool-code",
-        Python(("",), STRICT),
+        Python(("",), grammars.STRICT),
         ("tool_code = ", "tool_code="),
         "print(tool_code)",
-        whole=True,
         models="Gemma's small models",
     ),
-    CallForm("python", Python(objects=STRICT), whole=True, models="Llama 3.2, 4, xLAM"),
-    CallForm("json", STRICT, whole=True, models="Llama 3.x, any"),
+    _whole("python", Python(objects=grammars.STRICT), models="Llama 3.2, 4, xLAM"),
+    _whole("json", grammars.STRICT, models="Llama 3.x, any"),
 )
 
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from converter.parsing.tool_calls.call import Call, Calls
 from converter.parsing.tool_calls.json_body import NAME_LIMIT
 from converter.parsing.tool_calls.python_body import arguments_of
-from converter.parsing.tool_calls.source import Refused, Source, Step
-from converter.parsing.tool_calls.tag_body import marks_of
+from converter.parsing.tool_calls.source import Refused, Source, Step, marks_of
 from converter.parsing.tool_calls.values import NESTED_LIMIT, StringValue, literal, typed
 
 SCALAR_LIMIT = 4096
 """Characters of a bare value; strings have marks of their own."""
 _NEXT = (",", "}", "]")
+_ENDS = {"{": "}", "[": "]"}
 _TYPES = frozenset({"null", "boolean", "number"})
 _KEY = re.compile(r"""\s*+["']?([^"':,{}\[\]]++)["']?\s*+:""")
-_SCALAR_END = re.compile(r"[,}\]]")
+_SCALAR = re.compile(r"[^,}\]]*+(?=[,}\]])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +36,29 @@ class Gemma:
         if mark == "(":
             yield from arguments_of(source, call)
             return False
-        yield from self._members(source, call, calls.close, 0)
+        call.say("{")
+        yield from self._inside(source, call, calls.close, 0, "}")
         call.complete()
         return False
 
-    def _members(self, source: Source, call: Call, close: Sequence[str], depth: int) -> Step[None]:
-        """Read the members of an object up to its brace, or up to the marks that close the call;
-        the outermost object's brace is not said.
+    def _inside(
+        self, source: Source, call: Call, close: Sequence[str], depth: int, end: str
+    ) -> Step[None]:
+        """Read the members of an object, or the items of a list, up to its end, or up to the marks
+        that close the call.
         """
-        call.say("{")
         separator = ""
-        while not (yield from source.accept("}")):
+        while not (yield from source.accept(end)):
             if separator and not (yield from source.accept(",")):
-                yield from _closed(source, close)
-                break
-            name = yield from self._key(source)
-            call.begin()
-            call.say(f"{separator}{literal(name)}: ")
+                if not (close and (yield from source.ahead(close))[0]):
+                    raise Refused
+                return
+            name = literal((yield from self._key(source))) + ": " if end == "}" else ""
+            if name:
+                call.begin()
+            call.say(separator + name)
             yield from self._value(source, call, close, depth)
             separator = ", "
-        call.say("}" if depth else "")
 
     def _key(self, source: Source) -> Step[str]:
         if (yield from source.accept((self.quote,))):
@@ -63,23 +66,16 @@ class Gemma:
             if not (yield from source.accept(":")):
                 raise Refused
             return name
-        while not (match := _KEY.match(source.rest)):
-            if source.last or len(source.rest) > NAME_LIMIT:
-                raise Refused
-            yield
-        if match.end() > NAME_LIMIT:
-            raise Refused
-        source.take(match.end())
-        return match[1].rstrip()
+        return (yield from source.match(_KEY, NAME_LIMIT))[1].rstrip()
 
     def _value(self, source: Source, call: Call, close: Sequence[str], depth: int) -> Step[None]:
         if depth > NESTED_LIMIT:
             raise Refused
         mark = yield from source.accept((self.quote, "{", "["))
-        if mark == "{":
-            yield from self._members(source, call, close, depth + 1)
-        elif mark == "[":
-            yield from self._items(source, call, close, depth + 1)
+        if end := _ENDS.get(mark):
+            call.say(mark)
+            yield from self._inside(source, call, close, depth + 1, end)
+            call.say(end)
         elif mark:
             words = StringValue(call.say)
             if not (yield from source.until(marks_of(self.quote), words.feed, (*_NEXT, *close))):
@@ -88,30 +84,7 @@ class Gemma:
         else:
             yield from _scalar(source, call)
 
-    def _items(self, source: Source, call: Call, close: Sequence[str], depth: int) -> Step[None]:
-        call.say("[")
-        separator = ""
-        while not (yield from source.accept("]")):
-            if separator and not (yield from source.accept(",")):
-                yield from _closed(source, close)
-                break
-            call.say(separator)
-            yield from self._value(source, call, close, depth)
-            separator = ", "
-        call.say("]")
-
-
-def _closed(source: Source, close: Sequence[str]) -> Step[None]:
-    """Look for a mark that closes the call: all that is open ends there."""
-    if not (close and (yield from source.ahead(close))[0]):
-        raise Refused
-
 
 def _scalar(source: Source, call: Call) -> Step[None]:
-    while not (match := _SCALAR_END.search(source.rest)):
-        if source.last or len(source.rest) > SCALAR_LIMIT:
-            raise Refused
-        yield
-    if match.start() > SCALAR_LIMIT:
-        raise Refused
-    call.say(typed(source.take(match.start()).strip(), _TYPES))
+    scalar = yield from source.match(_SCALAR, SCALAR_LIMIT)
+    call.say(typed(scalar[0].strip(), _TYPES))

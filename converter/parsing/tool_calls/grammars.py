@@ -1,9 +1,7 @@
 """The kinds of call text with their marks filled in, one for each way of writing."""
 
-from converter.parsing.tool_calls.element_body import Elements
-from converter.parsing.tool_calls.header_body import Header
-from converter.parsing.tool_calls.json_body import Json
-from converter.parsing.tool_calls.tag_body import Pairs, Tags
+from converter.parsing.tool_calls.json_body import Header, Json
+from converter.parsing.tool_calls.tag_body import Elements, Pairs, Tags
 
 
 def _invoke(prefix: str, *, padded: bool = False, before: str = "") -> Tags:

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from converter.parsing.tool_calls.call import Call, Calls
-from converter.parsing.tool_calls.source import BLANKS, BrokenArguments, Refused, Source, Step
+from converter.parsing.tool_calls.source import (
+    BLANKS,
+    BrokenArguments,
+    Refused,
+    Source,
+    Step,
+    marks_of,
+)
 from converter.wire.partial_json import PartialJson
 
 NAME_LIMIT = 256
@@ -111,14 +118,7 @@ def _expect(source: Source, mark: str) -> Step[None]:
 
 def string(source: Source) -> Step[str]:
     """Return the short string whose quote has been taken."""
-    while not (match := _STRING.match(source.rest)):
-        if source.last or len(source.rest) > NAME_LIMIT:
-            raise Refused
-        yield
-    if match.end() > NAME_LIMIT:
-        raise Refused
-    source.take(match.end())
-    return decoded(match[1])
+    return decoded((yield from source.match(_STRING, NAME_LIMIT))[1])
 
 
 def decoded(written: str) -> str:
@@ -218,3 +218,49 @@ def skip_value(source: Source) -> Step[None]:
         begun = begun or not mark.isspace()
         if begun and not (quoted or depth) and mark in ('"', "}", "]"):
             return
+
+
+HEADER_LIMIT = 384
+"""Characters of a header: a name, which has at most 64 everywhere, an id, and special tokens."""
+_NAME = re.compile(r"\s*+(?P<name>[\w.:-]+)\s*+")
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Calls whose name stands in a header before arguments that are JSON. A name alone is a call of
+    a tool that needs no argument.
+
+    `pattern`: a header, whole, up to the brace; its group `name` is the tool's name.
+
+    `tail`: what may stand behind the arguments, before the call's closing mark. `heads`: what the
+    header begins with, before the pattern. `user`: a header that is no text, of words for the user.
+    """
+
+    pattern: str
+    tail: str = ""
+    heads: Sequence[str] = ("",)
+    user: str = ""
+
+    def read(self, source: Source, calls: Calls) -> Step[bool]:
+        """Read one call."""
+        if self.user and (yield from source.accept((self.user,))):
+            return True
+        call = calls.current
+        header = yield from source.before(marks_of("{", *calls.close), HEADER_LIMIT)
+        alone = not source.rest.startswith("{")
+        if alone:
+            header = header.rstrip().removesuffix(self.tail)
+        match = re.fullmatch(self.pattern, header, re.DOTALL)  # `re` keeps what it has compiled
+        match = match or (_NAME.fullmatch(header) if alone else None)
+        if not (match or alone):
+            raise Refused
+        call.named(match["name"] if match else "")
+        if not alone:
+            close = filter(None, (self.tail, *calls.close))
+            yield from object_of(source, call, tuple(close))
+        elif call.schema.get("required"):
+            call.drop()
+        call.complete()
+        if self.tail:
+            yield from source.accept((self.tail,))
+        return False

@@ -12,15 +12,58 @@ whole reply. There a call is in doubt until it has ended.
 import re
 from collections import Counter
 
-from converter.model.events import Event, Text
+from converter.model.events import Event, Text, joined
+from converter.parsing.code_spans import CodeSpans
 from converter.parsing.mark_search import Mark, MarkSearch
 from converter.parsing.tool_calls.call import Call
 from converter.parsing.tool_calls.forms import CLOSERS, OPENERS, SECTIONS, WHOLE
-from converter.parsing.tool_calls.pieces import joined
 from converter.parsing.tool_calls.reading import CallPlace, Expectations, Fate
 from converter.parsing.tool_calls.source import BLANKS, Source
-from converter.parsing.tool_calls.surroundings import Surroundings
 from converter.wire.bounds import BLANKS_LIMIT
+
+QUOTES = "\"'“‘«‹„「『(["
+QUOTED_LINES = "+->"
+"""The beginning of a line in a diff or a quotation."""
+CLAUSE_ENDS = ",;"
+
+
+class Surroundings:
+    """The text before a mark: whether the mark would be quoted there, or said in the middle of a
+    sentence. Feed the text, and ask.
+    """
+
+    def __init__(self) -> None:
+        self._code = CodeSpans()
+        self._line = ""  # the line's first character, blanks aside
+        self._last = ""  # the text's last character, blanks aside
+        self._blank = False  # whether a blank came behind that
+
+    def feed(self, text: str) -> None:
+        """Take the next piece of the text."""
+        # An inline span ends with its line here, because a lone backtick must not hide a call.
+        self._code.feed(text.replace("\n", "\n\n"))
+        _, broken, line = text.rpartition("\n")
+        self._line = ("" if broken else self._line) or line.lstrip(BLANKS)[:1]
+        bare = text.rstrip(BLANKS)
+        self._blank = (self._blank and not bare) or len(bare) < len(text)
+        self._last = bare[-1:] or self._last
+
+    @property
+    def quoted(self) -> bool:
+        """Tell whether the mark stands in code, in a quoted line, or behind a quotation mark."""
+        if self._code.inside():
+            return True
+        in_line = self._line != ""
+        return in_line and (
+            self._line in QUOTED_LINES or (not self._blank and self._last in QUOTES)
+        )
+
+    @property
+    def in_sentence(self) -> bool:
+        """Tell whether a word and a blank stand before the mark, on its line."""
+        in_clause = self._last.isalnum() or (self._last != "" and self._last in CLAUSE_ENDS)
+        return self._line != "" and self._blank and in_clause
+
 
 RESCAN_LIMIT = 4096
 """Characters of a refused call that are searched again for calls; longer ones are text at once, so

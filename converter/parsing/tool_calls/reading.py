@@ -11,10 +11,16 @@ from dataclasses import dataclass, field
 
 from converter.model.events import Event, Text, ToolCall
 from converter.parsing.tool_calls.call import Call, Schema
-from converter.parsing.tool_calls.form import CallForm
+from converter.parsing.tool_calls.call_form import CallForm
 from converter.parsing.tool_calls.forms import CLOSERS, OPENERS, SECTIONS, WHOLE
-from converter.parsing.tool_calls.source import BLANKS, BrokenArguments, Refused, Source, Step
-from converter.parsing.tool_calls.tag_body import marks_of
+from converter.parsing.tool_calls.source import (
+    BLANKS,
+    BrokenArguments,
+    Refused,
+    Source,
+    Step,
+    marks_of,
+)
 from converter.wire.bounds import HELD_LIMIT, MOST_CALLS
 
 _BRACKETED = tuple(mark for mark in (*OPENERS, *CLOSERS) if mark.startswith("["))

@@ -4,11 +4,13 @@ A grammar is a generator: it yields when it needs more text and goes on when mor
 takes is gone from the buffer, so that the buffer stays short and no text is looked at twice.
 """
 
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 
 from converter.parsing.families import CLOSERS
-from converter.parsing.mark_search import MarkSearch
+from converter.parsing.mark_search import Mark, MarkSearch
 from converter.wire.bounds import BLANKS_LIMIT
 
 type Step[T] = Generator[None, None, T]
@@ -142,8 +144,26 @@ class Source:
                 raise Refused
             yield
 
+    def match(self, pattern: re.Pattern[str], limit: int) -> Step[re.Match[str]]:
+        """Take what the pattern matches; return the match. Raises Refused beyond `limit`."""
+        while not (match := pattern.match(self.rest)):
+            if self.last or len(self.rest) > limit:
+                raise Refused
+            yield
+        if match.end() > limit:
+            raise Refused
+        self.take(match.end())
+        return match
+
     def short(self, ends: MarkSearch, limit: int) -> Step[tuple[str, str]]:
         """Return the text before the first of `ends`, and it. Raises Refused beyond `limit`."""
+        text = yield from self.before(ends, limit)
+        mark = ends.search(self.rest)
+        assert mark
+        return text, self.take(mark.end())
+
+    def before(self, ends: MarkSearch, limit: int) -> Step[str]:
+        """Return the text before the first of `ends`, which stays. Raises Refused as `short`."""
         while not (match := ends.search(self.rest)):
             begun = ends.undecided(self.rest, 0)  # an end that is cut may begin within the limit
             if self.last or len(self.rest) - begun > limit:
@@ -151,4 +171,10 @@ class Source:
             yield
         if match.start() > limit:
             raise Refused
-        return self.take(match.end())[: match.start()], match[0]
+        return self.take(match.start())
+
+
+@lru_cache(maxsize=64)
+def marks_of(*marks: str) -> MarkSearch:
+    """Return the search for these marks, made once."""
+    return MarkSearch(dict.fromkeys(marks, Mark.CLOSE))

@@ -7,7 +7,7 @@ thoughts count only where there is no other.
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from converter.model.events import (
@@ -21,12 +21,141 @@ from converter.model.events import (
     WordKind,
 )
 from converter.parsing.tool_calls.call import Schema
+from converter.parsing.tool_calls.forms import THINKERS
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.reading import Expectations
-from converter.parsing.tool_calls.repeats import Repeats
-from converter.parsing.tool_calls.thought_calls import ThoughtCalls
 from converter.parsing.whole_calls import failure_of
 from converter.wire.bounds import HELD_LIMIT
+from converter.wire.partial_json import is_open
+
+
+class ThoughtCalls:
+    """Calls that stand within a thought, for models that are known to call there. Feed the words of
+    thoughts; `take` the calls in them once the reply has ended.
+
+    Such a thought has gone out when its end comes, and stays as it was. Its calls wait, because
+    models draft calls in a thought as well. They count only if the reply ends by itself and has no
+    other call; and a call behind which the thought goes on is a draft if there is an answer.
+
+    `forms`: how those that were taken were written, one each.
+    """
+
+    def __init__(self, asked: Expectations) -> None:
+        self._asked = asked
+        self._parser = ToolCallParser(Expectations(asked.tools), whole_forms=False)
+        self._arguments: dict[int, list[str]] = {}
+        self._length = 0
+        self._last: set[int] = set()  # calls behind which this thought has said nothing
+        self._ending: set[int] = set()  # those that ended their thought
+        self.forms: list[str] = []
+
+    def feed(self, text: str) -> None:
+        """Take the next words of a thought."""
+        if self._length <= HELD_LIMIT:
+            self._keep(self._parser.feed(text))
+
+    def end(self) -> None:
+        """End the thought: nothing that follows belongs to it."""
+        self._keep(self._parser.close())
+        self._ending |= self._last
+        self._last.clear()
+
+    def _keep(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, ToolCall):
+                self._length += len(event.arguments)
+                self._arguments.setdefault(event.index, []).append(event.arguments)
+                self._last.add(event.index)
+            elif isinstance(event, Text) and event.text.strip():
+                self._last.clear()
+
+    def take(self, answered: bool) -> Sequence[ToolCall]:
+        """Return the calls that count, the same one only once; none where they have too many words.
+        `answered`: the reply has said something else.
+        """
+        self.end()
+        places: dict[tuple[str, str], str] = {}
+        for index, call in enumerate(self._parser.calls if self._length <= HELD_LIMIT else ()):
+            draft = answered and index not in self._ending
+            if call.done and call.form in THINKERS and not draft:
+                places.setdefault((call.name, "".join(self._arguments[index])), call.form)
+        counted = list(places.items())[: self._asked.most]
+        self.forms = [form for _, form in counted]
+        ids, choice = self._asked.ids, self._asked.choice
+        return [
+            ToolCall(
+                number, f"{ids}{number}", *words, choice, read_from=f"a thought ({form})", ends=True
+            )
+            for number, (words, form) in enumerate(counted)
+        ]
+
+
+type Said = tuple[str, str]
+"""The name and the arguments of a call."""
+
+
+class Repeats:
+    """Calls that a model writes twice: as a draft that ended its thought, and once more behind the
+    thought's closer. Events in, events out: they come once. `dropped`: the indices of those that
+    were left out.
+
+    The draft has gone out at once, because its opener ends the thought. What repeats it letter by
+    letter is held until it is the same or another call; no other call waits.
+    """
+
+    def __init__(self) -> None:
+        self._drafts: list[Said] = []
+        self._held: list[ToolCall] = []
+        self._other = -1  # the call that is known to be no draft
+        self.dropped: list[int] = []
+
+    @property
+    def holds(self) -> bool:
+        """Tell whether pieces of a call wait."""
+        return bool(self._held)
+
+    def closed(self, calls: Iterable[Sequence[ToolCall]]) -> None:
+        """The thought is closed behind these calls; one that was cut off is no draft."""
+        keys = map(_said, calls)
+        self._drafts = [draft for draft in keys if not is_open(draft[1])]
+
+    def feed(self, events: Iterable[Event]) -> list[Event]:
+        """Return the words that can go out."""
+        if not (self._drafts or self.dropped):
+            return list(events)
+        return [made for event in events for made in self._of(event)]
+
+    def close(self) -> list[Event]:
+        """Return the held words: it is no draft."""
+        held, self._held = self._held, []
+        return [replace(piece, index=piece.index - len(self.dropped)) for piece in held]
+
+    def _of(self, event: Event) -> list[Event]:
+        if not isinstance(event, ToolCall):
+            return [*self.close(), event]
+        before = self.close() if self._held and self._held[-1].index != event.index else []
+        self._held.append(event)
+        held = _said(self._held)
+        if held in self._drafts and event.index != self._other:
+            self._drafts.remove(held)
+            self._held.clear()
+            self.dropped.append(event.index)
+            return before
+        if event.index == self._other or not any(_begins(held, draft) for draft in self._drafts):
+            self._other = event.index
+            return [*before, *self.close()]
+        return before
+
+
+def _begins(call: Said, draft: Said) -> bool:
+    return call[0] == draft[0] and draft[1].startswith(call[1])
+
+
+def _said(pieces: Sequence[ToolCall]) -> Said:
+    """Return the name and the arguments of a call."""
+    name = next((piece.name for piece in pieces if piece.name), "")
+    return name, "".join(piece.arguments for piece in pieces)
+
 
 CUT = "length"
 """The finish of a reply that had more to say."""
@@ -205,15 +334,14 @@ class ToolCallStage:
 
     def _new_native(self) -> list[Event]:
         """Return the calls of the server's own that were not read from the text."""
-        known = [_said(pieces) for pieces in self._told.values()]
+        known = [_meaning(pieces) for pieces in self._told.values()]
         held, self._native = self._native, {}
-        return [piece for pieces in held.values() if _said(pieces) not in known for piece in pieces]
+        new = [pieces for pieces in held.values() if _meaning(pieces) not in known]
+        return [piece for pieces in new for piece in pieces]
 
 
-def _said(pieces: Sequence[ToolCall]) -> tuple[str, object]:
-    """Return the name and the arguments of a call."""
-    name = next((piece.name for piece in pieces if piece.name), "")
-    arguments = "".join(piece.arguments for piece in pieces)
+def _meaning(pieces: Sequence[ToolCall]) -> tuple[str, object]:
+    name, arguments = _said(pieces)
     try:
         return name, json.loads(arguments or "{}")
     except (ValueError, RecursionError):

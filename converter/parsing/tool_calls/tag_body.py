@@ -6,15 +6,23 @@ form goes on behind it, because a value may be text about these very marks.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 
-from converter.parsing.mark_search import Mark, MarkSearch
-from converter.parsing.tool_calls.call import Call, Calls
+from converter.parsing.tool_calls.call import Call, Calls, Schema
 from converter.parsing.tool_calls.json_body import NAME_LIMIT, object_of
-from converter.parsing.tool_calls.source import BLANKS, Judge, Refused, Says, Source, Step
-from converter.parsing.tool_calls.values import NO_STRING, Value, types_of, value
+from converter.parsing.tool_calls.source import BLANKS, Judge, Refused, Source, Step, marks_of
+from converter.parsing.tool_calls.values import (
+    NESTED_LIMIT,
+    NO_STRING,
+    Value,
+    literal,
+    part,
+    type_names,
+    types_of,
+    value,
+)
 
 OPEN_LIMIT = 4096
 """Characters behind a call's closing mark in a value, in which the value's own must come for the
@@ -22,8 +30,8 @@ call's to be text."""
 _HEADER = re.compile(r"""\s*(?:(?:name|key|tool)=)?["']?([^"'\s]+)["']?(.*)""", re.DOTALL)
 _IS_STRING = re.compile(r"""\bstring=["']?true|\btype=["']?str""")
 _IS_JSON = re.compile(r"""\bstring=["']?false|\btype=["']?(\w+)""")
-_WORD = re.compile(r"\s*([\w.:/-]+)(?=[^\w.:/-])")
-_NO_WORD = re.compile(r"\s*[^\s\w.:/-]")
+_WORD = re.compile(r"\s*+([\w.:/-]*+)(?=[^\w.:/-])")
+"""A name, once a mark or a blank follows it; an empty one where there is none."""
 _CDATA = "<![CDATA[", "]]>"
 
 
@@ -95,7 +103,8 @@ class Tags:
         )
         call.key(name)
         types = _types(types_named) or types_of(call.schema, name)
-        written = _padded(value(types, call.say), self.padded)
+        written = value(types, call.say)
+        written = _Padded(written) if self.padded else written
         if self.cdata and (yield from source.accept(_CDATA[:1])):
             yield from source.until(marks_of(_CDATA[1]), written.feed)
         behind = () if self.open_ended else (*self.parameters, *self.end, *close)
@@ -135,7 +144,7 @@ class Pairs:
     def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call, and its closing mark."""
         call, nexts = calls.current, (self.key[0], *calls.close)
-        written = yield from _word(source)
+        written = (yield from source.match(_WORD, NAME_LIMIT))[1]
         if self.separator:
             yield from source.accept((self.separator,))
         if not written or not (yield from source.ahead(nexts))[0]:
@@ -188,18 +197,6 @@ def _enders(
     return {mark: partial(judge, mark.strip().replace("</", "<")) for mark in close}
 
 
-def _word(source: Source) -> Step[str]:
-    """Return the name that comes next; none if no mark or blank follows it in time."""
-    while not (match := _WORD.match(source.rest)):
-        if source.last or len(source.rest) > NAME_LIMIT or _NO_WORD.match(source.rest):
-            return ""
-        yield
-    if match.end() > NAME_LIMIT:
-        return ""
-    source.take(match.end())
-    return match[1]
-
-
 def _header(tag: str) -> tuple[str, str]:
     """Return the name in a tag, and the other text in it."""
     match = _HEADER.fullmatch(tag)
@@ -215,22 +212,11 @@ def _types(written: str) -> frozenset[str]:
     return NO_STRING if _IS_JSON.search(written) else frozenset()
 
 
-@lru_cache(maxsize=64)
-def marks_of(*marks: str) -> MarkSearch:
-    """Return the search for these marks, made once."""
-    return MarkSearch(dict.fromkeys(marks, Mark.CLOSE))
-
-
-def _padded(inner: Value, padded: bool) -> Value:
-    return _Padded(inner.feed, inner.close) if padded else inner
-
-
 class _Padded:
     """A value less a line end at either end."""
 
-    def __init__(self, feed: Says, close: Callable[[], None]) -> None:
-        self._feed = feed
-        self._close = close
+    def __init__(self, inner: Value) -> None:
+        self._inner = inner
         self._begun = False
         self._held = ""
 
@@ -248,10 +234,93 @@ class _Padded:
         self._held = next((end for end in ("\r\n", "\n", "\r") if text.endswith(end)), "")
         text = text.removesuffix(self._held)
         if text:
-            self._feed(text)
+            self._inner.feed(text)
 
     def close(self) -> None:
         """End the value; a lone carriage return at its end is text."""
         if self._held == "\r":
-            self._feed("\r")
-        self._close()
+            self._inner.feed("\r")
+        self._inner.close()
+
+
+ITEM = "item"
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """Calls whose parameters are elements named by their keys, nested as their values are.
+
+    MiniMax-M3 writes so, with a mark of its own before every tag: `#<city>Oslo#</city>`, `#` being
+    the mark; a list is a row of `item` elements.
+
+    `mark`: what stands before every tag; `tag`: the call's, its attribute being the name.
+    """
+
+    mark: str
+    tag: str = "invoke"
+
+    @property
+    def heads(self) -> Sequence[str]:
+        """The marks that a call begins with."""
+        return (f"{self.mark}<{self.tag} name=",)
+
+    def read(self, source: Source, calls: Calls) -> Step[bool]:
+        """Read one call."""
+        call = calls.current
+        written, _ = yield from source.short(marks_of(">"), NAME_LIMIT)
+        call.named(written.strip("\"' "))
+        opening = f"{self.mark}<"
+        if not (yield from source.ahead((opening,)))[0]:
+            raise Refused
+        call.open()
+        while (name := (yield from self._tag(source))) != f"/{self.tag}":
+            call.key(name)
+            inner = part(call.schema, name)
+            if (yield from self._nested(source)):
+                call.say((yield from self._value(source, inner, name, call.schema)))
+            else:
+                writer = value(type_names(inner, call.schema), call.say)
+                if not (yield from source.until(marks_of(f"{opening}/{name}>"), writer.feed)):
+                    raise Refused
+                writer.close()
+        call.complete()
+        return False
+
+    def _tag(self, source: Source) -> Step[str]:
+        if not (yield from source.accept((f"{self.mark}<",))):
+            raise Refused
+        name, _ = yield from source.short(marks_of(">"), NAME_LIMIT)
+        return name
+
+    def _nested(self, source: Source) -> Step[bool]:
+        """Tell whether elements come next, not text or the closing tag."""
+        closing, opening = f"{self.mark}</", f"{self.mark}<"
+        mark, _ = yield from source.ahead((closing, opening))
+        return mark == opening
+
+    def _value(
+        self, source: Source, schema: Schema, name: str, root: Schema, depth: int = 0
+    ) -> Step[str]:
+        """Return the JSON text of an element, whose opening tag has been read."""
+        if depth > NESTED_LIMIT:
+            raise Refused
+        if not (yield from self._nested(source)):
+            return (yield from self._text(source, type_names(schema, root), name))
+        items: list[str] = []
+        members: dict[str, str] = {}
+        while (tag := (yield from self._tag(source))) != f"/{name}":
+            within = part(schema, tag, root)
+            inner = yield from self._value(source, within, tag, root, depth + 1)
+            items.append(inner)
+            members[tag] = inner
+        if set(members) == {ITEM}:
+            return f"[{', '.join(items)}]"
+        return "{" + ", ".join(f"{literal(key)}: {text}" for key, text in members.items()) + "}"
+
+    def _text(self, source: Source, types: frozenset[str], name: str) -> Step[str]:
+        pieces: list[str] = []
+        writer = value(types or NO_STRING, pieces.append)
+        if not (yield from source.until(marks_of(f"{self.mark}</{name}>"), writer.feed)):
+            raise Refused
+        writer.close()
+        return "".join(pieces)

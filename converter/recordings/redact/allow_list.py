@@ -7,6 +7,7 @@ that gives the kept part.
 
 import re
 from collections.abc import Callable, Mapping
+from itertools import chain
 from urllib.parse import urlsplit
 
 from converter.dialects.server_fields import SHAPING_FIELDS
@@ -69,27 +70,12 @@ def _file(_: object) -> object:
 
 
 _SOURCE: dict[str, Rule] = {
-    "type": ALL,
-    "media_type": ALL,
-    "data": ALL,
+    **dict.fromkeys(("type", "media_type", "data")),
     "url": cut_link,
     "file_id": _file,
 }
 _BLOCK: dict[str, Rule] = {
-    **dict.fromkeys(
-        (
-            "type",
-            "text",
-            "thinking",
-            "signature",
-            "data",
-            "id",
-            "name",
-            "input",
-            "tool_use_id",
-            "is_error",
-        )
-    ),
+    **dict.fromkeys(_names("type text thinking signature data id name input tool_use_id is_error")),
     **dict.fromkeys(("title", "context", "tool_name", "refusal", "closed")),
     "source": lambda value: cut_link(value) if isinstance(value, str) else kept(value, _SOURCE),
     "image_url": _image,
@@ -99,18 +85,8 @@ _BLOCK["content"] = _SOURCE["content"] = _BLOCK
 _FUNCTION = dict.fromkeys(("name", "description", "parameters", "strict", "arguments"))
 _CALL: Table = {"id": ALL, "type": ALL, "index": ALL, "function": _FUNCTION}
 _MESSAGE: Table = {
-    **dict.fromkeys(
-        (
-            "role",
-            "name",
-            "tool_call_id",
-            "reasoning_content",
-            "reasoning",
-            "reasoning_text",
-            "thinking",
-        )
-    ),
-    **dict.fromkeys(("thinking_blocks", "refusal", "prefix", "partial", "tool_name")),
+    **dict.fromkeys(_names("role name tool_call_id refusal prefix partial tool_name")),
+    **dict.fromkeys(_names("reasoning_content reasoning reasoning_text thinking thinking_blocks")),
     "content": _BLOCK,
     "tool_calls": _CALL,
     "function_call": _FUNCTION,
@@ -121,12 +97,8 @@ _TOOL: Table = {
 }
 _PART: Table = {**_BLOCK, "file_id": _file, "file_url": cut_link, "filename": ALL, "file_data": ALL}
 _ITEM: dict[str, Rule] = {
-    **dict.fromkeys(
-        (
-            *("type", "role", "id", "call_id", "name", "namespace", "arguments", "input", "status"),
-            *("action", "operation", "execution", "queries", "code", "phase"),
-        )
-    ),
+    **dict.fromkeys(_names("type role id call_id name namespace arguments input status")),
+    **dict.fromkeys(("action", "operation", "execution", "queries", "code", "phase")),
     **dict.fromkeys(("content", "summary", "output"), _PART),
 }
 _RESPONSES_TOOL: dict[str, Rule] = {
@@ -145,86 +117,63 @@ _TOOL_CHOICE: Table = {
 }
 _SAMPLING = _names("""
     temperature top_p top_k min_p typical_p seed n stop stop_sequences stop_token_ids logit_bias
-    logprobs top_logprobs
-    frequency_penalty presence_penalty repeat_penalty repetition_penalty ignore_eos
-    skip_special_tokens
+    logprobs top_logprobs frequency_penalty presence_penalty repeat_penalty repetition_penalty
+    ignore_eos skip_special_tokens
 """)
-_LIMITS = _names("""
+_SHAPING = _names("""
     max_tokens max_completion_tokens max_output_tokens min_tokens n_predict thinking_token_budget
-    thinking_budget_tokens
-    continue_final_message add_generation_prompt stream parallel_tool_calls function_call
-""")
-_MANNER = _names("""
-    reasoning reasoning_effort reasoning_format reasoning_split separate_reasoning
-    include_reasoning enable_thinking think
-    chat_template_kwargs thinking_forced_open verbosity
+    thinking_budget_tokens continue_final_message add_generation_prompt stream parallel_tool_calls
+    function_call reasoning reasoning_effort reasoning_format reasoning_split separate_reasoning
+    include_reasoning enable_thinking think chat_template_kwargs thinking_forced_open verbosity
     response_format structured_outputs grammar json_schema guided_json guided_regex guided_choice
-    guided_grammar output_format
+    guided_grammar output_format instructions include store text truncation keep_alive prompt format
 """)
 _OPTIONS: Table = dict.fromkeys(
     (*_SAMPLING, *_names("num_ctx num_predict num_keep repeat_last_n num_batch num_gpu num_thread"))
 )
 REQUEST: Table = {
-    **dict.fromkeys(["model", *_SAMPLING, *_LIMITS, *_MANNER, *sorted(SHAPING_FIELDS)]),
+    **dict.fromkeys(["model", *_SAMPLING, *_SHAPING, *sorted(SHAPING_FIELDS)]),
     "stream_options": _STREAM_OPTIONS,
     "tool_choice": _TOOL_CHOICE,
     "messages": _MESSAGE,
     "system": {"type": ALL, "text": ALL},
     "tools": _RESPONSES_TOOL,
     "input": _ITEM,
-    **dict.fromkeys(("instructions", "include", "store", "text", "truncation")),
     "functions": _FUNCTION,
     "thinking": dict.fromkeys(("type", "budget_tokens", "display")),
     "output_config": dict.fromkeys(("effort", "format")),
     "nvext": {"max_thinking_tokens": ALL},
     "options": _OPTIONS,
-    **dict.fromkeys(("keep_alive", "prompt", "format")),
 }
 """The fields of the dialects, and of local servers, that shape a reply. Encrypted words
 and ids of replies that are kept elsewhere are left out.
 """
 PROTOCOL = frozenset(
     {
-        *(
-            name
-            for table in (
-                *(REQUEST, _MESSAGE, _BLOCK, _SOURCE, _TOOL, _CALL, _FUNCTION),
-                *(_PART, _ITEM, _RESPONSES_TOOL),
-            )
-            for name in table
-        ),
-        *(name for table in (_STREAM_OPTIONS, _TOOL_CHOICE, _OPTIONS) for name in table),
+        *chain(REQUEST, _MESSAGE, _BLOCK, _SOURCE, _TOOL, _CALL, _FUNCTION, _PART, _ITEM),
+        *chain(_RESPONSES_TOOL, _STREAM_OPTIONS, _TOOL_CHOICE, _OPTIONS),
         *_names("""
-            system assistant developer function enabled disabled adaptive omitted ephemeral object
-            string number integer boolean
-            properties required document base64 application/json text/event-stream message error
-            refusal
-            choices delta created usage completion_tokens prompt_tokens total_tokens finish_reason
-            stop_reason
-            tool_use tool_result tool_calls redacted_thinking end_turn stop_sequence content_filter
-            length standard_only
-            chat.completion chat.completion.chunk message_start message_delta message_stop
-            partial_json
-            content_block content_block_start content_block_delta content_block_stop
-            text_delta thinking_delta signature_delta input_json_delta
+            assistant developer enabled disabled adaptive omitted ephemeral object string number
+            integer boolean properties required document base64 application/json text/event-stream
+            message error choices delta created usage completion_tokens prompt_tokens total_tokens
+            finish_reason stop_reason tool_use tool_result redacted_thinking end_turn stop_sequence
+            content_filter length standard_only chat.completion chat.completion.chunk message_start
+            message_delta message_stop partial_json content_block content_block_start
+            content_block_delta content_block_stop text_delta thinking_delta signature_delta
+            input_json_delta
             response response.created response.in_progress response.completed response.incomplete
-            response.failed
-            response.output_item.added response.output_item.done response.content_part.added
-            response.content_part.done
-            response.output_text.delta response.output_text.done
-            response.reasoning_summary_part.added response.reasoning_summary_part.done
-            response.reasoning_summary_text.delta response.reasoning_summary_text.done
-            response.function_call_arguments.delta response.function_call_arguments.done
-            response.custom_tool_call_input.delta response.custom_tool_call_input.done
-            reasoning message function_call custom_tool_call output_text input_text summary_text
-            in_progress completed
-            incomplete failed auto disabled max_output_tokens server_error invalid_prompt
-            context_length_exceeded keepalive
-            annotations sequence_number output_index content_index summary_index item_id item part
-            output total_tokens
-            input_tokens output_tokens input_tokens_details output_tokens_details reasoning_tokens
-            cached_tokens
-            cache_write_tokens incomplete_details parallel_tool_calls tool_choice background
+            response.failed response.output_item.added response.output_item.done
+            response.content_part.added response.content_part.done response.output_text.delta
+            response.output_text.done response.reasoning_summary_part.added
+            response.reasoning_summary_part.done response.reasoning_summary_text.delta
+            response.reasoning_summary_text.done response.function_call_arguments.delta
+            response.function_call_arguments.done response.custom_tool_call_input.delta
+            response.custom_tool_call_input.done
+            custom_tool_call output_text input_text summary_text in_progress completed incomplete
+            failed auto server_error invalid_prompt context_length_exceeded keepalive annotations
+            sequence_number output_index content_index summary_index item_id item part input_tokens
+            output_tokens input_tokens_details output_tokens_details reasoning_tokens cached_tokens
+            cache_write_tokens incomplete_details background
         """),
     }
 )

@@ -7,12 +7,13 @@ rewriter makes of a redacted reply is the redacted reply of the client.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import accumulate, pairwise
 
 from converter.dialects.anthropic.request_reader import BILLING_LINES
-from converter.dialects.endpoints import Endpoint
+from converter.dialects.dialect import Endpoint
 from converter.dialects.table import by_headers, find
 from converter.exchange import settings
 from converter.exchange.exchange import is_stream
@@ -34,15 +35,19 @@ from converter.recordings.redact.json_tokens import (
     written,
 )
 from converter.recordings.redact.normaliser import Normaliser
-from converter.recordings.redact.scrubber import Scrubber, is_path
-from converter.recordings.redact.secrets import secrets_of_body, secrets_of_headers, secrets_of_link
-from converter.recordings.replay import replayed
+from converter.recordings.redact.scrubber import (
+    Scrubber,
+    is_path,
+    secrets_of_body,
+    secrets_of_headers,
+    secrets_of_link,
+)
 from converter.wire import json_text
 
-_MODEL_FIELDS: set[Path] = {("model",), ("message", "model"), ("model_path",)}
 _LISTED_FIELDS: set[Path] = {
     (name, None, inner) for name in ("data", "models") for inner in ("id", "root", "name", "model")
 }
+_MODEL_FIELDS = {("model",), ("message", "model"), ("model_path",), *_LISTED_FIELDS}
 _A_PATH = re.compile(rb'"(?:model|model_path|id|root|name)"\s*:\s*"(?:[/~\\]|[A-Za-z]:)')
 """A model that is a path, perhaps: to know costs less than to cut all up."""
 _CONTENT_TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)(?:.*?;\s*(charset=[\w-]+))?")
@@ -76,7 +81,7 @@ def redacted(recording: Recording) -> Recording:
         return clean
     # Such a client is told all words a second time, whole: what is hidden in them where frames cut
     # them would be renamed there. Lines of JSON hold times of the addon's own.
-    return replace(clean, got=replace(clean.got, body=replayed(clean, clean.client).body))
+    return replace(clean, got=replace(clean.got, body=clean.replayed().body))
 
 
 def _endpoint(request: RecordedRequest) -> Endpoint:
@@ -106,23 +111,18 @@ def _scrubber(recording: Recording) -> Scrubber:
 
 
 def _models(recording: Recording) -> set[str]:
-    requests = [(body, is_stream("", body)) for body in (recording.asked.body, recording.sent.body)]
-    replies = (
+    bodies = (
+        ("", recording.asked.body),
+        ("", recording.sent.body),
         (recording.answered.content_type, recording.body),
         (recording.got.content_type, recording.got.body),
     )
-    bodies = [*requests, *((body, is_stream(kind, body)) for kind, body in replies)]
-    models = {
-        token
-        for body, stream in bodies
-        if _A_PATH.search(body)
-        for token in tokens(body, stream)
-        if not token.name
-    }
     return {
-        str(token.value)
-        for token in models
-        if token.path in _MODEL_FIELDS | _LISTED_FIELDS and is_path(str(token.value))
+        model
+        for kind, body in bodies
+        if _A_PATH.search(body)
+        for token in {*tokens(body, is_stream(kind, body))}
+        if token.path in _MODEL_FIELDS and not token.name and is_path(model := str(token.value))
     }
 
 
@@ -137,22 +137,18 @@ class Redaction:
         """Return a request with nothing in it that is not on the list."""
         path, _, query = request.path.removeprefix(prefix_of(request)).partition("?")
         known = _MODELS_PATH if path.startswith(_MODELS_PATH) else path
-        path = (
-            known
-            + self.scrubber.text(path.removeprefix(known))
-            + (f"?{QUERY}" if QUERY in query.split("&") else "")
-        )
-        return RecordedRequest(
-            request.method, path, self._headers(request), self._request(request.body)
-        )
+        path = known + self.scrubber.text(path.removeprefix(known))
+        path += f"?{QUERY}" if QUERY in query.split("&") else ""
+        headers, body = self._headers(request), self._request(request.body)
+        return RecordedRequest(request.method, path, headers, body)
 
     def _headers(self, request: RecordedRequest) -> Mapping[str, str]:
-        passed = {
-            name: request.headers[name]
-            for name in HEADERS
-            if is_kept(name, request.headers.get(name))
+        passed = {name: request.headers[name] for name in HEADERS if name in request.headers}
+        replaced = {
+            name: self.scrubber.text(value)
+            for name, value in passed.items()
+            if is_kept(name, value)
         }
-        replaced = {name: self.scrubber.text(value) for name, value in passed.items()}
         # a value may be too long now
         headers = {name: value for name, value in replaced.items() if is_kept(name, value)}
         known = find(request.method, request.path)
@@ -198,40 +194,22 @@ class Redaction:
         return b"".join(after), moved(before.all(), after, borders) if borders else []
 
     def _written(self, tokens: Sequence[Token], stream: bool) -> list[bytes]:
-        """Return the replacement of each token: the same for the same one, unless it holds a part
-        of a secret.
+        """Return the replacement of each token. In a stream a secret may be cut anywhere, so that
+        the strings of one path are looked at as one text.
         """
-        texts = {token: str(token.value) for token in tokens}
-        alone = {
-            token: self._new(
-                token, text if stream and not token.name else self.scrubber.hidden(text)
-            )
-            for token, text in texts.items()
-        }
-        new = [alone[token] for token in tokens]
-        for place, hidden in self._parts_of_secrets(tokens, texts) if stream else ():
-            new[place] = self._new(tokens[place], hidden)
-        return new
-
-    def _parts_of_secrets(
-        self, tokens: Sequence[Token], texts: Mapping[Token, str]
-    ) -> Iterator[tuple[int, str]]:
-        """Return the strings of a stream that a secret, or a part of a place, stands in: without;
-        frames may cut it anywhere.
-        """
+        hide = cache(self.scrubber.hidden)
+        hidden = [str(token.value) for token in tokens]
         paths: defaultdict[Path, list[int]] = defaultdict(list)
         for place, token in enumerate(tokens):
-            if not token.name:
+            if stream and not token.name:
                 paths[token.path].append(place)
+            else:
+                hidden[place] = hide(hidden[place])
         for places in paths.values():
-            parts = [texts[tokens[place]] for place in places]
-            clean = self.scrubber.hidden_over(parts)
-            if clean is not parts:
-                yield from (
-                    (place, new)
-                    for place, old, new in zip(places, parts, clean, strict=True)
-                    if new != old
-                )
+            parts = self.scrubber.hidden_over([hidden[place] for place in places])
+            for place, part in zip(places, parts, strict=True):
+                hidden[place] = part
+        return list(map(cache(self._new), tokens, hidden))  # most tokens of a stream are the same
 
     def _new(self, token: Token, hidden: str) -> bytes:
         """Return the replacement of a token, of which this is left without secrets."""
@@ -247,12 +225,10 @@ class Redaction:
 
     def _between(self, gap: bytes) -> bytes:
         """Return text that is no JSON, redacted: a page, a comment, a string that was cut short."""
+        if not gap.strip(b" \t\r\n,:{}[]"):
+            return gap
         text = gap.decode("utf-8", "surrogateescape")
-        return (
-            self.scrubber.text(text).encode("utf-8", "surrogateescape")
-            if text.strip(" \t\r\n,:{}[]")
-            else gap
-        )
+        return self.scrubber.text(text).encode("utf-8", "surrogateescape")
 
 
 def _unbilled(system: object) -> object:

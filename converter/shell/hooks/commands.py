@@ -1,7 +1,7 @@
 """Commands for mitmproxy's and mitmweb's command bar: show and keep what models have said."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from mitmproxy import command, ctx, exceptions
 from mitmproxy.addons.export import pyperclip  # type: ignore[attr-defined]  # comes along
@@ -13,7 +13,7 @@ from converter.recordings.recording import RecordingError
 from converter.shell.log_lines import in_a_line
 from converter.shell.page.conversation import transcript_of
 from converter.shell.record.recorder import Recorder
-from converter.shell.watch.terminal.printer import reply_of
+from converter.shell.watch.terminal import reply_of
 from converter.shell.watch.thought_hook import announce
 from converter.transcript import terminal
 from converter.transcript.turns import Facts, Transcript
@@ -68,10 +68,15 @@ class Commands:
             raise exceptions.CommandError("expected a name, or a flow and a name")
         *named, name = flow_and_name
         flow = _one_flow(named[0]) if named else _last_reply()
-        _refuse_running(flow)
+        if flow.live:
+            raise exceptions.CommandError("this flow is still running")
         if not isinstance(flow, HTTPFlow):
             raise exceptions.CommandError(f"a {flow.type} flow is no exchange with a model")
-        _or_error(lambda: self._recorder.keep(flow, name))
+        try:
+            self._recorder.keep(flow, name)
+        except (RecordingError, OSError, ValueError, RuntimeError) as error:  # no such home, say
+            # any other exception would end mitmproxy's console (12.2)
+            raise exceptions.CommandError(" ".join(str(error).split())) from None
         if not named:
             announce(f"recording: the last reply, {in_a_line(flow)}")
 
@@ -103,19 +108,6 @@ def _last_reply() -> Flow:
     if not ended:
         raise exceptions.CommandError("no reply is there yet")
     return max(ended, key=lambda flow: flow.timestamp_created)
-
-
-def _refuse_running(flow: Flow) -> None:
-    if flow.live:
-        raise exceptions.CommandError("this flow is still running")
-
-
-def _or_error[Result](do: Callable[[], Result]) -> Result:
-    """Do it, or say why not; any other exception would end mitmproxy's console (12.2)."""
-    try:
-        return do()
-    except (RecordingError, OSError, ValueError, RuntimeError) as error:  # no such home, say
-        raise exceptions.CommandError(" ".join(str(error).split())) from None
 
 
 def _all_flows() -> Sequence[Flow]:

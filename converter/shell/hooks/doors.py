@@ -2,15 +2,23 @@
 
 import asyncio
 import ipaddress
+import logging
 import re
 import socket
 from collections.abc import Collection
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from mitmproxy.http import Headers
+from mitmproxy.http import Headers, HTTPFlow, Response
+from mitmproxy.proxy.mode_specs import ReverseMode
 
-from converter.shell.head_fields import leave_out
+from converter.dialects.table import COMMON, Dialect, by_headers, by_name, find
+from converter.exchange.exchange import JSON, Exchange
+from converter.exchange.settings import Settings
+from converter.observe.printable import bounded
+from converter.servers.probes import ADDON_PATH, addon_words
+from converter.shell.log_lines import LONGEST, in_a_line
+from converter.shell.messages import leave_out
 
 SECONDS_TO_RESOLVE = 2.0
 """For the address of a host's name; a request through a forward proxy waits as long."""
@@ -41,24 +49,17 @@ def withhold_headers(headers: Headers, kept: Collection[str]) -> None:
 
 def is_private(address: str) -> bool:
     """Tell whether an IP address is this machine's, a local network's or a tailnet's."""
-    try:
-        parsed = ipaddress.ip_address(address.partition("%")[0].strip("[]"))
-    except ValueError:
-        return False
-    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped:
-        parsed = parsed.ipv4_mapped
-    return not (parsed.is_global or parsed.is_multicast or parsed.is_unspecified)
+    parsed = _address(address)
+    return parsed is not None and not (
+        parsed.is_global or parsed.is_multicast or parsed.is_unspecified
+    )
 
 
 @lru_cache(maxsize=256)
 def is_loopback(address: str) -> bool:
     """Tell whether an IP address is this machine's own."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
-    return (mapped or parsed).is_loopback
+    parsed = _address(address)
+    return parsed is not None and parsed.is_loopback
 
 
 async def leads_to_private(host: str) -> bool:
@@ -99,7 +100,7 @@ def _may_come_from(origin: str, allowed: tuple[str, ...]) -> bool:
     if not rest or scheme.lower() not in ("http", "https"):
         return bool(rest)
     host = _host_of(origin)
-    return is_private(host) if _is_address(host) else _may_come(host, allowed)
+    return is_private(host) if _address(host) else _may_come(host, allowed)
 
 
 def _may_come(host: str, allowed: tuple[str, ...]) -> bool:
@@ -107,15 +108,17 @@ def _may_come(host: str, allowed: tuple[str, ...]) -> bool:
     elsewhere.
     """
     known = not host or host in allowed or _LOCAL_NAME.fullmatch(host)
-    return bool(known) or _is_address(host)
+    return bool(known or _address(host))
 
 
-def _is_address(host: str) -> bool:
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the IP address that a host is written as, without its zone, if it is one."""
     try:
-        ipaddress.ip_address(host.partition("%")[0])
+        parsed = ipaddress.ip_address(host.partition("%")[0].strip("[]"))
     except ValueError:
-        return False
-    return True
+        return None
+    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
+    return mapped or parsed
 
 
 def _host_of(url: str) -> str:
@@ -123,3 +126,78 @@ def _host_of(url: str) -> str:
         return (urlsplit(url).hostname or "").rstrip(".").lower()
     except ValueError:
         return "?."
+
+
+_CLOUD = (".anthropic.com", ".claude.com")
+"""Whose keys they are: a proxy before the API itself passes them on."""
+
+_log = logging.getLogger(__name__)
+
+
+class Doorkeeper:
+    """Keeps foreign web pages out, and people's keys and cookies in, by a look at each request's
+    head before anybody else.
+    """
+
+    def __init__(self) -> None:
+        self._told = False
+
+    def refusal(self, flow: HTTPFlow, host: str | None, settings: Settings) -> Response | None:
+        """Return the answer to a request that a foreign web page has sent; None: it may come in.
+
+        `host`: the client's own `Host`; None where it is not known.
+        """
+        if not is_reverse(flow) or not is_loopback(str(flow.client_conn.sockname[0])):
+            return None
+        origin = flow.request.headers.get("origin")
+        page = foreign_page(host or "", origin, settings.hosts)
+        if not page:
+            return None
+        shown = bounded(page, LONGEST)
+        words = f"refused, because a web page may have sent it ({shown}); think_hosts allows"
+        _log.warning("think: %s: %s", in_a_line(flow), words)
+        body = dialect_of(flow).answers.error(words, "permission_error", 403)
+        return Response.make(403, body, {"content-type": JSON})
+
+    def clean(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
+        """Take out of a request what a model server must not get; say so once."""
+        headers = flow.request.headers
+        of_cloud = f".{flow.request.host}".endswith(_CLOUD) and flow.request.scheme == "https"
+        withheld = [] if of_cloud else withhold_keys(headers)
+        if exchange and not of_cloud:
+            withhold_headers(headers, exchange.server_dialect.label.headers)
+        if withheld and not self._told:
+            self._told = True
+            _log.warning(
+                "think: a key of Anthropic's (%s) is not sent to the model server",
+                ", ".join(withheld),
+            )
+
+
+def dialect_of(flow: HTTPFlow) -> Dialect:
+    """Return the dialect of a request's path, or of its headers where dialects share the path."""
+    endpoint = (find(flow.request.method, flow.request.path) or (None,))[0]
+    if endpoint is None:
+        return COMMON
+    return by_headers(flow.request.headers) if endpoint.shared else by_name(endpoint.dialect)
+
+
+def identity(flow: HTTPFlow) -> Response | None:
+    """Return what the addon says of itself to who asks for it; None for any other request."""
+    if (flow.request.method, flow.request.path) != ("GET", ADDON_PATH):
+        return None
+    server = flow.client_conn.proxy_mode.data if is_reverse(flow) else ""
+    return Response.make(200, addon_words(server), {"content-type": JSON})
+
+
+def is_reverse(flow: HTTPFlow) -> bool:
+    """Tell whether the proxy stands before one server that its user has named."""
+    return isinstance(flow.client_conn.proxy_mode, ReverseMode)
+
+
+async def is_at_home(flow: HTTPFlow) -> bool:
+    """Tell whether a forward proxy's request goes to this machine or a private network: by the
+    address that is connected to, whatever the request's `Host` says.
+    """
+    peer = flow.server_conn.peername if flow.server_conn.connected else None
+    return await leads_to_private(str(peer[0]) if peer else flow.request.host)

@@ -1,6 +1,10 @@
-"""Words for our layers to say: replies to requests that no server answered, early heads."""
+"""Words for our layers to say: replies to requests that no server answered, with the reason; early
+heads.
+"""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from mitmproxy.http import HTTPFlow, Response
@@ -9,33 +13,88 @@ from converter.dialects.error_words import server_words
 from converter.dialects.table import Form
 from converter.exchange.exchange import JSON, is_stream
 from converter.exchange.settings import Settings
+from converter.observe.printable import bounded
 from converter.reply.awaited_reply import AwaitedReply
 from converter.shell import messages
-from converter.shell.hooks.doorkeeper import dialect_of, is_reverse
+from converter.shell.hooks.doors import dialect_of, is_reverse
 from converter.shell.hooks.refused import Refused, may_ask_again
-from converter.shell.hooks.server_faults import ServerFault, server_fault
 from converter.shell.hooks.tap import Tap
-from converter.shell.keep.flow_record import FlowRecord
+from converter.shell.keep.flow_record import UNDER_WAY, FlowRecord
 from converter.shell.layers.contract import StreamFunction
+
+LONGEST = 300
+"""Characters of a reason, because a server that answers with something else than HTTP may say much.
+"""
+QUITTING = "mitmproxy is shutting down"
+FAULTS = {
+    "the proxy is shutting down": ((f"^{QUITTING}$", ""),),
+    "no model server at {at}: {why}": (
+        (r"Connect call failed|\[Errno 111\]|Connection refused", "connection refused"),
+        (r"\[Errno -[2358]\]|getaddrinfo|[Nn]ame or service not known", "no such host"),
+        (r"\[Errno 110\]|timed out", "no answer to the connection in time"),
+        (r"\[Errno 113\]|No route to host", "no route to this host"),
+        (r"\[Errno 101\]|Network is unreachable", "the network is unreachable"),
+        (r"does not speak TLS", "it does not speak TLS; try http:// in the address"),
+        (r"[Cc]ertificate|TLS|SSL", "no TLS connection ({said})"),
+    ),
+    "the model server at {at} {why}": (
+        (r"^server closed connection$", "closed the connection without an answer"),
+        (r"^unexpected server response: (?P<said>.*)", "broke off within the head of its answer"),
+        (r"^Cannot parse HTTP response: (?P<said>.*)", "did not answer in HTTP: {said}"),
+        (r"received (?P<said>\d+ bytes, expected \d+)", "broke off its answer ({said})"),
+        (
+            r"incomplete chunked read|HTTP/2 connection closed|^peer closed connection$",
+            "broke off its answer",
+        ),
+        (r"^stream reset by client \((?P<said>\w+)\)", "reset its answer ({said})"),
+        (r"^HTTP/[12] protocol error: (?P<said>.*)", "broke the rules of HTTP: {said}"),
+        (r"^reply too long: (?P<said>.*)", "sent {said}"),
+        (r"body_size_limit", "sent more than mitmproxy's option body_size_limit allows"),
+        (r"^Received (?P<said>.*) from server", "sent a bad head: {said}"),
+    ),
+    "no reply from the model server at {at}: {why}": ((r"", "{said}"),),
+}
+"""What a person is told of a server that did not answer, or not to the end: the sentence, and by
+what mitmproxy's or the system's message holds the reason. `{said}` is what the server said.
+"""
+_MAY_PASS = (QUITTING, "server closed connection")
+"""Messages of faults after which the same request may succeed soon."""
+
+
+@dataclass(frozen=True)
+class ServerFault:
+    """The reason why there is no reply, or no whole one. `may_pass`: the same request may succeed
+    soon.
+    """
+
+    words: str
+    may_pass: bool = False
+
+
+def server_fault(reason: str, address: str) -> ServerFault:
+    """Return what to tell a client about a failure that mitmproxy calls `reason`."""
+    rows = ((sentence, *row) for sentence, rows in FAULTS.items() for row in rows)
+    found = ((match, *row) for row in rows if (match := re.search(row[1], reason, re.DOTALL)))
+    match, sentence, _, why = next(found)  # the last row takes any
+    said = bounded(match.groupdict().get("said") or reason, LONGEST)
+    words = sentence.replace("{why}", why).format(at=address, said=said)
+    return ServerFault(words, may_pass=reason in _MAY_PASS)
+
 
 BAD_GATEWAY, OVERLOADED = 502, 529
 """Statuses of a server that failed, and of one for which clients wait and try again."""
 
 
 class ExchangeListener:
-    """Answers the layers from what is known of an exchange.
-
-    `kept`: the exchanges under way. `chosen` gives the settings in force. `tap`: makes the stream
-    function of a reply.
+    """Answers the layers from what is known of an exchange. `chosen` gives the settings in force.
+    `tap`: makes the stream function of a reply.
     """
 
     def __init__(
         self,
-        kept: Mapping[str, FlowRecord],
         chosen: Callable[[], Settings],
-        tap: Callable[[HTTPFlow, FlowRecord, AwaitedReply], StreamFunction],
+        tap: Callable[[FlowRecord, AwaitedReply], StreamFunction],
     ) -> None:
-        self._kept = kept
         self._chosen = chosen
         self._tap = tap
         self._hosts: WeakKeyDictionary[HTTPFlow, str] = WeakKeyDictionary()
@@ -57,7 +116,7 @@ class ExchangeListener:
         """Tell whether a request may be of so many bytes, and note it of one that may not. Requests
         that are not ours are not held.
         """
-        kept, limit = self._kept.get(flow.id), self._chosen().limits.request
+        kept, limit = UNDER_WAY.get(flow.id), self._chosen().limits.request
         if kept and limit and size > limit:
             kept.too_large = True
         return kept is None or not kept.too_large
@@ -66,20 +125,18 @@ class ExchangeListener:
         """Return the function of a stream that is held for a client that wants one body, or the
         reader of a refusal.
         """
-        kept = self._kept.get(flow.id)
-        refused = kept.refused if kept else None
-        read = refused is not None and refused.reads is flow.response
-        if kept and not read and may_ask_again(flow, kept):
-            kept.refused = refused = Refused(flow, kept, refused)
-            read = True
-        if read:
-            return refused
-        held = kept is not None and kept.tap and kept.tap.holds and flow.response is kept.head
-        return kept.tap if kept and held else None
+        kept = UNDER_WAY.get(flow.id)
+        if kept is None:
+            return None
+        if not (kept.refused and kept.refused.reads is flow.response) and may_ask_again(kept):
+            kept.refused = Refused(kept, kept.refused)
+        if kept.refused and kept.refused.reads is flow.response:
+            return kept.refused
+        return kept.tap if kept.tap and kept.tap.holds and flow.response is kept.head else None
 
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
         """Return the error that a client gets in place of a reply, of a list of models as well."""
-        kept = self._kept.get(flow.id)
+        kept = UNDER_WAY.get(flow.id)
         if kept is None and not is_reverse(flow):
             return None
         fault = fault_of(flow, reason)
@@ -93,7 +150,7 @@ class ExchangeListener:
 
     def early(self, flow: HTTPFlow) -> Response | None:
         """Return the head of a stream, if the client asked for one and the user wants it early."""
-        kept = self._kept.get(flow.id)
+        kept = UNDER_WAY.get(flow.id)
         awaited = kept.awaited if kept else None
         if kept is None or awaited is None or not self._chosen().ping.early:
             return None
@@ -104,7 +161,7 @@ class ExchangeListener:
             200, headers={"content-type": f"{framing.content_type}; charset=utf-8"}
         )
         messages.open_for_streaming(flow.request, head)
-        head.stream = self._tap(flow, kept, awaited)
+        head.stream = self._tap(kept, awaited)
         kept.early = True
         return head
 

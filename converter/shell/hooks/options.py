@@ -1,6 +1,5 @@
 """The addon's options, as mitmproxy keeps them."""
 
-import difflib
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,13 +8,13 @@ from mitmproxy import ctx, exceptions, flowfilter
 from mitmproxy.addonmanager import Loader
 
 from converter.exchange import settings
+from converter.exchange.settings import PREFIX
 from converter.observe.printable import one_line
 from converter.recordings.recording import RecordingError
 from converter.shell.memory.stores import open_store
 from converter.shell.record.recording_work import make_folder
 
-_PREFIX = "think_"
-_types = {_PREFIX + option.name: option.type for option in settings.OPTIONS}
+_types = {PREFIX + option.name: option.type for option in settings.OPTIONS}
 _log = logging.getLogger(__name__)
 
 
@@ -23,7 +22,7 @@ def declare(loader: Loader) -> None:
     """Declare the options. A bad value stops mitmproxy with one line."""
     for option in settings.OPTIONS:
         choices = option.choices if option.type is str and option.choices else None
-        name = _PREFIX + option.name
+        name = PREFIX + option.name
         loader.add_option(name, option.type, option.default, option.meaning, choices)
     _refuse_unreadable()
     try:
@@ -31,33 +30,24 @@ def declare(loader: Loader) -> None:
     except ValueError as error:
         # an error at start stops mitmproxy, without the traceback of a failing hook
         _log.error("think: %s", error)
-        ctx.options.update(**{_PREFIX + option.name: option.default for option in settings.OPTIONS})
+        ctx.options.update(**{PREFIX + option.name: option.default for option in settings.OPTIONS})
 
 
 def refuse_unknown() -> None:
     """Have mitmproxy stop on an option that nobody declares: by itself it says nothing (12.2)."""
-    known = [option.name for option in settings.OPTIONS]
     for name in _undeclared():
-        short = _spelled(name).removeprefix(_PREFIX)
-        close = difflib.get_close_matches(short, known, 1)
-        all_of_them = ", ".join(_PREFIX + short for short in known)
-        hint = f"did you mean {_PREFIX}{close[0]}?" if close else f"there are {all_of_them}"
-        _log.error("think: no option %s; %s", one_line(name), settings.REPLACED.get(short, hint))
+        _log.error("think: %s", settings.unknown(one_line(name)))
 
 
 def _undeclared() -> list[str]:
-    return [name for name in ctx.options.deferred if _spelled(name).startswith(_PREFIX)]
-
-
-def _spelled(name: str) -> str:
-    return name.replace("-", "_")
+    return [name for name in ctx.options.deferred if settings.is_ours(name)]
 
 
 def in_force() -> dict[str, object]:
     """Return the values, by short names, of the options that decide how a reply is rewritten; plain
     as JSON has them.
     """
-    return {name: _plain(getattr(ctx.options, _PREFIX + name)) for name in settings.RECORDED}
+    return {name: _plain(getattr(ctx.options, PREFIX + name)) for name in settings.RECORDED}
 
 
 def _refuse_unreadable() -> None:
@@ -65,7 +55,7 @@ def _refuse_unreadable() -> None:
     addon, and say nothing (12.2).
     """
     for name, value in ctx.options.deferred.items():
-        if type(value) is int and _types.get(_spelled(name)) is str:
+        if type(value) is int and _types.get(name.replace("-", "_")) is str:
             ctx.options.deferred[name] = str(value)  # think_ping: 5 in config.yaml
     try:
         ctx.options.process_deferred()
@@ -78,7 +68,7 @@ def _refuse_unreadable() -> None:
 def chosen() -> tuple[settings.Settings, flowfilter.TFilter | None]:
     """Return what the options say; raise ValueError for the first bad one."""
     chosen = settings.read(
-        {option.name: getattr(ctx.options, _PREFIX + option.name) for option in settings.OPTIONS}
+        {option.name: getattr(ctx.options, PREFIX + option.name) for option in settings.OPTIONS}
     )
     _make_ready(chosen.record)
     open_store(chosen).close()

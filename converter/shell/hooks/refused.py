@@ -4,7 +4,7 @@ the server's words name. A server names one part at a time, so that each may be 
 
 import logging
 
-from mitmproxy.http import HTTPFlow, Request
+from mitmproxy.http import Request
 
 from converter.dialects.error_words import server_words
 from converter.servers import refusals
@@ -22,9 +22,10 @@ METADATA = "think_refused"
 """The request that the server refused, in the flow's metadata."""
 
 
-def may_ask_again(flow: HTTPFlow, record: FlowRecord) -> bool:
+def may_ask_again(record: FlowRecord) -> bool:
     """Tell whether an error may be one of a part that can be left out."""
-    status = flow.response.status_code if flow.response else 0
+    response = record.flow.response
+    status = response.status_code if response else 0
     chat = record.request is not None and record.exchange.endpoint.is_chat
     return status in refusals.STATUSES and chat and not record.exchange.native
 
@@ -36,11 +37,11 @@ class Refused:
 
     holds = False
 
-    def __init__(self, flow: HTTPFlow, record: FlowRecord, before: "Refused | None" = None) -> None:
-        self.reads = flow.response
+    def __init__(self, record: FlowRecord, before: "Refused | None" = None) -> None:
+        self.reads = record.flow.response
         self.left_out: frozenset[str] = before.left_out if before else frozenset()
         self.body: Body = before.body if before else {}
-        self._flow, self._record = flow, record
+        self._record = record
         self._came = bytearray()
         self._next: Body = {}
         self._names: frozenset[str] = frozenset()
@@ -74,13 +75,13 @@ class Refused:
             self.left_out = frozenset()
             return None
         first = messages.content_of(sent).decode("utf-8", "replace")
-        self._flow.metadata.setdefault(METADATA, first)
+        self._record.flow.metadata.setdefault(METADATA, first)
         request = messages.copied(sent)
         messages.fill(request, json_text.write(body))
         self._record.sides.asks_again(request)
         names = (name for name in self._names if name not in SCHEMA_WORDS or f'"{name}"' in first)
         line = AGAIN.format(names=", ".join(sorted(names)), words=self._words)
-        self._record.hints += report(self._flow, [line], logging.INFO)
+        self._record.hints += report(self._record.flow, [line], logging.INFO)
         return request
 
     def _read(self, answer: bytes, status: int) -> None:
@@ -96,7 +97,7 @@ class Refused:
         names = refusals.refused(status, self._words)
         if names <= self.left_out or not isinstance(body, dict):
             return
-        spared: Body = refusals.without_schemas(body, refusals.refused_schemas(body, names))
+        spared: Body = refusals.without_schemas(body, refusals.refused_schemas(body, names).get)
         if PICTURES in names and self._record.exchange.settings.pictures == "text":
             spared = refusals.without_pictures(spared)
         if spared is not body:

@@ -2,23 +2,19 @@
 listens hears of it.
 """
 
-import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 
 from mitmproxy.http import HTTPFlow, Response
 
 from converter.dialects.table import Form
 from converter.exchange.exchange import Answer, is_stream
 from converter.exchange.settings import Settings
-from converter.model.events import Event, Text, Thinking
 from converter.reply.awaited_reply import AwaitedReply
 from converter.reply.rewriter import Rewriter
-from converter.servers.known_servers import KnownServers
 from converter.servers.refusals import may_be_refused
 from converter.shell import messages
 from converter.shell.aside import aside
@@ -32,13 +28,10 @@ from converter.shell.probes.upstream_client import UpstreamClient, credentials
 from converter.shell.record.recorder import Recorder
 from converter.shell.watch.live_view import LiveView
 from converter.shell.watch.metrics_endpoint import MetricsEndpoint
-from converter.shell.watch.terminal.multiplexer import MOST_AT_ONCE
-from converter.shell.watch.terminal.printer import Terminal
+from converter.shell.watch.terminal import Terminal
 from converter.shell.watch.thought_hook import ThoughtTeller, append, report
 from converter.shell.watch.traces import Traces
 
-AT_A_TIME = 500
-"""Events of a whole reply that are printed before others have their turn: some 5 milliseconds."""
 PASSED = "another addon has streamed the reply, so that it went on as it came"
 
 
@@ -53,46 +46,29 @@ class Audience:
     metrics: MetricsEndpoint
     traces: Traces
 
-    def hear(self, flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter, events: str) -> None:
-        """Pass on what the rewriter's last call told the client. `events`: a file for thoughts."""
+    def hear(self, record: FlowRecord, rewriter: Rewriter) -> None:
+        """Pass on what the rewriter's last call told the client."""
         self.thoughts.call(rewriter.thoughts)
-        append(events, rewriter.thoughts)
         self.traces.hear(record, rewriter.events)
         if record.printed:
-            self.terminal.heard(flow, rewriter.events)
+            self.terminal.heard(record.flow, rewriter.events)
 
-    async def hear_whole(
-        self, flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter, events: str, size: int
-    ) -> None:
-        """Pass on what a whole reply of so many bytes told; others have their turn meanwhile."""
-        self.thoughts.call(rewriter.thoughts)
-        await aside(size, partial(append, events, rewriter.thoughts))
-        self.traces.hear(record, rewriter.events)
-        for few in _few(rewriter.events if record.printed else ()):
-            self.terminal.heard(flow, few)
-            await asyncio.sleep(0)
-
-    def end(self, flow: HTTPFlow, record: FlowRecord) -> None:
+    def end(self, record: FlowRecord) -> None:
         """Make the flow what people will look at, print it, keep it: the exchange is over."""
-        record.finish(flow)
-        self.terminal.ended(flow, record)
-        self.recorder.ended(flow)
-        self.metrics.ended(flow, record)
-        self.traces.ended(flow, record)
+        record.finish()
+        self.terminal.ended(record)
+        self.recorder.ended(record.flow)
+        self.metrics.ended(record)
+        self.traces.ended(record)
 
 
 class ReplySteps:
     """Takes a reply from the server to its client. `chosen` gives the settings in force."""
 
     def __init__(
-        self,
-        known: KnownServers,
-        client: UpstreamClient,
-        audience: Audience,
-        chosen: Callable[[], Settings],
+        self, client: UpstreamClient, audience: Audience, chosen: Callable[[], Settings]
     ) -> None:
-        self._known = known
-        self._client = client
+        self._client, self._known = client, client.known
         self._audience = audience
         self._chosen = chosen
 
@@ -108,109 +84,110 @@ class ReplySteps:
             # another addon's function stays
             flow.response.stream = flow.response.stream or not must_hold_reply(flow.response)
             return
-        self._learn_refusal(flow, record)
-        if _goes_on(record):
-            _take_up(flow, record, streamed)
+        self._learn_refusal(record)
+        code, compressed = flow.response.status_code, messages.is_compressed(flow.response)
+        readable = streamed and code == 200 and not compressed
+        if _goes_on(record):  # the client's body, with a second stream; what is none is held
+            flow.response = record.head if readable else flow.response
             return
         if record.exchange.guesses:
-            upstream = messages.upstream(flow, record.exchange)
-            initial = await self._client.initial_state(upstream, record.awaited.request.body)
+            body = record.awaited.request.body
+            initial = await self._client.initial_state(record.upstream, body)
             if initial is not record.awaited.initial:
                 record.awaited = replace(record.awaited, initial=initial)
         record.sides.answers(flow)
         messages.name_request(flow, record.exchange)
-        readable = flow.response.status_code == 200 and not messages.is_compressed(flow.response)
-        if streamed and readable:
-            self._open(flow, flow.response, record, record.awaited)
+        if readable:
+            self._open(flow.response, record, record.awaited)
 
-    def _learn_refusal(self, flow: HTTPFlow, record: FlowRecord) -> None:
-        refused, response = record.refused, flow.response
+    def _learn_refusal(self, record: FlowRecord) -> None:
+        refused, response = record.refused, record.flow.response
         if refused and refused.left_out and response and response.status_code == 200:
-            upstream = messages.upstream(flow, record.exchange)
-            self._known.saw_refusal(upstream, refused.body, refused.left_out)
+            self._known.saw_refusal(record.upstream, refused.body, refused.left_out)
 
-    async def complete(self, flow: HTTPFlow, record: FlowRecord) -> None:
+    async def complete(self, record: FlowRecord) -> None:
         """Rewrite a whole reply; say in one line what a person should know of any reply."""
+        flow, notes = record.flow, list[str]()
         if record.awaited is None or flow.response is None:
-            await _retell(flow, record)
+            await _retell(record)
             return
-        notes: list[str] = []
         if flow.response.stream and not isinstance(flow.response.stream, Tap):
             notes.append(PASSED)
         elif record.tap and _is_open(record) and (_goes_on(record) or record.awaited.watched):
-            self._end_tap(flow, record.tap, record, notes)
+            self._end_tap(record.tap, record, notes)
         elif record.early and _is_open(record) and flow.response.status_code == 200:
-            self._go_on(flow, flow.response, record, record.awaited, notes)
-            await written(record.memory)
+            self._go_on(flow.response, record, record.awaited, notes)
         elif record.rewriter is None or _is_open(record):  # open: it ended with its headers
-            await self._rewrite_whole(flow, flow.response, record, notes)
+            await self._rewrite_whole(flow.response, record, notes)
         if rewriter := record.rewriter:
-            upstream = messages.upstream(flow, record.exchange)
+            upstream = record.upstream
             record.server = self._known.server(upstream) or record.server
             record.awaited.learn(rewriter.findings, self._known, upstream)
+            self._client.lessons.tell(upstream)
             if rewriter.findings.withheld:
                 flow.metadata["think_whole"] = rewriter.whole_thoughts
-            read = [*rewriter.findings.hints, *_cache_told(flow, record, rewriter)]
+            read = [*rewriter.findings.hints, *_cache_told(record, rewriter)]
             report(flow, read, logging.INFO)
             record.hints += read  # with the forms' names, which stand behind a colon
             notes += [rewriter.failure, *rewriter.notes]
         record.notes += report(flow, notes)
-        self._audience.end(flow, record)
+        self._audience.end(record)
+        await written(record.memory)  # begun long before: all else is done meanwhile
 
-    def break_off(self, flow: HTTPFlow, record: FlowRecord) -> None:
+    def break_off(self, record: FlowRecord) -> None:
         """Close a reply whose server or client left."""
+        flow, rewriter = record.flow, record.rewriter
         assert flow.error
-        rewriter = record.rewriter
         if rewriter and not rewriter.closed:
             rewriter.close()  # nobody gets these bytes, but its last thought is told
-            self._hear(flow, record, rewriter)
+            self._hear(record, rewriter)
         if rewriter:  # many clients leave at the last event, before mitmproxy sees the body's end
-            record.hints += report(flow, _cache_told(flow, record, rewriter), logging.INFO)
+            record.hints += report(flow, _cache_told(record, rewriter), logging.INFO)
         left = client_left(flow)
+        if not left:
+            self._known.doubt(record.upstream)
         # at the last event that is no end too early
         if not (left and rewriter and rewriter.summary.finish):
             level = logging.INFO if left else logging.WARNING
             words = flow.error.msg if left else fault_of(flow, flow.error.msg).words
             record.hints += report(flow, [words], level)
-        self._audience.end(flow, record)
+        self._audience.end(record)
 
-    def tap(self, flow: HTTPFlow, record: FlowRecord, awaited: AwaitedReply) -> Tap:
+    def tap(self, record: FlowRecord, awaited: AwaitedReply) -> Tap:
         """Return the stream function of a reply."""
         rewriter, begun = awaited.rewriter(Form.STREAM), record.rewriter
         if begun:
             rewriter.go_on_from(begun)
         record.rewriter = rewriter
-        tell = partial(self._hear, flow, record, rewriter)
-        began = flow.request.timestamp_start
-        return Tap(rewriter, tell, record, began, lambda reason: fault_of(flow, reason).words)
+        tell = partial(self._hear, record, rewriter)
+        return Tap(rewriter, tell, record, lambda reason: fault_of(record.flow, reason).words)
 
-    def _open(
-        self, flow: HTTPFlow, response: Response, record: FlowRecord, awaited: AwaitedReply
-    ) -> None:
+    def _open(self, response: Response, record: FlowRecord, awaited: AwaitedReply) -> None:
         if awaited.request.form is Form.WHOLE and not awaited.watched:
             return  # the client waits for one body, so all of the stream is needed first
         again = record.head is not None
-        record.tap, record.head = self.tap(flow, record, awaited), response
-        if self._refuses_in_streams(flow, record) and may_be_refused(awaited.request.body):
-            record.tap.refusal = Refused(flow, record, record.refused)
+        record.tap, record.head = self.tap(record, awaited), response
+        if self._refuses_in_streams(record) and may_be_refused(awaited.request.body):
+            record.tap.refusal = Refused(record, record.refused)
         if awaited.watched:
             record.tap.holds = True
             return
         response.stream = record.tap
-        messages.open_for_streaming(flow.request, response)
+        messages.open_for_streaming(record.flow.request, response)
         framing = record.exchange.client.wire.framing
         if not framing.is_named(response.headers.get("content-type", "")):
             response.headers["content-type"] = framing.content_type
         if not again:
-            self._audience.live.follow(flow, record)
+            self._audience.live.follow(record)
 
-    def _refuses_in_streams(self, flow: HTTPFlow, record: FlowRecord) -> bool:
-        known = self._known.server(messages.upstream(flow, record.exchange))
+    def _refuses_in_streams(self, record: FlowRecord) -> bool:
+        known = self._known.server(record.upstream)
         server = record.exchange.settings.server or known or record.server
         return server.refuses_in_streams and not record.exchange.native
 
-    def _end_tap(self, flow: HTTPFlow, tap: Tap, record: FlowRecord, notes: list[str]) -> None:
+    def _end_tap(self, tap: Tap, record: FlowRecord, notes: list[str]) -> None:
         """End a body that is held, or that a second reply ends which is no stream."""
+        flow = record.flow
         assert flow.response
         assert record.head
         if flow.response is record.head:
@@ -223,36 +200,31 @@ class ReplySteps:
             messages.replace(flow.response, answer)
 
     def _go_on(
-        self,
-        flow: HTTPFlow,
-        response: Response,
-        record: FlowRecord,
-        awaited: AwaitedReply,
-        notes: list[str],
+        self, response: Response, record: FlowRecord, awaited: AwaitedReply, notes: list[str]
     ) -> None:
         """Say in a stream that was begun early what a whole body says."""
-        tap = self.tap(flow, record, awaited)
+        tap = self.tap(record, awaited)
         rewritten = b"".join([*tap(messages.body(response, notes)), *tap(b"")])
         messages.replace(
             response, Answer(200, record.exchange.client.wire.framing.content_type, rewritten)
         )
 
-    def _hear(self, flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter) -> None:
+    def _hear(self, record: FlowRecord, rewriter: Rewriter) -> None:
         _keep(record, rewriter)
-        self._audience.hear(flow, record, rewriter, self._chosen().events)
+        append(self._chosen().events, rewriter.thoughts)
+        self._audience.hear(record, rewriter)
 
     async def _rewrite_whole(
-        self, flow: HTTPFlow, response: Response, record: FlowRecord, notes: list[str]
+        self, response: Response, record: FlowRecord, notes: list[str]
     ) -> None:
-        at = time.time() - flow.request.timestamp_start
+        at = time.time() - record.flow.request.timestamp_start
         body = messages.body(response, notes)
         record.sides.came(body, at)
         assert record.awaited
         if record.awaited.wants_count(response.status_code, body):
-            upstream = messages.upstream(flow, record.exchange)
-            client = credentials(flow.request.headers)
-            request = record.awaited.request.body, len(flow.request.raw_content or b"")
-            counted = await self._client.count(upstream, client, record.server, *request)
+            client = credentials(record.flow.request.headers)
+            request = record.awaited.request.body, record.length
+            counted = await self._client.count(record.upstream, client, record.server, *request)
             record.awaited = replace(record.awaited, counted=counted)
         content_type = response.headers.get("content-type", "")
         rewrite = partial(record.awaited.whole, response.status_code, content_type, body, at)
@@ -265,25 +237,26 @@ class ReplySteps:
             messages.replace(response, made.answer)
         if made.rewriter:
             _keep(record, made.rewriter)
-            events = self._chosen().events
-            await self._audience.hear_whole(flow, record, made.rewriter, events, size)
-        await written(record.memory)
+            file, thoughts = self._chosen().events, made.rewriter.thoughts
+            await aside(size, partial(append, file, thoughts))
+            self._audience.hear(record, made.rewriter)
 
 
-async def _retell(flow: HTTPFlow, record: FlowRecord) -> None:
+async def _retell(record: FlowRecord) -> None:
     """Give the client the answer of its endpoint's counterpart, if that was asked, in its own
     words.
     """
-    if not (record.counterpart and flow.response):
+    response = record.flow.response
+    if not (record.counterpart and response):
         return
-    body, status = messages.body(flow.response, record.notes), flow.response.status_code
-    took = (flow.response.timestamp_end or 0) - flow.request.timestamp_start
+    body, status = messages.body(response, record.notes), response.status_code
+    took = (response.timestamp_end or 0) - record.flow.request.timestamp_start
     told = partial(record.exchange.retold, record.counterpart, status, body, int(took * 1e9))
     if answer := await aside(len(body), told):
-        messages.replace(flow.response, answer)
+        messages.replace(response, answer)
 
 
-def _cache_told(flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter) -> list[str]:
+def _cache_told(record: FlowRecord, rewriter: Rewriter) -> list[str]:
     """Say where the prompt's cache was broken, unless the server's own count speaks against it."""
     usage = rewriter.summary.counted
     counts = (usage.input, usage.cached) if usage else (None, None)
@@ -291,7 +264,7 @@ def _cache_told(flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter) -> list[
         record.prompt.tokens = counts[0]
     if record.broken and record.before:
         if told := record.broken.told(record.before.tokens, *counts):
-            flow.metadata[BEFORE] = record.before.name
+            record.flow.metadata[BEFORE] = record.before.name
             return [told]
         record.broken = None
     return []
@@ -309,36 +282,6 @@ def _keep(record: FlowRecord, rewriter: Rewriter) -> None:
 
 def _goes_on(record: FlowRecord) -> bool:
     return record.rewriter is not None and record.rewriter.goes_on
-
-
-def _take_up(flow: HTTPFlow, record: FlowRecord, streamed: bool) -> None:
-    """Have the client's body go on with a second stream; what is none is held."""
-    assert flow.response
-    if streamed and flow.response.status_code == 200 and not messages.is_compressed(flow.response):
-        flow.response = record.head
-
-
-def _few(events: Sequence[Event]) -> Iterator[list[Event]]:
-    """Yield events of which not too many, or too long ones, are printed at a time."""
-    few, length = list[Event](), 0
-    for event in chain.from_iterable(map(_cut, events)):
-        size = len(event.text) if isinstance(event, Text | Thinking) else 0
-        if few and (len(few) == AT_A_TIME or length + size > MOST_AT_ONCE):
-            yield few
-            few, length = [], 0
-        few.append(event)
-        length += size
-    if few:
-        yield few
-
-
-def _cut(event: Event) -> Iterator[Event]:
-    """Yield an event, or several with a part of a long one's text each."""
-    if isinstance(event, Text | Thinking) and len(event.text) > MOST_AT_ONCE:
-        for at in range(0, len(event.text), MOST_AT_ONCE):
-            yield replace(event, text=event.text[at : at + MOST_AT_ONCE])
-    else:
-        yield event
 
 
 def _is_open(record: FlowRecord) -> bool:

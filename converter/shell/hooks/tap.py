@@ -31,41 +31,35 @@ first; by any other, of a key or of too many requests, that it failed.
 """
 
 
-def _as_it_is(reason: str) -> str:
-    return reason
-
-
 class Tap:
     """The stream function of a reply: what comes in one read goes out as one piece. It never
     raises, and never returns an empty piece in mid-stream.
 
-    `began`: when the client's request did, on the wall's clock as all of mitmproxy's times. `tell`
-    is called after each call. `explain`: puts mitmproxy's reason for a break into words. `holds`:
-    the client gets nothing but one body, of which `late` is what has been said. `refusal`: reads
-    the first bytes of a server that may refuse in a stream.
+    `tell` is called after each call. `explain`: puts mitmproxy's reason for a break into words.
+    `holds`: the client gets nothing but one body, of which `late` is what has been said. `refusal`:
+    reads the first bytes of a server that may refuse in a stream.
     """
 
     def __init__(
         self,
         rewriter: Rewriter,
         tell: Callable[[], None],
-        kept: FlowRecord | None = None,
-        began: float = 0.0,
-        explain: Callable[[str], str] = _as_it_is,
+        kept: FlowRecord,
+        explain: Callable[[str], str],
     ) -> None:
         self._rewriter = rewriter
         self._tell = tell
         self._kept = kept
-        self._began = began
+        self._began = kept.flow.request.timestamp_start  # on the wall's clock
         self.explain = explain
-        self._told_again = kept is not None and kept.exchange.client.wire.retells
-        request = kept.sides.asked if kept else None
+        self._told_again = kept.exchange.client.wire.retells
+        request = kept.sides.asked
         self._came = len(request.raw_content or b"") if request else 0
         self.late: list[bytes] = []
         self.holds = False
         self.refusal: Refused | None = None
-        rewriter.pauses = kept is not None
-        memory = kept.memory if kept else None
+        rewriter.pauses = True
+        memory = kept.memory
         self._memory = memory if memory is not None and memory.store.elsewhere else None
         self._unsaid: list[bytes] = []
 
@@ -77,7 +71,7 @@ class Tap:
             return []
         at = time() - self._began
         pieces = self._rewritten(chunk, at)
-        if chunk and self._memory is not None and self._memory.writes:
+        if chunk and self._memory is not None and self._memory.waits.writes:
             self._unsaid += pieces  # the client may refer to the reply as soon as it has read it
             return self._passed(chunk, [], at)
         return self._passed(chunk, self._with_unsaid(pieces), at)
@@ -114,7 +108,7 @@ class Tap:
     @property
     def ends_thoughts(self) -> bool:
         """Tell whether a thought may be ended, or the reply be none yet."""
-        awaited = self._kept.awaited if self._kept else None
+        awaited = self._kept.awaited
         return self.refusal is not None or (awaited is not None and awaited.limits.ends)
 
     @property
@@ -125,11 +119,11 @@ class Tap:
     def again(self, possible: bool) -> Request | None:
         """Return the request that has the reply go on behind the thought, or begin."""
         rewriter, kept = self._rewriter, self._kept
-        if kept and self.refusal and self.refusal.stopped:
+        if self.refusal and self.refusal.stopped:
             kept.refused = self.refusal
             return self.refusal.again(possible)
         rewriter.stopped = False
-        sent, awaited = (kept.sides.sent, kept.awaited) if kept else (None, None)
+        sent, awaited = kept.sides.sent, kept.awaited
         if rewriter.is_over or sent is None or awaited is None:
             return None
         first = json_text.read_or_none(messages.content_of(sent))
@@ -178,8 +172,7 @@ class Tap:
         passed = [out] if out else []
         self.late += passed if self.holds else []
         try:
-            if self._kept:
-                self._kept.sides.passed(chunk, passed, at)
+            self._kept.sides.passed(chunk, passed, at)
             self._tell()
         except Exception:
             # raised here, it would cost the client this chunk

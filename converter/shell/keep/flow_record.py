@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from mitmproxy.http import HTTPFlow, Response
 
-from converter.dialects.endpoints import Counterpart
+from converter.dialects.dialect import Counterpart
 from converter.dialects.error_words import server_words
 from converter.exchange.exchange import Exchange
 from converter.exchange.read_request import ReadRequest
@@ -27,9 +27,11 @@ from converter.recordings.notes import METADATA
 from converter.recordings.recording import Found
 from converter.reply.awaited_reply import AwaitedReply
 from converter.reply.rewriter import Rewriter
+from converter.servers.known_servers import Upstream
 from converter.servers.profiles import GENERIC, Server
 from converter.shell.keep.both_sides import BothSides
-from converter.shell.messages import body
+from converter.shell.messages import body, upstream
+from converter.shell.mitmproxy_internals import forget_state_before
 
 if TYPE_CHECKING:
     from converter.shell.hooks.refused import Refused
@@ -50,7 +52,7 @@ LONGEST_REFUSAL = 200
 
 @dataclass
 class FlowRecord:
-    """One exchange while it runs.
+    """One exchange while it runs, and the flow that shows it.
 
     `sides`: what the client and the server have sent. `options`: those in force. `printed`: what
     the client is told is printed. `hints` and `notes`: what a person may and should know.
@@ -63,6 +65,7 @@ class FlowRecord:
     the client's place. `refused`: reads the server's refusal of a part of the request.
     """
 
+    flow: HTTPFlow
     exchange: Exchange
     sides: BothSides
     options: Mapping[str, object]
@@ -86,8 +89,19 @@ class FlowRecord:
     counterpart: Counterpart | None = None
     refused: "Refused | None" = None
 
-    def finish(self, flow: HTTPFlow) -> None:
+    @property
+    def upstream(self) -> Upstream:
+        """The server that the exchange goes to, for questions of our own."""
+        return upstream(self.flow, self.exchange)
+
+    @property
+    def length(self) -> int:
+        """The bytes of the request's body, as it goes on."""
+        return len(self.flow.request.raw_content or b"")
+
+    def finish(self) -> None:
         """Have the flow show and tell the exchange, now that it is over."""
+        flow = self.flow
         self.sides.show(flow)
         self._mark(flow)
         if self.sides.full:
@@ -97,7 +111,7 @@ class FlowRecord:
             # by its tap the flow would hold all of this, twice over, for as long as it is listed
             flow.response.stream = True
 
-    def summary(self, flow: HTTPFlow) -> dict[str, object]:
+    def summary(self) -> dict[str, object]:
         """Return what is known of the reply at a glance; of an HTTP error, that it failed."""
         if self.rewriter:
             earlier = self.request.earlier.facts if self.request else {}
@@ -105,7 +119,7 @@ class FlowRecord:
             ended = {"thoughts_ended": dict(ends)} if ends else {}
             cache = {"prefix_broken": 1} if self.broken else {}
             return {**self.rewriter.summary.told(), **ended, **cache, **earlier}
-        failure = refusal_of(flow.response)
+        failure = refusal_of(self.flow.response)
         if not (failure and self.exchange.endpoint.is_chat):
             return {}
         return {"failure": failure, **({"model": self.model} if self.model else {})}
@@ -130,15 +144,13 @@ class FlowRecord:
             status = refused.partition(":")[0]
             troubles = [words for words in troubles if words.rstrip("…") not in refused]
             troubles = [refused, *(words for words in troubles if status not in words)]
-        marks = filter(None, [*troubles, *self._thoughts(), *self.hints])
+        thought = (
+            in_words(rewriter.summary.told()) if rewriter and rewriter.summary.thoughts else ""
+        )
+        marks = filter(None, [*troubles, thought, *self.hints])
         flow.comment = flow.comment or " · ".join(marks)
         marker = TROUBLE if self.notes or failed else MOVED if moved else NOTHING
         flow.marked = flow.marked or marker
-
-    def _thoughts(self) -> list[str]:
-        """Return what was thought, in a few words, if anything was."""
-        summary = self.rewriter.summary if self.rewriter else None
-        return [in_words(summary.told())] if summary and summary.thoughts else []
 
     def _told(self, flow: HTTPFlow) -> str:
         awaited = self.awaited or AwaitedReply(ReadRequest(self.exchange))
@@ -152,7 +164,7 @@ class FlowRecord:
         noted = notes.Notes(
             self.sides.cuts, flow.error.msg if flow.error else "", self.options, facts
         )
-        written = notes.write(noted, self.summary(flow), comment=flow.comment, marker=flow.marked)
+        written = notes.write(noted, self.summary(), comment=flow.comment, marker=flow.marked)
         return notes.without_chunks(written) if self.sides.cut_off else written
 
 
@@ -201,3 +213,17 @@ def summary_of(flow: HTTPFlow) -> dict[str, object]:
         return {}
     # SDKs hang up at the last event
     return summary | ({"broke_off": ended} if ended and not summary.get("finish") else {})
+
+
+def forget(flow: HTTPFlow) -> None:
+    """Take from a flow whose request is sent again what was said of its last reply, because this is
+    a new exchange; *Revert* is to show the new one's original. A reply that is given again was
+    rewritten before.
+    """
+    if flow.is_replay != "request" or METADATA not in flow.metadata:
+        return
+    notes = notes_of(flow)
+    flow.comment = "" if flow.comment == notes.get("comment") else flow.comment
+    flow.marked = "" if flow.marked == notes.get("marker") else flow.marked
+    del flow.metadata[METADATA]
+    forget_state_before(flow)

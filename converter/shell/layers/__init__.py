@@ -25,8 +25,8 @@ The plan. A reply's bytes take one of two lanes:
   change at any read. In both lanes one read is one call of the stream function and one write.
 
 The stream function itself (`contract`) is called at once, or beside mitmproxy's loop when it says
-that the call takes long (`long_calls`); such a call is always made in the layers. `turns` has
-others go on after a long read, and a server wait with its reply. `hook_table` knows which addons
+that the call takes long; such a call is always made in the layers. `turns` does so, has others go
+on after a long read, and a server wait with its reply. `hook_table` knows which addons
 have a hook; `guard` names all that each part builds upon, and what is lost without it. `mends` are
 of mitmproxy's faults. `own_layers` is the addon that puts all in place.
 

@@ -11,7 +11,6 @@ from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator, NextLayer
 
-from converter.shell.heard_lines import HeardLines
 from converter.shell.layers.contract import Listener
 from converter.shell.layers.guard import (
     HOOKS,
@@ -27,7 +26,6 @@ from converter.shell.layers.guard import (
     create_task,
     is_paused,
 )
-from converter.shell.layers.long_calls import LongCalls
 from converter.shell.layers.mends.http1_server import take_over
 from converter.shell.layers.mends.http2_client import (
     HTTP_2,
@@ -38,6 +36,7 @@ from converter.shell.layers.mends.http2_client import (
 from converter.shell.layers.mends.request_trailers import HTTP_1, PlainClient
 from converter.shell.layers.promises import StreamLayer, Tick
 from converter.shell.layers.splice import splice
+from converter.shell.log_lines import write_heard
 
 SECONDS_TO_OPEN = 0.5
 """Between two looks at connections that are being opened."""
@@ -72,7 +71,6 @@ class ReplyLayer(HttpLayer):
         self._closed: set[Connection] = set()
         self.last_read = 0
         self.last_from: Connection | None = None
-        self.long_calls = LongCalls()
         LIVE.add(self)
 
     @property
@@ -84,7 +82,6 @@ class ReplyLayer(HttpLayer):
         """Note a read, and do what is ours; mitmproxy never pauses this layer."""
         if type(event) is events.DataReceived:
             self.last_read, self.last_from = len(event.data), event.connection
-            self.long_calls.came(self.last_read)
         elif (own := self._own(event)) is not None:
             yield from own
             return
@@ -270,7 +267,7 @@ def put_in_place(
         note_prior_knowledge(nextlayer)
     ours = ReplyLayer(nextlayer.context, theirs.mode, listener, handler)
     if handler and not LINES.lacks:
-        HeardLines(handler)
+        write_heard(handler)
     if nextlayer.layer is theirs:
         nextlayer.layer = ours
     else:

@@ -48,14 +48,6 @@ class Leaving(Protocol):
         """
 
 
-class EndingFunction(StreamFunction, Leaving, Protocol):
-    """A stream function that may leave the server."""
-
-    @property
-    def ends_thoughts(self) -> bool:
-        """Tell whether the body may be left before its end."""
-
-
 class Listener(Protocol):
     """The addon, as the layers see it. No method raises; each is called in mitmproxy's loop."""
 
@@ -96,6 +88,6 @@ def is_stream_function(function: object) -> TypeGuard[StreamFunction]:
     return callable(function) and hasattr(function, "abort") and hasattr(function, "ping")
 
 
-def may_leave(function: object) -> TypeGuard[EndingFunction]:
-    """Tell whether a stream function may leave its server."""
+def may_leave(function: object) -> TypeGuard[Leaving]:
+    """Tell whether a stream function may leave its server before the body's end."""
     return getattr(function, "ends_thoughts", False) is True

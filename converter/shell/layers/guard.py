@@ -254,10 +254,7 @@ LINES = Part(
     ConnectionHandler: log(self, message, level, exc_info)
     """,
 )
-PARTS = (
-    *(PROMISES, TURNS, MANY_STREAMS, TRAILERS, HOOKS, HOOK_TABLE, CHUNKS, SPLICE),
-    *(STREAM_AGAIN, LINES),
-)
+PARTS = [part for part in list(globals().values()) if isinstance(part, Part)]
 
 
 def is_paused(layer: Layer) -> bool:
@@ -320,38 +317,3 @@ def waits_for_data(reader: asyncio.StreamReader) -> bool:
 def hand_events_to(client: "HttpClient", handle: Callable[..., Any]) -> None:
     """Have another function than the client's own take its events from now on."""
     client._handle_event = handle
-
-
-# mitmproxy's own, for our layers
-__all__ = [
-    "ChunkedReader",
-    "ConnectionHandler",
-    "ErrorCode",
-    "GetHttpConnection",
-    "HTTPMode",
-    "Http1Client",
-    "Http1Server",
-    "Http2Server",
-    "HttpClient",
-    "HttpErrorHook",
-    "HttpEvent",
-    "HttpLayer",
-    "HttpResponseHook",
-    "HttpStream",
-    "ReceiveBuffer",
-    "ReceiveHttp",
-    "RegisterHttpConnection",
-    "RequestData",
-    "RequestEndOfMessage",
-    "RequestHeaders",
-    "RequestProtocolError",
-    "RequestTrailers",
-    "ResponseData",
-    "ResponseEndOfMessage",
-    "ResponseHeaders",
-    "ResponseProtocolError",
-    "SendHttp",
-    "create_task",
-    "h11",
-    "safecall",
-]

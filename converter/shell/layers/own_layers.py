@@ -9,7 +9,7 @@ from mitmproxy.proxy.layer import NextLayer
 from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 
 from converter.shell import mitmproxy_internals
-from converter.shell.hooks.server_faults import QUITTING
+from converter.shell.hooks.exchange_listener import QUITTING
 from converter.shell.layers.contract import Listener
 from converter.shell.layers.guard import PARTS, PROMISES
 

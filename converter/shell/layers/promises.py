@@ -8,14 +8,13 @@ that command alone is replaced (`_in_dialect`), after the stream function or the
 import asyncio
 from collections.abc import Callable, Generator
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from mitmproxy.http import Request, Response
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator
 
-from converter.shell.layers.body_buffer import BodyBuffer
 from converter.shell.layers.contract import (
     Leaving,
     StreamFunction,
@@ -27,6 +26,7 @@ from converter.shell.layers.guard import (
     HttpErrorHook,
     HttpResponseHook,
     HttpStream,
+    ReceiveBuffer,
     RequestData,
     RequestEndOfMessage,
     RequestHeaders,
@@ -45,15 +45,33 @@ from converter.shell.layers.guard import (
 )
 from converter.shell.layers.mends.http1_server import ServerConnection
 from converter.shell.layers.mends.http2_client import is_stopped
+from converter.shell.layers.turns import call_in_turns
+from converter.wire.bounds import BODY_LIMIT
 
 if TYPE_CHECKING:
     from converter.shell.layers.connection import ReplyLayer
+
 
 type Ending = Callable[[], CommandGenerator[None]]
 
 
 class Tick(events.Event):
     """The time to look whether a client has waited too long."""
+
+
+class BodyBuffer(ReceiveBuffer):
+    """The first bytes of a body: what would go on a full buffer is let go."""
+
+    @property
+    def fault(self) -> str:
+        """The fault of a body that had to be whole and is longer; else nothing."""
+        too_long = f"reply too long: more than {BODY_LIMIT >> 20} megabytes in one piece"
+        return too_long if len(self) > BODY_LIMIT else ""
+
+    def __iadd__(self, piece: bytes) -> Self:
+        if len(self) <= BODY_LIMIT:
+            super().__iadd__(piece)
+        return self
 
 
 class StreamLayer(HttpStream):
@@ -155,17 +173,17 @@ class StreamLayer(HttpStream):
 
     def state_stream_response_body(self, event: events.Event) -> CommandGenerator[None]:
         """Pass bytes on the long way: with the head, through TLS or HTTP/2, or in a long call."""
-        function, call = self._function, self._layer.long_calls.call
+        function = self._function
         if function and isinstance(event, ResponseData):
             if event.data:  # HTTP/2 has empty frames anywhere, which would be the end
                 client = self._layer.connections[self.context.client]
                 at_once = is_stopped(client, self.stream_id)
-                yield from call(function, event.data, self._say, at_once)
+                yield from call_in_turns(function, event.data, self._say, at_once)
                 if may_leave(function) and function.stopped:
                     yield from self._leave(function)
             return
         if function and function.is_long and isinstance(event, ResponseEndOfMessage):
-            yield from call(function, b"", self._say)
+            yield from call_in_turns(function, b"", self._say)
             self.flow.response.stream = True  # type: ignore[union-attr]  # it has had its end
         yield from super().state_stream_response_body(event)
 

@@ -76,6 +76,10 @@ class Carrier:
         return b"%x\r\n%s\r\n" % (len(out), out) if self._chunked else out
 
 
+_PASSED_ON = ("eof_received", "connection_lost", "pause_writing", "resume_writing")
+"""What the protocol hears of its connection that stays asyncio's own."""
+
+
 class Splice(asyncio.Protocol):
     """The protocol of a server's connection; `theirs` is the one whose place it takes."""
 
@@ -92,6 +96,8 @@ class Splice(asyncio.Protocol):
         """Take the place."""
         if isinstance(self.theirs, Splice):  # of an earlier reply, which ended in the layers
             self.theirs = self.theirs.theirs
+        for name in _PASSED_ON:
+            setattr(self, name, getattr(self.theirs, name))
         self._transport.set_protocol(self)
         _read_at_once(self._transport, LONG_READ)
 
@@ -123,23 +129,6 @@ class Splice(asyncio.Protocol):
         event, handler = DataReceived(self._server, b""), self._handler
         peer = handler.client.peername
         create_task(handler.server_event(event), name="end of reply", keep_ref=True, client=peer)
-
-    def eof_received(self) -> bool | None:
-        """Pass it on."""
-        ends: bool | None = self.theirs.eof_received()
-        return ends
-
-    def connection_lost(self, error: Exception | None) -> None:
-        """Pass it on."""
-        self.theirs.connection_lost(error)
-
-    def pause_writing(self) -> None:
-        """Pass it on."""
-        self.theirs.pause_writing()
-
-    def resume_writing(self) -> None:
-        """Pass it on."""
-        self.theirs.resume_writing()
 
 
 def _read_at_once(transport: Any, size: int | None) -> None:

@@ -1,19 +1,27 @@
-"""The turns of streams: others go on after each long read of one, and a server is read no further
-while its reply waits.
+"""The turns of streams: others go on after each long read of one, only the exchange itself waits
+for a long call of its stream function, and a server is read no further while its reply waits.
 
 While a hook waits, for what a server says about itself or for a person, mitmproxy reads on, holds
 all that comes, and rewrites it in one go afterwards: two seconds for five megabytes of thoughts, in
 which no other stream moves. So the task that reads the server waits as well, and with it that one
 socket. A server of HTTP/2 is read on: other exchanges may wait for what it sends.
+
+The end of a long frame is rewritten beside mitmproxy's loop. A long read of short frames, up to
+64 kB when the client is slow or a hook has waited, is rewritten on the loop, in steps between which
+others have their turn; to read less of it at a time would cost a tenth more. What becomes of it is
+said a few pieces at a time: a Responses client is told a frame of 4 MB five times.
 """
 
 import asyncio
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mitmproxy.connection import Connection
 from mitmproxy.proxy.commands import StartHook
+from mitmproxy.proxy.layer import CommandGenerator
 
+from converter.shell.layers.contract import StreamFunction
 from converter.shell.layers.guard import TURNS
 from converter.shell.layers.mends.http2_client import HTTP_2
 
@@ -47,7 +55,6 @@ def give_turns(layer: "ReplyLayer", handler: Any) -> None:
         read = layer.last_from
         if layer.last_read >= LONG_READ:
             await asyncio.sleep(0)
-        await layer.long_calls.keep_up()
         await hold_back(layer, read)
         await drain()
 
@@ -60,3 +67,54 @@ async def hold_back(layer: "ReplyLayer", read: Connection | None) -> None:
         return
     for stream in [one for one in layer.streams.values() if one.context.server is read]:
         await stream.resumed()
+
+
+MOST_SAID = 1 << 20
+"""Bytes that are sent between two turns, unless one piece has more, because the way to the client
+copies them three times.
+"""
+
+
+def call_in_turns(
+    function: StreamFunction,
+    chunk: bytes,
+    say: Callable[[list[bytes]], CommandGenerator[None]],
+    at_once: bool = False,
+) -> CommandGenerator[None]:
+    """Call the function and say what it returns; the exchange waits where that takes long, and with
+    it the reading of its server (`turns.hold_back`).
+
+    `at_once`: the client takes no more now, and its server would be read on in the meantime.
+    """
+    if not function.is_long and (at_once or len(chunk) <= LONG_READ):
+        yield from say(function(chunk))
+        return
+    task = asyncio.ensure_future(_in_steps(function, chunk))
+    yield UnfinishedHook(task)
+    for at, few in enumerate(_few(task.result())):
+        if at:
+            yield UnfinishedHook(asyncio.ensure_future(asyncio.sleep(0)))
+        yield from say(few)
+
+
+def _few(pieces: list[bytes]) -> Iterator[list[bytes]]:
+    """Yield all pieces, as many at a time as are said between two turns."""
+    few, size = list[bytes](), 0
+    for piece in pieces:
+        if few and size + len(piece) > MOST_SAID:
+            yield few
+            few, size = [], 0
+        few.append(piece)
+        size += len(piece)
+    yield few
+
+
+async def _in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:
+    """Return what a function says of a chunk, which it gets in pieces."""
+    pieces: list[bytes] = []
+    for at in range(0, max(len(chunk), 1), LONG_READ):
+        if function.is_long:
+            return pieces + list(await function.beside(chunk[at:]))
+        pieces += function(chunk[at : at + LONG_READ])
+        await asyncio.sleep(0)
+    return pieces

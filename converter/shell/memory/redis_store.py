@@ -2,14 +2,17 @@
 
 Each operation is one script, so that two processes never see half of one another's work. All keys
 share one hash tag: a cluster keeps them on one node, because the bounds hold for all together.
+An entry that has aged goes with the next question; the server drops it within an hour where nobody
+asks, since to have it do so to the second would take a command a name for each use.
 """
 
+import hashlib
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from converter.model.memory import BoundedStore, Bounds
+from converter.model.memory import BoundedStore, Bounds, raw
 
 MISSING = "expected the package redis beside mitmproxy: pip install 'think-addon[redis]'"
 UNREADABLE = (
@@ -32,22 +35,23 @@ local function drop(key)
   end
   return redis.call('DEL', p .. 'e' .. key)
 end
-local function now()
-  local time = redis.call('TIME')
-  return time[1] * 1000000 + time[2]
-end
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local last = tonumber(redis.call('ZRANGE', uses, -1, -1, 'WITHSCORES')[2] or 0)
 local function drop_old(seconds)
-  local oldest = string.format('%.0f', now() - seconds * 1000000)
+  local oldest = string.format('%.0f', now - seconds * 1000000)
   for _, key in ipairs(redis.call('ZRANGEBYSCORE', uses, '-inf', oldest, 'LIMIT', 0, 100)) do
     drop(key)
   end
 end
 local function use(key, seconds, names)
-  local last = redis.call('ZRANGE', uses, -1, -1, 'WITHSCORES')[2]
-  redis.call('ZADD', uses, string.format('%.0f', math.max(now(), (last or 0) + 1)), key)
-  redis.call('EXPIRE', p .. 'e' .. key, seconds)
+  last = math.max(now, last + 1)
+  redis.call('ZADD', uses, string.format('%.0f', last), key)
+  if redis.call('TTL', p .. 'e' .. key) >= seconds then return end
+  local later = math.ceil(seconds + math.min(seconds / 10, 3600))
+  redis.call('EXPIRE', p .. 'e' .. key, later)
   for _, name in ipairs(cmsgpack.unpack(names)) do
-    redis.call('EXPIRE', p .. 'n' .. name, seconds)
+    redis.call('EXPIRE', p .. 'n' .. name, later)
   end
 end
 """
@@ -64,10 +68,10 @@ end
 for at = 8, #ARGV do
   if redis.call('EXISTS', p .. 'n' .. ARGV[at]) == 0 then name_it(ARGV[at]) end
 end
-local last = line ~= '' and redis.call('GET', p .. 'n' .. line)
-if last then
+local newest = line ~= '' and redis.call('GET', p .. 'n' .. line)
+if newest then
   name_it(line)
-  previous = last
+  previous = newest
 end
 if size > limit or most < 1 then return end
 local packed = cmsgpack.pack(names)
@@ -94,6 +98,10 @@ until key == '' or ARGV[3] == 'one'
 return values
 """
 _FORGET = "return drop(ARGV[1])"
+_SUMS = {
+    script: hashlib.sha1((_HEAD + script).encode(), usedforsecurity=False).hexdigest()
+    for script in (_KEEP, _READ, _FORGET)
+}
 
 
 class RedisStore(BoundedStore):
@@ -107,42 +115,37 @@ class RedisStore(BoundedStore):
         super().__init__(bounds)
         self._connect = _connector(address, patience)
         self._made: Any = None
-        self._scripts: dict[str, Any] = {}
 
     @property
     def _client(self) -> Any:
         """The package's client, made when there is something to ask: a cluster's asks at once."""
-        if self._made is None:
-            made = self._connect()
-            scripts = (_KEEP, _READ, _FORGET)
-            self._scripts = {script: made.register_script(_HEAD + script) for script in scripts}
-            self._made = made
-        return self._made
+        made = self._made = self._made or self._connect()
+        return made
 
     def __len__(self) -> int:
-        return int(self._client.zcard(f"{_PREFIX}uses"))
+        return int(self._ask("ZCARD", f"{_PREFIX}uses"))
 
     @property
     def size(self) -> int:
         """Return the bytes that are kept."""
-        return int(self._client.get(f"{_PREFIX}size") or 0)
+        return int(self._ask("GET", f"{_PREFIX}size") or 0)
 
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
     ) -> None:
         """Keep an entry; see `Memory.keep`."""
         bounds = (max(self._bounds.count, 0), self.limit, int(self._bounds.seconds))
-        entry = (_raw(key), value, _raw(previous), _raw(line))
-        self._run(_KEEP, *entry, *bounds, *map(_raw, names))
+        entry = (raw(key), value, raw(previous), raw(line))
+        self._run(_KEEP, *entry, *bounds, *map(raw, names))
 
     def forget(self, key: str) -> bool:
         """Drop an entry; tell whether there was one."""
-        return bool(self._run(_FORGET, _raw(key)))
+        return bool(self._run(_FORGET, raw(key)))
 
     def find(self, name: str) -> str:
         """Return the id of the entry of this name; empty when there is none."""
-        value = self._client.get(f"{_PREFIX}n".encode() + _raw(name))
-        return (value or b"").decode("utf-8", "surrogatepass")
+        value: bytes = self._ask("GET", f"{_PREFIX}n".encode() + raw(name)) or b""
+        return value.decode("utf-8", "surrogatepass")
 
     def get(self, key: str) -> bytes | None:
         """Return an entry's value."""
@@ -161,12 +164,42 @@ class RedisStore(BoundedStore):
 
     def _values(self, key: str, how_many: str) -> list[bytes] | None:
         seconds = int(self._bounds.seconds)
-        values: list[bytes] | None = self._run(_READ, _raw(key), seconds, how_many)
+        values: list[bytes] | None = self._run(_READ, raw(key), seconds, how_many)
         return values
 
     def _run(self, script: str, *arguments: object) -> Any:
+        try:
+            return self._ask("EVALSHA", _SUMS[script], 1, _PREFIX, *arguments)
+        except Exception as error:
+            if not _is_missing_script(error):
+                raise
+            return self._ask("EVAL", _HEAD + script, 1, _PREFIX, *arguments)
+
+    def _ask(self, *command: object) -> Any:
+        """Return the answer to a command, over a connection of the client's pool: its own way
+        there takes twice the time. After a failure a cluster is asked anew where its slots are.
+        """
         client = self._client
-        return self._scripts[script](keys=[_PREFIX], args=arguments, client=client)
+        if find := getattr(client, "get_node_from_key", None):
+            client = client.get_redis_connection(find(_PREFIX))
+        pool = client.connection_pool
+        connection = pool.get_connection()
+        try:
+            connection.send_command(*command)
+            return connection.read_response()
+        except Exception as error:
+            if not _is_missing_script(error):  # which is an answer, and the connection is good
+                connection.disconnect()
+                self._made = None if find else self._made
+            raise
+        finally:
+            pool.release(connection)
+
+
+def _is_missing_script(error: Exception) -> bool:
+    from redis.exceptions import NoScriptError  # noqa: PLC0415
+
+    return isinstance(error, NoScriptError)
 
 
 def _connector(address: str, patience: float) -> Callable[[], Any]:
@@ -224,8 +257,3 @@ def _master(hosts: list[tuple[str, int]], name: str, options: dict[str, Any]) ->
     make: Any = sentinel.Sentinel  # which has no types
     theirs = {key: options[key] for key in options.keys() - {"username", "password"}}
     return make(hosts, sentinel_kwargs=theirs, **options).master_for(name)
-
-
-def _raw(text: str) -> bytes:
-    """Return a name as it is kept: clients may choose what no encoding has."""
-    return text.encode("utf-8", "surrogatepass")

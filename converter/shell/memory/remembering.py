@@ -1,16 +1,22 @@
-"""Work that asks the memory, and the end of what it writes: nobody waits longer than `PATIENCE`."""
+"""Work that asks the memory, and the end of what it writes: no exchange waits longer than
+`PATIENCE`, for all of it together.
+"""
 
 import asyncio
 import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
 
 from converter.model.memory import AwayError, Memory, PassingStore, Store
-from converter.shell.aside import AT_ONCE, aside
+from converter.shell.aside import aside, in_short_steps
 
 PATIENCE = 2.0
-"""Seconds that a request waits for what it refers to, and a reply's last words for its writing."""
+"""Seconds that an exchange waits for its store: the request for what it refers to and for earlier
+thoughts, the reply's last words for the writing.
+"""
 ANSWER = 1.0
 """Seconds in which a store must answer one question."""
 REST = 1.0
@@ -21,26 +27,49 @@ _ASKING = ThreadPoolExecutor(8, "think-memory")
 _log = logging.getLogger(__name__)
 
 
-async def remembering[Result](store: Store, size: int, work: Callable[[], Result]) -> Result:
-    """Return what `work` does, which may ask the store, to so many bytes. Raises AwayError."""
-    if not store.elsewhere:
-        return await aside(size + store.size, work)
-    try:
-        async with asyncio.timeout(PATIENCE):
-            return await aside(AT_ONCE + 1, work, _ASKING)
-    except TimeoutError:
-        raise AwayError(f"no answer within {PATIENCE:.0f} s") from None
+async def remembering[Result](memory: Memory, size: int, work: Callable[[], Result]) -> Result:
+    """Return what `work` does, which may ask the memory, to so many bytes. Raises AwayError."""
+    if not memory.store.elsewhere:
+        return await aside(size + memory.size, work)
+    asked = _ASKING.submit(in_short_steps, work)
+    if not await _ended(memory, asked):
+        raise AwayError(f"no answer within {PATIENCE:.0f} s")
+    return asked.result()
 
 
 async def written(memory: Memory | None) -> BaseException | None:
     """Wait until all is written that `memory` keeps, or has taken too long; return a failure."""
-    if memory is None or not memory.writes:
+    if memory is None or not memory.waits.writes:
         return None
-    writing = [asyncio.wrap_future(write) for write in memory.writes]
-    memory.writes.clear()
-    done, late = await asyncio.wait(writing, timeout=PATIENCE)
-    failures = [failure for write in done if (failure := write.exception())]
-    return AwayError(f"not written within {PATIENCE:.0f} s") if late else next(iter(failures), None)
+    writes, memory.waits.writes[:] = list(memory.waits.writes), []
+    for write in writes:
+        if not await _ended(memory, write):
+            return AwayError(f"not written within {PATIENCE:.0f} s")
+    return next(filter(None, (write.exception() for write in writes)), None)
+
+
+async def _ended(memory: Memory, work: Future[Any]) -> bool:
+    """Wait until work is done, for as long as its exchange may wait; tell whether it is.
+
+    A future of asyncio's around it, with a timeout of its own, takes the loop twice the time.
+    """
+    if work.done():
+        return True
+    begun, loop = time.monotonic(), asyncio.get_running_loop()
+    ended = asyncio.Event()
+    left = loop.call_later(PATIENCE - memory.waits.seconds, ended.set)
+
+    def tell(_: Future[Any]) -> None:
+        with suppress(RuntimeError):  # the loop is closed, so nobody waits
+            loop.call_soon_threadsafe(ended.set)
+
+    work.add_done_callback(tell)
+    try:
+        await ended.wait()
+    finally:
+        left.cancel()
+        memory.waits.seconds += time.monotonic() - begun
+    return work.done()
 
 
 def _keep(work: Callable[[], object]) -> None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
 
-from converter.model.memory import BoundedStore, Bounds
+from converter.model.memory import BoundedStore, Bounds, raw
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS entries (
@@ -77,40 +77,40 @@ class SqliteStore(BoundedStore):
         """Keep an entry; see `Memory.keep`."""
         with self._changing() as run:
             self._drop_old(run)
-            run("DELETE FROM entries WHERE key = ?", _raw(key))
+            run("DELETE FROM entries WHERE key = ?", raw(key))
             last = self._found(run, line) if line else b""
-            free = [_raw(name) for name in names if not self._found(run, name)]
-            free += [_raw(line)] if last else []
+            free = [raw(name) for name in names if not self._found(run, name)]
+            free += [raw(line)] if last else []
             size = len(value) + sum(map(len, free))
             if size > self.limit or not self.keeps:
                 return
-            entry = (_raw(key), value, last or _raw(previous), size)
+            entry = (raw(key), value, last or raw(previous), size)
             run(f"INSERT INTO entries VALUES (?, ?, ?, ?, ({_USED}))", *entry, self._time())
             for name in free:
-                run("INSERT OR REPLACE INTO names VALUES (?, ?)", name, _raw(key))
+                run("INSERT OR REPLACE INTO names VALUES (?, ?)", name, raw(key))
             while self._is_full(run):
                 run("DELETE FROM entries WHERE used = (SELECT min(used) FROM entries)")
 
     def forget(self, key: str) -> bool:
         """Drop an entry; tell whether there was one."""
         with self._changing() as run:
-            return bool(run("DELETE FROM entries WHERE key = ?", _raw(key)).rowcount)
+            return bool(run("DELETE FROM entries WHERE key = ?", raw(key)).rowcount)
 
     def find(self, name: str) -> str:
         """Return the id of the entry of this name; empty when there is none."""
         with self._changing() as run:
-            return _text(self._found(run, name))
+            return self._found(run, name).decode("utf-8", "surrogatepass")
 
     def get(self, key: str) -> bytes | None:
         """Return an entry's value."""
         with self._changing() as run:
             self._drop_old(run)
-            row = self._read(run, _raw(key))
+            row = self._read(run, raw(key))
             return row[0] if row else None
 
     def history(self, key: str) -> list[bytes] | None:
         """Return the values up to this entry, oldest first; None when one of them is gone."""
-        values, seen, place = list[bytes](), set[bytes](), _raw(key)
+        values, seen, place = list[bytes](), set[bytes](), raw(key)
         with self._changing() as run:
             self._drop_old(run)
             while place:
@@ -129,7 +129,7 @@ class SqliteStore(BoundedStore):
         return (row[0], row[1]) if row else None
 
     def _found(self, run: "_Run", name: str) -> bytes:
-        row = run("SELECT key FROM names WHERE name = ?", _raw(name)).fetchone()
+        row = run("SELECT key FROM names WHERE name = ?", raw(name)).fetchone()
         return bytes(row[0]) if row else b""
 
     def _drop_old(self, run: "_Run") -> None:
@@ -180,12 +180,3 @@ class SqliteStore(BoundedStore):
 
 
 type _Run = Callable[..., sqlite3.Cursor]
-
-
-def _raw(text: str) -> bytes:
-    """Return a name as it is kept: clients may choose what no encoding has."""
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogatepass")

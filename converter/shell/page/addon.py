@@ -2,10 +2,9 @@
 what their buttons ask.
 """
 
+import asyncio
 import logging
-from concurrent.futures import Future
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from mitmproxy import ctx
@@ -14,19 +13,16 @@ from mitmproxy.http import HTTPFlow
 from converter.recordings.expectation import Expectation
 from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.page import context, session
+from converter.shell.page.conversation import Search
 from converter.shell.page.listed import Listed
-from converter.shell.page.search import Search
 from converter.shell.page.session import Told
 from converter.shell.page.watcher import Watcher
 from converter.shell.probes.upstream_client import UpstreamClient
-from converter.shell.record.recorder import Recorder
+from converter.shell.record.recorder import Recorder, told
 
 _log = logging.getLogger(__name__)
 PATH = "/think"
-
-
-class RefusedError(ValueError):
-    """A button's wish that cannot be fulfilled; its one line says why."""
+_RUNS = "this exchange is still running"
 
 
 class Page:
@@ -51,7 +47,7 @@ class Page:
         from converter.shell.page import handlers  # noqa: PLC0415
 
         web: Any = ctx.master  # whatever has an app is mitmweb
-        self._listed = Listed(web.view, UNDER_WAY)
+        self._listed = Listed(web.view)
         self._rule = handlers.mount(app, self)
         _log.info("think: watch it think at %s", address(str(web.web_url)))
 
@@ -72,7 +68,7 @@ class Page:
         """A page looks."""
         if not self._watchers:
             self.exchanges().open()
-        watcher = Watcher(self.exchanges(), UNDER_WAY)
+        watcher = Watcher(self.exchanges())
         self._watchers.append(watcher)
         return watcher
 
@@ -98,25 +94,24 @@ class Page:
         called = partial(session.called, await self.session(flow))
         return await context.read(flow, UNDER_WAY.get(flow.id), self._client, called)
 
-    def keep(self, flow: HTTPFlow, name: str, expected: Expectation) -> Future[Path]:
-        """Keep an exchange as a recording, and what it should read. Raises RecordingError."""
+    async def keep(self, flow: HTTPFlow, name: str, expected: Expectation) -> str:
+        """Keep an exchange as a recording, and what it should read; return where it is, when it is
+        written. Raises ValueError.
+        """
         if flow.live:
-            raise RefusedError("this exchange is still running")
+            raise ValueError(_RUNS)
         asks = expected.thinking is not None or expected.text is not None
-        return self._recorder.keep(flow, name, expected if asks else None)
+        kept = self._recorder.keep(flow, name, expected if asks else None)
+        return told(await asyncio.wrap_future(kept))
 
-    def again(self, flow: HTTPFlow) -> str:
+    async def again(self, flow: HTTPFlow) -> str:
         """Ask the same again; return the id of the new exchange, which stands in mitmweb's list as
-        any other.
+        any other. Raises ValueError.
         """
         copied = flow.copy()
-        refused = (
-            ctx.master.addons.get("clientplayback").check(copied)
-            if not flow.live
-            else "this exchange is still running"
-        )
+        refused = _RUNS if flow.live else ctx.master.addons.get("clientplayback").check(copied)
         if refused:
-            raise RefusedError(refused)
+            raise ValueError(refused)
         copied.comment = copied.marked = ""
         ctx.master.view.add([copied])  # type: ignore[attr-defined]
         ctx.master.commands.call("replay.client", [copied])

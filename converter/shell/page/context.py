@@ -5,7 +5,7 @@ asked when somebody opens the tab, and not before.
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
-from mitmproxy.http import HTTPFlow, Request
+from mitmproxy.http import HTTPFlow
 
 from converter.dialects.table import COMMON
 from converter.exchange import read_request
@@ -15,9 +15,8 @@ from converter.servers.profiles import Server
 from converter.shell.aside import SHOWING, aside
 from converter.shell.keep.flow_record import FlowRecord
 from converter.shell.messages import content_of, model_of, upstream
-from converter.shell.mitmproxy_internals import state_before
 from converter.shell.probes.upstream_client import UpstreamClient, credentials
-from converter.shell.watch.views import facts_of, reading_of
+from converter.shell.watch.views import facts_of, reading_of, sent_of
 from converter.transcript import context_parts
 from converter.wire import json_text
 from converter.wire.bounds import LONGEST_PROMPT
@@ -34,7 +33,8 @@ async def read(
     """Return the parts of what the server got, by size, and its words on the model. `called`: finds
     the tools that were called in the session.
     """
-    sent, chosen = _sent(flow, running), reading_of(flow, of_server=True)[0]
+    sent = sent_of(flow, running) or flow.request  # of a flow that was let go
+    chosen = reading_of(flow, of_server=True)[0]
     body, counted = content_of(sent), facts_of(flow).get("input_tokens")
     exchange = begin(sent.method, sent.path, {}, chosen, flow.id, reverse=True)
     pieces, about = None, ""
@@ -49,14 +49,6 @@ async def read(
         return {"about": about, **context_parts.read(body, chosen, tokens, pieces, called())}
 
     return await aside(len(body), parts, SHOWING)
-
-
-def _sent(flow: HTTPFlow, running: FlowRecord | None) -> Request:
-    """Return what the server got; of a flow that was let go, what the client asked."""
-    if running:
-        return running.sides.sent or flow.request
-    state = state_before(flow).get("request")
-    return Request.from_state({**state}) if state else flow.request  # it consumes what it gets
 
 
 def _completion(exchange: Exchange, body: bytes, server: Server) -> Body | None:

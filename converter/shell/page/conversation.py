@@ -5,9 +5,12 @@ What is read of a flow is taken on mitmproxy's loop, which is quick; reading it 
 a thread.
 """
 
+import asyncio
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, replace
+from functools import partial
+from typing import Any
 
 from mitmproxy.http import HTTPFlow, Response
 
@@ -22,8 +25,12 @@ from converter.shell.watch.views import backup_of, facts_of, reading_of
 from converter.transcript import reply, request, shown
 from converter.transcript.reply import AS_WRITTEN, ReplyReader
 from converter.transcript.shown import Values
-from converter.transcript.turns import Field, ThinkingPart, Transcript
+from converter.transcript.turns import Field, Media, Part, ThinkingPart, Transcript
 from converter.wire import json_text
+from converter.wire.bounds import SEARCH_LIMIT
+
+type Reading = Callable[[], Transcript]
+"""A reply that was taken from its flow, to be read."""
 
 _BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
 _PROMPTED = "Added: words in the prompt that ask the model to think."
@@ -34,20 +41,6 @@ with a picture.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
-    """A reply, and how to read it."""
-
-    data: bytes
-    content_type: str
-    settings: Settings
-    expected: Expected | None
-
-    def read(self) -> Transcript:
-        """Return what it says."""
-        return reply.read(self.data, self.settings, self.content_type, expected=self.expected)
-
-
 def conversation(flow: HTTPFlow, running: bool) -> Callable[[], Values]:
     """Take an exchange from its flow; what is returned reads it. Of a reply that still comes, it is
     for others to tell.
@@ -56,15 +49,13 @@ def conversation(flow: HTTPFlow, running: bool) -> Callable[[], Values]:
     chosen = reading_of(flow, of_server=True)[0]
     got = None if running else answer_of(flow)
     sent = None if running else _sent(flow)
-    facts, noted = facts_of(flow), notes(flow, notes_of(flow))
+    facts, refused = facts_of(flow), _refused(flow)
     withheld = flow.metadata.get("think_whole")
-    ended = flow.error.msg if flow.error and not running else ""
-    base = {"id": flow.id, "running": running, "ended": ended, "notes": noted}
-    base |= {"status": _status(flow), "kept": bool(notes_of(flow))}
-    refused = _refused(flow)
+    base = {"id": flow.id, "running": running, **_end(flow)}
+    base |= {"ended": ""} if running else {}
 
     def read() -> Values:
-        answer = got.read() if got else Transcript()
+        answer = got() if got else Transcript()
         answer = replace(answer, beside=(*answer.beside, *refused))
         if isinstance(withheld, list):
             thoughts = [str(each) for each in withheld]
@@ -74,8 +65,8 @@ def conversation(flow: HTTPFlow, running: bool) -> Callable[[], Values]:
             "request": shown.transcript(request.read(body, chosen)),
             "reply": shown.transcript(answer, facts),
         }
-        kept_back = [_KEPT_BACK] if thoughts else []
-        return {**base, **replied, "withheld": thoughts, "notes": [*noted, *kept_back]}
+        noted = [*base["notes"], *([_KEPT_BACK] if thoughts else [])]
+        return {**base, **replied, "withheld": thoughts, "notes": noted}
 
     return read
 
@@ -87,30 +78,31 @@ def transcript_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
     got = answer_of(flow)
     if got is None:
         return question, {}
-    answer = got.read()
-    whole = Transcript(
-        (*question.turns, *answer.turns),
-        question.asked,
-        answer.facts,
-        (*question.rest, *answer.rest),
-        answer.beside,
-    )
-    return whole, facts_of(flow)
+    answer = got()
+    turns, rest = (*question.turns, *answer.turns), (*question.rest, *answer.rest)
+    return replace(answer, turns=turns, asked=question.asked, rest=rest), facts_of(flow)
 
 
-def notes(flow: HTTPFlow, noted: Mapping[str, object]) -> list[str]:
-    """Return what the addon mended, withheld or guessed, a line each."""
+def _end(flow: HTTPFlow) -> dict[str, Any]:
+    """Return how an exchange ended, and what the addon mended, withheld or guessed, a line each."""
+    noted = notes_of(flow)
     comment = [
         part for part in flow.comment.split(" · ") if part and not _ABOUT_THINKING.match(part)
     ]
     began = [_BEGAN_INSIDE] if noted.get("begins") == InitialState.THINKING.value else []
-    return [*comment, *began, *([_PROMPTED] if noted.get("prompted") else [])]
+    return {
+        "ended": flow.error.msg if flow.error else "",
+        "status": _status(flow),
+        "notes": [*comment, *began, *([_PROMPTED] if noted.get("prompted") else [])],
+        "kept": bool(noted),
+    }
 
 
 class Follower:
     """A reply that still comes, read once as it grows."""
 
     def __init__(self, running: FlowRecord) -> None:
+        self.record = running
         self._sides = running.sides
         self._reader = ReplyReader(AS_WRITTEN)
         self._read = 0
@@ -119,13 +111,6 @@ class Follower:
     def waiting(self) -> int:
         """The number of bytes that have come and are not read."""
         return len(self._sides.got or b"") - self._read
-
-    @property
-    def has_read(self) -> bool:
-        """Tell whether any of the reply came by the stream; a whole reply is in its flow at the
-        end.
-        """
-        return self._read > 0
 
     def news(self) -> list[Values]:
         """Return what has been said since the last time."""
@@ -141,17 +126,7 @@ class Follower:
         """Return what is known of the reply at its end."""
         whole = self._reader.transcript()
         beside = [shown.part(field) for field in whole.beside]
-        ended = {
-            "ended": flow.error.msg if flow.error else "",
-            "status": _status(flow),
-            "notes": notes(flow, notes_of(flow)),
-        }
-        return {
-            "facts": shown.facts(whole, facts_of(flow)),
-            "beside": beside,
-            "kept": bool(notes_of(flow)),
-            **ended,
-        }
+        return {"facts": shown.facts(whole, facts_of(flow)), "beside": beside, **_end(flow)}
 
 
 def _status(flow: HTTPFlow) -> str:
@@ -161,11 +136,9 @@ def _status(flow: HTTPFlow) -> str:
     return f"{flow.response.status_code} {flow.response.reason}".strip()
 
 
-def answer_of(flow: HTTPFlow) -> Body | None:
-    """Return what the client got. A reply that the addon has not written is read as a server's."""
-    if notes_of(flow):
-        return _body(flow.response)
-    return _body(flow.response, *reading_of(flow, of_server=True))
+def answer_of(flow: HTTPFlow) -> Reading | None:
+    """Take what the client got. A reply that the addon has not written is read as a server's."""
+    return _body(flow.response, *reading_of(flow, of_server=False))
 
 
 def _refused(flow: HTTPFlow) -> list[Field]:
@@ -178,30 +151,71 @@ def _refused(flow: HTTPFlow) -> list[Field]:
     return [Field(name, json_text.read_or_none(sent)) for name, sent in pair]
 
 
-def _sent(flow: HTTPFlow) -> Body | None:
-    """Return what the server sent, if the client got something else."""
+def _sent(flow: HTTPFlow) -> Reading | None:
+    """Take what the server sent, if the client got something else."""
     return _body(backup_of(flow), *reading_of(flow, of_server=True))
 
 
-def _body(
-    response: Response | None, chosen: Settings = AS_WRITTEN, expected: Expected | None = None
-) -> Body | None:
+def _body(response: Response | None, chosen: Settings, expected: Expected) -> Reading | None:
     if response is None:
         return None
-    content_type = response.headers.get("content-type", "")
-    return Body(content_of(response), content_type, chosen, expected)
+    body, content_type = content_of(response), response.headers.get("content-type", "")
+    return partial(reply.read, body, chosen, content_type, expected=expected)
 
 
 def _thoughts_kept_back(
-    got: Transcript, facts: Mapping[str, object], sent: Body | None
+    got: Transcript, facts: Mapping[str, object], sent: Reading | None
 ) -> list[str]:
     """Return the thoughts of a reply whose client got none, though the model had some."""
-    has_thoughts = any(isinstance(part, ThinkingPart) for turn in got.turns for part in turn.parts)
-    if has_thoughts or sent is None or not facts.get("thoughts"):
+    if _thoughts(got) or sent is None or not facts.get("thoughts"):
         return []
-    return [
-        part.text
-        for turn in sent.read().turns
-        for part in turn.parts
-        if isinstance(part, ThinkingPart)
-    ]
+    return _thoughts(sent())
+
+
+def _thoughts(of: Transcript) -> list[str]:
+    parts = (part for turn in of.turns for part in turn.parts)
+    return [part.text for part in parts if isinstance(part, ThinkingPart)]
+
+
+class Search:
+    """The words of conversations, remembered while the page is open. A thread reads each once, one
+    at a time.
+    """
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[str, float], str] = {}
+        self._size = 0
+
+    async def find(self, flows: Iterable[HTTPFlow], words: str) -> list[str]:
+        """Return the ids of those in which all words stand, in any case."""
+        wanted = words.casefold().split()
+        names = []
+        for flow in flows:
+            key = flow.id, flow.request.timestamp_start  # a flow that is asked again is another
+            text = self._said.get(key)
+            if text is None:
+                text = await asyncio.to_thread(_said_in, flow)
+                if not flow.live:
+                    self._remember(key, text)
+            if all(word in text for word in wanted):
+                names.append(flow.id)
+        return names
+
+    def _remember(self, key: tuple[str, float], words: str) -> None:
+        if key not in self._said and self._size + len(words) <= SEARCH_LIMIT:
+            self._said[key] = words
+            self._size += len(words)
+
+
+def _said_in(flow: HTTPFlow) -> str:
+    whole, _ = transcript_of(flow)
+    parts = [part for turn in whole.turns for part in turn.parts]
+    return "\n".join([*(words for part in parts for words in _words(part)), *whole.rest]).casefold()
+
+
+def _words(part: Part) -> Iterable[str]:
+    if isinstance(part, Media):
+        return [part.words]
+    if isinstance(part, Field):
+        return [part.name, str(part.value)]
+    return [str(getattr(part, each.name)) for each in fields(part)]

@@ -9,7 +9,7 @@ import contextlib
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,15 +17,12 @@ from typing import Any, ClassVar
 from mitmproxy.http import HTTPFlow, Message
 
 from converter.recordings.expectation import Expectation
-from converter.recordings.recording import RecordingError
 from converter.shell.aside import AT_ONCE, SHOWING, aside
 from converter.shell.page import curl, session
 from converter.shell.page import mitmweb_internals as mitmweb
-from converter.shell.page.addon import PATH, Page, RefusedError
+from converter.shell.page.addon import PATH, Page
 from converter.shell.page.conversation import transcript_of
-from converter.shell.page.session_page import SessionPage
 from converter.shell.page.watcher import Watcher
-from converter.shell.record.recorder import told
 from converter.transcript import terminal
 
 FOLDER = Path(__file__).parent
@@ -89,10 +86,20 @@ class _PageHandler(mitmweb.RequestHandler):
             raise mitmweb.APIError(404, "this exchange is not there any more")
         return flow
 
-    def refuse(self, error: Exception) -> None:
-        """Say why not, in one line."""
-        self.set_status(400)
-        self.text(" ".join(str(error).split()))
+    async def answer(self, words: Awaitable[str]) -> None:
+        """Answer with plain text, or say why not, in one line."""
+        try:
+            self.text(await words)
+        except (ValueError, OSError) as error:
+            self.set_status(400)
+            self.text(" ".join(str(error).split()))
+
+    def closed(self, kind: str) -> None:
+        """Have what is answered, a page or a file, load and keep nothing."""
+        self.set_header("Content-Type", f"{kind}; charset=utf-8")
+        self.set_header("Content-Security-Policy", SECURITY)
+        self.set_header("Referrer-Policy", "no-referrer")  # its address may hold the token
+        self.set_header("Cache-Control", "no-store")
 
     def text(self, words: str) -> None:
         """Answer with plain text."""
@@ -110,10 +117,7 @@ class Index(_PageHandler):
     def get(self) -> None:
         """Return the page; with it comes the cookie that its buttons need."""
         assert self.xsrf_token
-        self.set_header("Content-Security-Policy", SECURITY)
-        self.set_header("Referrer-Policy", "no-referrer")  # its address may hold the token
-        self.set_header("Cache-Control", "no-store")
-        self.set_header("Content-Type", "text/html; charset=utf-8")
+        self.closed("text/html")
         self.finish((FOLDER / "think.html").read_bytes())
 
     post = get
@@ -139,7 +143,7 @@ class SearchField(_PageHandler):
         self.write({"found": await self.page.search.find(self.page.exchanges().flows(), words)})
 
 
-_EXPECTED = ("thinking", "text", "why")
+_GIVEN = ("name", "thinking", "text", "why")
 
 
 class Keep(_PageHandler):
@@ -147,31 +151,20 @@ class Keep(_PageHandler):
 
     async def post(self, flow_id: str) -> None:
         """Keep the exchange; answer when it is written."""
-        fields = self.json
-        given = {name: fields.get(name) for name in _EXPECTED} if isinstance(fields, dict) else {}
-        name = fields.get("name") if isinstance(fields, dict) else None
-        if not isinstance(name, str) or not all(
-            isinstance(words, str | None) for words in given.values()
-        ):
-            raise mitmweb.APIError(400, f"expected strings: name, {', '.join(_EXPECTED)}")
-        expected = Expectation(given["thinking"], given["text"], given["why"] or "")
-        try:
-            path = await asyncio.wrap_future(self.page.keep(self.found(flow_id), name, expected))
-        except (RecordingError, RefusedError, OSError) as error:
-            self.refuse(error)
-        else:
-            self.text(told(path))
+        fields = self.json if isinstance(self.json, dict) else {}
+        name, thinking, text, why = given = [fields.get(each) for each in _GIVEN]
+        if name is None or not all(isinstance(words, str | None) for words in given):
+            raise mitmweb.APIError(400, f"expected strings: {', '.join(_GIVEN)}")
+        expected = Expectation(thinking, text, why or "")
+        await self.answer(self.page.keep(self.found(flow_id), name, expected))
 
 
 class Again(_PageHandler):
     """The button *Ask again*."""
 
-    def post(self, flow_id: str) -> None:
+    async def post(self, flow_id: str) -> None:
         """Ask; return the id of the new exchange."""
-        try:
-            self.text(self.page.again(self.found(flow_id)))
-        except RefusedError as error:
-            self.refuse(error)
+        await self.answer(self.page.again(self.found(flow_id)))
 
 
 class Written(_PageHandler):
@@ -179,14 +172,8 @@ class Written(_PageHandler):
 
     async def get(self, flow_id: str, form: str) -> None:
         """Return the exchange as one command or as plain text."""
-        flow = self.found(flow_id)
-        try:
-            if form == "curl":
-                self.text(curl.command(flow))
-            else:
-                self.text(await asyncio.to_thread(lambda: terminal.write(*transcript_of(flow))))
-        except ValueError as error:
-            self.refuse(error)
+        write = {"curl": curl.command, "text": lambda flow: terminal.write(*transcript_of(flow))}
+        await self.answer(asyncio.to_thread(write[form], self.found(flow_id)))
 
 
 class Context(_PageHandler):
@@ -206,16 +193,12 @@ class SessionShown(_PageHandler):
         pair = self.get_query_argument("from", ""), self.get_query_argument("to", "")
         style = (FOLDER / "think.css").read_text()
         written: Mapping[str, Callable[[], str]] = {
-            "": lambda: SessionPage(found, _LINKED, saved=False).write(pair),
-            ".html": lambda: SessionPage(found, f"<style>{style}</style>", saved=True).write(),
+            "": lambda: session.page(found, _LINKED, False, pair),
+            ".html": lambda: session.page(found, f"<style>{style}</style>", True),
             ".jsonl": lambda: session.lines(found),
         }
         words = await aside(sum(len(each.body) for each in found), written[form], SHOWING)
-        kind = "application/jsonl" if form == ".jsonl" else "text/html"
-        self.set_header("Content-Type", f"{kind}; charset=utf-8")
-        self.set_header("Content-Security-Policy", SECURITY)
-        self.set_header("Referrer-Policy", "no-referrer")
-        self.set_header("Cache-Control", "no-store")
+        self.closed("application/jsonl" if form == ".jsonl" else "text/html")
         if form:
             name = f"attachment; filename=think-session-{flow_id[:8]}{form}"
             self.set_header("Content-Disposition", name)

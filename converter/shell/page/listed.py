@@ -14,15 +14,14 @@ from mitmproxy.http import HTTPFlow, Request
 
 from converter.observe.prefix import messages_of
 from converter.observe.sessions import Messages, Sessions
-from converter.observe.statistics import CountedReply
-from converter.shell.keep.flow_record import FlowRecord
+from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.messages import content_of
 from converter.shell.page import row as rows
 from converter.shell.page import session
 from converter.shell.page.numbers import Numbers, in_the_last_hour
 from converter.shell.page.row import Row
 from converter.shell.page.session import Told
-from converter.shell.watch.terminal.printer import reply_of
+from converter.shell.watch.terminal import reply_of
 from converter.wire import json_text
 from converter.wire.bounds import LONGEST_PROMPT
 
@@ -42,7 +41,7 @@ second, and a page may stay open for weeks.
 @dataclass(frozen=True, slots=True)
 class _Entry:
     row: Row
-    reply: CountedReply | None
+    reply: Mapping[str, object] | None
     version: int
 
 
@@ -56,20 +55,19 @@ class Changes:
 
 
 class Listed:
-    """Rows by the ids of their flows. `running`: the exchanges that the addon is at.
+    """Rows by the ids of their flows.
 
     It listens to mitmweb's list of flows only between `open` and `close`.
     """
 
-    def __init__(self, view: "View", running: Mapping[str, FlowRecord]) -> None:
+    def __init__(self, view: "View") -> None:
         self._view = view
         self._signals: tuple[tuple[Any, Callable[..., None]], ...] = (
             (view.sig_view_add, self._changed),
             (view.sig_view_update, self._changed),
-            (view.sig_view_remove, self._removed),
+            (view.sig_view_remove, self._changed),
             (view.sig_view_refresh, self._all_changed),
         )
-        self._running = running
         self._sessions = Sessions(self._asked)
         self._entries: dict[str, _Entry] = {}
         self._gone: deque[tuple[int, str]] = deque(maxlen=MOST_GONE)
@@ -97,15 +95,11 @@ class Listed:
     def find(self, name: str) -> HTTPFlow | None:
         """Return the conversation of an id."""
         listed = self._view.get_by_id(name)
-        return listed if isinstance(listed, HTTPFlow) and rows.is_listed(listed) else None
+        return listed if rows.is_listed(listed) else None
 
     def flows(self) -> list[HTTPFlow]:
         """Return all conversations, the newest first."""
-        return [
-            each
-            for each in reversed(list(self._view))
-            if isinstance(each, HTTPFlow) and rows.is_listed(each)
-        ]
+        return [each for each in reversed(list(self._view)) if rows.is_listed(each)]
 
     def session(self, name: str) -> list[Told]:
         """Take the exchanges of a session and of its branches, in the order in which they began."""
@@ -119,7 +113,7 @@ class Listed:
     async def refresh(self) -> None:
         """Make the rows anew that may have changed, some at a time."""
         async with self._lock:
-            self._stale |= {name: None for name in self._running if name in self._entries}
+            self._stale |= {name: None for name in UNDER_WAY if name in self._entries}
             begun = time.perf_counter()
             while self._stale:
                 self._stale |= self._coming
@@ -143,9 +137,8 @@ class Listed:
 
     def numbers(self) -> Callable[[], Numbers]:
         """Take what the numbers at the head of the page are made of; what is returned counts it."""
-        replies = [
-            (_time(entry.row), entry.reply) for entry in self._entries.values() if entry.reply
-        ]
+        told = ((entry.row, entry.reply) for entry in self._entries.values())
+        replies = [(rows.number(row, "at"), reply) for row, reply in told if reply]
         return lambda: in_the_last_hour(replies)
 
     def _read(self, name: str) -> None:
@@ -154,7 +147,7 @@ class Listed:
             self._forget(name)
             return
         before = self._entries.get(name)
-        running = self._running.get(name)
+        running = UNDER_WAY.get(name)
         made = rows.row(listed, running, before.row if before else None)
         made |= self._session(listed, str(made["client"]))
         if before is None or before.row != made:
@@ -184,7 +177,7 @@ class Listed:
         """Return the client's request. A flow under way shows the one that the server gets, maybe
         of another dialect.
         """
-        running = self._running.get(flow.id)
+        running = UNDER_WAY.get(flow.id)
         return running.sides.asked or flow.request if running else flow.request
 
     def _created(self, name: str) -> float:
@@ -198,11 +191,8 @@ class Listed:
             self._version += 1
             self._gone.append((self._version, name))
 
-    def _changed(self, flow: flow.Flow) -> None:
-        self._stale[flow.id] = None
-
     # mitmproxy calls it by these names.
-    def _removed(self, flow: flow.Flow, index: int) -> None:  # noqa: ARG002
+    def _changed(self, flow: flow.Flow, index: int = 0) -> None:  # noqa: ARG002
         self._stale[flow.id] = None
 
     def _all_changed(self) -> None:
@@ -210,16 +200,11 @@ class Listed:
         self._stale = dict.fromkeys([*listed, *self._entries])
 
 
-def _time(row: Row) -> float:
-    at = row["at"]
-    return at if isinstance(at, float) else 0.0
-
-
-def _counted(listed: HTTPFlow, row: Row) -> CountedReply | None:
+def _counted(listed: HTTPFlow, row: Row) -> Mapping[str, object] | None:
     """Return what is counted of an exchange that is over: also one that the addon has no notes of,
     if it failed.
     """
     reply = reply_of(listed)
     if reply is None and row["state"] == rows.BROKEN:
-        return CountedReply({"model": row["model"], "failure": row["failure"]})
+        return {"model": row["model"], "failure": row["failure"]}
     return reply

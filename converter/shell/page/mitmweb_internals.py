@@ -35,15 +35,3 @@ def remove_handlers(app: Any, rule: Any) -> None:
 def has_sent_all(socket: WebSocketEventBroadcaster) -> bool:
     """Tell whether a page has been sent all that it was to get."""
     return bool(socket._send_queue.empty())
-
-
-__all__ = [
-    "CONTENT",
-    "APIError",
-    "FlowContentView",
-    "RequestHandler",
-    "WebSocketEventBroadcaster",
-    "add_handlers",
-    "has_sent_all",
-    "remove_handlers",
-]

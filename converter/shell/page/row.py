@@ -1,6 +1,7 @@
 """One exchange as a row of the page's list: plain values, of a flow and of its running reply."""
 
 from collections.abc import Mapping
+from typing import TypeGuard
 
 from mitmproxy.http import HTTPFlow
 
@@ -45,7 +46,7 @@ _LONGEST = 300
 """Characters of a word that comes from a header or a server."""
 
 
-def is_listed(flow: object) -> bool:
+def is_listed(flow: object) -> TypeGuard[HTTPFlow]:
     """Tell whether a flow is a conversation with a model."""
     if not isinstance(flow, HTTPFlow):
         return False
@@ -102,12 +103,13 @@ def _summary(running: FlowRecord) -> Mapping[str, object]:
 def _state(made: Row, before: Row | None) -> str:
     """Return what the model is at: what has grown since the last look, else as before."""
     for name, state in _GROWS:
-        if _number(made, name) > (_number(before, name) if before else 0):
+        if number(made, name) > (number(before, name) if before else 0):
             return state
     return str(before["state"]) if before else WAITING
 
 
-def _number(values: Row, name: str) -> float:
+def number(values: Mapping[str, object], name: str) -> float:
+    """Return a number of a row or a summary, 0 for none."""
     value = values.get(name)
     return value if isinstance(value, int | float) else 0
 
@@ -125,13 +127,8 @@ def _times(flow: HTTPFlow, known: Mapping[str, object], running: bool) -> Row:
         return {}
     waited = min(first, end) if isinstance(first, int | float) else end
     # of a whole reply, which comes at once, nobody knows when it was thought
-    thought = min(_seconds(known, "thinking_time"), end - waited)
+    thought = min(number(known, "thinking_time"), end - waited)
     return {"waited": round(waited, 3), "thought": round(thought, 3), "end": round(end, 3)}
-
-
-def _seconds(known: Mapping[str, object], name: str) -> float:
-    value = known.get(name)
-    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def _failure(flow: HTTPFlow, known: Mapping[str, object], noted: Mapping[str, object]) -> str:

@@ -85,7 +85,7 @@ const KEYS = {
 };
 
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.closest("input, textarea, select, dialog");
+  const typing = event.target.closest("input, textarea, select, dialog[open]");
   if (typing && event.key === "Escape" && typing === $("words")) return $("words").blur();
   if (typing || event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key]) return;
   event.preventDefault();

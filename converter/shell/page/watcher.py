@@ -3,12 +3,11 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mitmproxy.http import HTTPFlow
 
-from converter.shell.keep.flow_record import FlowRecord
+from converter.shell.keep.flow_record import UNDER_WAY, FlowRecord
 from converter.shell.page import wire
 from converter.shell.page.conversation import Follower, conversation
 from converter.shell.page.listed import Listed
@@ -28,7 +27,6 @@ class _Chosen:
 
     name: str
     follower: Follower | None = None
-    followed: FlowRecord | None = None
     version: int = -1
 
 
@@ -46,12 +44,9 @@ class _WireView:
 
 @dataclass
 class Watcher:
-    """The news for one page. `running`: the exchanges that the addon is at. `asked`: set when the
-    page wants something now.
-    """
+    """The news for one page. `asked`: set when the page wants something now."""
 
     listed: Listed
-    running: Mapping[str, FlowRecord]
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     _since: int = 0
     _counted: tuple[int, float] = (-1, 0.0)
@@ -114,12 +109,12 @@ class Watcher:
         version = self.listed.version_of(chosen.name)
         if version == chosen.version:
             return None
-        running = self.running.get(chosen.name)
+        running = UNDER_WAY.get(chosen.name)
         chosen.version = version
         whole = await asyncio.to_thread(conversation(flow, running is not None))
         if running is None:
             return whole
-        chosen.follower, chosen.followed = Follower(running), running
+        chosen.follower = Follower(running)
         return {**whole, "said": await _news(chosen.follower)}
 
     def _gone(self, chosen: _Chosen) -> Values:
@@ -127,16 +122,12 @@ class Watcher:
         return {"id": chosen.name, "gone": True}
 
     async def _followed(self, flow: HTTPFlow, chosen: _Chosen, follower: Follower) -> Values | None:
-        if self.running.get(chosen.name) is chosen.followed:
+        if UNDER_WAY.get(chosen.name) is follower.record:
             news = await _news(follower)
             return {"id": chosen.name, "said": news} if news else None
-        chosen.follower = chosen.followed = None
-        if not follower.has_read and not follower.waiting:
-            return (
-                await self._of(chosen)
-                if chosen.version != self.listed.version_of(chosen.name)
-                else None
-            )
+        chosen.follower = None
+        if not follower.record.sides.got:  # a whole reply is in its flow at the end
+            return await self._of(chosen)
         news = await asyncio.to_thread(follower.close)
         chosen.version = self.listed.version_of(chosen.name)
         return {"id": chosen.name, "said": news, "end": follower.end(flow)}
@@ -150,10 +141,10 @@ class Watcher:
         if (
             view is None
             or flow is None
-            or (view.told and view.name not in self.running and view.whole)
+            or (view.told and view.name not in UNDER_WAY and view.whole)
         ):
             return None
-        running = self.running.get(view.name)
+        running = UNDER_WAY.get(view.name)
         if running:
             return self._of_running_wire(view, running)
         if view.whole is None:

@@ -9,7 +9,6 @@ from mitmproxy.http import HTTPFlow
 
 from converter.recordings import flow_file
 from converter.recordings.recording import Recording, RecordingError
-from converter.recordings.replay import replayed
 from converter.shell.keep.both_sides import BothSides
 from converter.shell.messages import content_of
 
@@ -68,7 +67,7 @@ def of_flow(flow: HTTPFlow) -> Callable[[], WireTab]:
 
 def _rewritten_again(recording: Recording, got: bytes) -> WireTab:
     try:
-        replay = replayed(recording, recording.client)
+        replay = recording.replayed()
     except RecordingError as error:
         whole = WireStep(None, recording.body, got)
         return WireTab((whole,), f"It cannot be rewritten again: {error}")

@@ -37,6 +37,7 @@ from converter.servers.probes import (
 from converter.servers.profiles import GENERIC, Server
 from converter.shell.aside import BODIES, SHOWING, aside
 from converter.shell.log_lines import LONGEST_LINE
+from converter.shell.memory.shared_lessons import SharedLessons
 from converter.shell.probes import upstream_tls
 from converter.shell.probes.upstream_http import NoReplyError, Secure, fetch
 from converter.wire.bounds import MOST_KNOWN
@@ -46,6 +47,10 @@ PATIENCE = 3.0
 GRACE = 0.2
 """Seconds that the first reply of its kind waits for the server's word on where it begins, asked
 for with the request.
+"""
+TERM = 600.0
+"""Seconds until a server is asked again what it is, in the background, because another may be there
+by now.
 """
 REST = 60.0
 """Seconds until a server that did not answer is asked again, in the background, because it may have
@@ -64,12 +69,13 @@ class UpstreamClient:
     """Asks servers, and writes what they say into `known`. `headers`: the client's credentials."""
 
     def __init__(self, known: KnownServers, secure: Secure = upstream_tls.for_host) -> None:
-        self._known = known
+        self.known = known
+        self.lessons = SharedLessons(known)
         self._secure = secure
         self._recognising: dict[Upstream, asyncio.Task[Server | None]] = {}
         self._rendering: dict[Key, asyncio.Task[None]] = {}
         self._rests_until: Bounded[Upstream, float] = Bounded()
-        self._unsure: Bounded[Upstream, float] = Bounded()
+        self._asked_again: Bounded[Upstream, float] = Bounded()
         self._listed: Bounded[Upstream, tuple[list[Entry], float]] = Bounded()
         self._complained: Bounded[Upstream, None] = Bounded()
         self._met: Bounded[Upstream, None] = Bounded()
@@ -87,8 +93,11 @@ class UpstreamClient:
                 self._recognising[upstream] = task
             return task
 
-        if known := self._known.server(upstream):
-            if self._unsure.get(upstream, math.inf) <= time.monotonic():
+        if known := self.known.server(upstream):
+            now = time.monotonic()
+            asked = self._asked_again.get(upstream, -math.inf)
+            if self.known.is_due(upstream, TERM, REST) and asked + REST <= now:
+                self._asked_again[upstream] = now
                 ask()
             return known
         return await self._unless_silent(upstream, ask) or GENERIC
@@ -106,7 +115,7 @@ class UpstreamClient:
         recognised. `size`: the body's bytes.
         """
         key = prompt_key(upstream, body)
-        if key not in self._rendering and not self._known.has_prompt(upstream, body):
+        if key not in self._rendering and not self.known.has_prompt(upstream, body):
             asking = self._ask_prompt(upstream, credentials(headers), body, server, size)
             task = _begin(asking)
             if not task.done():  # mitmproxy's tasks begin at once, and this one may end so too
@@ -115,9 +124,9 @@ class UpstreamClient:
     async def initial_state(self, upstream: Upstream, body: Body) -> InitialState:
         """Return where the reply to this request begins, by the best of what is known now."""
         task = self._rendering and self._rendering.get(prompt_key(upstream, body))
-        if task and needs_prompt(self._known.facts(upstream, body)):
+        if task and needs_prompt(self.known.facts(upstream, body)):
             await asyncio.wait({task}, timeout=GRACE)
-        return initial_state(self._known.facts(upstream, body))
+        return initial_state(self.known.facts(upstream, body))
 
     async def count(
         self, upstream: Upstream, headers: Headers, server: Server, body: Body, size: int = 0
@@ -125,11 +134,8 @@ class UpstreamClient:
         """Return the tokens of a chat completion's prompt, counted by the server; None when it
         cannot, or is gone. `size`: the body's bytes.
         """
-
-        def ask() -> asyncio.Task[int | None]:
-            return _begin(self._count(upstream, headers, server, body, size))
-
-        return await self._unless_silent(upstream, ask)
+        count = partial(self._count, upstream, headers, server, body, size)
+        return await self._unless_silent(upstream, lambda: _begin(count()))
 
     def meets(self, upstream: Upstream) -> None:
         """Take note of a server that clients are sent to; no other is asked what fills a prompt."""
@@ -166,7 +172,7 @@ class UpstreamClient:
         listed, until = self._listed.get(upstream, ([], 0.0))
         if until < time.monotonic():
             with suppress(ConnectionError):
-                reply = await self._fetch(upstream, ProbeRequest(_MODELS), headers)
+                reply = await self._fetch(upstream, headers, ProbeRequest(_MODELS))
                 listed = entries(reply.value() if reply else None)[:MOST_KNOWN]
                 self._listed[upstream] = (listed, time.monotonic() + REST)
         return listed
@@ -204,18 +210,20 @@ class UpstreamClient:
 
     async def _recognise(self, upstream: Upstream, headers: Headers) -> Server | None:
         try:
-            probes = [self._fetch(upstream, ProbeRequest(path), headers) for path in IDENTITY_PATHS]
+            known = self.known.server(upstream)  # else a request waits, and has looked already
+            await self.lessons.look(upstream, anew=known is not None)
+            if not self.known.is_due(upstream, TERM, REST):
+                return self.known.server(upstream)
+            probes = [self._fetch(upstream, headers, ProbeRequest(path)) for path in IDENTITY_PATHS]
             replies = await asyncio.gather(*probes)
         finally:
             self._recognising.pop(upstream, None)
         heard = dict(zip(IDENTITY_PATHS, replies, strict=True))
         server = recognise(heard)
-        self._unsure.pop(upstream, None)
-        if server:
-            self._known.recognised(upstream, server)
+        if server:  # a NIM that loads is silent, and lists vLLM's models
+            self.known.recognised(upstream, server, is_certain(server, heard))
             self._answered(upstream)
-            if not is_certain(server, heard):  # a NIM that loads is silent, and lists vLLM's models
-                self._unsure[upstream] = time.monotonic() + REST
+            self.lessons.tell(upstream)
         return server
 
     async def _ask_prompt(
@@ -225,10 +233,14 @@ class UpstreamClient:
         try:
             server = server or await self.recognise(upstream, headers)
             if server.repeats_opener:
-                self._known.saw_repeated_opener(upstream)
-            if server is not GENERIC or self._known.server(upstream):  # else it may yet say more
+                self.known.saw_repeated_opener(upstream)
+            await self.lessons.look(upstream, anew=True)
+            told = self.known.has_prompt(upstream, body)
+            # a server that is not known may yet say more
+            if not told and (server is not GENERIC or self.known.server(upstream)):
                 state = await self.carry(prompt_state(server, body), upstream, headers, size)
-                self._known.saw_prompt(upstream, body, state)
+                self.known.saw_prompt(upstream, body, state)
+                self.lessons.tell(upstream)
         except Exception as error:
             self._complain(upstream, f"it cannot say where its replies begin: {error}")
         finally:
@@ -249,14 +261,10 @@ class UpstreamClient:
         self, probe: Probe[Result], upstream: Upstream, headers: Headers, size: int = 0
     ) -> Result:
         """Return a probe's result. `size`: bytes of the request that it carries."""
-
-        def ask(request: ProbeRequest) -> Awaitable[ProbeReply | None]:
-            return self._fetch(upstream, request, headers)
-
-        return await _carried(probe, ask, size)
+        return await _carried(probe, partial(self._fetch, upstream, headers), size)
 
     async def _fetch(
-        self, upstream: Upstream, probe: ProbeRequest, headers: Headers
+        self, upstream: Upstream, headers: Headers, probe: ProbeRequest
     ) -> ProbeReply | None:
         """Return the answer; None, and the server's silence is remembered, when there is none
         within `PATIENCE`. Raises ConnectionError when nobody is there.

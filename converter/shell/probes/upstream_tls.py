@@ -13,16 +13,6 @@ from pathlib import Path
 import certifi
 from mitmproxy import ctx
 
-_LEAST = {"UNBOUNDED": ssl.TLSVersion.MINIMUM_SUPPORTED}
-_MOST = {"UNBOUNDED": ssl.TLSVersion.MAXIMUM_SUPPORTED}
-_VERSIONS = {
-    "SSL3": ssl.TLSVersion.SSLv3,
-    "TLS1": ssl.TLSVersion.TLSv1,
-    "TLS1_1": ssl.TLSVersion.TLSv1_1,
-    "TLS1_2": ssl.TLSVersion.TLSv1_2,
-    "TLS1_3": ssl.TLSVersion.TLSv1_3,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class TlsOptions:
@@ -74,8 +64,8 @@ def context(options: TlsOptions) -> ssl.SSLContext:
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         # old versions are deprecated, but the user has asked for them
-        made.minimum_version = (_VERSIONS | _LEAST)[options.least]
-        made.maximum_version = (_VERSIONS | _MOST)[options.most]
+        made.minimum_version = _version(options.least, ssl.TLSVersion.MINIMUM_SUPPORTED)
+        made.maximum_version = _version(options.most, ssl.TLSVersion.MAXIMUM_SUPPORTED)
     if options.ciphers:
         made.set_ciphers(options.ciphers)
     if options.insecure:
@@ -86,6 +76,11 @@ def context(options: TlsOptions) -> ssl.SSLContext:
     if options.certificate:
         made.load_cert_chain(options.certificate)
     return made
+
+
+def _version(name: str, unbounded: ssl.TLSVersion) -> ssl.TLSVersion:
+    """Return the version that mitmproxy calls `TLS1_2`, and Python `TLSv1_2`."""
+    return unbounded if name == "UNBOUNDED" else ssl.TLSVersion[f"{name[:3]}v{name[3:]}"]
 
 
 def for_host(host: str) -> ssl.SSLContext:

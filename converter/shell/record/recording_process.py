@@ -37,6 +37,7 @@ from converter.shell.record.recording_work import NothingToKeepError, Order
 _PROJECT = Path(__file__).parents[3]
 _READY = b"ready\n"
 _NICENESS = 10
+_FAULTS = {"nothing": NothingToKeepError, "error": RecordingError, "fault": RuntimeError}
 
 
 class RecordingProcess:
@@ -103,12 +104,9 @@ def _path(answer: dict[str, str]) -> Path:
     """Return the file that an answer names. Raises RecordingError, and RuntimeError for a fault of
     ours.
     """
-    if "nothing" in answer:
-        raise NothingToKeepError(answer["nothing"])
-    if "error" in answer:
-        raise RecordingError(answer["error"])
-    if "fault" in answer:
-        raise RuntimeError(answer["fault"])
+    for name, error in _FAULTS.items():
+        if name in answer:
+            raise error(answer[name])
     return Path(answer["path"])
 
 
@@ -132,10 +130,8 @@ def _answer(data: bytes, line: dict[str, Any]) -> dict[str, str]:
         expected = line["expected"] and Expectation(**line["expected"])
         order = Order(line["folder"], line["name"], expected)
         return {"path": str(recording_work.keep(flow, order))}
-    except NothingToKeepError as error:
-        return {"nothing": str(error)}
     except RecordingError as error:
-        return {"error": str(error)}
+        return {"nothing" if isinstance(error, NothingToKeepError) else "error": str(error)}
     except Exception:
         return {"fault": traceback.format_exc()}
 

@@ -12,10 +12,8 @@ from mitmproxy.http import HTTPFlow
 
 from converter.exchange.option_readers import MetricsPlace
 from converter.observe.metrics import CONTENT_TYPE, Metrics
-from converter.observe.statistics import CountedReply
 from converter.shell.hooks.doors import foreign_page, is_loopback
 from converter.shell.keep.flow_record import FlowRecord, client_left
-from converter.shell.watch.terminal.printer import address_of
 from converter.wire import json_text
 
 PATHS = ("/metrics", "/metrics.json")
@@ -61,14 +59,15 @@ class MetricsEndpoint:
         except ValueError as error:
             _log.error("think: %s", error)
 
-    def ended(self, flow: HTTPFlow, record: FlowRecord) -> None:
+    def ended(self, record: FlowRecord) -> None:
         """Count a reply that is over."""
         if self._place is None or not record.exchange.endpoint.is_chat:
             return
-        summary = record.summary(flow) if record.rewriter else {}
+        summary = record.summary() if record.rewriter else {}
         model = summary.get("model") or record.model
-        reply = CountedReply({**summary, "model": model}, address_of(flow), record.server.name)
-        self.metrics.add(reply, outcome_of(flow, summary), record.notes)
+        told, outcome = {**summary, "model": model}, outcome_of(record.flow, summary)
+        address = f"{record.flow.request.host}:{record.flow.request.port}"
+        self.metrics.add(told, address, outcome, record.notes)
         if self._place.file and not self._writing:
             loop = asyncio.get_running_loop()
             self._writing = loop.call_later(SECONDS_BETWEEN_FILES, self._write)

@@ -9,8 +9,7 @@ from mitmproxy.http import HTTPFlow
 
 from converter.dialects.table import Form
 from converter.model.events import Event, Text, Thinking, ToolCall
-from converter.recordings.redact.scrubber import Scrubber
-from converter.recordings.redact.secrets import secrets_of_headers, secrets_of_link
+from converter.recordings.redact.scrubber import Scrubber, secrets_of_headers, secrets_of_link
 from converter.servers.profiles import GENERIC
 from converter.shell.keep.flow_record import FlowRecord
 from converter.transcript.accumulator import Accumulator
@@ -46,7 +45,7 @@ class Words:
     def feed(self, events: Iterable[Event]) -> None:
         """Take what the client was told."""
         for event in events:
-            length = _length(event)
+            length = length_of(event)
             self._room -= length
             if self._room >= 0 or not length:
                 choice = getattr(event, "choice", 0)
@@ -77,26 +76,27 @@ def _part(part: Part) -> Iterator[Fields]:
             yield {"type": "tool_call", "id": part.id, "name": part.name, "arguments": given}
 
 
-def _length(event: Event) -> int:
+def length_of(event: Event) -> int:
+    """Return the characters that a model wrote of an event."""
     if isinstance(event, Text | Thinking):
         return len(event.text)
     return len(event.arguments) if isinstance(event, ToolCall) else 0
 
 
-def span_of(flow: HTTPFlow, record: FlowRecord, outcome: str) -> Fields:
+def span_of(record: FlowRecord, outcome: str) -> Fields:
     """Return the span of an exchange that is over."""
     told = record.rewriter.summary.told() if record.rewriter else {}
-    began, parent = flow.request.timestamp_start, record.sides.headers.get("traceparent", "")
+    began, parent = record.flow.request.timestamp_start, record.sides.headers.get("traceparent", "")
     streams = record.request is not None and record.request.form is Form.STREAM
     moments = {name: at for name in _MOMENTS if streams and isinstance(at := told.get(name), float)}
     attributes = {
         **{name: told.get(key) for name, key in _TOLD.items()},
-        **_place(flow, record),
+        **_place(record),
         "gen_ai.request.stream": streams,
         "gen_ai.response.time_to_first_chunk": moments.get("first_byte"),
         "gen_ai.response.finish_reasons": [told["finish"]] if "finish" in told else None,
-        "error.type": _error(flow, outcome),
-        "gen_ai.output.messages": _words(flow, record),
+        "error.type": _error(record.flow, outcome),
+        "gen_ai.output.messages": _words(record),
     }
     return {
         "traceId": token_hex(16),
@@ -116,7 +116,7 @@ def _event(name: str, at: float) -> Fields:
     return {"timeUnixNano": _nanoseconds(at), "name": name}
 
 
-def _place(flow: HTTPFlow, record: FlowRecord) -> Fields:
+def _place(record: FlowRecord) -> Fields:
     """Return the names of the request: its server's, its model's and its conversation's."""
     server, dialect = record.server, record.exchange.server_dialect.label.title
     return {
@@ -124,8 +124,8 @@ def _place(flow: HTTPFlow, record: FlowRecord) -> Fields:
         "gen_ai.request.model": record.model,
         "gen_ai.provider.name": dialect.split()[0].lower() if server is GENERIC else server.name,
         "gen_ai.conversation.id": record.request.context if record.request else "",
-        "server.address": flow.request.host,
-        "server.port": flow.request.port,
+        "server.address": record.flow.request.host,
+        "server.port": record.flow.request.port,
     }
 
 
@@ -136,13 +136,13 @@ def _error(flow: HTTPFlow, outcome: str) -> str | None:
     return None if outcome == "ok" else outcome.replace(" ", "_")
 
 
-def _words(flow: HTTPFlow, record: FlowRecord) -> str:
+def _words(record: FlowRecord) -> str:
     """Return the messages as JSON, because backends show no nested attributes; the keys of the
     request are crossed out.
     """
     if record.words is None:
         return ""
-    keys = (*secrets_of_headers(record.sides.headers), *secrets_of_link(flow.request.url))
+    keys = (*secrets_of_headers(record.sides.headers), *secrets_of_link(record.flow.request.url))
     return Scrubber(keys, (), ()).hidden(json_text.write(record.words.messages()).decode())
 
 

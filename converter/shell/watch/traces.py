@@ -12,7 +12,6 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import unquote, urlsplit
 
 from mitmproxy import ctx
-from mitmproxy.http import HTTPFlow
 
 from converter.model.events import Event
 from converter.shell.keep.flow_record import FlowRecord
@@ -54,11 +53,11 @@ class Traces:
             record.words = record.words or Words()
             record.words.feed(events)
 
-    def ended(self, flow: HTTPFlow, record: FlowRecord) -> None:
+    def ended(self, record: FlowRecord) -> None:
         """Have the span of a reply sent that is over."""
         if self._sender and record.exchange.endpoint.is_chat:
-            summary = record.summary(flow) if record.rewriter else {}
-            self._sender.give(span_of(flow, record, outcome_of(flow, summary)))
+            summary = record.summary() if record.rewriter else {}
+            self._sender.give(span_of(record, outcome_of(record.flow, summary)))
 
     def done(self) -> None:
         """Let the last batch go. When mitmproxy ends, wait for it; a script that is loaded anew, or

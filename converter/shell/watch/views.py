@@ -7,7 +7,9 @@ there is none. A view never fails: what cannot be read is shown raw, below what 
 """
 
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from mitmproxy import contentviews, ctx
 from mitmproxy.addonmanager import Loader
@@ -22,12 +24,12 @@ from converter.model.initial_state import InitialState
 from converter.observe.printable import visible
 from converter.parsing.reading import Expected
 from converter.recordings.notes import LET_GO
-from converter.shell.keep.flow_record import notes_of, summary_of
+from converter.shell.keep.flow_record import FlowRecord, notes_of, summary_of
 from converter.shell.messages import content_of, model_of
 from converter.shell.mitmproxy_internals import flow_list, state_before
-from converter.shell.watch.live_view import Running, rewritten
-from converter.shell.watch.terminal.soft_wrap import WIDTH, wrapped
+from converter.shell.watch.live_view import COMING
 from converter.transcript import reply, request, text
+from converter.transcript.reply import AS_WRITTEN
 from converter.transcript.turns import Transcript
 from converter.wire.bounds import TooMuchError
 from converter.wire.partial_json import PartialJson
@@ -62,18 +64,13 @@ _LET_GO = "# The server's own bytes are not kept any more: think_limits bounds t
 
 
 class ThinkingView(Contentview):
-    """The view of what the client asked and got. `replies`: those that still come, by the ids of
-    their flows.
-    """
+    """The view of what the client asked and got."""
 
     name = "Thinking"
     syntax_highlight: SyntaxHighlight = text.HIGHLIGHT
     priority = 10.0
     """Above all of mitmproxy's own views."""
     of_server = False
-
-    def __init__(self, replies: Mapping[str, Running]) -> None:
-        self.replies = replies
 
     def render_priority(self, data: bytes, metadata: Metadata) -> float:
         """Be chosen for chat completions and Messages, unless somebody answered with a page."""
@@ -88,14 +85,11 @@ class ThinkingView(Contentview):
     def prettify(self, data: bytes, metadata: Metadata) -> str:
         """Return the transcript."""
         flow = metadata.flow
-        running = self.replies.get(flow.id) if flow else None
+        running = COMING.get(flow.id) if flow else None
         try:
             if running and isinstance(metadata.http_message, Response):
-                with running.at_cost():
-                    return newest(
-                        _written(running.transcript(self.of_server), running.facts),
-                        *_room(metadata.http_message),
-                    )
+                told = _written(running.transcript(self.of_server), running.facts)
+                return newest(told, *_room(metadata.http_message))
             return self._complete(data, metadata)
         except Exception:  # a fault of ours; the reader gets the bytes
             _log.exception("think: the view %s failed", self.name)
@@ -125,10 +119,8 @@ class ThinkingView(Contentview):
         """Return what went to the server, or came from it, in place of a message."""
         other: Request | Response | None = backup_of(flow)
         if isinstance(message, Request):
-            running = self.replies.get(flow.id) if flow else None
-            state = state_before(flow).get("request")
-            before = Request.from_state({**state}) if state else None  # it consumes what it gets
-            other = running.kept.sides.sent if running else before
+            running = COMING.get(flow.id) if flow else None
+            other = sent_of(flow, running.kept if running else None)
         return (content_of(other), other) if other else (data, message)
 
 
@@ -148,17 +140,11 @@ class Views:
 
     name = "think-views"
 
-    def __init__(self, replies: Mapping[str, Running]) -> None:
-        self._replies = replies
-
     def load(self, _: Loader) -> None:
         """Offer the views; once, however often the script is loaded."""
         for kind in (ThinkingView, ThinkingServerView):
-            known = contentviews.registry.get(kind.name.lower())
-            if isinstance(known, kind):
-                known.replies = self._replies
-            else:
-                contentviews.add(kind(self._replies))
+            if not isinstance(contentviews.registry.get(kind.name.lower()), kind):
+                contentviews.add(kind())
 
     def running(self) -> None:
         """Show comments as a column in mitmweb, and more lines at once, unless the user chose
@@ -174,6 +160,13 @@ class Views:
 def is_let_go(flow: Flow | None) -> bool:
     """Tell whether what the server was asked and said is not kept any more."""
     return isinstance(flow, HTTPFlow) and bool(notes_of(flow).get(LET_GO))
+
+
+def sent_of(flow: Flow | None, running: FlowRecord | None) -> Request | None:
+    """Return what the server got, where the client asked something else, as far as it is kept."""
+    state = state_before(flow).get("request")
+    before = Request.from_state({**state}) if state else None  # it consumes what it gets
+    return running.sides.sent if running else before
 
 
 def backup_of(flow: Flow | None) -> Response | None:
@@ -199,7 +192,7 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
         return chosen, Expected(
             begins, model_of(request_body)
         )  # its name may tell how it marks thoughts
-    return rewritten(chosen), Expected()
+    return AS_WRITTEN, Expected()
 
 
 def facts_of(flow: Flow | None) -> dict[str, object]:
@@ -288,3 +281,94 @@ def both_ends(written: str) -> str:
     between = len(written) - sum(map(len, ends))
     note = f"# {between:,} characters are left out here. {WHERE_ALL_IS}"
     return f"{ends[0]}\n{note}\n{ends[1]}"
+
+
+WIDTH = 72
+"""Columns: as many as the page has beside its list, 1280 pixels wide."""
+GOES_ON = "~ "
+"""What a piece begins with where its line would else be read as two: in code, and where a word had
+to be cut.
+"""
+_PREFIX = re.compile(r"[ ]*+(?:# )?+")
+_FENCE = re.compile(r"[ ]*+(?:# )?+[ ]*+(?:```|~~~)")
+_BLOCK = re.compile(r"([ ]*+)(.*?): \|2?(?:  #.*)?")
+_PROSE = (
+    "text",
+    "thinking",
+    "refusal",
+    "system",
+    "developer",
+    "user",
+    "assistant",
+    "model",
+    "error",
+    "document",
+    "context",
+)
+"""Keys whose block is read as prose; all others hold what a tool was given or gave, JSON, or what
+could not be read.
+"""
+
+
+def wrapped(written: str) -> str:
+    """Return a transcript's text with its long lines broken for mitmweb's page, which wraps none:
+    prose at blanks, code so that no piece passes for a line. Pieces begin as their line does, for
+    the highlighter.
+
+    An empty line gets a blank, because the page gives no height to one that has nothing in it.
+    """
+    body = written.removesuffix("\n")
+    return "\n".join(_lines(body)) + written[len(body) :] if body else written
+
+
+def _lines(body: str) -> Iterator[str]:
+    place = _LinePlace()
+    for line in body.split("\n"):
+        place.enter(line)
+        if len(line) > WIDTH:
+            yield from _pieces(line, place)
+        else:
+            yield line or " "
+
+
+@dataclass
+class _LinePlace:
+    """The place of a line. `inner`: what the lines of its block begin with; `code`: no prose;
+    `fenced`: code within prose.
+    """
+
+    inner: str = ""
+    code: bool = False
+    fenced: bool = False
+
+    def enter(self, line: str) -> None:
+        """Go on to the next line."""
+        if self.inner and line and not line.startswith(self.inner):
+            self.inner, self.code, self.fenced = "", False, False
+        if not self.inner and line.endswith(":"):
+            self.fenced = False  # another thought begins
+        if not self.inner and ": |" in line and (block := _BLOCK.fullmatch(line)):
+            self.inner, self.code, self.fenced = (
+                block[1] + "  ",
+                block[2].partition(" ")[0] not in _PROSE,
+                False,
+            )
+        elif ("```" in line or "~~~" in line) and _FENCE.match(line):
+            self.fenced = not self.fenced
+
+
+def _pieces(line: str, place: _LinePlace) -> Iterator[str]:
+    """Yield a long line in pieces, broken at blanks; a word is only cut where it is too long."""
+    prefix = _PREFIX.match(line)
+    begin = prefix.end() if prefix else 0
+    lead, code = line[:begin], place.code or place.fenced
+    further = lead if place.inner or lead.endswith("# ") else lead + "  "
+    while len(line) - begin > (room := max(WIDTH - len(lead), WIDTH // 2)):
+        blank = line.rfind(" ", begin + 1, begin + room + 1)
+        if line.startswith('":', blank - 2):  # JSON: a name stays with its value
+            blank = (line.rfind(", ", begin, blank) + 1) or blank
+        end = blank if blank > begin else begin + room
+        yield lead + line[begin:end]
+        lead = further + (GOES_ON if code or blank <= begin else "")
+        begin = end + (blank > begin)
+    yield lead + line[begin:]

@@ -438,13 +438,19 @@ def test_a_budget_beyond_max_tokens_passes_with_a_word() -> None:
     assert "no room for an answer" in note
 
 
-def test_unknown_blocks_and_those_of_anthropics_servers_are_noted_apart() -> None:
+def test_blocks_that_no_local_server_knows_are_noted_once() -> None:
     turn = {"role": "user", "content": [{"type": "own"}, {"type": "container_upload"}]}
     assert read(ask(messages=[turn], system=[{"type": "own"}])).notes == (
-        "blocks left out: container_upload: only Anthropic's servers can use them",
-        "blocks left out: own: not known here",
-        "blocks left out: own: not known here",
+        "blocks left out: container_upload, own: no local server knows them",
     )
+
+
+def test_blocks_that_a_row_made_of_a_reply_are_left_out_without_a_word() -> None:
+    blocks = [{"type": "custom", "custom_data": "x"}, {"type": "text", "text": "a"}]
+    turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": blocks}]
+    asked = read(ask(messages=turns), kinds={"custom"})
+    assert asked.turns[1].blocks == (TextBlock("a"),)
+    assert asked.notes == ()
 
 
 def test_a_count_needs_no_max_tokens() -> None:

@@ -49,7 +49,7 @@ def test_many_things_of_anthropics_are_one_line_each() -> None:
     ]
     assert read(ask(messages=[HI, theirs, HI], tools=tools)).notes == (
         "tools left out: web_search_20250305, web_fetch_20250910: only Anthropic's models and servers know them",
-        "blocks left out: server_tool_use, web_search_tool_result: only Anthropic's servers can use them",
+        "blocks left out: server_tool_use, web_search_tool_result: no local server knows them",
     )
 
 

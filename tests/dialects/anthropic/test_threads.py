@@ -7,8 +7,7 @@ import pytest
 
 from converter.dialects.anthropic import ANTHROPIC, threads
 from converter.dialects.anthropic.encoder import AnthropicStreamEncoder
-from converter.dialects.dialect import Form, ReplyContext
-from converter.dialects.endpoints import Purpose
+from converter.dialects.dialect import Form, Purpose, ReplyContext
 from converter.model.conversation import RequestError
 from converter.model.events import End, Event, Failure, Finish, Text, Thinking
 from converter.model.memory import Memory

@@ -151,6 +151,13 @@ def test_durations_are_those_that_the_server_measured() -> None:
     assert lines[0]["created_at"] == "1970-01-01T00:00:01.000000000Z"
 
 
+def test_durations_come_with_a_streams_last_head() -> None:
+    timings = Own("any", {"timings": {"predicted_ms": 10}})
+    said: list[Event] = [Start("1", "m"), Text("So"), Start("1", "m", timings)]
+    lines, _ = _written(Form.STREAM, said)
+    assert (lines[-1]["done"], lines[-1]["eval_duration"]) == (True, 10_000_000)
+
+
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_generated_reply_says_response(streamed: bool) -> None:
     exchange = Exchange(endpoints.MESSAGES, SETTINGS, client=OLLAMA)

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from converter.dialects.dialect import OwnRequest
-from converter.dialects.ollama.own_answers import own
+from converter.dialects.ollama.own_answers import COUNTERPARTS, error_body, error_reply, own
+from converter.model.conversation import RequestError
 from converter.model.memory import Memory
+from converter.wire.checked import Fields
 
 LLAMA = {
     "id": "Qwen3-8B",
@@ -90,3 +92,63 @@ def test_a_model_that_is_not_served_is_not_found() -> None:
 def test_nothing_can_be_managed_here(path: str) -> None:
     status, told = asked("POST", path, model="x")
     assert (status, list(told)) == (501, ["error"])
+
+
+def test_an_error_is_one_text() -> None:
+    assert error_body("busy", "api_error", 500) == {"error": "busy"}
+
+
+@pytest.mark.parametrize("code", [400, 404, 429, 500])
+def test_a_servers_error_keeps_its_status_and_its_words(code: int) -> None:
+    said = json.dumps({"error": {"message": "no such model", "code": code}}).encode()
+    status, body = error_reply(code, said) or (0, {})
+    assert (status, body) == (code, {"error": "no such model"})
+
+
+def test_an_error_of_the_dialect_goes_on_as_it_came() -> None:
+    assert error_reply(404, b'{"error":"model \'x\' not found"}') is None
+
+
+def test_an_answer_that_is_no_reply_is_a_bad_gateway() -> None:
+    status, body = error_reply(302, b"") or (0, {})
+    assert status == 502
+    assert "302" in str(body["error"])
+
+
+EMBED, OLDER = COUNTERPARTS["/api/embed"], COUNTERPARTS["/api/embeddings"]
+REPLY = {
+    "model": "m",
+    "data": [{"index": 1, "embedding": [0.5]}, {"index": 0, "embedding": [0.25, -1e-05]}],
+    "usage": {"prompt_tokens": 3},
+}
+
+
+def test_the_server_is_asked_for_vectors_of_the_same_words() -> None:
+    asked = {"model": "m", "input": ["a", "b"], "truncate": True, "keep_alive": 5}
+    own = {"model": "m", "input": ["a", "b"], "encoding_format": "float"}
+    assert EMBED.request(Fields(asked)) == own
+    assert EMBED.request(Fields({**asked, "dimensions": 64})) == {**own, "dimensions": 64}
+    assert OLDER.request(Fields({"model": "m", "prompt": "a"})) == {**own, "input": "a"}
+
+
+def test_vectors_come_in_the_order_of_the_words() -> None:
+    told = {"model": "m", "embeddings": [[0.25, -1e-05], [0.5]], "prompt_eval_count": 3}
+    assert EMBED.reply(Fields(REPLY), 7) == told | {"total_duration": 7}
+    assert OLDER.reply(Fields(REPLY), 7) == {"embedding": [0.25, -1e-05]}
+
+
+@pytest.mark.parametrize("took", [0, -1])
+def test_a_time_that_nobody_knows_is_left_out(took: int) -> None:
+    assert "total_duration" not in EMBED.reply(Fields(REPLY), took)
+
+
+@pytest.mark.parametrize("fields", [{}, {"model": "m"}, {"input": "a"}, {"model": 1, "input": "a"}])
+def test_a_request_without_words_or_model_is_refused(fields: dict[str, object]) -> None:
+    with pytest.raises(RequestError):
+        EMBED.request(Fields(fields))
+
+
+@pytest.mark.parametrize("reply", [{}, {"data": {}}, {"data": [{}]}, {"data": [1]}])
+def test_an_answer_without_vectors_is_none(reply: dict[str, object]) -> None:
+    with pytest.raises(RequestError):
+        EMBED.reply(Fields(reply), 7)

@@ -1,7 +1,5 @@
 """Errors in OpenAI's shape."""
 
-import json
-
 import pytest
 
 from converter.dialects.openai_chat.errors import error_body, error_reply
@@ -20,7 +18,7 @@ def test_an_error_tells_words_type_and_code(
     kind: str, status: int, type_: str, code: int | None
 ) -> None:
     error = {"message": "no", "type": type_, "param": None, "code": code}
-    assert json.loads(error_body("no", kind, status)) == {"error": error}
+    assert error_body("no", kind, status) == {"error": error}
 
 
 @pytest.mark.parametrize(
@@ -39,7 +37,8 @@ def test_an_answer_that_is_no_error_object_becomes_one(
 ) -> None:
     answer = error_reply(status, body)
     assert answer
-    error = json.loads(answer[1])["error"]
+    error = answer[1]["error"]
+    assert isinstance(error, dict)
     assert (answer[0], error["message"], error["type"]) == (status, message, type_)
 
 

@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 from openai.types.responses import CompactedResponse
 
-from converter.dialects.endpoints import Purpose
+from converter.dialects.dialect import Purpose
 from converter.dialects.responses import thoughts
 from converter.dialects.responses.compaction import HEAD, NONE, PROMPT, request, users
-from converter.dialects.responses.context import ResponseContext
-from converter.dialects.responses.request_reader import read
+from converter.dialects.responses.request_reader import ResponseContext, read
 from converter.dialects.table import RESPONSES
 from converter.model.conversation import TextBlock, Turn
 from converter.model.events import Finish, Thinking, ThinkingEnd

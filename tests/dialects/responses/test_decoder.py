@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.decoder import NAME, ResponsesDecoder
-from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
+from converter.dialects.responses.request_reader import ResponseContext
+from converter.dialects.responses.response_events import (
+    ResponsesStreamEncoder,
+    ResponsesWholeEncoder,
+)
 from converter.model.events import (
     Block,
     End,

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from converter.dialects.responses.errors import FINAL, error_body, error_reply, failure, write
+from converter.dialects.responses.errors import FINAL, error_body, error_reply, failure, named
 
 TOO_LONG = "request (20 tokens) exceeds the available context size (10 tokens)"
 
@@ -64,4 +64,4 @@ def test_a_failure_inside_a_stream_has_its_code(kind: str, status: int, code: st
     ],
 )
 def test_an_error_of_ours_is_one_of_the_api(kind: str, status: int, said: str) -> None:
-    assert json.loads(write("no", kind, status))["error"]["type"] == said
+    assert named("no", kind, status)["error"]["type"] == said  # type: ignore[index]

@@ -7,8 +7,8 @@ import pytest
 from openai.types.conversations import ConversationItemList
 
 from converter.dialects.dialect import OwnRequest
-from converter.dialects.responses.item_parts import with_id
 from converter.dialects.responses.kept_answers import answer
+from converter.dialects.responses.output_items import with_id
 from converter.dialects.responses.state import UnknownError, complete, keep
 from converter.model.memory import Memory
 

@@ -1,10 +1,19 @@
 from typing import Any
 
 import pytest
+from openai.types.responses import Response
 
 from converter.dialects.openai_chat.messages import RequestSettings
 from converter.dialects.openai_chat.request_writer import write
-from converter.dialects.responses.request_reader import read
+from converter.dialects.responses.request_reader import (
+    ECHOED,
+    SILENT,
+    ResponseContext,
+    begun,
+    echo,
+    read,
+)
+from converter.dialects.server_fields import SERVER_FIELDS
 from converter.model.conversation import (
     Conversation,
     RequestError,
@@ -15,6 +24,8 @@ from converter.model.conversation import (
     ToolUse,
     Turn,
 )
+from converter.wire.checked import Fields
+from tests.support.responses_of import context_of
 
 FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object"}}
 MCP = {"type": "namespace", "name": "mcp__m", "description": "d", "tools": [FUNCTION]}
@@ -177,3 +188,62 @@ def test_what_cannot_be_answered_is_refused_with_its_place(
     with pytest.raises(RequestError) as raised:
         asked(**fields)
     assert raised.value.place == place
+
+
+def test_a_request_that_says_nothing_has_the_apis_defaults() -> None:
+    said = echo(Fields({}))
+    assert said.items() >= ECHOED.items()
+    assert said["reasoning"] == {"effort": None, "summary": None}
+    assert said["text"] == {"format": {"type": "text"}}
+    assert said["store"] is True
+
+
+def test_what_the_request_says_is_repeated() -> None:
+    said = echo(Fields({"store": False, "text": {"verbosity": "low"}, "top_p": 0.5, "tools": None}))
+    assert (said["store"], said["top_p"], said["tools"]) == (False, 0.5, [])
+    assert said["text"] == {"format": {"type": "text"}, "verbosity": "low"}
+
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_response_begins_as_the_apis_type() -> None:
+    response = Response.model_validate(begun(context_of(tool_choice="required"), "served"))
+    assert (response.id, response.model, response.tool_choice) == ("resp_1", "asked", "required")
+
+
+def test_the_server_names_the_model_when_nobody_else_does() -> None:
+    assert begun(ResponseContext(), "served")["model"] == "served"
+
+
+def test_fields_of_local_servers_go_to_the_server() -> None:
+    said = {"chat_template_kwargs": {"a": 1}, "stop": ["x"], "seed": 1}
+    conversation = asked(**said)
+    assert conversation.extensions == said
+    assert conversation.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"surprise": 1}, "fields left out, which a chat server does not know: surprise"),
+        ({"top_logprobs": 3}, "fields left out, which a chat server does not know: top_logprobs"),
+        ({"truncation": "auto"}, "truncation left out"),
+        ({"reasoning": {"effort": "wild"}}, "reasoning.effort left out: 'wild'"),
+        ({"tool_choice": {"type": "file_search"}}, "tool_choice 'file_search' left out"),
+        ({"input": [{"type": "mcp_list_tools"}]}, "items left out"),
+    ],
+)
+def test_what_is_left_out_is_named(fields: dict[str, Any], words: str) -> None:
+    (note,) = asked(**fields).notes
+    assert note.startswith(words)
+
+
+def test_a_field_that_means_nothing_here_means_nothing_to_servers() -> None:
+    assert not SILENT & SERVER_FIELDS
+
+
+def test_a_history_that_a_memory_completed_is_not_left_out() -> None:
+    body = {"model": "m", "input": "Hi", "previous_response_id": "resp_1", "conversation": None}
+    conversation, _ = read(body, [{"role": "user", "content": "Hi"}])
+    assert conversation.notes == ()

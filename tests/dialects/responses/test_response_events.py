@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.dialects.responses.context import ResponseContext
+from converter.dialects.responses.request_reader import ResponseContext
 from converter.model.events import (
     End,
     Event,

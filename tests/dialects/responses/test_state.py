@@ -6,12 +6,10 @@ from converter.dialects.dialect import OwnRequest
 from converter.dialects.responses.kept_answers import answer
 from converter.dialects.responses.state import (
     BOTH,
+    ITEM,
     UnknownError,
     complete,
-    delete,
-    input_of,
     keep,
-    retrieve,
 )
 from converter.model.conversation import RequestError
 from converter.model.memory import Memory
@@ -74,6 +72,18 @@ def test_a_reference_is_the_item_that_was_sent() -> None:
     assert kinds(complete(kept, {"input": said}).items) == TURN[1:]
 
 
+def test_an_item_with_its_id_from_a_response_is_found_there_or_where_it_was_sent_again() -> None:
+    kept, made = memory(), {**OUTPUT[1], "id": "msg_a_1"}
+    said = complete(kept, {"input": "one"})
+    keep(kept, {}, said, {"id": "resp_a", "status": "completed", "output": [made]})
+    asked = {"input": [{"id": "msg_a_in0"}, {"id": "msg_a_1"}]}
+    assert kinds(complete(kept, asked).items) == [TURN[0], TURN[2]]
+    assert kept.find(f"{ITEM}msg_a_1") == ""
+    turn(kept, "b", input=[made])
+    kept.forget("resp_a")
+    assert complete(kept, {"input": [{"id": "msg_a_1"}]}).items == [made]
+
+
 def test_a_thought_that_is_no_longer_known_is_left_out_and_counted() -> None:
     history = complete(memory(), {"input": [{"type": "item_reference", "id": "rs_x"}]})
     assert (history.items, history.left_out) == ([], 1)
@@ -116,7 +126,7 @@ def test_a_history_with_a_gap_is_refused() -> None:
     kept = memory()
     turn(kept, "a", input="one")
     turn(kept, "b", input="two", previous_response_id="resp_a")
-    delete(kept, "resp_a")
+    kept.forget("resp_a")
     with pytest.raises(UnknownError):
         complete(kept, {"input": "three", "previous_response_id": "resp_b"})
 
@@ -133,13 +143,3 @@ def test_a_failed_response_is_not_kept() -> None:
         kept, {}, complete(kept, {"input": "a"}), {"id": "resp_a", "status": "failed", "output": []}
     )
     assert len(kept) == 0
-
-
-def test_a_kept_response_is_shown_and_deleted() -> None:
-    kept = memory()
-    turn(kept, "a", input="one")
-    assert retrieve(kept, "resp_a")["id"] == "resp_a"
-    assert delete(kept, "resp_a") == {"id": "resp_a", "object": "response", "deleted": True}
-    for asking in (retrieve, delete, input_of):
-        with pytest.raises(UnknownError, match="Response with id 'resp_a' not found"):
-            asking(kept, "resp_a")

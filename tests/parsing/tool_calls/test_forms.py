@@ -5,11 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from converter.model.events import Event, Text, ToolCall
+from converter.model.events import Event, Text, ToolCall, joined
 from converter.parsing.tool_calls.forms import FORMS, OPENERS, SECTIONS, WHOLE
 from converter.parsing.tool_calls.json_body import Json
 from converter.parsing.tool_calls.parser import ToolCallParser
-from converter.parsing.tool_calls.pieces import joined
 from converter.parsing.tool_calls.reading import Expectations
 from tests.support.strategies import every_so_many
 from tests.support.tool_call_texts import TOOLS, WRITTEN, Calls, Written, dumps
@@ -102,7 +101,7 @@ def test_calls_are_the_same_cut_at_every_position(written: Written) -> None:
     text = f"Look.\n{written.write(SITUATIONS['one call'])}\n"
     text = text.removeprefix("Look.\n") if written.whole else text
     wanted = read(text)
-    for place in range(len(text)):
+    for place in every_so_many(range(len(text))):
         reading = parser()
         pieces = (text[:place], text[place:])
         events = [event for piece in pieces for event in reading.feed(piece)]

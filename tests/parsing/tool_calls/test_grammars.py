@@ -1,7 +1,7 @@
 """The grammars with their marks."""
 
 from converter.parsing.tool_calls import grammars
-from converter.parsing.tool_calls.header_body import Header
+from converter.parsing.tool_calls.json_body import Header
 from converter.parsing.tool_calls.tag_body import Pairs, Tags
 
 ALL = {name: made for name, made in vars(grammars).items() if name.isupper()}

@@ -6,15 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.model.events import Event, Text, ToolCall
+from converter.model.events import Event, Text, ToolCall, joined
 from converter.parsing.tool_calls.forms import OPENERS, SECTIONS, WHOLE
-from converter.parsing.tool_calls.parser import PIECE, RESCAN_LIMIT, ToolCallParser
-from converter.parsing.tool_calls.pieces import joined
+from converter.parsing.tool_calls.parser import PIECE, RESCAN_LIMIT, Surroundings, ToolCallParser
 from converter.parsing.tool_calls.reading import Expectations
 from converter.parsing.tool_calls.source import Source
 from converter.wire.bounds import BLANKS_LIMIT, HELD_LIMIT
 from tests.support.call_look_alikes import CALL, LOOK_ALIKES, ONE_LINE
-from tests.support.strategies import cut, law
+from tests.support.strategies import cut, every_so_many, law
 from tests.support.tool_call_texts import TOOLS, WRITTEN, Calls
 
 NOW: tuple[str, dict[str, object]] = ("now", {})
@@ -204,9 +203,10 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_hostile_text_reads_the_same_in_any_pieces(text: str) -> None:
+@pytest.mark.parametrize("name", every_so_many(list(HOSTILE)))
+def test_hostile_text_reads_the_same_in_any_pieces(name: str) -> None:
     """Its cost is measured by `make bench BENCH=lengths`: level, whatever is repeated."""
+    text = HOSTILE[name]
     short, long = (
         read(*[text[at : at + size] for at in range(0, len(text), size)]) for size in (5, 4096)
     )
@@ -357,3 +357,52 @@ def test_a_closer_of_a_thought_behind_a_call_that_lacks_its_own_says_nothing() -
 def test_a_closer_of_a_thought_in_an_argument_is_its_words() -> None:
     text = "<function=get_weather><parameter=city></think></parameter></function>"
     assert said(text) == said(*text) == [("get_weather", {"city": "</think>"})]
+
+
+# What stands before a mark.
+
+
+def around(text: str, size: int) -> Surroundings:
+    found = Surroundings()
+    for at in range(0, len(text), size):
+        found.feed(text[at : at + size])
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 2, 100])
+@pytest.mark.parametrize(
+    ("text", "quoted", "in_sentence"),
+    [
+        ("", False, False),
+        ("\n", False, False),
+        ("a word ", False, True),
+        ("a word", False, False),
+        ("a word\n", False, False),
+        ("a word\n  ", False, False),
+        ("a word, ", False, True),
+        ("a sentence. ", False, False),
+        ("as follows: ", False, False),
+        ("  ", False, False),
+        ("a `", True, False),
+        ("a `b` ", False, False),
+        ("a `b\n", False, False),
+        ("```\n", True, False),
+        ("```\nx\n", True, False),
+        ("```\nx\n```\n", False, False),
+        ('a "', True, False),
+        ('a "b" ', False, False),
+        ("(", True, False),
+        ("( ", False, False),
+        ("+", True, False),
+        ("+   ", True, False),
+        ("-x ", True, True),
+        ("> ", True, False),
+        ("> x\n", False, False),
+        ("● ", False, False),
+    ],
+)
+def test_a_mark_may_be_quoted_or_in_a_sentence(
+    text: str, quoted: bool, in_sentence: bool, size: int
+) -> None:
+    found = around(text, size)
+    assert (found.quoted, found.in_sentence) == (quoted, in_sentence)

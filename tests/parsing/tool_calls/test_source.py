@@ -1,5 +1,6 @@
 """Text that arrives in pieces, read as if it were all there."""
 
+import re
 from collections.abc import Generator
 
 import pytest
@@ -120,3 +121,20 @@ def test_an_end_of_many_characters_that_begins_within_the_limit_counts_however_i
     for pieces in (["name</kind>"], list("name</kind>"), ["name</", "kind>"]):
         source = Source()
         assert run(source, source.short(ends("</kind>"), 4), *pieces) == ("name", "</kind>")
+
+
+def test_what_a_pattern_matches_is_taken_once_it_is_whole() -> None:
+    name = re.compile(r"\w+(?=:)")
+    source = Source()
+    assert run(source, source.match(name, 5), "na", "me:")
+    assert source.rest == ":"
+    for text in ("longer:", "longer", "end"):
+        other = Source()
+        with pytest.raises(Refused):
+            run(other, other.match(name, 5), text)
+
+
+def test_text_before_an_end_is_taken_and_the_end_stays() -> None:
+    source = Source()
+    assert run(source, source.before(ends("</v>"), 4), "on", "e</", "v>") == "one"
+    assert source.rest == "</v>"

@@ -1,5 +1,6 @@
 """The stage: a parser for each choice, between a decoder and what comes behind."""
 
+import json
 from collections.abc import Sequence
 
 import pytest
@@ -17,12 +18,19 @@ from converter.model.events import (
     ThinkingEnd,
     ToolCall,
     Usage,
+    joined,
 )
-from converter.parsing.tool_calls.pieces import joined
-from converter.parsing.tool_calls.stage import CallsRead, ToolCallStage, Tools
+from converter.parsing.tool_calls.reading import Expectations
+from converter.parsing.tool_calls.stage import (
+    CallsRead,
+    Repeats,
+    ThoughtCalls,
+    ToolCallStage,
+    Tools,
+)
 from converter.wire.bounds import HELD_LIMIT
 from tests.support.strategies import cut, law
-from tests.support.tool_call_texts import TOOLS
+from tests.support.tool_call_texts import TOOLS, WRITTEN
 
 NOW = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
 OSLO = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>'
@@ -267,3 +275,157 @@ def test_a_call_that_repeats_the_draft_which_ended_its_thought_is_one() -> None:
 
 def test_a_thoughts_closer_behind_a_call_goes_no_further() -> None:
     assert run(stage(), LateCloser(), Text("So.")) == [Text("So.")]
+
+
+# Calls that repeat the draft which ended their thought.
+
+
+IN_OSLO, OSAKA = '{"city": "Oslo"}', '{"city": "Osaka"}'
+
+
+def call(index: int, arguments: str, name: str = "weather") -> list[ToolCall]:
+    """A call in pieces of some characters."""
+    pieces = [arguments[at : at + 4] for at in range(0, len(arguments), 4)]
+    return [
+        ToolCall(index, f"c{index}" if not at else "", name if not at else "", piece)
+        for at, piece in enumerate(pieces)
+    ]
+
+
+def behind(drafts: list[list[ToolCall]], *events: Event) -> tuple[list[Event], list[int]]:
+    """What comes of events behind a thought that was closed behind these calls."""
+    repeats = Repeats()
+    repeats.closed(drafts)
+    out = [made for event in events for made in repeats.feed([event])]
+    return [*out, *repeats.close()], repeats.dropped
+
+
+def test_a_call_that_is_the_draft_goes() -> None:
+    assert behind([call(0, IN_OSLO)], *call(1, IN_OSLO), Text("so")) == ([Text("so")], [1])
+
+
+@pytest.mark.parametrize(
+    "other", [call(1, OSAKA), call(1, IN_OSLO, "time"), call(1, '{"city": "Oslo", "days": 3}')]
+)
+def test_another_call_passes_as_it_came(other: list[ToolCall]) -> None:
+    assert behind([call(0, IN_OSLO)], *other) == (other, [])
+
+
+def test_another_call_waits_no_longer_than_it_is_the_same() -> None:
+    repeats = Repeats()
+    repeats.closed([call(0, IN_OSLO)])
+    held = [repeats.feed([piece]) for piece in call(1, OSAKA)]
+    assert [len(out) for out in held] == [0, 0, 0, 4, 1]
+    assert not repeats.holds
+
+
+def test_without_a_late_closer_nothing_waits() -> None:
+    repeats = Repeats()
+    piece = ToolCall(1, "c", "weather", "{")
+    assert repeats.feed([piece]) == [piece]
+    assert not repeats.holds
+
+
+def test_calls_behind_one_that_went_take_its_number() -> None:
+    out, dropped = behind([call(0, IN_OSLO)], *call(1, IN_OSLO), *call(2, OSAKA))
+    assert {event.index for event in out if isinstance(event, ToolCall)} == {1}
+    assert dropped == [1]
+
+
+def test_each_draft_is_repeated_once() -> None:
+    out, dropped = behind([call(0, IN_OSLO)], *call(1, IN_OSLO), *call(2, IN_OSLO))
+    assert (len(out), dropped) == (4, [1])
+
+
+def test_what_is_cut_off_is_no_repetition() -> None:
+    cut = call(1, IN_OSLO)[:2]
+    assert behind([call(0, IN_OSLO)], *cut, Finish("length")) == ([*cut, Finish("length")], [])
+    assert behind([cut], *call(1, IN_OSLO)) == (call(1, IN_OSLO), [])
+
+
+# Calls within a thought: which count, and when.
+
+
+KNOWN = ["hermes", "qwen3-coder", "qwen3-coder, bare", "glm", "kimi", "minimax", "apertus"]
+UNKNOWN = ["mistral-args", "llama", "cohere", "json", "fenced", "python", "deepseek"]
+OSLO_CALL = ("get_weather", {"city": "Oslo"})
+ROME = ("get_weather", {"city": "Rome"})
+OTHER = '<tool_call>{"name": "get_weather", "arguments": {}}</tool_call>'
+
+
+def read(
+    *thoughts: str, answered: bool = False, asked: Expectations | None = None
+) -> list[tuple[str, object]]:
+    calls = ThoughtCalls(asked or Expectations(TOOLS))
+    for thought in thoughts:
+        calls.feed(thought)
+        calls.end()
+    return [(call.name, json.loads(call.arguments)) for call in calls.take(answered)]
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_calls_of_forms_whose_models_call_in_thoughts_count(name: str) -> None:
+    thought = f"I look.\n\n{WRITTEN[name].write([OSLO_CALL, ROME])}\n"
+    assert read(thought) == read(thought, answered=True) == [OSLO_CALL, ROME]
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_calls_of_other_forms_are_words(name: str) -> None:
+    assert read(WRITTEN[name].write([OSLO_CALL])) == []
+
+
+@pytest.mark.parametrize(
+    ("thoughts", "answered", "wanted"),
+    [
+        ((f"I look.\n{NOW}",), True, ["now"]),
+        ((f"{NOW}\n \n",), True, ["now"]),
+        ((f"{NOW}\nbut no, that would be wrong.",), True, []),
+        ((f"{NOW}\nThen I wait.",), False, ["now"]),
+        ((f"{NOW}\nor rather\n{OTHER}",), True, ["get_weather"]),
+        ((f"{NOW}\nor rather\n{OTHER}",), False, ["now", "get_weather"]),
+        ((f"{NOW}", "Was that right?"), True, ["now"]),
+        ((f"{NOW}, no.", f"{OTHER}"), True, ["get_weather"]),
+        ((f"{NOW}\n{NOW}",), False, ["now"]),
+        ((NOW, NOW), False, ["now"]),
+        ((f"I write {NOW} here.",), False, []),
+        ((f"`{NOW}` is it.",), False, []),
+        ((f"```\n{NOW}\n```",), False, []),
+        ((NOW[:-20],), False, []),
+        ((f"{NOW[:30]}", f"{NOW[30:]}"), False, []),
+    ],
+)
+def test_a_draft_is_no_call(thoughts: tuple[str, ...], answered: bool, wanted: list[str]) -> None:
+    assert [name for name, _ in read(*thoughts, answered=answered)] == wanted
+
+
+def test_calls_are_counted_anew_and_are_of_their_choice() -> None:
+    calls = ThoughtCalls(Expectations(TOOLS, "call_x_", 2))
+    calls.feed(f"[TOOL_CALLS]now[ARGS]{{}}\n{NOW}")
+    assert calls.take(False) == [ToolCall(0, "call_x_0", "now", "{}", 2)]
+    assert calls.forms == ["hermes"]
+
+
+def test_with_one_call_asked_for_only_the_first_counts() -> None:
+    assert read(f"{NOW}\n{OTHER}", asked=Expectations(TOOLS, most=1)) == [("now", {})]
+
+
+def test_too_many_words_in_calls_are_no_calls_and_are_not_kept() -> None:
+    calls = ThoughtCalls(Expectations(TOOLS))
+    long = '<tool_call>{"name": "write_file", "arguments": {"content": "'
+    for piece in (long, *["a" * 1000] * (HELD_LIMIT // 1000 + 100), '"}}</tool_call>', NOW):
+        calls.feed(piece)
+    assert calls.take(False) == []
+    assert sum(map(len, calls._arguments[0])) < HELD_LIMIT + 3000
+
+
+@law(200)
+@given(st.data())
+def test_a_thought_cut_anywhere_has_the_same_calls(data: st.DataObject) -> None:
+    words = st.sampled_from([NOW, OTHER, "\n", "I look. ", "`", "a ", NOW[:20], "```\n"])
+    thought = "".join(data.draw(st.lists(words, max_size=6)))
+    answered = data.draw(st.booleans())
+    calls = ThoughtCalls(Expectations(TOOLS))
+    for piece in data.draw(cut(thought)):
+        calls.feed(piece)
+    got = [(call.name, json.loads(call.arguments)) for call in calls.take(answered)]
+    assert got == read(thought, answered=answered)

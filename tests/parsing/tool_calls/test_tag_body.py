@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from converter.model.events import Event, Text, ToolCall
+from converter.model.events import Event, Text, ToolCall, joined
 from converter.parsing.tool_calls.json_body import NAME_LIMIT
 from converter.parsing.tool_calls.parser import ToolCallParser
-from converter.parsing.tool_calls.pieces import joined
 from converter.parsing.tool_calls.reading import Expectations
 from converter.parsing.tool_calls.tag_body import OPEN_LIMIT
+from converter.parsing.tool_calls.values import NESTED_LIMIT
 from tests.support.tool_call_texts import TOOLS
 
 
@@ -209,3 +209,51 @@ def test_a_long_tag_is_another_parameters_or_none_however_it_is_cut(blanks: int)
     tag = f"<parameter=days{' ' * blanks}>"
     text = f"<function=get_weather><parameter=city>Oslo{tag}3</parameter></function>"
     assert read(text)
+
+
+# Calls whose parameters are elements.
+
+
+MARK = "]<]minimax[>["
+
+
+def written(text: str) -> str:
+    """The text with `#` for the mark."""
+    return text.replace("#", MARK)
+
+
+@pytest.mark.parametrize(
+    ("inner", "wanted"),
+    [
+        ("#<path>007#</path>", {"path": "007"}),
+        ("#<path>#</path>", {"path": ""}),
+        ("#<tags>#<item>a#</item>#<item>b#</item>#</tags>", {"tags": ["a", "b"]}),
+        ("#<tags>[]#</tags>", {"tags": []}),
+        ("#<meta>#<a>1#</a>\n#<b>#<item>x#</item>#</b>#</meta>", {"meta": {"a": 1, "b": ["x"]}}),
+        ('#<meta>{"a": 1}#</meta>', {"meta": {"a": 1}}),
+        ("#<path><b> </path>#</path>", {"path": "<b> </path>"}),
+        ("\n#<path>a#</path>\n#<content>null#</content>\n", {"path": "a", "content": None}),
+        ("", {}),
+    ],
+)
+def test_elements_become_arguments(inner: str, wanted: object) -> None:
+    (call,) = read(
+        written(f'#<tool_call>#<invoke name="write_file">{inner}#</invoke>#</tool_call>')
+    )
+    assert isinstance(call, ToolCall)
+    assert json.loads(call.arguments) == wanted
+
+
+@pytest.mark.parametrize(
+    "inner", ["#<path>a", "#<path>a#</content>", "#<tags>#<item>", "#<a>" * (NESTED_LIMIT + 9)]
+)
+def test_elements_that_do_not_end_leave_the_call_open(inner: str) -> None:
+    call = read(written(f'#<invoke name="write_file">{inner}'))[0]
+    assert isinstance(call, ToolCall)
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(call.arguments)
+
+
+@pytest.mark.parametrize("text", ['#<invoke name="now"> is', "#<tool_call> is", '#<invoke name="x'])
+def test_elements_that_are_no_call_come_back(text: str) -> None:
+    assert read(written(text)) == [Text(written(text))]

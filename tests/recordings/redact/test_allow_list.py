@@ -2,7 +2,7 @@ import pytest
 
 from converter.dialects.server_fields import ROUTING_FIELDS, SHAPING_FIELDS
 from converter.recordings.redact.allow_list import HEADERS, REQUEST, cut_link, is_kept, kept
-from converter.recordings.redact.secrets import secrets_of_body
+from converter.recordings.redact.scrubber import secrets_of_body
 
 BODY = {
     "model": "m",

@@ -12,9 +12,13 @@ from hypothesis import strategies as st
 
 from converter.dialects.table import ANTHROPIC, DIALECTS, Dialect, Form
 from converter.recordings import flow_file
-from converter.recordings.recording import Chunk, RecordedRequest, Recording, RecordingError
+from converter.recordings.recording import (
+    Chunk,
+    RecordedRequest,
+    Recording,
+    RecordingError,
+)
 from converter.recordings.redact.redactor import redacted
-from converter.recordings.replay import dialects_of, replayed
 from converter.wire.sse import FrameDecoder, write_frame
 from tests.recordings.conftest import ECHO, PLANTED, Capture
 from tests.support.frames import data, stream, whole
@@ -43,7 +47,7 @@ def test_what_comes_of_a_redacted_reply_is_the_redacted_reply(name: str, client:
     raw = exchange(STREAMS[name], client)
     clean = redacted(raw)
     assert clean != raw
-    assert replayed(clean, client).body == clean.got.body
+    assert clean.replayed(client).body == clean.got.body
     assert redacted(clean) == clean
     assert [len(chunk.data) > 0 for chunk in clean.chunks] == [True] * len(raw.chunks)
 
@@ -51,7 +55,7 @@ def test_what_comes_of_a_redacted_reply_is_the_redacted_reply(name: str, client:
 @pytest.mark.parametrize("client", DIALECTS)
 def test_the_same_of_a_whole_reply(client: Dialect) -> None:
     clean = redacted(exchange(WHOLE, client, Form.WHOLE))
-    assert replayed(clean, client).body == clean.got.body
+    assert clean.replayed(client).body == clean.got.body
     assert json.loads(clean.body)["id"] == "chatcmpl-recording"
 
 
@@ -61,7 +65,7 @@ def test_the_same_of_a_server_s_own_messages(name: str) -> None:
         write_frame(json.dumps(event).encode(), event["type"]) for event in NATIVE_STREAMS[name][0]
     ]
     clean = redacted(exchange(frames, ANTHROPIC, options={"native": ["messages"]}))
-    assert replayed(clean, ANTHROPIC).body == clean.got.body
+    assert clean.replayed(ANTHROPIC).body == clean.got.body
     assert redacted(clean) == clean
 
 
@@ -71,13 +75,13 @@ def test_the_same_of_real_replies(capture: Capture) -> None:
     for raw in found:
         clean = redacted(raw)
         assert redacted(clean) == clean
-        for client in dialects_of(raw):
+        for client in raw.dialects:
             if client is raw.client:
-                assert replayed(clean, client).body == clean.got.body
+                assert clean.replayed(client).body == clean.got.body
             with_other = redacted(
-                replace(raw, got=replace(raw.got, body=replayed(raw, client).body))
+                replace(raw, got=replace(raw.got, body=raw.replayed(client).body))
             )
-            assert with_other.got.body == replayed(clean, client).body
+            assert with_other.got.body == clean.replayed(client).body
 
 
 def test_no_planted_secret_is_in_a_real_recording(capture: Capture) -> None:

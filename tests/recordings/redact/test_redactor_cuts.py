@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from converter.dialects.table import DIALECTS, Dialect
 from converter.recordings.redact.redactor import redacted
-from converter.recordings.replay import replayed
 from tests.support.frames import HEAD, stream
 from tests.support.raw_exchanges import exchange
 from tests.support.strategies import law
@@ -55,7 +54,7 @@ def test_a_place_survives_nowhere_however_it_is_cut(
     assert place not in said(clean.got.body)
     assert said(clean.body).startswith("<think>")
     assert said(clean.got.body).replace(" ", "").endswith("ok" if thought else said(clean.body)[-1])
-    assert uncounted(replayed(clean, client).body) == uncounted(clean.got.body)
+    assert uncounted(clean.replayed(client).body) == uncounted(clean.got.body)
     assert redacted(clean) == clean
 
 
@@ -74,7 +73,7 @@ def test_ids_and_times_behind_a_byte_order_mark_are_normal(client: Dialect) -> N
     }
     assert clean.body.startswith(MARK)
     assert (ids, b'"created": 1,' in clean.body) == ({"chatcmpl-recording"}, False)
-    assert replayed(clean, client).body == clean.got.body
+    assert clean.replayed(client).body == clean.got.body
     assert redacted(clean) == clean
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from converter.dialects.table import ANTHROPIC, Form
 from converter.recordings.recording import Answered, RecordedRequest
 from converter.recordings.redact.redactor import redacted
-from converter.recordings.replay import replayed
 from tests.support.frames import text
 from tests.support.raw_exchanges import CHAT, exchange, with_reply
 
@@ -78,7 +77,7 @@ def test_a_list_of_models_still_is_for_an_anthropic_client() -> None:
     asked = RecordedRequest("GET", "/v1/models", {"x-api-key": "secret-77"}, b"")
     clean = redacted(with_reply(replace(raw, asked=asked, sent=asked)))
     assert clean.asked.headers == {"anthropic-version": "2023-06-01"}
-    assert replayed(clean, ANTHROPIC).body == clean.got.body
+    assert clean.replayed(ANTHROPIC).body == clean.got.body
     assert b'"id":"m"' in clean.got.body
 
 

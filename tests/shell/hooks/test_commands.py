@@ -160,7 +160,7 @@ def test_record_keeps_the_chosen_flow(web: Web, dialect: Dialect) -> None:
     web.wait_for("recording: kept .*/recordings/odd-reply.mitm")
     library = Library(web.recordings)
     assert library.names() == ["odd-reply"]
-    assert library.check("odd-reply", lambda _: []) == []
+    assert library.check("odd-reply", lambda *_: []) == []
     assert len(list(library.folder.iterdir())) == 1 + len(DIALECTS)
 
 

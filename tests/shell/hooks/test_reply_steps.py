@@ -1,24 +1,20 @@
 """Replies, from the server to the client, by the addon's hooks."""
 
-import asyncio
 import gzip
 import json
 import zlib
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 from mitmproxy.flow import Error
 from mitmproxy.http import HTTPFlow
 from mitmproxy.net import encoding
 
-from converter.dialects.table import OPENAI_CHAT, Form
-from converter.model.events import Text, Thinking, ThinkingEnd
-from converter.reply.rewriter import Rewriter
-from converter.shell.hooks import reply_steps
+from converter.servers.profiles import by_name
+from converter.shell import messages
 from converter.shell.hooks.tap import Tap
-from converter.shell.watch.terminal.multiplexer import MOST_AT_ONCE
+from converter.shell.keep.flow_record import UNDER_WAY
 from converter.wire.bounds import BODY_LIMIT
 from tests.support.addon_flows import (
     ASKED,
@@ -82,6 +78,20 @@ def _streamed(addon: ThinkAddon, flow: HTTPFlow, leaves: bool) -> None:
         return
     tap(b"")
     wait(addon.response(flow))
+
+
+@pytest.mark.parametrize(
+    ("words", "is_due"), [("Client disconnected.", False), ("Server disconnected.", True)]
+)
+def test_a_server_that_has_gone_is_asked_again_what_it_is(words: str, is_due: bool) -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(CHAT))
+        known, record = addon._replies._known, UNDER_WAY[flow.id]
+        upstream = messages.upstream(flow, record.exchange)
+        known.recognised(upstream, by_name("vllm"))
+        flow.error = Error(words)
+        addon.error(flow)
+        assert known.is_due(upstream, 600, 600) is is_due
 
 
 def test_a_script_that_is_loaded_anew_finishes_what_it_had_begun() -> None:
@@ -300,15 +310,6 @@ def test_deflate_without_its_header_is_read_as_well() -> None:
     assert json.loads(got.raw_content or b"")["content"][0] == THOUGHT
 
 
-def test_a_listener_that_fails_costs_the_client_no_chunk() -> None:
-    def broken(*_: object) -> None:
-        raise RuntimeError("broken")
-
-    with running() as (addon, _):
-        tap = Tap(Rewriter(addon._settings, OPENAI_CHAT, Form.STREAM), broken)
-        assert b"".join([*tap(b"".join(THINKING)), *tap(b"")])
-
-
 def test_calls_that_were_read_from_the_text_are_told_beside_the_flow() -> None:
     tool = {"type": "function", "function": {"name": "now", "parameters": {}}}
     called = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
@@ -316,36 +317,3 @@ def test_calls_that_were_read_from_the_text_are_told_beside_the_flow() -> None:
         flow = ask(addon, request(CHAT, {"model": "small", "messages": [], "tools": [tool]}))
         answer(addon, flow, response(), whole(called))
     assert flow.comment == "1 call read from text: hermes"
-
-
-def test_others_have_their_turn_while_a_long_reply_is_printed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(reply_steps, "AT_A_TIME", 2)
-    printed: list[str] = []
-
-    async def printing() -> None:
-        record = SimpleNamespace(printed=True)
-        terminal = SimpleNamespace(heard=lambda _, events: printed.append(f"{len(events)} events"))
-        nobody = SimpleNamespace(call=lambda _: None, hear=lambda *_: None)
-        made: Any = reply_steps.Audience
-        audience = made(nobody, nobody, terminal, nobody, nobody, nobody)
-        rewriter = SimpleNamespace(thoughts=[], events=[*"abcde"])
-        other = asyncio.ensure_future(_others(printed))
-        await audience.hear_whole(None, record, rewriter, "", 0)
-        await other
-
-    asyncio.run(printing())
-    assert printed == ["2 events", "another", "2 events", "1 events"]
-
-
-def test_long_events_are_printed_in_steps_of_their_own() -> None:
-    long = Text("x" * (MOST_AT_ONCE - 1))
-    few = list(reply_steps._few([long, long, Text("y"), Text("z"), ThinkingEnd()]))
-    assert few == [[long], [long, Text("y")], [Text("z"), ThinkingEnd()]]
-    few = list(reply_steps._few([Thinking("x" * MOST_AT_ONCE + "y"), ThinkingEnd()]))
-    assert few == [[Thinking("x" * MOST_AT_ONCE)], [Thinking("y"), ThinkingEnd()]]
-
-
-async def _others(printed: list[str]) -> None:
-    printed.append("another")

@@ -3,6 +3,7 @@
 import json
 import logging
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -216,3 +217,17 @@ def test_the_server_is_asked_for_its_own_name_of_a_model() -> None:
         for name, served in (("gpt-4o", "small"), ("other", "other")):
             flow = ask(addon, request(CHAT, {**ASKED, "model": name}))
             assert json.loads(flow.request.content or b"")["model"] == served
+
+
+@pytest.mark.parametrize(
+    ("memory", "replies", "shared"),
+    [("memory:", 9, False), ("sqlite:{}", 9, True), ("sqlite:{}", 0, False)],
+)
+def test_lessons_are_shared_where_others_reach_them(
+    memory: str, replies: int, shared: bool, tmp_path: Path
+) -> None:
+    options = {"memory": memory.format(tmp_path / "file"), "limits": [f"replies={replies}"]}
+    with running(**options) as (addon, _):
+        assert (addon._requests._client.lessons._store is not None) is shared
+        assert ask(addon, request(CHAT)).response is None
+        assert bool(addon._requests._client.lessons._looks) is shared

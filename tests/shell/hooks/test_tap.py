@@ -2,10 +2,12 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from mitmproxy.http import Headers, Request
+from mitmproxy.test.tflow import tflow
 
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, by_name
 from converter.exchange import settings
@@ -22,8 +24,17 @@ from tests.support.frames import END, ROLE, stream, text
 from tests.support.kept_flows import watched
 
 
-def tap(tell: object = lambda: None) -> Tap:
-    return Tap(Rewriter(settings.read(), OPENAI_CHAT, Form.STREAM), tell)  # type: ignore[arg-type]
+def tap(
+    tell: Callable[[], None] = lambda: None,
+    dialect: Dialect = OPENAI_CHAT,
+    asked: Request | None = None,
+    memory: Memory | None = None,
+) -> Tap:
+    exchange = Exchange(endpoints.CHAT, settings.read(), client=dialect)
+    sides = BothSides(Headers(), asked=asked)
+    record = FlowRecord(tflow(), exchange, sides, {}, memory=memory)
+    rewriter = Rewriter(settings.read(), dialect, Form.STREAM)
+    return Tap(rewriter, tell, record, lambda reason: f"because {reason}")
 
 
 def test_what_goes_out_is_what_the_rewriter_says() -> None:
@@ -57,8 +68,7 @@ def test_what_comes_in_one_read_goes_out_in_one_piece() -> None:
 
 
 def test_a_reply_that_breaks_off_is_ended_with_the_explanation() -> None:
-    rewriter = Rewriter(settings.read(), ANTHROPIC, Form.STREAM)
-    through = Tap(rewriter, lambda: None, explain=lambda reason: f"because {reason}")
+    through = tap(dialect=ANTHROPIC)
     through(b"".join(stream("<think>a")[:-3]))
     said = b"".join(through.abort("boom"))
     assert b"event: error\n" in said
@@ -108,22 +118,17 @@ def test_what_is_told_of_a_long_call_is_told_in_the_loop() -> None:
 
 @pytest.mark.parametrize(("dialect", "long"), [(OPENAI_CHAT, False), (by_name("responses"), True)])
 def test_a_reply_that_tells_a_long_request_again_is_long(dialect: Dialect, long: bool) -> None:
-    exchange = Exchange(endpoints.CHAT, settings.read(), client=dialect)
-    kept = FlowRecord(exchange, BothSides(Headers()), {})
-    kept.sides.asked = Request.make("POST", "http://x/", b" " * (64 * LONG))
-    through = Tap(Rewriter(settings.read(), dialect, Form.STREAM), lambda: None, kept)
-    assert through.is_long is long
+    asked = Request.make("POST", "http://x/", b" " * (64 * LONG))
+    assert tap(dialect=dialect, asked=asked).is_long is long
 
 
 def test_the_last_words_of_a_reply_wait_for_its_writing() -> None:
     memory = Memory(store=StoreElsewhere(ProcessStore(Bounds(9, 1000))))
-    may_write, exchange = threading.Event(), Exchange(endpoints.CHAT, settings.read())
-    record = FlowRecord(exchange, BothSides(Headers()), {}, memory=memory)
-    through = Tap(Rewriter(settings.read(), OPENAI_CHAT, Form.STREAM), lambda: None, record)
+    may_write, through = threading.Event(), tap(memory=memory)
     first, *chunks = stream("b")
     assert through(first) == [first]
     with ThreadPoolExecutor(1) as writer:
-        memory.writes.append(writer.submit(lambda: _wait_for(may_write)))
+        memory.waits.writes.append(writer.submit(lambda: _wait_for(may_write)))
         _ends_with_its_writing(through, chunks, may_write)
 
 

@@ -5,13 +5,15 @@ import json
 
 import pytest
 from mitmproxy import flowfilter
+from mitmproxy.addons.serverplayback import ServerPlayback
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHeadersHook
 
-from converter.observe.statistics import Group
 from converter.recordings.notes import METADATA
-from converter.shell.keep.flow_record import MOVED, NOTHING, TROUBLE, notes_of
-from converter.shell.watch.terminal.printer import reply_of
+from converter.shell.keep.flow_record import MOVED, NOTHING, TROUBLE, forget, notes_of
+from converter.shell.mitmproxy_internals import is_replayed_by_the_server
+from converter.shell.page.numbers import counted
+from converter.shell.watch.terminal import reply_of
 from tests.support.addon_flows import (
     ASKED,
     CHAT,
@@ -236,7 +238,48 @@ def test_an_http_error_is_marked_told_in_full_and_counted_as_failed(path: str) -
     assert "exceeds the memory: 4,200" in flow.comment
     found = reply_of(flow)
     assert found
-    assert found.told["model"] == "small"
-    group = Group()
-    group.add(found.told)
-    assert (group.replies, group.failed) == (1, 1)
+    assert found["model"] == "small"
+    numbers = counted([found])
+    assert (numbers["requests"], numbers["failed"]) == (1, 1)
+
+
+def sent_again() -> HTTPFlow:
+    flow = kept(streaming(), response(EVENT_STREAM), *stream("<think>a</think>", "b"))
+    flow.is_replay = "request"
+    return flow
+
+
+def test_what_was_said_of_the_last_reply_is_taken_back() -> None:
+    flow = sent_again()
+    assert flow.comment
+    forget(flow)
+    assert (flow.comment, flow.marked, METADATA in flow.metadata, flow.modified()) == (
+        "",
+        "",
+        False,
+        False,
+    )
+
+
+def test_what_a_person_noted_stays() -> None:
+    flow = sent_again()
+    flow.comment, flow.marked = "mine", ":grapes:"
+    forget(flow)
+    assert (flow.comment, flow.marked) == ("mine", ":grapes:")
+
+
+def test_a_flow_that_is_not_sent_again_keeps_all() -> None:
+    flow = kept(streaming(), response(EVENT_STREAM), *stream("<think>a</think>", "b"))
+    forget(flow)
+    assert METADATA in flow.metadata
+
+
+def test_server_replay_has_a_reply_to_what_it_was_given() -> None:
+    flow = kept(request(CHAT), response(), b"{}")
+    with watched() as there:
+        playback = ServerPlayback()
+        there.add(playback)
+        assert not is_replayed_by_the_server(flow)
+        playback.load_flows([flow])
+        assert is_replayed_by_the_server(flow)
+        assert not is_replayed_by_the_server(request("/other"))

@@ -7,10 +7,38 @@ import pytest
 from mitmproxy import flow as mitmproxy_flow
 from mitmproxy.http import HTTPFlow, Response
 
-from converter.shell.layers import body_buffer
+from converter.shell.layers import promises
 from converter.shell.layers.guard import ResponseData
+from converter.shell.layers.promises import BodyBuffer
 from converter.shell.layers.turns import UnfinishedHook
 from tests.support.proxy_core import END, HEAD, Core, Marker, Says, chunk
+
+
+@pytest.fixture
+def buffer(monkeypatch: pytest.MonkeyPatch) -> BodyBuffer:
+    monkeypatch.setattr(promises, "BODY_LIMIT", 10)
+    return BodyBuffer()  # type: ignore[no-untyped-call]  # theirs
+
+
+def test_up_to_the_limit_all_is_held(buffer: BodyBuffer) -> None:
+    for _ in range(5):
+        buffer += b"ab"
+    assert (bytes(buffer), buffer.fault) == (b"ababababab", "")
+
+
+def test_beyond_the_limit_nothing_more_is_held(buffer: BodyBuffer) -> None:
+    for _ in range(100):
+        buffer += b"abc"
+    assert bytes(buffer) == b"abcabcabcabc"
+    assert buffer.fault.startswith("reply too long: more than ")
+
+
+def test_a_buffer_that_was_emptied_holds_again(buffer: BodyBuffer) -> None:
+    buffer += b"x" * 11
+    buffer.clear()  # type: ignore[no-untyped-call]  # theirs
+    buffer += b"a"
+    assert (bytes(buffer), buffer.fault) == (b"a", "")
+
 
 ABORTED = b"<held><abort: "
 
@@ -390,7 +418,7 @@ def test_of_a_request_that_is_too_long_the_beginning_is_held_and_the_hook_answer
 
 
 def test_a_whole_reply_that_is_too_long_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(body_buffer, "BODY_LIMIT", 100)
+    monkeypatch.setattr(promises, "BODY_LIMIT", 100)
     with Core() as core:
         core.ask()
         core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n" + b"x" * 90)
@@ -401,7 +429,7 @@ def test_a_whole_reply_that_is_too_long_is_a_failure(monkeypatch: pytest.MonkeyP
 
 
 def test_of_a_stream_that_is_kept_only_the_first_bytes_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(body_buffer, "BODY_LIMIT", 100)
+    monkeypatch.setattr(promises, "BODY_LIMIT", 100)
     for function in (Marker(), True):
         with Core(store_streamed_bodies=True) as core:
             core.streams_with(function)

@@ -7,9 +7,17 @@ from contextlib import contextmanager
 import pytest
 from mitmproxy.connection import Connection, Server
 from mitmproxy.proxy.events import HookCompleted
+from mitmproxy.proxy.layer import CommandGenerator
 
 from converter.shell.layers.mends.http2_client import HTTP_2
-from converter.shell.layers.turns import LONG_READ, UnfinishedHook, give_turns, hold_back
+from converter.shell.layers.turns import (
+    LONG_READ,
+    MOST_SAID,
+    UnfinishedHook,
+    call_in_turns,
+    give_turns,
+    hold_back,
+)
 from tests.support.proxy_core import END, HEAD, Core, Marker, chunk
 
 SECONDS = 5.0
@@ -165,3 +173,73 @@ def test_a_server_waits_with_its_reply() -> None:
         give_turns(core.layer, handler)
         asyncio.run(drained(core, handler))
     assert said == ["drained"]
+
+
+def _into(said: list[list[bytes]]) -> Callable[[list[bytes]], CommandGenerator[None]]:
+    def say(pieces: list[bytes]) -> CommandGenerator[None]:
+        said.append(pieces)
+        yield from ()
+
+    return say
+
+
+def _begun(call: CommandGenerator[None]) -> UnfinishedHook:
+    hook = next(call)
+    assert isinstance(hook, UnfinishedHook)
+    return hook
+
+
+def test_a_short_call_is_made_at_once() -> None:
+    function, said = Marker(), list[list[bytes]]()
+    assert list(call_in_turns(function, b"a", _into(said))) == []
+    assert function.calls == [b"a"]
+    assert said == [[b"<", b"a", b">"]]
+
+
+def test_what_is_long_is_said_in_turns() -> None:
+    class Tells(Marker):
+        async def beside(self, chunk: bytes) -> list[bytes]:
+            return [chunk, b"b", chunk * 3, b"c", b"d"]
+
+    async def long() -> None:
+        half, said, seen = b"a" * (MOST_SAID // 2), list[list[bytes]](), list[int]()
+        for hook in call_in_turns(Tells(is_long=True), half, _into(said)):
+            assert isinstance(hook, UnfinishedHook)
+            seen.append(len(said))
+            await hook.task
+        assert said == [[half, b"b"], [half * 3], [b"c", b"d"]]
+        assert seen == [0, 1, 2]
+
+    asyncio.run(long())
+
+
+def test_a_long_read_is_rewritten_in_steps_between_which_others_have_their_turn() -> None:
+    async def long() -> None:
+        function, turns = Marker(), list[int]()
+        read = b"a" * LONG_READ + b"b" * LONG_READ + b"c"
+        hook = _begun(call_in_turns(function, read, _into([])))
+        while not hook.task.done():
+            turns.append(len(function.calls))
+            await asyncio.sleep(0)
+        assert {1, 2} < set(turns)
+        assert b"".join(function.calls) == read
+        assert b"".join(hook.task.result()).replace(b"><", b"") == b"<" + read + b">"
+        assert function.made_beside == []
+
+    asyncio.run(long())
+
+
+def test_the_rest_of_a_long_read_goes_beside_the_loop_once_it_has_to() -> None:
+    class Fills(Marker):
+        def __call__(self, chunk: bytes) -> list[bytes]:
+            self.is_long = True
+            return super().__call__(chunk)
+
+    async def long() -> None:
+        function = Fills()
+        rest = b"b" * 2 * LONG_READ
+        hook = _begun(call_in_turns(function, b"a" * LONG_READ + rest, _into([])))
+        await hook.task
+        assert function.made_beside == [rest]
+
+    asyncio.run(long())

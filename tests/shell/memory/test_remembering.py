@@ -43,7 +43,7 @@ def test_what_was_written_is_there_when_nobody_waits_any_more(memory: Memory) ->
     async def keep() -> None:
         memory.keep("a", b"1", names=["name"])
         assert await written(memory) is None
-        assert memory.writes == []
+        assert memory.waits.writes == []
 
     asyncio.run(keep())
     assert (memory.get("a"), memory.find("name"), memory.history("a")) == (b"1", "a", [b"1"])
@@ -79,11 +79,30 @@ def test_who_asks_a_silent_store_waits_no_longer_than_patience(
 
     async def ask() -> None:
         with pytest.raises(AwayError, match="no answer within"):
-            await remembering.remembering(memory.store, 0, partial(memory.find, "a"))
+            await remembering.remembering(memory, 0, partial(memory.find, "a"))
         memory.keep("a", b"1")
         assert isinstance(await written(memory), AwayError)
 
     asyncio.run(ask())
+    troubled.may_answer.set()
+
+
+def test_an_exchange_has_one_limit_for_all_its_waits(
+    memory: Memory, troubled: Troubled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remembering, "PATIENCE", 30.0)
+    troubled.may_answer.clear()
+
+    async def ask_twice_and_write() -> None:
+        memory.waits.seconds = 29.9
+        for owners in (memory, memory.of("somebody")):
+            with pytest.raises(AwayError, match="no answer within"):
+                await remembering.remembering(owners, 0, partial(memory.find, "a"))
+        memory.keep("a", b"1", names=["name"])
+        assert isinstance(await written(memory), AwayError)
+
+    asyncio.run(asyncio.wait_for(ask_twice_and_write(), 20))
+    assert memory.waits.seconds >= 30
     troubled.may_answer.set()
 
 
@@ -99,4 +118,7 @@ def test_a_reply_that_cannot_be_kept_is_told_of(
 def test_work_in_this_process_needs_no_thread() -> None:
     work = threading.current_thread
     store = ProcessStore(Bounds(9, 1000))
-    assert asyncio.run(remembering.remembering(store, 0, work)) is threading.current_thread()
+    assert (
+        asyncio.run(remembering.remembering(Memory(store=store), 0, work))
+        is threading.current_thread()
+    )

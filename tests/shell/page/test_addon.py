@@ -1,5 +1,6 @@
 """The page costs nothing where there is none, and nothing while nobody looks."""
 
+import asyncio
 import sys
 
 import pytest
@@ -7,7 +8,7 @@ from mitmproxy.test import taddons
 
 from converter.recordings.expectation import Expectation
 from converter.servers.known_servers import KnownServers
-from converter.shell.page.addon import Page, RefusedError, address
+from converter.shell.page.addon import Page, address
 from converter.shell.probes.upstream_client import UpstreamClient
 from converter.shell.record.recorder import Recorder
 from tests.support.addon_flows import CHAT, request
@@ -54,7 +55,7 @@ def test_a_running_exchange_is_neither_kept_nor_asked_again() -> None:
     page = Page(Recorder(), UpstreamClient(KnownServers()))
     flow = request(CHAT)
     assert flow.live
-    with pytest.raises(RefusedError, match="still running"):
-        page.keep(flow, "name", Expectation())
-    with taddons.context(page), pytest.raises(RefusedError, match="still running"):
-        page.again(flow)
+    with pytest.raises(ValueError, match="still running"):
+        asyncio.run(page.keep(flow, "name", Expectation()))
+    with taddons.context(page), pytest.raises(ValueError, match="still running"):
+        asyncio.run(page.again(flow))

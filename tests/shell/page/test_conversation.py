@@ -2,6 +2,7 @@
 the addon did about it.
 """
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from mitmproxy.http import HTTPFlow
 
 from converter.shell.hooks.refused import METADATA
 from converter.shell.keep.flow_record import UNDER_WAY
-from converter.shell.page.conversation import Follower, conversation, transcript_of
+from converter.shell.page import conversation as conversations
+from converter.shell.page.conversation import Follower, Search, conversation, transcript_of
 from tests.support.addon_flows import (
     ASKED,
     CHAT,
@@ -152,3 +154,67 @@ def test_both_requests_are_shown_where_the_server_refused_one() -> None:
     fields = {part["name"]: part["text"] for part in of(flow)["reply"]["beside"]}
     assert '"tools": 1' in fields["refused by the server"]
     assert '"messages"' in fields["sent again"]
+
+
+@pytest.fixture(scope="module")
+def flows() -> list[HTTPFlow]:
+    said = {"Where is Oslo?": ("<think>Nor", "way</think>", "ÜBER there"), "Hi": ("hel", "lo")}
+    made = [
+        kept(
+            request(CHAT, {**ASKED, "messages": [{"role": "user", "content": asked}]}),
+            response(EVENT_STREAM),
+            *stream(*pieces),
+        )
+        for asked, pieces in said.items()
+    ]
+    for flow in made:
+        flow.live = False
+    return made
+
+
+def find(flows: list[HTTPFlow], words: str, using: Search | None = None) -> list[int]:
+    found = asyncio.run((using or Search()).find(flows, words))
+    return [number for number, flow in enumerate(flows) if flow.id in found]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("oslo", [0]),
+        ("norway", [0]),
+        ("über THERE", [0]),
+        ("hello", [1]),
+        ("oslo hello", []),
+        ("", [0, 1]),
+    ],
+)
+def test_all_words_must_stand_in_it(flows: list[HTTPFlow], words: str, expected: list[int]) -> None:
+    assert find(flows, words) == expected
+
+
+@pytest.mark.slow
+def test_a_conversation_is_read_once(
+    flows: list[HTTPFlow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched = Search()
+    assert find(flows, "oslo", searched) == [0]
+    monkeypatch.setattr(conversations, "_said_in", lambda _: pytest.fail("read twice"))
+    assert find(flows, "hello", searched) == [1]
+
+
+def test_what_does_not_fit_is_read_again(
+    flows: list[HTTPFlow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversations, "SEARCH_LIMIT", 5)
+    searched = Search()
+    assert [find(flows, "oslo", searched) for _ in range(2)] == [[0], [0]]
+    assert searched._size <= 5
+
+
+def test_what_still_comes_is_read_again(
+    flows: list[HTTPFlow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coming, said, searched = flows[0].copy(), iter(["one", "one two"]), Search()
+    coming.live = True
+    monkeypatch.setattr(conversations, "_said_in", lambda _: next(said))
+    assert [find([coming], "two", searched) for _ in range(2)] == [[], [0]]

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.page import listed
 from converter.shell.page.listed import Listed
 from tests.support.addon_flows import (
@@ -29,7 +28,7 @@ def there() -> Iterator[Watched]:
 
 
 def opened(there: Watched) -> Listed:
-    made = Listed(there.view, UNDER_WAY)
+    made = Listed(there.view)
     made.open()
     return made
 
@@ -205,7 +204,7 @@ def test_nothing_is_read_for_sessions_before_a_page_looks(
         return plain(exchanges, name)
 
     monkeypatch.setattr(Listed, "_asked", counted)
-    made = Listed(there.view, UNDER_WAY)
+    made = Listed(there.view)
     flows = [request(CHAT) for _ in range(5)]
     there.view.add(flows)
     wait(made.refresh())

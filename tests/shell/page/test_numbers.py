@@ -1,12 +1,11 @@
 """The numbers at the head: of the last hour of traffic, per model."""
 
-from converter.observe.statistics import CountedReply
 from converter.shell.page.numbers import ALL, BARS, HOUR, in_the_last_hour
 
 
-def reply(model: str = "small", **told: object) -> CountedReply:
+def reply(model: str = "small", **told: object) -> dict[str, object]:
     known = {"finish": "stop", "thinking": 30, "text": 70, "first_byte": 0.1, "end": 1.0}
-    return CountedReply({"model": model, **known, **told})
+    return {"model": model, **known, **told}
 
 
 def group(numbers: dict[str, object], name: str = ALL) -> dict[str, object]:
@@ -18,7 +17,7 @@ def group(numbers: dict[str, object], name: str = ALL) -> dict[str, object]:
 
 
 def test_nothing_has_no_numbers() -> None:
-    assert in_the_last_hour([]) == {"until": 0, "groups": {}}
+    assert in_the_last_hour([]) == {"groups": {}}
 
 
 def test_they_are_counted_per_model_and_together() -> None:
@@ -37,7 +36,6 @@ def test_times_are_the_middle_and_the_slowest() -> None:
 
 def test_the_hour_ends_with_the_newest() -> None:
     numbers = in_the_last_hour([(5.0, reply("old")), (HOUR + 5, reply()), (HOUR + 4, reply())])
-    assert numbers["until"] == HOUR + 5
     assert "old" not in numbers["groups"]  # type: ignore[operator]
     assert group(numbers)["requests"] == 2
 

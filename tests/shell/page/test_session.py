@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from converter.shell.page import session
-from converter.shell.page.session import Told, differences, told
+from converter.shell.page.session import Told, differences, page, told
 from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response
 from tests.support.frames import DONE, ROLE, delta, finish, stream
 from tests.support.kept_flows import kept
+from tests.transcript.test_html import HOSTILE, Read
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 ASKED = {"role": "user", "content": "Mend b.py"}
@@ -122,3 +123,70 @@ def test_two_requests_differ(before: Any, now: Any, expected: object) -> None:
 def test_very_long_parts_are_not_compared_line_by_line() -> None:
     found = dict(differences(asked({"role": "user", "content": "a\n" * 5001}), asked(ASKED)))
     assert found == {"message 0 (user)": ["- 5,001 lines", "+ 1 lines"]}
+
+
+GIVEN = {"role": "user", "content": "Look"}
+SESSION = (
+    exchange("1", asked(SYSTEM, ASKED), "1", title="Mend b.py", waited=1.25, client=HOSTILE),
+    exchange("2", asked(SYSTEM, GIVEN), "2", "1", title="Look"),
+    exchange("3", asked(SYSTEM, {"role": "user", "content": HOSTILE}), "3", "2", title=HOSTILE),
+    exchange("4", asked(SYSTEM, ASKED, CALLED, FOUND), "1", title="Mend b.py", output_tokens=1200),
+)
+
+
+def test_branches_stand_behind_what_began_them() -> None:
+    written = page(SESSION, "", saved=True)
+    places = [written.index(f'<article id="x{number}">') for number in (1, 2, 3, 4)]
+    assert places == sorted(places)
+    assert written.count('<details class="part branch" open>') == 2
+    assert "Sub-agent · Look" in written
+    assert "waited 1.2 s" in written
+    assert "1,200 written" in written
+
+
+def test_nothing_in_it_is_markup_that_others_wrote() -> None:
+    name = f'"{HOSTILE}'  # flows of a file may be called anything
+    hostile = exchange(name, asked(ASKED), name, "1", title=HOSTILE, model=HOSTILE)
+    for saved in (True, False):
+        read = Read(page([*SESSION, hostile], "<style></style>" * saved, saved, ("1", "3")))
+        assert read.open == []
+        assert "script" not in read.seen
+
+
+def test_a_saved_file_asks_for_nothing() -> None:
+    written = page(SESSION, "<style>i {}</style>", saved=True)
+    read = Read(written)
+    assert not {"a", "form", "link"} & read.seen
+    assert not {"href", "action"} & {name for name, _ in read.attributes}
+    assert "default-src 'none'" in written
+
+
+def test_two_requests_are_compared() -> None:
+    written = page(SESSION, "", saved=False)
+    assert '<option value="2">2 · Look</option>' in written
+    assert "What differs" not in written
+    differs = page(SESSION, "", False, ("1", "2"))
+    assert "<summary>message 1 (user)" in differs
+    assert "<del>-Mend b.py</del>\n<ins>+Look</ins>" in differs
+    assert "Nothing." in page(SESSION, "", False, ("1", "1"))
+    assert "What differs" not in page(SESSION, "", False, ("1", "gone"))
+
+
+@pytest.mark.parametrize("gone", [(0,), (1,), (0, 3), (0, 1), (1, 2), (0, 2, 3)])
+def test_what_is_left_of_a_session_is_told_whole(gone: tuple[int, ...]) -> None:
+    """mitmweb's list lets go of flows, the first of a session or of a branch as well."""
+    left = [each for number, each in enumerate(SESSION) if number not in gone]
+    written = page(left, "", saved=True)
+    assert written.count("<article ") == len(left)
+    assert all(f'<article id="x{number}">' in written for number in range(1, len(left) + 1))
+
+
+def test_nothing_left_is_an_empty_page() -> None:
+    assert "<h1>A session</h1>" in page([], "", saved=False)
+
+
+def test_a_later_branch_of_a_branch_that_lost_its_first_stays_in_it() -> None:
+    goes_on = exchange("5", asked(SYSTEM, GIVEN, CALLED, FOUND), "2", "1", title="Look")
+    left = [SESSION[0], SESSION[2], goes_on]
+    written = page(left, "", saved=True)
+    assert written.count('<details class="part branch" open>') == 2

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.page import watcher as watchers
 from converter.shell.page import wire
 from converter.shell.page.listed import Listed
@@ -29,9 +28,9 @@ def there(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
 
 @pytest.fixture
 def page(there: Watched) -> Watcher:
-    exchanges = Listed(there.view, UNDER_WAY)
+    exchanges = Listed(there.view)
     exchanges.open()
-    return Watcher(exchanges, UNDER_WAY)
+    return Watcher(exchanges)
 
 
 def news(page: Watcher) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import logging
 import socket
 import ssl
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from converter.model.initial_state import InitialState
+from converter.model.memory import Bounds, ProcessStore, Store
 from converter.servers.known_servers import Body, KnownServers, Upstream
 from converter.servers.probes import IDENTITY_PATHS, Probe, ProbeRequest
 from converter.servers.profiles import GENERIC, Server, by_name
@@ -139,6 +141,102 @@ def test_what_a_server_is_will_be_remembered(server: ByPathServer) -> None:
     known = KnownServers()
     _run(_recognise(_at(server)), known=known)
     assert known.server(_at(server)) is by_name("sglang")
+
+
+def _shares(client: UpstreamClient, store: Store) -> UpstreamClient:
+    client.lessons.share(store)
+    return client
+
+
+async def _has_told(client: UpstreamClient) -> None:
+    await asyncio.gather(*client.lessons._telling.values())
+
+
+def test_processes_that_share_lessons_ask_a_server_once(server: ByPathServer) -> None:
+    """What it is, and where its replies begin; one lets another begin when it has told."""
+    server.rows |= {**owned_by("vllm"), "/tokenize": OPENED}
+
+    async def run() -> None:
+        store = ProcessStore(Bounds(9, 100_000))
+        for _ in range(3):
+            client = _shares(UpstreamClient(KnownServers(time.time)), store)
+            assert await client.recognise(_at(server), {}) is VLLM
+            client.ask_initial_state(_at(server), {}, SMALL, None)
+            assert await client.initial_state(_at(server), SMALL) is THINKING
+            await _has_told(client)
+
+    asyncio.run(run())
+    assert sorted(server.paths()) == sorted([*IDENTITY_PATHS, "/tokenize"])
+
+
+def test_a_request_waits_for_lessons_once(server: ByPathServer) -> None:
+    """It looks before it is taken up; when it then has to ask the server, it looks no more."""
+    looks: list[str] = []
+
+    class Noted(ProcessStore):
+        def get(self, key: str) -> bytes | None:
+            looks.append(f"after {len(server.asked)} questions")
+            return super().get(key)
+
+    async def run() -> None:
+        client = _shares(UpstreamClient(KnownServers(time.time)), Noted(Bounds(9, 100_000)))
+        server.rows = dict.fromkeys(IDENTITY_PATHS, Says({}, 401))
+        for _ in range(2):
+            await client.lessons.look(_at(server))
+            assert await client.recognise(_at(server), {}) is GENERIC
+
+    asyncio.run(run())
+    assert looks == ["after 0 questions"]
+    assert len(server.asked) == 2 * len(IDENTITY_PATHS)
+
+
+@pytest.mark.parametrize("why", ["time", "doubt"])
+def test_a_server_swapped_for_another_is_noticed_by_all(
+    server: ByPathServer, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for the question: the first request after that is asked as before."""
+    upstream = _at(server)
+    now = [time.time()]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+
+    async def run() -> list[object]:
+        store = ProcessStore(Bounds(9, 100_000))
+        known = [KnownServers(lambda: now[0]) for _ in range(2)]
+        one, other = (_shares(UpstreamClient(each), store) for each in known)
+        server.rows = dict(owned_by("vllm"))
+        found: list[object] = [await one.recognise(upstream, {})]
+        await _has_told(one)
+        found.append(await other.recognise(upstream, {}))
+        server.rows = dict(owned_by("sglang"))
+        found.append(await one.recognise(upstream, {}))
+        now[0] += upstream_client.TERM if why == "time" else 1.0
+        if why == "doubt":
+            known[0].doubt(upstream)
+        found.append(await one.recognise(upstream, {}))
+        await _settled(one)
+        found.append(await one.recognise(upstream, {}))
+        await other.lessons.look(upstream, anew=True)
+        found.append(await other.recognise(upstream, {}))
+        return found
+
+    sglang = by_name("sglang")
+    assert asyncio.run(run()) == [VLLM, VLLM, VLLM, VLLM, sglang, sglang]
+    assert sorted(server.paths()) == sorted(2 * IDENTITY_PATHS)
+
+
+def test_a_known_server_that_lets_nobody_in_is_left_alone_for_a_while(
+    server: ByPathServer,
+) -> None:
+    server.rows |= owned_by("vllm")
+    recognise, known = _recognise(_at(server)), KnownServers()
+
+    async def shuts(_: UpstreamClient) -> None:
+        server.rows = dict.fromkeys(IDENTITY_PATHS, Says({}, 401))
+        known.doubt(_at(server))
+
+    steps = [recognise, shuts, recognise, _settled, recognise, _settled, recognise]
+    assert _run(*steps, known=known)[::2] == [VLLM] * 4
+    assert sorted(server.paths()) == sorted(2 * IDENTITY_PATHS)
 
 
 def test_a_generic_server_is_asked_once(server: ByPathServer) -> None:
@@ -606,6 +704,7 @@ def test_the_manual_tells_how_long_a_silent_server_is_waited_for() -> None:
     )
     assert f"wait {upstream_client.PATIENCE:g} s in all" in told
     assert f"after {upstream_client.REST:g} s" in told
+    assert f"{upstream_client.TERM / 60:g} minutes have passed" in " ".join(told.split())
     assert f"newest {MOST_KNOWN:,} servers" in told
     assert all(f"`{path}`" in told or f"GET {path}`" in told for path in IDENTITY_PATHS)
 

@@ -73,7 +73,7 @@ def test_each_exchange_is_a_clean_recording_with_goldens(
         got = [_ask(proxy, dialect, streamed) for _ in range(2)]
     names = [NAME.format(number=number, kind=KINDS[dialect.name]) for number in (1, 2)]
     assert library.names() == names
-    assert [library.check(name, lambda _: []) for name in names] == [[], []]
+    assert [library.check(name, lambda *_: []) for name in names] == [[], []]
     kept = library.load(names[0])
     assert (
         dialect.read(kept.got.body, streamed).thinking
@@ -116,7 +116,7 @@ def _ask_often(proxy: Proxy) -> None:
 
 def _only(library: Library) -> Recording:
     [name] = library.names()
-    assert library.check(name, lambda _: []) == []
+    assert library.check(name, lambda *_: []) == []
     return library.load(name)
 
 
@@ -400,7 +400,7 @@ def test_a_real_models_replies_are_kept(tmp_path: Path) -> None:
     kept = [library.load(name) for name in library.names()]
     assert [recording.found.server for recording in kept] == ["llama.cpp"] * 3
     assert all(recording.chunks for recording in kept)
-    assert all(library.check(name, lambda _: []) == [] for name in library.names())
+    assert all(library.check(name, lambda *_: []) == [] for name in library.names())
 
 
 def test_a_recording_is_not_put_among_the_projects_own(

@@ -21,7 +21,7 @@ def test_a_recording_has_the_next_number_what_it_is_and_the_model(tmp_path: Path
     paths = [keep(FLOW, Order(str(tmp_path / "kept"))) for _ in range(2)]
     assert [path.stem for path in paths] == [model, model.replace("0001", "0002")]
     library = Library(tmp_path / "kept")
-    assert [library.check(name, lambda _: []) for name in library.names()] == [[], []]
+    assert [library.check(name, lambda *_: []) for name in library.names()] == [[], []]
 
 
 def test_numbers_go_on_after_the_highest_also_a_claimed_one(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ look shows its end.
 import asyncio
 import sys
 from collections.abc import Iterator
-from math import inf
 
 import pytest
 from mitmproxy.http import HTTPFlow
@@ -26,7 +25,6 @@ TICKS = 20
 @pytest.fixture
 def there(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
     monkeypatch.setattr(live, "INTERVAL", 0.001)
-    monkeypatch.setattr(live, "SHARE", 0)
     monkeypatch.delitem(sys.modules, WEB, raising=False)  # as in the console
     with watched() as there:
         yield there
@@ -34,8 +32,7 @@ def there(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
 
 def begun(there: Watched) -> tuple[HTTPFlow, Running]:
     flow = there.begin(streaming(), response(EVENT_STREAM))
-    [running] = there.replies.values()
-    return flow, running
+    return flow, live.COMING[flow.id]
 
 
 def look() -> None:
@@ -101,24 +98,22 @@ def test_a_reply_is_forgotten_at_its_end(there: Watched, how: str) -> None:
     else:
         there.unload()
     look()
-    assert there.replies == {}
+    assert flow.id not in live.COMING
     assert running.task
     assert running.task.done()
     assert there.updates == []
 
 
-def test_what_is_dear_to_show_is_shown_less_often(
-    there: Watched, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(live, "SHARE", 20)
-    flow, running = begun(there)
-    running.spent = inf
+def test_a_long_reply_is_shown_less_often(there: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "PACE", 0.001)
+    flow, _ = begun(there)
     pass_on(flow, ROLE)
     look()
-    assert there.updates == []
-    running.spent = 0
+    assert len(there.updates) <= 1
+    before = len(there.updates)
+    pass_on(flow, delta(content="word"))
     look()
-    assert len(there.updates) == 1
+    assert len(there.updates) == before
 
 
 def test_a_very_long_reply_is_not_followed_to_its_end(
@@ -161,4 +156,4 @@ def test_where_nothing_shows_flows_no_reply_is_followed() -> None:
         flow = ask(addon, streaming())
         flow.response = response(EVENT_STREAM)
         wait(addon.responseheaders(flow))
-        assert addon._live.replies == {}
+        assert flow.id not in live.COMING

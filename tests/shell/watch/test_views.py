@@ -2,6 +2,7 @@
 content views.
 """
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,16 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.test import taddons, tflow
 
 from converter.recordings.notes import METADATA
-from converter.shell.watch.views import LINES, TEXT_LIMIT, ThinkingView, Views, newest
+from converter.shell.watch.views import (
+    GOES_ON,
+    LINES,
+    TEXT_LIMIT,
+    WIDTH,
+    ThinkingView,
+    Views,
+    newest,
+    wrapped,
+)
 from tests.support import recorded
 from tests.support.addon_flows import (
     ASKED,
@@ -27,6 +37,7 @@ from tests.support.addon_flows import (
 )
 from tests.support.frames import ROLE, delta, stream, whole
 from tests.support.kept_flows import kept, pass_on, saved, shown, watched
+from tests.support.strategies import every_so_many
 
 SERVER = "Thinking server"
 SAID = "  thinking:\n    #│ I add.\n  text: |\n    It is 4.\n"
@@ -35,7 +46,7 @@ THOUGHT = stream("<think>I add.</think>", "It is 4.")
 
 @pytest.fixture(autouse=True)
 def offered() -> Iterator[None]:
-    with taddons.context(Views({})):
+    with taddons.context(Views()):
         yield
 
 
@@ -99,8 +110,8 @@ def test_what_is_no_model_traffic_is_left_to_mitmproxy(flow: HTTPFlow) -> None:
 
 
 def test_what_has_no_flow_is_left_to_mitmproxy() -> None:
-    assert ThinkingView({}).render_priority(b"{}", Metadata()) < 0
-    assert ThinkingView({}).render_priority(b"{}", Metadata(flow=tflow.ttcpflow())) < 0
+    assert ThinkingView().render_priority(b"{}", Metadata()) < 0
+    assert ThinkingView().render_priority(b"{}", Metadata(flow=tflow.ttcpflow())) < 0
 
 
 @pytest.mark.parametrize("from_file", [False, True], ids=["live", "from a file"])
@@ -215,7 +226,7 @@ def test_control_sequences_are_spelled_out() -> None:
             assert set(shown(flow, message, view).text) & set(evil) == set("[31m")
 
 
-@pytest.mark.parametrize("name", recorded.names())
+@pytest.mark.parametrize("name", every_so_many(recorded.names()))
 def test_every_recording_has_its_transcript(name: str) -> None:
     read = recorded.load(name)
     kind = EVENT_STREAM if read.asked.get("stream") else JSON
@@ -232,7 +243,6 @@ def test_every_recording_has_its_transcript(name: str) -> None:
 def test_a_running_reply_is_read_once() -> None:
     with watched() as there:
         flow = there.begin(streaming(), response(EVENT_STREAM))
-        [running] = there.replies.values()
         pass_on(flow, ROLE, delta(content="<think>I "))
         assert flow.response
         flow.response.data.content = b"data"
@@ -241,7 +251,6 @@ def test_a_running_reply_is_read_once() -> None:
         said += [(reply(flow), reply(flow, SERVER))]
         assert "tool_calls" not in shown(flow, flow.request).text
         assert "max_tokens" in shown(flow, flow.request, SERVER).text
-        assert running.spent > 0
         pass_on(flow, *THOUGHT[-2:], b"")
         there.end(flow)
         said += [(reply(flow), reply(flow, SERVER))]
@@ -253,14 +262,12 @@ def test_a_running_reply_is_read_once() -> None:
 def test_the_views_are_offered_once() -> None:
     with taddons.context() as context:
         before = contentviews.registry["thinking"], contentviews.registry["thinking server"]
-        replies: dict[str, Any] = {}
-        Views(replies).load(Loader(context.master))
+        Views().load(Loader(context.master))
         assert (
             contentviews.registry["thinking"],
             contentviews.registry["thinking server"],
         ) == before
     assert isinstance(before[0], ThinkingView)
-    assert before[0].replies is replies
 
 
 def test_room_is_made_unless_the_user_chose_otherwise() -> None:
@@ -305,3 +312,85 @@ def test_a_huge_request_is_shown_to_a_limit_and_says_so() -> None:
     assert shown_request.startswith("# The first 1.0 of 3.")
     assert "user: |" in shown_request
     assert len(shown_request) < TEXT_LIMIT + 1000
+
+
+PROSE = "word " * 60
+LINE = "call(" + "name, " * 30 + ")"
+
+
+def test_long_lines_are_broken_at_blanks_and_stay_what_they_are() -> None:
+    written = f"assistant:\n  thinking:\n    # {PROSE}\n  text: |\n    {PROSE}\n\n    short\n"
+    lines = wrapped(written).split("\n")
+    assert max(map(len, lines)) <= WIDTH
+    assert [line for line in lines[2:5] if not line.startswith("    # word")] == []
+    assert wrapped("short\n") == "short\n"
+    assert " ".join(wrapped(f"a {PROSE}").split()) == " ".join(f"a {PROSE}".split())
+
+
+CODE = {
+    "fenced": "assistant:\n  text: |\n    ```python\n    {}\n    ```\n",
+    "fenced in a thought": "assistant:\n  thinking:\n    # ```\n    # {}\n    # ```\n",
+    "fenced in a question": "user: |\n  ~~~\n  {}\n  ~~~\n",
+    "a result": "tool:\n  result call_1: |\n    {}\n",
+    "an argument": "assistant:\n  call write:  # call_1\n    content: |\n      {}\n",
+    "what could not be read": "rest: |\n  {}\n",
+}
+
+
+@pytest.mark.parametrize("written", CODE.values(), ids=CODE)
+def test_a_line_of_code_is_told_from_its_next(written: str) -> None:
+    lines = wrapped(written.format(LINE)).split("\n")
+    assert max(map(len, lines)) <= WIDTH
+    pieces = [line for line in lines if "name" in line]
+    assert [GOES_ON in piece for piece in pieces] == [False] + [True] * (len(pieces) - 1)
+    assert " ".join(piece.strip(" #").removeprefix(GOES_ON) for piece in pieces).replace(
+        " ", ""
+    ) == LINE.replace(" ", "")
+
+
+AFTER = {
+    "a fence": "assistant:\n  text: |\n    ```\n    a\n    ```\n    {}\n",
+    "a fence that nobody closed": "assistant:\n  text: |\n    ```\n    a\n  text: |\n    {}\n",
+    "a thought with an open fence": "assistant:\n  thinking:\n    # ```\n  thinking:\n    # {}\n",
+    "a result": "tool:\n  result call_1: |\n    a\n\nassistant:\n  text: |\n    {}\n",
+    "what only looks like a result": "user: |\n  result: |\n  {}\n",
+}
+
+
+@pytest.mark.parametrize("written", AFTER.values(), ids=AFTER)
+def test_prose_after_code_is_prose(written: str) -> None:
+    assert GOES_ON not in wrapped(written.format(PROSE))
+
+
+def test_what_belongs_to_a_key_stands_deeper_than_it() -> None:
+    names = json.dumps({f"name_{number}": number for number in range(9)})
+    lines = wrapped(f"assistant:\n  call look:\n    at: {names}\ntimings: {names}\n").splitlines()
+    assert lines[3].startswith('      "name_')
+    assert lines[-1].startswith('  "name_')
+    assert not any(line.endswith(":") for line in lines[2:])
+
+
+def test_a_word_that_is_cut_is_told_from_two() -> None:
+    lines = wrapped("text: |\n  " + "x" * 200 + "\n").split("\n")[1:-1]
+    assert [line.startswith(f"  {GOES_ON}x") for line in lines] == [False, True, True]
+    assert max(map(len, lines)) <= WIDTH
+
+
+@pytest.mark.parametrize("written", ["", "\n", "a", "a\n", "a\n\nb\n"])
+def test_lines_that_fit_stay_and_empty_ones_get_a_height(written: str) -> None:
+    assert wrapped(written) == written.replace("\n\n", "\n \n")
+
+
+@pytest.mark.parametrize("length", range(WIDTH - 10, WIDTH + 10))
+def test_each_line_of_a_broken_thought_is_one_of_it(length: int) -> None:
+    line = "    # " + ("word " * WIDTH)[: length - 6].rstrip()
+    broken = wrapped(f"thinking:\n{line}\n").splitlines()[1:]
+    assert [
+        piece for piece in broken if not piece.startswith("    # w") or len(piece) > WIDTH
+    ] == []
+    assert len(broken) == 1 + (len(line) > WIDTH)
+
+
+def test_json_keeps_its_words_when_it_is_broken() -> None:
+    value = json.dumps({"a": ["word " * 10] * 10})
+    assert "".join(wrapped(value).split()) == "".join(value.split())

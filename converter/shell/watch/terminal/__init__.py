@@ -1,1 +1,0 @@
-"""Thinking and answers printed in the terminal as they come."""
