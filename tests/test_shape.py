@@ -48,7 +48,7 @@ PROXY_ALLOWED = {
     "converter.command.programs",  # they start mitmproxy
     "converter.command.workers",
 }
-COMES_WITH_THE_PROXY = {"brotli", "certifi", "cryptography", "h11", "zstandard"}
+COMES_WITH_THE_PROXY = {"brotli", "certifi", "cryptography", "h11"}
 """Packages that mitmproxy itself imports, so that its own binary holds them."""
 EXTRAS = {"converter.shell.memory.redis_store": "redis"}
 """Packages that a module loads only where a user has chosen what needs them."""
