@@ -10,34 +10,31 @@ nice), gives its memory back, and survives mitmproxy: what it was given is writt
 mitmproxy's own binary holds no Python to start; there, and where the process does not start, the
 thread does the work in steps that are as short as they go.
 
-It reads from its standard input a line of JSON, the order, and a flow's file; and answers with a
-line.
+It reads orders with flows' files from its standard input, and answers each with the recording's
+file or with the error. Both are pickled, because both ends are of the same code and user.
 """
 
 import gc
-import json
 import os
+import pickle
 import subprocess
 import sys
 import traceback
 from contextlib import suppress
-from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowReader
 
-from converter.recordings.expectation import Expectation
 from converter.recordings.recording import RecordingError
 from converter.shell.record import recording_work
-from converter.shell.record.recording_work import NothingToKeepError, Order
+from converter.shell.record.recording_work import Order
 
 _PROJECT = Path(__file__).parents[3]
 _READY = b"ready\n"
 _NICENESS = 10
-_FAULTS = {"nothing": NothingToKeepError, "error": RecordingError, "fault": RuntimeError}
 
 
 class RecordingProcess:
@@ -54,19 +51,23 @@ class RecordingProcess:
         return self._process is not None
 
     def keep(self, data: bytes, order: Order) -> Path:
-        """Have the flow in these bytes kept; return the recording's file. Raises RecordingError."""
+        """Have the flow in these bytes kept; return the recording's file. Raises RecordingError,
+        and RuntimeError for a fault of ours.
+        """
         assert self._process
         assert self._process.stdin
         assert self._process.stdout
-        head = json.dumps({**asdict(order), "size": len(data)}).encode()
         with suppress(OSError):  # one that has ended answers nothing
-            self._process.stdin.write(head + b"\n")
-            self._process.stdin.write(data)
+            pickle.dump((data, order), self._process.stdin)
             self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        if not answer:
-            raise RecordingError(f"the process that writes it ended with status {self.end()}")
-        return _path(json.loads(answer))
+        try:
+            answer: Path | Exception = pickle.load(self._process.stdout)
+        except EOFError:
+            words = f"the process that writes it ended with status {self.end()}"
+            raise RecordingError(words) from None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def end(self) -> int:
         """Let it end; return its status."""
@@ -100,40 +101,27 @@ class RecordingProcess:
         return False
 
 
-def _path(answer: dict[str, str]) -> Path:
-    """Return the file that an answer names. Raises RecordingError, and RuntimeError for a fault of
-    ours.
-    """
-    for name, error in _FAULTS.items():
-        if name in answer:
-            raise error(answer[name])
-    return Path(answer["path"])
-
-
 def serve(orders: BinaryIO, answers: BinaryIO) -> None:
     """Do what is ordered, until the orders end."""
     gc.disable()  # it would look at all that an exchange is made of, again and again
     answers.write(_READY)
     answers.flush()
-    for line in orders:
-        order = json.loads(line)
-        data = orders.read(order.pop("size"))
-        answers.write(json.dumps(_answer(data, order)).encode() + b"\n")
-        answers.flush()
-        gc.collect()
+    with suppress(EOFError):
+        while True:
+            pickle.dump(_answer(*pickle.load(orders)), answers)
+            answers.flush()
+            gc.collect()
 
 
-def _answer(data: bytes, line: dict[str, Any]) -> dict[str, str]:
+def _answer(data: bytes, order: Order) -> Path | Exception:
     try:
         [flow] = FlowReader(BytesIO(data)).stream()
         assert isinstance(flow, HTTPFlow)
-        expected = line["expected"] and Expectation(**line["expected"])
-        order = Order(line["folder"], line["name"], expected)
-        return {"path": str(recording_work.keep(flow, order))}
+        return recording_work.keep(flow, order)
     except RecordingError as error:
-        return {"nothing" if isinstance(error, NothingToKeepError) else "error": str(error)}
+        return error
     except Exception:
-        return {"fault": traceback.format_exc()}
+        return RuntimeError(traceback.format_exc())
 
 
 if __name__ == "__main__":
