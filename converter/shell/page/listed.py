@@ -4,9 +4,7 @@ the numbers over them.
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mitmproxy import flow
@@ -32,30 +30,9 @@ SLICE = 0.01
 """Seconds after which others have their turn, because a list of thousands is made in many slices.
 """
 
-MOST_GONE = 10_000
-"""Rows that are remembered as gone, for pages that have not asked since, because they ask every
-second, and a page may stay open for weeks.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    row: Row
-    reply: Mapping[str, object] | None
-    version: int
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """The rows that have changed since a `version`, those that are gone, and the version by now."""
-
-    rows: list[Row]
-    gone: list[str]
-    version: int
-
 
 class Listed:
-    """Rows by the ids of their flows.
+    """`rows` by the ids of their flows: each is another object when it has changed.
 
     It listens to mitmweb's list of flows only between `open` and `close`.
     """
@@ -69,11 +46,10 @@ class Listed:
             (view.sig_view_refresh, self._all_changed),
         )
         self._sessions = Sessions(self._asked)
-        self._entries: dict[str, _Entry] = {}
-        self._gone: deque[tuple[int, str]] = deque(maxlen=MOST_GONE)
+        self.rows: dict[str, Row] = {}
+        self._replies: dict[str, Mapping[str, object]] = {}
         self._stale: dict[str, None] = {}
         self._coming: dict[str, None] = {}  # a request that comes is told late, and begins sessions
-        self._version = 0
         self._lock = asyncio.Lock()
 
     def open(self) -> None:
@@ -86,10 +62,8 @@ class Listed:
         """Listen no more, and forget."""
         for signal, hear in self._signals:
             signal.disconnect(hear)
-        self._entries.clear()
-        self._stale.clear()
-        self._coming.clear()
-        self._gone.clear()
+        for each in (self.rows, self._replies, self._stale, self._coming):
+            each.clear()
         self._sessions = Sessions(self._asked)
 
     def find(self, name: str) -> HTTPFlow | None:
@@ -105,15 +79,15 @@ class Listed:
         """Take the exchanges of a session and of its branches, in the order in which they began."""
         kin = [each for session in self._sessions.family(name) for each in session.exchanges]
         return [
-            session.told(flow, self._entries[flow.id].row, content_of(self._request(flow)))
+            session.told(flow, self.rows[flow.id], content_of(self._request(flow)))
             for each in sorted(kin or [name], key=self._created)
-            if (flow := self.find(each)) and flow.id in self._entries
+            if (flow := self.find(each)) and flow.id in self.rows
         ]
 
     async def refresh(self) -> None:
         """Make the rows anew that may have changed, some at a time."""
         async with self._lock:
-            self._stale |= {name: None for name in UNDER_WAY if name in self._entries}
+            self._stale |= {name: None for name in UNDER_WAY if name in self.rows}
             begun = time.perf_counter()
             while self._stale:
                 self._stale |= self._coming
@@ -124,37 +98,26 @@ class Listed:
                         await asyncio.sleep(0)
                         begun = time.perf_counter()
 
-    def changes(self, since: int) -> Changes:
-        """Return what is new since a version; 0 for a page that knows nothing."""
-        fresh = [entry.row for entry in self._entries.values() if entry.version > since]
-        gone = [name for version, name in self._gone if version > since]
-        return Changes(fresh, gone, self._version)
-
-    def version_of(self, name: str) -> int:
-        """Return when a row has changed last."""
-        entry = self._entries.get(name)
-        return entry.version if entry else 0
-
     def numbers(self) -> Callable[[], Numbers]:
         """Take what the numbers at the head of the page are made of; what is returned counts it."""
-        told = ((entry.row, entry.reply) for entry in self._entries.values())
-        replies = [(rows.number(row, "at"), reply) for row, reply in told if reply]
+        told = self._replies.items()
+        replies = [(rows.number(self.rows[name], "at"), reply) for name, reply in told]
         return lambda: in_the_last_hour(replies)
 
     def _read(self, name: str) -> None:
         listed = self.find(name)
         if listed is None:
-            self._forget(name)
+            for each in (self.rows, self._replies, self._coming):
+                each.pop(name, None)
             return
-        before = self._entries.get(name)
-        running = UNDER_WAY.get(name)
-        made = rows.row(listed, running, before.row if before else None)
+        before = self.rows.get(name)
+        made = rows.row(listed, UNDER_WAY.get(name), before)
         made |= self._session(listed, str(made["client"]))
-        if before is None or before.row != made:
-            self._version += 1
-            self._entries[name] = _Entry(
-                made, None if made["running"] else _counted(listed, made), self._version
-            )
+        if before != made:
+            self.rows[name] = made
+            self._replies.pop(name, None)
+            if reply := None if made["running"] else _counted(listed, made):
+                self._replies[name] = reply
 
     def _session(self, listed: HTTPFlow, client: str) -> Row:
         """Return the session of an exchange, once its request has come, and whose branch it is."""
@@ -185,19 +148,13 @@ class Listed:
         listed = self._view.get_by_id(name)
         return listed.timestamp_created if listed else 0.0
 
-    def _forget(self, name: str) -> None:
-        self._coming.pop(name, None)
-        if self._entries.pop(name, None):
-            self._version += 1
-            self._gone.append((self._version, name))
-
     # mitmproxy calls it by these names.
     def _changed(self, flow: flow.Flow, index: int = 0) -> None:  # noqa: ARG002
         self._stale[flow.id] = None
 
     def _all_changed(self) -> None:
         listed = [each.id for each in self._view]
-        self._stale = dict.fromkeys([*listed, *self._entries])
+        self._stale = dict.fromkeys([*listed, *self.rows])
 
 
 def _counted(listed: HTTPFlow, row: Row) -> Mapping[str, object] | None:

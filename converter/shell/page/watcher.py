@@ -11,6 +11,7 @@ from converter.shell.keep.flow_record import UNDER_WAY, FlowRecord
 from converter.shell.page import wire
 from converter.shell.page.conversation import Follower, conversation
 from converter.shell.page.listed import Listed
+from converter.shell.page.row import Row
 from converter.transcript.shown import Values
 
 MOST_CHOSEN = 2
@@ -23,11 +24,11 @@ _AT_ONCE = 64 * 1024
 
 @dataclass(slots=True)
 class _Chosen:
-    """An exchange that the page shows. `version`: its row's when all of it was told."""
+    """An exchange that the page shows. `row`: its row when all of it was told."""
 
     name: str
     follower: Follower | None = None
-    version: int = -1
+    row: Row | None = None
 
 
 @dataclass(slots=True)
@@ -48,8 +49,9 @@ class Watcher:
 
     listed: Listed
     asked: asyncio.Event = field(default_factory=asyncio.Event)
-    _since: int = 0
-    _counted: tuple[int, float] = (-1, 0.0)
+    _told: dict[str, Row] = field(default_factory=dict)
+    _counts: bool = False
+    _counted_at: float = 0.0
     _chosen: dict[str, _Chosen] = field(default_factory=dict)
     _wire: _WireView | None = None
 
@@ -81,20 +83,20 @@ class Watcher:
         chosen = [
             exchange for each in list(self._chosen.values()) if (exchange := await self._of(each))
         ]
-        changes = self.listed.changes(self._since)
-        self._since = changes.version
-        now = time.time()
-        rows = [{**row, "age": round(now - float(str(row["at"])), 3)} for row in changes.rows]
-        news = {"rows": rows, "gone": changes.gone, "chosen": chosen}
-        news |= {"wire": await self._of_wire(), "numbers": await self._numbers(changes.version)}
+        listed, told, now = self.listed.rows, self._told, time.time()
+        fresh = [row for name, row in listed.items() if told.get(name) is not row]
+        rows = [{**row, "age": round(now - float(str(row["at"])), 3)} for row in fresh]
+        news = {"rows": rows, "gone": [name for name in told if name not in listed]}
+        self._told = dict(listed)
+        self._counts = self._counts or any(news.values())
+        news |= {"chosen": chosen, "wire": await self._of_wire(), "numbers": await self._numbers()}
         return {name: value for name, value in news.items() if value}
 
-    async def _numbers(self, version: int) -> Values | None:
-        counted, at = self._counted
+    async def _numbers(self) -> Values | None:
         now = time.monotonic()
-        if version == counted or now < at + NUMBERS_INTERVAL:
+        if not self._counts or now < self._counted_at + NUMBERS_INTERVAL:
             return None
-        self._counted = version, now
+        self._counts, self._counted_at = False, now
         return await asyncio.to_thread(self.listed.numbers())
 
     async def _of(self, chosen: _Chosen) -> Values | None:
@@ -106,11 +108,11 @@ class Watcher:
             return self._gone(chosen)
         if chosen.follower:
             return await self._followed(flow, chosen, chosen.follower)
-        version = self.listed.version_of(chosen.name)
-        if version == chosen.version:
+        row = self.listed.rows.get(chosen.name)
+        if row is chosen.row:
             return None
         running = UNDER_WAY.get(chosen.name)
-        chosen.version = version
+        chosen.row = row
         whole = await asyncio.to_thread(conversation(flow, running is not None))
         if running is None:
             return whole
@@ -129,7 +131,7 @@ class Watcher:
         if not follower.record.sides.got:  # a whole reply is in its flow at the end
             return await self._of(chosen)
         news = await asyncio.to_thread(follower.close)
-        chosen.version = self.listed.version_of(chosen.name)
+        chosen.row = self.listed.rows.get(chosen.name)
         return {"id": chosen.name, "said": news, "end": follower.end(flow)}
 
     async def _of_wire(self) -> Values | None:

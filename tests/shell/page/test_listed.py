@@ -1,12 +1,14 @@
 """The list follows mitmweb's own, only while somebody looks, and tells what has changed."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 import pytest
 
 from converter.shell.page import listed
 from converter.shell.page.listed import Listed
+from converter.shell.page.row import Row
 from tests.support.addon_flows import (
     ASKED,
     CHAT,
@@ -33,9 +35,10 @@ def opened(there: Watched) -> Listed:
     return made
 
 
-def ids(exchanges: Listed, since: int = 0) -> list[object]:
+def ids(exchanges: Listed, told: Mapping[str, Row] = MappingProxyType({})) -> list[str]:
+    """The exchanges whose rows are others than those told."""
     wait(exchanges.refresh())
-    return [row["id"] for row in exchanges.changes(since).rows]
+    return [name for name, row in exchanges.rows.items() if told.get(name) is not row]
 
 
 def test_all_that_is_there_is_read_when_it_opens(there: Watched) -> None:
@@ -50,40 +53,23 @@ def test_what_comes_changes_and_goes_is_told_once(there: Watched) -> None:
     flow = request(CHAT)
     there.view.add([flow])
     assert ids(exchanges) == [flow.id]
-    version = exchanges.changes(0).version
+    told = dict(exchanges.rows)
     there.view.update([flow])
-    assert ids(exchanges, version) == []  # nothing about it is another
+    assert ids(exchanges, told) == []  # nothing about it is another
     flow.response = response(status=404)
     there.view.update([flow])
-    assert ids(exchanges, version) == [flow.id]
+    assert ids(exchanges, told) == [flow.id]
     there.view.remove([flow])
     assert ids(exchanges) == []
-    assert exchanges.changes(0).gone == [flow.id]
-    assert exchanges.changes(exchanges.changes(0).version).gone == []
 
 
-def test_of_what_is_gone_only_the_last_is_remembered(
-    there: Watched, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listed, "MOST_GONE", 2)
-    exchanges = opened(there)
-    flows = [request(CHAT) for _ in range(4)]
-    for flow in flows:
-        there.view.add([flow])
-        wait(exchanges.refresh())
-        there.view.remove([flow])
-        wait(exchanges.refresh())
-    assert exchanges.changes(0).gone == [flow.id for flow in flows[2:]]
-
-
-def test_a_list_that_is_cleared_is_told(there: Watched) -> None:
+def test_a_list_that_is_cleared_has_no_rows(there: Watched) -> None:
     exchanges = opened(there)
     flows = [request(CHAT) for _ in range(2)]
     there.view.add(flows)
     assert len(ids(exchanges)) == 2
     there.view.clear()
     assert ids(exchanges) == []
-    assert len(exchanges.changes(0).gone) == 2
 
 
 def test_what_runs_is_looked_at_each_time(there: Watched) -> None:
@@ -92,11 +78,11 @@ def test_what_runs_is_looked_at_each_time(there: Watched) -> None:
     there.view.add([flow])
     there.begin(flow, response(EVENT_STREAM))
     assert ids(exchanges) == [flow.id]
-    version = exchanges.changes(0).version
+    told = dict(exchanges.rows)
     pass_on(flow, ROLE, *text("<think>Hm"))
-    assert ids(exchanges, version) == [flow.id]
-    version = exchanges.changes(0).version
-    assert ids(exchanges, version) == []
+    assert ids(exchanges, told) == [flow.id]
+    told = dict(exchanges.rows)
+    assert ids(exchanges, told) == []
     there.break_off(flow, "gone")
 
 
@@ -164,7 +150,7 @@ def test_a_session_is_told_in_its_rows_in_whatever_order_mitmweb_lists(there: Wa
     there.view.add(flows)
     exchanges = opened(there)
     wait(exchanges.refresh())
-    assert {row["session"] for row in exchanges.changes(0).rows} == {flows[1].id}
+    assert {row["session"] for row in exchanges.rows.values()} == {flows[1].id}
 
 
 def test_a_sub_agents_rows_change_when_its_call_is_read(there: Watched) -> None:
@@ -175,12 +161,15 @@ def test_a_sub_agents_rows_change_when_its_call_is_read(there: Watched) -> None:
     there.view.add([main])
     there.view.add([sub])
     wait(exchanges.refresh())
-    version = exchanges.changes(0).version
+    told = dict(exchanges.rows)
     goes_on = request(CHAT, chat(("user", "Hi"), calls=[call]))
     there.view.add([goes_on])
     wait(exchanges.refresh())
-    told = {row["id"]: (row["session"], row["within"]) for row in exchanges.changes(version).rows}
-    assert told == {sub.id: (sub.id, main.id), goes_on.id: (main.id, "")}
+    within = {name: (row["session"], row["within"]) for name, row in exchanges.rows.items()}
+    assert {name: within[name] for name in ids(exchanges, told)} == {
+        sub.id: (sub.id, main.id),
+        goes_on.id: (main.id, ""),
+    }
 
 
 def test_a_request_that_is_no_json_or_too_long_is_a_row_without_a_session(
@@ -190,7 +179,7 @@ def test_a_request_that_is_no_json_or_too_long_is_a_row_without_a_session(
     there.view.add([request(CHAT, b"{"), request(CHAT, chat(("user", "x" * 200)))])
     exchanges = opened(there)
     wait(exchanges.refresh())
-    assert ["session" in row for row in exchanges.changes(0).rows] == [False, False]
+    assert ["session" in row for row in exchanges.rows.values()] == [False, False]
 
 
 def test_nothing_is_read_for_sessions_before_a_page_looks(
@@ -229,7 +218,7 @@ def test_a_request_under_way_is_known_by_what_its_client_sent(there: Watched) ->
     there.ask(goes_on)
     assert goes_on.request.path == CHAT
     wait(exchanges.refresh())
-    assert {row["session"] for row in exchanges.changes(0).rows} == {first.id}
+    assert {row["session"] for row in exchanges.rows.values()} == {first.id}
     there.break_off(goes_on, "gone")
 
 
@@ -257,7 +246,7 @@ def test_a_request_that_is_told_late_is_still_the_first_of_its_session(there: Wa
     for flow in (sub, goes_on):
         there.view.add([flow])
     wait(exchanges.refresh())
-    told = {row["id"]: (row["session"], row["within"]) for row in exchanges.changes(0).rows}
+    told = {name: (row["session"], row["within"]) for name, row in exchanges.rows.items()}
     assert told == {main.id: (main.id, ""), goes_on.id: (main.id, ""), sub.id: (sub.id, main.id)}
 
 

@@ -58,6 +58,15 @@ def test_rows_are_told_once_with_their_age(there: Watched, page: Watcher) -> Non
     assert news(page) == {}
     there.view.remove([flow])
     assert news(page)["gone"] == [flow.id]
+    assert news(page) == {}
+
+
+def test_a_list_that_is_cleared_is_told(there: Watched, page: Watcher) -> None:
+    flows = [request(CHAT) for _ in range(2)]
+    there.view.add(flows)
+    assert len(news(page)["rows"]) == 2
+    there.view.clear()
+    assert sorted(news(page)["gone"]) == sorted(flow.id for flow in flows)
 
 
 def test_what_is_chosen_is_told_whole(there: Watched, page: Watcher) -> None:
