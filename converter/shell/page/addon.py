@@ -4,6 +4,7 @@ what their buttons ask.
 
 import asyncio
 import logging
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -23,52 +24,47 @@ from converter.shell.record.recorder import Recorder, told
 _log = logging.getLogger(__name__)
 PATH = "/think"
 _RUNS = "this exchange is still running"
+_KEPT = ("name", "thinking", "text", "why")
 
 
 class Page:
     """An addon of its own. In mitmdump and in mitmproxy's console it does nothing at all."""
 
     name = "think-page"
+    exchanges: Listed
+    """Those that mitmweb lists, once it runs."""
 
     def __init__(self, recorder: Recorder, client: UpstreamClient) -> None:
         self._recorder = recorder
         self._client = client
         self._watchers: list[Watcher] = []
-        self._listed: Listed | None = None
-        self._rule: Any = None
+        self._unmount: Callable[[], None] | None = None
         self.search = Search()
 
     def running(self) -> None:
         """Add the page to mitmweb's own server, and say where it is."""
         app = getattr(ctx.master, "app", None)
-        if app is None or self._rule is not None:
+        if app is None or self._unmount:
             return
         # Here, because it imports mitmweb, which mitmdump does without.
         from converter.shell.page import handlers  # noqa: PLC0415
 
         web: Any = ctx.master  # whatever has an app is mitmweb
-        self._listed = Listed(web.view)
-        self._rule = handlers.mount(app, self)
+        self.exchanges = Listed(web.view)
+        self._unmount = handlers.mount(app, self)
         _log.info("think: watch it think at %s", address(str(web.web_url)))
 
     def done(self) -> None:
         """The script is loaded anew, or mitmproxy ends."""
-        if self._rule is not None:
-            from converter.shell.page import handlers  # noqa: PLC0415
-
-            handlers.unmount(ctx.master.app, self._rule)  # type: ignore[attr-defined]
-            self._rule = None
-
-    def exchanges(self) -> Listed:
-        """Return what mitmweb lists."""
-        assert self._listed
-        return self._listed
+        if self._unmount:
+            self._unmount()
+            self._unmount = None
 
     def opened(self) -> Watcher:
         """A page looks."""
         if not self._watchers:
-            self.exchanges().open()
-        watcher = Watcher(self.exchanges())
+            self.exchanges.open()
+        watcher = Watcher(self.exchanges)
         self._watchers.append(watcher)
         return watcher
 
@@ -77,15 +73,15 @@ class Page:
         if watcher in self._watchers:
             self._watchers.remove(watcher)
             if not self._watchers:
-                self.exchanges().close()
+                self.exchanges.close()
                 self.search = Search()
 
     async def session(self, flow: HTTPFlow) -> list[Told]:
         """Take the exchanges that belong together with one."""
         watcher = self.opened()  # nobody may look any more
         try:
-            await self.exchanges().refresh()
-            return self.exchanges().session(flow.id)
+            await self.exchanges.refresh()
+            return self.exchanges.session(flow.id)
         finally:
             self.closed(watcher)
 
@@ -94,15 +90,19 @@ class Page:
         called = partial(session.called, await self.session(flow))
         return await context.read(flow, UNDER_WAY.get(flow.id), self._client, called)
 
-    async def keep(self, flow: HTTPFlow, name: str, expected: Expectation) -> str:
-        """Keep an exchange as a recording, and what it should read; return where it is, when it is
-        written. Raises ValueError.
+    async def keep(self, flow: HTTPFlow, asked: object) -> str:
+        """Keep an exchange as a recording under a name, and what it should read; return where it
+        is, when it is written. Raises ValueError.
         """
+        fields = asked if isinstance(asked, dict) else {}
+        name, thinking, text, why = given = [fields.get(each) for each in _KEPT]
+        if name is None or not all(isinstance(words, str | None) for words in given):
+            raise ValueError(f"expected strings: {', '.join(_KEPT)}")
         if flow.live:
             raise ValueError(_RUNS)
-        asks = expected.thinking is not None or expected.text is not None
-        kept = self._recorder.keep(flow, name, expected if asks else None)
-        return told(await asyncio.wrap_future(kept))
+        asks = thinking is not None or text is not None
+        expected = Expectation(thinking, text, why or "") if asks else None
+        return told(await asyncio.wrap_future(self._recorder.keep(flow, name, expected)))
 
     async def again(self, flow: HTTPFlow) -> str:
         """Ask the same again; return the id of the new exchange, which stands in mitmweb's list as

@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 from mitmproxy.http import HTTPFlow, Message
 
-from converter.recordings.expectation import Expectation
 from converter.shell.aside import AT_ONCE, SHOWING, aside
 from converter.shell.page import curl, session
 from converter.shell.page import mitmweb_internals as mitmweb
@@ -42,8 +41,8 @@ SHARE = 4
 _LONGEST_INTERVAL = 2.0
 
 
-def mount(app: Any, page: Page) -> Any:
-    """Add the page to mitmweb's server; return what takes it away again."""
+def mount(app: Any, page: Page) -> Callable[[], None]:
+    """Add the page to mitmweb's server; return the call that takes it away again."""
     given = {"page": page}
     exchange = rf"{PATH}/exchanges/(?P<flow_id>[0-9a-f\-]+)"
     handlers = [
@@ -51,19 +50,13 @@ def mount(app: Any, page: Page) -> Any:
         (rf"{PATH}/(?P<name>{'|'.join(map(re.escape, FILES))})", File, given),
         (rf"{PATH}/updates", Updates, given),
         (rf"{PATH}/search", SearchField, given),
-        (rf"{exchange}/keep", Keep, given),
-        (rf"{exchange}/again", Again, given),
+        (rf"{exchange}/(?P<action>keep|again)", Button, given),
         (rf"{exchange}/(?P<form>curl|text)", Written, given),
         (rf"{exchange}/context", Context, given),
         (rf"{exchange}/session(?P<form>|\.html|\.jsonl)", SessionShown, given),
         (mitmweb.CONTENT, Shown),
     ]
     return mitmweb.add_handlers(app, handlers)
-
-
-def unmount(app: Any, rule: Any) -> None:
-    """Take the page away."""
-    mitmweb.remove_handlers(app, rule)
 
 
 class _PageHandler(mitmweb.RequestHandler):
@@ -81,7 +74,7 @@ class _PageHandler(mitmweb.RequestHandler):
 
     def found(self, flow_id: str) -> HTTPFlow:
         """Return the conversation that is meant."""
-        flow = self.page.exchanges().find(flow_id)
+        flow = self.page.exchanges.find(flow_id)
         if flow is None:
             raise mitmweb.APIError(404, "this exchange is not there any more")
         return flow
@@ -140,31 +133,16 @@ class SearchField(_PageHandler):
     async def get(self) -> None:
         """Return the ids of exchanges in which all words stand."""
         words = self.get_query_argument("words", "")
-        self.write({"found": await self.page.search.find(self.page.exchanges().flows(), words)})
+        self.write({"found": await self.page.search.find(self.page.exchanges.flows(), words)})
 
 
-_GIVEN = ("name", "thinking", "text", "why")
+class Button(_PageHandler):
+    """The buttons *Keep as recording* and *Ask again*."""
 
-
-class Keep(_PageHandler):
-    """The button *Keep as recording*."""
-
-    async def post(self, flow_id: str) -> None:
-        """Keep the exchange; answer when it is written."""
-        fields = self.json if isinstance(self.json, dict) else {}
-        name, thinking, text, why = given = [fields.get(each) for each in _GIVEN]
-        if name is None or not all(isinstance(words, str | None) for words in given):
-            raise mitmweb.APIError(400, f"expected strings: {', '.join(_GIVEN)}")
-        expected = Expectation(thinking, text, why or "")
-        await self.answer(self.page.keep(self.found(flow_id), name, expected))
-
-
-class Again(_PageHandler):
-    """The button *Ask again*."""
-
-    async def post(self, flow_id: str) -> None:
-        """Ask; return the id of the new exchange."""
-        await self.answer(self.page.again(self.found(flow_id)))
+    async def post(self, flow_id: str, action: str) -> None:
+        """Keep the exchange, or ask again; answer when that is done."""
+        flow, page = self.found(flow_id), self.page
+        await self.answer(page.again(flow) if action == "again" else page.keep(flow, self.json))
 
 
 class Written(_PageHandler):

@@ -4,7 +4,8 @@ Read in mitmproxy 12.2.3 and 12.3.1. Apart from `mitmproxy_internals`, because o
 its server.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from mitmproxy.tools.web.app import (
@@ -21,15 +22,11 @@ CONTENT = (
 """Where mitmweb's page gets a message as a content view shows it."""
 
 
-def add_handlers(app: Any, handlers: Sequence[tuple[object, ...]]) -> Any:
-    """Add handlers to mitmweb's server; return the rule that leads to them."""
+def add_handlers(app: Any, handlers: Sequence[tuple[object, ...]]) -> Callable[[], None]:
+    """Add handlers to mitmweb's server; return the call that takes them away again."""
     app.add_handlers(r".*$", handlers)
-    return app.default_router.rules[-2]  # the last one is mitmweb's own
-
-
-def remove_handlers(app: Any, rule: Any) -> None:
-    """Take handlers away again."""
-    app.default_router.rules.remove(rule)
+    rules = app.default_router.rules
+    return partial(rules.remove, rules[-2])  # the last one is mitmweb's own
 
 
 def has_sent_all(socket: WebSocketEventBroadcaster) -> bool:

@@ -33,14 +33,14 @@ class _Chosen:
 
 @dataclass(slots=True)
 class _WireView:
-    """A reply whose frames the page shows. `next`: the step to tell next; None for the newest of a
-    reply that still comes.
+    """A reply whose frames the page shows. `begin`: the step to tell next; -1 for the newest of a
+    reply that still comes. `due`: the page waits for an answer.
     """
 
     name: str
-    next: int | None = None
+    begin: int
     whole: wire.WireTab | None = None
-    told: bool = False
+    due: bool = True
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Watcher:
                 self._wire = None
             case {"wire": {"id": str(name), "from": int(begin)}}:
                 whole = self._wire.whole if self._wire and self._wire.name == name else None
-                self._wire = _WireView(name, begin if begin >= 0 else None, whole)
+                self._wire = _WireView(name, begin, whole)
             case {"wire": None}:
                 self._wire = None
             case _:
@@ -140,36 +140,27 @@ class Watcher:
         """
         view = self._wire
         flow = self.listed.find(view.name) if view else None
-        if (
-            view is None
-            or flow is None
-            or (view.told and view.name not in UNDER_WAY and view.whole)
-        ):
+        if view is None or flow is None:
             return None
         running = UNDER_WAY.get(view.name)
-        if running:
-            return self._of_running_wire(view, running)
-        if view.whole is None:
-            view.whole = await asyncio.to_thread(wire.of_flow(flow))
-        view.told = True
-        begin, view.next = view.next or 0, None
-        return {"id": view.name, **view.whole.window(begin)}
+        told = _of_running_wire(view, running) if running else await _of_whole_wire(view, flow)
+        due, view.due = view.due, False
+        return {"id": view.name, **told} if due else None
 
-    def _of_running_wire(self, view: _WireView, running: FlowRecord) -> Values | None:
-        total = len(running.sides.given)
-        begin = view.next if view.next is not None else max(0, total - wire.WINDOW)
-        steps = wire.of_running(running.sides, begin)[: wire.WINDOW]
-        first, view.told = not view.told, True
-        view.next = begin + len(steps)
-        if not steps and not first:
-            return None
-        return {
-            "id": view.name,
-            "from": begin,
-            "total": total,
-            "rows": [step.values() for step in steps],
-            "note": "",
-        }
+
+def _of_running_wire(view: _WireView, running: FlowRecord) -> Values:
+    total = len(running.sides.given)
+    begin = view.begin if view.begin >= 0 else max(0, total - wire.WINDOW)
+    steps = wire.of_running(running.sides, begin)[: wire.WINDOW]
+    view.begin, view.due = begin + len(steps), view.due or bool(steps)
+    return wire.window(steps, begin, total)
+
+
+async def _of_whole_wire(view: _WireView, flow: HTTPFlow) -> Values:
+    if view.whole is None:
+        view.whole, view.due = await asyncio.to_thread(wire.of_flow(flow)), True
+    begin, steps = max(0, view.begin), view.whole.steps if view.due else ()
+    return wire.window(steps[begin:], begin, len(steps), view.whole.note)
 
 
 async def _news(follower: Follower) -> list[Values]:

@@ -2,7 +2,7 @@
 it comes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mitmproxy.http import HTTPFlow
@@ -26,14 +26,6 @@ class WireStep:
     came: bytes
     went: bytes
 
-    def values(self) -> list[object]:
-        """Return it for the page."""
-        return [
-            self.at,
-            self.came.decode(errors="backslashreplace"),
-            self.went.decode(errors="backslashreplace"),
-        ]
-
 
 @dataclass(frozen=True, slots=True)
 class WireTab:
@@ -42,10 +34,15 @@ class WireTab:
     steps: tuple[WireStep, ...]
     note: str = ""
 
-    def window(self, begin: int) -> dict[str, object]:
-        """Return some steps, and how many there are."""
-        rows = [step.values() for step in self.steps[begin : begin + WINDOW]]
-        return {"from": begin, "total": len(self.steps), "rows": rows, "note": self.note}
+
+def window(steps: Sequence[WireStep], begin: int, total: int, note: str = "") -> dict[str, object]:
+    """Return for the page the first of these steps, which begin with that number of so many."""
+    rows = [[step.at, _text(step.came), _text(step.went)] for step in steps[:WINDOW]]
+    return {"from": begin, "total": total, "rows": rows, "note": note}
+
+
+def _text(sent: bytes) -> str:
+    return sent.decode(errors="backslashreplace")
 
 
 def of_flow(flow: HTTPFlow) -> Callable[[], WireTab]:

@@ -6,7 +6,6 @@ import sys
 import pytest
 from mitmproxy.test import taddons
 
-from converter.recordings.expectation import Expectation
 from converter.servers.known_servers import KnownServers
 from converter.shell.page.addon import Page, address
 from converter.shell.probes.upstream_client import UpstreamClient
@@ -56,6 +55,6 @@ def test_a_running_exchange_is_neither_kept_nor_asked_again() -> None:
     flow = request(CHAT)
     assert flow.live
     with pytest.raises(ValueError, match="still running"):
-        asyncio.run(page.keep(flow, "name", Expectation()))
+        asyncio.run(page.keep(flow, {"name": "name"}))
     with taddons.context(page), pytest.raises(ValueError, match="still running"):
         asyncio.run(page.again(flow))

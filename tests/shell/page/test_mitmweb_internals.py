@@ -19,9 +19,9 @@ def test_handlers_come_before_mitmwebs_own_and_go_again() -> None:
 async def _add_and_remove() -> None:
     app = WebMaster(Options(), with_termlog=False).app
     before = list(app.default_router.rules)
-    rule = mitmweb.add_handlers(app, [("/think-test", Hello)])
-    assert app.default_router.rules == [*before[:-1], rule, before[-1]]
-    mitmweb.remove_handlers(app, rule)
+    remove = mitmweb.add_handlers(app, [("/think-test", Hello)])
+    assert [*app.default_router.rules[:-2], app.default_router.rules[-1]] == before
+    remove()
     assert app.default_router.rules == before
 
 

@@ -1,7 +1,7 @@
 """The frames of both sides: all bytes, in the chunks in which they came, whether it runs or not."""
 
 from converter.shell.keep.flow_record import UNDER_WAY
-from converter.shell.page.wire import WINDOW, WireStep, WireTab, of_flow, of_running
+from converter.shell.page.wire import WINDOW, WireStep, of_flow, of_running, window
 from tests.support.addon_flows import CHAT, EVENT_STREAM, MESSAGES, request, response, streaming
 from tests.support.frames import stream, whole
 from tests.support.kept_flows import kept, pass_on, saved, watched
@@ -70,11 +70,11 @@ def test_a_reply_that_was_edited_is_told_of() -> None:
 
 
 def test_a_window_has_so_many_and_bytes_that_are_no_text_are_told() -> None:
-    wire = WireTab((WireStep(0.5, b"\xff", b"a"),) * (WINDOW + 1), "a note")
-    assert wire.window(WINDOW) == {
+    steps = [WireStep(0.5, b"\xff", b"a")] * (WINDOW + 1)
+    assert window(steps[WINDOW:], WINDOW, WINDOW + 1, "a note") == {
         "from": WINDOW,
         "total": WINDOW + 1,
         "rows": [[0.5, "\\xff", "a"]],
         "note": "a note",
     }
-    assert len(wire.window(0)["rows"]) == WINDOW  # type: ignore[arg-type]
+    assert len(window(steps, 0, WINDOW + 1)["rows"]) == WINDOW  # type: ignore[arg-type]
