@@ -16,8 +16,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
-from mitmproxy import hooks
-from mitmproxy.proxy import commands, context, events, layer
+from mitmproxy import hooks, proxy
 from mitmproxy.proxy.commands import Command
 from mitmproxy.proxy.layer import Layer
 
@@ -75,15 +74,6 @@ safecall = _if_there("mitmproxy.addonmanager", "safecall")
 traverse = _if_there("mitmproxy.addonmanager", "traverse")
 
 
-_MODULES = {
-    "commands": commands,
-    "context": context,
-    "events": events,
-    "hooks": hooks,
-    "layer": layer,
-}
-
-
 _MEMBER = re.compile(r"([\w.]+)(?:\(([^)]*)\))?")
 
 
@@ -114,7 +104,7 @@ def _rows(table: str) -> Iterator[tuple[str, str]]:
 
 def _is_there(path: str, parameters: str) -> bool:
     first, *between = path.split(".")
-    owner, name = (globals() | _MODULES).get(first), between.pop() if between else ""
+    owner, name = (vars(proxy) | globals()).get(first), between.pop() if between else ""
     for step in between:
         owner = getattr(owner, step, None)
     member = getattr(owner, name, None) if name else owner
@@ -195,14 +185,6 @@ MANY_STREAMS = Part(
     ConnectionHandler: max_conns
     """,
 )
-TRAILERS = Part(
-    "a request in chunks with trailers, or a broken chunk, is not answered",
-    """
-    Http1Server: __init__(self, context) body_reader conn read_body(self, event) request_done
-    Http1Server: response
-    h11: EndOfMessage
-    """,
-)
 HOOKS = Part(
     "each hook of an exchange takes a turn of the loop",
     """
@@ -229,6 +211,14 @@ CHUNKS = Part(
     Http1Client: body_reader read_body(self, event)
     h11: Data EndOfMessage ProtocolError RemoteProtocolError
     """,
+)
+TRAILERS = Part(
+    "a request in chunks with trailers, or a broken chunk, is not answered",
+    """
+    Http1Server: __init__(self, context) body_reader conn read_body(self, event) request_done
+    Http1Server: response
+    """,
+    more=CHUNKS.built_upon,
 )
 SPLICE = Part(
     "reads of a stream pass through all layers",

@@ -33,6 +33,7 @@ from tests.support.proxy_core import HEAD, Core, Marker, Says, chunk
 
 LAYERS = Path(guard.__file__).parent
 PARTS = {name: part for name, part in vars(guard).items() if isinstance(part, Part)}
+MODULES = ("commands", "context", "events", "layer")
 ROWS = [(name, path) for name, part in PARTS.items() for path in part.built_upon]
 
 
@@ -154,7 +155,7 @@ def owner_of(path: str) -> tuple[Any, str]:
     first, *between = path.split(".")
     if not between:
         return guard, first
-    owner: Any = (vars(guard) | guard._MODULES)[first]
+    owner: Any = (vars(guard.proxy) | vars(guard))[first]
     for step in between[:-1]:
         owner = getattr(owner, step)
     return owner, between[-1]
@@ -248,7 +249,7 @@ def test_all_that_our_layers_use_of_the_core_is_guarded() -> None:
     """A name that some class of the core has, and that our layers read, override or call."""
     core = [
         known
-        for module in (guard, *guard._MODULES.values())
+        for module in (guard, guard.hooks, *(vars(guard.proxy)[name] for name in MODULES))
         for known in vars(module).values()
         if isinstance(known, type) and known.__module__.startswith(("mitmproxy", "h11"))
     ]
