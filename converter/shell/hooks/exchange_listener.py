@@ -17,7 +17,7 @@ from converter.observe.printable import bounded
 from converter.reply.awaited_reply import AwaitedReply
 from converter.shell import messages
 from converter.shell.hooks.doors import dialect_of, is_reverse
-from converter.shell.hooks.refused import Refused, may_ask_again
+from converter.shell.hooks.refused import RefusalReader, may_ask_again
 from converter.shell.hooks.tap import Tap
 from converter.shell.keep.flow_record import UNDER_WAY, FlowRecord
 from converter.shell.layers.contract import StreamFunction
@@ -121,7 +121,7 @@ class ExchangeListener:
             kept.too_large = True
         return kept is None or not kept.too_large
 
-    def watcher(self, flow: HTTPFlow) -> Tap | Refused | None:
+    def watcher(self, flow: HTTPFlow) -> Tap | RefusalReader | None:
         """Return the function of a stream that is held for a client that wants one body, or the
         reader of a refusal.
         """
@@ -129,7 +129,7 @@ class ExchangeListener:
         if kept is None:
             return None
         if not (kept.refused and kept.refused.reads is flow.response) and may_ask_again(kept):
-            kept.refused = Refused(kept, kept.refused)
+            kept.refused = RefusalReader(kept, kept.refused)
         if kept.refused and kept.refused.reads is flow.response:
             return kept.refused
         return kept.tap if kept.tap and kept.tap.holds and flow.response is kept.head else None

@@ -30,14 +30,14 @@ def may_ask_again(record: FlowRecord) -> bool:
     return status in refusals.STATUSES and chat and not record.exchange.native
 
 
-class Refused:
+class RefusalReader:
     """Reads one refusal. `left_out`: what the next request lacks of `body`, the first.
     `before`: the refusal of another part.
     """
 
     holds = False
 
-    def __init__(self, record: FlowRecord, before: "Refused | None" = None) -> None:
+    def __init__(self, record: FlowRecord, before: "RefusalReader | None" = None) -> None:
         self.reads = record.flow.response
         self.left_out: frozenset[str] = before.left_out if before else frozenset()
         self.body: Body = before.body if before else {}

@@ -19,7 +19,7 @@ from converter.servers.refusals import may_be_refused
 from converter.shell import messages
 from converter.shell.aside import aside
 from converter.shell.hooks.exchange_listener import fault_of
-from converter.shell.hooks.refused import Refused
+from converter.shell.hooks.refused import RefusalReader
 from converter.shell.hooks.tap import Tap
 from converter.shell.hooks.whole_bodies import must_hold_reply
 from converter.shell.keep.flow_record import BEFORE, FlowRecord, client_left
@@ -168,7 +168,7 @@ class ReplySteps:
         again = record.head is not None
         record.tap, record.head = self.tap(record, awaited), response
         if self._refuses_in_streams(record) and may_be_refused(awaited.request.body):
-            record.tap.refusal = Refused(record, record.refused)
+            record.tap.refusal = RefusalReader(record, record.refused)
         if awaited.watched:
             record.tap.holds = True
             return

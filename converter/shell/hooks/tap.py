@@ -11,7 +11,7 @@ from converter.dialects.error_words import server_words
 from converter.reply.rewriter import Rewriter
 from converter.shell import messages
 from converter.shell.aside import aside_of_streams
-from converter.shell.hooks.refused import Refused
+from converter.shell.hooks.refused import RefusalReader
 from converter.shell.keep.flow_record import FlowRecord
 from converter.shell.memory.remembering import written
 from converter.wire import json_text
@@ -57,7 +57,7 @@ class Tap:
         self._came = len(request.raw_content or b"") if request else 0
         self.late: list[bytes] = []
         self.holds = False
-        self.refusal: Refused | None = None
+        self.refusal: RefusalReader | None = None
         rewriter.pauses = True
         memory = kept.memory
         self._memory = memory if memory is not None and memory.store.elsewhere else None

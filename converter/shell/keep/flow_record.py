@@ -34,7 +34,7 @@ from converter.shell.messages import body, upstream
 from converter.shell.mitmproxy_internals import forget_state_before
 
 if TYPE_CHECKING:
-    from converter.shell.hooks.refused import Refused
+    from converter.shell.hooks.refused import RefusalReader
     from converter.shell.hooks.tap import Tap
     from converter.shell.watch.spans import Words
 
@@ -87,7 +87,7 @@ class FlowRecord:
     before: Prompt | None = None
     broken: Break | None = None
     counterpart: Counterpart | None = None
-    refused: "Refused | None" = None
+    refused: "RefusalReader | None" = None
 
     @property
     def upstream(self) -> Upstream:

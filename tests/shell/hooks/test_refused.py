@@ -7,7 +7,7 @@ import pytest
 from mitmproxy.http import HTTPFlow, Response
 
 from converter.servers import refusals
-from converter.shell.hooks.refused import METADATA, Refused
+from converter.shell.hooks.refused import METADATA, RefusalReader
 from tests.support.addon_flows import CHAT, ask, request, running, wait
 
 SCHEMA = {"type": "object", "properties": {"day": {"type": "string", "pattern": r"\d"}}}
@@ -17,12 +17,12 @@ REFUSAL = b'{"error": {"message": "failed to parse grammar"}}'
 BLIND = b'{"error": {"message": "image input is not supported"}}'
 
 
-def refuse(addon: Any, flow: HTTPFlow) -> Refused:
+def refuse(addon: Any, flow: HTTPFlow) -> RefusalReader:
     """Have the server refuse what it was sent."""
     flow.response = Response.make(400, b"", {"content-type": "application/json"})
     wait(addon.responseheaders(flow))
     watcher = addon._listener.watcher(flow)
-    assert isinstance(watcher, Refused)
+    assert isinstance(watcher, RefusalReader)
     return watcher
 
 
