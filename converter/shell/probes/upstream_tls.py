@@ -6,7 +6,6 @@ Read in mitmproxy 12.2, `addons/tlsconfig.py` (tls_start_server) and `net/tls.py
 
 import ssl
 import warnings
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,27 +13,10 @@ import certifi
 from mitmproxy import ctx
 
 
-@dataclass(frozen=True, slots=True)
-class TlsOptions:
-    """The options of mitmproxy that decide whom to trust, and as whom to come.
-
-    `certificate`: the client's, a PEM file with its key. Neither `trusted_ca` nor `trusted_folder`:
-    the public authorities that mitmproxy knows.
-    """
-
-    insecure: bool = False
-    trusted_ca: str | None = None
-    trusted_folder: str | None = None
-    certificate: str | None = None
-    least: str = "TLS1_2"
-    most: str = "UNBOUNDED"
-    ciphers: str | None = None
-
-
-def in_force(host: str) -> TlsOptions:
-    """Return what mitmproxy's options say for a connection to `host`."""
+def for_host(host: str) -> ssl.SSLContext:
+    """Return the context for a connection to `host`, as mitmproxy's options are now."""
     options = ctx.options
-    return TlsOptions(
+    return context(
         insecure=bool(options.ssl_insecure),
         trusted_ca=options.ssl_verify_upstream_trusted_ca,
         trusted_folder=options.ssl_verify_upstream_trusted_confdir,
@@ -55,34 +37,44 @@ def client_certificate(written: str | None, host: str) -> str | None:
 
 
 @lru_cache(16)
-def context(options: TlsOptions) -> ssl.SSLContext:
-    """Return the context to connect with. Raises OSError or ValueError when a file cannot be read.
+def context(
+    *,
+    insecure: bool = False,
+    trusted_ca: str | None = None,
+    trusted_folder: str | None = None,
+    certificate: str | None = None,
+    least: str = "TLS1_2",
+    most: str = "UNBOUNDED",
+    ciphers: str | None = None,
+) -> ssl.SSLContext:
+    """Return the context to connect with. `certificate`: the client's, a PEM file with its key.
+    Neither `trusted_ca` nor `trusted_folder`: the public authorities that mitmproxy knows. Raises
+    OSError or ValueError when a file cannot be read.
 
     Not `ssl.create_default_context`: since Python 3.13 it refuses authorities without a key usage,
     which mitmproxy takes.
     """
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-        # old versions are deprecated, but the user has asked for them
-        made.minimum_version = _version(options.least, ssl.TLSVersion.MINIMUM_SUPPORTED)
-        made.maximum_version = _version(options.most, ssl.TLSVersion.MAXIMUM_SUPPORTED)
-    if options.ciphers:
-        made.set_ciphers(options.ciphers)
-    if options.insecure:
+    _allow_versions(made, least, most)
+    if ciphers:
+        made.set_ciphers(ciphers)
+    if insecure:
         made.check_hostname, made.verify_mode = False, ssl.CERT_NONE
         made.options |= ssl.OP_LEGACY_SERVER_CONNECT
-    ca, folder = options.trusted_ca, options.trusted_folder
-    made.load_verify_locations(ca if ca or folder else certifi.where(), folder)
-    if options.certificate:
-        made.load_cert_chain(options.certificate)
+    authorities = trusted_ca if trusted_ca or trusted_folder else certifi.where()
+    made.load_verify_locations(authorities, trusted_folder)
+    if certificate:
+        made.load_cert_chain(certificate)
     return made
+
+
+def _allow_versions(made: ssl.SSLContext, least: str, most: str) -> None:
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        # old versions are deprecated, but the user has asked for them
+        made.minimum_version = _version(least, ssl.TLSVersion.MINIMUM_SUPPORTED)
+        made.maximum_version = _version(most, ssl.TLSVersion.MAXIMUM_SUPPORTED)
 
 
 def _version(name: str, unbounded: ssl.TLSVersion) -> ssl.TLSVersion:
     """Return the version that mitmproxy calls `TLS1_2`, and Python `TLSv1_2`."""
     return unbounded if name == "UNBOUNDED" else ssl.TLSVersion[f"{name[:3]}v{name[3:]}"]
-
-
-def for_host(host: str) -> ssl.SSLContext:
-    """Return the context for a connection to `host`, as mitmproxy's options are now."""
-    return context(in_force(host))

@@ -13,7 +13,7 @@ from converter.servers.known_servers import Upstream
 from converter.servers.probes import ProbeReply, ProbeRequest
 from converter.shell.probes import upstream_http
 from converter.shell.probes.upstream_http import NoReplyError, fetch, host_header
-from converter.shell.probes.upstream_tls import TlsOptions, context
+from converter.shell.probes.upstream_tls import context
 from tests.support.scripted_server import JSON, Asked, Drop, Framing, ScriptedServer
 from tests.support.scripted_server import Reply as Scripted
 
@@ -29,7 +29,7 @@ def server() -> Iterator[ScriptedServer]:
 
 
 def _ask(upstream: Upstream, ask: ProbeRequest = SOMETHING, **headers: str) -> ProbeReply:
-    tls = context(TlsOptions(insecure=True))
+    tls = context(insecure=True)
     return asyncio.run(fetch(upstream, ask, headers, lambda _: tls))
 
 
@@ -190,7 +190,7 @@ def test_giving_up_closes_the_connection() -> None:
     async def give_up(port: int) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(0.05):
-                await fetch(_at(port), SOMETHING, {}, lambda _: context(TlsOptions()))
+                await fetch(_at(port), SOMETHING, {}, lambda _: context())
 
     with socket.create_server((HOST, 0)) as listener:
         asyncio.run(give_up(listener.getsockname()[1]))

@@ -1,10 +1,11 @@
 """TLS of the addon's own probes: whom it trusts and as whom it comes, by mitmproxy's options."""
 
 import asyncio
+import inspect
 import ssl
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import certifi
 import pytest
@@ -13,18 +14,15 @@ from mitmproxy.test import taddons
 
 from converter.servers.known_servers import Upstream
 from converter.servers.probes import ProbeRequest
+from converter.shell.probes import upstream_tls
 from converter.shell.probes.upstream_http import NoReplyError, fetch
-from converter.shell.probes.upstream_tls import (
-    TlsOptions,
-    client_certificate,
-    context,
-    for_host,
-    in_force,
-)
+from converter.shell.probes.upstream_tls import client_certificate, context, for_host
 from tests.support.private_authority import HOST, PrivateAuthority, private_authority
 from tests.support.scripted_server import JSON, Reply, ScriptedServer
 
 pytestmark = pytest.mark.slow
+
+type Options = dict[str, Any]
 
 GOOD = Reply([b"{}"], JSON)
 
@@ -51,15 +49,15 @@ def strict_server(authority: PrivateAuthority) -> Iterator[ScriptedServer]:
         scripted.shutdown()
 
 
-def _status(server: ScriptedServer, options: TlsOptions) -> int:
+def _status(server: ScriptedServer, options: Options) -> int:
     server.answer(GOOD)
     upstream = Upstream("https", HOST, server.server_port)
     secret = {"authorization": "Bearer secret"}
-    asked = fetch(upstream, ProbeRequest("/x"), secret, lambda _: context(options))
+    asked = fetch(upstream, ProbeRequest("/x"), secret, lambda _: context(**options))
     return asyncio.run(asked).status
 
 
-def _refused(server: ScriptedServer, options: TlsOptions) -> str:
+def _refused(server: ScriptedServer, options: Options) -> str:
     with pytest.raises(NoReplyError) as refused:
         _status(server, options)
     assert server.asked == []
@@ -69,52 +67,52 @@ def _refused(server: ScriptedServer, options: TlsOptions) -> str:
 def test_an_authority_that_nobody_knows_is_refused_before_anything_is_said(
     server: ScriptedServer,
 ) -> None:
-    assert "CERTIFICATE_VERIFY_FAILED" in _refused(server, TlsOptions())
+    assert "CERTIFICATE_VERIFY_FAILED" in _refused(server, {})
 
 
 def test_an_authority_that_the_user_names_is_trusted(
     server: ScriptedServer, authority: PrivateAuthority
 ) -> None:
-    assert _status(server, TlsOptions(trusted_ca=str(authority.file))) == 200
-    assert _status(server, TlsOptions(trusted_folder=str(authority.folder))) == 200
+    assert _status(server, {"trusted_ca": str(authority.file)}) == 200
+    assert _status(server, {"trusted_folder": str(authority.folder)}) == 200
 
 
 def test_any_certificate_will_do_when_the_user_says_so(server: ScriptedServer) -> None:
-    assert _status(server, TlsOptions(insecure=True)) == 200
+    assert _status(server, {"insecure": True}) == 200
 
 
 def test_a_certificate_for_another_host_is_refused(authority: PrivateAuthority) -> None:
-    trusted = TlsOptions(trusted_ca=str(authority.file))
+    trusted = {"trusted_ca": str(authority.file)}
     with ScriptedServer() as scripted:
         authority.secure(scripted, "elsewhere.invalid")
         assert "IP address mismatch" in _refused(scripted, trusted)
-        assert _status(scripted, replace(trusted, insecure=True)) == 200
+        assert _status(scripted, dict(trusted, insecure=True)) == 200
         scripted.shutdown()
 
 
 def test_a_server_that_wants_to_know_its_clients_gets_their_certificate(
     strict_server: ScriptedServer, authority: PrivateAuthority
 ) -> None:
-    trusted = TlsOptions(trusted_ca=str(authority.file))
+    trusted = {"trusted_ca": str(authority.file)}
     _refused(strict_server, trusted)
-    known = replace(trusted, certificate=str(authority.client))
+    known = dict(trusted, certificate=str(authority.client))
     assert _status(strict_server, known) == 200
 
 
 def test_the_versions_that_the_user_allows_are_spoken(
     server: ScriptedServer, authority: PrivateAuthority
 ) -> None:
-    trusted = TlsOptions(trusted_ca=str(authority.file))
-    assert _status(server, replace(trusted, least="TLS1_3")) == 200
-    assert _status(server, replace(trusted, most="TLS1_2")) == 200
+    trusted = {"trusted_ca": str(authority.file)}
+    assert _status(server, dict(trusted, least="TLS1_3")) == 200
+    assert _status(server, dict(trusted, most="TLS1_2")) == 200
     assert isinstance(server.socket, ssl.SSLSocket)
     server.socket.context.maximum_version = ssl.TLSVersion.TLSv1_2
-    assert "VERSION" in _refused(server, replace(trusted, least="TLS1_3")).upper()
+    assert "VERSION" in _refused(server, dict(trusted, least="TLS1_3")).upper()
     server.socket.context.maximum_version = ssl.TLSVersion.MAXIMUM_SUPPORTED
 
 
 def test_the_ciphers_that_the_user_names_are_offered() -> None:
-    named = context(TlsOptions(ciphers="ECDHE-RSA-AES128-GCM-SHA256", most="TLS1_2"))
+    named = context(ciphers="ECDHE-RSA-AES128-GCM-SHA256", most="TLS1_2")
     offered = {cipher["name"] for cipher in named.get_ciphers() if cipher["protocol"] == "TLSv1.2"}
     assert offered == {"ECDHE-RSA-AES128-GCM-SHA256"}
 
@@ -122,18 +120,23 @@ def test_the_ciphers_that_the_user_names_are_offered() -> None:
 def test_public_authorities_are_those_of_the_proxy_unless_the_user_names_others(
     authority: PrivateAuthority,
 ) -> None:
-    public = context(TlsOptions()).cert_store_stats()["x509_ca"]
+    public = context().cert_store_stats()["x509_ca"]
     assert public == Path(certifi.where()).read_text().count("BEGIN CERTIFICATE")
-    assert context(TlsOptions(trusted_ca=str(authority.file))).cert_store_stats()["x509_ca"] == 1
+    assert context(trusted_ca=str(authority.file)).cert_store_stats()["x509_ca"] == 1
 
 
 def test_the_same_options_are_read_once() -> None:
-    assert context(TlsOptions()) is context(TlsOptions())
+    assert context() is context()
 
 
-def test_mitmproxys_options_decide(authority: PrivateAuthority) -> None:
+def test_mitmproxys_options_decide(
+    authority: PrivateAuthority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_force: Any = for_host
+    usual = {name: taken.default for name, taken in inspect.signature(context).parameters.items()}
+    monkeypatch.setattr(upstream_tls, "context", dict)
     with taddons.context(TlsConfig()) as proxy:
-        assert in_force(HOST) == TlsOptions()
+        assert in_force(HOST) == usual
         proxy.options.update(
             ssl_insecure=True,
             ssl_verify_upstream_trusted_ca=str(authority.file),
@@ -143,22 +146,22 @@ def test_mitmproxys_options_decide(authority: PrivateAuthority) -> None:
             tls_version_server_max="TLS1_3",
             ciphers_server="AES",
         )
-        assert in_force(HOST) == TlsOptions(
-            insecure=True,
-            trusted_ca=str(authority.file),
-            trusted_folder=str(authority.folder),
-            certificate=str(authority.client),
-            least="TLS1_3",
-            most="TLS1_3",
-            ciphers="AES",
-        )
+        assert in_force(HOST) == {
+            "insecure": True,
+            "trusted_ca": str(authority.file),
+            "trusted_folder": str(authority.folder),
+            "certificate": str(authority.client),
+            "least": "TLS1_3",
+            "most": "TLS1_3",
+            "ciphers": "AES",
+        }
 
 
 def test_every_version_that_mitmproxy_knows_is_known_here() -> None:
     with taddons.context(TlsConfig()) as proxy:
         choices = proxy.options._options["tls_version_server_min"].choices
-    assert {context(TlsOptions(least=name)).minimum_version for name in choices}
-    assert {context(TlsOptions(most=name)).maximum_version for name in choices}
+    assert {context(least=name).minimum_version for name in choices}
+    assert {context(most=name).maximum_version for name in choices}
 
 
 def test_a_context_is_made_of_the_options_in_force(authority: PrivateAuthority) -> None:
@@ -189,11 +192,9 @@ def test_a_home_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    "name", [lambda file: TlsOptions(trusted_ca=file), lambda file: TlsOptions(certificate=file)]
+    "name", [lambda file: {"trusted_ca": file}, lambda file: {"certificate": file}]
 )
-def test_a_file_that_cannot_be_read_is_told(
-    tmp_path: Path, name: Callable[[str], TlsOptions]
-) -> None:
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, name: Callable[[str], Options]) -> None:
     (tmp_path / "empty.pem").touch()
     with pytest.raises(OSError, match=r"CERTIFICATE|SSL"):
-        context(name(str(tmp_path / "empty.pem")))
+        context(**name(str(tmp_path / "empty.pem")))
