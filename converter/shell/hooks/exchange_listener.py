@@ -4,7 +4,6 @@ heads.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from mitmproxy.http import HTTPFlow, Response
@@ -57,32 +56,23 @@ FAULTS = {
 """What a person is told of a server that did not answer, or not to the end: the sentence, and by
 what mitmproxy's or the system's message holds the reason. `{said}` is what the server said.
 """
-_MAY_PASS = (QUITTING, "server closed connection")
+_PASSING = (QUITTING, "server closed connection")
 """Messages of faults after which the same request may succeed soon."""
 
 
-@dataclass(frozen=True)
-class ServerFault:
-    """The reason why there is no reply, or no whole one. `may_pass`: the same request may succeed
-    soon.
-    """
-
-    words: str
-    may_pass: bool = False
-
-
-def server_fault(reason: str, address: str) -> ServerFault:
+def server_fault(reason: str, address: str) -> str:
     """Return what to tell a client about a failure that mitmproxy calls `reason`."""
     rows = ((sentence, *row) for sentence, rows in FAULTS.items() for row in rows)
     found = ((match, *row) for row in rows if (match := re.search(row[1], reason, re.DOTALL)))
     match, sentence, _, why = next(found)  # the last row takes any
     said = bounded(match.groupdict().get("said") or reason, LONGEST)
-    words = sentence.replace("{why}", why).format(at=address, said=said)
-    return ServerFault(words, may_pass=reason in _MAY_PASS)
+    return sentence.replace("{why}", why).format(at=address, said=said)
 
 
-BAD_GATEWAY, OVERLOADED = 502, 529
-"""Statuses of a server that failed, and of one for which clients wait and try again."""
+_STAYS, _MAY_PASS = (502, "api_error"), (529, "overloaded_error")
+"""Status and kind of an error: of a server that failed, and of one for which clients wait and try
+again.
+"""
 
 
 class ExchangeListener:
@@ -139,13 +129,11 @@ class ExchangeListener:
         kept = UNDER_WAY.get(flow.id)
         if kept is None and not is_reverse(flow):
             return None
-        fault = fault_of(flow, reason)
-        if kept and kept.tap:  # behind a thought that was ended
-            fault = ServerFault(kept.tap.explain(reason), fault.may_pass)
-        status = OVERLOADED if fault.may_pass else BAD_GATEWAY
-        kind = "overloaded_error" if fault.may_pass else "api_error"
+        # a tap says more behind a thought that was ended
+        words = kept.tap.explain(reason) if kept and kept.tap else fault_of(flow, reason)
+        status, kind = _MAY_PASS if reason in _PASSING else _STAYS
         client = kept.exchange.client if kept else dialect_of(flow)
-        body = client.answers.error(fault.words, kind, status)
+        body = client.answers.error(words, kind, status)
         return Response.make(status, body, {"content-type": JSON})
 
     def early(self, flow: HTTPFlow) -> Response | None:
@@ -178,7 +166,7 @@ class ExchangeListener:
         )
 
 
-def fault_of(flow: HTTPFlow, reason: str) -> ServerFault:
+def fault_of(flow: HTTPFlow, reason: str) -> str:
     """Return mitmproxy's reason in words, with the server's address."""
     request = flow.request
     return server_fault(reason, f"{request.scheme}://{request.host}:{request.port}")

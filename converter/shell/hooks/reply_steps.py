@@ -149,7 +149,7 @@ class ReplySteps:
         # at the last event that is no end too early
         if not (left and rewriter and rewriter.summary.finish):
             level = logging.INFO if left else logging.WARNING
-            words = flow.error.msg if left else fault_of(flow, flow.error.msg).words
+            words = flow.error.msg if left else fault_of(flow, flow.error.msg)
             record.hints += report(flow, [words], level)
         self._audience.end(record)
 
@@ -160,7 +160,7 @@ class ReplySteps:
             rewriter.go_on_from(begun)
         record.rewriter = rewriter
         tell = partial(self._hear, record, rewriter)
-        return Tap(rewriter, tell, record, lambda reason: fault_of(record.flow, reason).words)
+        return Tap(rewriter, tell, record, partial(fault_of, record.flow))
 
     def _open(self, response: Response, record: FlowRecord, awaited: AwaitedReply) -> None:
         if awaited.request.form is Form.WHOLE and not awaited.watched:

@@ -334,7 +334,7 @@ def _refused(record: FlowRecord, error: Exception, notes: list[str]) -> Response
     if not (translates or isinstance(error, _REFUSED)):
         raise error
     if isinstance(error, ConnectionError):
-        error = ConnectionError(fault_of(record.flow, str(error)).words)
+        error = ConnectionError(fault_of(record.flow, str(error)))
     words, answer = record.exchange.refusal(error)
     notes.append(words)
     return messages.made(answer)
