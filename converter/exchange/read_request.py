@@ -99,7 +99,7 @@ class ReadRequest:
         if self.conversation:
             return replace(self, served_model=name)
         body = {**self.body, "model": name}
-        return replace(self, served_model=name, called=self.asked_model, body=body)
+        return replace(self, served_model=name, called=self.asked_model, body=body, mended=True)
 
     def wished(self, row: Row, server: Server, parses: bool) -> "ReadRequest":
         """Return the request with the thinking that the model's name asks for."""
@@ -221,6 +221,7 @@ class ReadRequest:
             notes=(*self.notes, *notes, *earlier.notes, *told),
             tools=tools,
             tells_tools=rewritten is not None,
+            mended=self.mended or rewritten is not None,
             earlier=earlier,
         )
 

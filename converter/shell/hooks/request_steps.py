@@ -20,6 +20,7 @@ from converter.model.conversation import RequestError
 from converter.model.memory import AwayError, Memory, Store
 from converter.observe.prefix import Prompt, Prompts, broken
 from converter.reply.awaited_reply import AwaitedReply
+from converter.servers.known_servers import Upstream
 from converter.servers.model_names import ends_as_variant, only_one, row_of, variant_of
 from converter.servers.probes import estimate_tokens
 from converter.servers.profiles import Server
@@ -69,36 +70,15 @@ class RequestSteps:
         await self._client.lessons.look(record.upstream)
         try:
             flow.response = await self._answered(record, notes)
+            if not (flow.response or record.exchange.endpoint.is_own):
+                await self._prepare(record)
         except Exception as error:
             flow.response = _refused(record, error, notes)
-        if not flow.response and record.exchange.endpoint.is_own:
-            report(flow, notes, logging.INFO)
-            return  # the server's answer goes on as it comes
-        if not flow.response:
-            await self._spare(record)
-        request = record.request or ReadRequest(record.exchange)
-        record.awaited = AwaitedReply(request, record.server)
-        if not flow.response:
-            self._client.meets(record.upstream)
-            await self._compare(record, await self._prepare(record))
-            if record.awaited.watched or record.awaited.kept_budgets:
-                await _leave_the_end_to_us(record, record.awaited)
         record.hints += report(flow, notes, logging.INFO)
         if flow.response:
             messages.name_request(flow, record.exchange)
             if flow.request.method == "HEAD":  # mitmproxy would send it, and break what follows
                 flow.response.raw_content = b""
-
-    async def _spare(self, record: FlowRecord) -> None:
-        """Leave out of a request what its server has refused before."""
-        request, exchange = record.request, record.exchange
-        if request is None or exchange.native:
-            return
-        pictures = exchange.settings.pictures == "text"
-        body = self._known.spared(record.upstream, request.body, pictures)
-        if body is not request.body:
-            record.request = replace(request, body=body)
-            await _send(record, body)
 
     async def _answered(self, record: FlowRecord, notes: list[str]) -> Response | None:
         """Return the answer to a request that goes no further; None for one that does."""
@@ -133,29 +113,27 @@ class RequestSteps:
     async def _translate(self, record: FlowRecord, notes: list[str]) -> Response | None:
         """Make the request a chat completion, or answer with the count of its tokens."""
         flow, exchange = record.flow, record.exchange
-        body = _body(record, notes)
-        size, memory = len(body), Memory(store=self._store)
+        body, memory = _body(record, notes), Memory(store=self._store)
         reading = partial(read_request.read, exchange, body, memory)
-        if size > AT_ONCE or exchange.may_refer(body):
-            read = await remembering(memory, size, reading)
+        if len(body) > AT_ONCE or exchange.may_refer(body):
+            read = await remembering(memory, len(body), reading)
         else:
-            read = await aside(size, reading)
+            read = reading()
         read = await self._named(record, read)
         upstream, client = record.upstream, credentials(flow.request.headers)
         record.server = await self._server(record)
         record.server_parses = self._known.takes_thinking_out(upstream)
         write = partial(read.written, record.server, record.server_parses)
-        record.request = request = await self._recalled(
-            memory, size, read, partial(write, memory), write
-        )
+        recalled = self._recalled(record, memory, read, partial(write, memory), write)
+        record.request = request = await recalled
         if request.earlier.spot or (request.conversation and request.conversation.own is not None):
             record.memory = memory
         notes += request.notes
         if exchange.endpoint.purpose is Purpose.COUNT:
-            counted = await self._client.count(upstream, client, record.server, request.body, size)
-            return await _counted(record, request, counted, size)
+            sent = request.body, record.length
+            counted = await self._client.count(upstream, client, record.server, *sent)
+            return await _counted(record, request, counted)
         flow.request.path = exchange.path
-        await _send(record, request.body, _fields(client), size)
         return None
 
     async def _note(self, record: FlowRecord, notes: list[str]) -> None:
@@ -167,10 +145,8 @@ class RequestSteps:
         request = await self._named(record, request)
         if AwaitedReply(request).limits.ends:
             await self._recognise(record)
-        record.request = await self._restored(record, request, len(body))
+        record.request = await self._restored(record, request)
         notes += record.request.notes
-        if record.request.served_model or record.request.mended:
-            await _send(record, record.request.body)
 
     async def _look_for_home(self, record: FlowRecord) -> None:
         """Find out whether the server speaks the client's dialect itself, if there is one that
@@ -192,19 +168,19 @@ class RequestSteps:
             return chosen or record.server
         return await self._client.recognise(upstream, credentials(record.flow.request.headers))
 
-    async def _restored(self, record: FlowRecord, request: ReadRequest, size: int) -> ReadRequest:
+    async def _restored(self, record: FlowRecord, request: ReadRequest) -> ReadRequest:
         """Return a chat completion with the thoughts that its client has dropped."""
         if record.exchange.native or request.tells_tools:
             return request
         server = record.exchange.settings.server or self._known.server(record.upstream)
         memory = record.memory = Memory(store=self._store)
         work = partial(request.restored, memory, server)
-        return await self._recalled(memory, size, request, work, lambda: request)
+        return await self._recalled(record, memory, request, work, lambda: request)
 
     async def _recalled(
         self,
+        record: FlowRecord,
         memory: Memory,
-        size: int,
         request: ReadRequest,
         work: Callable[[], ReadRequest],
         without: Callable[[], ReadRequest],
@@ -214,11 +190,11 @@ class RequestSteps:
         """
         model = request.served_model or request.asked_model
         if not (self._store.elsewhere and request.wants_thoughts(model)):
-            return await aside(size, work)
+            return await aside(record.length, work)
         try:
-            return await remembering(memory, size, work)
+            return await remembering(memory, record.length, work)
         except AwayError:
-            return await aside(size, without)
+            return await aside(record.length, without)
 
     async def _named(self, record: FlowRecord, request: ReadRequest) -> ReadRequest:
         """Return the request, for the server's name of a model that clients call otherwise."""
@@ -237,37 +213,42 @@ class RequestSteps:
             request = request.wished(row, record.server, parses)
         return request.served_as(row.name) if row.name not in ("", name) else request
 
-    async def _prepare(self, record: FlowRecord) -> Body | None:
-        """Begin to find out where the reply will begin; ask the model to think, if it is to be.
-        Return what the server gets, where that was read.
+    async def _prepare(self, record: FlowRecord) -> None:
+        """Make a request what its server is to get; begin to find out where the reply will begin,
+        and whether the server has to read again what it has read for the request before.
         """
-        flow, exchange, request = record.flow, record.exchange, record.request
+        flow, exchange, upstream = record.flow, record.exchange, record.upstream
+        self._client.meets(upstream)
         if exchange.model_id:
             flow.request.path = f"{exchange.prefix}/v1/models"  # not every server has one at a time
-        if request is None or record.awaited is None:
-            return None
-        if request.tells_tools:
-            await _send(record, request.body)
-        if not exchange.guesses:
-            return request.body
-        upstream = record.upstream
-        if upstream.direct and not exchange.native:  # no server renders a native prompt for us
+        if record.request is None:
+            record.awaited = AwaitedReply(ReadRequest(exchange), record.server)
+            return
+        request = record.request = self._spared(record.request, upstream)
+        prompted = request.prompted(self._known, upstream) if exchange.guesses else None
+        awaited = AwaitedReply(request, record.server, prompted=prompted is not None)
+        record.awaited, read = awaited, prompted or request.body
+        sent = _left_to_us(awaited, read)
+        if exchange.translated or request.mended or sent is not request.body:
+            await _send(record, sent)
+        if exchange.guesses and upstream.direct and not exchange.native:
+            # no server renders a native prompt for us
             given = record.server if exchange.translated else exchange.settings.server
             question = flow.request.headers, request.body, given, record.length
             self._client.ask_initial_state(upstream, *question)
-        if prompted := request.prompted(self._known, upstream):
-            record.awaited = replace(record.awaited, prompted=True)
-            await _send(record, prompted)
-        return prompted or request.body
-
-    async def _compare(self, record: FlowRecord, body: Body | None) -> None:
-        """Find out whether the server has to read again what it has read for the request before."""
-        if body and record.exchange.endpoint.is_chat:
-            whose, size = f"{record.exchange.owner} {record.upstream}", record.length
-            record.prompt = Prompt(whose, record.flow.id, body, size)
+        if read and exchange.endpoint.is_chat:
+            record.prompt = Prompt(f"{exchange.owner} {upstream}", flow.id, read, record.length)
             if before := self._prompts.follow(record.prompt):
                 record.before = before
-                record.broken = await aside(size, partial(broken, before.body, body))
+                record.broken = await aside(record.length, partial(broken, before.body, read))
+
+    def _spared(self, request: ReadRequest, upstream: Upstream) -> ReadRequest:
+        """Return a request without what its server has refused before."""
+        if request.exchange.native:
+            return request
+        pictures = request.exchange.settings.pictures == "text"
+        body = self._known.spared(upstream, request.body, pictures)
+        return request if body is request.body else replace(request, body=body, mended=True)
 
 
 async def _ask_counterpart(record: FlowRecord, counterpart: Counterpart, notes: list[str]) -> None:
@@ -278,7 +259,7 @@ async def _ask_counterpart(record: FlowRecord, counterpart: Counterpart, notes: 
     if dropped := ", ".join(name for name, value in fields.unread() if value):
         notes.append(f"no server takes it with a request: {dropped}")
     flow.request.path = record.exchange.prefix + counterpart.path
-    await _send(record, asked, _fields(credentials(flow.request.headers)))
+    await _send(record, asked)
     record.counterpart = counterpart
 
 
@@ -288,6 +269,7 @@ def _body(record: FlowRecord, notes: list[str]) -> bytes:
     body = messages.body(record.flow.request, notes, limit or sys.maxsize)
     if limit and len(body) > limit:
         raise RequestTooLargeError(limit)
+    record.length = len(body)
     return body
 
 
@@ -298,32 +280,27 @@ def _fields(client: Mapping[str, str]) -> dict[bytes, bytes | None]:
     return {b"x-api-key": None, **given}
 
 
-async def _leave_the_end_to_us(record: FlowRecord, awaited: AwaitedReply) -> None:
-    """Have the server end no thought by a budget of its own, and send a stream, because only
-    there a thought can be ended.
+def _left_to_us(awaited: AwaitedReply, body: Body) -> Body:
+    """Return a request whose server ends no thought by a budget of its own, and sends a stream,
+    because only there a thought can be ended.
     """
-    body = json_text.read_or_none(messages.content_of(record.flow.request))
-    if not isinstance(body, dict):
-        return
+    if not (awaited.watched or awaited.kept_budgets):
+        return body
     asked = {name: value for name, value in body.items() if name not in awaited.kept_budgets}
     if awaited.watched:
         asked["stream"] = True
         if "stream_options" not in awaited.server.leaves_out:
             asked["stream_options"] = {"include_usage": True}
-    await _send(record, asked)
+    return asked
 
 
-async def _send(
-    record: FlowRecord,
-    body: Body,
-    fields: Mapping[bytes, bytes | None] = messages.NO_FIELDS,
-    size: int = 0,
-) -> None:
-    """Have the server be asked this, with these fields in its head. A request is about as long as
-    it came, or of that `size`.
-    """
-    sent = await aside(size or record.length, partial(json_text.write, body))
-    messages.fill(record.flow.request, sent, fields)
+async def _send(record: FlowRecord, body: Body) -> None:
+    """Have the server be asked this, as a chat completion where the client asked otherwise."""
+    request = record.flow.request
+    sent = await aside(record.length, partial(json_text.write, body))
+    record.length = len(sent)
+    head = _fields(credentials(request.headers)) if record.exchange.translated else {}
+    messages.fill(request, sent, head)
 
 
 def _refused(record: FlowRecord, error: Exception, notes: list[str]) -> Response:
@@ -340,12 +317,10 @@ def _refused(record: FlowRecord, error: Exception, notes: list[str]) -> Response
     return messages.made(answer)
 
 
-async def _counted(
-    record: FlowRecord, request: ReadRequest, counted: int | None, size: int
-) -> Response:
+async def _counted(record: FlowRecord, request: ReadRequest, counted: int | None) -> Response:
     """Return the count of a prompt's tokens, and who counted; None: the server did not."""
     estimate = partial(estimate_tokens, request.body)
-    tokens = await aside(size, estimate) if counted is None else counted
+    tokens = await aside(record.length, estimate) if counted is None else counted
     response = messages.made(record.exchange.counted(tokens))
     counter = "estimate" if counted is None else record.server.name
     response.headers["x-think-tokens-counted-by"] = counter

@@ -56,13 +56,14 @@ class FlowRecord:
 
     `sides`: what the client and the server have sent. `options`: those in force. `printed`: what
     the client is told is printed. `hints` and `notes`: what a person may and should know.
-    `request`, `awaited` and `rewriter`: the steps of the exchange. `server`: what the server is;
-    `server_parses`: it was known to take thinking out of the text. `too_large`: the request was
-    not taken. `early`: the client's stream was begun before the server's head had come. `head`:
-    that of a stream; `tap`: what its bytes pass through. `memory`: keeps the reply. `words`: those
-    that a span tells. `prompt`: what the server reads, `before`: the one that it goes on from,
-    `broken`: the place where it does not. `counterpart`: the server's endpoint that was asked in
-    the client's place. `refused`: reads the server's refusal of a part of the request.
+    `length`: of the request's body, as it was read or is written anew. `request`, `awaited` and
+    `rewriter`: the steps of the exchange. `server`: what the server is; `server_parses`: it was
+    known to take thinking out of the text. `too_large`: the request was not taken. `early`: the
+    client's stream was begun before the server's head had come. `head`: that of a stream; `tap`:
+    what its bytes pass through. `memory`: keeps the reply. `words`: those that a span tells.
+    `prompt`: what the server reads, `before`: the one that it goes on from, `broken`: the place
+    where it does not. `counterpart`: the server's endpoint that was asked in the client's place.
+    `refused`: reads the server's refusal of a part of the request.
     """
 
     flow: HTTPFlow
@@ -72,6 +73,7 @@ class FlowRecord:
     printed: bool = False
     hints: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    length: int = 0
     request: ReadRequest | None = None
     awaited: AwaitedReply | None = None
     rewriter: Rewriter | None = None
@@ -93,11 +95,6 @@ class FlowRecord:
     def upstream(self) -> Upstream:
         """The server that the exchange goes to, for questions of our own."""
         return upstream(self.flow, self.exchange)
-
-    @property
-    def length(self) -> int:
-        """The bytes of the request's body, as it goes on."""
-        return len(self.flow.request.raw_content or b"")
 
     def finish(self) -> None:
         """Have the flow show and tell the exchange, now that it is over."""
