@@ -40,6 +40,11 @@ def users(items: Iterable[object]) -> tuple[Json, ...]:
     return tuple(turns)
 
 
+def item(name: str, summary: str) -> Json:
+    """Return the item that holds a summary."""
+    return {"id": f"cmp_{name}", "type": ITEM, "encrypted_content": thoughts.encode(summary)}
+
+
 def summaries(output: Iterable[Json]) -> list[Json]:
     """Return the items that hold a summary."""
     return [item for item in output if item["type"] == ITEM]

@@ -1,5 +1,5 @@
-"""The items of a response while they grow: a class per kind, each with the events that start it,
-fill it and finish it.
+"""The items of a response while they grow, each with the events that start it, fill it and finish
+it.
 
 An item is sent empty when it starts, in pieces, and whole when it is finished: some clients (openai
 SDKs, agents) read the pieces, Codex and the AI SDK only the whole item. Keys that are empty at the
@@ -8,6 +8,7 @@ start are there all the same, because the Python SDK fills them in place.
 
 import json
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 from converter.dialects.responses import thoughts
 from converter.dialects.responses.tools import CALL_KINDS, ToolName, named
@@ -58,143 +59,96 @@ def done(item: Json, index: int) -> Json:
     return {"type": "response.output_item.done", "output_index": index, "item": item}
 
 
-class Message(OutputItem):
-    """Text of the answer. A refusal is text as well, because Codex shows no refusal part."""
-
-    def __init__(self, name: str, index: int) -> None:
-        super().__init__(f"msg_{name}", index)
-
-    def _item(self, status: str, content: list[Json]) -> Json:
-        return {
-            "id": self._id,
-            "type": "message",
-            "status": status,
-            "role": "assistant",
-            "content": content,
-        }
-
-    def _event(self, kind: str, **fields: object) -> Json:
-        return super()._event(kind, content_index=0, **fields)
-
-    def start(self) -> list[Json]:
-        """Announce the message and its only part."""
-        return [
-            added(self._item(RUNNING, []), self._index),
-            self._event("content_part.added", part=_part("")),
-        ]
-
-    def feed(self, text: str) -> list[Json]:
-        """Add a piece of text."""
-        super().feed(text)
-        return [self._event("output_text.delta", delta=text, logprobs=[])]
-
-    def finish(self, status: str) -> tuple[Json, list[Json]]:
-        """Return the message with all its text."""
-        text = "".join(self._pieces)
-        return self._item(status, [_part(text)]), [
-            self._event("output_text.done", text=text, logprobs=[]),
-            self._event("content_part.done", part=_part(text)),
-        ]
-
-
-def _part(text: str) -> Json:
-    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-
-
-class Reasoning(OutputItem):
-    """One thought, as a summary: the raw `reasoning_text` is invisible in most clients.
-
-    `encrypted`: the client wants the thought as opaque content too.
+@dataclass(frozen=True, slots=True)
+class WordsForm:
+    """A kind of item that is told in pieces of its only part. `item` and `part`: without words.
+    `parts`: the item's field of parts. `place`: the part's number, in events whose names begin with
+    `part_event` and `event`; the latter, of the words, have what is `beside` them.
     """
 
-    def __init__(self, name: str, index: int, encrypted: bool) -> None:
-        super().__init__(f"rs_{name}", index)
-        self._encrypted = encrypted
-
-    def _item(self, status: str, summary: list[Json]) -> Json:
-        return {"id": self._id, "type": "reasoning", "status": status, "summary": summary}
-
-    def _event(self, kind: str, **fields: object) -> Json:
-        return super()._event(f"reasoning_summary_{kind}", summary_index=0, **fields)
-
-    def start(self) -> list[Json]:
-        """Announce the thought and its only summary part."""
-        part = {"type": "summary_text", "text": ""}
-        return [
-            added(self._item(RUNNING, []), self._index),
-            self._event("part.added", part=part),
-        ]
-
-    def feed(self, text: str) -> list[Json]:
-        """Add a piece of the thought."""
-        super().feed(text)
-        return [self._event("text.delta", delta=text)]
-
-    def finish(self, status: str) -> tuple[Json, list[Json]]:
-        """Return the whole thought."""
-        text = "".join(self._pieces)
-        part: Json = {"type": "summary_text", "text": text}
-        item = self._item(status, [part])
-        if self._encrypted:
-            item["encrypted_content"] = thoughts.encode(text)
-        return item, [self._event("text.done", text=text), self._event("part.done", part=part)]
+    prefix: str
+    item: Json
+    parts: str
+    part: Json
+    place: str
+    part_event: str
+    event: str
+    beside: Json
 
 
-class FunctionCall(OutputItem):
-    """A call of a function, its arguments as they come."""
+MESSAGE = WordsForm(
+    "msg",
+    {"type": "message", "status": RUNNING, "role": "assistant"},
+    "content",
+    {"type": "output_text", "text": "", "annotations": [], "logprobs": []},
+    "content_index",
+    "content_part",
+    "output_text",
+    {"logprobs": []},
+)
+"""Text of the answer. A refusal is text as well, because Codex shows no refusal part."""
+THOUGHT = WordsForm(
+    "rs",
+    {"type": "reasoning", "status": RUNNING},
+    "summary",
+    {"type": "summary_text", "text": ""},
+    "summary_index",
+    "reasoning_summary_part",
+    "reasoning_summary_text",
+    {},
+)
+"""One thought, as a summary: the raw `reasoning_text` is invisible in most clients."""
 
-    def __init__(self, name: str, index: int, call_id: str, tool: ToolName) -> None:
-        super().__init__(f"{CALL_KINDS['function'].prefix}_{name}", index)
-        self._call_id, self._tool = call_id, tool
 
-    def _item(self, status: str, arguments: str) -> Json:
-        return {
-            "id": self._id,
-            "type": "function_call",
-            "status": status,
-            "call_id": self._call_id,
-            **named(self._tool),
-            "arguments": arguments,
-        }
+class Words(OutputItem):
+    """Text or a thought. `sealed`: the client wants it as opaque content too."""
+
+    def __init__(self, name: str, index: int, form: WordsForm, sealed: bool = False) -> None:
+        super().__init__(f"{form.prefix}_{name}", index)
+        self._form, self._sealed = form, sealed
 
     def _event(self, kind: str, **fields: object) -> Json:
-        return super()._event(f"function_call_arguments.{kind}", **fields)
+        return super()._event(kind, **{self._form.place: 0}, **fields)
 
     def start(self) -> list[Json]:
-        """Announce the call."""
-        return [added(self._item(RUNNING, ""), self._index)]
+        """Announce the item and its only part."""
+        item = {"id": self._id, **self._form.item, self._form.parts: list[Json]()}
+        part = self._event(f"{self._form.part_event}.added", part=self._form.part)
+        return [added(item, self._index), part]
 
     def feed(self, text: str) -> list[Json]:
-        """Add a piece of the arguments."""
+        """Add a piece of its words."""
         super().feed(text)
-        return [self._event("delta", delta=text)]
+        return [self._event(f"{self._form.event}.delta", delta=text, **self._form.beside)]
 
     def finish(self, status: str) -> tuple[Json, list[Json]]:
-        """Return the whole call."""
-        arguments = "".join(self._pieces)
-        return self._item(status, arguments), [
-            self._event("done", name=self._tool.name, arguments=arguments)
+        """Return the item with all its words."""
+        form, text = self._form, "".join(self._pieces)
+        part = form.part | {"text": text}
+        item = {"id": self._id, **form.item, "status": status, form.parts: [part]}
+        sealed = {"encrypted_content": thoughts.encode(text)} if self._sealed else {}
+        return item | sealed, [
+            self._event(f"{form.event}.done", text=text, **form.beside),
+            self._event(f"{form.part_event}.done", part=part),
         ]
 
 
 class OtherCall(OutputItem):
-    """A call of any other kind: nothing of it can be sent before its input is whole."""
+    """A call of which nothing can be sent before its input is whole."""
 
     def __init__(self, name: str, index: int, call_id: str, tool: ToolName) -> None:
         self._kind = CALL_KINDS[tool.kind]
         super().__init__(f"{self._kind.prefix}_{name}", index)
         self._call_id, self._tool = call_id, tool
 
+    def _item(self, status: str, fields: Json) -> Json:
+        head = {"id": self._id, "type": self._kind.item, "status": status}
+        return {**head, "call_id": self._call_id, **fields}
+
     def finish(self, status: str) -> tuple[Json, list[Json]]:
         """Return the whole call, announced first."""
         given = json.loads("".join(self._pieces))
-        item: Json = {
-            "id": self._id,
-            "type": self._kind.item,
-            "status": status,
-            "call_id": self._call_id,
-            **self._kind.write(self._tool, given),
-        }
+        item = self._item(status, self._kind.write(self._tool, given))
         if self._tool.kind != "custom":
             return item, [added({**item, "status": RUNNING}, self._index)]
         return item, [
@@ -204,8 +158,30 @@ class OtherCall(OutputItem):
         ]
 
 
+class FunctionCall(OtherCall):
+    """A call of a function, its arguments as they come."""
+
+    def _of(self, status: str, arguments: str) -> Json:
+        return self._item(status, {**named(self._tool), "arguments": arguments})
+
+    def start(self) -> list[Json]:
+        """Announce the call."""
+        return [added(self._of(RUNNING, ""), self._index)]
+
+    def feed(self, text: str) -> list[Json]:
+        """Add a piece of the arguments."""
+        super().feed(text)
+        return [self._event("function_call_arguments.delta", delta=text)]
+
+    def finish(self, status: str) -> tuple[Json, list[Json]]:
+        """Return the whole call."""
+        text, name = "".join(self._pieces), self._tool.name
+        told = self._event("function_call_arguments.done", name=name, arguments=text)
+        return self._of(status, text), [told]
+
+
 class Finished(OutputItem):
-    """An item that a server of this dialect sent whole."""
+    """An item that was whole at once."""
 
     def __init__(self, name: str, index: int, item: Json) -> None:
         super().__init__(name, index)
@@ -218,19 +194,6 @@ class Finished(OutputItem):
     def finish(self, _: str) -> tuple[Json, list[Json]]:
         """Return the item as it came."""
         return self._item, []
-
-
-class Compaction(OutputItem):
-    """The summary as an item: it goes out when it is whole, because a part of it is none."""
-
-    def __init__(self, name: str, index: int) -> None:
-        super().__init__(f"cmp_{name}", index)
-
-    def finish(self, _: str) -> tuple[Json, list[Json]]:
-        """Return the item, announced first."""
-        sealed = thoughts.encode("".join(self._pieces).strip())
-        item: Json = {"id": self._id, "type": "compaction", "encrypted_content": sealed}
-        return item, [added(item, self._index)]
 
 
 def with_id(item: object, name: str) -> object:

@@ -14,14 +14,14 @@ from converter.dialects.responses.errors import FINAL_CODE, SERVER_ERROR, error_
 from converter.dialects.responses.output_items import (
     COMPLETED,
     INCOMPLETE,
-    Compaction,
+    MESSAGE,
+    THOUGHT,
     Finished,
     FunctionCall,
     Json,
-    Message,
     OtherCall,
     OutputItem,
-    Reasoning,
+    Words,
     done,
 )
 from converter.dialects.responses.request_reader import ResponseContext, begun
@@ -166,9 +166,14 @@ class ResponseEvents(BlockWriter[_Item, Json]):
         yield from self._leave()
         self._status = COMPLETED
         if whole and (summary := "".join(self._summary).strip()):
-            yield from self._enter(OTHER, Compaction)
-            yield from self._fill(summary)
-            yield from self._leave()
+            self._hold(len(summary))
+            name = f"{self._context.id}_{len(self.output)}"
+            yield from self._whole(compaction.item(name, summary))
+
+    def _whole(self, item: Json) -> Iterator[Json]:
+        """Yield the events of an item that is whole at once."""
+        yield from self._enter(OTHER, partial(Finished, item=item))
+        yield from self._leave()
 
     def _text(self, text: str) -> Iterator[Json]:
         if self._context.compacts:
@@ -181,8 +186,9 @@ class ResponseEvents(BlockWriter[_Item, Json]):
             tool = self._context.toolbox.find(call.name)
             made = FunctionCall if tool.kind == "function" else OtherCall
             return partial(made, call_id=call.id, tool=tool)
-        thought = partial(Reasoning, encrypted=self._context.encrypted)
-        return thought if kind == THINKING else Message
+        if kind == THINKING:
+            return partial(Words, form=THOUGHT, sealed=self._context.encrypted)
+        return partial(Words, form=MESSAGE)
 
     def _enter(self, kind: str, block: _Item) -> Iterator[Json]:
         """Begin another item; behind a call that was cut none: its item stays open, and one at a
@@ -219,8 +225,7 @@ class ResponseEvents(BlockWriter[_Item, Json]):
         if isinstance(event, MappedField):
             self.leave_out({event.key})
         elif event.dialect == NAME:
-            yield from self._enter(OTHER, partial(Finished, item=dict(event.event)))
-            yield from self._leave()
+            yield from self._whole(dict(event.event))
 
     def _hold(self, length: int) -> None:
         """Count the words that the last event will repeat. Raises TooMuchError."""
