@@ -107,6 +107,10 @@ class Fields:
         """The object in this field, or None when it is absent."""
         return None if self.optional(name, dict) is None else self.inner(name)
 
+    def within(self, name: str) -> "Fields":
+        """The object in this field; one without fields when it is absent."""
+        return self.child(name) or Fields({}, self.place_of(name))
+
     def inner(self, name: str) -> "Fields":
         """The object in this field, which must be there."""
         inner = Fields(self.value(name), self.place_of(name))

@@ -30,6 +30,8 @@ BODY = {
         (lambda fields: fields.one_of("text", ("a", "b")), "a"),
         (lambda fields: fields.row("text", {"a": 1, "b": 2}), 1),
         (lambda fields: fields.child("absent"), None),
+        (lambda fields: fields.within("absent").values, {}),
+        (lambda fields: fields.within("inner").required("x", int), 1),
         (lambda fields: fields.children("absent"), []),
         (lambda fields: fields.children("items")[1].required("x", int), 2),
     ],

@@ -52,7 +52,7 @@ def read(body: object, *, counting: bool = False, kinds: Collection[str] = ()) -
     request = Fields(body)
     notes, left_out = list[str](), list[str]()
     max_tokens = None if counting else _max_tokens(request)
-    tools = tools_of(request, notes)
+    tools, choice = tools_of(request, notes), request.within("tool_choice")
     return Conversation(
         model=request.required("model", str),
         turns=_turns(request, left_out, notes),
@@ -60,14 +60,14 @@ def read(body: object, *, counting: bool = False, kinds: Collection[str] = ()) -
         max_tokens=max_tokens,
         tools=tools,
         tool_choice=choice_of(request, tools, notes),
-        parallel_tool_use=parallel(request),
+        parallel_tool_use=not choice.optional("disable_parallel_tool_use", bool),
         stop_sequences=_stop_sequences(request, notes),
         sampling=sampling_of(request),
         stream=request.optional("stream", bool) or False,
         thinking=_thinking(request, max_tokens, notes),
         effort=_effort(request, notes),
         output_schema=_output_schema(request),
-        user_id=_user_id(request),
+        user_id=request.within("metadata").optional("user_id", str),
         extensions={name: value for name, value in request.values.items() if name in SERVER_FIELDS},
         notes=(*notes, *_left_out(left_out, kinds)),
     )
@@ -166,8 +166,7 @@ def _budget(thinking: Fields, max_tokens: int | None, notes: list[str]) -> int |
 
 
 def _effort(request: Fields, notes: list[str]) -> str | None:
-    config = request.child("output_config")
-    effort = None if config is None else config.optional("effort", str)
+    effort = request.within("output_config").optional("effort", str)
     if effort is None or effort in EFFORTS:
         return effort
     notes.append(f"output_config.effort left out: {effort!r} is not known")
@@ -176,19 +175,11 @@ def _effort(request: Fields, notes: list[str]) -> str | None:
 
 def _output_schema(request: Fields) -> dict[str, object] | None:
     """`output_config.format`, or `output_format` as it was called in its beta."""
-    config = request.child("output_config")
-    form = (config.child("format") if config is not None else None) or request.child(
-        "output_format"
-    )
+    form = request.within("output_config").child("format") or request.child("output_format")
     if form is None:
         return None
     form.one_of("type", ("json_schema",))
     return form.required("schema", dict)
-
-
-def _user_id(request: Fields) -> str | None:
-    metadata = request.child("metadata")
-    return None if metadata is None else metadata.optional("user_id", str)
 
 
 CHOICES: dict[str, ToolChoice] = {
@@ -246,9 +237,3 @@ def choice_of(request: Fields, tools: Iterable[Tool], notes: list[str]) -> ToolC
         raise fields.error("name", f"Tool '{name}' not found in provided tools")
     notes.append(f"tool_choice {name!r} left out: the model chooses")
     return ToolChoice("auto")
-
-
-def parallel(request: Fields) -> bool:
-    """Tell whether a reply may call several tools at once."""
-    choice = request.child("tool_choice")
-    return choice is None or not choice.optional("disable_parallel_tool_use", bool)

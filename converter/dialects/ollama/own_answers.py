@@ -162,8 +162,7 @@ def _vectors(reply: Fields) -> list[list[object]]:
 
 
 def _embedded(reply: Fields, took: int) -> dict[str, object]:
-    usage = reply.child("usage")
-    count = usage and usage.optional("prompt_tokens", int)
+    count = reply.within("usage").optional("prompt_tokens", int)
     told = {"model": reply.optional("model", str) or "", "embeddings": _vectors(reply)}
     measured = {"total_duration": max(took, 0), "prompt_eval_count": count}
     return told | {name: value for name, value in measured.items() if value}

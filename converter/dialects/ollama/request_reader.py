@@ -54,7 +54,7 @@ def read(body: object) -> Conversation:
     request = Fields(body)
     if not any(request.values.get(name) for name in ("messages", "prompt", "images")):
         raise NothingAskedError(request, "messages" not in request.values)
-    options = request.child("options") or Fields({}, "options")
+    options = request.within("options")
     generates = "messages" not in request.values and "prompt" in request.values
     system, turns = split_head(_generated(request) if generates else _chat(request))
     tools = (tool.child("function") or tool for tool in request.children("tools"))

@@ -67,6 +67,7 @@ def read(body: object) -> Conversation:
     request = Fields(body)
     system, turns, notes = _messages(request)
     schema = _schema(request)
+    name = schema.optional("name", str)
     return Conversation(
         model=request.optional("model", str) or "",
         turns=turns,
@@ -81,9 +82,9 @@ def read(body: object) -> Conversation:
         stream=request.optional("stream", bool) or False,
         thinking=_thinking(request),
         effort=_effort(request),
-        output_schema=schema.optional("schema", dict) if schema else None,
-        output_name=_output_name(schema),
-        output_strict=schema.optional("strict", bool) if schema else None,
+        output_schema=schema.optional("schema", dict),
+        output_name="" if name in (None, OUTPUT_NAME) else name,
+        output_strict=schema.optional("strict", bool),
         user_id=request.optional("user", str),
         extensions=_extensions(request, schema),
         notes=notes,
@@ -183,18 +184,14 @@ def _template(request: Fields) -> Mapping[str, object]:
     return dict_of(request.values.get(_TEMPLATE))
 
 
-def _schema(request: Fields) -> Fields | None:
-    form = request.child("response_format")
-    return form.child("json_schema") if form and form.values.get("type") == "json_schema" else None
+def _schema(request: Fields) -> Fields:
+    form = request.within("response_format")
+    named = form.values.get("type") == "json_schema"
+    return form.within("json_schema") if named else Fields({})
 
 
-def _output_name(schema: Fields | None) -> str:
-    name = schema.optional("name", str) if schema else None
-    return "" if name in (None, OUTPUT_NAME) else name
-
-
-def _extensions(request: Fields, schema: Fields | None) -> dict[str, object]:
-    names = {"response_format"} if schema and schema.child("schema") else set()
+def _extensions(request: Fields, schema: Fields) -> dict[str, object]:
+    names = {"response_format"} if schema.child("schema") else set()
     if request.values.get("stream_options") == USAGE_ASKED:
         names.add("stream_options")
     return {

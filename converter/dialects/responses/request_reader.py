@@ -93,15 +93,13 @@ ECHOED: Mapping[str, object] = {
 def echo(request: Fields) -> dict[str, object]:
     """Return the fields of a response that its request decides."""
     values = request.values
-    fields = {name: values.get(name, default) for name, default in ECHOED.items()}
-    fields = {name: ECHOED[name] if value is None else value for name, value in fields.items()}
-    reasoning = request.child("reasoning") or Fields({})
-    text = request.child("text") or Fields({})
+    said = {name: value for name, value in values.items() if value is not None}
+    fields = {name: said.get(name, default) for name, default in ECHOED.items()}
     return {
         **fields,
-        "reasoning": {"effort": None, "summary": None, **reasoning.values},
+        "reasoning": {"effort": None, "summary": None, **request.within("reasoning").values},
         "store": values.get("store") is not False,
-        "text": {"format": {"type": "text"}, **text.values},
+        "text": {"format": {"type": "text"}, **request.within("text").values},
     }
 
 
@@ -149,7 +147,7 @@ def read(
     for entry in entries:
         reading.add(entry)
     notes: list[str] = []
-    form = _format(request)
+    form = request.within("text").within("format")
     choice, toolbox.tools = _choice(request, toolbox, notes)
     if compacts := compaction.TRIGGER in map(kind_of, entries):
         reading.turns.append(Turn("user", (TextBlock(compaction.PROMPT),)))
@@ -267,8 +265,7 @@ def _flat(tool: Fields, toolbox: Toolbox) -> str:
 
 
 def _effort(request: Fields) -> str:
-    reasoning = request.child("reasoning")
-    return (reasoning.optional("effort", str) if reasoning else None) or ""
+    return request.within("reasoning").optional("effort", str) or ""
 
 
 def _thinking(request: Fields) -> ThinkingSwitch | None:
@@ -277,11 +274,6 @@ def _thinking(request: Fields) -> ThinkingSwitch | None:
     if effort == "none":
         return ThinkingSwitch("disabled")
     return ThinkingSwitch("adaptive") if effort in EFFORTS else None
-
-
-def _format(request: Fields) -> Fields:
-    text = request.child("text")
-    return (text.child("format") if text else None) or Fields({}, "text.format")
 
 
 def _extensions(request: Fields, form: Fields) -> dict[str, object]:

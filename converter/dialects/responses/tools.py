@@ -116,9 +116,8 @@ def flat_name(name: str, namespace: str = "") -> str:
 
 
 def _custom(name: str, description: str, entry: Fields) -> Tool:
-    form = entry.child("format")
-    definition = form.optional("definition", str) if form else None
-    if form and definition:
+    form = entry.within("format")
+    if definition := form.optional("definition", str):
         syntax = form.optional("syntax", str) or "text"
         description += f"\n\nThe input is free text that fits this {syntax} grammar:\n{definition}"
     return Tool(name, CUSTOM_SCHEMA, description.strip())
