@@ -115,57 +115,63 @@ class BoundedStore:
 
 
 class PassingStore:
-    """A store that passes all on to another. `_ask`: the way of each question."""
+    """A store that passes all on to another. `_ask`: the way of each question; `_own`: the name
+    there of an entry.
+    """
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self.store = store
         self.limit, self.elsewhere = store.limit, store.elsewhere
 
     def __len__(self) -> int:
-        return self._ask(self._store.__len__)
+        return self._ask(self.store.__len__)
 
     @property
     def size(self) -> int:
-        """Return the bytes that are kept."""
-        return self._ask(lambda: self._store.size)
+        """Return the bytes that are kept, of all owners."""
+        return self._ask(lambda: self.store.size)
 
     @property
     def keeps(self) -> bool:
         """Tell whether anything can be kept at all."""
-        return self._store.keeps
+        return self.store.keeps
 
     def begin(self, work: Callable[[], object]) -> Future[object] | None:
         """Do work that keeps something, or return it under way."""
-        return self._store.begin(work)
+        return self.store.begin(work)
 
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
     ) -> None:
         """Keep an entry; see `Memory.keep`."""
-        self._ask(partial(self._store.keep, key, value, previous, names, line))
+        entry = self._own(key), value, self._own(previous), [*map(self._own, names)]
+        self._ask(partial(self.store.keep, *entry, self._own(line)))
 
     def forget(self, key: str) -> bool:
         """Drop an entry; tell whether there was one."""
-        return self._ask(partial(self._store.forget, key))
+        return self._ask(partial(self.store.forget, self._own(key)))
 
     def find(self, name: str) -> str:
         """Return the id of the entry of this name; empty when there is none."""
-        return self._ask(partial(self._store.find, name))
+        return self._ask(partial(self.store.find, self._own(name)))
 
     def get(self, key: str) -> bytes | None:
         """Return an entry's value."""
-        return self._ask(partial(self._store.get, key))
+        return self._ask(partial(self.store.get, self._own(key)))
 
     def history(self, key: str) -> list[bytes] | None:
         """Return the values up to this entry, oldest first; None when one of them is gone."""
-        return self._ask(partial(self._store.history, key))
+        return self._ask(partial(self.store.history, self._own(key)))
 
     def close(self) -> None:
         """Let go of files and connections."""
-        self._store.close()
+        self.store.close()
 
     def _ask[Result](self, question: Callable[[], Result]) -> Result:
         return question()
+
+    def _own(self, name: str) -> str:
+        return name
 
 
 class ProcessStore(BoundedStore):
@@ -269,14 +275,14 @@ class Waits:
     seconds: float = 0.0
 
 
-class Memory:
+class Memory(PassingStore):
     """One owner's entries in a store that all owners share; at first nobody's, whose ids reach
     all. Without `store`, the entries are this process's.
     """
 
     def __init__(self, count: int = 0, size: int = 0, store: Store | None = None) -> None:
-        self.store = ProcessStore(Bounds(count, size)) if store is None else store
-        self._owner = ""
+        super().__init__(ProcessStore(Bounds(count, size)) if store is None else store)
+        self._prefix = ""
         self.waits = Waits()
 
     def of(self, owner: str) -> "Memory":
@@ -284,26 +290,8 @@ class Memory:
         there, so that it has none itself.
         """
         other = Memory(store=self.store)
-        other._owner, other.waits = owner, self.waits
+        other._prefix, other.waits = f"{owner} " if owner else "", self.waits
         return other
-
-    def __len__(self) -> int:
-        return len(self.store)
-
-    @property
-    def size(self) -> int:
-        """Return the bytes that are kept, of all owners."""
-        return self.store.size
-
-    @property
-    def limit(self) -> int:
-        """Return the bytes that can be kept."""
-        return self.store.limit
-
-    @property
-    def keeps(self) -> bool:
-        """Tell whether anything can be kept at all."""
-        return self.store.keeps
 
     def keep(
         self,
@@ -319,38 +307,32 @@ class Memory:
         `names`: the entry gets those that no other has. `line`: a name; the entry follows the one
         that has it by now, and has the name from now on. Where none has, it follows `previous`.
         """
-        history = (self._own(previous) if previous else "", [self._own(name) for name in names])
-        line = self._own(line) if line else ""
-        self.begin(partial(self.store.keep, self._own(key), value, *history, line))
+        self.begin(partial(super().keep, key, value, previous, [*names], line))
 
     def keep_agreed(self, key: str, value: bytes, disputed: bytes) -> None:
         """Begin to keep an entry; where another value is kept, `disputed` in place of both."""
-        self.begin(partial(self._agree, self._own(key), value, disputed))
+        self.begin(partial(self._agree, key, value, disputed))
 
     def _agree(self, key: str, value: bytes, disputed: bytes) -> None:
-        agreed = self.store.get(key) in (None, value)
-        self.store.keep(key, value if agreed else disputed, "", [], "")
+        agreed = self.get(key) in (None, value)
+        super().keep(key, value if agreed else disputed, "", [])
 
     def begin(self, work: Callable[[], object]) -> None:
         """Begin work that keeps something."""
         if write := self.store.begin(work):
             self.waits.writes.append(write)
 
-    def forget(self, key: str) -> bool:
-        """Drop an entry; tell whether there was one."""
-        return self.store.forget(self._own(key))
-
     def find(self, name: str) -> str:
         """Return the id of the entry that has this name; empty when none has."""
-        return self.store.find(self._own(name)).removeprefix(self._own(""))
+        return super().find(name).removeprefix(self._prefix)
 
     def get(self, key: str) -> bytes | None:
         """Return an entry's value."""
-        return self.store.get(self._own(key)) if key else None
+        return super().get(key) if key else None
 
     def history(self, key: str) -> list[bytes] | None:
         """Return the values up to this entry, oldest first; None when one of them is gone."""
-        return self.store.history(self._own(key)) if key else []
+        return super().history(key) if key else []
 
     def _own(self, name: str) -> str:
-        return f"{self._owner} {name}" if self._owner else name
+        return name and self._prefix + name

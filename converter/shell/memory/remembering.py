@@ -95,7 +95,7 @@ class StoreElsewhere(PassingStore):
 
     def close(self) -> None:
         """Let go of files and connections, when those who ask are done."""
-        _ASKING.submit(self._store.close)
+        _ASKING.submit(self.store.close)
 
     def _ask[Result](self, question: Callable[[], Result]) -> Result:
         if time.monotonic() < self._rests_until:

@@ -43,7 +43,7 @@ def memory(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mem
     memory = Memory(store=store)
     store.keep("begun", b"0", "", ["talk"], "")
     yield memory
-    store._store.close()
+    store.store.close()
 
 
 def test_a_sealed_value_is_nobodys_to_read(server: RedisServer, tmp_path: Path) -> None:

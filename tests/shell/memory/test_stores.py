@@ -32,7 +32,7 @@ def test_a_file_is_where_it_was_named_else_in_the_state_folder(
 def test_days_bound_every_store(tmp_path: Path) -> None:
     for place in ("memory:", f"sqlite:{tmp_path / 'kept'}", "redis://127.0.0.1:1"):
         store = open_store(settings.read({"memory": place, "memory_days": 3}))
-        bounded = store._store if isinstance(store, PassingStore) else store
+        bounded = store.store if isinstance(store, PassingStore) else store
         assert isinstance(bounded, BoundedStore)
         assert bounded._bounds.seconds == 3 * 24 * 60 * 60
         store.close()
