@@ -42,12 +42,15 @@ def raw(name: str) -> bytes:
 class Store(Protocol):
     """Entries by id, of all owners; any thread may use it. `Memory` describes its methods.
 
-    `limit`: the bytes that can be kept. `elsewhere`: asking may take long. All methods but `begin`
-    are then for another thread than the loop's, and raise AwayError.
+    `elsewhere`: asking may take long. All methods but `begin` are then for another thread than the
+    loop's, and raise AwayError.
     """
 
-    limit: int
-    elsewhere: bool
+    bounds: Bounds
+    elsewhere: bool = False
+
+    def __init__(self, bounds: Bounds) -> None:
+        self.bounds = bounds
 
     def __len__(self) -> int:
         """Return the number of entries."""
@@ -57,11 +60,19 @@ class Store(Protocol):
         """Return the bytes that are kept."""
 
     @property
+    def limit(self) -> int:
+        """Return the bytes that can be kept."""
+        return self.bounds.size
+
+    @property
     def keeps(self) -> bool:
         """Tell whether anything can be kept at all."""
+        return self.bounds.keeps
 
     def begin(self, work: Callable[[], object]) -> Future[object] | None:
         """Do work that keeps something, or return it under way."""
+        work()
+        return None
 
     def keep(self, key: str, value: bytes, previous: str, names: Iterable[str], line: str) -> None:
         """Keep an entry."""
@@ -98,30 +109,14 @@ class Entry:
         return len(self.value) + sum(map(len, self.names))
 
 
-class BoundedStore:
-    """The part of a store that its bounds decide."""
-
-    def __init__(self, bounds: Bounds) -> None:
-        self._bounds, self.limit = bounds, bounds.size
-
-    @property
-    def keeps(self) -> bool:
-        """Tell whether anything can be kept at all."""
-        return self._bounds.keeps
-
-    def begin(self, work: Callable[[], object]) -> None:
-        """Do the work."""
-        work()
-
-
-class PassingStore:
+class PassingStore(Store):
     """A store that passes all on to another. `_ask`: the way of each question; `_own`: the name
     there of an entry.
     """
 
     def __init__(self, store: Store) -> None:
-        self.store = store
-        self.limit, self.elsewhere = store.limit, store.elsewhere
+        super().__init__(store.bounds)
+        self.store, self.elsewhere = store, store.elsewhere
 
     def __len__(self) -> int:
         return self._ask(self.store.__len__)
@@ -130,11 +125,6 @@ class PassingStore:
     def size(self) -> int:
         """Return the bytes that are kept, of all owners."""
         return self._ask(lambda: self.store.size)
-
-    @property
-    def keeps(self) -> bool:
-        """Tell whether anything can be kept at all."""
-        return self.store.keeps
 
     def begin(self, work: Callable[[], object]) -> Future[object] | None:
         """Do work that keeps something, or return it under way."""
@@ -174,10 +164,8 @@ class PassingStore:
         return name
 
 
-class ProcessStore(BoundedStore):
+class ProcessStore(Store):
     """Entries of this process. `now`: in seconds."""
-
-    elsewhere = False
 
     def __init__(self, bounds: Bounds, now: Callable[[], float] = lambda: 0.0) -> None:
         super().__init__(bounds)
@@ -213,11 +201,11 @@ class ProcessStore(BoundedStore):
         self._entries[key], self._used[key] = entry, self._now()
         self._names |= dict.fromkeys(entry.names, key)
         self._size += entry.size
-        while len(self._entries) > self._bounds.count or self._size > self.limit:
+        while len(self._entries) > self.bounds.count or self._size > self.limit:
             self.forget(next(iter(self._entries)))
 
     def _drop_old(self) -> None:
-        oldest = self._now() - self._bounds.seconds
+        oldest = self._now() - self.bounds.seconds
         while self._entries and self._used[first := next(iter(self._entries))] < oldest:
             self.forget(first)
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from converter.model.memory import BoundedStore, Bounds, raw
+from converter.model.memory import Bounds, Store, raw
 
 MISSING = "expected the package redis beside mitmproxy: pip install 'think-addon[redis]'"
 UNREADABLE = (
@@ -104,7 +104,7 @@ _SUMS = {
 }
 
 
-class RedisStore(BoundedStore):
+class RedisStore(Store):
     """Entries with the server at `address`. `patience`: seconds for a connection, and for an
     answer.
     """
@@ -134,7 +134,7 @@ class RedisStore(BoundedStore):
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
     ) -> None:
         """Keep an entry; see `Memory.keep`."""
-        bounds = (max(self._bounds.count, 0), self.limit, int(self._bounds.seconds))
+        bounds = (max(self.bounds.count, 0), self.limit, int(self.bounds.seconds))
         entry = (raw(key), value, raw(previous), raw(line))
         self._run(_KEEP, *entry, *bounds, *map(raw, names))
 
@@ -163,7 +163,7 @@ class RedisStore(BoundedStore):
             self._made.close()
 
     def _values(self, key: str, how_many: str) -> list[bytes] | None:
-        seconds = int(self._bounds.seconds)
+        seconds = int(self.bounds.seconds)
         values: list[bytes] | None = self._run(_READ, raw(key), seconds, how_many)
         return values
 

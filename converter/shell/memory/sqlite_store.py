@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
 
-from converter.model.memory import BoundedStore, Bounds, raw
+from converter.model.memory import Bounds, Store, raw
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS entries (
@@ -48,7 +48,7 @@ def usual_path() -> Path:
     return Path(state) / "think-addon" / "memory.sqlite"
 
 
-class SqliteStore(BoundedStore):
+class SqliteStore(Store):
     """Entries in a file that only its user may read, made where it is not there. `seconds`: how
     long a locked file is waited for.
     """
@@ -133,12 +133,12 @@ class SqliteStore(BoundedStore):
         return bytes(row[0]) if row else b""
 
     def _drop_old(self, run: "_Run") -> None:
-        oldest = self._time() - int(self._bounds.seconds * _UNIT)
+        oldest = self._time() - int(self.bounds.seconds * _UNIT)
         run("DELETE FROM entries WHERE used < ?", oldest)
 
     def _is_full(self, run: "_Run") -> bool:
         count, size = run("SELECT count, size FROM totals").fetchone()
-        return bool(count > self._bounds.count or size > self.limit)
+        return bool(count > self.bounds.count or size > self.limit)
 
     def _total(self, column: str) -> int:
         with self._changing() as run:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from converter.exchange import settings
-from converter.model.memory import BoundedStore, Memory, PassingStore, ProcessStore
+from converter.model.memory import Memory, ProcessStore
 from converter.shell.memory.stores import open_store
 
 
@@ -32,7 +32,5 @@ def test_a_file_is_where_it_was_named_else_in_the_state_folder(
 def test_days_bound_every_store(tmp_path: Path) -> None:
     for place in ("memory:", f"sqlite:{tmp_path / 'kept'}", "redis://127.0.0.1:1"):
         store = open_store(settings.read({"memory": place, "memory_days": 3}))
-        bounded = store.store if isinstance(store, PassingStore) else store
-        assert isinstance(bounded, BoundedStore)
-        assert bounded._bounds.seconds == 3 * 24 * 60 * 60
+        assert store.bounds.seconds == 3 * 24 * 60 * 60
         store.close()
