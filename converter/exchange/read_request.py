@@ -143,10 +143,9 @@ class ReadRequest:
     @property
     def reply_context(self) -> ReplyContext:
         """The facts that the reply takes from the request."""
-        conversation, exchange = self.conversation, self.exchange
-        own, options = conversation.own if conversation else None, exchange.settings
-        words = options.fields, options.signature
-        return ReplyContext(self.model, exchange.id, self.shown, *words, exchange.created_at, own)
+        own, exchange = self.conversation and self.conversation.own, self.exchange
+        when = exchange.created_at
+        return ReplyContext(self.model, exchange.id, self.shown, created_at=when, own=own)
 
     @property
     def hides_thinking(self) -> bool:

@@ -64,11 +64,9 @@ class Rewriter:
         self._pipeline_of = partial(Pipeline, server=server, form=server_form, whole=whole)
         self._pipeline = self._pipeline_of(settings=settings, expected=expected)
         self._label = server.label.reply
-        named = (settings.fields, settings.signature)
-        context = context or ReplyContext(fields=named[0], signature=named[1])
-        if (context.fields, context.signature) != named:
-            context = replace(context, fields=named[0], signature=named[1])
-        self._encoder = client.wire.encoders[self._form](context)
+        asked, named = context or ReplyContext(), settings.fields
+        asked = replace(asked, fields=named, signature=settings.signature)
+        self._encoder = client.wire.encoders[self._form](asked)
         self._splices = settings.fast and server.wire.keeps_raw and not whole
         self._fast = self._fast_path()
         self._keeps_thoughts = expected.budget is not None
