@@ -6,6 +6,7 @@ import ssl
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
@@ -86,25 +87,13 @@ class ServerLink:
         """Return the answer at `path`, None for none. Raises CommandError when nobody is there.
         `body`: of a POST; a GET without one.
         """
+        patience = min(PROBE_PATIENCE, self.patience)
         try:
-            connection = self._connect(min(PROBE_PATIENCE, self.patience))
-        except (ConnectionRefusedError, socket.gaierror) as error:
-            words = f"{error.strerror}; start it, or give another address"
-            raise CommandError(f"no model server at {self.address}: {words}") from None
-        except OSError as error:
-            raise CommandError(f"no model server at {self.address}: {error}") from None
-        try:
-            posted = None if body is None else json_text.write(body)
-            kinds = {"accept": "application/json", "content-type": "application/json"}
-            method = "GET" if body is None else "POST"
-            connection.request(method, path, posted, {**kinds, **self.headers})
-            answer = connection.getresponse()
-            fields = {name.lower(): value for name, value in answer.getheaders()}
-            return ProbeReply(answer.status, fields, answer.read(ANSWER_LIMIT))
+            with self._asked(path, body, patience, accept="application/json") as answer:
+                fields = {name.lower(): value for name, value in answer.getheaders()}
+                return ProbeReply(answer.status, fields, answer.read(ANSWER_LIMIT))
         except (OSError, http.client.HTTPException):
             return None
-        finally:
-            connection.close()
 
     def get(self, path: str, body: Mapping[str, object] | None = None) -> object:
         """Return the JSON at `path`, None for none."""
@@ -115,41 +104,47 @@ class ServerLink:
         """Return a streamed reply, which is broken off as soon as it is enough."""
         heard, began = Heard(), time.monotonic()
         try:
-            for chunk in self._chunks(body, heard):
-                heard.feed(chunk, time.monotonic() - began)
-                if enough(heard) or time.monotonic() - began > self.patience:
-                    break
-        except (OSError, http.client.HTTPException) as error:
+            with self._asked(COMMON.requests.path, body, self.patience) as reply:
+                if reply.status != 200:
+                    heard.refused = server_words(reply.read(_PIECE)) or f"HTTP {reply.status}"
+                while not heard.refused and (chunk := reply.read1(_PIECE)):
+                    heard.feed(chunk, time.monotonic() - began)
+                    if enough(heard) or time.monotonic() - began > self.patience:
+                        break
+        except (OSError, http.client.HTTPException, CommandError) as error:
             heard.refused = heard.refused or f"no reply ({error or type(error).__name__})"
         heard.close(time.monotonic() - began)
         return heard
 
-    def _chunks(self, body: Mapping[str, object], heard: Heard) -> Iterator[bytes]:
-        headers = {"content-type": "application/json", **self.headers}
-        connection = self._connect(self.patience)
+    @contextmanager
+    def _asked(
+        self, path: str, body: Mapping[str, object] | None, patience: float, **headers: str
+    ) -> Iterator[http.client.HTTPResponse]:
+        """Yield the answer at `path`. Raises CommandError when nobody is there."""
+        connection = self._connection(patience)
         try:
-            connection.request("POST", COMMON.requests.path, json_text.write(body), headers)
-            reply = connection.getresponse()
-            if reply.status != 200:
-                heard.refused = server_words(reply.read(_PIECE)) or f"HTTP {reply.status}"
-                return
-            while chunk := reply.read1(_PIECE):
-                yield chunk
-        finally:
-            connection.close()
+            connection.connect()
+        except (ConnectionRefusedError, socket.gaierror) as error:
+            words = f"{error.strerror}; start it, or give another address"
+            raise CommandError(f"no model server at {self.address}: {words}") from None
+        except OSError as error:
+            raise CommandError(f"no model server at {self.address}: {error}") from None
+        with closing(connection):
+            posted = None if body is None else json_text.write(body)
+            headers |= {"content-type": "application/json", **self.headers}
+            connection.request("GET" if body is None else "POST", path, posted, headers)
+            yield connection.getresponse()
 
-    def _connect(self, patience: float) -> http.client.HTTPConnection:
+    def _connection(self, patience: float) -> http.client.HTTPConnection:
         parts = urlsplit(self.address)
         host = parts.hostname or ""
-        connection = http.client.HTTPConnection(host, parts.port or 80, timeout=patience)
-        if parts.scheme == "https":
-            context = ssl.create_default_context()
-            if self.insecure:
-                context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-            port = parts.port or 443
-            connection = http.client.HTTPSConnection(host, port, timeout=patience, context=context)
-        connection.connect()
-        return connection
+        if parts.scheme != "https":
+            return http.client.HTTPConnection(host, parts.port or 80, timeout=patience)
+        context = ssl.create_default_context()
+        if self.insecure:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        port = parts.port or 443
+        return http.client.HTTPSConnection(host, port, timeout=patience, context=context)
 
 
 def link_to(
