@@ -43,7 +43,6 @@ from converter.shell.mitmproxy_internals import flow_list, is_replayed_by_the_se
 from converter.shell.page.addon import Page
 from converter.shell.probes.upstream_client import UpstreamClient
 from converter.shell.record.recorder import Recorder
-from converter.shell.watch.live_view import LiveView
 from converter.shell.watch.metrics_endpoint import MetricsEndpoint
 from converter.shell.watch.terminal import Terminal
 from converter.shell.watch.thought_hook import ThoughtTeller
@@ -63,19 +62,18 @@ class ThinkAddon:
         self._settings = settings.read()
         self._in_force: dict[str, object] = {}
         self._filter: flowfilter.TFilter | None = None
-        self._live, self._metrics = LiveView(), MetricsEndpoint()
+        self._metrics = MetricsEndpoint()
         self._traces = Traces(self._metrics)
         self._terminal, self._recorder = Terminal(), Recorder()
         self._doors = Doorkeeper()
         client = UpstreamClient(KnownServers(time.time))
-        heard = (self._live, self._terminal, self._recorder, self._metrics, self._traces)
+        heard = (self._terminal, self._recorder, self._metrics, self._traces)
         self._requests = RequestSteps(client, self._settings)
         audience = Audience(ThoughtTeller(), *heard)
         self._replies = ReplySteps(client, audience, self._chosen)
         self._listener = ExchangeListener(self._chosen, self._replies.tap)
         self.addons = [
             OwnLayers(self._listener),
-            self._live,
             Views(),
             self._terminal,
             self._recorder,

@@ -26,7 +26,7 @@ from converter.shell.keep.flow_record import BEFORE, FlowRecord, client_left
 from converter.shell.memory.remembering import written
 from converter.shell.probes.upstream_client import UpstreamClient, credentials
 from converter.shell.record.recorder import Recorder
-from converter.shell.watch.live_view import LiveView
+from converter.shell.watch import live_view
 from converter.shell.watch.metrics_endpoint import MetricsEndpoint
 from converter.shell.watch.terminal import Terminal
 from converter.shell.watch.thought_hook import ThoughtTeller, append, report
@@ -40,7 +40,6 @@ class Audience:
     """Everybody who hears of replies."""
 
     thoughts: ThoughtTeller
-    live: LiveView
     terminal: Terminal
     recorder: Recorder
     metrics: MetricsEndpoint
@@ -178,7 +177,7 @@ class ReplySteps:
         if not framing.is_named(response.headers.get("content-type", "")):
             response.headers["content-type"] = framing.content_type
         if not again:
-            self._audience.live.follow(record)
+            live_view.follow(record)
 
     def _refuses_in_streams(self, record: FlowRecord) -> bool:
         known = self._known.server(record.upstream)

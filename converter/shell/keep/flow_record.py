@@ -36,6 +36,7 @@ from converter.shell.mitmproxy_internals import forget_state_before
 if TYPE_CHECKING:
     from converter.shell.hooks.refused import RefusalReader
     from converter.shell.hooks.tap import Tap
+    from converter.shell.watch.live_view import Running
     from converter.shell.watch.spans import Words
 
 MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
@@ -61,9 +62,9 @@ class FlowRecord:
     known to take thinking out of the text. `too_large`: the request was not taken. `early`: the
     client's stream was begun before the server's head had come. `head`: that of a stream; `tap`:
     what its bytes pass through. `memory`: keeps the reply. `words`: those that a span tells.
-    `prompt`: what the server reads, `before`: the one that it goes on from, `broken`: the place
-    where it does not. `counterpart`: the server's endpoint that was asked in the client's place.
-    `refused`: reads the server's refusal of a part of the request.
+    `live`: shows it while it comes. `prompt`: what the server reads, `before`: the one that it goes
+    on from, `broken`: the place where it does not. `counterpart`: the server's endpoint that was
+    asked in the client's place. `refused`: reads the server's refusal of a part of the request.
     """
 
     flow: HTTPFlow
@@ -85,6 +86,7 @@ class FlowRecord:
     memory: Memory | None = None
     tap: "Tap | None" = None
     words: "Words | None" = None
+    live: "Running | None" = None
     prompt: Prompt | None = None
     before: Prompt | None = None
     broken: Break | None = None

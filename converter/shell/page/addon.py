@@ -12,7 +12,6 @@ from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
 from converter.recordings.expectation import Expectation
-from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.page import context, session
 from converter.shell.page.conversation import Search
 from converter.shell.page.listed import Listed
@@ -88,7 +87,7 @@ class Page:
     async def context(self, flow: HTTPFlow) -> dict[str, object]:
         """Return what fills an exchange's prompt."""
         called = partial(session.called, await self.session(flow))
-        return await context.read(flow, UNDER_WAY.get(flow.id), self._client, called)
+        return await context.read(flow, self._client, called)
 
     async def keep(self, flow: HTTPFlow, asked: object) -> str:
         """Keep an exchange as a recording under a name, and what it should read; return where it

@@ -13,7 +13,6 @@ from converter.exchange.exchange import Exchange, begin
 from converter.model.conversation import RequestError
 from converter.servers.profiles import Server
 from converter.shell.aside import SHOWING, aside
-from converter.shell.keep.flow_record import FlowRecord
 from converter.shell.messages import content_of, model_of, upstream
 from converter.shell.probes.upstream_client import UpstreamClient, credentials
 from converter.shell.watch.views import facts_of, reading_of, sent_of
@@ -25,15 +24,12 @@ type Body = Mapping[str, object]
 
 
 async def read(
-    flow: HTTPFlow,
-    running: FlowRecord | None,
-    client: UpstreamClient,
-    called: Callable[[], Collection[str]],
+    flow: HTTPFlow, client: UpstreamClient, called: Callable[[], Collection[str]]
 ) -> dict[str, object]:
     """Return the parts of what the server got, by size, and its words on the model. `called`: finds
     the tools that were called in the session.
     """
-    sent = sent_of(flow, running) or flow.request  # of a flow that was let go
+    sent = sent_of(flow) or flow.request  # of a flow that was let go
     chosen = reading_of(flow, of_server=True)[0]
     body, counted = content_of(sent), facts_of(flow).get("input_tokens")
     exchange = begin(sent.method, sent.path, {}, chosen, flow.id, reverse=True)

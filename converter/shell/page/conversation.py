@@ -18,12 +18,11 @@ from converter.exchange.settings import Settings
 from converter.model.initial_state import InitialState
 from converter.parsing.reading import Expected
 from converter.shell.hooks.refused import METADATA as REFUSED
-from converter.shell.keep.flow_record import FlowRecord, notes_of
+from converter.shell.keep.flow_record import notes_of
 from converter.shell.messages import content_of
 from converter.shell.mitmproxy_internals import state_before
 from converter.shell.watch.views import backup_of, facts_of, reading_of
 from converter.transcript import reply, request, shown
-from converter.transcript.reply import AS_WRITTEN, ReplyReader
 from converter.transcript.shown import Values
 from converter.transcript.turns import Field, Media, Part, ThinkingPart, Transcript
 from converter.wire import json_text
@@ -98,35 +97,10 @@ def _end(flow: HTTPFlow) -> dict[str, Any]:
     }
 
 
-class Follower:
-    """A reply that still comes, read once as it grows."""
-
-    def __init__(self, running: FlowRecord) -> None:
-        self.record = running
-        self._sides = running.sides
-        self._reader = ReplyReader(AS_WRITTEN)
-        self._read = 0
-
-    @property
-    def waiting(self) -> int:
-        """The number of bytes that have come and are not read."""
-        return len(self._sides.got or b"") - self._read
-
-    def news(self) -> list[Values]:
-        """Return what has been said since the last time."""
-        fresh = bytes((self._sides.got or b"")[self._read :])
-        self._read += len(fresh)
-        return shown.said(self._reader.feed(fresh)) if fresh else []
-
-    def close(self) -> list[Values]:
-        """Return the rest, when the reply is over."""
-        return [*self.news(), *shown.said(self._reader.close())]
-
-    def end(self, flow: HTTPFlow) -> Values:
-        """Return what is known of the reply at its end."""
-        whole = self._reader.transcript()
-        beside = [shown.part(field) for field in whole.beside]
-        return {"facts": shown.facts(whole, facts_of(flow)), "beside": beside, **_end(flow)}
+def end_of(flow: HTTPFlow, whole: Transcript) -> Values:
+    """Return what is known at the end of a reply that has been told as it came."""
+    beside = [shown.part(field) for field in whole.beside]
+    return {"facts": shown.facts(whole, facts_of(flow)), "beside": beside, **_end(flow)}
 
 
 def _status(flow: HTTPFlow) -> str:

@@ -9,10 +9,11 @@ from mitmproxy.http import HTTPFlow
 
 from converter.shell.keep.flow_record import UNDER_WAY, FlowRecord
 from converter.shell.page import wire
-from converter.shell.page.conversation import Follower, conversation
+from converter.shell.page.conversation import conversation, end_of
 from converter.shell.page.listed import Listed
 from converter.shell.page.row import Row
-from converter.transcript.shown import Values
+from converter.shell.watch.live_view import SideReader
+from converter.transcript.shown import Values, said
 
 MOST_CHOSEN = 2
 """Exchanges that are shown side by side."""
@@ -27,7 +28,7 @@ class _Chosen:
     """An exchange that the page shows. `row`: its row when all of it was told."""
 
     name: str
-    follower: Follower | None = None
+    follower: SideReader | None = None
     row: Row | None = None
 
 
@@ -116,23 +117,25 @@ class Watcher:
         whole = await asyncio.to_thread(conversation(flow, running is not None))
         if running is None:
             return whole
-        chosen.follower = Follower(running)
+        chosen.follower = SideReader(running)
         return {**whole, "said": await _news(chosen.follower)}
 
     def _gone(self, chosen: _Chosen) -> Values:
         del self._chosen[chosen.name]
         return {"id": chosen.name, "gone": True}
 
-    async def _followed(self, flow: HTTPFlow, chosen: _Chosen, follower: Follower) -> Values | None:
+    async def _followed(
+        self, flow: HTTPFlow, chosen: _Chosen, follower: SideReader
+    ) -> Values | None:
         if UNDER_WAY.get(chosen.name) is follower.record:
             news = await _news(follower)
             return {"id": chosen.name, "said": news} if news else None
         chosen.follower = None
         if not follower.record.sides.got:  # a whole reply is in its flow at the end
             return await self._of(chosen)
-        news = await asyncio.to_thread(follower.close)
+        news = await asyncio.to_thread(lambda: said(follower.close()))
         chosen.row = self.listed.rows.get(chosen.name)
-        return {"id": chosen.name, "said": news, "end": follower.end(flow)}
+        return {"id": chosen.name, "said": news, "end": end_of(flow, follower.transcript())}
 
     async def _of_wire(self) -> Values | None:
         """Return the next frames that the page has not got; of a complete reply it asks for more
@@ -163,7 +166,7 @@ async def _of_whole_wire(view: _WireView, flow: HTTPFlow) -> Values:
     return wire.window(steps[begin:], begin, len(steps), view.whole.note)
 
 
-async def _news(follower: Follower) -> list[Values]:
-    return (
-        await asyncio.to_thread(follower.news) if follower.waiting > _AT_ONCE else follower.news()
-    )
+async def _news(follower: SideReader) -> list[Values]:
+    if follower.waiting > _AT_ONCE:
+        return await asyncio.to_thread(lambda: said(follower.news()))
+    return said(follower.news())

@@ -6,15 +6,14 @@ itself is not touched; nothing is done for a chunk.
 """
 
 import asyncio
-from dataclasses import dataclass, field
 
 from mitmproxy import ctx
 from mitmproxy.hooks import UpdateHook
-from mitmproxy.http import HTTPFlow
 
 from converter.parsing.reading import Expected
-from converter.shell.keep.flow_record import FlowRecord
+from converter.shell.keep.flow_record import UNDER_WAY, FlowRecord
 from converter.shell.mitmproxy_internals import flow_list, somebody_looks
+from converter.transcript.accumulator import News
 from converter.transcript.reply import AS_WRITTEN, ReplyReader
 from converter.transcript.turns import Transcript
 from converter.wire.bounds import LIVE_LIMIT
@@ -27,101 +26,103 @@ its length, of 17 MB 57 ms every 2 s.
 """
 
 
-@dataclass
-class Running:
-    """One reply that still comes. What came is read once, however often it is looked at."""
+class SideReader:
+    """One side of a reply that still comes. What came is read once, however often it is looked
+    at.
+    """
 
-    kept: FlowRecord
-    task: asyncio.Future[None] | None = None
-    _readers: dict[bool, tuple[ReplyReader, int]] = field(default_factory=dict)
+    def __init__(self, record: FlowRecord, of_server: bool = False) -> None:
+        self.record = record
+        self._of_server = of_server
+        self._read = 0
+        self._reader = ReplyReader(AS_WRITTEN)
+        if of_server:
+            expected = record.awaited.expected if record.awaited else Expected()
+            shown = Expected(expected.initial, expected.model)  # all of a thought, told to nobody
+            self._reader = ReplyReader(record.exchange.settings, expected=shown)
+
+    @property
+    def waiting(self) -> int:
+        """The number of bytes that have come and are not read."""
+        return len(self._came()) - self._read
+
+    def news(self) -> list[News]:
+        """Return what has been said since the last time."""
+        fresh = bytes(self._came()[self._read :])
+        self._read += len(fresh)
+        return self._reader.feed(fresh) if fresh else []
+
+    def close(self) -> list[News]:
+        """Return the rest, when the reply is over."""
+        return [*self.news(), *self._reader.close()]
+
+    def transcript(self) -> Transcript:
+        """Return all that has come so far."""
+        self.news()
+        return self._reader.transcript()
+
+    def _came(self) -> bytes | bytearray:
+        sides = self.record.sides
+        return b"".join(sides.chunks) if self._of_server else sides.got or b""
+
+
+class Running:
+    """Both sides of a reply that still comes, as people look at them."""
+
+    def __init__(self, record: FlowRecord) -> None:
+        self.record = record
+        self._sides = {of_server: SideReader(record, of_server) for of_server in (False, True)}
+        self.task = asyncio.ensure_future(self._show())
 
     @property
     def size(self) -> int:
         """The number of bytes that the client has got."""
-        return len(self.kept.sides.got or b"")
+        return len(self.record.sides.got or b"")
 
     @property
     def over(self) -> bool:
-        """Tell whether the last byte has come, or too many."""
-        rewriter = self.kept.rewriter
-        return rewriter is None or rewriter.closed or self.size > LIVE_LIMIT
+        """Tell whether the last byte has come, or too many, or the reply broke off."""
+        record, rewriter = self.record, self.record.rewriter
+        # a script that is unloaded and not loaded anew takes nothing from the exchanges under way
+        ended = UNDER_WAY.get(record.flow.id) is not record or not record.flow.live
+        return ended or rewriter is None or rewriter.closed or self.size > LIVE_LIMIT
 
     @property
     def facts(self) -> dict[str, object]:
         """The facts known of the reply so far."""
-        rewriter = self.kept.rewriter
+        rewriter = self.record.rewriter
         summary = rewriter.summary.told() if rewriter else {}
         return {"still coming": f"{summary.pop('end', 0.0)} s so far"} | summary
 
     def transcript(self, of_server: bool) -> Transcript:
         """Return what the client has got so far, or what the server has sent."""
-        sides = self.kept.sides
-        reader, read = self._readers.get(of_server) or (self._reader(of_server), 0)
-        came = b"".join(sides.chunks) if of_server else bytes(sides.got or b"")
-        self._readers[of_server] = reader, len(came)
-        if len(came) > read:
-            reader.feed(came[read:])
-        return reader.transcript()
+        return self._sides[of_server].transcript()
 
-    def _reader(self, of_server: bool) -> ReplyReader:
-        exchange = self.kept.exchange
-        if not of_server:
-            return ReplyReader(AS_WRITTEN)
-        expected = self.kept.awaited.expected if self.kept.awaited else Expected()
-        shown = Expected(expected.initial, expected.model)  # all of a thought, told to nobody
-        return ReplyReader(exchange.settings, expected=shown)
-
-
-COMING: dict[str, Running] = {}
-"""Replies that come now, by the ids of their flows."""
-
-
-class LiveView:
-    """An addon of its own."""
-
-    name = "think-live"
-
-    def follow(self, kept: FlowRecord) -> None:
-        """Show a reply that begins, where there is anything that shows flows; to be called in
-        mitmproxy's loop.
-        """
-        if flow_list() is not None:  # not by its truth, because an empty one is false
-            running = COMING[kept.flow.id] = Running(kept)
-            running.task = asyncio.ensure_future(self._show(running))
-
-    def response(self, flow: HTTPFlow) -> None:
-        """The reply is complete, or broke off."""
-        self._leave(flow.id)
-
-    error = response
-
-    def done(self) -> None:
-        """The script is loaded anew, or mitmproxy ends."""
-        for name in list(COMING):
-            self._leave(name)
-
-    def _leave(self, name: str) -> None:
-        running = COMING.pop(name, None)
-        if running and running.task:
-            running.task.cancel()
-
-    async def _show(self, running: Running) -> None:
+    async def _show(self) -> None:
         shown = 0
-        while not running.over:
-            await asyncio.sleep(INTERVAL * (1 + running.size / PACE))
-            if running.size != shown and not running.over and somebody_looks():
-                shown = running.size
-                await _announce(running)
+        while not self.over:
+            await asyncio.sleep(INTERVAL * (1 + self.size / PACE))
+            if self.size != shown and not self.over and somebody_looks():
+                shown = self.size
+                await _announce(self.record)
 
 
-async def _announce(running: Running) -> None:
+def follow(record: FlowRecord) -> None:
+    """Show a reply that begins, where there is anything that shows flows; to be called in
+    mitmproxy's loop.
+    """
+    if flow_list() is not None:  # not by its truth, because an empty one is false
+        record.live = Running(record)
+
+
+async def _announce(record: FlowRecord) -> None:
     """Give the flow what has come, and tell all that show flows.
 
     The last byte, a frame's blank line, is left out: who shows a flow looks again only when its
     bytes are others than before, so that the complete reply has to differ from all that was shown
     of it, or its end (times, tokens) would never be seen.
     """
-    flow, got = running.kept.flow, running.kept.sides.got
+    flow, got = record.flow, record.sides.got
     if flow.response and got:
         flow.response.data.content = bytes(got[:-1])
         await ctx.master.addons.trigger_event(UpdateHook([flow]))

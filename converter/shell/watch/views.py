@@ -24,10 +24,9 @@ from converter.model.initial_state import InitialState
 from converter.observe.printable import visible
 from converter.parsing.reading import Expected
 from converter.recordings.notes import LET_GO
-from converter.shell.keep.flow_record import FlowRecord, notes_of, summary_of
+from converter.shell.keep.flow_record import UNDER_WAY, notes_of, summary_of
 from converter.shell.messages import content_of, model_of
 from converter.shell.mitmproxy_internals import flow_list, state_before
-from converter.shell.watch.live_view import COMING
 from converter.transcript import reply, request, text
 from converter.transcript.reply import AS_WRITTEN
 from converter.transcript.turns import Transcript
@@ -85,10 +84,10 @@ class ThinkingView(Contentview):
     def prettify(self, data: bytes, metadata: Metadata) -> str:
         """Return the transcript."""
         flow = metadata.flow
-        running = COMING.get(flow.id) if flow else None
+        record = UNDER_WAY.get(flow.id) if flow else None
         try:
-            if running and isinstance(metadata.http_message, Response):
-                told = _written(running.transcript(self.of_server), running.facts)
+            if record and record.live and isinstance(metadata.http_message, Response):
+                told = _written(record.live.transcript(self.of_server), record.live.facts)
                 return newest(told, *_room(metadata.http_message))
             return self._complete(data, metadata)
         except Exception:  # a fault of ours; the reader gets the bytes
@@ -117,10 +116,7 @@ class ThinkingView(Contentview):
         self, data: bytes, message: Message | None, flow: Flow | None
     ) -> tuple[bytes, Message | None]:
         """Return what went to the server, or came from it, in place of a message."""
-        other: Request | Response | None = backup_of(flow)
-        if isinstance(message, Request):
-            running = COMING.get(flow.id) if flow else None
-            other = sent_of(flow, running.kept if running else None)
+        other = sent_of(flow) if isinstance(message, Request) else backup_of(flow)
         return (content_of(other), other) if other else (data, message)
 
 
@@ -162,11 +158,12 @@ def is_let_go(flow: Flow | None) -> bool:
     return isinstance(flow, HTTPFlow) and bool(notes_of(flow).get(LET_GO))
 
 
-def sent_of(flow: Flow | None, running: FlowRecord | None) -> Request | None:
+def sent_of(flow: Flow | None) -> Request | None:
     """Return what the server got, where the client asked something else, as far as it is kept."""
+    if flow and (running := UNDER_WAY.get(flow.id)):
+        return running.sides.sent
     state = state_before(flow).get("request")
-    before = Request.from_state({**state}) if state else None  # it consumes what it gets
-    return running.sides.sent if running else before
+    return Request.from_state({**state}) if state else None  # it consumes what it gets
 
 
 def backup_of(flow: Flow | None) -> Response | None:

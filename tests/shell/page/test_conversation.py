@@ -11,7 +11,9 @@ from mitmproxy.http import HTTPFlow
 from converter.shell.hooks.refused import METADATA
 from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.page import conversation as conversations
-from converter.shell.page.conversation import Follower, Search, conversation, transcript_of
+from converter.shell.page.conversation import Search, conversation, end_of, transcript_of
+from converter.shell.watch.live_view import SideReader
+from converter.transcript.shown import said as values
 from tests.support.addon_flows import (
     ASKED,
     CHAT,
@@ -110,18 +112,18 @@ def test_a_running_reply_is_followed_to_its_end() -> None:
         running = UNDER_WAY[flow.id]
         shown = conversation(flow, running=True)()
         assert (shown["running"], said(shown)) == (True, [])
-        follower = Follower(running)
+        follower = SideReader(running)
         assert follower.news() == []
         pass_on(flow, ROLE, *text("<think>I add", " them."))
-        [part] = follower.news()
+        [part] = values(follower.news())
         assert (part["kind"], part["text"], part["fresh"]) == ("thinking", THOUGHT, True)
         pass_on(flow, *text(" Yes."))
-        [part] = follower.news()
+        [part] = values(follower.news())
         assert (part["text"], part["fresh"]) == (" Yes.", False)
         pass_on(flow, *text("</think>It"), *END, b"")
         there.end(flow)
-        assert [part["kind"] for part in follower.close()] == ["text"]
-        ended = follower.end(flow)
+        assert [part["kind"] for part in values(follower.close())] == ["text"]
+        ended = end_of(flow, follower.transcript())
     assert ["stop", "stop"] in ended["facts"]  # type: ignore[operator]
     assert ended["kept"] is True
 
@@ -131,10 +133,10 @@ def test_tool_calls_come_at_the_end_of_a_running_reply() -> None:
     call = delta(tool_calls=[{"index": 0, "id": "1", "type": "function", "function": function}])
     with watched() as there:
         flow = there.begin(streaming(CHAT), response(EVENT_STREAM))
-        follower = Follower(UNDER_WAY[flow.id])
+        follower = SideReader(UNDER_WAY[flow.id])
         pass_on(flow, ROLE, call, *END, b"")
         there.end(flow)
-        [part] = follower.close()
+        [part] = values(follower.close())
     assert (part["kind"], part["name"], part["text"]) == ("call", "f", '{\n  "a": 1\n}')
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from mitmproxy.http import HTTPFlow
 
+from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.mitmproxy_internals import somebody_looks
 from converter.shell.watch import live_view as live
 from converter.shell.watch.live_view import Running
@@ -32,7 +33,9 @@ def there(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
 
 def begun(there: Watched) -> tuple[HTTPFlow, Running]:
     flow = there.begin(streaming(), response(EVENT_STREAM))
-    return flow, live.COMING[flow.id]
+    running = UNDER_WAY[flow.id].live
+    assert running
+    return flow, running
 
 
 def look() -> None:
@@ -48,12 +51,12 @@ def test_what_the_client_has_got_is_shown_but_for_its_last_byte(there: Watched) 
     flow, running = begun(there)
     pass_on(flow, ROLE, delta(content="<think>I add.</think>"))
     look()
-    first = bytes(running.kept.sides.got or b"")
+    first = bytes(running.record.sides.got or b"")
     assert b"I add." in first
     assert there.updates == [first[:-1]]
     pass_on(flow, delta(content="It is"))
     look()
-    assert there.updates == [first[:-1], bytes(running.kept.sides.got or b"")[:-1]]
+    assert there.updates == [first[:-1], bytes(running.record.sides.got or b"")[:-1]]
     assert "It is" in shown(flow, flow.response).text
 
 
@@ -80,28 +83,36 @@ def test_the_end_differs_from_all_that_was_shown_before(there: Watched) -> None:
     look()
     pass_on(flow, b"")
     there.end(flow)
-    whole = bytes(running.kept.sides.got or b"")
+    whole = bytes(running.record.sides.got or b"")
     assert body(flow) == whole
     assert whole not in there.updates
     assert "still coming" not in shown(flow, flow.response).text
 
 
-@pytest.mark.parametrize("how", ["end", "break_off", "unload"])
+@pytest.mark.parametrize("how", ["end", "break_off"])
 def test_a_reply_is_forgotten_at_its_end(there: Watched, how: str) -> None:
     flow, running = begun(there)
     pass_on(flow, ROLE)
     if how == "end":
         pass_on(flow, DONE, b"")
         there.end(flow)
-    elif how == "break_off":
-        there.break_off(flow, "server died")
     else:
-        there.unload()
+        there.break_off(flow, "server died")
     look()
-    assert flow.id not in live.COMING
-    assert running.task
+    assert flow.id not in UNDER_WAY
     assert running.task.done()
     assert there.updates == []
+
+
+def test_a_script_that_is_loaded_anew_goes_on_showing_what_it_has_begun(there: Watched) -> None:
+    flow, running = begun(there)
+    there.unload()
+    pass_on(flow, ROLE)
+    look()
+    assert len(there.updates) == 1
+    flow.live = False  # mitmproxy's word for an exchange that nobody finishes any more
+    look()
+    assert running.task.done()
 
 
 def test_a_long_reply_is_shown_less_often(there: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +134,6 @@ def test_a_very_long_reply_is_not_followed_to_its_end(
     flow, running = begun(there)
     pass_on(flow, ROLE, delta(content="word " * 100))
     look()
-    assert running.task
     assert running.task.done()
     assert there.updates == []
 
@@ -156,4 +166,4 @@ def test_where_nothing_shows_flows_no_reply_is_followed() -> None:
         flow = ask(addon, streaming())
         flow.response = response(EVENT_STREAM)
         wait(addon.responseheaders(flow))
-        assert flow.id not in live.COMING
+        assert UNDER_WAY.pop(flow.id).live is None
