@@ -1,15 +1,14 @@
 """One exchange as the page shows it: what was asked, what the client got, and what the addon did
 about it.
 
-What is read of a flow is taken on mitmproxy's loop, which is quick; reading it may take its time in
-a thread.
+All of it may take its time in a thread: a flow that is over changes no more, unless a person edits
+it, and is told anew then.
 """
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
-from functools import partial
 from typing import Any
 
 from mitmproxy.http import HTTPFlow, Response
@@ -20,16 +19,12 @@ from converter.parsing.reading import Expected
 from converter.shell.hooks.refused import METADATA as REFUSED
 from converter.shell.keep.flow_record import notes_of
 from converter.shell.messages import content_of
-from converter.shell.mitmproxy_internals import state_before
-from converter.shell.watch.views import backup_of, facts_of, reading_of
+from converter.shell.watch.views import backup_of, facts_of, reading_of, sent_of
 from converter.transcript import reply, request, shown
 from converter.transcript.shown import Values
 from converter.transcript.turns import Field, Media, Part, ThinkingPart, Transcript
 from converter.wire import json_text
 from converter.wire.bounds import SEARCH_LIMIT
-
-type Reading = Callable[[], Transcript]
-"""A reply that was taken from its flow, to be read."""
 
 _BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
 _PROMPTED = "Added: words in the prompt that ask the model to think."
@@ -40,44 +35,29 @@ with a picture.
 """
 
 
-def conversation(flow: HTTPFlow, running: bool) -> Callable[[], Values]:
-    """Take an exchange from its flow; what is returned reads it. Of a reply that still comes, it is
-    for others to tell.
-    """
-    body = content_of(flow.request)
+def conversation(flow: HTTPFlow, running: bool) -> Values:
+    """Return an exchange. Of a reply that still comes, it is for others to tell."""
     chosen = reading_of(flow, of_server=True)[0]
-    got = None if running else answer_of(flow)
-    sent = None if running else _sent(flow)
-    facts, refused = facts_of(flow), _refused(flow)
-    withheld = flow.metadata.get("think_whole")
-    base = {"id": flow.id, "running": running, **_end(flow)}
-    base |= {"ended": ""} if running else {}
-
-    def read() -> Values:
-        answer = got() if got else Transcript()
-        answer = replace(answer, beside=(*answer.beside, *refused))
-        if isinstance(withheld, list):
-            thoughts = [str(each) for each in withheld]
-        else:
-            thoughts = _thoughts_kept_back(answer, facts, sent)
-        replied = {
-            "request": shown.transcript(request.read(body, chosen)),
-            "reply": shown.transcript(answer, facts),
-        }
-        noted = [*base["notes"], *([_KEPT_BACK] if thoughts else [])]
-        return {**base, **replied, "withheld": thoughts, "notes": noted}
-
-    return read
+    answer = Transcript() if running else answer_of(flow)
+    answer = replace(answer, beside=(*answer.beside, *_refused(flow)))
+    facts, end = facts_of(flow), _end(flow)
+    withheld = _withheld(flow, answer, facts)
+    return {
+        "id": flow.id,
+        "running": running,
+        **end,
+        "ended": "" if running else end["ended"],
+        "request": shown.transcript(request.read(content_of(flow.request), chosen)),
+        "reply": shown.transcript(answer, facts),
+        "withheld": withheld,
+        "notes": [*end["notes"], *([_KEPT_BACK] if withheld else [])],
+    }
 
 
 def transcript_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
     """Return request and reply as one transcript, and what else is known of the reply."""
     chosen, _ = reading_of(flow, of_server=True)
-    question = request.read(content_of(flow.request), chosen)
-    got = answer_of(flow)
-    if got is None:
-        return question, {}
-    answer = got()
+    question, answer = request.read(content_of(flow.request), chosen), answer_of(flow)
     turns, rest = (*question.turns, *answer.turns), (*question.rest, *answer.rest)
     return replace(answer, turns=turns, asked=question.asked, rest=rest), facts_of(flow)
 
@@ -110,9 +90,9 @@ def _status(flow: HTTPFlow) -> str:
     return f"{flow.response.status_code} {flow.response.reason}".strip()
 
 
-def answer_of(flow: HTTPFlow) -> Reading | None:
-    """Take what the client got. A reply that the addon has not written is read as a server's."""
-    return _body(flow.response, *reading_of(flow, of_server=False))
+def answer_of(flow: HTTPFlow) -> Transcript:
+    """Return what the client got. A reply that the addon has not written is read as a server's."""
+    return _read(flow.response, *reading_of(flow, of_server=False))
 
 
 def _refused(flow: HTTPFlow) -> list[Field]:
@@ -120,30 +100,26 @@ def _refused(flow: HTTPFlow) -> list[Field]:
     first = flow.metadata.get(REFUSED)
     if not isinstance(first, str):
         return []
-    second = (state_before(flow).get("request") or {}).get("content") or b""
+    second = content_of(sent_of(flow))
     pair = (("refused by the server", first.encode()), ("sent again", second))
     return [Field(name, json_text.read_or_none(sent)) for name, sent in pair]
 
 
-def _sent(flow: HTTPFlow) -> Reading | None:
-    """Take what the server sent, if the client got something else."""
-    return _body(backup_of(flow), *reading_of(flow, of_server=True))
-
-
-def _body(response: Response | None, chosen: Settings, expected: Expected) -> Reading | None:
+def _read(response: Response | None, chosen: Settings, expected: Expected) -> Transcript:
     if response is None:
-        return None
-    body, content_type = content_of(response), response.headers.get("content-type", "")
-    return partial(reply.read, body, chosen, content_type, expected=expected)
+        return Transcript()
+    content_type = response.headers.get("content-type", "")
+    return reply.read(content_of(response), chosen, content_type, expected=expected)
 
 
-def _thoughts_kept_back(
-    got: Transcript, facts: Mapping[str, object], sent: Reading | None
-) -> list[str]:
-    """Return the thoughts of a reply whose client got none, though the model had some."""
-    if _thoughts(got) or sent is None or not facts.get("thoughts"):
+def _withheld(flow: HTTPFlow, got: Transcript, facts: Mapping[str, object]) -> list[str]:
+    """Return the thoughts of which the client got less than the model had."""
+    noted = flow.metadata.get("think_whole")
+    if isinstance(noted, list):
+        return [str(each) for each in noted]
+    if _thoughts(got) or not facts.get("thoughts"):
         return []
-    return _thoughts(sent())
+    return _thoughts(_read(backup_of(flow), *reading_of(flow, of_server=True)))
 
 
 def _thoughts(of: Transcript) -> list[str]:

@@ -1,12 +1,13 @@
 """A session whole: what each exchange added to the ones before it, and where two requests differ.
 
-What is read of flows is taken on mitmproxy's loop; reading it may take its time in a thread.
+What may change of flows is taken on mitmproxy's loop; reading it may take its time in a thread.
 """
 
 import difflib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import dropwhile
 from math import inf
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from mitmproxy.http import HTTPFlow
 
 from converter.observe.prefix import Fields, alike, messages_of, texts_of
-from converter.shell.page.conversation import Reading, answer_of
+from converter.shell.page.conversation import answer_of
 from converter.shell.page.row import Row
 from converter.shell.watch.views import facts_of
 from converter.transcript import html, request, shown
@@ -29,13 +30,13 @@ _MOST_LINES = 5000
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An exchange of a session, taken from its flow. `got`: what its client got, once it is over.
-    `facts`: what else is known of the reply.
+    """An exchange of a session, taken from its flow. `got`: reads what its client got, once it is
+    over. `facts`: what else is known of the reply.
     """
 
     row: Row
     body: bytes
-    got: Reading | None
+    got: Callable[[], Transcript] | None
     facts: Mapping[str, object]
 
     def fields(self) -> Fields:
@@ -46,7 +47,7 @@ class Told:
 
 def told(flow: HTTPFlow, row: Row, asked: bytes) -> Told:
     """Take an exchange from its flow. `asked`: the body of its client's request."""
-    got = None if row["running"] else answer_of(flow)
+    got = None if row["running"] else partial(answer_of, flow)
     own = {"session": flow.id, "within": ""}
     return Told({**own, **row}, asked, got, facts_of(flow))
 

@@ -114,7 +114,7 @@ class Watcher:
             return None
         running = UNDER_WAY.get(chosen.name)
         chosen.row = row
-        whole = await asyncio.to_thread(conversation(flow, running is not None))
+        whole = await asyncio.to_thread(conversation, flow, running is not None)
         if running is None:
             return whole
         chosen.follower = SideReader(running)
@@ -161,7 +161,7 @@ def _of_running_wire(view: _WireView, running: FlowRecord) -> Values:
 
 async def _of_whole_wire(view: _WireView, flow: HTTPFlow) -> Values:
     if view.whole is None:
-        view.whole, view.due = await asyncio.to_thread(wire.of_flow(flow)), True
+        view.whole, view.due = await asyncio.to_thread(wire.of_flow, flow), True
     begin, steps = max(0, view.begin), view.whole.steps if view.due else ()
     return wire.window(steps[begin:], begin, len(steps), view.whole.note)
 

@@ -2,7 +2,7 @@
 it comes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mitmproxy.http import HTTPFlow
@@ -45,8 +45,8 @@ def _text(sent: bytes) -> str:
     return sent.decode(errors="backslashreplace")
 
 
-def of_flow(flow: HTTPFlow) -> Callable[[], WireTab]:
-    """Take a reply that is complete from its flow; what is returned reads it.
+def of_flow(flow: HTTPFlow) -> WireTab:
+    """Return all steps of a reply that is complete.
 
     What went out for each chunk is in no flow: it is rewritten again, and the bytes must be those
     that the client got.
@@ -55,11 +55,9 @@ def of_flow(flow: HTTPFlow) -> Callable[[], WireTab]:
     try:
         recording = flow_file.from_flow(flow.copy(), "reply")
     except RecordingError as error:
-        unread = WireTab((WireStep(None, got, got),), f"Only what the client got is known: {error}")
-        return lambda: unread
+        return WireTab((WireStep(None, got, got),), f"Only what the client got is known: {error}")
     came = int(flow.request.timestamp_start)
-    recording = replace(recording, reply_id=flow.id, created_at=came)
-    return lambda: _rewritten_again(recording, got)
+    return _rewritten_again(replace(recording, reply_id=flow.id, created_at=came), got)
 
 
 def _rewritten_again(recording: Recording, got: bytes) -> WireTab:

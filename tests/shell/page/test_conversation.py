@@ -31,7 +31,7 @@ TAGGED = (f"<think>{THOUGHT}</think>", ANSWER)
 
 
 def of(flow: HTTPFlow) -> dict[str, Any]:
-    return conversation(flow, running=False)()
+    return conversation(flow, running=False)
 
 
 def said(shown: dict[str, Any]) -> list[tuple[str, str]]:
@@ -110,7 +110,7 @@ def test_a_running_reply_is_followed_to_its_end() -> None:
     with watched() as there:
         flow = there.begin(streaming(CHAT), response(EVENT_STREAM))
         running = UNDER_WAY[flow.id]
-        shown = conversation(flow, running=True)()
+        shown = conversation(flow, running=True)
         assert (shown["running"], said(shown)) == (True, [])
         follower = SideReader(running)
         assert follower.news() == []

@@ -12,7 +12,7 @@ FRAMES = stream("<think>a</thi", "nk>", "b")
 def test_each_chunk_has_what_went_out_for_it() -> None:
     flow = kept(streaming(CHAT), response(EVENT_STREAM), *FRAMES)
     assert flow.response
-    for wire in (of_flow(flow)(), of_flow(saved(flow))()):
+    for wire in (of_flow(flow), of_flow(saved(flow))):
         assert [step.came for step in wire.steps if step.came] == FRAMES
         assert b"".join(step.went for step in wire.steps) == flow.response.content
         assert wire.note == ""
@@ -23,7 +23,7 @@ def test_names_and_times_of_the_addons_own_are_the_clients() -> None:
     asked = {"model": "small", "input": "Hi", "stream": True}
     flow = kept(request("/v1/responses", asked), response(EVENT_STREAM), *FRAMES)
     for each in (flow, saved(flow)):
-        wire = of_flow(each)()
+        wire = of_flow(each)
         assert wire.note == ""
         assert f"resp_{flow.id}".encode() in b"".join(step.went for step in wire.steps)
 
@@ -39,7 +39,7 @@ def test_a_running_reply_has_the_same_steps_as_when_it_is_over() -> None:
         assert steps == of_running(running, 0)
         pass_on(flow, b"")
         there.end(flow)
-    whole_wire = of_flow(flow)()
+    whole_wire = of_flow(flow)
     assert [(step.came, step.went) for step in whole_wire.steps if step.came] == [
         (step.came, step.went) for step in steps
     ]
@@ -47,7 +47,7 @@ def test_a_running_reply_has_the_same_steps_as_when_it_is_over() -> None:
 
 def test_a_whole_reply_goes_out_at_its_end() -> None:
     sent = whole("<think>a</think>b")
-    steps = of_flow(kept(request(CHAT), response(), sent))().steps
+    steps = of_flow(kept(request(CHAT), response(), sent)).steps
     assert [step.came for step in steps] == [sent, b""]
     assert b"reasoning_content" in steps[-1].went
     assert steps[-1].at is None
@@ -57,7 +57,7 @@ def test_a_reply_without_notes_has_one_step() -> None:
     flow = request(CHAT)
     flow.response = response()
     flow.response.content = b"{}"
-    wire = of_flow(flow)()
+    wire = of_flow(flow)
     assert [(step.came, step.went) for step in wire.steps] == [(b"{}", b"{}")]
     assert "captured without the addon" in wire.note
 
@@ -66,7 +66,7 @@ def test_a_reply_that_was_edited_is_told_of() -> None:
     flow = kept(streaming(CHAT), response(EVENT_STREAM), *FRAMES)
     assert flow.response
     flow.response.content = b"data: other\n\n"
-    assert "other bytes" in of_flow(flow)().note
+    assert "other bytes" in of_flow(flow).note
 
 
 def test_a_window_has_so_many_and_bytes_that_are_no_text_are_told() -> None:
