@@ -10,10 +10,10 @@ from mitmproxy.http import HTTPFlow
 
 from converter.dialects.table import find
 from converter.recordings.recording import RecordingError
+from converter.shell.keep.flow_record import notes_of, summary_of
 from converter.shell.log_lines import in_a_line
 from converter.shell.page.conversation import transcript_of
 from converter.shell.record.recorder import Recorder
-from converter.shell.watch.terminal import reply_of
 from converter.shell.watch.thought_hook import announce
 from converter.transcript import terminal
 from converter.transcript.turns import Facts, Transcript
@@ -103,8 +103,8 @@ def _one_flow(written: str) -> Flow:
 
 def _last_reply() -> Flow:
     """Return the flow of the last reply that the addon has rewritten."""
-    replies = [flow for flow in _all_flows() if isinstance(flow, HTTPFlow) and reply_of(flow)]
-    ended = [flow for flow in replies if not flow.live]
+    flows = [flow for flow in _all_flows() if isinstance(flow, HTTPFlow) and not flow.live]
+    ended = [flow for flow in flows if summary_of(notes_of(flow))]
     if not ended:
         raise exceptions.CommandError("no reply is there yet")
     return max(ended, key=lambda flow: flow.timestamp_created)

@@ -117,11 +117,16 @@ class FlowRecord:
             ends = Counter(self.rewriter.findings.ended)
             ended = {"thoughts_ended": dict(ends)} if ends else {}
             cache = {"prefix_broken": 1} if self.broken else {}
-            return {**self.rewriter.summary.told(), **ended, **cache, **earlier}
+            return {**self.told, **ended, **cache, **earlier}
         failure = refusal_of(self.flow.response)
         if not (failure and self.exchange.endpoint.is_chat):
             return {}
         return {"failure": failure, **({"model": self.model} if self.model else {})}
+
+    @property
+    def told(self) -> dict[str, object]:
+        """The rewriter's summary of the reply so far; nothing where it rewrites none."""
+        return self.rewriter.summary.told() if self.rewriter else {}
 
     @property
     def model(self) -> str:
@@ -143,9 +148,7 @@ class FlowRecord:
             status = refused.partition(":")[0]
             troubles = [words for words in troubles if words.rstrip("…") not in refused]
             troubles = [refused, *(words for words in troubles if status not in words)]
-        thought = (
-            in_words(rewriter.summary.told()) if rewriter and rewriter.summary.thoughts else ""
-        )
+        thought = in_words(self.told) if rewriter and rewriter.summary.thoughts else ""
         marks = filter(None, [*troubles, thought, *self.hints])
         flow.comment = flow.comment or " · ".join(marks)
         marker = TROUBLE if self.notes or failed else MOVED if moved else NOTHING
@@ -204,14 +207,10 @@ def notes_of(flow: HTTPFlow) -> dict[str, object]:
     return noted if isinstance(noted, dict) else {}
 
 
-def summary_of(flow: HTTPFlow) -> dict[str, object]:
-    """Return what the addon noted of a reply: its summary, and what broke it off, if anything."""
-    noted = notes_of(flow)
-    summary, ended = noted.get("summary"), noted.get("ended")
-    if not isinstance(summary, dict):
-        return {}
-    # SDKs hang up at the last event
-    return summary | ({"broke_off": ended} if ended and not summary.get("finish") else {})
+def summary_of(noted: Mapping[str, object]) -> dict[str, object]:
+    """Return the summary of a reply among the notes of its flow, nothing where there is none."""
+    summary = noted.get("summary")
+    return summary if isinstance(summary, dict) else {}
 
 
 def forget(flow: HTTPFlow) -> None:

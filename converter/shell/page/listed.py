@@ -12,14 +12,13 @@ from mitmproxy.http import HTTPFlow, Request
 
 from converter.observe.prefix import messages_of
 from converter.observe.sessions import Messages, Sessions
-from converter.shell.keep.flow_record import UNDER_WAY
+from converter.shell.keep.flow_record import UNDER_WAY, notes_of, summary_of
 from converter.shell.messages import content_of
 from converter.shell.page import row as rows
 from converter.shell.page import session
 from converter.shell.page.numbers import Numbers, in_the_last_hour
 from converter.shell.page.row import Row
 from converter.shell.page.session import Told
-from converter.shell.watch.terminal import reply_of
 from converter.wire import json_text
 from converter.wire.bounds import LONGEST_PROMPT
 
@@ -116,7 +115,7 @@ class Listed:
         if before != made:
             self.rows[name] = made
             self._replies.pop(name, None)
-            if reply := None if made["running"] else _counted(listed, made):
+            if not made["running"] and (reply := _counted(listed, made)):
                 self._replies[name] = reply
 
     def _session(self, listed: HTTPFlow, client: str) -> Row:
@@ -157,11 +156,9 @@ class Listed:
         self._stale = dict.fromkeys([*listed, *self.rows])
 
 
-def _counted(listed: HTTPFlow, row: Row) -> Mapping[str, object] | None:
+def _counted(listed: HTTPFlow, row: Row) -> Mapping[str, object]:
     """Return what is counted of an exchange that is over: also one that the addon has no notes of,
     if it failed.
     """
-    reply = reply_of(listed)
-    if reply is None and row["state"] == rows.BROKEN:
-        return {"model": row["model"], "failure": row["failure"]}
-    return reply
+    unknown = {"model": row["model"], "failure": row["failure"]} if "failure" in row else {}
+    return summary_of(notes_of(listed)) or unknown

@@ -8,7 +8,7 @@ from mitmproxy.http import HTTPFlow
 from converter.dialects.table import find
 from converter.observe.printable import shortened
 from converter.reply import reply_notes
-from converter.shell.keep.flow_record import BEFORE, FlowRecord, client_left, notes_of
+from converter.shell.keep.flow_record import BEFORE, FlowRecord, client_left, notes_of, summary_of
 from converter.shell.messages import content_of, model_of
 from converter.transcript import request
 from converter.transcript.turns import TextPart
@@ -59,8 +59,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     told from one that rests.
     """
     noted = notes_of(flow) if running is None else {}
-    summary = _summary(running) if running else noted.get("summary")
-    known: Mapping[str, object] = summary if isinstance(summary, dict) else {}
+    known = running.told if running else summary_of(noted)
     made: Row = {
         "id": flow.id,
         "at": round(flow.request.timestamp_start, 3),
@@ -93,11 +92,6 @@ def _runs(flow: HTTPFlow) -> bool:
         and flow.error is None
         and (flow.response is None or flow.response.timestamp_end is None)
     )
-
-
-def _summary(running: FlowRecord) -> Mapping[str, object]:
-    rewriter = running.rewriter
-    return rewriter.summary.told() if rewriter else {}
 
 
 def _state(made: Row, before: Row | None) -> str:

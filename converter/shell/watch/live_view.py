@@ -90,8 +90,7 @@ class Running:
     @property
     def facts(self) -> dict[str, object]:
         """The facts known of the reply so far."""
-        rewriter = self.record.rewriter
-        summary = rewriter.summary.told() if rewriter else {}
+        summary = self.record.told
         return {"still coming": f"{summary.pop('end', 0.0)} s so far"} | summary
 
     def transcript(self, of_server: bool) -> Transcript:

@@ -63,11 +63,9 @@ class MetricsEndpoint:
         """Count a reply that is over."""
         if self._place is None or not record.exchange.endpoint.is_chat:
             return
-        summary = record.summary() if record.rewriter else {}
-        model = summary.get("model") or record.model
-        told, outcome = {**summary, "model": model}, outcome_of(record.flow, summary)
-        address = f"{record.flow.request.host}:{record.flow.request.port}"
-        self.metrics.add(told, address, outcome, record.notes)
+        told, flow = {"model": record.model} | record.summary(), record.flow
+        address = f"{flow.request.host}:{flow.request.port}"
+        self.metrics.add(told, address, outcome_of(flow, told), record.notes)
         if self._place.file and not self._writing:
             loop = asyncio.get_running_loop()
             self._writing = loop.call_later(SECONDS_BETWEEN_FILES, self._write)

@@ -85,7 +85,7 @@ def length_of(event: Event) -> int:
 
 def span_of(record: FlowRecord, outcome: str) -> Fields:
     """Return the span of an exchange that is over."""
-    told = record.rewriter.summary.told() if record.rewriter else {}
+    told = record.told
     began, parent = record.flow.request.timestamp_start, record.sides.headers.get("traceparent", "")
     streams = record.request is not None and record.request.form is Form.STREAM
     moments = {name: at for name in _MOMENTS if streams and isinstance(at := told.get(name), float)}

@@ -24,7 +24,7 @@ from mitmproxy.http import HTTPFlow
 from converter.model.events import Event, Start
 from converter.observe.printable import bounded
 from converter.observe.summary import in_words
-from converter.shell.keep.flow_record import FlowRecord, client_left, notes_of
+from converter.shell.keep.flow_record import FlowRecord, client_left
 from converter.shell.log_lines import LONGEST, LONGEST_LINE, is_heard, path_of
 from converter.shell.watch.spans import length_of
 from converter.transcript.accumulator import Accumulator
@@ -264,11 +264,8 @@ def reply_line(record: FlowRecord) -> str:
     """Return an exchange in a few words: `/v1/messages tiny-think · 2 thoughts, 90 chars · first
     byte 0.2 s, whole 4 s · stop`.
     """
-    summary = record.rewriter.summary.told() if record.rewriter else {}
-    flow, request = record.flow, record.request
-    model = str(
-        summary.get("model") or (request and (request.model or request.body.get("model"))) or ""
-    )
+    flow, summary = record.flow, record.told
+    model = str(summary.get("model") or record.model)
     thoughts = in_words(summary) if record.rewriter else ""
     status = flow.response.status_code if flow.response else 0
     failed = f"status {status}" if status >= 400 else ""
@@ -284,12 +281,6 @@ def _times(summary: Mapping[str, object]) -> str:
     if not isinstance(first, (int, float)) or not isinstance(end, (int, float)):
         return ""
     return f"first byte {first:.2f} s, whole {end:.2f} s" if end > first else f"{end:.2f} s"
-
-
-def reply_of(flow: HTTPFlow) -> Mapping[str, object] | None:
-    """Return the summary of a reply that the addon has rewritten and kept."""
-    summary = notes_of(flow).get("summary")
-    return summary if isinstance(summary, dict) and summary else None
 
 
 def _coloured(file: TextIO) -> bool:

@@ -56,8 +56,7 @@ class Traces:
     def ended(self, record: FlowRecord) -> None:
         """Have the span of a reply sent that is over."""
         if self._sender and record.exchange.endpoint.is_chat:
-            summary = record.summary() if record.rewriter else {}
-            self._sender.give(span_of(record, outcome_of(record.flow, summary)))
+            self._sender.give(span_of(record, outcome_of(record.flow, record.told)))
 
     def done(self) -> None:
         """Let the last batch go. When mitmproxy ends, wait for it; a script that is loaded anew, or

@@ -10,10 +10,9 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHeadersHook
 
 from converter.recordings.notes import METADATA
-from converter.shell.keep.flow_record import MOVED, NOTHING, TROUBLE, forget, notes_of
+from converter.shell.keep.flow_record import MOVED, NOTHING, TROUBLE, forget, notes_of, summary_of
 from converter.shell.mitmproxy_internals import is_replayed_by_the_server
 from converter.shell.page.numbers import counted
-from converter.shell.watch.terminal import reply_of
 from tests.support.addon_flows import (
     ASKED,
     CHAT,
@@ -236,7 +235,7 @@ def test_an_http_error_is_marked_told_in_full_and_counted_as_failed(path: str) -
     assert flow.marked == TROUBLE
     assert flow.comment.startswith("status 400: ")
     assert "exceeds the memory: 4,200" in flow.comment
-    found = reply_of(flow)
+    found = summary_of(notes_of(flow))
     assert found
     assert found["model"] == "small"
     numbers = counted([found])
