@@ -51,14 +51,13 @@ class Recorder:
     def __init__(self) -> None:
         self._worker: ThreadPoolExecutor | None = None
         self._process = RecordingProcess()
-        self._given = 0  # counted in mitmproxy's loop
-        self._written = 0  # counted in the thread
+        self._waiting = set[Future[Path]]()
         self.ending = False
 
     def ended(self, flow: HTTPFlow) -> None:
         """Keep an exchange that is over, if all are kept."""
         folder = str(ctx.options.think_record)
-        if folder and self._waiting >= MOST_RECORDINGS:
+        if folder and len(self._waiting) >= MOST_RECORDINGS:
             _log.error("think: no recording: %s wait to be written", MOST_RECORDINGS)
         elif folder:
             self._hand_over(flow, Order(str(Path(folder).expanduser())))
@@ -87,14 +86,11 @@ class Recorder:
             self._worker.shutdown(wait=True)
             self._worker = None
 
-    @property
-    def _waiting(self) -> int:
-        return self._given - self._written
-
     def _hand_over(self, flow: HTTPFlow, order: Order) -> Future[Path]:
         self._worker = self._worker or ThreadPoolExecutor(1, "think-recorder")
-        self._given += 1
         future = self._worker.submit(self._write, _copied(flow), order)
+        self._waiting.add(future)
+        future.add_done_callback(self._waiting.discard)
         future.add_done_callback(partial(_log_failure, flow))
         return future
 
@@ -108,8 +104,7 @@ class Recorder:
                 return self._process.keep(data, order)
             return in_short_steps(partial(recording_work.keep, flow, order))
         finally:
-            self._written += 1
-            if not self._waiting:
+            if len(self._waiting) <= 1:  # this one
                 self._process.end()
 
 

@@ -57,7 +57,6 @@ def make_folder(folder: Path) -> None:
 
 def _keep_named(flow: HTTPFlow, folder: Path, order: Order) -> Path:
     recording = flow_file.from_flow(flow, order.name)
-    make_folder(folder)
     path = Library(folder).keep(recording)
     if order.expected:
         expectation.keep(path, recording, order.expected)
