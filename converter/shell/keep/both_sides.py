@@ -86,10 +86,7 @@ class BothSides:
             self.answered.headers.pop("content-encoding", None)
             self.answered.raw_content = b"".join(self.chunks)
             self.answered.timestamp_end = flow.response.timestamp_end if flow.response else None
-        if (_request(self.asked), _reply(flow.response)) != (
-            _request(self.sent),
-            _reply(self.answered),
-        ):
+        if _shown(self.asked, flow.response) != _shown(self.sent, self.answered):
             request, got = self.asked, flow.response
             flow.request, flow.response = self.sent, self.answered
             try:
@@ -101,10 +98,7 @@ class BothSides:
                 flow.request, flow.response = request, got
 
 
-def _request(request: Request) -> object:
-    """Return what tells one request from another, to who looks at them."""
-    return request.path, request.raw_content
-
-
-def _reply(response: Response | None) -> object:
-    return response and (response.status_code, response.raw_content)
+def _shown(request: Request, reply: Response | None) -> object:
+    """Return what tells one exchange from another, to who looks at them."""
+    replied = reply and (reply.status_code, reply.raw_content)
+    return request.path, request.raw_content, replied

@@ -6,7 +6,6 @@ flows go, the oldest first. What a person has marked stays, so does the flow tha
 what is still on its way, and what was read from a file.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -36,8 +35,8 @@ class FlowKeeper:
 
     def __init__(self, chosen: Callable[[], MemoryLimits]) -> None:
         self._chosen = chosen
-        self._sizes: OrderedDict[str, int] = OrderedDict()
-        self._whole: OrderedDict[str, None] = OrderedDict()
+        self._sizes: dict[str, int] = {}
+        self._whole: dict[str, None] = {}
         """Those that may still hold the server's own bytes."""
         self._total = 0
 
@@ -45,16 +44,17 @@ class FlowKeeper:
         """An exchange is over."""
         view = flow_list()
         if flow.live and view is not None:  # not by its truth, because an empty view is false
-            self._add(flow)
+            self._forget(flow.id)
+            self._measure(flow)
+            self._whole[flow.id] = None
             self._trim(view)
 
     error = response
 
-    def _add(self, flow: HTTPFlow) -> None:
-        self._forget(flow.id)
-        self._sizes[flow.id] = size_of(flow)
-        self._whole[flow.id] = None
-        self._total += self._sizes[flow.id]
+    def _measure(self, flow: HTTPFlow) -> None:
+        size = size_of(flow)
+        self._total += size - self._sizes.get(flow.id, 0)
+        self._sizes[flow.id] = size
 
     def _forget(self, name: str) -> None:
         self._total -= self._sizes.pop(name, 0)
@@ -67,29 +67,24 @@ class FlowKeeper:
         for name in list(self._whole):
             if self._total <= limits.flow_bytes:
                 break
-            self._let_bytes_go(view, name)
+            if flow := self._free(view, name):
+                del self._whole[name]
+                drop_server_bytes(flow)
+                self._measure(flow)
         for name in list(self._sizes):
             if self._total <= limits.flow_bytes and len(self._sizes) <= limits.flows:
                 break
-            self._let_go(view, name)
+            if flow := self._free(view, name):
+                self._forget(name)
+                view.remove([flow])
 
-    def _let_bytes_go(self, view: "View", name: str) -> None:
+    def _free(self, view: "View", name: str) -> HTTPFlow | None:
+        """Return a flow that may be touched; forget one that a person has removed."""
         flow = view.get_by_id(name)
-        if not isinstance(flow, HTTPFlow):  # a person has removed it
+        if not isinstance(flow, HTTPFlow):
             self._forget(name)
-        elif not stays(view, flow):
-            del self._whole[name]
-            drop_server_bytes(flow)
-            self._total += size_of(flow) - self._sizes[name]
-            self._sizes[name] = size_of(flow)
-
-    def _let_go(self, view: "View", name: str) -> None:
-        flow = view.get_by_id(name)
-        if flow is not None and stays(view, flow):
-            return
-        self._forget(name)
-        if flow is not None:  # else a person has removed it
-            view.remove([flow])
+            return None
+        return None if stays(view, flow) else flow
 
 
 def stays(view: "View", flow: Flow) -> bool:
