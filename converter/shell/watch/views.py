@@ -15,7 +15,7 @@ from mitmproxy import contentviews, ctx
 from mitmproxy.addonmanager import Loader
 from mitmproxy.contentviews import Contentview, Metadata, SyntaxHighlight
 from mitmproxy.flow import Flow
-from mitmproxy.http import HTTPFlow, Message, Request, Response
+from mitmproxy.http import HTTPFlow, Request, Response
 
 from converter.dialects.table import find
 from converter.exchange import settings
@@ -99,7 +99,8 @@ class ThinkingView(Contentview):
         if self.of_server and is_let_go(flow):
             return _LET_GO
         if self.of_server:
-            data, message = self._sent(data, message, flow)
+            other = sent_of(flow) if isinstance(message, Request) else backup_of(flow)
+            data, message = (content_of(other), other) if other else (data, message)
         as_server = self.of_server or not (state_before(flow) or is_let_go(flow))
         chosen, expected = reading_of(flow, as_server)
         begun = beginning(data)
@@ -111,13 +112,6 @@ class ThinkingView(Contentview):
         )
         read = reply.read(begun, chosen, content_type, expected=expected)
         return note + _written(read, facts_of(flow))
-
-    def _sent(
-        self, data: bytes, message: Message | None, flow: Flow | None
-    ) -> tuple[bytes, Message | None]:
-        """Return what went to the server, or came from it, in place of a message."""
-        other = sent_of(flow) if isinstance(message, Request) else backup_of(flow)
-        return (content_of(other), other) if other else (data, message)
 
 
 class ThinkingServerView(ThinkingView):
