@@ -19,11 +19,12 @@ class RequestError(ValueError):
     the fault in it.
 
     `RequestError("messages.0.role", "Field required").message` is `messages.0.role: Field
-    required`, as Anthropic's API words it. An empty place means the request as a whole.
+    required`, as Anthropic's API words it. An empty place means the request as a whole. `status`
+    and `details`: of the answer, where its dialect has more to say than words.
     """
 
-    def __init__(self, place: str, problem: str) -> None:
-        self.place = place
+    def __init__(self, place: str, problem: str, status: int = 400, **details: object) -> None:
+        self.place, self.status, self.details = place, status, details
         self.message = f"{place}: {problem}" if place else problem
         super().__init__(self.message)
 

@@ -46,11 +46,9 @@ def _read_request(
 
 
 def _refusal(error: RequestError) -> tuple[int, Body]:
-    status = error.status if isinstance(error, threads.ThreadError) else 400
-    body = error_body(error.message, "", status)
-    if isinstance(error, threads.ThreadError):
-        body["error"]["details"] = error.details
-    return status, body
+    body = error_body(error.message, "", error.status)
+    body["error"] |= {"details": error.details} if error.details else {}
+    return error.status, body
 
 
 def _natively_refused(body: Body) -> RequestError | None:

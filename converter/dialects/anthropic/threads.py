@@ -27,15 +27,6 @@ _PREFIX = "thread "
 """Begins the keys in the memory, which other dialects use, too."""
 
 
-class ThreadError(RequestError):
-    """A thread that cannot go on. `details` name the reason, for the client's SDK."""
-
-    def __init__(self, problem: str, code: str, status: int = 400, **details: object) -> None:
-        super().__init__("thread", problem)
-        self.status = status
-        self.details: dict[str, object] = {"error_code": code, **details}
-
-
 @dataclass(frozen=True, slots=True)
 class Thread:
     """The thread that a request begins or goes on with. `own`: the request's part of it;
@@ -54,9 +45,14 @@ class Thread:
         self.memory.keep(f"{_PREFIX}{reply['id']}", value, previous)
 
 
-def unsupported() -> ThreadError:
+def _error(problem: str, code: str, status: int = 400, **details: object) -> RequestError:
+    """Return the error of a thread that cannot go on; the client's SDK acts on the details."""
+    return RequestError("thread", problem, status, error_code=code, **details)
+
+
+def unsupported() -> RequestError:
     """Return the error of a server that keeps no threads."""
-    return ThreadError(UNSUPPORTED, "thread_unsupported_request", unsupported=["thread"])
+    return _error(UNSUPPORTED, "thread_unsupported_request", unsupported=["thread"])
 
 
 def complete(body: object, memory: Memory) -> tuple[object, Thread | None]:
@@ -83,12 +79,12 @@ def _kept(body: Mapping[str, object], *names: str) -> dict[str, object]:
 def _continued(memory: Memory, previous: str, body: Mapping[str, object]) -> dict[str, object]:
     history = memory.history(_PREFIX + previous)
     if not history:
-        raise ThreadError(NOT_FOUND.format(previous), "thread_not_found", 404)
+        raise _error(NOT_FOUND.format(previous), "thread_not_found", 404)
     entries = list(map(json.loads, history))
     created = {name: entries[0][name] for name in CREATE_ONLY if name in entries[0]}
     if changed := [name for name in CREATE_ONLY if body.get(name) not in (None, created.get(name))]:
         names = " and ".join(f"`{name}`" for name in changed)
-        raise ThreadError(MISMATCH.format(names), "thread_fingerprint_mismatch")
+        raise _error(MISMATCH.format(names), "thread_fingerprint_mismatch")
     earlier = [turn for entry in entries for turn in (*entry["messages"], entry["reply"])]
     own = Fields(body).optional("messages", list) or []
     return {**body, **created, "messages": [*earlier, *own]}

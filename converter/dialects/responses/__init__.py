@@ -65,9 +65,8 @@ def _context(context: ReplyContext) -> ResponseContext:
 
 
 def _refusal(error: RequestError) -> tuple[int, Body]:
-    status = error.status if isinstance(error, state.UnknownError) else 400
-    code = error.code if isinstance(error, state.UnknownError) else ""
-    return status, errors.error_body(error.message, status, error.place, code)
+    code = str(error.details.get("code", ""))
+    return error.status, errors.error_body(error.message, error.status, error.place, code)
 
 
 RESPONSES = Dialect(

@@ -39,9 +39,8 @@ class UnknownError(RequestError):
     """Something that the request names is not kept here."""
 
     def __init__(self, place: str, problem: str, status: int = 404, code: str = "") -> None:
-        super().__init__(place, problem)
+        super().__init__(place, problem, status, code=code)
         self.message = problem
-        self.status, self.code = status, code
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,11 @@ def test_what_is_not_known_is_refused_in_the_apis_words(
 ) -> None:
     with pytest.raises(UnknownError) as raised:
         complete(memory(), body)
-    assert (raised.value.status, raised.value.code, raised.value.message) == (status, code, words)
+    assert (raised.value.status, raised.value.details, raised.value.message) == (
+        status,
+        {"code": code},
+        words,
+    )
 
 
 def test_two_histories_at_once_are_refused() -> None:
