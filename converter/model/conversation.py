@@ -102,6 +102,10 @@ class Document:
     context: str = ""
 
 
+type ContentBlock = TextBlock | Image | Sound | Document
+"""Things that a person or a tool can show a model."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolUse:
     """The model calls a tool."""
@@ -116,13 +120,11 @@ class ToolResult:
     """The result of a called tool."""
 
     tool_use_id: str
-    content: tuple[TextBlock | Image | Sound | Document, ...] = ()
+    content: tuple[ContentBlock, ...] = ()
     is_error: bool = False
 
 
-type Block = (
-    TextBlock | ThinkingBlock | RedactedThinking | Image | Sound | Document | ToolUse | ToolResult
-)
+type Block = ContentBlock | ThinkingBlock | RedactedThinking | ToolUse | ToolResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from converter.dialects.openai_parts import (
 from converter.dialects.reasoning_fields import REASONING_FIELDS, ReasoningMerger, words_of
 from converter.model.conversation import (
     Block,
+    ContentBlock,
     Data,
     Document,
     Image,
@@ -31,7 +32,7 @@ from converter.model.conversation import (
 )
 from converter.wire.checked import Fields
 
-type Part = TextBlock | ThinkingBlock | Image | Sound | Document
+type MessagePart = ContentBlock | ThinkingBlock
 
 SYSTEM_ROLES = ("system", "developer")
 RESULT_ROLES = ("tool", "function")
@@ -101,7 +102,7 @@ class Messages:
             name, function.required("name", str), read_arguments(function.value("arguments"))
         )
 
-    def _parts(self, message: Fields) -> tuple[Part, ...]:
+    def _parts(self, message: Fields) -> tuple[MessagePart, ...]:
         parts = read_parts(message, "content", PARTS, self.left_out)
         return tuple(parts) if message.value("content") != "" else ()
 
@@ -145,7 +146,7 @@ def _linked(part: Fields) -> Document:
     return Document(source_of(linked.required("url", str)))
 
 
-PARTS: dict[str, Callable[[Fields], Part]] = {
+PARTS: dict[str, Callable[[Fields], MessagePart]] = {
     **TEXT_PARTS,
     "thinking": _thinking,
     "image_url": _image,

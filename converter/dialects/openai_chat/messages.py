@@ -30,7 +30,7 @@ from converter.model.conversation import (
 from converter.servers.chat_templates import Place
 from converter.servers.profiles import GENERIC, Order, Server
 
-type Part = TextBlock | Image | Sound
+type Sendable = TextBlock | Image | Sound
 """A part of a message that a server can be given."""
 
 DETAILS = {"low": "low", "high": "high", "original": "high"}
@@ -41,7 +41,7 @@ NOT_READABLE = "[{} was attached, but this server can only be given text and ima
 NOT_REACHABLE = "[{} was attached as a stored file, which this server cannot reach]"
 
 
-def part_of(block: Part) -> dict[str, object]:
+def part_of(block: Sendable) -> dict[str, object]:
     """Return the part of a message that holds a text, an image or a sound."""
     match block:
         case TextBlock(text):
@@ -62,7 +62,7 @@ def _url(image: Image) -> str:
             return place
 
 
-def readable(blocks: Iterable[Block], links: bool) -> Iterator[Part]:
+def readable(blocks: Iterable[Block], links: bool) -> Iterator[Sendable]:
     """Yield the blocks as parts this server can be given; in place of others, words that say so.
     `links`: it fetches images by their links.
     """
@@ -80,7 +80,7 @@ def readable(blocks: Iterable[Block], links: bool) -> Iterator[Part]:
                 yield from _document(block, links)
 
 
-def _document(block: Document, links: bool) -> Iterator[Part]:
+def _document(block: Document, links: bool) -> Iterator[Sendable]:
     name = f'the document "{block.title}"' if block.title else "a document"
     match block.content:
         case Data(media_type, _):
@@ -223,11 +223,11 @@ def _user(blocks: Sequence[Block], settings: RequestSettings) -> list[Message]:
     return messages or [{"role": "user", "content": ""}]
 
 
-def _unfolded(blocks: Iterable[Block], links: bool) -> Iterator[Part | ToolResult]:
+def _unfolded(blocks: Iterable[Block], links: bool) -> Iterator[Sendable | ToolResult]:
     """The blocks as parts and tool results of text alone; the images and sounds of a run of results
     follow it.
     """
-    waiting: list[Part] = []
+    waiting: list[Sendable] = []
     for block in blocks:
         if isinstance(block, ToolResult):
             content = tuple(readable(block.content, links))
@@ -242,7 +242,7 @@ def _unfolded(blocks: Iterable[Block], links: bool) -> Iterator[Part | ToolResul
     yield from waiting
 
 
-def _tool_messages(blocks: Iterable[Part | ToolResult]) -> list[Message]:
+def _tool_messages(blocks: Iterable[Sendable | ToolResult]) -> list[Message]:
     return [_tool_message(block) for block in blocks if isinstance(block, ToolResult)]
 
 
@@ -259,7 +259,7 @@ def _tool_message(block: ToolResult) -> Message:
     }
 
 
-def _user_message(blocks: Iterable[Part | ToolResult]) -> list[Message]:
+def _user_message(blocks: Iterable[Sendable | ToolResult]) -> list[Message]:
     parts = [
         block
         for block in blocks

@@ -12,8 +12,8 @@ from converter.dialects.responses import compaction, thoughts
 from converter.dialects.responses.tools import CALL_KINDS, KIND_OF_ITEM, Toolbox
 from converter.model.conversation import (
     Block,
+    ContentBlock,
     Data,
-    Document,
     Image,
     Role,
     Sound,
@@ -25,8 +25,6 @@ from converter.model.conversation import (
     Turn,
 )
 from converter.wire.checked import Fields
-
-type Part = TextBlock | Image | Sound | Document
 
 
 def _image(part: Fields) -> Image:
@@ -41,7 +39,7 @@ def _audio(part: Fields) -> Sound:
     return Sound(Data(f"audio/{kind}", audio.optional("data", str) or ""))
 
 
-PARTS: dict[str, Callable[[Fields], Part]] = {
+PARTS: dict[str, Callable[[Fields], ContentBlock]] = {
     **TEXT_PARTS,
     **dict.fromkeys(("summary_text", "reasoning_text"), TEXT_PARTS["text"]),
     "input_image": _image,
@@ -161,11 +159,11 @@ def _thoughts(item: Fields, left_out: set[str]) -> Iterator[Block]:
 # Outputs of the client's own tools.
 
 
-def _output(item: Fields, items: Items) -> list[Part]:
+def _output(item: Fields, items: Items) -> list[ContentBlock]:
     return read_parts(item, "output", PARTS, items.left_out)
 
 
-def _found_tools(item: Fields, items: Items) -> list[Part]:
+def _found_tools(item: Fields, items: Items) -> list[ContentBlock]:
     names = [name for tool in item.children("tools") for name in _names(tool, items.toolbox)]
     return [TextBlock(f"Tools found: {', '.join(names) or 'none'}")]
 
@@ -177,7 +175,7 @@ def _names(tool: Fields, toolbox: Toolbox) -> list[str]:
     return [toolbox.flat(str(inner.values.get("name")), name) for inner in tool.children("tools")]
 
 
-_OUTPUTS: dict[str, Callable[[Fields, Items], list[Part]]] = {
+_OUTPUTS: dict[str, Callable[[Fields, Items], list[ContentBlock]]] = {
     "function_call_output": _output,
     "custom_tool_call_output": _output,
     "tool_search_output": _found_tools,
