@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.openai_chat.chunks import Chunker, ForeignEvents
+from converter.dialects.openai_chat.chunks import Chunker
 from converter.dialects.table import (
     ANTHROPIC,
     DIALECTS,
@@ -292,7 +292,7 @@ def test_streamed_calls_fold_into_one_call_each(wire: Wire) -> None:
 
 def _changed(name: str, change: Callable[[list[Event]], list[Event]]) -> tuple[str, Any]:
     """A method of the machine that writes another dialect's events, with what it returns changed."""
-    works = getattr(ForeignEvents, name)
+    works = getattr(Chunker, name)
     return name, lambda self, event: change(works(self, event))
 
 
@@ -304,20 +304,26 @@ def _without_arguments(self: Chunker, entry: object, event: ToolCall) -> object:
     return _ENTRY(self, entry, replace(event, arguments=""))
 
 
-_ENTRY, _CALL = Chunker._entry, ForeignEvents._call
+def _without_a_name(self: Chunker, entry: object, event: ToolCall) -> object:
+    assert isinstance(entry, dict)
+    nameless = {**entry, "function": {**entry["function"], "name": ""}}
+    return _ENTRY(self, nameless, event)
+
+
+_ENTRY = Chunker._entry
 FAULTS: dict[str, tuple[str, Any]] = {
     "two calls are one": ("_entry", _as_the_server_counts),
     "arguments are lost": ("_entry", _without_arguments),
-    "a call has no name": ("_call", lambda self, event: _CALL(self, replace(event, name=""))),
-    "words are lost": _changed("feed", lambda out: [e for e in out if not isinstance(e, Text)]),
+    "a call has no name": ("_entry", _without_a_name),
+    "words are lost": _changed("_own", lambda out: [e for e in out if not isinstance(e, Text)]),
     "the finish is lost": _changed(
-        "feed", lambda out: [e for e in out if not isinstance(e, Finish)]
+        "_own", lambda out: [e for e in out if not isinstance(e, Finish)]
     ),
 }
 
 
-FAULTY = [(fault, form) for fault, (name, _) in FAULTS.items() for form in Form if name == "feed"]
-FAULTY += [(fault, Form.STREAM) for fault, (name, _) in FAULTS.items() if name != "feed"]
+FAULTY = [(fault, form) for fault, (name, _) in FAULTS.items() for form in Form if name == "_own"]
+FAULTY += [(fault, Form.STREAM) for fault, (name, _) in FAULTS.items() if name != "_own"]
 """A whole reply's calls are folded from the neutral events, whatever their own fields say."""
 
 
@@ -329,7 +335,7 @@ def test_a_seeded_fault_in_another_dialects_events_is_seen(
     expected = meant(sent, OPENAI_CHAT, form)
     assert _seen_or_raised(wire, sent, form) == expected
     name, broken = FAULTS[fault]
-    monkeypatch.setattr(Chunker if name == "_entry" else ForeignEvents, name, broken)
+    monkeypatch.setattr(Chunker, name, broken)
     assert _seen_or_raised(wire, sent, form) != expected
 
 

@@ -1,13 +1,13 @@
 """Events to the bodies of chat-completion chunks, one body for each frame.
 
 A frame that nothing was done to goes on as the very bytes that came, unless thinking is wanted
-under another name. An event of another dialect is first given this dialect's fields, so that all
-events are written in one way.
+under another name. Events of another dialect are written with the fields that servers of this one
+send.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from converter.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME
 from converter.model.events import (
@@ -19,7 +19,6 @@ from converter.model.events import (
     MappedField,
     Opaque,
     OpaqueFrame,
-    Own,
     Start,
     Text,
     Thinking,
@@ -33,87 +32,6 @@ from converter.wire import json_text
 
 _FIRST: Mapping[str, object] = {"role": "assistant", "content": ""}
 """The first delta of a foreign reply."""
-
-
-class ForeignEvents:
-    """Events of any dialect in, the same with this dialect's fields out.
-
-    `kind`: the `object` of a foreign reply. `done`: the frame that ends a foreign stream.
-    """
-
-    def __init__(self, kind: str, done: bytes) -> None:
-        self._kind = kind
-        self._done = done
-        self.begun = False  # the reply is of another dialect
-        self._left_out = 0
-
-    @property
-    def notes(self) -> list[str]:
-        """The count of events without a place in a chat completion, in one line if any."""
-        note = f"{self._left_out} blocks or frames have no place in a chat completion, left out"
-        return [note] if self._left_out else []
-
-    def feed(self, event: Event) -> list[Event]:
-        """Return the event's form in this dialect; its own events go through as they are."""
-        match event:
-            case Start() | ToolCall() | Usage():
-                return [event] if own_fields(event.own, NAME) is not None else self._own(event)
-            case Finish(stop_sequence=str(stop)) if self.begun and stop:
-                return [Opaque(NAME, {}, {"stop_reason": stop}, event.choice), event]
-            case End() if self.begun:
-                return [End(Own(NAME, raw=self._done))]
-            case OpaqueFrame() | Block() | Opaque():
-                return self._opaque(event)
-            case _:
-                return [event]
-
-    def _own(self, event: Start | ToolCall | Usage) -> list[Event]:
-        match event:
-            case Start():
-                return self._start(event)
-            case ToolCall():
-                return [replace(event, own=Own(NAME, {"tool_calls": self._call(event)}))]
-            case Usage():
-                return [replace(event, own=Own(NAME, _counts(event)))]
-
-    def _start(self, event: Start) -> list[Event]:
-        head = {"id": event.id, "object": self._kind, "created": 0, "model": event.model}
-        first = [] if self.begun else [Opaque(NAME, _FIRST, {})]
-        self.begun = True
-        return [Start(event.id, event.model, Own(NAME, head)), *first]
-
-    def _call(self, event: ToolCall) -> dict[str, object]:
-        """Return the entry."""
-        named = {"id": event.id, "type": "function"} if event.id else {}
-        name = {"name": event.name} if event.name else {}
-        return {"index": event.index, **named, "function": {**name, "arguments": event.arguments}}
-
-    def _opaque(self, event: OpaqueFrame | Block | Opaque) -> list[Event]:
-        """Count events that no other dialect can write; a comment of a stream is of none."""
-        match event:
-            case Opaque():
-                return [event] if event.dialect == NAME else []
-            case Block():
-                self._left_out += event.event.get("type") == "content_block_start"
-                return []
-            case OpaqueFrame() if event.own.dialect == NAME or event.own.raw.startswith(b":"):
-                return [replace(event, own=Own(NAME, raw=event.own.raw))]
-            case _:
-                self._left_out += not event.comment and bool(event.own.raw.strip())
-                return []
-
-
-def _counts(usage: Usage) -> dict[str, object]:
-    details = {
-        "prompt_tokens_details": {"cached_tokens": usage.cached},
-        "completion_tokens_details": {"reasoning_tokens": usage.thinking},
-    }
-    return {
-        "prompt_tokens": usage.input,
-        "completion_tokens": usage.output,
-        "total_tokens": usage.input + usage.output,
-        **{name: counts for name, counts in details.items() if None not in counts.values()},
-    }
 
 
 JOINT = "\n\n"
@@ -165,20 +83,27 @@ class Chunker:
     """Events in; out come bodies of frames, or bytes of frames that go on as they came.
 
     `wanted`: names of thinking. `kind`: the `object` of a reply that came otherwise. `done`: the
-    frame that ends a stream which has none of its own; empty for a whole body. `foreign`: gives
-    events of another dialect the fields of this one.
+    frame that ends a stream which has none of its own; empty for a whole body. `foreign`: the reply
+    is of another dialect.
     """
 
     def __init__(self, wanted: Sequence[str], kind: str, done: bytes = b"") -> None:
         self._wanted = wanted
         self._kind, self._done = kind, done
-        self.foreign = ForeignEvents(kind, done)
+        self.foreign = False
+        self._left_out = 0
         self._head: Mapping[str, object] = {}
         self._after_thought: set[int] = set()
         self._sent: dict[int, set[str]] = {}  # names of thinking that the frame has by itself
         # names of thinking that the server may only begin to use
         self._added: defaultdict[int, set[str]] = defaultdict(set)
         self._news = False  # the head says something that no frame has told yet
+
+    @property
+    def notes(self) -> list[str]:
+        """The count of events without a place in a chat completion, in one line if any."""
+        note = f"{self._left_out} blocks or frames have no place in a chat completion, left out"
+        return [note] if self._left_out else []
 
     def feed(self, events: Sequence[Event], raw: bytes | None) -> Iterator[Body | bytes | Failure]:
         """Yield the frames of the events; a failure where no frame can tell it."""
@@ -194,7 +119,27 @@ class Chunker:
             self._news = False  # the raw frame tells it
             yield raw
         else:
-            yield from self._bodies([own for event in events for own in self.foreign.feed(event)])
+            yield from self._bodies([own for event in events for own in self._own(event)])
+
+    def _own(self, event: Event) -> list[Event]:
+        """Return the event, with those that this dialect has beside it; none for one that another
+        dialect alone can write. A comment of a stream is of none.
+        """
+        match event:
+            case Start() if own_fields(event.own, NAME) is None:
+                first = [] if self.foreign else [Opaque(NAME, _FIRST, {})]
+                self.foreign = True
+                return [event, *first]
+            case Finish(stop_sequence=str(stop)) if self.foreign and stop:
+                return [Opaque(NAME, {}, {"stop_reason": stop}, event.choice), event]
+            case Opaque() if event.dialect != NAME:
+                return []
+            case Block():
+                self._left_out += event.event.get("type") == "content_block_start"
+            case OpaqueFrame() if event.own.dialect != NAME and not event.own.raw.startswith(b":"):
+                self._left_out += not event.comment and bool(event.own.raw.strip())
+                return []
+        return [event]
 
     def _bodies(self, events: Sequence[Event]) -> Iterator[Body | bytes | Failure]:
         chunk = _Chunk()
@@ -205,8 +150,7 @@ class Chunker:
             elif isinstance(event, (OpaqueFrame, End, Failure)):
                 yield from self._finished(chunk)
                 chunk = _Chunk()
-                end = self._done if isinstance(event, End) else b""
-                yield own_raw(event.own, NAME) or (event if isinstance(event, Failure) else end)
+                yield self._told(event)
             else:
                 if not chunk.takes(event):
                     yield from self._finished(chunk)
@@ -214,12 +158,22 @@ class Chunker:
                 self._add(chunk, event)
         yield from self._finished(chunk)
 
+    def _told(self, event: OpaqueFrame | End | Failure) -> bytes | Failure:
+        """Return the frame of an event that is one by itself; a failure where none can tell it."""
+        if isinstance(event, OpaqueFrame):
+            return event.own.raw
+        if raw := own_raw(event.own, NAME):
+            return raw
+        return event if isinstance(event, Failure) else self._done
+
     def _turn(self, event: Event) -> None:
         """Take note of a head, and of a thought's end."""
         if isinstance(event, ThinkingEnd):
             self._after_thought.add(event.choice)
         elif isinstance(event, Start):
-            head = own_fields(event.own, NAME) or {}
+            foreign = {"id": event.id, "object": self._kind, "created": 0, "model": event.model}
+            head = own_fields(event.own, NAME)
+            head = foreign if head is None else head
             own = _of_the_server(head)
             self._news = bool(own) and own != _of_the_server(self._head)
             self._head = head
@@ -235,7 +189,8 @@ class Chunker:
     def _add(self, chunk: _Chunk, event: _Sayable) -> None:
         chunk.last = _ORDER[type(event)]
         if isinstance(event, Usage):
-            chunk.usage = own_fields(event.own, NAME)
+            own = own_fields(event.own, NAME)
+            chunk.usage = _counts(event) if own is None else own
             return
         chunk.choice = event.choice
         match event:
@@ -248,7 +203,8 @@ class Chunker:
             case Text(own=None):
                 chunk.inner |= {"refusal" if event.refusal else "content": event.text}
             case ToolCall():
-                place, entry = next(iter((own_fields(event.own, NAME) or {}).items()))
+                own = own_fields(event.own, NAME) or {"tool_calls": _foreign_call(event)}
+                place, entry = next(iter(own.items()))
                 if place == "tool_calls":
                     chunk.calls.append(self._entry(entry, event))
                 else:
@@ -292,6 +248,26 @@ class Chunker:
             for name in self._wanted
             if event.text and name not in self._sent.get(event.choice, self._wanted)
         ]
+
+
+def _foreign_call(event: ToolCall) -> dict[str, object]:
+    """Return the entry of another dialect's call, or of one that was read from text."""
+    named = {"id": event.id, "type": "function"} if event.id else {}
+    name = {"name": event.name} if event.name else {}
+    return {"index": event.index, **named, "function": {**name, "arguments": event.arguments}}
+
+
+def _counts(usage: Usage) -> dict[str, object]:
+    details = {
+        "prompt_tokens_details": {"cached_tokens": usage.cached},
+        "completion_tokens_details": {"reasoning_tokens": usage.thinking},
+    }
+    return {
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.input + usage.output,
+        **{name: counts for name, counts in details.items() if None not in counts.values()},
+    }
 
 
 def _names(event: Thinking) -> dict[str, object] | None:

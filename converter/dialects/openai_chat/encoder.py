@@ -29,7 +29,7 @@ class OpenAIStreamEncoder(Encoder):
     @property
     def notes(self) -> list[str]:
         """The notes on omissions, a line each."""
-        return self._chunker.foreign.notes
+        return self._chunker.notes
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return the frames. `raw`: the server's frame, when `events` are just its own."""
@@ -71,7 +71,7 @@ class OpenAIWholeEncoder(Encoder):
     @property
     def notes(self) -> list[str]:
         """The notes on omissions, a line each."""
-        return self._chunker.foreign.notes
+        return self._chunker.notes
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return nothing yet."""
@@ -91,7 +91,7 @@ class OpenAIWholeEncoder(Encoder):
         if self._body is None:
             return self._raw
         kind = {"object": _WHOLE} if self._body.get("object") == _CHUNK else {}
-        streamed = bool(kind) or self._chunker.foreign.begun
+        streamed = bool(kind) or self._chunker.foreign
         choices = [
             choice | {"message": _said(choice["message"], streamed)}
             for _, choice in sorted(self._choices.items())

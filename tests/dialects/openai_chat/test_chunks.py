@@ -7,7 +7,7 @@ import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from converter.dialects.anthropic.decoder import FINISHES
-from converter.dialects.openai_chat.chunks import ForeignEvents
+from converter.dialects.openai_chat.chunks import Chunker
 from converter.dialects.openai_chat.decoder import NAME
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.exchange import settings
@@ -16,13 +16,12 @@ from converter.model.events import (
     End,
     Event,
     Finish,
-    Opaque,
     OpaqueFrame,
     Own,
     Start,
+    Text,
     ToolCall,
     Usage,
-    own_fields,
 )
 from converter.reply.rewriter import Rewriter
 from converter.transcript import reply
@@ -34,45 +33,56 @@ from tests.support.transcript_samples import calls, thought_and_said
 KIND, DONE = "chat.completion.chunk", b"data: [DONE]\n\n"
 
 
-def _fields(event: Event) -> object:
-    assert isinstance(event, Start | ToolCall | Usage)
-    return own_fields(event.own, NAME)
+HEAD = {"id": "msg_1", "object": KIND, "created": 0, "model": "small"}
 
 
-def _begun() -> ForeignEvents:
-    foreign = ForeignEvents(KIND, DONE)
-    foreign.feed(Start("msg_1", "small"))
-    return foreign
+def _begun() -> Chunker:
+    chunker = Chunker((), KIND, DONE)
+    list(chunker.feed([Start("msg_1", "small")], None))
+    return chunker
+
+
+def _choice(chunker: Chunker, *events: Event) -> object:
+    (body,) = chunker.feed(events, None)
+    assert isinstance(body, dict)
+    choices = body["choices"]
+    assert isinstance(choices, list)
+    return choices[0]
 
 
 def test_a_foreign_head_says_the_role_once() -> None:
-    foreign = ForeignEvents(KIND, DONE)
-    start, first = foreign.feed(Start("msg_1", "small"))
-    head = {"id": "msg_1", "object": KIND, "created": 0, "model": "small"}
-    assert (_fields(start), first) == (head, Opaque(NAME, {"role": "assistant", "content": ""}, {}))
-    assert len(foreign.feed(Start("msg_1", "small"))) == 1
-    assert foreign.begun
+    chunker = Chunker((), KIND, DONE)
+    first = {"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}
+    (body,) = chunker.feed([Start("msg_1", "small")], None)
+    assert body == {**HEAD, "choices": [first]}
+    assert list(chunker.feed([Start("msg_1", "small")], None)) == []
+    assert chunker.foreign
 
 
-def test_an_event_of_its_own_goes_through_as_it_is() -> None:
-    own = Start("1", "small", Own(NAME, {"id": "1"}))
-    foreign = ForeignEvents(KIND, DONE)
-    assert foreign.feed(own) == [own]
-    assert not foreign.begun
+def test_a_head_of_its_own_goes_through_as_it_is() -> None:
+    chunker = Chunker((), KIND, DONE)
+    events: list[Event] = [Start("1", "small", Own(NAME, {"id": "1"})), Text("a")]
+    (body,) = chunker.feed(events, None)
+    assert body == {
+        "id": "1",
+        "choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": None}],
+    }
+    assert not chunker.foreign
 
 
 def test_calls_keep_the_index_that_they_were_judged_to_have() -> None:
-    foreign = _begun()
-    (call,) = foreign.feed(ToolCall(3, "c", "f", "{"))
-    (more,) = foreign.feed(ToolCall(3, "", "", "}"))
+    chunker = _begun()
     begun = {"index": 3, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{"}}
-    assert _fields(call) == {"tool_calls": begun}
-    assert _fields(more) == {"tool_calls": {"index": 3, "function": {"arguments": "}"}}}
+    more = {"index": 3, "function": {"arguments": "}"}}
+    for event, entry in ((ToolCall(3, "c", "f", "{"), begun), (ToolCall(3, "", "", "}"), more)):
+        delta = {"tool_calls": [entry]}
+        assert _choice(chunker, event) == {"index": 0, "delta": delta, "finish_reason": None}
 
 
 def test_counts_have_only_the_details_that_are_known() -> None:
-    (counts,) = _begun().feed(Usage(3, 4, thinking=2))
-    assert _fields(counts) == {
+    (body,) = _begun().feed([Usage(3, 4, thinking=2)], None)
+    assert isinstance(body, dict)
+    assert body["usage"] == {
         "prompt_tokens": 3,
         "completion_tokens": 4,
         "total_tokens": 7,
@@ -82,23 +92,27 @@ def test_counts_have_only_the_details_that_are_known() -> None:
 
 def test_a_stop_string_stands_where_servers_put_it() -> None:
     finish = Finish("stop", "END")
-    assert _begun().feed(finish) == [Opaque(NAME, {}, {"stop_reason": "END"}), finish]
-    assert ForeignEvents(KIND, DONE).feed(finish) == [finish]
+    said = {"index": 0, "delta": {}, "finish_reason": "stop"}
+    assert _choice(_begun(), finish) == {**said, "stop_reason": "END"}
+    assert _choice(Chunker((), KIND, DONE), finish) == said
 
 
 def test_the_end_of_a_foreign_stream_is_this_dialects() -> None:
-    assert _begun().feed(End(Own("anthropic", raw=b"x"))) == [End(Own(NAME, raw=DONE))]
+    assert list(_begun().feed([End(Own("anthropic", raw=b"x"))], None)) == [DONE]
 
 
 def test_what_has_no_place_is_counted_and_a_comment_is_passed_on() -> None:
-    foreign = _begun()
+    chunker = _begun()
     comment = OpaqueFrame(Own("anthropic", raw=b": ping\n\n"), comment=True)
-    assert foreign.feed(comment) == [OpaqueFrame(Own(NAME, raw=b": ping\n\n"), comment=True)]
-    assert foreign.notes == []
-    assert foreign.feed(OpaqueFrame(Own("anthropic", raw=b"data: {}\n\n"))) == []
-    assert foreign.feed(Block("anthropic", {"type": "content_block_start"})) == []
-    assert foreign.feed(Block("anthropic", {"type": "content_block_stop"})) == []
-    assert foreign.notes == ["2 blocks or frames have no place in a chat completion, left out"]
+    assert list(chunker.feed([comment], None)) == [b": ping\n\n"]
+    assert chunker.notes == []
+    events: list[Event] = [
+        OpaqueFrame(Own("anthropic", raw=b"data: {}\n\n")),
+        Block("anthropic", {"type": "content_block_start"}),
+        Block("anthropic", {"type": "content_block_stop"}),
+    ]
+    assert list(chunker.feed(events, None)) == []
+    assert chunker.notes == ["2 blocks or frames have no place in a chat completion, left out"]
 
 
 pytestmark = pytest.mark.slow
