@@ -45,8 +45,7 @@ SHELL = {"think_addon", "shell"}
 PROXY_ALLOWED = {
     "converter.recordings.flow_file",  # mitmproxy.io and plain values only
     "converter.command.announcement",  # a script of mitmproxy's
-    "converter.command.programs",  # they start mitmproxy
-    "converter.command.workers",
+    "converter.command.workers",  # they start mitmproxy
 }
 COMES_WITH_THE_PROXY = {"brotli", "certifi", "cryptography", "h11"}
 """Packages that mitmproxy itself imports, so that its own binary holds them."""

@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from converter.exchange import settings
 ADDON = Path(converter.__file__).parent.parent / "think_addon.py"
 ANNOUNCEMENT = Path(__file__).with_name("announcement.py")
 PORT, WEB_PORT = 8080, 8081
+PROGRAMS = {"web": "mitmweb", "dump": "mitmdump", "console": "mitmproxy"}
+"""mitmproxy's own programs, by what shows the flows."""
 _DESCRIPTION = """\
 Start the proxy in front of a model server, or do one of these; each has --help of its own:
 
@@ -103,9 +106,8 @@ def main(arguments: Sequence[str]) -> int:
     check_folder(passed_on)
     if chosen.workers != 1:
         return _run_workers(chosen, passed_on)
-    from converter.command import programs  # noqa: PLC0415 (--help is to come at once)
-
-    programs.run(chosen.interface, [*passed_on, "-s", str(ANNOUNCEMENT)])
+    programs = import_module("mitmproxy.tools.main")  # not before: --help is to come at once
+    getattr(programs, PROGRAMS[chosen.interface])([*passed_on, "-s", str(ANNOUNCEMENT)])
     return 0
 
 

@@ -1,6 +1,8 @@
 """The command line that starts the proxy, and what mitmproxy is given for it."""
 
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import mitmproxy.options
@@ -151,3 +153,12 @@ def test_a_home_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> None
 
 def test_the_usual_folder_is_mitmproxys() -> None:
     assert mitmproxy.options.CONF_DIR == addresses.CONFDIR
+
+
+@pytest.mark.parametrize("program", start.PROGRAMS.values())
+def test_each_program_is_there_and_takes_arguments(program: str) -> None:
+    script = f"from mitmproxy.tools.main import {program} as run; run(['--version'])"
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.startswith("Mitmproxy: 12.")
