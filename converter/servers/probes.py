@@ -101,21 +101,15 @@ def count_tokens(server: Server, body: Mapping[str, object]) -> Probe[int | None
     if server.name == "llama.cpp":
         tokens = yield from _tokens_on_llama(body)
         return None if tokens is None else len(tokens)
-    if server.name == "vllm":
-        fields = {name: body[name] for name in _TEMPLATED if name in body}
-        reply = yield ProbeRequest("/tokenize", json_text.write(fields))
-        count = _field(reply, "count")
-        return count if type(count) is int else None
-    return None
+    count = (yield from _told_by_vllm(body, "count")) if server.name == "vllm" else None
+    return count if type(count) is int else None
 
 
 def prompt_state(server: Server, body: Mapping[str, object]) -> Probe[InitialState | None]:
     """Return where the reply to a chat completion begins, None when the server cannot be asked for
     its prompt.
     """
-    if server.name != "vllm":
-        return None
-    tokens = yield from _tokens_on_vllm(body)
+    tokens = yield from _tokens_on_vllm(server, body)
     if not tokens:
         return None
     tail = "".join(map(str, tokens[-_TAIL:]))
@@ -130,10 +124,8 @@ def prompt_pieces(server: Server, body: Mapping[str, object]) -> Probe[list[byte
         tokens = yield from _tokens_on_llama(body, with_pieces=True)
         pieces = [token.get("piece") if isinstance(token, dict) else "" for token in tokens or ()]
         return [_llama_bytes(piece) for piece in pieces] or None
-    if server.name == "vllm":
-        tokens = yield from _tokens_on_vllm(body)
-        return [_vocabulary_bytes(str(token)) for token in tokens or ()] or None
-    return None
+    tokens = yield from _tokens_on_vllm(server, body)
+    return [_vocabulary_bytes(str(token)) for token in tokens or ()] or None
 
 
 def _tokens_on_llama(
@@ -156,11 +148,16 @@ def _llama_bytes(piece: object) -> bytes:
     return str(piece).encode(errors="replace")
 
 
-def _tokens_on_vllm(body: Mapping[str, object]) -> Probe[list[object] | None]:
-    fields = {name: body[name] for name in _TEMPLATED if name in body}
-    fields["return_token_strs"] = True
-    tokens = _field((yield ProbeRequest("/tokenize", json_text.write(fields))), "token_strs")
+def _tokens_on_vllm(server: Server, body: Mapping[str, object]) -> Probe[list[object] | None]:
+    if server.name != "vllm":
+        return None
+    tokens = yield from _told_by_vllm(body, "token_strs", return_token_strs=True)
     return tokens if isinstance(tokens, list) else None
+
+
+def _told_by_vllm(body: Mapping[str, object], name: str, **more: object) -> Probe[object]:
+    fields = {field: body[field] for field in _TEMPLATED if field in body} | more
+    return _field((yield ProbeRequest("/tokenize", json_text.write(fields))), name)
 
 
 def _vocabulary_bytes(token: str) -> bytes:
