@@ -14,7 +14,6 @@ from converter.model.events import Event, Failure, Start, Text, Thinking, Thinki
 from converter.model.initial_state import InitialState
 from converter.observe.summary import Summary
 from converter.observe.thought_events import ThoughtEvent, within_limit
-from converter.parsing.findings import Findings
 from converter.parsing.reading import Expected
 from converter.reply.fast_path import FastPath
 from converter.reply.pipeline import Pipeline
@@ -33,6 +32,9 @@ class Rewriter:
 
     `server_form`: how the server sends, as it says. `client_form`: how the client wants it; else
     the form stays. `context`: the reply's facts from its request.
+
+    `form`: the one in which the client gets it. `findings`: the notes on the reply's thinking, for
+    the log and the next reply.
 
     After each call `events` holds what that call told the client, `thoughts` each thought that
     ended in it. `changed`: whether any frame did not go on as it came. `whole_thoughts`: those of a
@@ -57,16 +59,17 @@ class Rewriter:
     ) -> None:
         self._client = client
         self._same_dialect = client is server and client.wire.keeps_raw
-        self._form = client_form or server_form
+        self.form = client_form or server_form
         expected = expected or Expected()
-        whole = Form.WHOLE in (server_form, self._form)
+        whole = Form.WHOLE in (server_form, self.form)
         self._settings, self._expected = settings, expected
         self._pipeline_of = partial(Pipeline, server=server, form=server_form, whole=whole)
         self._pipeline = self._pipeline_of(settings=settings, expected=expected)
+        self.findings = self._pipeline.findings
         self._label = server.label.reply
         asked, named = context or ReplyContext(), settings.fields
         asked = replace(asked, fields=named, signature=settings.signature)
-        self._encoder = client.wire.encoders[self._form](asked)
+        self._encoder = client.wire.encoders[self.form](asked)
         self._splices = settings.fast and server.wire.keeps_raw and not whole
         self._fast = self._fast_path()
         self._keeps_thoughts = expected.budget is not None
@@ -88,11 +91,6 @@ class Rewriter:
         self._second: SecondReply | None = None
         self._cut: list[Event] = []
         self._told_before: list[ThoughtEvent] = []
-
-    @property
-    def form(self) -> Form:
-        """The form in which the client gets the reply."""
-        return self._form
 
     def held(self) -> int:
         """Return how many bytes wait for their frame's end."""
@@ -130,11 +128,6 @@ class Rewriter:
         return self._fast.taken if self._fast else 0
 
     @property
-    def findings(self) -> Findings:
-        """The notes on the reply's thinking, for the log and the next reply."""
-        return self._pipeline.findings
-
-    @property
     def notes(self) -> list[str]:
         """The notes for a person, a line each; all of them after `close`."""
         spoiled = self._spoiled.notes("passed as they came" if self._same_dialect else "left out")
@@ -170,7 +163,7 @@ class Rewriter:
             return self._told(self._ended([], self._cut.copy, b""))
         frames = self._pipeline.rest()
         out = [piece for frame in frames for piece in self._rewrite(frame)]
-        whole = frames[-1].raw if self._form is Form.WHOLE and frames and not out else b""
+        whole = frames[-1].raw if self.form is Form.WHOLE and frames and not out else b""
         return self._told(self._ended(out, self.end.close, whole))
 
     def refuse(self, words: str) -> None:
@@ -268,7 +261,7 @@ class Rewriter:
         self._spoiled.count(came, frame, read)
         self.made += not _WORDS.isdisjoint(map(type, read))
         passes = (
-            self._same_dialect and not self._second and frame.is_body == (self._form is Form.WHOLE)
+            self._same_dialect and not self._second and frame.is_body == (self.form is Form.WHOLE)
         )
         # an end alone is on no wire here
         spoken = [event for event in events if not isinstance(event, ThinkingEnd)]
@@ -316,7 +309,7 @@ class Rewriter:
             return [*self._encoder.feed([Failure(words, status=status)]), *self._encoder.close()]
         except Exception:  # it is the encoder that is broken
             body = self._client.answers.error(words, "api_error", 500)
-        if self._form is Form.WHOLE:
+        if self.form is Form.WHOLE:
             return [body]
         wire = self._client.wire
         return [wire.framing.write(body, wire.error_event)]
