@@ -174,3 +174,13 @@ class ReasoningMerger:
                 return thought
         self._thoughts.append(_Thought())
         return self._thoughts[-1]
+
+
+def thoughts_of(message: Mapping[str, object]) -> dict[str, str]:
+    """Return the words of each reasoning field of a message, without what another said before."""
+    merger = ReasoningMerger()
+    return {
+        name: merger.feed(name, words)
+        for name in REASONING_FIELDS
+        if (words := words_of(message.get(name)))
+    }

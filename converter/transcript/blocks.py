@@ -1,14 +1,15 @@
-"""The content of a turn as people read it, whichever dialect's: read part by part by the readers of
-the dialects' requests, all in one table; and the items of an input or reply, of which those that
-the model wrote, and those that its tools gave, are one turn each. Never raises.
+"""A request's turns as people read them, whichever dialect's: messages, the items of an input or
+reply, and the blocks of a content, read part by part by the readers of the dialects' requests, all
+in one table. Never raises.
 
-A block that no reader takes is told as it came, and what a reader did not ask for as fields of
+An object that no reader takes is told as it came, and what a reader did not ask for as fields of
 their own, so nothing is lost on odd data.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from functools import partial
 
-from converter.dialects.reasoning_fields import is_said, words_of
+from converter.dialects.reasoning_fields import is_said, thoughts_of, words_of
 from converter.dialects.table import block_readers
 from converter.model.conversation import (
     Block,
@@ -36,19 +37,22 @@ from converter.transcript.turns import (
 )
 from converter.wire.checked import Fields
 
-type Body = Mapping[str, object]
 type Split = Callable[[str], list[Part]]
+type Reader = Callable[[Fields], Iterable[Part]]
 
 READERS = block_readers()
 SERVICE = frozenset({"type", "cache_control", "signature", "index"})
 """Fields that steer a server and say nothing to a person."""
 _DEPTH = 8
 """A tool result holds documents, which hold blocks; nothing is known to nest deeper."""
+_LONGEST_ROLE = 200
+_THINKERS, _RESULTS = ("assistant", "model"), ("tool", "function")
+"""Roles of the model's own messages, and of its tools'."""
 _ASSISTANT, _TOOL, _UNKNOWN = "assistant", "tool", "?"
-_HEAD = ("id", "status")
+_HEAD = frozenset({"id", "status"})
 """Fields of every item that say nothing to a person."""
 _GIVEN = ("arguments", "input", "action", "operation", "code", "queries")
-"""Where an item of a call holds its arguments, by the kind of call."""
+"""Where a call holds its arguments, by the kind of call."""
 _NAMES = ("server_label", "namespace", "name")
 """The names in a call: the tool's source, and the tool."""
 
@@ -66,14 +70,24 @@ def parts_of(content: object, depth: int = _DEPTH) -> list[Part]:
     ]
 
 
-def part_of(block: Body, depth: int = _DEPTH) -> list[Part]:
+def part_of(block: object, depth: int = _DEPTH) -> list[Part]:
     """Return the parts of one block."""
-    kind, fields = str(block.get("type") or ""), Fields(block)
+    return _told(block, partial(_block, depth=depth))
+
+
+def _told(value: object, read: Reader, silent: Set[str] = frozenset()) -> list[Part]:
+    """Return the parts of an object, and its fields that have not been read and are not `silent`;
+    an object of another shape than its reader expects, or without a reader, as it came.
+    """
     try:
-        parts = list(_read(kind, fields, depth))
+        fields = Fields(value)
+        parts = list(read(fields))
     except (RequestError, RecursionError):
-        return [Raw(in_json(block))]
-    return [*parts, *_fields(fields.unread())]
+        return [Raw(in_json(value))]
+    for name, left_over in fields.unread():
+        if name not in SERVICE | silent and is_said(left_over):
+            parts.append(Field(name, left_over))
+    return parts
 
 
 def plain(parts: list[Part]) -> str:
@@ -92,14 +106,13 @@ def _odd(value: object) -> list[Part]:
     return [] if value is None else [Raw(in_json(value))]
 
 
-def _read(kind: str, block: Fields, depth: int) -> Iterator[Part]:
-    """Read a block. Raises RequestError for one that is not of the shape that its reader expects,
-    or that has none.
-    """
+def _block(block: Fields, depth: int) -> Iterator[Part]:
+    kind = str(block.values.get("type") or "")
     if kind.endswith("tool_result"):
-        yield _result(block, depth)
+        yield _result(block, "tool_use_id", depth=depth - 1)
     elif kind.endswith("tool_use"):
-        yield _call(block)
+        block.value("caller")
+        yield _call(block, block)
     elif kind == "thinking":
         yield _thinking(block)
     elif kind in READERS:
@@ -109,17 +122,24 @@ def _read(kind: str, block: Fields, depth: int) -> Iterator[Part]:
         raise block.error("type", "Not known")
 
 
-def _call(block: Fields) -> CallPart:
-    given = block.value("input")
-    name, id_ = (block.optional(field, str) or "" for field in ("name", "id"))
-    block.value("caller")
-    return CallPart(name, id_, "" if given is None else json_of(given))
+def _call(call: Fields, inner: Fields, otherwise: str = "") -> CallPart:
+    """Read a call of any dialect. `inner`: holds its name and arguments; `otherwise`: names a call
+    that has no name.
+    """
+    names = [name for field in _NAMES if (name := inner.optional(field, str))]
+    place = next((name for name in _GIVEN if inner.values.get(name) is not None), "")
+    own, called = (call.optional(field, str) for field in ("id", "call_id"))
+    given = json_of(inner.value(place)) if place else ""
+    return CallPart(".".join(names) or otherwise, called or own or "", given)
 
 
-def _result(block: Fields, depth: int) -> ResultPart:
-    text = plain(parts_of(block.value("content"), depth - 1))
-    id_, error = block.optional("tool_use_id", str), block.optional("is_error", bool)
-    return ResultPart(text, id_ or "", error=error or False)
+def _result(result: Fields, call: str, content: str = "content", depth: int = _DEPTH) -> ResultPart:
+    """Read a tool's result of any dialect. `call` and `content`: the names of its fields."""
+    given = result.value(content)
+    text = plain(parts_of([given] if isinstance(given, dict) else given, depth))
+    id_, name = (result.optional(field, str) or "" for field in (call, "name"))
+    failed = result.optional("is_error", bool) or result.values.get("status") == "failed"
+    return ResultPart(text, id_, name, failed)
 
 
 def _thinking(block: Fields) -> ThinkingPart:
@@ -171,17 +191,6 @@ def _document(read: Document, block: Fields) -> Iterator[Part]:
         yield TextPart(read.context, "context")
 
 
-def left_over(block: Body, known: tuple[str, ...]) -> Iterator[Part]:
-    """Return the fields that say something and have not been read."""
-    return _fields((name, value) for name, value in block.items() if name not in known)
-
-
-def _fields(unread: Iterable[tuple[str, object]]) -> Iterator[Part]:
-    for name, value in unread:
-        if name not in SERVICE and is_said(value):
-            yield Field(name, value)
-
-
 def _words(part: Part) -> str:
     match part:
         case TextPart() | Raw() | ThinkingPart():
@@ -198,9 +207,19 @@ def _as_it_is(text: str) -> list[Part]:
     return [TextPart(text)]
 
 
+def turn_of(message: object, split: Split) -> ShownTurn:
+    """Return the turn that a message is. `split` sets thinking apart that stands in the text of an
+    assistant, if no field brings any.
+    """
+    role = message.get("role") if isinstance(message, dict) else None
+    known = role if isinstance(role, str) and len(role) <= _LONGEST_ROLE else ""
+    parts = _told(message, partial(_message, role=known, split=split))
+    return ShownTurn(known or _UNKNOWN, tuple(parts))
+
+
 def turns_of(given: object, split: Split = _as_it_is) -> list[ShownTurn]:
     """Return the turns of an input: a text, a list of items, or whatever stands in its place.
-    `split` sets thinking apart that stands in the text of an assistant.
+    `split` is as for a message.
     """
     if isinstance(given, str):
         return [ShownTurn("user", (TextPart(given),))]
@@ -210,57 +229,82 @@ def turns_of(given: object, split: Split = _as_it_is) -> list[ShownTurn]:
         if turns and role in (_ASSISTANT, _TOOL) and turns[-1][0] == role:
             turns[-1][1].extend(parts)
         else:
-            turns.append((role, [*parts]))
+            turns.append((role, parts))
     return [ShownTurn(role, tuple(parts)) for role, parts in turns]
 
 
-def parts_of_item(item: Body) -> list[Part]:
+def parts_of_item(item: object) -> list[Part]:
     """Return the parts of one item."""
-    return list(_item(item, _as_it_is)[1])
+    return _item(item, _as_it_is)[1]
 
 
-def _item(item: object, split: Split) -> tuple[str, Iterator[Part]]:
+def _item(item: object, split: Split) -> tuple[str, list[Part]]:
     """Return an item's speaker, and its parts."""
-    if not isinstance(item, dict):
-        return _UNKNOWN, iter([Raw(in_json(item))])
-    kind, role = str(item.get("type") or "message"), item.get("role")
+    fields = item if isinstance(item, dict) else {}
+    kind, role = str(fields.get("type") or "message"), fields.get("role")
     if kind == "message" and isinstance(role, str) and role:
-        return role, _message(item, split if role == _ASSISTANT else _as_it_is)
-    if kind == "reasoning":
-        return _ASSISTANT, _thought(item)
-    if kind.endswith("_call"):
-        return _ASSISTANT, _item_call(item, kind)
-    if kind.endswith("_output"):
-        return _TOOL, _output(item)
-    return _UNKNOWN, iter([Raw(in_json(item))])
+        return role, _told(item, partial(_message, role=role, split=split), _HEAD)
+    speaker, read = next(row for ending, row in _ITEMS.items() if kind.endswith(ending))
+    return speaker, _told(item, read, _HEAD)
 
 
-def _message(item: Body, split: Split) -> Iterator[Part]:
-    for part in parts_of(item.get("content")):
-        yield from split(part.text) if isinstance(part, TextPart) and not part.place else [part]
-    yield from left_over(item, (*_HEAD, "role", "content"))
+def _message(message: Fields, role: str, split: Split) -> Iterator[Part]:
+    """Read a message. `role`: empty for one of an odd shape, which is left over."""
+    if role:
+        message.value("role")
+    if role in _RESULTS:
+        yield _result(message, "tool_call_id")
+        return
+    thoughts = thoughts_of(message.values)
+    parts = [
+        ThinkingPart(words) for name, words in thoughts.items() if message.value(name) and words
+    ]
+    content = parts_of(message.value("content"))
+    native = bool(thoughts) or any(isinstance(part, ThinkingPart) for part in content)
+    own = split if role in _THINKERS and not native else _as_it_is
+    yield from parts
+    for part in content:
+        yield from own(part.text) if isinstance(part, TextPart) and not part.place else [part]
+    if refusal := message.value("refusal"):
+        yield from part_of({"type": "refusal", "refusal": refusal})
+    yield from _calls(message)
 
 
-def _thought(item: Body) -> Iterator[Part]:
+def _calls(message: Fields) -> Iterator[Part]:
+    calls, legacy = message.value("tool_calls"), message.value("function_call")
+    each = calls if isinstance(calls, list) else [calls] if is_said(calls) else []
+    for call in [*each, *([{"function": legacy}] if is_said(legacy) else [])]:
+        yield from _told(call, _entry)
+
+
+def _entry(entry: Fields) -> Iterator[Part]:
+    yield _call(entry, entry.inner(str(entry.values.get("type") or "function")))
+
+
+def _thought(item: Fields) -> Iterator[Part]:
     """Read a thought: raw or as a summary; a sealed one only where it has no words."""
-    raw, summary, sealed = (item.get(name) for name in ("content", "summary", "encrypted_content"))
+    raw, summary, sealed = map(item.value, ("content", "summary", "encrypted_content"))
     words = words_of(raw) or words_of(summary)
     hidden = isinstance(sealed, str) and sealed and not words
-    yield ThinkingPart(words, f"sealed, {size_of(str(sealed))} bytes" if hidden else "")
-    yield from left_over(item, (*_HEAD, "content", "summary", "encrypted_content"))
+    yield ThinkingPart(words, f"sealed, {size_of(sealed)} bytes" if hidden else "")
 
 
-def _item_call(item: Body, kind: str) -> Iterator[Part]:
-    place = next((name for name in _GIVEN if item.get(name) is not None), "")
-    names = [written for name in _NAMES if isinstance(written := item.get(name), str)]
-    name, call = ".".join(names), item.get("call_id") or item.get("id") or ""
-    given = json_of(item[place]) if place else ""
-    yield CallPart(name or kind.removesuffix("_call"), str(call), given)
-    yield from left_over(item, (*_HEAD, *_NAMES, "call_id", place))
+def _item_call(item: Fields) -> Iterator[Part]:
+    yield _call(item, item, str(item.values["type"]).removesuffix("_call"))
 
 
-def _output(item: Body) -> Iterator[Part]:
-    given, call = item.get("output"), item.get("call_id")
-    text = plain(parts_of([given] if isinstance(given, dict) else given))
-    yield ResultPart(text, str(call or ""), error=item.get("status") == "failed")
-    yield from left_over(item, (*_HEAD, "output", "call_id"))
+def _item_result(item: Fields) -> Iterator[Part]:
+    yield _result(item, "call_id", "output")
+
+
+def _no_reader(item: Fields) -> Iterator[Part]:
+    raise item.error("type", "Not known")
+
+
+_ITEMS: Mapping[str, tuple[str, Reader]] = {
+    "reasoning": (_ASSISTANT, _thought),
+    "_call": (_ASSISTANT, _item_call),
+    "_output": (_TOOL, _item_result),
+    "": (_UNKNOWN, _no_reader),
+}
+"""Readers of items that are no messages, by the ends of their types, and the speakers."""

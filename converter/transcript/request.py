@@ -1,47 +1,26 @@
 """A request as a person reads it, of any dialect: tolerant, where the dialects' readers are not."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from converter.dialects.reasoning_fields import REASONING_FIELDS, ReasoningMerger, is_said, words_of
+from converter.dialects.reasoning_fields import is_said
 from converter.exchange import settings
 from converter.exchange.settings import Settings
 from converter.model import events
-from converter.observe.printable import in_json
 from converter.parsing.reading import Expected
 from converter.reply.pipeline import reading_of
 from converter.reply.stages import Stages
 from converter.transcript.accumulator import Accumulator
-from converter.transcript.blocks import (
-    Body,
-    Split,
-    json_of,
-    left_over,
-    part_of,
-    parts_of,
-    plain,
-    turns_of,
-)
+from converter.transcript.blocks import Split, parts_of, turn_of, turns_of
 from converter.transcript.facts import of
-from converter.transcript.turns import (
-    CallPart,
-    Field,
-    Part,
-    Raw,
-    ResultPart,
-    ShownTurn,
-    TextPart,
-    ThinkingPart,
-    Transcript,
-)
+from converter.transcript.turns import Field, Part, ShownTurn, Transcript
 from converter.wire import json_text
 
+type Body = Mapping[str, object]
+
 _DEFAULTS = settings.read()
-_KNOWN = ("role", "content", "tool_calls", "function_call", "tool_call_id", "refusal")
 _TOLD = ("messages", "system", "instructions", "input")
 _SYSTEM = ("system", "instructions")
-_OF_TOOLS = ("tool", "function")
-_THINKERS = ("assistant", "model")
 _LONGEST_SETTING = 200
 """Characters of a setting that is told in a line; a longer one (a schema, a prompt) stands below
 the turns.
@@ -65,7 +44,7 @@ def of_fields(body: Body, chosen: Settings | None = None) -> Transcript:
     systems = [body[name] for name in _SYSTEM if is_said(body.get(name))]
     turns = [ShownTurn("system", tuple(parts_of(system))) for system in systems]
     messages = body.get("messages")
-    turns += [_turn(message, split) for message in messages] if isinstance(messages, list) else []
+    turns += [turn_of(message, split) for message in messages] if isinstance(messages, list) else []
     turns += turns_of(body.get("input"), split)
     asked_for, long = _asked(body)
     if messages is not None and not isinstance(messages, list):
@@ -130,74 +109,6 @@ _IN_WORDS: dict[str, Callable[[object], str]] = {
     "tools": _tool_names,
     "functions": _tool_names,
 }
-
-
-def _turn(message: object, split: Split) -> ShownTurn:
-    if not isinstance(message, dict):
-        return ShownTurn("?", (Raw(in_json(message)),))
-    role = message.get("role")
-    if not isinstance(role, str) or not 0 < len(role) <= _LONGEST_SETTING:
-        odd = [Field("role", role)] if is_said(role) else []
-        return ShownTurn("?", (*_said(message, None), *odd))
-    if role in _OF_TOOLS:
-        return ShownTurn(role, tuple(_result(message)))
-    return ShownTurn(role, tuple(_said(message, split if role in _THINKERS else None)))
-
-
-def _result(message: Body) -> Iterator[Part]:
-    """A turn that holds a tool's result."""
-    names = ("tool_call_id", "name")
-    known = {name: words for name in names if isinstance(words := message.get(name), str)}
-    content = plain(parts_of(message.get("content")))
-    yield ResultPart(content, known.get("tool_call_id", ""), known.get("name", ""))
-    yield from left_over(message, ("role", "content", *known))
-
-
-def _said(message: Body, split: Split | None) -> Iterator[Part]:
-    thoughts, taken = _thoughts(message)
-    content = parts_of(message.get("content"))
-    native = bool(thoughts) or any(isinstance(part, ThinkingPart) for part in content)
-    yield from thoughts
-    for part in content:
-        if split and not native and isinstance(part, TextPart) and not part.place:
-            yield from split(part.text)
-        else:
-            yield part
-    if refusal := message.get("refusal"):
-        yield from part_of({"type": "refusal", "refusal": refusal})
-    yield from _calls(message)
-    yield from left_over(message, (*_KNOWN, *taken, *(["name"] if not message.get("name") else [])))
-
-
-def _thoughts(message: Body) -> tuple[list[Part], list[str]]:
-    """Return the thinking that stands in fields of its own, and their names; what two of them say
-    is told once.
-    """
-    merger = ReasoningMerger()
-    thoughts = {name: words for name in REASONING_FIELDS if (words := words_of(message.get(name)))}
-    fresh = [new for name, words in thoughts.items() if (new := merger.feed(name, words))]
-    return [ThinkingPart(words) for words in fresh], list(thoughts)
-
-
-def _calls(message: Body) -> Iterator[Part]:
-    calls = message.get("tool_calls")
-    for call in calls if isinstance(calls, list) else [calls] if is_said(calls) else []:
-        yield from _call(call)
-    if is_said(legacy := message.get("function_call")):
-        yield from _call({"function": legacy})
-
-
-def _call(call: object) -> Iterator[Part]:
-    fields = call if isinstance(call, dict) else {}
-    kind = str(fields.get("type") or "function")
-    if not isinstance(inner := fields.get(kind), dict):
-        yield Raw(in_json(call))
-        return
-    given = inner.get("arguments", inner.get("input"))
-    name, id_ = str(inner.get("name") or ""), str(fields.get("id") or "")
-    yield CallPart(name, id_, "" if given is None else json_of(given))
-    yield from left_over(fields, ("id", kind))
-    yield from left_over(inner, ("name", "arguments", "input"))
 
 
 def _splitter(chosen: Settings, model: object) -> Split:

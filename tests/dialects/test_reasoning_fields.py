@@ -13,6 +13,7 @@ from converter.dialects.reasoning_fields import (
     ReasoningMerger,
     is_said,
     read_map,
+    thoughts_of,
     words_of,
 )
 
@@ -192,3 +193,8 @@ def test_a_long_thought_in_short_pieces_is_told_once() -> None:
     for _ in range(100_000):
         told += len(voices.feed("a", "0123456789")) + len(voices.feed("b", "0123456789"))
     assert told == 1_000_000
+
+
+def test_a_thought_under_two_names_of_a_message_is_told_once() -> None:
+    message = {"reasoning_content": "deep", "reasoning": "deep", "thinking": None, "content": "a"}
+    assert thoughts_of(message) == {"reasoning_content": "deep", "reasoning": ""}

@@ -4,7 +4,7 @@ Tolerant where servers are: a part with a clear meaning is read, one with none i
 note. A request that goes on as it came is not changed by this; it is read for what it says.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from converter.dialects.openai_chat.messages import TOOL_ERROR
@@ -16,7 +16,7 @@ from converter.dialects.openai_parts import (
     read_parts,
     source_of,
 )
-from converter.dialects.reasoning_fields import REASONING_FIELDS, ReasoningMerger, words_of
+from converter.dialects.reasoning_fields import thoughts_of, words_of
 from converter.model.conversation import (
     Block,
     ContentBlock,
@@ -81,7 +81,8 @@ class Messages:
         )
 
     def _assistant(self, message: Fields) -> tuple[Block, ...]:
-        blocks: list[Block] = [*_thoughts(message.values), *self._parts(message)]
+        thoughts = map(ThinkingBlock, filter(None, thoughts_of(message.values).values()))
+        blocks: list[Block] = [*thoughts, *self._parts(message)]
         if refusal := message.optional("refusal", str):
             blocks.append(TextBlock(refusal))
         blocks += map(self._call, message.children("tool_calls"))
@@ -105,17 +106,6 @@ class Messages:
     def _parts(self, message: Fields) -> tuple[MessagePart, ...]:
         parts = read_parts(message, "content", PARTS, self.left_out)
         return tuple(parts) if message.value("content") != "" else ()
-
-
-def _thoughts(message: Mapping[str, object]) -> list[ThinkingBlock]:
-    """Return the thinking in the reasoning fields; several often say the same."""
-    merger = ReasoningMerger()
-    thoughts = [
-        merger.feed(name, words)
-        for name in REASONING_FIELDS
-        if (words := words_of(message.get(name)))
-    ]
-    return [ThinkingBlock(text) for text in thoughts if text]
 
 
 # Content parts.
