@@ -6,10 +6,13 @@ names a folder.
 """
 
 import os
+import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import unified_diff
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
 _FOLDERS = pytest.StashKey[list[Path]]()
 _DIFF_LINES = 40
 """Lines of a golden's diff that a failure shows; `bless` shows all of it."""
+_ROOT = Path(__file__).resolve().parents[1]
+_OURS: dict[str, ModuleType] = {}
+"""The modules of our `converter`, while `sys.modules` has those of the project."""
 
 
 class RecordingFailureError(Exception):
@@ -81,6 +87,47 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "Recording
         if folder.resolve() in folders:
             return RecordingFile.from_parent(parent, path=file_path, library_folder=folder)
     return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    """Collect a recording with our `converter`."""
+    with _own_converter(collector):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Hold a recording to a law with our `converter`."""
+    with _own_converter(item):
+        return (yield)
+
+
+@contextmanager
+def _own_converter(node: pytest.Item | pytest.Collector) -> Iterator[None]:
+    """Have `converter` name our package while a recording is read, because a project may have a
+    module of that name. Where our package is loaded already, it stays.
+    """
+    loaded = getattr(sys.modules.get("converter"), "__path__", ())
+    ours = isinstance(node, RecordingFile | _RecordingItem)
+    if not ours or _ROOT / "converter" in (Path(path).resolve() for path in loaded):
+        yield
+        return
+    theirs = _taken_out()
+    sys.modules.update(_OURS)
+    sys.path.insert(0, str(_ROOT))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(_ROOT))
+        _OURS.update(_taken_out())
+        sys.modules.update(theirs)
+
+
+def _taken_out() -> dict[str, ModuleType]:
+    """Return the modules of whichever `converter` is loaded, and unload them."""
+    names = [name for name in sys.modules if name.partition(".")[0] == "converter"]
+    return {name: sys.modules.pop(name) for name in names}
 
 
 def _possible_libraries(file: Path) -> list[Path]:

@@ -101,6 +101,17 @@ def test_a_project_gets_an_item_for_each_law_and_golden(project: Path, installed
     assert "test_mine.py::test_mine PASSED" in said
 
 
+def test_a_project_keeps_a_module_that_has_the_name_of_ours(project: Path, installed: Path) -> None:
+    (project / "converter.py").write_text("MINE = 1\n")
+    mine = "from converter import MINE\n\ndef test_mine() -> None:\n    import converter\n"
+    (project / "test_mine.py").write_text(f"{mine}    assert MINE == converter.MINE\n")
+    chosen = ("-k", "mine or golden or (sum-whole and law)", "-q")
+    for files in (("test_mine.py", "captures"), ("captures", "test_mine.py")):
+        asked = ("--think-recordings", "captures", *files, *chosen)
+        status, said = run(project, installed, *asked)
+        assert status == 0, said
+
+
 def test_without_the_option_nothing_is_collected_and_nothing_imported(
     project: Path, installed: Path
 ) -> None:
