@@ -134,21 +134,16 @@ class FlowRecord:
         return self.request.asked_model if self.request else ""
 
     def _mark(self, flow: HTTPFlow) -> None:
-        rewriter = self.rewriter
-        moved = rewriter and rewriter.summary.thoughts and rewriter.changed
-        refused = refusal_of(flow.response)
-        failed = (
-            bool(refused)
-            or (flow.error and not client_left(flow))
-            or (rewriter and rewriter.summary.failure)
-        )
+        rewriter, told, refused = self.rewriter, self.told, refusal_of(flow.response)
+        moved = told.get("thoughts") and rewriter and rewriter.changed
+        failed = refused or told.get("failure") or (flow.error and not client_left(flow))
         passed = rewriter.summary.failure if rewriter and not rewriter.failure else ""
         troubles = [*self.notes, in_short(passed)]  # and an error that went on as it came
         if refused:
             status = refused.partition(":")[0]
             troubles = [words for words in troubles if words.rstrip("…") not in refused]
             troubles = [refused, *(words for words in troubles if status not in words)]
-        thought = in_words(self.told) if rewriter and rewriter.summary.thoughts else ""
+        thought = in_words(told) if told.get("thoughts") else ""
         marks = filter(None, [*troubles, thought, *self.hints])
         flow.comment = flow.comment or " · ".join(marks)
         marker = TROUBLE if self.notes or failed else MOVED if moved else NOTHING

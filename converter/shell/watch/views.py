@@ -9,7 +9,6 @@ there is none. A view never fails: what cannot be read is shown raw, below what 
 import logging
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from mitmproxy import contentviews, ctx
 from mitmproxy.addonmanager import Loader
@@ -319,47 +318,31 @@ def wrapped(written: str) -> str:
 
 
 def _lines(body: str) -> Iterator[str]:
-    place = _LinePlace()
+    """Yield the lines. `inner`: what the lines of a block begin with; `code`: it is no prose;
+    `fenced`: code within prose.
+    """
+    inner, code, fenced = "", False, False
     for line in body.split("\n"):
-        place.enter(line)
+        if inner and line and not line.startswith(inner):
+            inner, code, fenced = "", False, False
+        if not inner and line.endswith(":"):
+            fenced = False  # another thought begins
+        if not inner and ": |" in line and (block := _BLOCK.fullmatch(line)):
+            inner, code, fenced = block[1] + "  ", block[2].partition(" ")[0] not in _PROSE, False
+        elif ("```" in line or "~~~" in line) and _FENCE.match(line):
+            fenced = not fenced
         if len(line) > WIDTH:
-            yield from _pieces(line, place)
+            yield from _pieces(line, bool(inner), code or fenced)
         else:
             yield line or " "
 
 
-@dataclass
-class _LinePlace:
-    """The place of a line. `inner`: what the lines of its block begin with; `code`: no prose;
-    `fenced`: code within prose.
-    """
-
-    inner: str = ""
-    code: bool = False
-    fenced: bool = False
-
-    def enter(self, line: str) -> None:
-        """Go on to the next line."""
-        if self.inner and line and not line.startswith(self.inner):
-            self.inner, self.code, self.fenced = "", False, False
-        if not self.inner and line.endswith(":"):
-            self.fenced = False  # another thought begins
-        if not self.inner and ": |" in line and (block := _BLOCK.fullmatch(line)):
-            self.inner, self.code, self.fenced = (
-                block[1] + "  ",
-                block[2].partition(" ")[0] not in _PROSE,
-                False,
-            )
-        elif ("```" in line or "~~~" in line) and _FENCE.match(line):
-            self.fenced = not self.fenced
-
-
-def _pieces(line: str, place: _LinePlace) -> Iterator[str]:
+def _pieces(line: str, in_block: bool, code: bool) -> Iterator[str]:
     """Yield a long line in pieces, broken at blanks; a word is only cut where it is too long."""
     prefix = _PREFIX.match(line)
     begin = prefix.end() if prefix else 0
-    lead, code = line[:begin], place.code or place.fenced
-    further = lead if place.inner or lead.endswith("# ") else lead + "  "
+    lead = line[:begin]
+    further = lead if in_block or lead.endswith("# ") else lead + "  "
     while len(line) - begin > (room := max(WIDTH - len(lead), WIDTH // 2)):
         blank = line.rfind(" ", begin + 1, begin + room + 1)
         if line.startswith('":', blank - 2):  # JSON: a name stays with its value
