@@ -100,8 +100,7 @@ class ThinkingView(Contentview):
         if self.of_server:
             other = sent_of(flow) if isinstance(message, Request) else backup_of(flow)
             data, message = (content_of(other), other) if other else (data, message)
-        as_server = self.of_server or not (state_before(flow) or is_let_go(flow))
-        chosen, expected = reading_of(flow, as_server)
+        chosen, expected = reading_of(flow, self.of_server)
         begun = beginning(data)
         note = _left_out(len(begun), len(data)) if begun is not data else ""
         if isinstance(message, Request):
@@ -167,7 +166,7 @@ def backup_of(flow: Flow | None) -> Response | None:
 
 def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
     """Return how to read a reply: a server's as the addon did; what it has written itself is not to
-    be split again.
+    be split again. A flow without a backup holds the server's own.
     """
     if not isinstance(flow, HTTPFlow):
         return settings.read(), Expected()
@@ -177,7 +176,7 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
         begins = InitialState(noted.get("begins", InitialState.TEXT.value))
     except (ValueError, TypeError, AttributeError):  # notes of another version
         chosen, begins = settings.read(), InitialState.TEXT
-    if of_server or not noted:
+    if of_server or not (noted and (state_before(flow) or noted.get(LET_GO))):
         request_body = content_of(flow.request)
         return chosen, Expected(
             begins, model_of(request_body)

@@ -63,6 +63,12 @@ def test_a_reply_that_the_addon_has_not_written_is_read() -> None:
     assert shown["kept"] is False
 
 
+def test_a_reverted_reply_is_read_as_the_servers() -> None:
+    flow = kept(streaming(CHAT), response(EVENT_STREAM), *stream(*TAGGED))
+    flow.revert()
+    assert said(of(flow)) == [("thinking", THOUGHT), ("text", ANSWER)]
+
+
 def test_an_error_is_shown_as_the_client_saw_it() -> None:
     body = b'{"error": {"message": "no such model", "type": "not_found"}}'
     shown = of(kept(request(MESSAGES), response(status=404), body))
