@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from mitmproxy.http import HTTPFlow
@@ -13,14 +14,13 @@ from converter.shell.page.conversation import conversation, end_of
 from converter.shell.page.listed import Listed
 from converter.shell.page.row import Row
 from converter.shell.watch.live_view import SideReader
+from converter.transcript.accumulator import News
 from converter.transcript.shown import Values, said
 
 MOST_CHOSEN = 2
 """Exchanges that are shown side by side."""
 NUMBERS_INTERVAL = 2.0
 """Seconds between two counts of the numbers at the head."""
-_AT_ONCE = 64 * 1024
-"""Bytes of a reply that are read on mitmproxy's loop; more are read in a thread."""
 
 
 @dataclass(slots=True)
@@ -118,7 +118,7 @@ class Watcher:
         if running is None:
             return whole
         chosen.follower = SideReader(running)
-        return {**whole, "said": await _news(chosen.follower)}
+        return {**whole, "said": await _read(chosen.follower.news)}
 
     def _gone(self, chosen: _Chosen) -> Values:
         del self._chosen[chosen.name]
@@ -128,12 +128,12 @@ class Watcher:
         self, flow: HTTPFlow, chosen: _Chosen, follower: SideReader
     ) -> Values | None:
         if UNDER_WAY.get(chosen.name) is follower.record:
-            news = await _news(follower)
+            news = await _read(follower.news)
             return {"id": chosen.name, "said": news} if news else None
         chosen.follower = None
         if not follower.record.sides.got:  # a whole reply is in its flow at the end
             return await self._of(chosen)
-        news = await asyncio.to_thread(lambda: said(follower.close()))
+        news = await _read(follower.close)
         chosen.row = self.listed.rows.get(chosen.name)
         return {"id": chosen.name, "said": news, "end": end_of(flow, follower.transcript())}
 
@@ -166,7 +166,6 @@ async def _of_whole_wire(view: _WireView, flow: HTTPFlow) -> Values:
     return wire.window(steps[begin:], begin, len(steps), view.whole.note)
 
 
-async def _news(follower: SideReader) -> list[Values]:
-    if follower.waiting > _AT_ONCE:
-        return await asyncio.to_thread(lambda: said(follower.news()))
-    return said(follower.news())
+async def _read(read: Callable[[], list[News]]) -> list[Values]:
+    """Return what a running reply says, read in a thread, because much may have come."""
+    return await asyncio.to_thread(lambda: said(read()))

@@ -41,11 +41,6 @@ class SideReader:
             shown = Expected(expected.initial, expected.model)  # all of a thought, told to nobody
             self._reader = ReplyReader(record.exchange.settings, expected=shown)
 
-    @property
-    def waiting(self) -> int:
-        """The number of bytes that have come and are not read."""
-        return len(self._came()) - self._read
-
     def news(self) -> list[News]:
         """Return what has been said since the last time."""
         fresh = bytes(self._came()[self._read :])
