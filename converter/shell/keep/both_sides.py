@@ -20,8 +20,8 @@ class BothSides:
     `headers`: the client's own. `full`: the bodies are kept, to be looked at. `asked`: the client's
     request; `sent`: that which the server got. `answered`: the server's response, `chunks` its body
     so far, `cuts` the length of each and when it came. `got`: what the client has got of a stream;
-    `given`: how much of it went out for each chunk, and at the end. `cut_off`: of a long stream
-    only the beginning is kept.
+    `given`: its length after each chunk, and at the end. `cut_off`: of a long stream only the
+    beginning is kept.
     """
 
     headers: Headers
@@ -57,10 +57,9 @@ class BothSides:
         self.cut_off = self.cut_off or len(self.got) > BODY_LIMIT
         if self.full and not self.cut_off:
             self.came(chunk, at)
-            before = len(self.got)
             for piece in pieces:
                 self.got += piece
-            self.given.append(len(self.got) - before)
+            self.given.append(len(self.got))
 
     def came(self, body: bytes, at: float) -> None:
         """Keep bytes of the server's."""

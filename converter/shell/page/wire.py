@@ -4,6 +4,7 @@ it comes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from mitmproxy.http import HTTPFlow
 
@@ -74,12 +75,6 @@ def _rewritten_again(recording: Recording, got: bytes) -> WireTab:
 
 def of_running(running: BothSides, begin: int) -> list[WireStep]:
     """Return the steps of a reply that still comes, from the one with that number on."""
-    got, at = running.got or b"", sum(running.given[:begin])
-    steps = []
-    for number in range(begin, min(len(running.chunks), len(running.given))):
-        length = running.given[number]
-        steps.append(
-            WireStep(running.cuts[number][1], running.chunks[number], bytes(got[at : at + length]))
-        )
-        at += length
-    return steps
+    got, went = running.got or b"", pairwise([0, *running.given][begin:])
+    steps = zip(running.chunks[begin:], running.cuts[begin:], went, strict=False)
+    return [WireStep(at, chunk, bytes(got[start:end])) for chunk, (_, at), (start, end) in steps]
