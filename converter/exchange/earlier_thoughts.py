@@ -19,6 +19,7 @@ from converter.model.memory import Memory
 from converter.servers.chat_templates import HistoryPlace
 from converter.wire import json_text
 from converter.wire.bounds import LONGEST_THOUGHT
+from converter.wire.json_text import as_object, objects
 
 type Body = Mapping[str, object]
 type Message = Mapping[str, object]
@@ -161,15 +162,13 @@ def switched(body: Body, history: HistoryPlace) -> Body:
     """
     if not any(message.get(history.place) for message in _messages(body)):
         return body
-    given = body.get(_TEMPLATE)
-    switches = {**history.switches, **(given if isinstance(given, dict) else {})}
+    switches = {**history.switches, **as_object(body.get(_TEMPLATE))}
     return {**body, _TEMPLATE: switches} if switches else body
 
 
 def _messages(body: Body) -> list[Message]:
     messages = body.get("messages")
-    listed = messages if isinstance(messages, list) else []
-    return [message if isinstance(message, dict) else {} for message in listed]
+    return [*map(as_object, messages)] if isinstance(messages, list) else []
 
 
 def _last_of_user(messages: Sequence[Message]) -> int:
@@ -179,9 +178,7 @@ def _last_of_user(messages: Sequence[Message]) -> int:
 
 def _thinks(message: Message) -> bool:
     """Tell whether an assistant's message brings a thought."""
-    content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    kinds = (part.get("type") for part in parts if isinstance(part, dict))
+    kinds = (part.get("type") for part in objects(message.get("content")))
     return message.get("role") == "assistant" and (
         any(message.get(name) for name in REASONING_FIELDS)
         or any(kind in _THINKING_PARTS for kind in kinds)
@@ -197,8 +194,7 @@ def _words(message: Message) -> str:
     content = message.get("content")
     if isinstance(content, str):
         return content
-    parts = content if isinstance(content, list) else []
-    return "".join(str(part.get("text") or "") for part in parts if isinstance(part, dict))
+    return "".join(str(part.get("text") or "") for part in objects(content))
 
 
 def _after(digest: bytes, message: Message) -> bytes:
@@ -224,9 +220,8 @@ def _in_bytes(text: str) -> bytes:
 
 def _call(call: object) -> list[object]:
     """Return a call's id, name and arguments; these in one order, since clients read them."""
-    fields = call if isinstance(call, dict) else {}
-    function = fields.get("function") or fields.get("custom")
-    inner = function if isinstance(function, dict) else {}
+    fields = as_object(call)
+    inner = as_object(fields.get("function") or fields.get("custom"))
     arguments = inner.get("arguments") or inner.get("input") or "{}"
     try:
         read = json.loads(arguments) if isinstance(arguments, str) else arguments
@@ -242,8 +237,8 @@ def _key(digest: bytes, model: str) -> str:
 
 def _read(value: bytes | None) -> tuple[str, str] | None:
     """Return the thought and the text that are kept; `None`: not known, or of several replies."""
-    kept = json_text.read_or_none(value) if value else None
-    if not isinstance(kept, dict) or "thinking" not in kept:
+    kept = as_object(json_text.read_or_none(value or b""))
+    if "thinking" not in kept:
         return None
     return str(kept["thinking"]), str(kept.get("text"))
 

@@ -246,7 +246,7 @@ def note(exchange: Exchange, body: bytes) -> ReadRequest:
         body_read = json_text.read(body)
     except json_text.UnreadableError:
         return ReadRequest(exchange)
-    fields = body_read if isinstance(body_read, dict) else {}
+    fields = json_text.as_object(body_read)
     if error := exchange.client.requests.natively_refused(fields):
         raise error
     budgets = (value for name in BUDGET_FIELDS if type(value := fields.get(name)) is int)
@@ -276,7 +276,7 @@ def read(exchange: Exchange, body: bytes, memory: Memory | None = None) -> ReadR
     return ReadRequest(
         exchange,
         conversation=conversation,
-        context=conversation_id(value if isinstance(value, dict) else {}),
+        context=conversation_id(json_text.as_object(value)),
         asks_to_think=thinking is not None and thinking.mode in ("enabled", "adaptive"),
         budget=thinking.budget if thinking else None,
         notes=conversation.notes,

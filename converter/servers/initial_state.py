@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from converter.model.initial_state import InitialState
 from converter.parsing.families import FAMILIES, TABLE
 from converter.servers.chat_templates import Switch, Template, template_of
+from converter.wire.json_text import as_object
 
 type Body = Mapping[str, object]
 
+_TEMPLATE = "chat_template_kwargs"
 _SWITCHES = (
-    "chat_template_kwargs",
+    _TEMPLATE,
     "reasoning_effort",
     "think",
     "thinking",
@@ -88,7 +90,7 @@ def correction(facts: Facts) -> InitialState | None:
 
 def switches(facts: Facts) -> InitialState | None:
     """Expect text when the request turns thinking off, of a model that can be told so."""
-    row, fields = _row(facts.body), {**facts.body, **_template_switches(facts.body)}
+    row, fields = _row(facts.body), {**facts.body, **as_object(facts.body.get(_TEMPLATE))}
     off = any(name in fields and fields[name] == value for name, value in _OFF)
     return InitialState.TEXT if off and not (row and row.always) else None
 
@@ -156,14 +158,9 @@ def _last(text: str, marks: Iterable[str]) -> int:
     return max(map(text.rfind, marks))
 
 
-def _template_switches(body: Body) -> Mapping[str, object]:
-    inner = body.get("chat_template_kwargs")
-    return inner if isinstance(inner, dict) else {}
-
-
 def _is_set(body: Body, wanted: Iterable[Switch]) -> bool:
     """Tell whether a request sets one of these switches, in itself or for its template."""
-    inner = _template_switches(body)
+    inner = as_object(body.get(_TEMPLATE))
     return any(
         isinstance(value, Hashable) and value in values
         for name, values in wanted

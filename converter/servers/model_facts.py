@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from converter.wire import json_text
+from converter.wire.json_text import as_object, objects
 
 SAID_AT: Mapping[str, tuple[str, ...]] = {
     "/v1/models": (
@@ -119,16 +120,12 @@ def _about(value: object, model: str) -> object:
     """Return the rows about the model, of a list of models; all there is where nothing is listed.
     Of several models none may speak for another.
     """
-    fields = value if isinstance(value, dict) else {}
-    rows = next((part for name in ("data", "models") if (part := _rows(fields.get(name)))), None)
+    listed = map(as_object(value).get, ("data", "models"))
+    rows = next(filter(None, map(objects, listed)), None)
     if rows is None:
         return value
     named = [row for row in rows if model in map(row.get, ("id", "name", "key"))]
     return named or (rows if len(rows) == 1 else None)
-
-
-def _rows(value: object) -> list[dict[str, object]]:
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
 def _objects(value: object) -> Iterator[dict[str, object]]:

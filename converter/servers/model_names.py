@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from converter.servers.profiles import ALL_EFFORTS
+from converter.wire.json_text import as_object, objects
 from converter.wire.sse import Frame
 
 OFF = "none"
@@ -95,9 +96,8 @@ def variant_of(served: Sequence[Entry], rows: Rows, full_name: str) -> Row | Non
 
 def entries(listed: object) -> list[Entry]:
     """Return the models of a list, as servers write it."""
-    data = listed.get("data") if isinstance(listed, dict) else None
-    rows = data if isinstance(data, list) else []
-    return [row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)]
+    rows = objects(as_object(listed).get("data"))
+    return [row for row in rows if isinstance(row.get("id"), str)]
 
 
 def only_one(served: Sequence[Entry]) -> str:

@@ -13,6 +13,7 @@ from converter.model.initial_state import InitialState
 from converter.servers.initial_state import end_of_prompt
 from converter.servers.profiles import GENERIC, SERVERS, Fingerprint, Server
 from converter.wire import json_text
+from converter.wire.json_text import as_object, objects
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +86,9 @@ def _fits(mark: Fingerprint, replies: Mapping[str, ProbeReply]) -> bool:
         return False
     if mark.header:
         return mark.value in reply.headers.get(mark.header, "").lower()
-    value = reply.value()
-    listed = value.get("data") if isinstance(value, dict) else None
-    places = [value, *listed] if isinstance(listed, list) else [value]
-    matches = [
-        place[mark.field] for place in places if isinstance(place, dict) and mark.field in place
-    ]
+    value = as_object(reply.value())
+    places = [value, *objects(value.get("data"))]
+    matches = [place[mark.field] for place in places if mark.field in place]
     return mark.value in matches if mark.value else bool(matches)
 
 
@@ -172,8 +170,7 @@ def _vocabulary_bytes(token: str) -> bytes:
 
 
 def _field(reply: ProbeReply | None, name: str) -> object:
-    value = reply.value() if reply else None
-    return value.get(name) if isinstance(value, dict) else None
+    return as_object(reply and reply.value()).get(name)
 
 
 _SHUT = (401, 403)
@@ -219,6 +216,5 @@ def addon_words(server: str) -> bytes:
 
 def server_behind(value: object) -> str:
     """Return the server that the addon is in front of, nothing where another has answered."""
-    if not isinstance(value, dict) or value.get("name") != _NAME:
-        return ""
-    return str(value.get("server") or ANY_SERVER)
+    told = as_object(value)
+    return str(told.get("server") or ANY_SERVER) if told.get("name") == _NAME else ""

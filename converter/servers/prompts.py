@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from converter.model.events import Text, Thinking
 from converter.parsing.tag_matcher import for_model
 from converter.servers.profiles import Server
+from converter.wire.json_text import as_object, objects
 
 type Message = Mapping[str, object]
 
@@ -168,8 +169,7 @@ def _text(content: object) -> str:
     """Return the words of a message."""
     if isinstance(content, str):
         return content
-    parts = content if isinstance(content, list) else []
-    texts = [part.get("text") for part in parts if isinstance(part, Mapping)]
+    texts = [part.get("text") for part in objects(content)]
     return "\n\n".join(text for text in texts if isinstance(text, str))
 
 
@@ -221,8 +221,7 @@ def _speaks_of_it(message: object) -> bool:
 
 def asks_for_thinking(body: Mapping[str, object]) -> bool:
     """Tell whether a request asks the model to think, by any of the switches that servers know."""
-    inner = body.get("chat_template_kwargs")
-    fields = {**body, **(inner if isinstance(inner, dict) else {})}
+    fields = {**body, **as_object(body.get("chat_template_kwargs"))}
     thinking, reasoning = fields.get("thinking"), fields.get("reasoning")
     return (
         any(fields.get(name) is True for name in _SWITCHES)

@@ -103,6 +103,16 @@ def read_or_none(data: bytes) -> object:
         return None
 
 
+def as_object(value: object) -> dict[str, object]:
+    """Return the value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects(value: object) -> list[dict[str, object]]:
+    """Return the objects in a list, none of what is no list."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
 def read_strictly(data: bytes) -> object:
     """Return the value of what any client's parser takes: UTF-8, no bare control characters, no
     NaN, no number that Python cannot read.

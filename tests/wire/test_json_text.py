@@ -260,3 +260,15 @@ def test_a_number_that_json_cannot_say_is_null_in_steps_too() -> None:
     value = {"a": [float("nan")] * 9, "b": "NaN" * 40}
     with json_text.in_short_steps():
         assert json.loads(json_text.write(value)) == {"a": [None] * 9, "b": "NaN" * 40}
+
+
+@pytest.mark.parametrize("value", [None, 1, "text", True])
+def test_what_is_no_object_and_no_list_has_nothing_in_it(value: object) -> None:
+    assert (json_text.as_object(value), json_text.objects(value)) == ({}, [])
+    assert json_text.as_object([{}]) == {}
+    assert json_text.objects({"a": {}}) == []
+
+
+def test_the_objects_of_a_list_are_those_among_its_values() -> None:
+    assert json_text.objects([{"a": 1}, None, [{}], "b", {}]) == [{"a": 1}, {}]
+    assert json_text.as_object({"a": 1}) == {"a": 1}
