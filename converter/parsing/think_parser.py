@@ -8,6 +8,7 @@ and LF around a thought and for thoughts of nothing but blanks.
 """
 
 import re
+from collections.abc import Callable
 
 from converter.model.events import LateCloser, Text, Thinking, WordKind, joined
 from converter.parsing.code_spans import CodeSpans
@@ -41,6 +42,8 @@ from converter.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT
 
 STOP = "stop"
 """The finish of a reply that ended by itself, because a thought should have had its closer."""
+type _Find = Callable[[str, int, int], re.Match[str] | None]
+
 _NONE = ("", "")
 _VALUE = re.compile(r"[\[{]")
 _VALUE_AT_HEAD = re.compile(r"\s*+[\[{]")
@@ -70,6 +73,7 @@ class ThinkParser:
         self._json_answer = json_answer
         self._value: JsonExtent | None = None  # in which nothing is a tag
         self._marks = self._looked_for()
+        self._find_value = self._value_search()
         self._held = ""
         self._code = CodeSpans()
         self._before_mark = ""  # the end of the text since the last mark
@@ -149,7 +153,7 @@ class ThinkParser:
         return self._tags.marks(self._state.value, self._answer_tags[0], self._frame_end)
 
     def _read(self, text: str, last: bool) -> None:
-        if not (self._held or self._value or self._may_begin_value or self._marks.may_begin(text)):
+        if not (self._held or self._value or self._find_value or self._marks.may_begin(text)):
             self._say(text)
             return
         buffer, self._held = self._held + text, ""
@@ -175,26 +179,20 @@ class ThinkParser:
                 position = self._take(buffer, begin, found.end(), last) if found else None
         self._held = buffer[begin:]
 
-    @property
-    def _may_begin_value(self) -> bool:
-        """Tell whether a bracket would begin JSON that is a call, or the answer asked for."""
+    def _value_search(self) -> _Find | None:
+        """Return the search for JSON that is a call or the answer, where such may begin."""
         if self._state not in IN_TEXT:
-            return False
-        silent = self._state in SILENT_SO_FAR
-        return (silent and (self._tags.tools_offered or self._json_answer)) or (
-            self._json_answer and self._state is State.ANSWERING
-        )
+            return None
+        if self._json_answer and self._state not in UNDECIDED:
+            return _VALUE.search
+        wanted = self._json_answer or self._tags.tools_offered
+        return _VALUE_AT_HEAD.match if wanted and self._state in SILENT_SO_FAR else None
 
     def _value_in(self, buffer: str, begin: int, stop: int) -> int | None:
         """Return where such JSON begins in `buffer[begin:stop]`."""
-        if not self._may_begin_value or self._code.inside():
+        if not self._find_value or self._code.inside():
             return None
-        anywhere = self._json_answer and self._state not in UNDECIDED
-        found = (
-            _VALUE.search(buffer, begin, stop)
-            if anywhere
-            else _VALUE_AT_HEAD.match(buffer, begin, stop)
-        )
+        found = self._find_value(buffer, begin, stop)
         return found.end() - 1 if found else None
 
     def _skip_value(self, value: JsonExtent, buffer: str, begin: int) -> int:
@@ -352,6 +350,7 @@ class ThinkParser:
         if self._state is State.RESUMED:
             self._guess = Guess()
         self._marks = self._looked_for()
+        self._find_value = self._value_search()
 
     def _settle_before(self, mark: Mark) -> None:
         """Give out the words of UNDECIDED: a thought if a closer comes first, and else text."""
