@@ -9,9 +9,11 @@ from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, T
 from converter.model.initial_state import InitialState
 from converter.parsing.families import ThinkTags
 from converter.parsing.findings import Findings
+from converter.parsing.mark_search import MarkSearch
 from converter.parsing.reading import Reading
 from converter.parsing.think_parser import ThinkParser
 from converter.parsing.think_states import Mode
+from converter.parsing.tool_calls.source import marks_of
 
 _HEAD = 64
 """Characters of a reply's beginning that show whether it has an opener of its own."""
@@ -134,7 +136,7 @@ class RepeatedThought:
         self._pairs = [("", closers)] if closers else sorted(pairs, key=lambda it: -len(it[0]))
         self._told = ""
         self._held = ""
-        self._closers: tuple[str, ...] = ()  # of the thought that is dropped
+        self._ends: MarkSearch | None = None  # of the thought that is dropped
         self.over = not self._pairs
 
     def hear(self, text: str) -> None:
@@ -152,45 +154,40 @@ class RepeatedThought:
         if self.over:
             return text
         self._held += text
-        return self._drop() if self._closers else self._look()
+        return self._drop(self._ends) if self._ends else self._look()
 
     def close(self) -> str:
         """Return the text that waits: nothing more comes, or something else does."""
-        held, self._held = "" if self._closers else self._held, ""
+        held, self._held = "" if self._ends else self._held, ""
         self.over = True
         return held
 
     def _look(self) -> str:
         body = self._held.lstrip()
-        opener, closers = next((pair for pair in self._pairs if body.startswith(pair[0])), _NONE)
-        thought = body[len(opener) :].lstrip()
-        end = min((place for mark in closers if (place := thought.find(mark)) >= 0), default=None)
-        same = thought[:end][:HEAD].rstrip() == self._told.rstrip() != ""
-        if closers and same and (end is not None or len(self._told) == HEAD <= len(thought)):
-            self._closers = closers
-            return self._drop()
-        waits = not closers and any(pair[0].startswith(body) for pair in self._pairs)
-        agree = closers and end is None and _begins(thought, self._told, closers)
-        return "" if (waits or agree) and len(self._held) <= _HELD_LIMIT else self.close()
+        pair = next((pair for pair in self._pairs if body.startswith(pair[0])), None)
+        if pair is None:
+            return self._wait(any(mark.startswith(body) for mark, _ in self._pairs))
+        ends, thought = marks_of(*pair[1]), body[len(pair[0]) :].lstrip()
+        end = ends.search(thought)
+        words = thought[: end.start()] if end else thought
+        same = words[:HEAD].rstrip() == self._told.rstrip() != ""
+        if same and (end or len(self._told) == HEAD <= len(words)):
+            self._ends = ends
+            return self._drop(ends)
+        # half a closer may stand at its end
+        words = words[: len(words) - ends.undecided(words, 0)].rstrip()
+        agree = self._told.startswith(words) or words.startswith(self._told)
+        return self._wait(end is None and agree)
 
-    def _drop(self) -> str:
+    def _wait(self, undecided: bool) -> str:
+        return "" if undecided and len(self._held) <= _HELD_LIMIT else self.close()
+
+    def _drop(self, ends: MarkSearch) -> str:
         """Drop the thought up to its closer."""
-        ends = [(self._held.find(mark), -len(mark)) for mark in self._closers]
-        place, length = min((end for end in ends if end[0] >= 0), default=(-1, 0))
-        if place < 0:
-            self._held = self._held[1 - max(map(len, self._closers)) :]
+        found = ends.search(self._held)
+        if not found:
+            self._held = self._held[len(self._held) - ends.undecided(self._held, 0) :]
             return ""
-        self._closers = ()
-        behind, self._held = self._held[place - length :], ""
-        self.over = True
+        behind, self._held = self._held[found.end() :], ""
+        self._ends, self.over = None, True
         return behind
-
-
-_NONE: tuple[str, tuple[str, ...]] = ("", ())
-
-
-def _begins(thought: str, before: str, closers: tuple[str, ...]) -> bool:
-    """Tell whether a thought may still be the one told; half a closer may stand at its end."""
-    begun = max(n for mark in closers for n in range(len(mark)) if thought.endswith(mark[:n]))
-    words = thought[: len(thought) - begun].rstrip()
-    return before.startswith(words) or words.startswith(before)
