@@ -18,7 +18,7 @@ type Says = Callable[[str], object]
 type Judge = Callable[[str, bool], bool | None]
 """By the text behind a mark, and whether more will come: does it count? None: undecided."""
 
-_NO_OTHERS: Mapping[str, Judge] = MappingProxyType({})
+NO_OTHERS: Mapping[str, Judge] = MappingProxyType({})
 BLANKS = " \t\r\n"
 
 
@@ -103,7 +103,7 @@ class Source:
         ends: MarkSearch,
         say: Says,
         behind: Sequence[str] = (),
-        others: Mapping[str, Judge] = _NO_OTHERS,
+        others: Mapping[str, Judge] = NO_OTHERS,
     ) -> Step[str]:
         """Say all before the first of `ends`, as it comes; take and return it, nothing at the end.
 

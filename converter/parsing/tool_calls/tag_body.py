@@ -6,13 +6,22 @@ form goes on behind it, because a value may be text about these very marks.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from converter.parsing.tool_calls.call import Call, Calls, Schema
 from converter.parsing.tool_calls.json_body import NAME_LIMIT, object_of
-from converter.parsing.tool_calls.source import BLANKS, Judge, Refused, Source, Step, marks_of
+from converter.parsing.tool_calls.source import (
+    BLANKS,
+    NO_OTHERS,
+    Judge,
+    Refused,
+    Says,
+    Source,
+    Step,
+    marks_of,
+)
 from converter.parsing.tool_calls.values import (
     NESTED_LIMIT,
     NO_STRING,
@@ -33,6 +42,7 @@ _IS_JSON = re.compile(r"""\bstring=["']?false|\btype=["']?(\w+)""")
 _WORD = re.compile(r"\s*+([\w.:/-]*+)(?=[^\w.:/-])")
 """A name, once a mark or a blank follows it; an empty one where there is none."""
 _CDATA = "<![CDATA[", "]]>"
+_LINE_ENDS = ("\r\n", "\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +112,18 @@ class Tags:
             (yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0]
         )
         call.key(name)
-        types = _types(types_named) or types_of(call.schema, name)
-        written = value(types, call.say)
-        written = _Padded(written) if self.padded else written
+        written = value(_types(types_named) or types_of(call.schema, name), call.say)
+        if self.padded:
+            while (padding := source.look_at(_LINE_ENDS, 0)) is None:
+                yield
+            source.take(len(padding[0]))
         if self.cdata and (yield from source.accept(_CDATA[:1])):
             yield from source.until(marks_of(_CDATA[1]), written.feed)
         behind = () if self.open_ended else (*self.parameters, *self.end, *close)
         others: dict[str, Judge] = dict.fromkeys(self.parameters, partial(self._is_next, call))
         ends = (*self.ends, *self.end)
         others |= _enders(close, source, ends, self.parameters)
-        marks = marks_of(*ends, *others)
-        ended = yield from source.until(marks, written.feed, behind, others)
-        if not ended:
-            raise Refused
-        written.close()
-        return ended
+        return (yield from _to_end(source, written, ends, self.padded, behind, others))
 
     def _is_next(self, call: Call, after: str, last: bool) -> bool | None:
         """Tell whether a tag is that of a parameter that the tool has, and the call has not yet."""
@@ -171,11 +178,30 @@ class Pairs:
         written = value(types_of(call.schema, name), call.say)
         closing = (*close, *(f"\n{mark}" for mark in close))
         others = _enders(closing, source, self.value[1:], self.key[:1])
-        marks, nexts = marks_of(self.value[1], *others), (self.key[0], *close)
-        if not (ended := (yield from source.until(marks, written.feed, nexts, others))):
-            raise Refused
-        written.close()
+        nexts = (self.key[0], *close)
+        ended = yield from _to_end(source, written, self.value[1:], False, nexts, others)
         return ended in others
+
+
+def _to_end(
+    source: Source,
+    written: Value,
+    ends: Sequence[str],
+    padded: bool = False,
+    behind: Sequence[str] = (),
+    others: Mapping[str, Judge] = NO_OTHERS,
+) -> Step[str]:
+    """Read a value; return the mark that ended it. `padded`: a line end before the mark is none of
+    the value's.
+    """
+    lines = ("", *_LINE_ENDS) if padded else ("",)
+    own = (line + mark for mark in ends for line in lines)
+    judged = {line + mark: judge for mark, judge in others.items() for line in lines}
+    ended = yield from source.until(marks_of(*own, *judged), written.feed, behind, judged)
+    if not ended:
+        raise Refused
+    written.close()
+    return ended.lstrip("\r\n")
 
 
 def _enders(
@@ -212,37 +238,6 @@ def _types(written: str) -> frozenset[str]:
     return NO_STRING if _IS_JSON.search(written) else frozenset()
 
 
-class _Padded:
-    """A value less a line end at either end."""
-
-    def __init__(self, inner: Value) -> None:
-        self._inner = inner
-        self._begun = False
-        self._held = ""
-
-    def feed(self, text: str) -> None:
-        """Pass the text, but for a line end that may be the last."""
-        text = self._held + text
-        self._held = ""
-        if not self._begun:
-            if text == "\r":
-                self._held = text
-                return
-            self._begun = True
-            padding = next((end for end in ("\r\n", "\n") if text.startswith(end)), "")
-            text = text.removeprefix(padding)
-        self._held = next((end for end in ("\r\n", "\n", "\r") if text.endswith(end)), "")
-        text = text.removesuffix(self._held)
-        if text:
-            self._inner.feed(text)
-
-    def close(self) -> None:
-        """End the value; a lone carriage return at its end is text."""
-        if self._held == "\r":
-            self._inner.feed("\r")
-        self._inner.close()
-
-
 ITEM = "item"
 
 
@@ -275,14 +270,7 @@ class Elements:
         call.open()
         while (name := (yield from self._tag(source))) != f"/{self.tag}":
             call.key(name)
-            inner = part(call.schema, name)
-            if (yield from self._nested(source)):
-                call.say((yield from self._value(source, inner, name, call.schema)))
-            else:
-                writer = value(type_names(inner, call.schema), call.say)
-                if not (yield from source.until(marks_of(f"{opening}/{name}>"), writer.feed)):
-                    raise Refused
-                writer.close()
+            yield from self._element(source, part(call.schema, name), name, call.schema, call.say)
         call.complete()
         return False
 
@@ -298,29 +286,26 @@ class Elements:
         mark, _ = yield from source.ahead((closing, opening))
         return mark == opening
 
-    def _value(
-        self, source: Source, schema: Schema, name: str, root: Schema, depth: int = 0
-    ) -> Step[str]:
-        """Return the JSON text of an element, whose opening tag has been read."""
+    def _element(
+        self, source: Source, schema: Schema, name: str, root: Schema, say: Says, depth: int = 0
+    ) -> Step[None]:
+        """Say the JSON text of an element, whose opening tag has been read."""
         if depth > NESTED_LIMIT:
             raise Refused
         if not (yield from self._nested(source)):
-            return (yield from self._text(source, type_names(schema, root), name))
+            types = type_names(schema, root) or (NO_STRING if depth else frozenset())
+            yield from _to_end(source, value(types, say), (f"{self.mark}</{name}>",))
+            return
         items: list[str] = []
         members: dict[str, str] = {}
         while (tag := (yield from self._tag(source))) != f"/{name}":
+            pieces: list[str] = []
             within = part(schema, tag, root)
-            inner = yield from self._value(source, within, tag, root, depth + 1)
-            items.append(inner)
-            members[tag] = inner
+            yield from self._element(source, within, tag, root, pieces.append, depth + 1)
+            items.append("".join(pieces))
+            members[tag] = items[-1]
         if set(members) == {ITEM}:
-            return f"[{', '.join(items)}]"
-        return "{" + ", ".join(f"{literal(key)}: {text}" for key, text in members.items()) + "}"
-
-    def _text(self, source: Source, types: frozenset[str], name: str) -> Step[str]:
-        pieces: list[str] = []
-        writer = value(types or NO_STRING, pieces.append)
-        if not (yield from source.until(marks_of(f"{self.mark}</{name}>"), writer.feed)):
-            raise Refused
-        writer.close()
-        return "".join(pieces)
+            say(f"[{', '.join(items)}]")
+        else:
+            inner = ", ".join(f"{literal(key)}: {text}" for key, text in members.items())
+            say(f"{{{inner}}}")
