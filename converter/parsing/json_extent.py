@@ -27,7 +27,7 @@ class JsonExtent:
         self._depth = 0
         self._quote = ""
         self._escaped = False
-        self.ended = False
+        self._ended = False
         self._last = ""  # the last character outside of strings, blanks aside
 
     @property
@@ -39,26 +39,16 @@ class JsonExtent:
         """Return the place behind the value's end, None while it goes on. A text that begins no
         value ends where that shows.
         """
-        end = 0 if self.ended else self._feed(text)
-        self.ended = end is not None
-        return end
+        place = 0 if self._depth or self._ended else self._begin(text)
+        while self._depth and place is not None and place < len(text):
+            place = self._in_string(text, place) if self._quote else self._outside(text, place)
+        self._ended = not self._depth and place is not None
+        return place if self._ended else None
 
     @property
     def quoted(self) -> bool:
         """Tell whether the next character stands in a string."""
         return bool(self._quote)
-
-    def _feed(self, text: str) -> int | None:
-        place: int | None = 0
-        if not self._depth:
-            place = self._begin(text)
-        while place is not None and place < len(text):
-            if not self._depth:
-                return place
-            place = self._in_string(text, place) if self._quote else self._outside(text, place)
-            if not self._depth:
-                return place
-        return None
 
     def _begin(self, text: str) -> int | None:
         """Return the place behind the first bracket, or of what shows that there is none."""

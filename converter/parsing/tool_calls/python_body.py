@@ -69,16 +69,11 @@ def _call(source: Source, call: Call) -> Step[None]:
 def arguments_of(source: Source, call: Call) -> Step[None]:
     """Read the arguments behind a parenthesis, up to the one that closes the call."""
     written = yield from _in_parentheses(source)
-    for name, value in _arguments(written):
+    arguments = _arguments(written)
+    call.open()
+    for name, value in arguments:
         call.key(name)
         call.say(literal(value))
-    _begin(call)
-
-
-def _begin(call: Call) -> None:
-    held, call.held = "".join(call.held), []
-    call.open()
-    call.say(held)
     call.complete()
 
 
