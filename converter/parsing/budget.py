@@ -5,7 +5,7 @@ The model thinks on all the same; this hides words, it saves none. A stage behin
 events in, events out.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
 from converter.parsing.findings import Findings
@@ -18,19 +18,8 @@ It is an estimate: code takes more tokens than this says, up to a third.
 """
 
 
-@dataclass(slots=True)
-class _Account:
-    """The budget that is left to one choice. `open`: a thought went out and has not ended; `spent`:
-    a word of thinking was withheld.
-    """
-
-    left: int
-    open: bool = False
-    spent: bool = False
-
-
 class ThinkingBudget:
-    """Events in, events out: thinking of up to `tokens` a choice, all its thoughts together;
+    """Events of one choice in, events out: thinking of up to `tokens`, all its thoughts together;
     everything else untouched.
 
     Cut anywhere, the same message: what passes are the first whole characters that the budget pays
@@ -38,8 +27,9 @@ class ThinkingBudget:
     """
 
     def __init__(self, tokens: int, findings: Findings) -> None:
-        self._limit = max(tokens, 0) * BYTES_PER_TOKEN
-        self._accounts: dict[int, _Account] = {}
+        self._left = max(tokens, 0) * BYTES_PER_TOKEN
+        self._is_open = False  # a thought went out and has not ended
+        self._is_spent = False  # a word of thinking was withheld
         self._findings = findings
 
     def feed(self, event: Event) -> list[Event]:
@@ -48,12 +38,12 @@ class ThinkingBudget:
             case Thinking():
                 return self._think(event)
             case ThinkingEnd():
-                return self._end(event)
+                self._is_open = False
+                # one that has ended for the client, or was never begun, has no second end
+                return [] if self._is_spent else [event]
             case Text() | ToolCall() | Finish():
-                self._account(event.choice).open = False  # native thinking has no other end
-                return [event]
-            case _:
-                return [event]
+                self._is_open = False  # native thinking has no other end
+        return [event]
 
     def close(self) -> list[Event]:
         """Return nothing: words in time went out, later ones stay away."""
@@ -63,29 +53,19 @@ class ThinkingBudget:
         """Return text alone: words of a thought have a price."""
         return (Text, "") if kind is Text else None
 
-    def _account(self, choice: int) -> _Account:
-        return self._accounts.setdefault(choice, _Account(self._limit))
-
     def _think(self, event: Thinking) -> list[Event]:
-        account = self._account(event.choice)
-        paid = "" if account.spent else beginning(event.text, account.left)
-        account.left -= cost(paid)
-        account.open = account.open or bool(paid)
+        paid = "" if self._is_spent else beginning(event.text, self._left)
+        self._left -= cost(paid)
+        self._is_open = self._is_open or bool(paid)
         if len(paid) == len(event.text):
-            return [] if account.spent else [event]
+            return [] if self._is_spent else [event]
         self._findings.withheld += len(event.text) - len(paid)
         out: list[Event] = [shortened(event, paid)] if paid else []
-        if account.open:
+        if self._is_open:
             # a server's signature would be that of the whole thought
             out.append(ThinkingEnd(event.choice))
-        account.open, account.spent = False, True
+        self._is_open, self._is_spent = False, True
         return out
-
-    def _end(self, event: ThinkingEnd) -> list[Event]:
-        """A thought that has ended for the client, or was never begun, has no second end."""
-        account = self._account(event.choice)
-        account.open = False
-        return [] if account.spent else [event]
 
 
 def shortened(event: Thinking, text: str) -> Thinking:

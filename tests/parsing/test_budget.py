@@ -147,26 +147,6 @@ ROWS: list[tuple[str, int, list[Event], list[Event], int]] = [
         [Thinking("abcd", 0, own=Own("openai", dict.fromkeys(("reasoning",), "abcd"))), END],
         1,
     ),
-    (
-        "each choice has its own",
-        1,
-        [
-            Thinking("abcd", 0),
-            Thinking("efgh", 1),
-            Thinking("i", 1),
-            Thinking("j", 0),
-            Text("k", 1),
-        ],
-        [Thinking("abcd", 0), Thinking("efgh", 1), ThinkingEnd(1), ThinkingEnd(0), Text("k", 1)],
-        2,
-    ),
-    (
-        "another choice's text ends nothing",
-        1,
-        [Thinking("abcd", 1), Text("x"), Thinking("e", 1)],
-        [Thinking("abcd", 1), Text("x"), ThinkingEnd(1)],
-        1,
-    ),
 ]
 
 
