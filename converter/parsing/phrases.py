@@ -6,7 +6,7 @@ without it, but an answer hidden in a thought is lost on him. So a thought begin
 paragraph begins with one of the opening phrases, and ends easily: at a closing phrase, where a
 sentence or a line begins, and at a heading or a fenced block, which unmarked thoughts have not and
 answers have. Without any of these it ends with the reply, or with what interrupts it (a tool call);
-`unclosed` tells of it then.
+`Findings.unclosed` tells of it then.
 
 The phrases stay: the opening one belongs to the thought, the closing one to the text. Nothing is
 lost but the CR and LF at a thought's end. Cut anywhere, the same message: held is what may become a
@@ -18,12 +18,10 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
+from converter.model.events import Event, Finish, Text, Thinking, ToolCall, WordKind
 from converter.parsing.code_spans import CodeSpans
 from converter.parsing.findings import Findings
 from converter.parsing.thought import Thought
-
-type _Said = Text | Thinking | ThinkingEnd
 
 OPENING = ("let me think", "i need to think", "thinking:", "my reasoning")
 CLOSING = ("now i'll", "now i will", "let me proceed")
@@ -110,20 +108,20 @@ PHRASES = {
 """The phrases that turn text into thinking (False) or thinking into text (True)."""
 
 
-class PhraseParser:
-    """Pieces of one choice's text in, `Text`, `Thinking` and `ThinkingEnd` out; the interface of
-    `ThinkParser`.
+class PhraseStage:
+    """Events of one choice in, events out: phrases are looked for in what is text after the tags.
+
+    What starts or ends something ends a thought that a phrase began; a model that tags needs no
+    guess at its phrases.
     """
 
-    def __init__(self, choice: int = 0) -> None:
+    def __init__(self, choice: int, findings: Findings) -> None:
         self._choice = choice
+        self._findings = findings
+        self._tagged = False
         self._thought = Thought(choice)
-        self._out: list[_Said] = []
+        self._out: list[Event] = []
         self._said = self._coded = 0
-        self.unclosed = False
-        """Whether the last thought ended with the reply, or with an interruption, because an answer
-        may be hidden in it.
-        """
         self._begin()
 
     def _begin(self) -> None:
@@ -132,24 +130,37 @@ class PhraseParser:
         self._code = CodeSpans()
         self._held = ""
 
-    def feed(self, text: str) -> list[_Said]:
-        """Return the words that are decided once `text` has arrived."""
-        self._read(self._held + text, last=False)
-        return self._drain()
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Return the events that the event becomes."""
+        match event:
+            case Text(refusal=False, own=None) if not self._tagged:
+                self._read(self._held + event.text, last=False)
+                return self._drain()
+            case Text() | Thinking() | ToolCall() | Finish():
+                held = self.close()
+                self._tagged = self._tagged or isinstance(event, Thinking)
+                return [*held, event]
+            case _:
+                return [event]
 
-    def flush(self) -> list[_Said]:
+    def close(self) -> Sequence[Event]:
         """Return all that is held, as what it is if nothing follows; what does follow begins a new
         block, and a paragraph.
         """
         self._read(self._held, last=True)
-        ends = self._thought.end()
-        self.unclosed = bool(ends) or self.unclosed
-        self._out += ends
+        if ends := self._thought.end():
+            self._findings.unclosed.add(self._choice)  # an answer may be hidden in it
+            self._out += ends
         self._begin()
         return self._drain()
 
-    def _drain(self) -> list[_Said]:
+    def plain(self, kind: WordKind) -> None:
+        """Return None: any word may be the beginning of a phrase."""
+
+    def _drain(self) -> Sequence[Event]:
         out, self._out = self._out, []
+        thought = any(isinstance(event, Thinking) for event in out)
+        self._findings.thought = self._findings.thought or thought
         return out
 
     def _read(self, buffer: str, last: bool) -> None:
@@ -179,7 +190,8 @@ class PhraseParser:
         self._said = place
         if self._thinking:
             self._out += self._thought.end()
-        self._thinking, self.unclosed = not self._thinking, False
+        self._thinking = not self._thinking
+        self._findings.unclosed.discard(self._choice)
 
     def _say(self, text: str) -> None:
         """Give out words, as text or as thinking."""
@@ -187,47 +199,3 @@ class PhraseParser:
             self._out += self._thought.feed(text)
         elif text:
             self._out.append(Text(text, self._choice))
-
-
-class PhraseStage:
-    """Events of one choice in, events out: phrases are looked for in what is text after the tags.
-
-    What starts or ends something ends a thought that a phrase began; a model that tags needs no
-    guess at its phrases.
-    """
-
-    def __init__(self, choice: int, findings: Findings) -> None:
-        self._parser = PhraseParser(choice)
-        self._choice = choice
-        self._findings = findings
-        self._tagged = False
-
-    def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events that the event becomes."""
-        match event:
-            case Text(refusal=False, own=None) if not self._tagged:
-                return self._noted(self._parser.feed(event.text))
-            case Text() | Thinking() | ToolCall() | Finish():
-                held = self.close()
-                self._tagged = self._tagged or isinstance(event, Thinking)
-                return [*held, event]
-            case _:
-                return [event]
-
-    def close(self) -> Sequence[Event]:
-        """Return the held words."""
-        return self._noted(self._parser.flush())
-
-    def plain(self, kind: WordKind) -> None:
-        """Return None: any word may be the beginning of a phrase."""
-
-    def _noted(self, out: Sequence[Event]) -> Sequence[Event]:
-        thought = any(isinstance(event, Thinking) for event in out)
-        self._findings.thought = self._findings.thought or thought
-        note = (
-            self._findings.unclosed.add
-            if self._parser.unclosed
-            else self._findings.unclosed.discard
-        )
-        note(self._choice)
-        return out

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.model.events import Text, Thinking, ThinkingEnd
+from converter.model.events import Event, Text, Thinking, ThinkingEnd
 from converter.parsing.findings import Findings
-from converter.parsing.phrases import CLOSING, LEADS, OPENING, STRUCTURE, PhraseParser, PhraseStage
+from converter.parsing.phrases import CLOSING, LEADS, OPENING, STRUCTURE, PhraseStage
 from converter.wire.bounds import BLANKS_LIMIT
 from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of
@@ -192,13 +192,17 @@ ROWS = [
 ]
 
 
+def stage(choice: int = 0) -> PhraseStage:
+    return PhraseStage(choice, Findings())
+
+
 def parse(pieces: Sequence[str]) -> list[Block]:
-    parser = PhraseParser()
-    said = [event for piece in pieces for event in parser.feed(piece)]
-    return blocks_of(said + parser.flush())
+    parser = stage()
+    said = [*(event for piece in pieces for event in parser.feed(Text(piece))), *parser.close()]
+    return blocks_of([it for it in said if isinstance(it, Text | Thinking | ThinkingEnd)])
 
 
-def words(events: Sequence[Text | Thinking | ThinkingEnd]) -> str:
+def words(events: Sequence[Event]) -> str:
     return "".join(getattr(event, "text", "") for event in events)
 
 
@@ -258,8 +262,8 @@ def test_a_heading_of_every_level_ends_a_thought_and_so_do_fences(opening: str) 
     ],
 )
 def test_what_is_held_is_what_is_undecided(said: str, held: str) -> None:
-    parser = PhraseParser()
-    assert words(parser.feed(said)) == said.removesuffix(held)
+    parser = stage()
+    assert words(parser.feed(Text(said))) == said.removesuffix(held)
 
 
 def test_text_that_nobody_touched_comes_out_as_it_went_in() -> None:
@@ -269,19 +273,19 @@ def test_text_that_nobody_touched_comes_out_as_it_went_in() -> None:
         "\n",
         " ",
     ):
-        assert PhraseParser().feed(said) == [Text(said)]
+        assert stage().feed(Text(said)) == [Text(said)]
 
 
 def test_what_follows_a_flush_begins_anew() -> None:
-    parser = PhraseParser(2)
-    first = [*parser.feed("Let me think: `a"), *parser.flush()]
+    parser = stage(2)
+    first = [*parser.feed(Text("Let me think: `a", 2)), *parser.close()]
     assert first == [Thinking("Let me think: `a", 2), ThinkingEnd(2)]
-    assert [*parser.feed("Let me think"), *parser.flush()] == [
+    assert [*parser.feed(Text("Let me think", 2)), *parser.close()] == [
         Thinking("Let me think", 2),
         ThinkingEnd(2),
     ]
-    assert parser.feed("b") == [Text("b", 2)]
-    assert parser.flush() == []
+    assert parser.feed(Text("b", 2)) == [Text("b", 2)]
+    assert parser.close() == []
 
 
 @pytest.mark.parametrize(
@@ -295,20 +299,22 @@ def test_what_follows_a_flush_begins_anew() -> None:
     ],
 )
 def test_a_thought_that_nothing_closed_is_told(said: str, unclosed: bool) -> None:
-    parser = PhraseParser()
-    parser.feed(said)
-    assert not parser.unclosed
-    parser.flush()
-    parser.flush()
-    assert parser.unclosed is unclosed
+    findings = Findings()
+    parser = PhraseStage(0, findings)
+    parser.feed(Text(said))
+    assert not findings.unclosed
+    parser.close()
+    parser.close()
+    assert bool(findings.unclosed) is unclosed
 
 
 def test_a_later_thought_that_was_closed_takes_it_back() -> None:
-    parser = PhraseParser()
+    findings = Findings()
+    parser = PhraseStage(0, findings)
     for said in ("Let me think", "Let me think. Now I'll go"):
-        parser.feed(said)
-        parser.flush()
-    assert not parser.unclosed
+        parser.feed(Text(said))
+        parser.close()
+    assert not findings.unclosed
 
 
 PHRASES = [
@@ -387,9 +393,9 @@ def test_nothing_is_lost_but_line_breaks_around_thoughts(said: str) -> None:
 @law(500)
 @given(TEXTS)
 def test_no_more_is_held_than_a_phrase_and_blanks(said: str) -> None:
-    parser, came = PhraseParser(), ""
+    parser, came = stage(), ""
     for number, character in enumerate(said, 1):
-        came += words(parser.feed(character))
+        came += words(parser.feed(Text(character)))
         lost = sum(said[:number].count(blank) - came.count(blank) for blank in "\r\n")
         assert number - len(came) <= LONGEST + lost
 
@@ -450,15 +456,15 @@ def test_the_parser_and_the_oracle_agree(said: str) -> None:
     ids=lambda said: f"{said[:16]!r} and so on",
 )
 def test_a_stream_holds_little_whatever_comes(said: str) -> None:
-    parser = PhraseParser()
+    parser = stage()
     for place in range(0, len(said), 1000):
-        parser.feed(said[place : place + 1000])
+        parser.feed(Text(said[place : place + 1000]))
         assert len(parser._held) <= LONGEST
         assert len(parser._thought._held) <= BLANKS_LIMIT
-    PhraseParser().feed(said)
+    stage().feed(Text(said))
 
 
 def test_a_model_that_tags_its_thoughts_is_not_searched_for_phrases() -> None:
-    stage, said = PhraseStage(0, Findings()), Text("Let me think about it.\n")
-    stage.feed(Thinking("why"))
-    assert [*stage.feed(said), *stage.close()] == [said]
+    parser, said = stage(), Text("Let me think about it.\n")
+    parser.feed(Thinking("why"))
+    assert [*parser.feed(said), *parser.close()] == [said]
