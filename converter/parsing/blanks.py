@@ -6,10 +6,14 @@ reply's head, so they go there as well. Blanks in a line with words stay, so tha
 its indentation.
 """
 
+import re
 from dataclasses import replace
 
 from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
 from converter.wire.bounds import BLANKS_LIMIT
+
+_BEFORE_WORDS = re.compile(r"\A(?:\s*[\r\n]|\s+)")
+"""The blanks before the line in which a text's first word stands, or before the word itself."""
 
 
 class BlanksTrimmer:
@@ -56,13 +60,5 @@ class BlanksTrimmer:
         if not words or (self._behind_thought and words.isspace()):
             return []
         behind, self._behind_thought = self._behind_thought, False
-        left = _without_blank_lines(words) if behind else words
+        left = _BEFORE_WORDS.sub("", words) if behind else words
         return [replace(event, text=left)] if left else []
-
-
-def _without_blank_lines(text: str) -> str:
-    """Return the text from the line on in which its first word stands."""
-    words = text.lstrip()
-    blanks = text[: len(text) - len(words)]
-    line = max(blanks.rfind("\n"), blanks.rfind("\r"))
-    return blanks[line + 1 :] + words if line >= 0 else words

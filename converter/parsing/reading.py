@@ -73,8 +73,7 @@ class Reading:
     @property
     def tag_set(self) -> TagSet:
         """All marks to look for."""
-        offered = self.expected.tools_offered
-        return _tag_set(self.tags, self.expected.model, self.attributes, offered)
+        return tag_set(self.families, self.attributes, self.expected.tools_offered)
 
     @property
     def inside(self) -> bool:
@@ -102,9 +101,3 @@ class Reading:
 def _families(tags: tuple[ThinkTags, ...], model: str) -> tuple[ThinkTags, ...]:
     auto = set(_AUTO) <= set(tags)
     return joined(tags, for_model(model)) if auto else tags
-
-
-@lru_cache(maxsize=64)
-def _tag_set(tags: tuple[ThinkTags, ...], model: str, attributes: bool, offered: bool) -> TagSet:
-    """Return the set: one look for each reply, because rows take time to be told apart."""
-    return tag_set(_families(tags, model), attributes, offered)

@@ -7,7 +7,7 @@ A stage before the thought events: events in, events out. Cut anywhere, the same
 import re
 from dataclasses import dataclass
 
-from converter.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall, WordKind
+from converter.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall, WordKind, joined
 from converter.parsing.budget import BYTES_PER_TOKEN, beginning, cost, shortened
 from converter.parsing.findings import Findings
 
@@ -121,7 +121,7 @@ class ThoughtEnder:
         self._left = BYTES_PER_TOKEN * max(limits.budget or 0, 0)
         self._finder: LoopFinder | None = None
         self._looks = limits.loops != "off"
-        self._turn: list[tuple[WordKind, list[str]]] = []
+        self._turn: list[Text | Thinking] = []
         self._has_calls = self._thinks = self._is_over = False
 
     def feed(self, event: Event) -> list[Event]:
@@ -133,7 +133,7 @@ class ThoughtEnder:
         self._finder, self._thinks = None, False
         self._has_calls = self._has_calls or isinstance(event, ToolCall)
         if isinstance(event, Text):
-            self._keep(Text, event.text)
+            self._keep(Text(event.text))
         return [event]
 
     def close(self) -> list[Event]:
@@ -144,12 +144,9 @@ class ThoughtEnder:
         """Return words that may come later: those of a thought only if it is not to be ended."""
         return None if self._is_over or (kind is Thinking and self._limits.ends) else (kind, "")
 
-    def _keep(self, kind: WordKind, words: str) -> None:
-        if not self._limits.ends:
-            return
-        if not self._turn or self._turn[-1][0] is not kind:
-            self._turn.append((kind, []))
-        self._turn[-1][1].append(words)
+    def _keep(self, words: Text | Thinking) -> None:
+        if self._limits.ends:
+            self._turn.append(words)
 
     def _think(self, event: Thinking) -> list[Event]:
         text, why = self._loop(event.text)
@@ -158,7 +155,7 @@ class ThoughtEnder:
             self._left -= cost(paid)
             text, why = paid, why if paid == text else "budget"
         if not why:
-            self._keep(Thinking, text)
+            self._keep(Thinking(text))
             self._thinks = True
             return [event]
         return self._end(event, text, why)
@@ -177,15 +174,15 @@ class ThoughtEnder:
 
     def _end(self, event: Thinking, text: str, why: str) -> list[Event]:
         self._is_over = True
-        thought = sum(len(part) for kind, parts in self._turn if kind is Thinking for part in parts)
+        thought = sum(len(said.text) for said in self._turn if isinstance(said, Thinking))
         self._findings.ended_at = thought + len(text)
         events = [text] if text else []
         if self._limits.sentence:
             events.append((JOINT if events or self._thinks else "") + self._limits.sentence)
         for words in events:
-            self._keep(Thinking, words)
-        turn = tuple(kind("".join(words)) for kind, words in self._turn)
-        self._findings.turn = () if self._has_calls or not self._limits.goes_on else turn
+            self._keep(Thinking(words))
+        goes_on = self._limits.goes_on and not self._has_calls
+        self._findings.turn = tuple(joined(self._turn)) if goes_on else ()
         self._findings.ended.append(why)
         closed = [ThinkingEnd(event.choice)] if events or self._thinks else []
         return [*(shortened(event, words) for words in events), *closed]
