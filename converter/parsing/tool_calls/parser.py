@@ -10,7 +10,6 @@ whole reply. There a call is in doubt until it has ended.
 """
 
 import re
-from collections import Counter
 
 from converter.model.events import Event, Text, joined
 from converter.parsing.code_spans import CodeSpans
@@ -136,11 +135,6 @@ class ToolCallParser:
         waits = self.holds or self._behind_call or self._at_head
         return None if waits else _MARKS.firsts + "\r\n"
 
-    @property
-    def forms(self) -> Counter[str]:
-        """The calls that were all there, counted by the names of their forms."""
-        return Counter(call.form for call in self.calls if call.done)
-
     def _run(self) -> list[Event]:
         going = True
         while going:
@@ -227,8 +221,7 @@ class ToolCallParser:
 
     def _begin(self, opener: str, whole: bool = False) -> None:
         doubted = whole or (self._around.in_sentence and not self.calls)
-        doubt: list[str] | None = [] if doubted else None
-        self._place = CallPlace(self._source, self._asked, len(self.calls), whole, doubt)
+        self._place = CallPlace(self._source, self._asked, len(self.calls), whole, doubted)
         self._place.begin(opener)
 
     def _pass_on(self, place: CallPlace) -> None:
@@ -243,16 +236,16 @@ class ToolCallParser:
     def _end(self, place: CallPlace) -> bool:
         """Take the place for text or calls once that is known; tell whether it is."""
         cut = place.refused and self._source.last and place.state is not Fate.TEXT
-        if cut and place.current.name and (place.doubt is not None or not place.current.begun):
+        if cut and place.current.name and (place.doubted or not place.current.begun):
             self.cut.append(place.current.name)
-        if place.doubt is not None:
+        if place.doubted:
             counts = False if place.refused else self._counts(place)
             if counts is None:
                 return False
             if not counts:
-                self._reject(place, "".join(place.doubt))
+                self._reject(place, "".join(place.held))
                 return True
-            place.doubt = None
+            place.doubted = False
         self._pass_on(place)
         self._place = None
         begun = [call for call in place.calls if call.begun]

@@ -51,16 +51,17 @@ class Expectations:
 class CallPlace:
     """Reads the calls behind an opener, which comes next. `number`: of the first call.
 
-    `whole`: the calls must be the whole reply. `doubt`: the place's text, while it is in doubt.
-    `ended`: all is read; `refused`: but the last is no whole call, `unfit`: the text that did not
-    fit. `head`, `close`: what the body that reads now began with, and what may come behind it.
+    `whole`: the calls must be the whole reply. `doubted`: the place is in doubt, so that `held` is
+    all of its text. `ended`: all is read; `refused`: but the last is no whole call, `unfit`: the
+    text that did not fit. `head`, `close`: what the body that reads now began with, and what may
+    come behind it.
     """
 
     source: Source
     asked: Expectations
     number: int
     whole: bool = False
-    doubt: list[str] | None = None
+    doubted: bool = False
     state: Fate = Fate.HELD
     held: list[str] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
@@ -71,7 +72,6 @@ class CallPlace:
     close: Sequence[str] = ()
     _form: str = ""
     _length: int = 0
-    _doubted: int = 0
     _events: list[Event] = field(default_factory=list)
     _step: Step[None] | None = None
 
@@ -96,7 +96,7 @@ class CallPlace:
 
     def drain(self) -> list[Event]:
         """Return the events that are decided."""
-        if self.doubt is not None:
+        if self.doubted:
             return []
         events, self._events = self._events, []
         return events
@@ -117,33 +117,33 @@ class CallPlace:
         call = Call(tools, self._emit, self._refuse, number, f"{asked.ids}{number}")
         call.choice, call.form = asked.choice, self._form
         self.calls.append(call)
-        self.state, self.held, self._length = Fate.HELD, [], 0
+        self.state = Fate.HELD
+        if not self.doubted:
+            self.held, self._length = [], 0
         return call
 
     def _consumed(self, text: str) -> None:
         """Hear the text that was taken from the source."""
-        if self.doubt is not None:
-            self.doubt.append(text)
-            self._doubted += len(text)
         if self.state is Fate.TEXT:
             self._events.append(Text(text, self.asked.choice))
-        elif self.state is Fate.HELD:
+        elif self.doubted or self.state is Fate.HELD:
             self.held.append(text)
             self._length += len(text)
-        if self.state is not Fate.TEXT and max(self._length, self._doubted) > HELD_LIMIT:
-            self.current.refused, self.current.begun = True, False
-            self._refuse()
+            if self._length > HELD_LIMIT:
+                self.current.refused, self.current.begun = True, False
+                self._refuse()
 
     def _emit(self, event: ToolCall) -> None:
         self.state = Fate.TAKEN
-        self.held.clear()
+        if not self.doubted:
+            self.held.clear()
         self._events.append(event)
 
     def _refuse(self) -> None:
         """Let the text go, because it is no call. With a place in doubt, all its calls are none."""
         text = "".join(self.held)
-        if self.doubt is not None:
-            text, self.doubt = "".join(self.doubt), None
+        if self.doubted:
+            self.doubted = False
             self.asked = Expectations({})
             self.calls = self.calls[-1:]
             self._events.clear()

@@ -12,7 +12,7 @@ LIST = '<tool_call>[{"name": "now"}, {"name": "other"}, {"name": "now"}]</tool_c
 def place(text: str, opener: str = "<tool_call>", in_doubt: bool = False) -> CallPlace:
     source = Source()
     source.feed(text)
-    made = CallPlace(source, Expectations(TOOLS), 0, doubt=[] if in_doubt else None)
+    made = CallPlace(source, Expectations(TOOLS), 0, doubted=in_doubt)
     made.begin(opener)
     return made
 
@@ -59,13 +59,13 @@ def test_calls_of_no_tool_are_not_remembered() -> None:
 def test_in_doubt_nothing_comes_out() -> None:
     made = place(CALL + ".", in_doubt=True)
     assert made.advance()
-    assert (made.drain(), "".join(made.doubt or [])) == ([], CALL)
+    assert (made.drain(), "".join(made.held)) == ([], CALL)
 
 
 def test_in_doubt_one_call_of_no_tool_makes_all_text() -> None:
     made = place(LIST + ".", in_doubt=True)
     assert made.advance()
-    assert made.doubt is None
+    assert not made.doubted
     assert "".join(kinds(made.drain())) == LIST
     assert not [call for call in made.calls if call.begun]
 
