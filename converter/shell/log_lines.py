@@ -36,10 +36,16 @@ def is_heard(level: int) -> bool:
     return shown or any(hasattr(addon, "add_log") for addon in ctx.master.addons.lookup.values())
 
 
-def _is_quiet() -> bool:
-    """Tell whether mitmdump's user wants no lines on flows, and so none on connections."""
+def _is_wanted(line: logging.LogRecord) -> bool:
+    """Tell whether a line on a connection is wanted: none is, where mitmdump's user wants none on
+    flows.
+    """
     options = ctx.options
-    return "flow_detail" in options and options.flow_detail == 0
+    quiet = "flow_detail" in options and options.flow_detail == 0
+    return line.levelno > logging.INFO or not quiet
+
+
+logging.getLogger("mitmproxy.proxy.server").addFilter(_is_wanted)
 
 
 def write_heard(handler: Any) -> None:
@@ -52,7 +58,7 @@ def write_heard(handler: Any) -> None:
     write = handler.log
 
     def log(message: str, level: int = logging.INFO, exc_info: Any = None) -> None:
-        if is_heard(level) and (level > logging.INFO or not _is_quiet()):
+        if is_heard(level):
             write(message, level, exc_info)
 
     handler.log = log
