@@ -16,8 +16,8 @@ from mitmproxy.log import ALERT
 from mitmproxy.proxy.mode_specs import ReverseMode
 
 from converter.command.addresses import CommandError
-from converter.command.doctor import NEEDS, facts_until_window
-from converter.command.link import link_to
+from converter.command.doctor import facts_until_window, too_small
+from converter.command.link import in_front_of, itself, link_to
 from converter.dialects.table import DIALECTS, Dialect
 from converter.servers.model_facts import ModelFacts
 from converter.servers.model_names import entries
@@ -45,6 +45,8 @@ def running() -> None:
         _watching.add(asyncio.ensure_future(_end_with_terminal(sys.stdout.fileno())))
     server = ReverseMode.parse(ctx.options.mode[0]).data
     listed = list_of_models(server)
+    if listed:
+        warn_of_itself(server)
     model = first_model(listed)
     trimmed = str(ctx.options.think_blanks) == "trim"
     facts = _facts(server, model, listed)
@@ -109,10 +111,9 @@ def clients(proxy: str, model: str, window: int | None = None) -> list[str]:
     """
     anthropic = f"ANTHROPIC_BASE_URL={proxy} ANTHROPIC_API_KEY=unused"
     openai = f"OPENAI_BASE_URL={proxy}/v1 OPENAI_API_KEY=unused"
-    needed = NEEDS["Claude Code"]
     claude = f"{anthropic} claude --model {shlex.quote(model)}"
-    if window and window < needed:
-        claude = f"# Claude Code needs a window of about {needed:,} tokens, not {window:,}"
+    if words := too_small("Claude Code", window):
+        claude = f"# {words}"
     return [claude, f"{openai} python my_program.py"]
 
 
@@ -148,6 +149,16 @@ def list_of_models(server: str) -> object:
     if reply is None:
         logger.warning("%s does not answer yet", server)
     return reply and reply.value()
+
+
+def warn_of_itself(server: str) -> None:
+    """Log a warning where the server is the addon: its replies are rewritten already."""
+    try:
+        behind = in_front_of(link_to(server, patience=SECONDS_TO_ANSWER))
+    except CommandError:  # it has just gone
+        return
+    if behind:
+        logger.warning("%s is %s: start it in front of %s", server, itself(behind), behind)
 
 
 SECONDS_BETWEEN_LOOKS = 1.0

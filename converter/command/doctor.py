@@ -48,7 +48,7 @@ TOOL = {
 MOST_TOKENS = 2048
 KNOWS_ITS_PROMPT = ("llama.cpp", "vllm")
 """Servers that tell the addon where a reply begins, so that nobody has to say it."""
-NEEDS = {"Claude Code": 40_000, "Codex": 20_000}
+NEEDS = {"Claude Code": 40_000, "Codex": 12_000}
 """Tokens of context that a client needs to work: its first request, its reserve and some turns
 (docs/clients.md)."""
 ENOUGH = 65536
@@ -263,6 +263,14 @@ def _options(family: ThinkTags, opened: bool, server: Server, model: str) -> tup
         Facts({"model": model})
     )
     return tags if opened or knows_beginning else (*tags, "think_start=thinking")
+
+
+def too_small(client: str, window: int | None) -> str:
+    """Return why a client cannot work with this window, nothing where it can or none is known."""
+    needed = NEEDS.get(client, 0)
+    if not window or window >= needed:
+        return ""
+    return f"{client} needs a window of about {needed:,} tokens, not {window:,}"
 
 
 def context(size: int | None, server: Server) -> Finding:

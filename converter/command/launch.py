@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import IO
 
 from converter.command.addresses import LOCAL, PORTS_TRIED, CommandError, UsageError, server_address
-from converter.command.doctor import facts_until_window
+from converter.command.doctor import facts_until_window, too_small
 from converter.command.link import in_front_of, link_to
 from converter.command.start import ADDON, PORT, check_options
+from converter.dialects.error_words import server_words
 from converter.servers.model_names import entries
 
 NO_KEY = "unused"
@@ -32,6 +33,7 @@ SHARE_OF_OUTPUT = 4
 MOST_OUTPUT = 32_000
 SECONDS_TO_END = 10.0
 _PASSED_ON = (signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
+_FINE = 200
 _NOT_FOUND = 127
 """Exit code of a shell for a program that is not there."""
 _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY")
@@ -155,6 +157,8 @@ CLIENTS: Mapping[str, Client] = {
     "run": Client("", "", _all),
 }
 """By the word that starts it; `run` starts any program."""
+_TITLES = {"claude": "Claude Code", "codex": "Codex"}
+"""Clients whose first request needs a window of some size."""
 _USAGE = """\
 usage: think-addon {name} [--url URL] [--set NAME=VALUE ...] {words}
 
@@ -172,11 +176,14 @@ def main(name: str, arguments: Sequence[str]) -> int:
         how = f": get it with `{client.install}`" if client.install else ""
         print(f"think-addon: {program} is not installed{how}", file=sys.stderr)
         return _NOT_FOUND
+    url = url and (in_front_of(link_to(url)) or url)
     with (
         tempfile.TemporaryDirectory(prefix="think-addon-") as folder,
         _proxy(url, options, client.options) as proxy,
     ):
         place = place_at(proxy)
+        if small := too_small(_TITLES.get(name, ""), place.window):
+            print(f"think-addon: {small}: start the server with a larger one", file=sys.stderr)
         environment = {**_without_keys(os.environ), **_told(client.needs(place), Path(folder))}
         return _run([path, *client.arguments(place), *words], environment)
 
@@ -238,9 +245,11 @@ def _without_keys(environment: Mapping[str, str]) -> dict[str, str]:
 def place_at(proxy: str) -> ClientFacts:
     """Return the facts for a client of this proxy: the first model, and its window."""
     behind = in_front_of(link_to(proxy))
-    listed = link_to(proxy).get("/v1/models")
+    reply = link_to(proxy).reply("/v1/models")
+    listed = reply and reply.value()
     if not (models := entries(listed)):
-        raise CommandError(f"{behind} lists no models: is one loaded?")
+        words = server_words(reply.body) if reply and reply.status != _FINE else ""
+        raise CommandError(words or f"{behind} lists no models: is one loaded?")
     model = str(models[0]["id"])
     facts = facts_until_window(link_to(behind), model, listed)
     return ClientFacts(proxy, model, facts.window, bool(facts.sees))

@@ -22,11 +22,13 @@ from converter.command.announcement import (
     first_model,
     list_of_models,
     running,
+    warn_of_itself,
 )
 from converter.dialects.dialect import Purpose
 from converter.dialects.table import ANTHROPIC, DIALECTS, Dialect
 from converter.model.conversation import TextBlock, Turn
 from converter.servers.model_facts import ModelFacts
+from converter.servers.probes import addon_words
 from converter.wire.bounds import ANSWER_LIMIT
 
 pytestmark = pytest.mark.slow
@@ -93,6 +95,17 @@ def _answer_otherwise(listener: socket.socket) -> None:
     with connection:
         connection.recv(1000)
         connection.sendall(b"220 mail.example ESMTP\r\n")
+
+
+def test_the_addon_is_told_from_a_server(caplog: pytest.LogCaptureFixture) -> None:
+    with answering(200, addon_words("http://gpu:8000")) as address:
+        warn_of_itself(address)
+    behind = "think-addon itself, in front of http://gpu:8000: start it in front of http://gpu:8000"
+    assert caplog.messages == [f"{address} is {behind}"]
+    warn_of_itself(address)  # nobody is there any more
+    with answering(200, b"{}") as address:
+        warn_of_itself(address)
+    assert len(caplog.messages) == 1
 
 
 def test_a_server_that_is_not_there_is_told_of(caplog: pytest.LogCaptureFixture) -> None:

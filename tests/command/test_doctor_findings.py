@@ -98,7 +98,7 @@ def test_a_context_that_agents_would_fill_is_told_with_the_remedy(
 def test_a_context_that_nobody_tells_is_not_wrong() -> None:
     assert context(None, GENERIC) == Finding(
         "context",
-        "the server does not tell; agents need Claude Code (about 40,000) and Codex (about 20,000)",
+        "the server does not tell; agents need Claude Code (about 40,000) and Codex (about 12,000)",
     )
 
 

@@ -181,6 +181,31 @@ def test_a_proxy_that_runs_is_found(server: ByPathServer, running: str, tmp_path
     assert _launched(server, tmp_path, WHERE).stdout.split() == [f"{running}/v1"]
 
 
+def test_a_url_that_is_the_proxys_is_for_the_server_behind(running: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "converter.command", "run", "--url", running]
+    done = _run(tmp_path, [*command, "--", sys.executable, "-c", WHERE])
+    assert done.stdout.split() == [f"{running}/v1"]
+
+
+def test_a_server_that_is_down_is_named(
+    server: ByPathServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.rows[ADDON_PATH] = Says(addon_words("http://gpu:8000"))
+    down = {"error": {"message": "no model server at http://gpu:8000: connection refused"}}
+    server.rows["/v1/models"] = Says(down, 502)
+    with pytest.raises(CommandError, match="no model server at http://gpu:8000: connection"):
+        launch.place_at(server.address)
+    assert main(["run", "--url", "http://127.0.0.1:1", "--", sys.executable]) == 1
+    assert "no model server at http://127.0.0.1:1: " in capsys.readouterr().err
+
+
+def test_a_window_that_is_too_small_is_told(server: ByPathServer, tmp_path: Path) -> None:
+    _program(tmp_path, "codex", "exit 0")
+    words = ["codex", "--url", server.address]
+    done = _run(tmp_path, [sys.executable, "-m", "converter.command", *words])
+    assert "Codex needs a window of about 12,000 tokens, not 4,096: start the server" in done.stderr
+
+
 def test_llm_gets_a_proxy_that_takes_its_names_though_another_runs(
     server: ByPathServer, running: str, tmp_path: Path
 ) -> None:
