@@ -60,11 +60,13 @@ def chosen_port(option: str, text: str, host: str) -> int:
 
 def free_port(option: str, usual: int, host: str, taken: int | None = None) -> int:
     """Return the usual port, or else the next one that nobody uses."""
+    reason = ""
     for port in range(usual, usual + PORTS_TRIED):
-        if port != taken and not refusal(port, host):
+        if port != taken and not (reason := refusal(port, host)):
             return port
     last = usual + PORTS_TRIED - 1
-    raise CommandError(f"no port from {usual} to {last} can be used: choose one with {option}")
+    words = f"no port from {usual} to {last} can be used ({reason})"
+    raise CommandError(f"{words}: choose one with {option}")
 
 
 def refusal(port: int, host: str) -> str:

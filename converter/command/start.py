@@ -122,6 +122,8 @@ def check_options(written: Sequence[str]) -> None:
         option = options.get(name.removeprefix(settings.PREFIX))
         if not option:
             raise UsageError(settings.unknown(name))
+        if not given and option.type in (str, int):
+            raise UsageError(f"expected {name}=VALUE for --set, got {name!r}")
         if given and option.type in (str, Sequence[str]):
             try:
                 settings.read({option.name: value if option.type is str else [value]})
@@ -147,6 +149,8 @@ def _run_workers(chosen: argparse.Namespace, arguments: list[str]) -> int:
     """Run several processes, of which the first alone says where they are."""
     from converter.command import workers  # noqa: PLC0415 (as above)
 
+    if chosen.workers < 1:
+        raise UsageError(f"expected a number from 1 for --workers, got {chosen.workers}")
     if chosen.interface != "dump":
         raise UsageError("--workers needs --dump: a page shows the flows of one process only")
     print(f"think-addon: starting {chosen.workers} processes", file=sys.stderr)

@@ -112,6 +112,14 @@ def test_several_processes_have_no_page() -> None:
         start.main([URL, "--workers", "2"])
 
 
+def test_a_number_of_processes_that_is_none_is_told_in_a_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(UsageError, match="expected a number from 1 for --workers, got 0"):
+        start.main([URL, "--dump", "--workers", "0"])
+    assert not capsys.readouterr().err
+
+
 def test_several_processes_start_with_what_one_would_get(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[object] = []
 
@@ -132,6 +140,7 @@ def test_several_processes_start_with_what_one_would_get(monkeypatch: pytest.Mon
         ("think_order=tools-first", "no option think_order; write think_history=tools-first"),
         ("think_start=soon", "think_start: expected one of: auto, text, thinking; got 'soon'"),
         ("think_tags=<", "think_tags: expected auto, a pair OPEN CLOSE"),
+        ("think_blanks", "expected think_blanks=VALUE for --set, got 'think_blanks'"),
     ],
 )
 def test_a_wrong_option_is_wrong_use_before_anything_starts(written: str, words: str) -> None:
