@@ -1,11 +1,11 @@
-"""Parts of requests that chat completions share with the Responses API or with Ollama's: data URLs,
-files, a call's arguments, tools, parts of a message, the system text at the head.
+"""Parts of requests that OpenAI's two APIs share, or the Responses API and Ollama's: data URLs,
+files, a call's arguments, tools, parts of a message.
 """
 
 import base64
 import binascii
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from converter.model.conversation import (
     Data,
@@ -15,7 +15,6 @@ from converter.model.conversation import (
     Stored,
     TextBlock,
     Tool,
-    Turn,
 )
 from converter.wire.checked import Fields
 from converter.wire.partial_json import WRAPPED
@@ -126,10 +125,3 @@ def function_of(function: Fields) -> Tool:
         function.optional("description", str) or "",
         function.optional("strict", bool) or False,
     )
-
-
-def split_head(turns: Sequence[Turn]) -> tuple[tuple[str, ...], tuple[Turn, ...]]:
-    """Return the system texts at the head, and the turns after them."""
-    head = next((at for at, turn in enumerate(turns) if turn.role != "system"), len(turns))
-    system = tuple(getattr(block, "text", "") for turn in turns[:head] for block in turn.blocks)
-    return system, tuple(turns[head:])

@@ -38,6 +38,17 @@ def test_a_text_that_cannot_be_read_keeps_its_bytes(content: str) -> None:
     assert readable(Data("text/plain", content)) == Data("text/plain", content)
 
 
-def test_arguments_are_an_object() -> None:
-    assert read_arguments('{"a": 1}') == {"a": 1}
-    assert read_arguments("a") == {"arguments": "a"}
+@pytest.mark.parametrize(
+    ("arguments", "read"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ({"a": 1}, {"a": 1}),
+        ("", {}),
+        (None, {}),
+        ("a", {"arguments": "a"}),
+        ("[1]", {"arguments": "[1]"}),
+        ('{"a":', {"arguments": '{"a":'}),
+    ],
+)
+def test_arguments_are_an_object_whatever_came(arguments: object, read: object) -> None:
+    assert read_arguments(arguments) == read

@@ -1,10 +1,10 @@
 """A request of Ollama's API, read: `/api/chat`, and `/api/generate` as one turn."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from converter.dialects.ollama.encoder import CHAT, GENERATE, now
-from converter.dialects.openai_parts import function_of, read_arguments, split_head
+from converter.dialects.openai_parts import function_of, read_arguments
 from converter.model.conversation import (
     Block,
     Conversation,
@@ -56,7 +56,7 @@ def read(body: object) -> Conversation:
         raise NothingAskedError(request, "messages" not in request.values)
     options = request.within("options")
     generates = "messages" not in request.values and "prompt" in request.values
-    system, turns = split_head(_generated(request) if generates else _chat(request))
+    system, turns = _split_head(_generated(request) if generates else _chat(request))
     tools = (tool.child("function") or tool for tool in request.children("tools"))
     thinking, effort = _thinking(request)
     limit = options.number("num_predict")
@@ -77,6 +77,13 @@ def read(body: object) -> Conversation:
         notes=_notes(request, options),
         own=GENERATE if generates else CHAT,
     )
+
+
+def _split_head(turns: Sequence[Turn]) -> tuple[tuple[str, ...], tuple[Turn, ...]]:
+    """Return the system texts at the head, and the turns after them."""
+    head = next((at for at, turn in enumerate(turns) if turn.role != "system"), len(turns))
+    system = tuple(getattr(block, "text", "") for turn in turns[:head] for block in turn.blocks)
+    return system, tuple(turns[head:])
 
 
 def _notes(request: Fields, options: Fields) -> tuple[str, ...]:

@@ -12,11 +12,11 @@ from converter.dialects.dialect import (
     Requests,
     WireForm,
 )
-from converter.dialects.openai_chat import message_reader
 from converter.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME, OpenAIDecoder, mend
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
 from converter.dialects.openai_chat.errors import error_body, error_reply
-from converter.dialects.openai_chat.request_reader import read
+from converter.dialects.openai_chat.parts import PARTS
+from converter.model.conversation import Conversation, RequestError
 from converter.servers import model_facts
 
 
@@ -27,6 +27,11 @@ def _recognises(body: Mapping[str, object]) -> bool:
         or str(body.get("object")).startswith("chat.completion")
         or (bool(body.get("error")) and "type" not in body and "object" not in body)
     )
+
+
+def _unread(*_: object) -> Conversation:
+    """Refuse what never comes: every server speaks the dialect, so that none is translated."""
+    raise RequestError("", "expected a chat completion to go to its server as it came")
 
 
 OPENAI_CHAT = Dialect(
@@ -43,10 +48,10 @@ OPENAI_CHAT = Dialect(
         keeps_raw=True,
     ),
     Requests(
-        read=lambda body, _mapped, _purpose, _memory: read(body),
+        read=_unread,
         path="/v1/chat/completions",
         example={"max_tokens": 200, "messages": [{"role": "user", "content": "12 * 7"}]},
-        blocks=message_reader.PARTS,
+        blocks=PARTS,
     ),
     Answers(error_body, error_reply, models=model_facts.told_in),
     # /v1 is left out by a base URL that ends in it
