@@ -2,6 +2,7 @@
 tools and sees pictures. Unknown stays unknown: no fact is guessed from a model's name.
 """
 
+import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -87,6 +88,15 @@ def read(told: Mapping[str, object], model: str) -> ModelFacts:
 def of_entry(entry: Mapping[str, object]) -> ModelFacts:
     """Return the facts in an entry of the server's list of models."""
     return read({"/v1/models": {"data": [entry]}}, str(entry.get("id")))
+
+
+def created_at(entry: Mapping[str, object]) -> str:
+    """Return when the model of an entry was made; clients want a date, so of one that names none:
+    the epoch.
+    """
+    created = entry.get("created")
+    seconds = created if type(created) is int and 0 < created < 1 << 34 else 0
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def told_in(body: bytes) -> dict[str, object] | None:

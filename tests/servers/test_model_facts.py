@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.servers.model_facts import ModelFacts, of_entry, read, told_in
+from converter.servers.model_facts import ModelFacts, created_at, of_entry, read, told_in
 from tests.support.strategies import law
 
 LLAMA_PROPS = {
@@ -144,3 +144,9 @@ def test_what_is_told_already_or_unknown_stays_as_it_is() -> None:
     assert _told(GATEWAY) == [{**GATEWAY, "max_output_tokens": 500}]
     for body in (b"", b"[1]", b'"no"', b'{"data": [1, null]}', b'{"models": []}'):
         assert told_in(body) is None
+
+
+def test_a_model_of_unknown_date_is_of_the_epoch() -> None:
+    assert created_at({"created": 1_700_000_000}) == "2023-11-14T22:13:20Z"
+    for created in (None, "yesterday", True, 0, -1, 10**15, 10**30):
+        assert created_at({"created": created}) == "1970-01-01T00:00:00Z"

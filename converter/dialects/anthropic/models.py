@@ -1,12 +1,8 @@
 """The list of models, in the words of the Anthropic API."""
 
-import datetime
-
 from converter.dialects.error_words import string_of
 from converter.servers import model_facts
 from converter.wire import json_text
-
-_UNKNOWN = 0  # the API wants a date; of a model that names none: the epoch
 
 
 def write(body: bytes) -> dict[str, object] | None:
@@ -31,15 +27,6 @@ def _name(entry: dict[str, object]) -> str:
     return string_of(entry.get("id"))
 
 
-def _date(created: object) -> str:
-    try:
-        seconds = created if isinstance(created, int) else _UNKNOWN
-        moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
-    except (ValueError, OverflowError, OSError):
-        moment = datetime.datetime.fromtimestamp(_UNKNOWN, datetime.UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def _model(entry: dict[str, object]) -> dict[str, object]:
     facts = model_facts.of_entry(entry)
     limits = {"max_input_tokens": facts.window, "max_tokens": facts.output}
@@ -47,7 +34,7 @@ def _model(entry: dict[str, object]) -> dict[str, object]:
         "type": "model",
         "id": entry["id"],
         "display_name": entry["id"],
-        "created_at": _date(entry.get("created")),
+        "created_at": model_facts.created_at(entry),
         "lifecycle": "active",
         **{name: limit for name, limit in limits.items() if limit},
     }

@@ -2,7 +2,6 @@
 manage them, and words as vectors, which are those of the server's `/v1/embeddings`.
 """
 
-import datetime
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,7 @@ from functools import partial
 from converter.dialects.dialect import Body, Counterpart, OwnRequest
 from converter.dialects.error_words import dict_of, server_words
 from converter.model.memory import Memory
-from converter.servers.model_facts import of_entry
+from converter.servers.model_facts import created_at, of_entry
 from converter.wire import json_text
 from converter.wire.checked import Fields
 
@@ -43,7 +42,6 @@ PATHS = (
     ("POST|DELETE|HEAD", "/api/(?:pull|push|create|copy|delete)"),
 )
 """Methods and paths that the addon answers, unless the server is an Ollama."""
-_EPOCH = "1970-01-01T00:00:00Z"
 _FAMILY = re.compile(r"[a-z]+(?:-?\d+(?:\.\d+)*)?", re.IGNORECASE)
 
 
@@ -70,7 +68,7 @@ def _listed(entry: Body) -> dict[str, object]:
     return {
         "name": name,
         "model": name,
-        "modified_at": _moment(entry.get("created")),
+        "modified_at": created_at(entry),
         "size": _meta(entry).get("size") or 0,
         "digest": hashlib.sha256(name.encode("utf-8", "replace")).hexdigest(),
         "details": _details(entry),
@@ -102,7 +100,7 @@ def _show(body: bytes, served: Sequence[Body]) -> tuple[int, Body]:
         "details": details,
         "model_info": {"general.architecture": family, "general.basename": name, **lengths},
         "capabilities": _capabilities(entry),
-        "modified_at": _moment(entry.get("created")),
+        "modified_at": created_at(entry),
     }
 
 
@@ -134,12 +132,6 @@ def _details(entry: Body) -> dict[str, object]:
 def _meta(entry: Body) -> Mapping[str, object]:
     """Return llama.cpp's facts of a model beside its name."""
     return dict_of(entry.get("meta"))
-
-
-def _moment(created: object) -> str:
-    if type(created) is not int or not 0 < created < 1 << 34:
-        return _EPOCH
-    return datetime.datetime.fromtimestamp(created, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _asked(name: str, request: Fields) -> dict[str, object]:

@@ -130,8 +130,7 @@ def _resolved(memory: Memory, item: object) -> object | None:
     if not isinstance(name, str):
         return item
     for find in (_response_of, lambda name: memory.find(ITEM + name)):
-        kept = memory.get(find(name))
-        for known in _items(kept) if kept else ():
+        for known in _items(read(memory.get(find(name)))):
             if isinstance(known, dict) and known.get("id") == name:
                 return known
     if name.startswith(_REASONING):
@@ -148,14 +147,14 @@ def items_of(history: Iterable[bytes]) -> list[object]:
     """Return the turns of these entries, without those that were removed later."""
     items: list[object] = []
     for value in history:
-        if removed := read(value).get(REMOVED):
+        kept = read(value)
+        if removed := kept.get(REMOVED):
             items = [item for item in items if dict_of(item).get("id") != removed]
-        items += _items(value)
+        items += _items(kept)
     return items
 
 
-def _items(value: bytes) -> Iterator[object]:
-    kept = read(value)
+def _items(kept: Json) -> Iterator[object]:
     yield from list_of(kept.get("input"))
     yield from list_of(dict_of(kept.get("response")).get("output"))
 
