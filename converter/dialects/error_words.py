@@ -4,7 +4,7 @@ answer with an error's status, a frame within a stream, a body that came with st
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from converter.dialects.dialect import Decoder
@@ -13,8 +13,6 @@ from converter.servers import context_length
 from converter.wire import json_text
 from converter.wire.sse import Frame
 
-_PLACES = (("error", "message"), ("error",), ("message",), ("detail",))
-"""Where servers put the words: chat completions and llama.cpp, Ollama, older vLLM, FastAPI."""
 _PAGE = 8192
 """Characters of a page that are looked at, because its words stand early."""
 _WORDS = 400
@@ -84,22 +82,16 @@ def server_words(body: bytes) -> str:
         value = json_text.read(body)
     except json_text.UnreadableError:
         return _plain(body.decode(errors="replace"))
-    for place in _PLACES:
-        inner = value
-        for name in place:
-            inner = inner.get(name) if isinstance(inner, dict) else None
-        if inner:
-            words = inner if isinstance(inner, str) else json_text.write(inner).decode()
-            return context_length.named(words, *_names(value))
-    return json_text.write(value).decode()[:_WORDS] if value else ""
-
-
-def _names(value: object) -> Iterator[object]:
-    """Yield the names that an error gives itself."""
-    error = value.get("error") if isinstance(value, dict) else None
-    for place in (error, value):
-        if isinstance(place, dict):
-            yield from (place.get("code"), place.get("type"), place.get("error_type"))
+    body_read = dict_of(value)
+    error = dict_of(body_read.get("error"))  # chat completions, llama.cpp; of Ollama it is a text
+    words = error.get("message") or body_read.get("error")
+    words = words or body_read.get("message") or body_read.get("detail")  # older vLLM, FastAPI
+    if not words:
+        return json_text.write(value).decode()[:_WORDS] if value else ""
+    names = [
+        part.get(name) for part in (error, body_read) for name in ("code", "type", "error_type")
+    ]
+    return context_length.named(words if isinstance(words, str) else _text(words), *names)
 
 
 def _plain(text: str) -> str:
