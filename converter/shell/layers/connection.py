@@ -3,7 +3,7 @@
 import asyncio
 from asyncio import ReadTransport
 from time import monotonic
-from typing import Any, TypeGuard
+from typing import Any
 from weakref import WeakSet
 
 from mitmproxy.connection import Connection, ConnectionState
@@ -35,7 +35,6 @@ from converter.shell.layers.mends.http2_client import (
 )
 from converter.shell.layers.mends.request_trailers import HTTP_1, PlainClient
 from converter.shell.layers.promises import StreamLayer, Tick
-from converter.shell.layers.splice import splice
 from converter.shell.log_lines import write_heard
 
 SECONDS_TO_OPEN = 0.5
@@ -64,7 +63,7 @@ class ReplyLayer(HttpLayer):
     ) -> None:
         super().__init__(context, mode)
         self.listener = listener
-        self._handler = handler
+        self.connection_handler = handler
         self._timer: commands.RequestWakeup | None = None
         self._opening: dict[Connection, commands.OpenConnection] = {}
         self._watch: commands.RequestWakeup | None = None
@@ -74,9 +73,9 @@ class ReplyLayer(HttpLayer):
         LIVE.add(self)
 
     @property
-    def client_id(self) -> str:
-        """The id of the client's connection."""
-        return self.context.client.id
+    def exchanges(self) -> list[StreamLayer]:
+        """The streams that are no tunnel or WebSocket, which ends with its client."""
+        return [stream for stream in self.streams.values() if stream.child_layer is None]
 
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
         """Note a read, and do what is ours; mitmproxy never pauses this layer."""
@@ -86,7 +85,9 @@ class ReplyLayer(HttpLayer):
             yield from own
             return
         handling = super().handle_event(event)
-        yield from self._with_hooks(handling) if self._handler and not HOOKS.lacks else handling
+        yield from (
+            self._with_hooks(handling) if self.connection_handler and not HOOKS.lacks else handling
+        )
         if type(event) is events.ConnectionClosed and event.connection is not self.context.client:
             self._closed.add(event.connection)
 
@@ -97,10 +98,14 @@ class ReplyLayer(HttpLayer):
         """
         over = list[commands.StartHook]()
         for command in handling:
-            if not _is_hook(command):
+            # a WebSocket within waits for its hooks by itself
+            if not (
+                isinstance(command, commands.StartHook)
+                and isinstance(command.blocking, StreamLayer)
+            ):
                 yield command
                 continue
-            call = self._handler.handle_hook(command)
+            call = self.connection_handler.handle_hook(command)
             task = asyncio.Task(call, loop=asyncio.get_running_loop(), eager_start=True)
             if task.done():
                 task.result()  # raises an error that mitmproxy lets through
@@ -113,7 +118,7 @@ class ReplyLayer(HttpLayer):
     async def _go_on(self, hook: commands.StartHook, task: asyncio.Task[None]) -> None:
         """Have an exchange go on after a hook in which somebody waits."""
         await task
-        await self._handler.server_event(events.HookCompleted(hook))
+        await self.connection_handler.server_event(events.HookCompleted(hook))
 
     def is_shared(self, server: Connection) -> bool:
         """Tell whether a server's connection serves other exchanges as well, now or later.
@@ -125,9 +130,13 @@ class ReplyLayer(HttpLayer):
     def _reads_of(self, stream_id: int) -> ReadTransport | None:
         """Return the socket on which a stream's reply comes, if nothing else does."""
         stream = self.streams.get(stream_id)
-        if stream is None or self._handler is None or self.is_shared(stream.context.server):
+        if (
+            stream is None
+            or self.connection_handler is None
+            or self.is_shared(stream.context.server)
+        ):
             return None
-        transport = self._handler.transports.get(stream.context.server)
+        transport = self.connection_handler.transports.get(stream.context.server)
         return transport.writer.transport if transport and transport.writer else None
 
     def _own(self, event: events.Event) -> CommandGenerator[None] | None:
@@ -148,14 +157,9 @@ class ReplyLayer(HttpLayer):
         client = self.context.client
         if client.alpn == HTTP_2:
             self.connections[client] = ClientConnection(self.context.fork(), self._reads_of)
-            let_all_streams_in(self._handler)
+            let_all_streams_in(self.connection_handler)
         elif client.alpn in HTTP_1 and not TRAILERS.lacks:  # a client playback has its own
             self.connections.setdefault(client, PlainClient(self.context.fork()))
-
-    def splice(self, stream: StreamLayer) -> None:
-        """Have the body of this reply take the other lane, where it can."""
-        if self._handler:
-            splice(self._handler, self, stream)
 
     def make_stream(self, stream_id: int) -> CommandGenerator[None]:
         """Begin an exchange."""
@@ -227,7 +231,7 @@ class ReplyLayer(HttpLayer):
 
     def _tick(self) -> CommandGenerator[None]:
         self._timer = None
-        exchanges = [one for one in self.streams.values() if one.child_layer is None]  # no tunnels
+        exchanges = self.exchanges
         for stream in [one for one in exchanges if not is_paused(one)]:  # they would pile up there
             yield from self.event_to_child(stream, Tick())
         silence = self.listener.seconds_of_silence
@@ -245,13 +249,6 @@ class ReplyLayer(HttpLayer):
                 stream in within.context.layers for within in LIVE
             ):  # other layers would break
                 yield from self.event_to_child(stream, event)
-
-
-def _is_hook(command: commands.Command) -> TypeGuard[commands.StartHook]:
-    """Tell whether a command is a hook that an exchange waits for; a WebSocket within waits by
-    itself.
-    """
-    return isinstance(command, commands.StartHook) and isinstance(command.blocking, StreamLayer)
 
 
 def put_in_place(

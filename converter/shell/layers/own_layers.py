@@ -15,12 +15,7 @@ from converter.shell.layers.guard import PARTS, PROMISES
 
 if not PROMISES.lacks:
     from converter.shell.layers import hook_table
-    from converter.shell.layers.connection import (
-        LIVE,
-        Quit,
-        ReplyLayer,
-        put_in_place,
-    )
+    from converter.shell.layers.connection import LIVE, Quit, put_in_place
     from converter.shell.layers.turns import give_turns
 
 MOST_NAMED = 3
@@ -103,23 +98,18 @@ class OwnLayers:
 async def break_off() -> None:
     """Break off all replies that are under way, and wait until the clients have the last bytes."""
     handlers = mitmproxy_internals.connection_handlers()
-    busy = [layer for layer in LIVE if _replies(layer) and layer.client_id in handlers]
-    waiting = {layer.client_id: handlers[layer.client_id] for layer in busy}
+    busy = [one for one in LIVE if one.exchanges and one.context.client.id in handlers]
+    waiting = {one.context.client.id: handlers[one.context.client.id] for one in busy}
     try:
         async with asyncio.timeout(SECONDS_TO_QUIT):
             for handler in waiting.values():
                 await handler.server_event(Quit(QUITTING))
-            while any(map(_replies, busy)):
+            while any(layer.exchanges for layer in busy):
                 await asyncio.sleep(0.01)  # an `error` hook of some addon still runs
             for handler in waiting.values():
                 await handler.drain_writers()
     except TimeoutError:
         _log.warning("think: some clients did not take the last words of their replies in time")
-
-
-def _replies(layer: "ReplyLayer") -> bool:
-    """Tell whether a reply is under way; no tunnel or WebSocket, which ends with its client."""
-    return any(stream.child_layer is None for stream in layer.streams.values())
 
 
 def _is_reverse() -> bool:

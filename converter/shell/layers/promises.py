@@ -45,6 +45,7 @@ from converter.shell.layers.guard import (
 )
 from converter.shell.layers.mends.http1_server import ServerConnection
 from converter.shell.layers.mends.http2_client import is_stopped
+from converter.shell.layers.splice import splice
 from converter.shell.layers.turns import call_in_turns
 from converter.wire.bounds import BODY_LIMIT
 
@@ -157,7 +158,7 @@ class StreamLayer(HttpStream):
         if is_stream_function(self.flow.response.stream):
             self._function = self.flow.response.stream
         self.has_spoken()
-        self._layer.splice(self)
+        splice(self._layer.connection_handler, self._layer, self)
 
     def make_server_connection(self) -> Generator[Any, Any, bool]:
         """Get a connection to the server, and note whether no other exchange will ever use it."""

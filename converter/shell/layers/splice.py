@@ -141,9 +141,9 @@ def _read_at_once(transport: Any, size: int | None) -> None:
 
 def splice(handler: Any, layer: HttpLayer, stream: "StreamLayer") -> None:
     """Have the body of a reply whose head went out take this lane, where its bytes need no more
-    work than a carrier's. `handler`: what moves the client's bytes.
+    work than a carrier's. `handler`: what moves the client's bytes, else all is mitmproxy's.
     """
-    if SPLICE.lacks:
+    if SPLICE.lacks or handler is None:
         return
     if is_outermost(layer) and (carrier := find_carrier(layer, stream)):
         join(handler, stream.context.server, carrier)

@@ -98,7 +98,6 @@ def test_when_mitmproxy_ends_who_still_waits_is_told() -> None:
 def test_layers_of_open_connections_are_known() -> None:
     with Core() as core:
         assert core.layer in LIVE
-        assert core.layer.client_id == core.client.id
 
 
 def tunnel(core: Core, seconds_of_silence: float = 0) -> ReplyLayer:
@@ -252,7 +251,7 @@ REPLY = b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na"
 
 async def test_an_exchange_in_whose_hooks_nobody_waits_goes_on_at_once() -> None:
     with Core() as core:
-        core.layer._handler = handler = Handler(core)
+        core.layer.connection_handler = handler = Handler(core)
         core.ask()
         assert core.asked
         core.answer(REPLY)
@@ -264,7 +263,7 @@ async def test_an_exchange_in_whose_hooks_nobody_waits_goes_on_at_once() -> None
 async def test_an_exchange_waits_for_a_hook_in_which_somebody_waits() -> None:
     with Core() as core:
         waits = asyncio.Event()
-        core.layer._handler = handler = Handler(core, waits)
+        core.layer.connection_handler = handler = Handler(core, waits)
         core.ask()
         await asyncio.sleep(0)
         assert (handler.called, core.asked) == (["requestheaders"], [])
@@ -277,7 +276,7 @@ async def test_an_exchange_waits_for_a_hook_in_which_somebody_waits() -> None:
 
 async def test_requests_behind_one_another_are_answered_in_turn() -> None:
     with Core() as core:
-        core.layer._handler = handler = Handler(core)
+        core.layer.connection_handler = handler = Handler(core)
         core.ask(REQUEST * 3)
         for _ in range(3):
             core.answer(REPLY)
@@ -291,6 +290,6 @@ async def test_an_error_that_mitmproxy_lets_through_is_not_swallowed() -> None:
             raise OptionsError(hook.name)
 
     with Core() as core:
-        core.layer._handler = Fails(core)
+        core.layer.connection_handler = Fails(core)
         with pytest.raises(OptionsError, match="requestheaders"):
             core.ask()

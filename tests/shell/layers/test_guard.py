@@ -91,7 +91,7 @@ def with_many_streams(core: Core) -> bool:
 
 
 def at_the_edge(core: Core) -> bool:
-    core.layer._handler = handler = Handler(core)
+    core.layer.connection_handler = handler = Handler(core)
     core.named.clear()
     core.ask()
     return bool(handler.called) and not core.named
