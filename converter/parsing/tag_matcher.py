@@ -8,7 +8,7 @@ from functools import lru_cache
 from converter.parsing.families import TABLE, ThinkTags
 from converter.parsing.mark_search import Mark, MarkSearch, head_of
 from converter.parsing.tool_calls.forms import CLOSERS as CALL_CLOSERS
-from converter.parsing.tool_marks import OPENERS_IN_TEXT, openers_in_thought
+from converter.parsing.tool_marks import BY_OPENER, openers_in_thought
 
 AUTO = "auto"
 _BY_NAME = {family.name: family for family in TABLE}
@@ -169,7 +169,7 @@ def _kinds_by_state(
     bare, unmatched = _unopened(families)
     unopened = dict.fromkeys(bare, Mark.UNOPENED)
     tools = dict.fromkeys(ending, Mark.TOOL)
-    in_text = dict.fromkeys(OPENERS_IN_TEXT, Mark.TOOL) if tools_offered else {}
+    in_text = dict.fromkeys(BY_OPENER, Mark.TOOL) if tools_offered else {}
     words = silent | openers | dict.fromkeys(attributes, Mark.WITH_ATTRIBUTES)
     answering = words | in_text
     return {

@@ -87,9 +87,6 @@ class MarkPlace(enum.Enum):
 
 
 BY_OPENER = {row.open: row for row in TOOL_MARKS}
-
-
-OPENERS_IN_TEXT = tuple(BY_OPENER)
 """The marks that begin a call in a text, where the request offers tools."""
 
 

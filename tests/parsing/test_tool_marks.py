@@ -11,7 +11,6 @@ from converter.parsing.tool_calls.call_form import EndsThought
 from converter.parsing.tool_calls.forms import FORMS
 from converter.parsing.tool_marks import (
     BY_OPENER,
-    OPENERS_IN_TEXT,
     TOOL_MARKS,
     ToolMarks,
     begins_call,
@@ -77,7 +76,7 @@ def test_forms_that_share_a_mark_agree_on_it() -> None:
 def test_with_tools_more_marks_end_a_thought() -> None:
     assert set(openers_in_thought(offered=False)) < set(openers_in_thought(offered=True))
     assert set(openers_in_thought(offered=True)) == {row.open for row in ENDING}
-    assert set(openers_in_thought(offered=True)) < set(OPENERS_IN_TEXT)
+    assert set(openers_in_thought(offered=True)) < set(BY_OPENER)
 
 
 def test_marks_are_those_of_the_forms_that_end_a_thought() -> None:

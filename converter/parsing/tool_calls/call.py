@@ -42,7 +42,6 @@ class Call:
     refused: bool = False
     held: list[str] = field(default_factory=list)
     given: set[str] = field(default_factory=set)
-    _separator: str = ""
 
     def named(self, written: str) -> bool:
         """Take the name as the model wrote it; tell whether it is one of the tools'."""
@@ -93,9 +92,9 @@ class Call:
 
     def key(self, name: str) -> None:
         """Begin an argument of that name; its value is said next."""
+        separator = ", " if self.given else ""
         self.given.add(name)
-        self.say(f"{self._separator}{json.dumps(name, ensure_ascii=False)}: ")
-        self._separator = ", "
+        self.say(f"{separator}{json.dumps(name, ensure_ascii=False)}: ")
 
     def complete(self) -> None:
         """End the arguments, because the call was all there."""

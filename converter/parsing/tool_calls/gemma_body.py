@@ -82,9 +82,5 @@ class Gemma:
                 raise Refused
             words.close()
         else:
-            yield from _scalar(source, call)
-
-
-def _scalar(source: Source, call: Call) -> Step[None]:
-    scalar = yield from source.match(_SCALAR, SCALAR_LIMIT)
-    call.say(typed(scalar[0].strip(), _TYPES))
+            scalar = yield from source.match(_SCALAR, SCALAR_LIMIT)
+            call.say(typed(scalar[0].strip(), _TYPES))

@@ -23,14 +23,6 @@ NO_STRING = frozenset({"null", "boolean", "number", "array", "object"})
 """All types but a string's, for a value that shows its type by itself."""
 _NULLS = ("null", "None")
 _WORDS = {"true": "true", "false": "false", "True": "true", "False": "false"}
-_PYTHON_TYPES: Mapping[str, type | tuple[type, ...]] = {
-    "integer": (int, float),
-    "number": (int, float),
-    "array": list,
-    "object": dict,
-}
-
-
 _OTHER_NAMES = {
     "int": "integer",
     "float": "number",
@@ -49,6 +41,9 @@ _KINDS = {
     dict: "object",
     type(None): "null",
 }
+_NUMBERS = frozenset({"integer", "number"})
+_READ = _NUMBERS | {"array", "object"}
+"""The types whose values are read, because they are more than a word."""
 
 _PLACE = "<tool call>"
 # an escape that a model makes up, \d in a string, is none to be told in the terminal
@@ -199,16 +194,13 @@ def typed(text: str, types: frozenset[str]) -> str:
         return "null"
     if "boolean" in types and bare in _WORDS:
         return _WORDS[bare]
-    wanted = tuple(name for name in _PYTHON_TYPES if name in types)
+    wanted = types & _READ
+    wanted |= _NUMBERS if wanted & _NUMBERS else frozenset()
     for read, write in ((_json, lambda _: bare), (_python, literal)):
         read_value = read(bare) if wanted else None
-        if any(_is(read_value, name) for name in wanted):
+        if _KINDS.get(type(read_value)) in wanted:
             return write(read_value)
     return json.dumps(text, ensure_ascii=False)
-
-
-def _is(given: object, name: str) -> bool:
-    return isinstance(given, _PYTHON_TYPES[name]) and not isinstance(given, bool)
 
 
 def _json(text: str) -> object:
