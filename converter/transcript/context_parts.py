@@ -82,7 +82,8 @@ def read(
     called elsewhere in the session.
     """
     rows = list(_weighed(request.read(body, chosen), json_text.read_or_none(body), called))
-    parts = _counted(rows, pieces, counted) if pieces else _shared(rows, counted)
+    parts = [*(_counted(rows, pieces, counted) if pieces else _shared(rows, counted))]
+    parts.sort(key=lambda part: -part.tokens)
     kinds = Counter[str]()
     for part in parts:
         kinds[part.kind] += part.tokens
@@ -95,42 +96,36 @@ def read(
     elif counted:
         note = f"{counted:,} tokens, counted by the server; shares estimated by length."
     else:
-        whole = sum(kinds.values())
-        note = f"About {whole:,} tokens: estimated by length, the server told no count."
+        note = f"About {kinds.total():,} tokens: estimated by length, the server told no count."
     return {"note": note, "kinds": list(kinds.items()), "parts": told}
 
 
 def _counted(
     rows: Sequence[_Row], pieces: Sequence[bytes], counted: int | None
-) -> list[ContextPart]:
-    """Return the parts by the prompt's own tokens; what is of no part is the template's. Pictures
+) -> Iterator[ContextPart]:
+    """Yield the parts by the prompt's own tokens; what is of no part is the template's. Pictures
     are no tokens of a text: theirs is what the reply counts beyond.
     """
     words, tools = [row.words for row in rows], sum(row.kind == _TOOL for row in rows)
     pictures = sum(row.kind == _PICTURES for row in rows)
     beyond = max(0, counted - len(pieces)) if counted else pictures * _PICTURE
-    parts, rest = list[ContextPart](), len(pieces)
+    rest = len(pieces)
     for row, tokens in zip(rows, tokens_of(pieces, words[:tools], words[tools:]), strict=True):
         rest -= tokens or 0
         seen = row.kind == _PICTURES
         known = seen or tokens is not None or not row.length
         name = row.name if known else f"{row.name}{_NOWHERE}"
-        parts.append(ContextPart(row.kind, name, beyond // pictures if seen else tokens or 0))
-    parts.append(ContextPart("template", "the chat template's own words", rest))
-    return sorted(parts, key=lambda part: -part.tokens)
+        yield ContextPart(row.kind, name, beyond // pictures if seen else tokens or 0)
+    yield ContextPart("template", "the chat template's own words", rest)
 
 
-def _shared(rows: Sequence[_Row], counted: int | None) -> list[ContextPart]:
+def _shared(rows: Sequence[_Row], counted: int | None) -> Iterator[ContextPart]:
     """Share the count out by weight. Borders are rounded and not shares, so the sum is exact."""
-    weight = sum(row.length for row in rows)
-    whole = counted or -(-weight // _BYTES)
-    parts, passed, border = list[ContextPart](), 0, 0
-    for row in rows:
-        passed += row.length
-        end = passed * whole // (weight or 1)
-        parts.append(ContextPart(row.kind, row.name, end - border))
-        border = end
-    return sorted(parts, key=lambda part: -part.tokens)
+    passed = [*accumulate((row.length for row in rows), initial=0)]
+    whole, weight = counted or -(-passed[-1] // _BYTES), passed[-1] or 1
+    borders = pairwise(length * whole // weight for length in passed)
+    for row, (begin, end) in zip(rows, borders, strict=True):
+        yield ContextPart(row.kind, row.name, end - begin)
 
 
 def _weighed(asked: Transcript, body: object, called: Collection[str]) -> Iterator[_Row]:
