@@ -22,6 +22,10 @@ from converter.model.events import (
 LONGEST_NAME = 300
 """Characters of a model's name; servers choose it, and it is kept with the flow."""
 
+_COUNTED = ("model", "finish", "failure", "thoughts", "thinking", "text", "calls")
+_TOKENS = ("input", "output", "thinking", "cached")
+_TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
+
 type Told = dict[str, object]
 
 
@@ -98,23 +102,10 @@ class Summary:
         """Return it as plain values, for a flow's metadata; unknown ones are left out."""
         usage = self.counted
         values = {
-            "model": self.model,
-            "finish": self.finish,
-            "failure": self.failure,
-            "thoughts": self.thoughts,
-            "thinking": self.thinking,
-            "text": self.text,
-            "calls": self.calls,
+            **{name: getattr(self, name) for name in _COUNTED},
             "calls_read_from": ", ".join(self.read_from),
-            "input_tokens": usage.input if usage else None,
-            "output_tokens": usage.output if usage else None,
-            "thinking_tokens": usage.thinking if usage else None,
-            "cached_tokens": usage.cached if usage else None,
-            "first_byte": _rounded(self.first_byte),
-            "first_thought": _rounded(self.first_thought),
-            "first_text": _rounded(self.first_text),
-            "thinking_time": _rounded(self.thinking_time),
-            "end": _rounded(self.end),
+            **{f"{name}_tokens": getattr(usage, name, None) for name in _TOKENS},
+            **{name: _rounded(getattr(self, name)) for name in _TIMES},
         }
         return {name: value for name, value in values.items() if value not in (None, "")}
 
