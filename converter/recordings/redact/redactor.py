@@ -13,7 +13,6 @@ from functools import cache
 from itertools import accumulate, pairwise
 
 from converter.dialects.anthropic.request_reader import BILLING_LINES
-from converter.dialects.dialect import Endpoint
 from converter.dialects.table import by_headers, find
 from converter.exchange import settings
 from converter.exchange.exchange import is_stream
@@ -22,7 +21,6 @@ from converter.recordings.recording import (
     Chunk,
     RecordedRequest,
     Recording,
-    RecordingError,
 )
 from converter.recordings.redact.allow_list import HEADERS, PROTOCOL, QUERY, REQUEST, is_kept, kept
 from converter.recordings.redact.json_tokens import (
@@ -60,7 +58,7 @@ def redacted(recording: Recording) -> Recording:
 
     Raises RecordingError for a request that the addon does not act on.
     """
-    endpoint = _endpoint(recording.asked)
+    endpoint = recording.exchange().endpoint
     redaction = Redaction(_scrubber(recording), Normaliser(endpoint.lists_models))
     request, sent = redaction.asked(recording.asked), redaction.asked(recording.sent)
     answered, options = recording.answered, recording.options
@@ -82,15 +80,6 @@ def redacted(recording: Recording) -> Recording:
     # Such a client is told all words a second time, whole: what is hidden in them where frames cut
     # them would be renamed there. Lines of JSON hold times of the addon's own.
     return replace(clean, got=replace(clean.got, body=clean.replayed().body))
-
-
-def _endpoint(request: RecordedRequest) -> Endpoint:
-    known = find(request.method, request.path)
-    if known is None:
-        raise RecordingError(
-            f"{request.method} {request.path} is no request that the addon acts on"
-        )
-    return known[0]
 
 
 def redacted_words(recording: Recording, text: str) -> str:
