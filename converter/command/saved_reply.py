@@ -195,15 +195,15 @@ def _show(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) 
         reader.content_type = content_type
         began = time.monotonic() if began is None else began
         _write(writer.feed(reader.feed(piece, time.monotonic() - began if live else None)))
-        body = [] if reader.form is Form.STREAM else [*body, piece]
+        body = [] if reader.recogniser.form is Form.STREAM else [*body, piece]
     whole = b"".join(body)
     if is_request(json_text.read_or_none(whole)):
         _write(write(request.read(whole, chosen), colour=colour))
         return
     _write(writer.feed(reader.close()))
-    read = reader.transcript()
-    _write(writer.close(_known(read.facts), read.beside) if reader.dialect else writer.close())
-    if reader.dialect is None:
+    read, dialect = reader.transcript(), reader.recogniser.dialect
+    _write(writer.close(_known(read.facts), read.beside) if dialect else writer.close())
+    if dialect is None:
         raise _UnreadableError(_what_it_is(whole))
 
 

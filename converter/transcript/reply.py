@@ -43,7 +43,7 @@ class ReplyReader:
 
     `complete`: all of the reply is at hand, so that a closer with no opener before it tells that
     the reply began inside a thought; it is then to be closed before it is looked at. `expected`:
-    other knowledge of where it begins. `dialect`: None for any other bytes.
+    other knowledge of where it begins. `recogniser`: tells the form and the dialect.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class ReplyReader:
         self.content_type = content_type
         self._expected = expected or Expected()
         self._complete = complete
-        self._recogniser = Recogniser()
+        self.recogniser = Recogniser()
         self._pipeline: Pipeline | None = None
         self._choices: dict[int, Accumulator] = {}
         self._beside = FieldAccumulator()
@@ -76,7 +76,7 @@ class ReplyReader:
         self.summary.arrived(self._at)
         if self._pipeline:
             return self._said(self._pipeline.frames(chunk))
-        if self._recogniser.feed(chunk, self.content_type):
+        if self.recogniser.feed(chunk, self.content_type):
             return self._begin()
         return []
 
@@ -84,23 +84,13 @@ class ReplyReader:
         """Return the rest: the reply is over, or broke off."""
         news: list[News] = []
         if self._pipeline is None:
-            self._recogniser.feed(b"", self.content_type, last=True)
+            self.recogniser.feed(b"", self.content_type, last=True)
             news = self._begin()
         assert self._pipeline
         news += self._said(self._pipeline.rest())
         news += [new for event in self._pipeline.close() for new in self._take(event)]
         self.summary.close(self._at)
         return news + [new for choice in self._choices.values() for new in choice.close()]
-
-    @property
-    def form(self) -> Form | None:
-        """The form in which the reply is sent, if it is known."""
-        return self._recogniser.form
-
-    @property
-    def dialect(self) -> Dialect | None:
-        """The reply's dialect; None for other bytes, or not known yet."""
-        return self._recogniser.dialect
 
     def transcript(self) -> Transcript:
         """Return all that has come so far."""
@@ -109,7 +99,7 @@ class ReplyReader:
             for choice, accumulator in self._choices.items()
             if (parts := accumulator.parts())
         ]
-        waiting = self._recogniser.held  # it cannot be read before more comes
+        waiting = self.recogniser.held  # it cannot be read before more comes
         rest = (*self._rest, *([_shown(waiting)] if waiting.strip() else ()))
         return Transcript(tuple(turns), facts=self._facts(), rest=rest, beside=self._beside.parts())
 
@@ -123,11 +113,11 @@ class ReplyReader:
 
     def _begin(self) -> list[News]:
         """Read from now on; a reply of no dialect is shown as it came."""
-        form = self.form or Form.WHOLE
+        form = self.recogniser.form or Form.WHOLE
         whole = self._complete or form is Form.WHOLE
-        dialect = self.dialect or COMMON
+        dialect = self.recogniser.dialect or COMMON
         self._pipeline = Pipeline(self._settings, dialect, form, self._expected, whole=whole)
-        return self._said(self._pipeline.frames(self._recogniser.take()))
+        return self._said(self._pipeline.frames(self.recogniser.take()))
 
     def _said(self, frames: Iterable[Frame]) -> list[News]:
         events = (event for frame in frames for event in self._decoded(frame))
@@ -137,7 +127,7 @@ class ReplyReader:
 
     def _decoded(self, frame: Frame) -> list[Event]:
         assert self._pipeline
-        if self.dialect is None:
+        if self.recogniser.dialect is None:
             return [_opaque(frame)]
         try:
             _, events = self._pipeline.decode(frame)
@@ -171,7 +161,7 @@ class ReplyReader:
         return self._choices[index]
 
     def _head(self, event: Start) -> list[News]:
-        dialect = self.dialect or COMMON
+        dialect = self.recogniser.dialect or COMMON
         for name, value in (event.own.fields if event.own else {}).items():
             if name == dialect.label.blocks:
                 self._odd_content(event, value)

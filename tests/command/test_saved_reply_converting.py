@@ -71,10 +71,10 @@ def test_a_reply_of_either_dialect_becomes_the_one_asked_for(
     reader = reply.ReplyReader()
     reader.feed(out)
     reader.close()
-    assert reader.dialect is client
+    assert reader.recogniser.dialect is client
     assert thought_and_said(reader.transcript())[0] == "deep"
     assert thought_and_said(reader.transcript())[1].strip() in ("Hi", "Hello")
-    assert (reader.form is Form.STREAM) == (body != OPENAI_WHOLE)
+    assert (reader.recogniser.form is Form.STREAM) == (body != OPENAI_WHOLE)
 
 
 def test_a_stream_is_written_as_it_comes() -> None:

@@ -76,7 +76,7 @@ def test_quirks_of_messages_servers(name: str) -> None:
     reader = fed([data(event) for event in events])
     said = [(block["type"], block.get(block["type"], block.get("input"))) for block in blocks]
     assert given_by(reader.transcript()) == expected_of(said)
-    assert (reader.dialect, reader.form) == (ANTHROPIC, Form.STREAM)
+    assert (reader.recogniser.dialect, reader.recogniser.form) == (ANTHROPIC, Form.STREAM)
     assert reader.transcript().facts["model"] == "small"
     assert reader.transcript().rest == ()
 
@@ -227,7 +227,7 @@ def test_a_stream_of_nothing_known_is_shown_raw() -> None:
     assert "two" in reader.transcript().rest[0]
     reader.close()
     assert reader.transcript().rest == ("data: one\n\n", "data: two\n\n")
-    assert reader.dialect is None
+    assert reader.recogniser.dialect is None
 
 
 @pytest.mark.parametrize(
