@@ -20,7 +20,7 @@ from converter.model.conversation import (
     Turn,
 )
 from converter.model.memory import Memory
-from converter.observe.thought_events import conversation_id
+from converter.observe.sessions import conversation_id
 from converter.parsing.folding import unfold, unfolded
 from converter.parsing.tool_calls.stage import Tools
 from converter.servers import prompts

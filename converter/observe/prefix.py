@@ -13,11 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from converter.observe.thought_events import BILLING_LINES
 from converter.wire.bounds import KEPT_PROMPT_BYTES, KEPT_PROMPTS, LONGEST_PROMPT
 
 type Fields = Mapping[str, object]
 
+# Claude Code's, another in each request
+BILLING_LINES = re.compile(r"^x-anthropic-billing-header:[^\n]*\n*", re.MULTILINE)
 SYSTEM = ("system", "developer")
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 _THOUGHT_PARTS = ("thinking", "redacted_thinking")
@@ -239,6 +240,11 @@ def _turns(body: Fields) -> Sequence[object]:
 def role_of(message: object) -> str:
     """Return who speaks; nothing where a message does not say so."""
     return str(message.get("role") or "") if isinstance(message, Mapping) else ""
+
+
+def content_of(message: object) -> object:
+    """Return what is said in a message."""
+    return message.get("content") if isinstance(message, Mapping) else None
 
 
 def _pieces(body: Fields) -> Iterator[tuple[str, object]]:

@@ -1,12 +1,25 @@
 """Exchanges that belong together: a conversation that grows is one session, and one that another
 session's call began is a branch of it. Found by words alone, as `prefix` knows messages.
+
+A conversation's id is made of its beginning, and needs no other exchange.
 """
 
+import hashlib
+import json
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from converter.observe.prefix import SYSTEM, alike, known_by, role_of
+from converter.observe.prefix import (
+    BILLING_LINES,
+    SYSTEM,
+    Fields,
+    alike,
+    content_of,
+    known_by,
+    messages_of,
+    role_of,
+)
 from converter.wire import json_text
 
 type Messages = Sequence[object]
@@ -19,6 +32,13 @@ _KEPT = 8
 """Sessions whose newest request stays parsed; others are read again when they go on."""
 _DEEP = 3
 """Levels of a call's arguments in which a sub-agent's words may stand."""
+_LONGEST = 100_000
+"""Characters of a text that identify a conversation, because a first message may be a whole book.
+"""
+_ID_LENGTH = 16
+"""Hex digits of a conversation's id: 64 bits, so that no two conversations of one person meet, and
+a line stays readable.
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -147,7 +167,7 @@ def _keys(client: str, opening: Messages) -> list[int]:
 def _words_of(client: str, opening: Messages) -> Iterator[int]:
     """Yield keys of what a user says at first, each part by itself."""
     for message in opening:
-        content = message.get("content") if isinstance(message, Mapping) else None
+        content = content_of(message)
         for part in content if isinstance(content, list) else [content]:
             words = part.get("text") if isinstance(part, Mapping) else part
             if role_of(message) == "user" and isinstance(words, str) and (plain := _plain(words)):
@@ -177,3 +197,47 @@ def _strings(value: object, deep: int) -> Iterator[str]:
     elif deep and isinstance(value, Mapping | list):
         for item in value.values() if isinstance(value, Mapping) else value:
             yield from _strings(item, deep - 1)
+
+
+def conversation_id(body: Fields) -> str:
+    """Return an id that stays the same over the turns of one conversation, whatever the dialect of
+    its requests.
+
+    It is made of the parts that a client repeats in every turn: the system text, the first message
+    of the user, and the user's id. Later messages, the model and the settings have no part in it.
+    Nothing a client sends makes it raise.
+    """
+    given = body.get("messages") or body.get("input")
+    turns = [{"role": "user", "content": given}] if isinstance(given, str) else messages_of(body)
+    first = next((at for at, turn in enumerate(turns) if role_of(turn) == "user"), len(turns))
+    told = [turn for turn in turns[:first] if role_of(turn) in SYSTEM]
+    system = [body.get("system"), body.get("instructions"), *map(content_of, told)]
+    unbilled = (BILLING_LINES.sub("", text) for each in system for text in _identifying(each))
+    asked = [text for turn in turns[first:][:1] for text in _identifying(content_of(turn))]
+    metadata = body.get("metadata")
+    user = body.get("user") or (metadata.get("user_id") if isinstance(metadata, Mapping) else None)
+    parts = [user if isinstance(user, str) else "", list(filter(str.strip, unbilled)), asked]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_ID_LENGTH]
+
+
+def _identifying(content: object) -> Iterator[str]:
+    """Yield what identifies a content, plain or in parts; of a long one the beginning. Where the
+    prompt's cache ends moves from turn to turn: it is left out.
+    """
+    if isinstance(content, str):
+        yield content[:_LONGEST]
+    for part in content if isinstance(content, list) else []:
+        if isinstance(part, Mapping):
+            yield from _strings_of(part)
+
+
+def _strings_of(part: Fields) -> Iterator[str]:
+    """Yield the text, or all strings of a picture or file, whose parts have two levels."""
+    if isinstance(text := part.get("text"), str):
+        yield text[:_LONGEST]
+        return
+    for name, value in sorted(part.items()):
+        inner = (
+            value.values() if isinstance(value, Mapping) and name != "cache_control" else [value]
+        )
+        yield from (item[:_LONGEST] for item in inner if isinstance(item, str))

@@ -5,10 +5,7 @@ its `ThinkingEnd`, one that the server sent as such (which chat completions neve
 comes next.
 """
 
-import hashlib
-import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from io import StringIO
 
 from converter.model.events import (
@@ -24,18 +21,6 @@ from converter.model.events import (
 from converter.wire.bounds import LONGEST_THOUGHT
 
 type ThoughtEvent = dict[str, object]
-type Fields = Mapping[str, object]
-
-# Claude Code's, another in each request
-BILLING_LINES = re.compile(r"^x-anthropic-billing-header:[^\n]*\n*", re.MULTILINE)
-_SYSTEM_ROLES = ("system", "developer")
-_LONGEST = 100_000
-"""Characters of a text that identify a conversation, because a first message may be a whole book.
-"""
-_ID_LENGTH = 16
-"""Hex digits of a conversation's id: 64 bits, so that no two conversations of one person meet, and
-a line stays readable.
-"""
 
 
 class ThoughtEvents:
@@ -112,59 +97,3 @@ def within_limit(thoughts: Iterable[ThoughtEvent], kept: Iterable[str]) -> list[
         room -= len(thought)
         words += [thought] if thought else []
     return words
-
-
-def conversation_id(body: Fields) -> str:
-    """Return an id that stays the same over the turns of one conversation, whatever the dialect of
-    its requests.
-
-    It is made of the parts that a client repeats in every turn: the system text, the first message
-    of the user, and the user's id. Later messages, the model and the settings have no part in it.
-    Nothing a client sends makes it raise.
-    """
-    given = body.get("messages") or body.get("input")
-    turns = [{"role": "user", "content": given}] if isinstance(given, str) else given
-    beginning = list(_beginning(turns if isinstance(turns, list) else []))
-    system = [text for name in ("system", "instructions") for text in _texts(body.get(name))]
-    system += [text for role, text in beginning if role != "user"]
-    first = [text for role, text in beginning if role == "user"]
-    metadata = body.get("metadata")
-    user = body.get("user") or (metadata.get("user_id") if isinstance(metadata, Mapping) else None)
-    unbilled = (BILLING_LINES.sub("", text) for text in system)
-    parts = [user if isinstance(user, str) else "", list(filter(str.strip, unbilled)), first]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_ID_LENGTH]
-
-
-def _beginning(messages: Iterable[object]) -> Iterator[tuple[str, str]]:
-    """Yield role and text of the system's messages before the user's first one, and of that one;
-    later turns are not looked at.
-    """
-    for message in messages:
-        role = message.get("role") if isinstance(message, Mapping) else None
-        if isinstance(message, Mapping) and (role in _SYSTEM_ROLES or role == "user"):
-            yield from ((str(role), text) for text in _texts(message.get("content")))
-        if role == "user":
-            return
-
-
-def _texts(content: object) -> Iterator[str]:
-    """Yield what identifies a content, plain or in parts; of a long one the beginning. Where the
-    prompt's cache ends moves from turn to turn: it is left out.
-    """
-    if isinstance(content, str):
-        yield content[:_LONGEST]
-    for part in content if isinstance(content, list) else []:
-        if isinstance(part, Mapping):
-            yield from _strings(part)
-
-
-def _strings(part: Fields) -> Iterator[str]:
-    """Yield the text, or all strings of a picture or file, whose parts have two levels."""
-    if isinstance(text := part.get("text"), str):
-        yield text[:_LONGEST]
-        return
-    for name, value in sorted(part.items()):
-        inner = (
-            value.values() if isinstance(value, Mapping) and name != "cache_control" else [value]
-        )
-        yield from (item[:_LONGEST] for item in inner if isinstance(item, str))
