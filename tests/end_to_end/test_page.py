@@ -32,6 +32,7 @@ CALL = {
     "function": {"name": "get_weather", "arguments": '{"city":"Oslo"}'},
 }
 HEAD = "#rows button.row"
+BELOW = "at.scrollHeight - at.scrollTop - at.clientHeight"
 PLACES = """[...document.querySelectorAll("#differs del, #differs ins")]
     .slice(0, 2).map((each) => each.getBoundingClientRect().{})"""
 NAMELESS = """
@@ -102,6 +103,32 @@ def test_a_stream_is_watched(
     reply = think.text(REPLY)
     assert reply.count("First step.") == reply.count(ANSWER) == 1
     assert "Requests\n1" in think.until_shown("none failed", "#numbers")
+
+
+def test_a_reply_that_runs_opens_at_its_end_and_is_followed(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    goes_on, ends = threading.Event(), threading.Event()
+    long = ["<think>", *["light " * 500] * 12]
+    steps: list[Step] = [ROLE, *text(*long), goes_on, *text("dark " * 2000), ends]
+    web_server.rows[CHAT] = Says(steps=[*steps, *text("</think>", ANSWER), *END])
+    think.show(web, 0)
+    body = {"model": "small", "stream": True, "messages": [{"role": "user", "content": QUESTION}]}
+
+    def at_its_end() -> bool:
+        talk = "const at = document.getElementById('talk');"
+        return bool(think.script(f"{talk} return at.scrollTop > 999 && {BELOW} < 120"))
+
+    with Client(web.port) as client:
+        client.begin(CHAT, json.dumps(body).encode())
+        think.until(lambda: "thinking" in "".join(think.rows()), "a row that thinks")
+        think.press("#rows a")
+        think.until(at_its_end, "the end of what has come")
+        goes_on.set()
+        think.until(lambda: "dark" in think.content("details.thinking"), "more")
+        think.until(at_its_end, "the end of what came later")
+        ends.set()
+        client.answer()
 
 
 def test_llama_cpp_is_seen_to_think(

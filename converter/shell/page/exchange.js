@@ -145,7 +145,12 @@ export class Exchange {
 
   scroller() { return $("talk").scrollHeight > $("talk").clientHeight + 1 ? $("talk") : document.querySelector("main"); }
   atEnd() { const at = this.scroller(); return at.scrollHeight - at.scrollTop - at.clientHeight < 120; }
-  toEnd() { const at = this.scroller(); at.scrollTop = at.scrollHeight; }
+  // Go to the end, and again while what has come into view is laid out and grows.
+  toEnd(pictures = 3) {
+    const at = this.scroller();
+    at.scrollTop = at.scrollHeight;
+    if (pictures) requestAnimationFrame(() => this.toEnd(pictures - 1));
+  }
 
   // The frames of both sides.
   wire(data) {
