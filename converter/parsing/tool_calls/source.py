@@ -104,36 +104,51 @@ class Source:
         say: Says,
         behind: Sequence[str] = (),
         others: Mapping[str, Judge] = NO_OTHERS,
+        padded: bool = False,
     ) -> Step[str]:
         """Say all before the first of `ends`, as it comes; take and return it, nothing at the end.
 
         `behind`: what must come behind an end, blanks aside, for it to count; or the text's end.
-        `others`: ends that are judged by the text behind them, up to some length.
+        `others`: ends that are judged by the text behind them, up to some length. `padded`: a line
+        end before an end goes.
         """
         while True:
             match = ends.search(self.rest)
             held = 0 if self.last else ends.undecided(self.rest, 0)
             stop = match.start() if match else len(self.rest) - held
+            stop -= self._line_end(stop, match is not None) if padded else 0
             if stop:
                 say(self.take(stop))
-            if match and (counts := self._counts(match[0], behind, others)) is not None:
+            if (
+                match
+                and (counts := self._counts(match[0], match.end() - stop, behind, others))
+                is not None
+            ):
                 if counts:
-                    return self.take(len(match[0]))
+                    self.take(match.end() - stop)
+                    return match[0]
                 say(self.take(1))
             elif not match and self.last:
                 return ""
             else:
                 yield
 
-    def _counts(self, end: str, behind: Sequence[str], others: Mapping[str, Judge]) -> bool | None:
-        """Tell whether `end`, which comes next, counts by what comes behind it; None: undecided."""
-        after = self.rest[len(end) :]
+    def _line_end(self, stop: int, whole: bool) -> int:
+        """Return the length of the line end before `stop`; unless `whole`, half of one may be."""
+        end = self.rest[max(0, stop - 2) : stop]
+        return 2 if end == "\r\n" else int(end[-1:] == "\n" or (end[-1:] == "\r" and not whole))
+
+    def _counts(
+        self, end: str, place: int, behind: Sequence[str], others: Mapping[str, Judge]
+    ) -> bool | None:
+        """Tell whether `end`, which comes next, counts by the text at `place`; None: undecided."""
+        after = self.rest[place:]
         if judge := others.get(end):
             return judge(after, self.last)
         if not behind:
             return True
-        place = self._behind_closers(len(end), BLANKS)
-        if place is None or (mark := self.look_at(behind, place)) is None:
+        behind_closers = self._behind_closers(place, BLANKS)
+        if behind_closers is None or (mark := self.look_at(behind, behind_closers)) is None:
             return None
         return bool(mark[0]) or (self.last and not after.strip(BLANKS))
 

@@ -194,14 +194,11 @@ def _to_end(
     """Read a value; return the mark that ended it. `padded`: a line end before the mark is none of
     the value's.
     """
-    lines = ("", *_LINE_ENDS) if padded else ("",)
-    own = (line + mark for mark in ends for line in lines)
-    judged = {line + mark: judge for mark, judge in others.items() for line in lines}
-    ended = yield from source.until(marks_of(*own, *judged), written.feed, behind, judged)
-    if not ended:
+    marks = marks_of(*ends, *others)
+    if not (ended := (yield from source.until(marks, written.feed, behind, others, padded))):
         raise Refused
     written.close()
-    return ended.lstrip("\r\n")
+    return ended
 
 
 def _enders(
