@@ -94,15 +94,11 @@ class Items:
             self.left_out.add(kind)
 
     def _say(self, role: Role, blocks: Iterable[Block]) -> None:
-        """Add to the turn of the model, or of its tools; messages of others stand alone."""
+        """Add a turn, unless the model says nothing in it. Who writes turns joins those in a row of
+        one role.
+        """
         words = tuple(blocks)
-        if role == "assistant" and not words:
-            return
-        last = self.turns[-1] if self.turns else None
-        joins = role == "assistant" or (bool(words) and isinstance(words[0], ToolResult))
-        if last and joins and last.role == role and _alike(last.blocks, words):
-            self.turns[-1] = Turn(role, (*last.blocks, *words))
-        else:
+        if words or role != "assistant":
             self.turns.append(Turn(role, words))
 
     def _call(self, item: Fields, kind: str) -> None:
@@ -134,11 +130,6 @@ class Items:
 def kind_of(item: Fields) -> str:
     """Return an item's type; a message may leave it out."""
     return item.optional("type", str) or "message"
-
-
-def _alike(before: Iterable[Block], after: Iterable[Block]) -> bool:
-    """Tell whether two runs of one role are both of tool results, or both of none."""
-    return len({isinstance(block, ToolResult) for block in (*before, *after)}) == 1
 
 
 def _thoughts(item: Fields, left_out: set[str]) -> Iterator[Block]:

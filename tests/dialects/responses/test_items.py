@@ -5,11 +5,13 @@ import pytest
 from openai.types.responses import ResponseInputItemParam
 from pydantic import TypeAdapter
 
+from converter.dialects.openai_chat.messages import RequestSettings, write_messages
 from converter.dialects.responses import thoughts
 from converter.dialects.responses.compaction import HEAD
 from converter.dialects.responses.items import Items
 from converter.dialects.responses.tools import Toolbox
 from converter.model.conversation import (
+    Conversation,
     Data,
     Document,
     Image,
@@ -111,16 +113,18 @@ def test_an_empty_thought_is_no_turn() -> None:
     assert turns({"type": "reasoning", "id": "rs_1", "summary": []}) == []
 
 
-def test_what_the_model_did_in_a_row_is_one_turn() -> None:
+def test_what_the_model_did_in_a_row_is_written_as_one_message() -> None:
     thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "t"}]}
     second = {**CALL, "call_id": "c2"}
     outputs = [
         {"type": "function_call_output", "call_id": name, "output": name} for name in ("c1", "c2")
     ]
-    assert turns(thought, {"role": "assistant", "content": "a"}, CALL, second, *outputs) == [
-        Turn("assistant", (ThinkingBlock("t"), TextBlock("a"), ToolUse("c1", "f", {"a": 1}), ToolUse("c2", "f", {"a": 1}))),
-        Turn("user", (ToolResult("c1", (TextBlock("c1"),)), ToolResult("c2", (TextBlock("c2"),)))),
-    ]  # fmt: skip
+    read = turns(thought, {"role": "assistant", "content": "a"}, CALL, second, *outputs)
+    written = write_messages(Conversation("m", tuple(read)), RequestSettings(history="reasoning"))
+    assert [message["role"] for message in written] == ["assistant", "tool", "tool"]
+    said = written[0]
+    assert (said["reasoning"], said["content"], len(said["tool_calls"])) == ("t", "a", 2)  # type: ignore[arg-type]
+    assert [message["content"] for message in written[1:]] == ["c1", "c2"]
 
 
 def test_messages_of_others_stand_alone() -> None:
