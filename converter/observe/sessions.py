@@ -9,6 +9,7 @@ import json
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from converter.observe.prefix import (
     BILLING_LINES,
@@ -32,6 +33,8 @@ _KEPT = 8
 """Sessions whose newest request stays parsed; others are read again when they go on."""
 _DEEP = 3
 """Levels of a call's arguments in which a sub-agent's words may stand."""
+_PARTS = 2
+"""Levels of a picture's or file's part."""
 _LONGEST = 100_000
 """Characters of a text that identify a conversation, because a first message may be a whole book.
 """
@@ -188,15 +191,19 @@ def _said(message: object) -> Iterator[str]:
         if isinstance(function, Mapping):
             given = function.get("arguments", function.get("input"))
             read = json_text.read_or_none(given.encode()) if isinstance(given, str) else given
-            yield from _strings(read, _DEEP)
+            yield from strings_of(read, _DEEP)
 
 
-def _strings(value: object, deep: int) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif deep and isinstance(value, Mapping | list):
-        for item in value.values() if isinstance(value, Mapping) else value:
-            yield from _strings(item, deep - 1)
+def strings_of(value: object, levels: float = inf) -> Iterator[str]:
+    """Yield the strings of a JSON value, in their order, as deep as so many levels."""
+    left = [(value, levels)]
+    while left:
+        inner, deep = left.pop()
+        if isinstance(inner, str):
+            yield inner
+        elif deep and isinstance(inner, dict | list):
+            within = inner.values() if isinstance(inner, dict) else inner
+            left += [(each, deep - 1) for each in reversed(within)]
 
 
 def conversation_id(body: Fields) -> str:
@@ -221,23 +228,12 @@ def conversation_id(body: Fields) -> str:
 
 
 def _identifying(content: object) -> Iterator[str]:
-    """Yield what identifies a content, plain or in parts; of a long one the beginning. Where the
-    prompt's cache ends moves from turn to turn: it is left out.
+    """Yield what identifies a content, plain or in parts: texts, or all strings of a picture or
+    file; of a long one the beginning. Where the prompt's cache ends moves from turn to turn: it is
+    left out.
     """
-    if isinstance(content, str):
-        yield content[:_LONGEST]
-    for part in content if isinstance(content, list) else []:
-        if isinstance(part, Mapping):
-            yield from _strings_of(part)
-
-
-def _strings_of(part: Fields) -> Iterator[str]:
-    """Yield the text, or all strings of a picture or file, whose parts have two levels."""
-    if isinstance(text := part.get("text"), str):
-        yield text[:_LONGEST]
-        return
-    for name, value in sorted(part.items()):
-        inner = (
-            value.values() if isinstance(value, Mapping) and name != "cache_control" else [value]
-        )
-        yield from (item[:_LONGEST] for item in inner if isinstance(item, str))
+    for part in content if isinstance(content, list) else [content]:
+        said = part.get("text") if isinstance(part, dict) else part
+        if isinstance(part, dict) and not isinstance(said, str):
+            said = {name: part[name] for name in sorted(part) if name != "cache_control"}
+        yield from (text[:_LONGEST] for text in strings_of(said, _PARTS))

@@ -12,6 +12,7 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from converter.exchange.settings import Settings
+from converter.observe.sessions import strings_of
 from converter.transcript import request
 from converter.transcript.turns import (
     CallPart,
@@ -154,7 +155,7 @@ def _tools(fields: dict[str, object], called: set[str]) -> Iterator[_Row]:
         for tool in tools if isinstance(tools, list) else []:
             name = request.tool_name(tool)
             told = name if name in called else f"{name} (never called)"
-            yield _Row(_TOOL, told, len(json_text.write(tool)), (name, *_strings(tool)))
+            yield _Row(_TOOL, told, len(json_text.write(tool)), (name, *strings_of(tool)))
 
 
 def _name(part: Part, number: int, role: str, calls: dict[str, str]) -> str:
@@ -185,22 +186,8 @@ def _words(part: Part) -> Words:
     """
     if isinstance(part, CallPart):
         given = json_text.read_or_none(part.arguments.encode(errors="replace"))
-        return part.name, *(_strings(given) if given else (part.arguments,))
+        return part.name, *(strings_of(given) if given else (part.arguments,))
     return _said(part)
-
-
-def _strings(value: object) -> list[str]:
-    """Return all strings of a JSON value, in their order."""
-    found, left = list[str](), [value]
-    while left:
-        match left.pop():
-            case str(words):
-                found.append(words)
-            case dict(fields):
-                left += reversed(fields.values())
-            case list(items):
-                left += reversed(items)
-    return found
 
 
 def _length(text: str) -> int:
