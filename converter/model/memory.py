@@ -93,12 +93,13 @@ class Store(Protocol):
         """Let go of files and connections."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Entry:
     """`value`: the turns of the exchange, as bytes. `previous`: the id of the entry before it, or
-    empty. `names`: other names under which the entry is found.
+    empty. `names`: other names under which the entry is found. `used`: when it was last.
     """
 
+    used: float
     value: bytes
     previous: str = ""
     names: tuple[str, ...] = ()
@@ -125,10 +126,6 @@ class PassingStore(Store):
     def size(self) -> int:
         """Return the bytes that are kept, of all owners."""
         return self._ask(lambda: self.store.size)
-
-    def begin(self, work: Callable[[], object]) -> Future[object] | None:
-        """Do work that keeps something, or return it under way."""
-        return self.store.begin(work)
 
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
@@ -171,7 +168,6 @@ class ProcessStore(Store):
         super().__init__(bounds)
         self._now = now
         self._entries: OrderedDict[str, Entry] = OrderedDict()
-        self._used: dict[str, float] = {}
         self._names: dict[str, str] = {}
         self._lock = RLock()
         self._size = 0
@@ -193,12 +189,13 @@ class ProcessStore(Store):
             self.forget(key)
             last = self.find(line)
             free = [name for name in names if not self.find(name)]
-            entry = Entry(value, last or previous, (*free, *([line] if last else [])))
+            named = (*free, *([line] if last else []))
+            entry = Entry(self._now(), value, last or previous, named)
             if entry.size <= self.limit and self.keeps:
                 self._add(key, entry)
 
     def _add(self, key: str, entry: Entry) -> None:
-        self._entries[key], self._used[key] = entry, self._now()
+        self._entries[key] = entry
         self._names |= dict.fromkeys(entry.names, key)
         self._size += entry.size
         while len(self._entries) > self.bounds.count or self._size > self.limit:
@@ -206,7 +203,7 @@ class ProcessStore(Store):
 
     def _drop_old(self) -> None:
         oldest = self._now() - self.bounds.seconds
-        while self._entries and self._used[first := next(iter(self._entries))] < oldest:
+        while self._entries and self._entries[first := next(iter(self._entries))].used < oldest:
             self.forget(first)
 
     def forget(self, key: str) -> bool:
@@ -215,7 +212,6 @@ class ProcessStore(Store):
             entry = self._entries.pop(key, None)
             if entry is None:
                 return False
-            del self._used[key]
             self._size -= entry.size
             for name in entry.names:
                 if self._names.get(name) == key:
@@ -230,11 +226,11 @@ class ProcessStore(Store):
         """Return an entry's value."""
         with self._lock:
             self._drop_old()
-            if key not in self._entries:
+            if not (entry := self._entries.get(key)):
                 return None
             self._entries.move_to_end(key)
-            self._used[key] = self._now()
-            return self._entries[key].value
+            entry.used = self._now()
+            return entry.value
 
     def history(self, key: str) -> list[bytes] | None:
         """Return the values up to this entry, oldest first; None when one of them is gone."""
