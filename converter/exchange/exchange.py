@@ -21,6 +21,7 @@ from converter.model.memory import AwayError, Memory
 from converter.servers.model_names import Entry, entries, with_aliases, with_variants
 from converter.servers.model_names import find as find_model
 from converter.wire import json_text
+from converter.wire.bounds import fault_of
 from converter.wire.checked import Fields
 
 JSON = "application/json"
@@ -142,9 +143,8 @@ class Exchange:
         if isinstance(error, RequestError) and self.client.answers.refusal:
             refused, refusal = self.client.answers.refusal(error)
             return str(error), Answer(refused, JSON, json_text.write(refusal))
-        status, kind = 500, "api_error"
-        retry_after = 0
-        words = f"fault of the addon, please report it: {type(error).__name__}: {error}"
+        words, status = fault_of(error)
+        kind, retry_after = "api_error", 0
         if isinstance(error, RequestTooLargeError):
             status, kind, words = 413, "request_too_large", str(error)
         elif isinstance(error, (RequestError, json_text.UnreadableError)):
