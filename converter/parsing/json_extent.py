@@ -12,7 +12,9 @@ _INSIDE = {quote: re.compile(rf"\\.|\\\Z|{quote}", re.DOTALL) for quote in "\"'"
 _BEFORE_STRING = "[{(,:="
 _NO_HEADER = re.compile(r"[^\w\s.\-:\[\]]")
 HEADER_LIMIT = 384
-"""Characters before a call's first brace: its name, an id and special tokens."""
+"""Characters before a call's first brace: its name, which has at most 64 everywhere, an id and
+special tokens.
+"""
 
 
 class JsonExtent:

@@ -59,7 +59,6 @@ class UnreadTag:
         self._head: str | None = ""
         self._pair: Pair | None = None
         self._tail = ""
-        self._answered: bool | None = None
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return the event; take note of it."""
@@ -76,7 +75,7 @@ class UnreadTag:
         """Return nothing; tell of the tag, unless all of the text stands in it."""
         if self._head is not None:
             self._decide(self._head)
-        if self._pair and self._answered is not False:
+        if self._pair and self._tail != self._pair[1]:
             self._findings.unread = self._pair
         return []
 
@@ -97,13 +96,10 @@ class UnreadTag:
         self._look_behind(head)
 
     def _look_behind(self, text: str) -> None:
-        """Look for the closer, and for words behind it. `_answered`: None until it came."""
-        if not self._pair or self._answered:
+        """Keep the closer and the first word behind it, or what may be the beginning of it."""
+        if not self._pair:
             return
-        if self._answered is None:
-            closer = self._pair[1]
-            before, mark, text = (self._tail + text).partition(closer)
-            self._tail = before[1 - len(closer) :]
-            if not mark:
-                return
-        self._answered = bool(text.strip())
+        closer, text = self._pair[1], self._tail + text
+        place = text.find(closer)
+        behind = text[place:].rstrip()[: len(closer) + 1]
+        self._tail = behind if place >= 0 else text[1 - len(closer) :]

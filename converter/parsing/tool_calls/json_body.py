@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from converter.parsing.json_extent import HEADER_LIMIT
 from converter.parsing.tool_calls.call import Call, Calls
 from converter.parsing.tool_calls.source import (
     BLANKS,
@@ -220,8 +221,6 @@ def skip_value(source: Source) -> Step[None]:
             return
 
 
-HEADER_LIMIT = 384
-"""Characters of a header: a name, which has at most 64 everywhere, an id, and special tokens."""
 _NAME = re.compile(r"\s*+(?P<name>[\w.:-]+)\s*+")
 
 

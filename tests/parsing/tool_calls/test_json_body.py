@@ -5,7 +5,8 @@ import json
 import pytest
 
 from converter.model.events import Event, Text, ToolCall, joined
-from converter.parsing.tool_calls.json_body import HEADER_LIMIT, NAME_LIMIT
+from converter.parsing.json_extent import HEADER_LIMIT
+from converter.parsing.tool_calls.json_body import NAME_LIMIT
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.reading import Expectations
 
