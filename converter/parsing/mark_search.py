@@ -30,9 +30,9 @@ class Mark(enum.Enum):
     """The effect of a piece of the text.
 
     WHOLE is a thought in one tag, `<thinking thought="..."/>`; WITH_ATTRIBUTES opens one of that
-    kind. SILENT is no text, UNMATCHED a closer without opener, UNOPENED such a one that is text.
-    LABEL names the kind of a thought behind its opener. TOOL_OVER belongs to the text behind a
-    call. FRAME and FRAME_END are answer tags. WORDS are no mark: text that is not blank.
+    kind. SILENT is no text, UNMATCHED a closer without opener. LABEL names the kind of a thought
+    behind its opener. TOOL_OVER belongs to the text behind a call. FRAME and FRAME_END are answer
+    tags. WORDS are no mark: text that is not blank.
     """
 
     OPEN = enum.auto()
@@ -42,7 +42,6 @@ class Mark(enum.Enum):
     CLOSE = enum.auto()
     SILENT = enum.auto()
     UNMATCHED = enum.auto()
-    UNOPENED = enum.auto()
     FRAME = enum.auto()
     FRAME_END = enum.auto()
     TOOL = enum.auto()

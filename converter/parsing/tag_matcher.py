@@ -167,7 +167,6 @@ def _kinds_by_state(
     openers, first = _openers(families)
     closing = {mark: Mark.CLOSE for row in families for mark in row.closers}
     bare, unmatched = _unopened(families)
-    unopened = dict.fromkeys(bare, Mark.UNOPENED)
     tools = dict.fromkeys(ending, Mark.TOOL)
     in_text = dict.fromkeys(BY_OPENER, Mark.TOOL) if tools_offered else {}
     words = silent | openers | dict.fromkeys(attributes, Mark.WITH_ATTRIBUTES)
@@ -177,8 +176,8 @@ def _kinds_by_state(
         "called": answering | bare | first | tools,
         "called inside": _CALL_OVER | closing | answering | first | tools,
         "ended": answering | bare | first | unmatched,
-        "behind": unopened | answering | first | unmatched,
-        "answering": unopened | answering | unmatched,
+        "behind": answering | first | unmatched,
+        "answering": answering | unmatched,
         "undecided at head": answering | bare | first,
         "undecided": answering | bare,
         "undecided behind": answering | bare | first,

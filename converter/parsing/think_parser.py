@@ -81,11 +81,8 @@ class ThinkParser:
         self._guess = Guess() if start is Mode.GUESSED else None
         self._before: list[Text] = []  # said while UNDECIDED
         self._out: list[Said] = []
-        self._has_words = False
         self.unmatched_closer = False
-        """Whether a closer without its opener stood behind words, outside of code and before any
-        thought, or went, because it is a special token: the sign of a wrong guess.
-        """
+        """Whether a closer without its opener went, because it is a special token."""
 
     @property
     def unsaid(self) -> tuple[str, ...]:
@@ -216,7 +213,7 @@ class ThinkParser:
     def _take(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
         """Act on the mark at `begin:end`; return where to go on, None while it is not decided."""
         mark, literal, suffix = self._marks.read(buffer[begin:end])
-        if self._is_words(mark, literal) or not self._counts(mark):
+        if (self._state, mark) not in NEXT_STATE or self._is_words(mark, literal):
             return self._ordinary(buffer, begin)
         if mark is Mark.FRAME_END:
             return self._take_frame_end(buffer, begin, end, last)
@@ -226,6 +223,9 @@ class ThinkParser:
             return self._take_tool(buffer, begin, end, last)
         if mark is Mark.TOOL_OVER:
             return self._take_next(buffer, begin)
+        if mark is Mark.TOOL_END:
+            self._out.append(Text(literal, self._choice))
+        self.unmatched_closer = self.unmatched_closer or mark is Mark.UNMATCHED
         if mark is Mark.OPEN and self._state is not State.OPENED:
             self._opened = (self._tags.opened_by[literal], suffix)
         self._step(mark, literal)
@@ -238,12 +238,6 @@ class ThinkParser:
         row = self._tags.opened_by.get(literal)
         words = mark is Mark.OPEN and row is not None and row.not_behind
         return bool(words and re.search(words, self._before_mark)) or self._code.inside()
-
-    def _counts(self, mark: Mark) -> bool:
-        """Tell whether the state has a step for the mark; note a closer without its opener."""
-        lone = mark is Mark.UNMATCHED or (mark is Mark.UNOPENED and self._has_words)
-        self.unmatched_closer = self.unmatched_closer or (lone and not self._thought.told)
-        return (self._state, mark) in NEXT_STATE
 
     def _take_attributes(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
         found = attribute_tag(buffer, begin, end)
@@ -332,8 +326,6 @@ class ThinkParser:
             self._out += self._thought.feed(self._settle_guess())
         if mark in (Mark.CLOSE, Mark.TOOL):
             self._out += self._thought.end()
-        if mark is Mark.TOOL_END and literal:
-            self._out.append(Text(literal, self._choice))
         late = mark is Mark.CLOSE and self._state in BEHIND_CALL
         if late and self.tells_late_closers:
             self._out.append(LateCloser(self._choice))
@@ -370,7 +362,7 @@ class ThinkParser:
         if not text:
             return
         if self._state in SILENT_SO_FAR and not text.isspace():
-            self._answer_tags, self._has_words = _NONE, True
+            self._answer_tags = _NONE
             if self._state is State.CALLED_INSIDE:
                 text = self._say_blanks(text)
             self._go(Mark.WORDS)

@@ -24,7 +24,6 @@ class Thought:
         self._choice = choice
         self._head = self._held = ""
         self._begun = False
-        self.told = False  # any words of it, or of one before
         self._attributes: dict[str, str] | None = None
 
     def feed(self, text: str) -> list[Thinking]:
@@ -37,7 +36,6 @@ class Thought:
         body = text.rstrip("\r\n") if self._begun else ""
         body = text[: max(len(body), len(text) - BLANKS_LIMIT)]
         self._held = text[len(body) :]
-        self.told = self.told or bool(body)
         return [Thinking(body, self._choice)] if body else []
 
     @property

@@ -10,7 +10,7 @@ from converter.model.initial_state import InitialState
 from converter.parsing.families import ThinkTags
 from converter.parsing.reading import Expected
 from converter.parsing.tag_matcher import choose
-from converter.parsing.think_stage import HEAD, RepeatedThought
+from converter.parsing.think_stage import HEAD, RepeatedThought, UnmatchedCloser
 from converter.reply.pipeline import reading_of
 from converter.reply.stages import Stages
 
@@ -204,28 +204,26 @@ NOT_FOUND = [
 ]
 
 
-def _corrected(pieces: Sequence[str], tags: str = "auto") -> InitialState | None:
-    stage = _stage(tags=[tags])
-    _read(stage, *pieces)
-    return stage.findings.correction
+def _watched(pieces: list[str]) -> bool:
+    watch = UnmatchedCloser(["</think>", "</thinking>"])
+    for piece in pieces:
+        watch.feed(piece)
+    return watch.found
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        *((text, InitialState.THINKING) for text in FOUND),
-        *((text, None) for text in NOT_FOUND),
-    ],
+    ("text", "found"), [*((text, True) for text in FOUND), *((text, False) for text in NOT_FOUND)]
 )
-def test_a_closer_counts_outside_of_code(text: str, found: InitialState | None) -> None:
-    assert _corrected([text]) is found
-    assert _corrected(list(text)) is found
-    cuts = range(len(text))
-    assert [_corrected([text[:cut], text[cut:]]) for cut in cuts] == [found] * len(text)
+def test_a_closer_counts_outside_of_code(text: str, found: bool) -> None:
+    assert _watched([text]) is found
+    assert _watched(list(text)) is found
+    assert [_watched([text[:cut], text[cut:]]) for cut in range(len(text))] == [found] * len(text)
 
 
-def test_a_closer_that_no_family_in_force_has_teaches_nothing() -> None:
-    assert _corrected(["a </think> b"], "seed") is None
+def test_without_closers_nothing_is_found() -> None:
+    watch = UnmatchedCloser([])
+    watch.feed("a </think> b")
+    assert not watch.found
 
 
 # A thought in the field and again in the content: told once, however it is cut.
