@@ -114,29 +114,27 @@ class Source:
         """
         while True:
             match = ends.search(self.rest)
-            held = 0 if self.last else ends.undecided(self.rest, 0)
-            stop = match.start() if match else len(self.rest) - held
-            stop -= self._line_end(stop, match is not None) if padded else 0
-            if stop:
+            if stop := self._before_end(ends, match, padded):
                 say(self.take(stop))
-            if (
-                match
-                and (counts := self._counts(match[0], match.end() - stop, behind, others))
-                is not None
-            ):
-                if counts:
-                    self.take(match.end() - stop)
-                    return match[0]
+            place = match.end() - stop if match else 0
+            counts = self._counts(match[0], place, behind, others) if match else None
+            if match and counts:
+                self.take(place)
+                return match[0]
+            if counts is False:
                 say(self.take(1))
             elif not match and self.last:
                 return ""
             else:
                 yield
 
-    def _line_end(self, stop: int, whole: bool) -> int:
-        """Return the length of the line end before `stop`; unless `whole`, half of one may be."""
-        end = self.rest[max(0, stop - 2) : stop]
-        return 2 if end == "\r\n" else int(end[-1:] == "\n" or (end[-1:] == "\r" and not whole))
+    def _before_end(self, ends: MarkSearch, match: re.Match[str] | None, padded: bool) -> int:
+        """Return how many characters come before the end that was found, or that may begin."""
+        held = 0 if self.last else ends.undecided(self.rest, 0)
+        stop = match.start() if match else len(self.rest) - held
+        end = self.rest[max(0, stop - 2) : stop] if padded else ""
+        half = end[-1:] == "\r" and not match
+        return stop - (2 if end == "\r\n" else int(half or end[-1:] == "\n"))
 
     def _counts(
         self, end: str, place: int, behind: Sequence[str], others: Mapping[str, Judge]
