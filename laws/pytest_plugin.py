@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import unified_diff
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -106,11 +108,11 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 @contextmanager
 def _own_converter(node: pytest.Item | pytest.Collector) -> Iterator[None]:
     """Have `converter` name our package while a recording is read, because a project may have a
-    module of that name. Where our package is loaded already, it stays.
+    module of that name. Where our package is loaded already, or is the one that the project finds,
+    it stays: modules that were loaded twice would not know each other's values.
     """
-    loaded = getattr(sys.modules.get("converter"), "__path__", ())
     ours = isinstance(node, RecordingFile | _RecordingItem)
-    if not ours or _ROOT / "converter" in (Path(path).resolve() for path in loaded):
+    if not ours or _is_ours(sys.modules.get("converter")) or _is_ours(_found(node.config)):
         yield
         return
     theirs = _taken_out()
@@ -122,6 +124,18 @@ def _own_converter(node: pytest.Item | pytest.Collector) -> Iterator[None]:
         sys.path.remove(str(_ROOT))
         _OURS.update(_taken_out())
         sys.modules.update(theirs)
+
+
+def _found(config: pytest.Config) -> ModuleType | None:
+    """Return `converter`, not loaded, as the project's tests find it."""
+    places = [str(config.rootpath), str(config.rootpath / "src"), *sys.path]
+    spec = PathFinder.find_spec("converter", places)
+    return module_from_spec(spec) if spec else None
+
+
+def _is_ours(module: ModuleType | None) -> bool:
+    paths = getattr(module, "__path__", ())
+    return _ROOT / "converter" in (Path(path).resolve() for path in paths)
 
 
 def _taken_out() -> dict[str, ModuleType]:
