@@ -90,7 +90,7 @@ _WORDS = Breaker("other words", _NOTHING, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PromptPart:
     """A piece of the prompt: its words, and those without thoughts."""
 
     name: str
@@ -258,13 +258,13 @@ def _pieces(body: Fields) -> Iterator[tuple[str, object]]:
         yield f"message {number} ({role_of(message)})", message
 
 
-def _part(name: str, message: object) -> Part:
+def _part(name: str, message: object) -> PromptPart:
     """Return the words of a message, with its thoughts last."""
     texts, thoughts = list[str](), list[str]()
     for is_thought, text in _texts(message):
         (thoughts if is_thought else texts).append(text)
     plain = "\n".join(texts)
-    return Part(name, plain + "\n".join(thoughts), plain)
+    return PromptPart(name, plain + "\n".join(thoughts), plain)
 
 
 def known_by(message: object) -> str:
@@ -315,7 +315,7 @@ def _name(tool: object) -> str:
     return str(function.get("name", "")) if isinstance(function, Mapping) else ""
 
 
-def _cause(was: Part, now: Part, at: int) -> Breaker:
+def _cause(was: PromptPart, now: PromptPart, at: int) -> Breaker:
     tools = [part.name.startswith("tool ") for part in (was, now)]
     if was.name != now.name and any(tools):
         return _TOOLS

@@ -100,7 +100,7 @@ THOUGHT = WordsForm(
 """One thought, as a summary: the raw `reasoning_text` is invisible in most clients."""
 
 
-class Words(OutputItem):
+class WordsItem(OutputItem):
     """Text or a thought. `sealed`: the client wants it as opaque content too."""
 
     def __init__(self, name: str, index: int, form: WordsForm, sealed: bool = False) -> None:

@@ -21,7 +21,7 @@ from converter.dialects.responses.output_items import (
     Json,
     OtherCall,
     OutputItem,
-    Words,
+    WordsItem,
     done,
 )
 from converter.dialects.responses.request_reader import ResponseContext, begun
@@ -187,8 +187,8 @@ class ResponseEvents(BlockWriter[_Item, Json]):
             made = FunctionCall if tool.kind == "function" else OtherCall
             return partial(made, call_id=call.id, tool=tool)
         if kind == THINKING:
-            return partial(Words, form=THOUGHT, sealed=self._context.encrypted)
-        return partial(Words, form=MESSAGE)
+            return partial(WordsItem, form=THOUGHT, sealed=self._context.encrypted)
+        return partial(WordsItem, form=MESSAGE)
 
     def _enter(self, kind: str, block: _Item) -> Iterator[Json]:
         """Begin another item; behind a call that was cut none: its item stays open, and one at a

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from converter.shell.hooks.refused import RefusalReader
     from converter.shell.hooks.tap import Tap
     from converter.shell.watch.live_view import Running
-    from converter.shell.watch.spans import Words
+    from converter.shell.watch.spans import TracedWords
 
 MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
 """Markers: thinking was moved, nothing was to do, look at it; all in fonts that have no emoji."""
@@ -85,7 +85,7 @@ class FlowRecord:
     head: Response | None = None
     memory: Memory | None = None
     tap: "Tap | None" = None
-    words: "Words | None" = None
+    words: "TracedWords | None" = None
     live: "Running | None" = None
     prompt: Prompt | None = None
     before: Prompt | None = None

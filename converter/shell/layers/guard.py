@@ -77,7 +77,7 @@ traverse = _if_there("mitmproxy.addonmanager", "traverse")
 _MEMBER = re.compile(r"([\w.]+)(?:\(([^)]*)\))?")
 
 
-class Part:
+class GuardedPart:
     """One part of our layers. `loses`: what a user loses without it. `table`: what it overrides,
     calls or reads, members behind their class, functions with their parameters; `more`: the same of
     another part.
@@ -121,7 +121,7 @@ def _is_field(owner: type, name: str) -> bool:
     return any(name in names for names in (*sets, *named))
 
 
-PROMISES = Part(
+PROMISES = GuardedPart(
     "broken streams end without an error, and silent ones without pings",
     """
     ConnectionHandler: drain_writers(self) server_event(self, event) transports
@@ -170,7 +170,7 @@ PROMISES = Part(
     RequestProtocolError RequestTrailers ResponseEndOfMessage ResponseHeaders
     """,
 )
-TURNS = Part(
+TURNS = GuardedPart(
     "a stream may wait for another's",
     """
     ConnectionHandler: drain_writers(self)
@@ -179,13 +179,13 @@ TURNS = Part(
     commands: StartHook
     """,
 )
-MANY_STREAMS = Part(
+MANY_STREAMS = GuardedPart(
     "the sixth reply to a client of HTTP/2 waits for another's end",
     """
     ConnectionHandler: max_conns
     """,
 )
-HOOKS = Part(
+HOOKS = GuardedPart(
     "each hook of an exchange takes a turn of the loop",
     """
     ConnectionHandler: handle_hook(self, hook) server_event(self, event)
@@ -194,7 +194,7 @@ HOOKS = Part(
     create_task(coro, name, keep_ref, client)
     """,
 )
-HOOK_TABLE = Part(
+HOOK_TABLE = GuardedPart(
     "all addons are asked for each hook",
     """
     AddonManager: chain lookup trigger(self, event) trigger_event(self, event)
@@ -202,7 +202,7 @@ HOOK_TABLE = Part(
     safecall traverse(chain)
     """,
 )
-CHUNKS = Part(
+CHUNKS = GuardedPart(
     "each chunk of a read is rewritten and sent by itself",
     """
     ChunkedReader: __call__(self, buf) _bytes_in_chunk _bytes_to_discard _reading_trailer
@@ -212,7 +212,7 @@ CHUNKS = Part(
     h11: Data EndOfMessage ProtocolError RemoteProtocolError
     """,
 )
-TRAILERS = Part(
+TRAILERS = GuardedPart(
     "a request in chunks with trailers, or a broken chunk, is not answered",
     """
     Http1Server: __init__(self, context) body_reader conn read_body(self, event) request_done
@@ -220,7 +220,7 @@ TRAILERS = Part(
     """,
     more=CHUNKS.built_upon,
 )
-SPLICE = Part(
+SPLICE = GuardedPart(
     "reads of a stream pass through all layers",
     """
     ConnectionHandler: client server_event(self, event) timeout_watchdog transports
@@ -232,19 +232,19 @@ SPLICE = Part(
     """,
     more=CHUNKS.built_upon,
 )
-STREAM_AGAIN = Part(
+STREAM_AGAIN = GuardedPart(
     "a reply of a server of HTTP/2 ends where a thought is ended",
     """
     Http2Client: our_stream_id streams
     """,
 )
-LINES = Part(
+LINES = GuardedPart(
     "lines of the log that nobody sees are made",
     """
     ConnectionHandler: log(self, message, level, exc_info)
     """,
 )
-PARTS = [part for part in list(globals().values()) if isinstance(part, Part)]
+PARTS = [part for part in list(globals().values()) if isinstance(part, GuardedPart)]
 
 
 def is_paused(layer: Layer) -> bool:

@@ -35,7 +35,7 @@ _TOLD = {
 _MOMENTS = ("first_byte", "first_thought", "first_text")
 
 
-class Words:
+class TracedWords:
     """The words of a reply's choices, as far as they are sent."""
 
     def __init__(self) -> None:

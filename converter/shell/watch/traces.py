@@ -17,7 +17,7 @@ from converter.model.events import Event
 from converter.shell.keep.flow_record import FlowRecord
 from converter.shell.probes import upstream_tls
 from converter.shell.watch.metrics_endpoint import MetricsEndpoint, outcome_of
-from converter.shell.watch.spans import Fields, Words, attributes_of, span_of
+from converter.shell.watch.spans import Fields, TracedWords, attributes_of, span_of
 from converter.wire import json_text
 from converter.wire.bounds import MOST_SPANS
 
@@ -50,7 +50,7 @@ class Traces:
     def hear(self, record: FlowRecord, events: Iterable[Event]) -> None:
         """Keep the words that the client was told, if they are to be sent."""
         if self._words and self._sender:
-            record.words = record.words or Words()
+            record.words = record.words or TracedWords()
             record.words.feed(events)
 
     def ended(self, record: FlowRecord) -> None:

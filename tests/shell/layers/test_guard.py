@@ -24,7 +24,7 @@ from converter.shell.layers import guard, own_layers, splice
 from converter.shell.layers import hook_table as table
 from converter.shell.layers.chunks import WholeReads
 from converter.shell.layers.connection import ReplyLayer
-from converter.shell.layers.guard import Part
+from converter.shell.layers.guard import GuardedPart
 from converter.shell.layers.mends.http1_server import ServerConnection
 from converter.shell.layers.mends.http2_client import let_all_streams_in
 from converter.shell.layers.mends.request_trailers import PlainClient
@@ -32,7 +32,7 @@ from converter.shell.layers.turns import give_turns
 from tests.support.proxy_core import HEAD, Core, Marker, Says, chunk
 
 LAYERS = Path(guard.__file__).parent
-PARTS = {name: part for name, part in vars(guard).items() if isinstance(part, Part)}
+PARTS = {name: part for name, part in vars(guard).items() if isinstance(part, GuardedPart)}
 MODULES = ("commands", "context", "events", "layer")
 ROWS = [(name, path) for name, part in PARTS.items() for path in part.built_upon]
 

@@ -15,7 +15,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from converter.model.events import Finish, Text, Thinking, ToolCall
 from converter.shell.watch import spans
-from converter.shell.watch.spans import Fields, Words
+from converter.shell.watch.spans import Fields, TracedWords
 from converter.shell.watch.traces import _body
 from converter.wire.bounds import TRACED_WORDS
 from tests.support import frames
@@ -233,7 +233,7 @@ def test_half_a_character_spoils_no_batch(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_long_words_are_cut() -> None:
-    words = Words()
+    words = TracedWords()
     words.feed([Thinking("a" * TRACED_WORDS), Text("b"), Finish("stop")])
     words.feed([ToolCall(0, "a", "f", "{}")])
     (message,) = words.messages()
@@ -245,6 +245,6 @@ def test_long_words_are_cut() -> None:
 
 
 def test_choices_are_messages_of_their_own() -> None:
-    words = Words()
+    words = TracedWords()
     words.feed([Text("a"), Text("b", choice=1), Finish("stop", choice=1)])
     assert [message["finish_reason"] for message in words.messages()] == ["error", "stop"]
