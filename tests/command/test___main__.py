@@ -137,7 +137,7 @@ def _running(command: list[str], folder: Path) -> Program:
 
 def test_no_worker_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["http://localhost:8000", "--dump", "--workers", "0"]) == 2
-    assert "expected a number of workers from 1, got 0" in capsys.readouterr().err
+    assert "expected a number from 1 for --workers, got 0" in capsys.readouterr().err
 
 
 def test_help_imports_nothing_of_mitmproxy() -> None:
