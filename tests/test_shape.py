@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -109,6 +109,32 @@ def _room(module: str) -> str:
     return module.removeprefix("converter.").split(".")[0]
 
 
+def each(sources: Iterable[Path]) -> Callable[[Callable[[Path], None]], Callable[[str], None]]:
+    """Ask a rule of each source, in one test a room: thousands of tests would cost more than their
+    rules.
+    """
+    rooms: dict[str, list[Path]] = {}
+    for source in sources:
+        room = source.relative_to(ROOT).parent.parts[:2]
+        rooms.setdefault("/".join(room) or source.stem, []).append(source)
+
+    def asked(rule: Callable[[Path], None]) -> Callable[[str], None]:
+        @pytest.mark.parametrize("room", rooms)
+        def of_all(room: str) -> None:
+            faults = []
+            for source in rooms[room]:
+                try:
+                    rule(source)
+                except AssertionError as error:
+                    faults.append(f"{source.relative_to(ROOT)}: {error}")
+            assert faults == []
+
+        of_all.__doc__ = rule.__doc__
+        return of_all
+
+    return asked
+
+
 def _in_shell(source: Path) -> bool:
     return _room(_module(source)) in SHELL
 
@@ -117,12 +143,12 @@ def _ours(source: Path) -> list[str]:
     return [name for name in _imports(source) if name.startswith(("converter.", "laws."))]
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=_module)
+@each(SOURCES)
 def test_every_source_has_its_floor(source: Path) -> None:
     assert _module(source) == "converter" or _unit(_module(source)) in RANK
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=_module)
+@each(SOURCES)
 def test_imports_go_one_way(source: Path) -> None:
     module = _module(source)
     above = [
@@ -134,7 +160,7 @@ def test_imports_go_one_way(source: Path) -> None:
     assert above == []
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=_module)
+@each(SOURCES)
 def test_no_dialect_knows_another(source: Path) -> None:
     known = [
         name for name in [_module(source), *_ours(source)] if name.startswith("converter.dialects.")
@@ -171,7 +197,7 @@ def _texts(nodes: Iterable[ast.AST]) -> Iterator[str]:
             yield from (alias.name.lower().removesuffix("_chat") for alias in node.names)
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=_module)
+@each(SOURCES)
 def test_a_dialect_is_named_in_its_folder_and_its_row_only(source: Path) -> None:
     module = _module(source)
     if (
@@ -184,7 +210,7 @@ def test_a_dialect_is_named_in_its_folder_and_its_row_only(source: Path) -> None
     assert named + folders == []
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=_module)
+@each(SOURCES)
 def test_only_the_shell_meets_the_proxy(source: Path) -> None:
     meets = [name for name in _imports(source) if name.split(".")[0] == "mitmproxy"]
     assert not meets or _module(source) in PROXY_ALLOWED or _in_shell(source)
@@ -203,7 +229,7 @@ PROXY_SOURCES = [
 ]
 
 
-@pytest.mark.parametrize("source", PROXY_SOURCES, ids=_module)
+@each(PROXY_SOURCES)
 def test_private_members_of_the_proxy_are_used_in_one_place(source: Path) -> None:
     """Our layers are children of mitmproxy's: what those override is named in the guard."""
     own = {"self", "cls", "super()"}
@@ -219,7 +245,7 @@ def test_private_members_of_the_proxy_are_used_in_one_place(source: Path) -> Non
     assert private + modules + web == []
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=_module)
+@each(SOURCES)
 def test_nothing_but_the_standard_library_and_the_proxy_is_needed(source: Path) -> None:
     if _module(source) in TEST_ENVIRONMENT:
         return
@@ -237,9 +263,7 @@ def test_what_comes_with_the_proxy_is_what_it_needs_itself() -> None:
     assert needed >= COMES_WITH_THE_PROXY
 
 
-@pytest.mark.parametrize(
-    "source", [source for source in SOURCES if not source.name.startswith("__")], ids=_module
-)
+@each([source for source in SOURCES if not source.name.startswith("__")])
 def test_every_source_has_its_test_file(source: Path) -> None:
     """At the same place: tests/wire/test_sse.py for converter/wire/sse.py."""
     room = source.parent.relative_to(ROOT)
@@ -254,7 +278,7 @@ _CLAUSES = re.compile(
 """First words of a sentence that is neither an imperative nor a noun phrase."""
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=_module)
+@each(SOURCES)
 def test_a_docstring_begins_with_its_promise(source: Path) -> None:
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     begun = [
@@ -273,13 +297,13 @@ TABLES = {
 """Rows and the class of a row: cut in two, a table would be harder to read."""
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=_module)
+@each(SOURCES)
 def test_a_file_is_read_at_one_sitting(source: Path) -> None:
     length = source.read_text().count("\n")
     assert length <= LONGEST_FILE or _module(source) in TABLES
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=_module)
+@each(SOURCES)
 def test_a_function_fits_in_the_eye(source: Path) -> None:
     long = [
         node.name
@@ -430,7 +454,7 @@ def _needs(source: Path) -> set[str]:
 TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 
 
-@pytest.mark.parametrize("test", TESTS, ids=lambda test: str(test.relative_to(ROOT / "tests")))
+@each(TESTS)
 def test_what_starts_a_program_or_needs_a_package_is_marked_slow(test: Path) -> None:
     text = test.read_text()
     starts = {"subprocess", *(f"tests.support.{name}" for name in STARTERS)} & _loads(test)
