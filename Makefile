@@ -31,15 +31,15 @@ run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the pr
 	@exec $(PYTHON) $(START) $(CHOSEN) -- $(OPTIONS)
 
 # Three at a time on two cores, for they often wait for the programs they start; file by file, for the tests of one
-# share what it has started. A fifth of the drawn examples and of the faults, and no test marked long: FULL=1 takes all of them,
+# share what it has started. A fifth of the drawn examples, the faults and the recordings' long laws, and no test marked long: FULL=1 takes all,
 # and .ci/run all but drawn examples.
 ROOM_TESTS = $(if $(ROOM),$(wildcard tests/$(ROOM)) $(wildcard tests/laws) tests/test_shape.py)
 
 test: setup $(if $(ROOM),,programs) ## run all tests, or ROOM=dialects/anthropic with the laws; FULL=1: every example; BROWSER=0: no browser
 	$(if $(ROOM),$(if $(wildcard tests/$(ROOM)),,$(error tests/$(ROOM) is no room)))@LAW_SHARE=$(if $(FULL),1,5) $(PYTHON) -m pytest $(ROOM_TESTS) -n 3 --dist loadfile $(if $(FULL),,-m 'not long')
 
-test-fast: $(INSTALLED)test ## run the tests that start no program and read no long input, with a fifth of the drawn examples
-	@LAW_SHARE=5 $(PYTHON) -m pytest tests -n auto --dist worksteal -m 'not slow'
+test-fast: $(INSTALLED)test ## run the tests that start no program and read no long input, with a tenth of the drawn examples
+	@LAW_SHARE=10 $(PYTHON) -m pytest tests -n auto --dist worksteal -m 'not slow'
 
 nightly: ## run what takes hours: every test, a thousand examples of each law, "make fuzz" and "make soak"
 	@$(MAKE) --no-print-directory test FULL=1

@@ -212,6 +212,7 @@ def test_a_reply_that_was_cut_is_shown_and_not_asked_for_again(
     assert len(model.bodies()) == 1
 
 
+@pytest.mark.long
 def test_it_is_patient_in_a_silence(codex: Ask, model: ByPathServer) -> None:
     """The server is silent for longer than `think_ping` waits: 10 seconds."""
     over = threading.Event()

@@ -96,6 +96,7 @@ def led(proxy_folder: Path) -> Iterator[LedLlama]:
         yield led
 
 
+@pytest.mark.long
 def test_claude_code_does_a_task_beyond_the_window(
     request: pytest.FixtureRequest, led: LedLlama, tmp_path: Path
 ) -> None:
@@ -124,6 +125,7 @@ def test_claude_code_does_a_task_beyond_the_window(
     assert {FULL in words for words in full} == {True}, led.refusals
 
 
+@pytest.mark.long
 def test_codex_does_a_task_beyond_the_window(
     request: pytest.FixtureRequest, led: LedLlama, tmp_path: Path
 ) -> None:

@@ -131,6 +131,7 @@ def test_a_reply_that_runs_opens_at_its_end_and_is_followed(
         client.answer()
 
 
+@pytest.mark.long
 def test_llama_cpp_is_seen_to_think(
     llamas: dict[str, Llama], think: ThinkPage, proxy_folder: Path
 ) -> None:

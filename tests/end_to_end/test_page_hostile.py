@@ -156,6 +156,7 @@ def test_any_words_are_read_as_markdown(web: Mitmweb, think: ThinkPage) -> None:
     assert words == "a # b"
 
 
+@pytest.mark.long
 def test_ten_thousand_thoughts_are_shown_some_at_a_time(
     web: Mitmweb, server: ByPathServer, think: ThinkPage
 ) -> None:

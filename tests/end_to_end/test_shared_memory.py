@@ -147,6 +147,7 @@ def crew(
         yield crew
 
 
+@pytest.mark.long
 def test_any_worker_answers_any_turn_also_after_a_restart(server: ByPathServer, crew: Crew) -> None:
     left: dict[Talk, Any] = dict.fromkeys(TALKS)
     for turn in range(1, 2 * TURNS + 1):
@@ -163,6 +164,7 @@ def test_any_worker_answers_any_turn_also_after_a_restart(server: ByPathServer, 
     assert len(crew.answered()) > 2
 
 
+@pytest.mark.long
 def test_who_reads_what_is_kept_finds_no_key(crew: Crew) -> None:
     for talk in TALKS:
         talk(crew.address, None)
@@ -182,6 +184,7 @@ def insists(crew: Crew, previous: str) -> tuple[str, Any]:
             print(f"again, because a worker has gone: {error!r}")
 
 
+@pytest.mark.long
 def test_a_worker_killed_in_the_middle_takes_nothing_along(crew: Crew) -> None:
     """Whatever it was doing: who had an answer goes on from it, with another worker."""
 
@@ -206,6 +209,7 @@ def refusal(ask: Callable[[], Any], kind: type[Exception]) -> Any:
     return refused.value.response  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 def test_a_memory_that_is_silent_keeps_nobody_waiting_and_comes_back(crew: Crew) -> None:
     _, previous = from_response(crew.address, None)
     _, conversation = in_conversation(crew.address, None)
@@ -274,6 +278,7 @@ def for_a_client(asked: Asked) -> bool:
     return KEY in asked.headers.get("authorization", "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("store", ["sqlite", "redis"])
 def test_a_server_is_asked_once_for_all_workers(store: str, tmp_path: Path) -> None:
     """Once, as the first worker has told its lessons before another is asked. Workers that begin

@@ -219,6 +219,7 @@ def test_a_call_that_the_limit_cut_off_is_never_handed_over_whole(
     assert "the call of 'get_weather' in the text was cut off" in front_proxy.output[mark:]
 
 
+@pytest.mark.long
 def test_a_network_that_cuts_anywhere_changes_nothing(
     proxy_folder: Path, model: ByPathServer
 ) -> None:

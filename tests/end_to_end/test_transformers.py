@@ -53,6 +53,7 @@ def own_responses(serving: str, proxy_folder: Path) -> Iterator[Proxy]:
         yield proxy
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("client", LOOPS)
 @pytest.mark.parametrize("question", [IN_OSLO, IN_BOTH])
 def test_an_agent_works_to_the_end(
@@ -70,6 +71,7 @@ def test_an_agent_works_to_the_end(
     transformers.check(mark)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("question", [IN_OSLO, IN_BOTH])
 def test_its_own_responses_carry_an_agent_to_the_end(
     own_responses: Proxy, streamed: bool, question: str
@@ -83,6 +85,7 @@ def test_its_own_responses_carry_an_agent_to_the_end(
     own_responses.check(mark)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("endpoint", ["transformers", "own_responses"])
 def test_codex_thinks_and_answers(
     request: pytest.FixtureRequest, endpoint: str, tmp_path: Path
@@ -107,6 +110,7 @@ def test_codex_thinks_and_answers(
     proxy.check(mark)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("endpoint", ["transformers", "own_responses"])
 def test_the_agents_sdk_works_to_the_end(request: pytest.FixtureRequest, endpoint: str) -> None:
     proxy: Proxy = request.getfixturevalue(endpoint)
@@ -118,6 +122,7 @@ def test_the_agents_sdk_works_to_the_end(request: pytest.FixtureRequest, endpoin
     proxy.check(mark)
 
 
+@pytest.mark.long
 def test_claude_code_works_to_the_end(
     request: pytest.FixtureRequest, transformers: Proxy, tmp_path: Path
 ) -> None:

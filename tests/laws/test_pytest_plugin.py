@@ -101,6 +101,7 @@ def test_a_project_gets_an_item_for_each_law_and_golden(project: Path, installed
     assert "test_mine.py::test_mine PASSED" in said
 
 
+@pytest.mark.long
 def test_a_project_keeps_a_module_that_has_the_name_of_ours(project: Path, installed: Path) -> None:
     (project / "converter.py").write_text("MINE = 1\n")
     mine = "from converter import MINE\n\ndef test_mine() -> None:\n    import converter\n"

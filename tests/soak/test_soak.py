@@ -12,6 +12,7 @@ from tests.soak.soak import Report, crowd, soak
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.long
 def test_nothing_is_wrong_and_nothing_left_after_some_seconds(tmp_path: Path) -> None:
     report = soak(minutes=0.1, clients=8, folder=tmp_path)
     assert not report.wrong

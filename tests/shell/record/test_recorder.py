@@ -145,6 +145,7 @@ def test_a_stream_that_the_client_leaves_is_kept(
     assert "Client disconnected" in _only(library).ended
 
 
+@pytest.mark.long
 def test_what_is_to_be_written_is_written_before_mitmproxy_ends(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
@@ -170,6 +171,7 @@ def _flow(words: int) -> HTTPFlow:
     return to_flow(recording(pieces=stream("<think>", *["word "] * words, "</think>", "hello")))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("words", "where"), [(10, ["thread"]), (5000, ["process"])])
 def test_only_a_long_exchange_is_kept_by_a_process_which_ends_then(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: int, where: list[str]
