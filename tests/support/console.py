@@ -4,22 +4,20 @@ machine meets.
 
 import itertools
 import os
-import signal
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from tests.support.harness import ADDON, MITMDUMP, SECONDS_TO_START
+from tests.support.harness import ADDON, MITMPROXY, SECONDS_TO_START, started
 
-MITMPROXY = MITMDUMP.with_name("mitmproxy")
 COLUMNS, LINES = 160, 50
+TERMINAL = {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
 NUMBERS = itertools.count()
-GO = "go"
 LISTENS = "[127.0.0.1:"
-WAITS = 'tmux wait-for "$0"; exec "$@"'  # not before all that it writes is kept
+HELD = ("sleep", "infinity")
+"""The terminal is another program's, so that it is there before mitmproxy and is looked at after."""
 
 
 class Console:
@@ -37,12 +35,13 @@ class Console:
             "--set",
             f"confdir={folder / 'mitmproxy'}",
         ]
-        program = [str(MITMPROXY), "-s", str(ADDON), *mode, *arguments]
         size = ["-x", str(COLUMNS), "-y", str(LINES)]
-        self._tmux("-f", "/dev/null", "new-session", "-d", *size, "sh", "-c", WAITS, GO, *program)
+        self._tmux("-f", "/dev/null", "new-session", "-d", *size, *HELD)
         self._tmux("pipe-pane", f"exec cat > '{self._written}'")
-        self._process = int(self._tmux("display-message", "-p", "#{pane_pid}"))
-        self._tmux("wait-for", "-S", GO)
+        command = [str(MITMPROXY), "-s", str(ADDON), *mode, *arguments]
+        with open(self._tmux("display-message", "-p", "#{pane_tty}").strip(), "r+b", 0) as terminal:
+            files = (terminal.fileno(),) * 3
+            self._program = started(command, files, {**os.environ, **TERMINAL})
         self.shows(LISTENS)
         self.port = int(self.screen.rpartition(LISTENS)[2].partition("]")[0])
 
@@ -50,9 +49,11 @@ class Console:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(self._process, signal.SIGTERM)
-        _until(lambda: not self._runs(), lambda: "mitmproxy does not end")
+        self._program.terminate()
+        try:
+            self._program.wait(SECONDS_TO_START)
+        finally:
+            self._tmux("kill-server")
 
     @property
     def screen(self) -> str:
@@ -88,20 +89,11 @@ class Console:
         _until(lambda: text not in self.screen, lambda: f"still {text!r}:\n{self.screen}")
         return self.screen
 
-    def _runs(self) -> bool:
-        """Whether the terminal is still there: it ends with its program."""
-        return self._run("has-session").returncode == 0
-
     def _tmux(self, *arguments: str) -> str:
-        done = self._run(*arguments)
-        assert done.returncode == 0, f"tmux {arguments[0]}: {done.stderr}"
-        return done.stdout
-
-    def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = ["tmux", "-u", "-S", str(self._socket), *arguments]
-        environment = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+        environment = {**os.environ, **TERMINAL}
         environment.pop("TMUX", None)
-        return subprocess.run(
+        done = subprocess.run(
             command,
             env=environment,
             capture_output=True,
@@ -109,6 +101,8 @@ class Console:
             timeout=SECONDS_TO_START,
             check=False,
         )
+        assert done.returncode == 0, f"tmux {arguments[0]}: {done.stderr}"
+        return done.stdout
 
 
 def _until(holds: Callable[[], bool], failure: Callable[[], str]) -> None:

@@ -11,19 +11,38 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import Popen
 from typing import Self
+
+from tests.support.forked import Forked
 
 TESTS = Path(__file__).resolve().parents[1]
 ADDON = TESTS.parent / "think_addon.py"
 MITMDUMP = Path(sys.executable).parent / "mitmdump"
+MITMWEB, MITMPROXY = (MITMDUMP.with_name(name) for name in ("mitmweb", "mitmproxy"))
+ENTRIES = {program.name for program in (MITMDUMP, MITMWEB, MITMPROXY)}
 SECONDS_TO_START = 240  # many times what it takes on a machine with six times as much to do
 SECONDS_TO_STOP = 120
 FAULTS = re.compile(r"Traceback|Addon error|has crashed|error in script")
 TROUBLE = re.compile(r"^(?:\[[^\]]*\])+ (think: .*)$", re.MULTILINE)
+
+
+def started(
+    command: Sequence[str],
+    files: tuple[int, int, int],
+    environment: Mapping[str, str],
+    cwd: Path | None = None,
+) -> Popen[bytes] | Forked:
+    """Start a program: mitmproxy with this folder's addon or none is a copy."""
+    copied = Path(command[0]).name in ENTRIES and (str(ADDON) in command or "-s" not in command)
+    if copied:
+        return Forked(command, files, environment, cwd)
+    stdin, stdout, stderr = files
+    return Popen(command, stdin=stdin, stdout=stdout, stderr=stderr, env=environment, cwd=cwd)
 
 
 class Program:
@@ -38,15 +57,13 @@ class Program:
         # The output must be in the file as soon as it is said, or a test that looks for it comes
         # too early.
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-        with log.open("wb") as output, (errors or log).open("ab") as complaints:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=complaints if errors else subprocess.STDOUT,
-                env=environment,
-                cwd=cwd,
-            )
+        with (
+            open(os.devnull, "rb") as nothing,
+            log.open("wb") as output,
+            (errors or log).open("ab") as complaints,
+        ):
+            files = nothing.fileno(), output.fileno(), (complaints if errors else output).fileno()
+            self._process = started(command, files, environment, cwd)
 
     def __enter__(self) -> Self:
         return self

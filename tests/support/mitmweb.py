@@ -7,7 +7,6 @@ Everything is waited for by what the page shows, never by time.
 import os
 import shutil
 import socket
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,9 +25,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
-from tests.support.harness import ADDON, FAULTS, TESTS, Program
+from tests.support.harness import ADDON, FAULTS, MITMWEB, TESTS, Program
 
-MITMWEB = Path(sys.executable).parent / "mitmweb"
 SCREENSHOTS = TESTS.parent / "screenshots"
 SECONDS_TO_SHOW = 60  # only when a test has failed; what is waited for comes at once
 SIZE = (1280, 930)

@@ -4,12 +4,11 @@ to a file.
 
 import os
 import pty
-import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.support.harness import Program
+from tests.support.harness import Program, started
 
 
 class OnTerminal(Program):
@@ -22,13 +21,9 @@ class OnTerminal(Program):
         log.touch()
         ours, its = pty.openpty()
         inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=its,
-            stderr=its,
-            env={**inherited, "TERM": "xterm-256color", **(environment or {})},
-        )
+        inherited |= {"TERM": "xterm-256color", **(environment or {})}
+        with open(os.devnull, "rb") as nothing:
+            self._process = started(command, (nothing.fileno(), its, its), inherited)
         os.close(its)
         self._reader = threading.Thread(target=_copy, args=(ours, log), daemon=True)
         self._reader.start()

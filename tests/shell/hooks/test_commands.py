@@ -22,12 +22,11 @@ from converter.shell.record.recorder import Recorder
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
 from tests.support.console import Console
 from tests.support.frames import END, ROLE, stream, text
-from tests.support.harness import ADDON, FAULTS, MITMDUMP, Program
+from tests.support.harness import ADDON, FAULTS, MITMWEB, Program
 from tests.support.scripted_server import Reply, ScriptedServer
 
 pytestmark = pytest.mark.slow
 
-MITMWEB = MITMDUMP.with_name("mitmweb")
 TOKEN = "token-of-this-test"
 HELLO = "hello <b>you</b>"
 GOOD = Reply(stream("<think>deep</think>", HELLO))
