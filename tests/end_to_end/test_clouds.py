@@ -58,7 +58,7 @@ def proxy(networks: Networks, tmp_path_factory: pytest.TempPathFactory) -> Itera
     options = [part for mode in modes for part in ("--mode", mode)]
     command = [str(Path(sys.executable).parent / "mitmdump"), "-s", str(ADDON), *options]
     command += ["--set", f"confdir={folder}", "--set", "block_global=false"]
-    with networks.at_gateway(lambda: Program(command, folder / "log")) as program:
+    with networks.at_gateway(lambda: Program(command, folder / "log", copied=False)) as program:
         program.wait_for("listening at", 2)
         yield program
         assert not FAULTS.search(program.output), program.output

@@ -41,7 +41,7 @@ def proxy(networks: Networks, tmp_path_factory: pytest.TempPathFactory) -> Itera
     folder = tmp_path_factory.mktemp("transparent")
     options = ["--mode", f"transparent@{PROXY}", "--set", f"confdir={folder}"]
     command = [str(Path(sys.executable).parent / "mitmdump"), "-s", str(ADDON), *options]
-    with networks.at_gateway(lambda: Program(command, folder / "log")) as program:
+    with networks.at_gateway(lambda: Program(command, folder / "log", copied=False)) as program:
         program.wait_for("listening at")
         yield program
         assert not FAULTS.search(program.output), program.output

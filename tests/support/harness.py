@@ -36,10 +36,13 @@ def started(
     files: tuple[int, int, int],
     environment: Mapping[str, str],
     cwd: Path | None = None,
+    copied: bool = True,
 ) -> Popen[bytes] | Forked:
-    """Start a program: mitmproxy with this folder's addon or none is a copy."""
-    copied = Path(command[0]).name in ENTRIES and (str(ADDON) in command or "-s" not in command)
-    if copied:
+    """Start a program: mitmproxy with this folder's addon, or with none, is a copy of a process,
+    unless it may not be `copied`, because it needs what this thread has.
+    """
+    ours = str(ADDON) in command or "-s" not in command
+    if copied and ours and Path(command[0]).name in ENTRIES:
         return Forked(command, files, environment, cwd)
     stdin, stdout, stderr = files
     return Popen(command, stdin=stdin, stdout=stdout, stderr=stderr, env=environment, cwd=cwd)
@@ -51,7 +54,12 @@ class Program:
     _forgotten = 0
 
     def __init__(
-        self, command: Sequence[str], log: Path, errors: Path | None = None, cwd: Path | None = None
+        self,
+        command: Sequence[str],
+        log: Path,
+        errors: Path | None = None,
+        cwd: Path | None = None,
+        copied: bool = True,
     ) -> None:
         self._log = log
         # The output must be in the file as soon as it is said, or a test that looks for it comes
@@ -63,7 +71,7 @@ class Program:
             (errors or log).open("ab") as complaints,
         ):
             files = nothing.fileno(), output.fileno(), (complaints if errors else output).fileno()
-            self._process = started(command, files, environment, cwd)
+            self._process = started(command, files, environment, cwd, copied)
 
     def __enter__(self) -> Self:
         return self
