@@ -1,7 +1,7 @@
 """Events to replies of chat completions: frames of a stream, or one whole body."""
 
 from collections.abc import Sequence
-from io import StringIO
+from itertools import chain
 from typing import Any
 
 from converter.dialects.dialect import Encoder
@@ -9,6 +9,7 @@ from converter.dialects.openai_chat.chunks import Body, Chunker
 from converter.dialects.openai_chat.errors import error_body
 from converter.model.events import Event, Failure
 from converter.wire import json_text
+from converter.wire.json_text import as_object
 from converter.wire.sse import write_frame
 
 _CHUNK, _WHOLE = "chat.completion.chunk", "chat.completion"
@@ -64,8 +65,8 @@ class OpenAIWholeEncoder(Encoder):
     def __init__(self, fields: Sequence[str]) -> None:
         self._chunker = Chunker(fields, _WHOLE)
         self._raw: list[bytes] = []
-        self._body: Body | None = None
-        self._choices: dict[int, dict[str, Any]] = {}
+        self._body: Body = {}
+        self._choices: dict[int, tuple[_Pieces, _Pieces]] = {}
         self._failed: Failure | None = None
 
     @property
@@ -88,103 +89,69 @@ class OpenAIWholeEncoder(Encoder):
         """Return the body; as it came when nothing in it was to change or could be read."""
         if self._failed:
             return [_failed(self._failed)]
-        if self._body is None:
+        if not (self._body or self._choices):
             return self._raw
         kind = {"object": _WHOLE} if self._body.get("object") == _CHUNK else {}
         streamed = bool(kind) or self._chunker.foreign
         choices = [
-            choice | {"message": _said(choice["message"], streamed)}
-            for _, choice in sorted(self._choices.items())
+            {"message": _message(said, streamed)}
+            | {name: _folded(pieces, dict) for name, pieces in beside.items()}
+            for _, (said, beside) in sorted(self._choices.items())
         ]
         return [json_text.write(self._body | kind | {"choices": choices})]
 
     def _fold(self, body: Body) -> None:
         choices = body.pop("choices")
-        self._body = (self._body or {}) | body
+        self._body |= body
         for choice in choices if isinstance(choices, list) else []:
-            delta = choice.pop("delta")
-            whole = self._choices.setdefault(choice["index"], {"message": {}})
-            _fold_beside(whole, choice)
-            _fold_delta(whole["message"], delta)
+            said, beside = self._choices.setdefault(choice["index"], ({}, {}))
+            for name, value in choice.pop("delta").items():
+                said.setdefault(name, []).append(value)
+            for name, value in choice.items():
+                beside.setdefault(name, []).append(value)
 
 
-class _Calls:
-    """The calls of one message. Pieces of one index are one call; an entry without one is whole."""
-
-    def __init__(self) -> None:
-        self._entries: list[dict[str, Any]] = []
-        self._arguments: list[list[str]] = []
-        self._places: dict[object, int] = {}
-
-    def add(self, entry: dict[str, Any]) -> None:
-        """Take one piece; another id at the same index is another call."""
-        index = entry.get("index")
-        place = self._places.get(index) if index is not None else None
-        if place is None or (entry.get("id") or "") not in ("", self._entries[place].get("id", "")):
-            place = self._places[index] = len(self._entries)
-            self._entries.append(entry)
-            self._arguments.append([])
-        function = entry.get("function")
-        if isinstance(function, dict) and isinstance(function.get("arguments"), str):
-            self._arguments[place].append(function["arguments"])
-
-    def entries(self, streamed: bool) -> list[dict[str, Any]]:
-        """Return the whole calls; those of a stream without the index of their pieces."""
-        calls = [
-            entry | {"function": (entry.get("function") or {}) | {"arguments": "".join(pieces)}}
-            if pieces
-            else entry
-            for entry, pieces in zip(self._entries, self._arguments, strict=True)
-        ]
-        left_out = ("index",) if streamed else ()
-        return [
-            {name: value for name, value in call.items() if name not in left_out} for call in calls
-        ]
+type _Pieces = dict[str, list[Any]]
+"""The values of each field, in the order of their frames."""
 
 
-def _fold_beside(whole: dict[str, Any], fields: dict[str, Any], inner: bool = False) -> None:
-    """Add the fields beside a delta: lists go on in the next frame, as those in `logprobs` do.
-    `inner`: the fields are those of such an object.
+def _message(said: _Pieces, streamed: bool) -> Body:
+    return {
+        name: _calls(lists, streamed)
+        if name == "tool_calls" and (lists := [each for each in pieces if isinstance(each, list)])
+        else _folded(pieces, list if name == "role" else str)
+        for name, pieces in said.items()
+    }
+
+
+def _folded(pieces: list[Any], kind: type) -> Any:
+    """Return the value of a field: lists go on in the next frame, and so does what is of this kind;
+    of all else the last one counts. SGLang sends null in each frame.
     """
-    for name, value in fields.items():
-        match whole.get(name), value:
-            case _, None:
-                whole.setdefault(name, None)
-            case list(before), list(more):
-                before += more
-            case _, list(first):
-                whole[name] = [*first]  # it grows here
-            case before, dict(more) if not inner:
-                whole[name] = before if isinstance(before, dict) else {}
-                _fold_beside(whole[name], more, inner=True)
-            case _:
-                whole[name] = value
+    said = [value for value in pieces if value is not None]
+    last: Any = said[-1] if said else None
+    alike: list[Any] = [value for value in said if type(value) is type(last)]
+    if isinstance(last, list):
+        return list(chain.from_iterable(alike))
+    if type(last) is not kind:
+        return last
+    if kind is str:
+        return "".join(alike)
+    names = dict.fromkeys(chain.from_iterable(alike))  # such as those of `logprobs`
+    return {name: _folded([value.get(name) for value in alike], list) for name in names}
 
 
-def _fold_delta(message: dict[str, Any], delta: dict[str, object]) -> None:
-    for name, value in delta.items():
-        match message.get(name), value:
-            case before, list(entries) if name == "tool_calls":
-                calls = message[name] = before if isinstance(before, _Calls) else _Calls()
-                for entry in entries:
-                    calls.add(entry)
-            case _ if name == "tool_calls":  # no list of calls: passed over
-                message.setdefault(name, value)
-            # grows in place: of thousands of thoughts, copying would cost the square
-            case StringIO() as before, str(more) if name != "role":
-                before.write(more)
-            case _, str(first):
-                message[name] = StringIO()
-                message[name].write(first)
-            case _:  # SGLang sends null in each frame
-                _fold_beside(message, {name: value}, inner=True)
+def _calls(lists: list[list[Body]], streamed: bool) -> list[Body]:
+    """Return the whole calls. Pieces of one index are one call; an entry without one is whole."""
+    calls: dict[object, list[Body]] = {}
+    for place, entry in enumerate(chain.from_iterable(lists)):
+        calls.setdefault(entry.get("index", f"whole {place}"), []).append(entry)
+    return [_call(pieces, streamed) for pieces in calls.values()]
 
 
-def _said(message: dict[str, Any], streamed: bool) -> dict[str, Any]:
-    return {name: _value(value, streamed) for name, value in message.items()}
-
-
-def _value(value: object, streamed: bool) -> object:
-    if isinstance(value, StringIO):
-        return value.getvalue()
-    return value.entries(streamed) if isinstance(value, _Calls) else value
+def _call(pieces: list[Body], streamed: bool) -> Body:
+    """Return a call; that of a stream without the index of its pieces."""
+    functions = [as_object(piece.get("function")) for piece in pieces]
+    words = [said for each in functions if isinstance(said := each.get("arguments"), str)]
+    call = pieces[0] | ({"function": functions[0] | {"arguments": "".join(words)}} if words else {})
+    return {name: value for name, value in call.items() if name != "index" or not streamed}
