@@ -1,5 +1,5 @@
 """Parts of requests that OpenAI's two APIs share, or the Responses API and Ollama's: data URLs,
-files, a call's arguments, tools, parts of a message.
+a call's arguments, tools, parts of a message.
 """
 
 import base64
@@ -8,9 +8,12 @@ import json
 from collections.abc import Callable, Mapping
 
 from converter.model.conversation import (
+    ContentBlock,
     Data,
     Document,
+    Image,
     Linked,
+    Sound,
     Source,
     Stored,
     TextBlock,
@@ -55,9 +58,7 @@ def read_arguments(arguments: object) -> Mapping[str, object]:
     return read if isinstance(read, dict) else {WRAPPED: text}
 
 
-def read_parts[Part](
-    owner: Fields, name: str, readers: Mapping[str, Callable[[Fields], Part]], left_out: set[str]
-) -> list[Part | TextBlock]:
+def read_parts(owner: Fields, name: str, left_out: set[str]) -> list[ContentBlock]:
     """Return the parts of a field that is a string or a list; none when it is absent. A kind of
     part without a reader is named in `left_out`.
     """
@@ -66,11 +67,11 @@ def read_parts[Part](
         return []
     if isinstance(content, str):
         return [TextBlock(content)]
-    parts: list[Part | TextBlock] = []
+    parts: list[ContentBlock] = []
     for part in owner.children(name):
         kind = part.optional("type", str) or "text"
-        if kind in readers:
-            parts.append(readers[kind](part))
+        if kind in PARTS:
+            parts.append(PARTS[kind](part))
         else:
             left_out.add(kind)
     return parts
@@ -80,15 +81,38 @@ def _text(part: Fields) -> TextBlock:
     return TextBlock(part.optional("text", str) or "")
 
 
-TEXT_PARTS: Mapping[str, Callable[[Fields], TextBlock]] = {
-    **dict.fromkeys(("text", "input_text", "output_text"), _text),
-    "refusal": lambda part: TextBlock(part.optional("refusal", str) or ""),
-}
-"""Readers of parts that say something, by type."""
+_IN_OBJECTS = ("image_url", "input_audio", "audio_url", "video_url", "file")
+"""Types of parts that stand in an object under the type's name."""
 
 
-def document_of(file: Fields) -> Document:
+def _inner(part: Fields) -> Fields:
+    """Return the object that holds the part; llama.cpp and Ollama take a bare string there, too."""
+    kind = part.optional("type", str) or ""
+    bare = isinstance(part.values.get(kind), str)
+    return part.inner(kind) if kind in _IN_OBJECTS and not bare else part
+
+
+def _image(part: Fields) -> Image:
+    image = _inner(part)
+    url = image.optional("image_url", str) or image.optional("url", str)
+    source = source_of(url) if url else Stored(image.optional("file_id", str) or "")
+    return Image(source, image.optional("detail", str) or "")
+
+
+def _sound(part: Fields) -> Sound:
+    sound = _inner(part)
+    kind = sound.optional("format", str) or "wav"
+    return Sound(Data(f"audio/{kind}", sound.required("data", str)))
+
+
+def _linked(part: Fields) -> Document:
+    """vLLM's `audio_url` and `video_url`."""
+    return Document(source_of(_inner(part).required("url", str)))
+
+
+def _file(part: Fields) -> Document:
     """Return a file that came as data, as a link or as an id; its text can be read."""
+    file = _inner(part)
     title = file.optional("filename", str) or ""
     if data := file.optional("file_data", str):
         source = source_of(data if data.startswith("data:") else f"data:;base64,{data}")
@@ -97,6 +121,17 @@ def document_of(file: Fields) -> Document:
     else:
         source = Stored(file.optional("file_id", str) or "")
     return Document(readable(source), title)
+
+
+PARTS: Mapping[str, Callable[[Fields], ContentBlock]] = {
+    **dict.fromkeys(("text", "input_text", "output_text", "summary_text", "reasoning_text"), _text),
+    "refusal": lambda part: TextBlock(part.optional("refusal", str) or ""),
+    **dict.fromkeys(("image_url", "input_image", "computer_screenshot"), _image),
+    "input_audio": _sound,
+    **dict.fromkeys(("audio_url", "video_url"), _linked),
+    **dict.fromkeys(("file", "input_file"), _file),
+}
+"""Readers of the parts of both APIs' messages, by type."""
 
 
 def source_of(url: str) -> Source:

@@ -15,9 +15,11 @@ from converter.dialects.dialect import (
 from converter.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME, OpenAIDecoder, mend
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
 from converter.dialects.openai_chat.errors import error_body, error_reply
-from converter.dialects.openai_chat.parts import PARTS
-from converter.model.conversation import Conversation, RequestError
+from converter.dialects.openai_parts import PARTS
+from converter.dialects.reasoning_fields import words_of
+from converter.model.conversation import Conversation, RequestError, ThinkingBlock
 from converter.servers import model_facts
+from converter.wire.checked import Fields
 
 
 def _recognises(body: Mapping[str, object]) -> bool:
@@ -32,6 +34,11 @@ def _recognises(body: Mapping[str, object]) -> bool:
 def _unread(*_: object) -> Conversation:
     """Refuse what never comes: every server speaks the dialect, so that none is translated."""
     raise RequestError("", "expected a chat completion to go to its server as it came")
+
+
+def _thinking(part: Fields) -> ThinkingBlock:
+    """Mistral's API: a list of text parts; others: a string."""
+    return ThinkingBlock(words_of(part.value("thinking") or part.value("text")))
 
 
 OPENAI_CHAT = Dialect(
@@ -51,7 +58,7 @@ OPENAI_CHAT = Dialect(
         read=_unread,
         path="/v1/chat/completions",
         example={"max_tokens": 200, "messages": [{"role": "user", "content": "12 * 7"}]},
-        blocks=PARTS,
+        blocks={**PARTS, "thinking": _thinking},
     ),
     Answers(error_body, error_reply, models=model_facts.told_in),
     # /v1 is left out by a base URL that ends in it

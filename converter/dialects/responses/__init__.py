@@ -17,8 +17,9 @@ from converter.dialects.dialect import (
     WireForm,
 )
 from converter.dialects.error_words import dict_of
+from converter.dialects.openai_parts import PARTS
 from converter.dialects.reasoning_fields import Mapped
-from converter.dialects.responses import compaction, errors, items, kept_answers, state, thoughts
+from converter.dialects.responses import compaction, errors, kept_answers, state, thoughts
 from converter.dialects.responses.decoder import NAME, ResponsesDecoder
 from converter.dialects.responses.request_reader import ResponseContext, input_items, read
 from converter.dialects.responses.response_events import (
@@ -95,7 +96,7 @@ RESPONSES = Dialect(
         refers=state.REFERS,
         native_option="responses",
         native=thoughts.mend,
-        blocks=items.PARTS,
+        blocks=PARTS,
     ),
     Answers(
         error_body=errors.named,

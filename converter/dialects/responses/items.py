@@ -7,17 +7,13 @@ and named once, as is all else that has no meaning for another server.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from converter.dialects.openai_parts import TEXT_PARTS, document_of, read_parts, source_of
+from converter.dialects.openai_parts import read_parts
 from converter.dialects.responses import compaction, thoughts
 from converter.dialects.responses.tools import CALL_KINDS, KIND_OF_ITEM, Toolbox
 from converter.model.conversation import (
     Block,
     ContentBlock,
-    Data,
-    Image,
     Role,
-    Sound,
-    Stored,
     TextBlock,
     ThinkingBlock,
     ToolResult,
@@ -25,29 +21,6 @@ from converter.model.conversation import (
     Turn,
 )
 from converter.wire.checked import Fields
-
-
-def _image(part: Fields) -> Image:
-    url = part.optional("image_url", str)
-    source = source_of(url) if url else Stored(part.optional("file_id", str) or "")
-    return Image(source, part.optional("detail", str) or "")
-
-
-def _audio(part: Fields) -> Sound:
-    audio = part.child("input_audio") or part
-    kind = audio.optional("format", str) or "wav"
-    return Sound(Data(f"audio/{kind}", audio.optional("data", str) or ""))
-
-
-PARTS: dict[str, Callable[[Fields], ContentBlock]] = {
-    **TEXT_PARTS,
-    **dict.fromkeys(("summary_text", "reasoning_text"), TEXT_PARTS["text"]),
-    "input_image": _image,
-    "computer_screenshot": _image,
-    "input_file": document_of,
-    "input_audio": _audio,
-}
-
 
 ROLES: dict[str, Role] = {
     "system": "system",
@@ -81,7 +54,7 @@ class Items:
         kind = kind_of(item)
         if kind == "message":
             role = item.row("role", ROLES)
-            self._say(role, read_parts(item, "content", PARTS, self.left_out))
+            self._say(role, read_parts(item, "content", self.left_out))
         elif kind == "reasoning":
             self._say("assistant", _thoughts(item, self.left_out))
         elif kind in KIND_OF_ITEM:
@@ -151,7 +124,7 @@ def _thoughts(item: Fields, left_out: set[str]) -> Iterator[Block]:
 
 
 def _output(item: Fields, items: Items) -> list[ContentBlock]:
-    return read_parts(item, "output", PARTS, items.left_out)
+    return read_parts(item, "output", items.left_out)
 
 
 def _found_tools(item: Fields, items: Items) -> list[ContentBlock]:
