@@ -3,10 +3,10 @@ for a call's end, blanks that wait for words, and the block that is open.
 """
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from converter.dialects.event_encoders import left_out
 from converter.model.events import (
     Block,
     End,
@@ -94,77 +94,62 @@ class InOrder[Content: Event]:
     """Content and pieces of tool calls in, as their stage leaves them; the same out in the order in
     which blocks can be written, one after another.
 
-    Calls whose pieces alternate are kept apart: the first goes out as it comes, the others wait
-    until it is complete or the reply ends. Content that comes within a call would tear it apart, so
-    it waits for the call's end.
+    The first call goes out as it comes. Behind it all else waits, other calls and content, which
+    would tear it apart, until the call is complete or the reply ends.
     """
 
     def __init__(self) -> None:
         self._calls: dict[int, _ToolCall] = {}
-        self._count = self._held = 0
-        self._waiting: list[Content] = []
-        self._length = 0
+        self._waiting: deque[Content | _ToolCall] = deque()
+        self._held = self._length = 0
 
     @property
     def open(self) -> bool:
         """Tell whether a call still waits for some of its arguments."""
-        return bool(self._calls) and not all(call.ended for call in self._calls.values())
+        return bool(self._waiting)
 
     def feed(self, event: Content | ToolCall) -> Iterator[Content | ToolPiece]:
         """Yield the content that can be written by now. Raises TooMuchError."""
         if isinstance(event, ToolCall):
-            yield from self._called(event)
-            yield from self._released()
-        elif self.open:
-            self._hold(event)
+            self._add(event)
         else:
-            yield event
+            self._hold(event)
+        while self._waiting:
+            first = self._waiting[0]
+            if isinstance(first, _ToolCall):
+                yield from first.pieces()
+                if not (first.begun and first.ended):
+                    return
+            else:
+                yield first
+            self._waiting.popleft()
+        self._length = 0
 
     def end(self) -> Iterator[Content | ToolPiece]:
         """Yield the rest of every call, and the content that waited for it."""
-        rest = [piece for call in self._calls.values() for piece in call.rest()]
-        self._calls.clear()
-        self._held = 0
-        yield from rest
-        yield from self._released()
+        for each in self._waiting:
+            yield from each.rest() if isinstance(each, _ToolCall) else (each,)
+        self._waiting.clear()
 
-    def _called(self, event: ToolCall) -> list[ToolPiece]:
-        """Return the pieces that can be written. Raises TooMuchError."""
-        call = self._calls.get(event.index) or self._begun(event.index)
+    def _add(self, event: ToolCall) -> None:
+        if event.index not in self._calls:
+            if len(self._calls) == MOST_CALLS:
+                raise TooMuchError(MOST_CALLS)
+            self._calls[event.index] = _ToolCall()
+            self._waiting.append(self._calls[event.index])
+        call = self._calls[event.index]
         call.add(event)
-        if call is not self._first or not call.name:
+        if call is not next(iter(self._waiting), call) or not call.name:
             self._held += len(event.arguments)
         if self._held > WAITING_LIMIT:
             raise TooMuchError(WAITING_LIMIT)
-        out: list[ToolPiece] = []
-        while len(self._calls) > 1 and self._first.ended:
-            out += self._first.rest()
-            del self._calls[next(iter(self._calls))]
-        return [*out, *self._first.pieces()]
-
-    @property
-    def _first(self) -> _ToolCall:
-        return next(iter(self._calls.values()))
-
-    def _begun(self, index: int) -> _ToolCall:
-        self._count += 1
-        if self._count > MOST_CALLS:
-            raise TooMuchError(MOST_CALLS)
-        call = self._calls[index] = _ToolCall()
-        return call
 
     def _hold(self, event: Content) -> None:
         words = event.text if isinstance(event, (Text, Thinking)) else ""
         self._length += max(_LEAST, len(words))
-        if self._length > DELAYED_LIMIT:
+        if self._waiting and self._length > DELAYED_LIMIT:
             raise TooMuchError(DELAYED_LIMIT)
         self._waiting.append(event)
-
-    def _released(self) -> list[Content]:
-        if self.open:
-            return []
-        released, self._waiting, self._length = self._waiting, [], 0
-        return released
 
 
 type Content = Text | Thinking | ThinkingEnd | MappedField | Block
@@ -174,22 +159,23 @@ TEXT, THINKING, CALL, OTHER = "text", "thinking", "call", "other"
 """Kinds of open blocks."""
 
 
-class BlockWriter[New, Made](ABC):
-    """Neutral events in, the dialect's own events out.
+type Message = dict[str, object]
+
+
+class BlockWriter(ABC):
+    """Neutral events in, the dialect's own events out, as values.
 
     `thought` and `said`: characters that went out as thinking, and as anything else. `cut`: a call
     stays open, because a client must not run it. `failure`: the reason of an error that the client
     got instead of a whole reply.
 
     A dialect begins and ends a reply (`_start`, `_stop`, `_fail`), and takes note in `_started` and
-    `_over`; it gives the source of a block (`_new`), the events that begin, fill and finish it,
-    and the way of content that only some dialects have (`_other`).
+    `_over`; it gives the events that begin, fill and finish a block, and the way of content that
+    only some dialects have (`_other`).
     """
 
     reply: str
     """A reply of the dialect, for the log."""
-    tells_calls_whole = False
-    """A call goes out at its end, which then ends its block."""
 
     def __init__(self, shown: bool) -> None:
         self._shown = shown
@@ -206,21 +192,19 @@ class BlockWriter[New, Made](ABC):
         self.failure = ""
 
     @abstractmethod
-    def _start(self, event: Start) -> Iterator[Made]: ...
+    def _start(self, event: Start) -> Iterator[Message]: ...
     @abstractmethod
-    def _stop(self, own: Own | None = None) -> Iterator[Made]: ...
+    def _stop(self, own: Own | None = None) -> Iterator[Message]: ...
     @abstractmethod
-    def _fail(self, event: Failure) -> Iterator[Made]: ...
+    def _fail(self, event: Failure) -> Iterator[Message]: ...
     @abstractmethod
-    def _new(self, kind: str, call: ToolPiece | None = None) -> New: ...
+    def _begin(self, kind: str, block: ToolPiece | Message | None) -> Iterable[Message]: ...
     @abstractmethod
-    def _begin(self, block: New) -> Iterable[Made]: ...
+    def _fill(self, text: str, pieces: int = 1) -> Iterable[Message]: ...
     @abstractmethod
-    def _fill(self, text: str, pieces: int = 1) -> Iterable[Made]: ...
+    def _finish(self, kind: str, signature: str) -> Iterable[Message]: ...
     @abstractmethod
-    def _finish(self, kind: str, signature: str) -> Iterable[Made]: ...
-    @abstractmethod
-    def _other(self, event: MappedField | Block) -> Iterable[Made]: ...
+    def _other(self, event: MappedField | Block) -> Iterable[Message]: ...
 
     @property
     def notes(self) -> list[str]:
@@ -233,7 +217,7 @@ class BlockWriter[New, Made](ABC):
         if len(self._left_out) < MOST_NAMES:
             self._left_out |= names
 
-    def feed(self, event: Event) -> Iterator[Made]:
+    def feed(self, event: Event) -> Iterator[Message]:
         """Yield the events that can go out. A reply has one choice, because nobody can ask for
         more.
         """
@@ -245,15 +229,14 @@ class BlockWriter[New, Made](ABC):
                 yield from self._start(Start("", ""))
             if isinstance(event, ToolCall) or self._in_order.open:
                 yield from self._contents(self._in_order.feed(event))
-                whole = self._open == CALL and not self._in_order.open
-                if whole and self.tells_calls_whole:
+                if self._open == CALL and not self._in_order.open:
                     yield from self._leave()
             else:
                 yield from self._content(event)
         else:
             yield from self._course(event)
 
-    def _course(self, event: Event) -> Iterator[Made]:
+    def _course(self, event: Event) -> Iterator[Message]:
         match event:
             case Start() if not self._started:
                 yield from self._start(event)
@@ -269,12 +252,12 @@ class BlockWriter[New, Made](ABC):
             case Opaque():
                 self.leave_out(left_out(event))
 
-    def close(self) -> Iterator[Made]:
+    def close(self) -> Iterator[Message]:
         """End the reply. One that lacks its end has had its failure."""
         if self._started and not self._over:
             yield from self._stop()
 
-    def spliced(self, kind: WordKind, text: str, pieces: int = 1) -> Iterable[Made]:
+    def spliced(self, kind: WordKind, text: str, pieces: int = 1) -> Iterable[Message]:
         """Take words that go on in the open block, in so many pieces."""
         if kind is Thinking:
             self.thought += len(text)
@@ -282,16 +265,16 @@ class BlockWriter[New, Made](ABC):
             self.said += len(text)
         return self._fill(text, pieces)
 
-    def end(self) -> Iterator[Made]:
+    def end(self) -> Iterator[Message]:
         """Return the rest."""
         yield from self._contents(self._in_order.end())
         yield from self._leave()
 
-    def _contents(self, contents: Iterable[Content | ToolPiece]) -> Iterator[Made]:
+    def _contents(self, contents: Iterable[Content | ToolPiece]) -> Iterator[Message]:
         for content in contents:
             yield from self._content(content)
 
-    def _content(self, event: Content | ToolPiece) -> Iterable[Made]:
+    def _content(self, event: Content | ToolPiece) -> Iterable[Message]:
         match event:
             case Text():
                 return self._text(event.text)
@@ -304,32 +287,32 @@ class BlockWriter[New, Made](ABC):
             case _:
                 return self._other(event)
 
-    def _text(self, text: str) -> Iterator[Made]:
+    def _text(self, text: str) -> Iterator[Message]:
         if self._open != TEXT:
             text, self._blanks = self._blanks + text, ""
             # an answer of nothing but blanks is none, and the Messages API refuses it
             if not text or (text.isspace() and len(text) <= BLANKS_LIMIT):
                 self._blanks = text
                 return
-            yield from self._enter(TEXT, self._new(TEXT))
+            yield from self._enter(TEXT)
         self.said += len(text)
         yield from self._fill(text)
 
-    def _thought(self, text: str) -> Iterator[Made]:
+    def _thought(self, text: str) -> Iterator[Message]:
         for event in self._thinking.feed(text):
             self.thought += len(event.text)
             if not self._shown:
                 continue
             if self._open != THINKING:
-                yield from self._enter(THINKING, self._new(THINKING))
+                yield from self._enter(THINKING)
             yield from self._fill(event.text)
 
-    def _tool_piece(self, piece: ToolPiece) -> Iterator[Made]:
+    def _tool_piece(self, piece: ToolPiece) -> Iterator[Message]:
         """Write a piece of a call. Its blanks do not count, because a stream has some where a whole
         reply, being JSON itself, has none.
         """
         if piece.begins:
-            yield from self._enter(CALL, self._new(CALL, piece))
+            yield from self._enter(CALL, piece)
         elif piece.cut:
             self._drop()
         else:
@@ -340,15 +323,15 @@ class BlockWriter[New, Made](ABC):
         """Take note that the open block's call was cut."""
         self.cut = True
 
-    def _enter(self, kind: str, block: New) -> Iterator[Made]:
+    def _enter(self, kind: str, block: ToolPiece | Message | None = None) -> Iterator[Message]:
         yield from self._leave()
         self._open = kind
         self._blanks = ""
         if kind != THINKING:
             self._thinking.end()
-        yield from self._begin(block)
+        yield from self._begin(kind, block)
 
-    def _leave(self, signature: str = "") -> Iterator[Made]:
+    def _leave(self, signature: str = "") -> Iterator[Message]:
         """Close the open block. What ends a thought's text ends its held blanks."""
         if self._open is None:
             return
@@ -357,3 +340,38 @@ class BlockWriter[New, Made](ABC):
             self._thinking.end()
         yield from self._finish(kind, signature)
         self._open = None
+
+
+_SILENT = {
+    "role",
+    "logprobs",
+    "stop_reason",
+    "matched_stop",
+    "token_ids",
+    "annotations",
+    "native_finish_reason",
+}
+"""Fields of chat completions that other dialects say otherwise, or that nobody reads."""
+
+
+def left_out(event: Opaque) -> set[str]:
+    """Return the names of fields that say something and have no place in another dialect.
+
+    The frame's own fields beside its choices (timings, provider, ...) are not among them, because
+    they are about the reply, not of it.
+    """
+    silent = {*_SILENT, *event.told}
+    return {
+        name
+        for name, value in {**event.outer, **event.inner}.items()
+        if name not in silent and value
+    }
+
+
+def thinking_tokens(usage: Usage, thought: int, said: int) -> int:
+    """Return the server's count, else the share of the characters, because a server that does not
+    take the thinking out itself does not count it.
+    """
+    if usage.thinking or not thought:
+        return min(usage.thinking or 0, usage.output)
+    return round(usage.output * thought / (thought + said))

@@ -4,20 +4,15 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterable
 from itertools import chain, repeat
-from typing import Any
 
 import pytest
 
 from converter.dialects.anthropic.message_events import MessageEvents
-from converter.dialects.block_writer import (
-    BlockWriter,
-    InOrder,
-    ToolPiece,
-)
+from converter.dialects.block_writer import BlockWriter, InOrder, ToolPiece, left_out
 from converter.dialects.dialect import ReplyContext
 from converter.dialects.responses.request_reader import ResponseContext
 from converter.dialects.responses.response_events import ResponseEvents
-from converter.model.events import End, Event, Finish, Text, Thinking, ToolCall
+from converter.model.events import End, Event, Finish, Opaque, Text, Thinking, ToolCall
 from converter.wire.bounds import BLANKS_LIMIT, DELAYED_LIMIT, TooMuchError
 from tests.support.messages_of import blocks, complete, ending
 
@@ -323,7 +318,7 @@ WRITERS = pytest.mark.parametrize(
 
 
 @WRITERS
-def test_what_had_no_place_is_named_in_one_line(make: Callable[[], BlockWriter[Any, Any]]) -> None:
+def test_what_had_no_place_is_named_in_one_line(make: Callable[[], BlockWriter]) -> None:
     writer = make()
     assert writer.notes == []
     writer.leave_out({"b", "a"})
@@ -332,7 +327,7 @@ def test_what_had_no_place_is_named_in_one_line(make: Callable[[], BlockWriter[A
 
 @WRITERS
 def test_a_call_counts_the_same_however_its_arguments_are_spaced(
-    make: Callable[[], BlockWriter[Any, Any]],
+    make: Callable[[], BlockWriter],
 ) -> None:
     """Streamed they are the server's own JSON text, whole they are an object written anew."""
     writers = [make(), make()]
@@ -340,3 +335,19 @@ def test_a_call_counts_the_same_however_its_arguments_are_spaced(
     for writer, text in zip(writers, arguments, strict=True):
         deque(writer.feed(ToolCall(0, "c", "f", text)))
     assert writers[0].said == writers[1].said > 0
+
+
+def test_what_says_something_and_has_no_place_is_named() -> None:
+    inner = {"role": "assistant", "content": None, "audio": {"id": 1}, "refusal": ""}
+    assert left_out(Opaque("anthropic", inner, {"logprobs": {}, "vendor": 1})) == {
+        "audio",
+        "vendor",
+    }
+
+
+def test_what_is_told_otherwise_is_not_named() -> None:
+    assert left_out(
+        Opaque(
+            "anthropic", {"content": [1], "plan": "a", "vendor": 1}, {}, told=("content", "plan")
+        )
+    ) == {"vendor"}

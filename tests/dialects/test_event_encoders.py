@@ -2,19 +2,15 @@
 
 from collections.abc import Iterator
 
-from converter.dialects.event_encoders import (
-    EventStreamEncoder,
-    EventWholeEncoder,
-    Message,
-    left_out,
-)
-from converter.model.events import Event, Opaque, OpaqueFrame, Own, Text
+from converter.dialects.anthropic.message_events import MessageEvents
+from converter.dialects.block_writer import Message
+from converter.dialects.dialect import ReplyContext
+from converter.dialects.event_encoders import EventStreamEncoder, EventWholeEncoder
+from converter.model.events import Event, OpaqueFrame, Own, Text
 
 
-class _Events:
+class _Events(MessageEvents):
     """Each text is an event, and the end is one."""
-
-    failure = "broken"
 
     @property
     def notes(self) -> list[str]:
@@ -25,24 +21,25 @@ class _Events:
             yield {"type": "said", "text": event.text}
 
     def close(self) -> Iterator[Message]:
+        self.failure = "broken"
         yield {"type": "end"}
 
 
-class _Folded:
+class _Whole(EventWholeEncoder):
     def __init__(self) -> None:
-        self.message: Message = {"said": []}
+        super().__init__(_Events(ReplyContext()))
+        self._said: list[object] = []
+        self.message: Message = {"said": self._said}
 
-    def feed(self, event: Message) -> None:
-        said = self.message["said"]
-        assert isinstance(said, list)
-        said.append(event["type"])
+    def fold(self, event: Message) -> None:
+        self._said.append(event["type"])
 
 
 COMMENT = OpaqueFrame(Own("openai", raw=b": ping\r\n\r\n"), comment=True)
 
 
 def test_a_stream_has_a_frame_for_each_event_and_a_comment_in_its_place() -> None:
-    encoder = EventStreamEncoder(_Events())
+    encoder = EventStreamEncoder(_Events(ReplyContext()))
     said = encoder.framed({"type": "said", "text": "a"})
     assert encoder.feed([Text("a"), COMMENT, Text("a")]) == [said, b": ping\n\n", said]
     assert encoder.close() == [b'event: end\ndata: {"type":"end"}\n\n']
@@ -50,23 +47,7 @@ def test_a_stream_has_a_frame_for_each_event_and_a_comment_in_its_place() -> Non
 
 
 def test_a_whole_reply_is_the_stream_folded() -> None:
-    encoder = EventWholeEncoder(_Events(), _Folded())
+    encoder = _Whole()
     assert encoder.feed([Text("a"), COMMENT, Text("b")]) == []
     assert encoder.ping() == []
     assert encoder.close() == [b'{"said":["said","said","end"]}']
-
-
-def test_what_says_something_and_has_no_place_is_named() -> None:
-    inner = {"role": "assistant", "content": None, "audio": {"id": 1}, "refusal": ""}
-    assert left_out(Opaque("anthropic", inner, {"logprobs": {}, "vendor": 1})) == {
-        "audio",
-        "vendor",
-    }
-
-
-def test_what_is_told_otherwise_is_not_named() -> None:
-    assert left_out(
-        Opaque(
-            "anthropic", {"content": [1], "plan": "a", "vendor": 1}, {}, told=("content", "plan")
-        )
-    ) == {"vendor"}

@@ -7,8 +7,9 @@ import math
 
 from converter.dialects.anthropic.message_events import MessageEvents
 from converter.dialects.anthropic.threads import Thread
+from converter.dialects.block_writer import Message
 from converter.dialects.dialect import ReplyContext
-from converter.dialects.event_encoders import EventStreamEncoder, EventWholeEncoder, Message
+from converter.dialects.event_encoders import EventStreamEncoder, EventWholeEncoder
 from converter.model.events import WordKind
 from converter.wire.partial_json import WRAPPED, complete_part, is_open
 
@@ -17,16 +18,24 @@ _NOTHING_TO_RUN: Message = {"content": [], "stop_reason": None}
 
 
 class FoldedMessage:
-    """Events in, one message out. `message` is the one so far; an error takes its place."""
+    """Events in, one message out. `message` is the one so far; an error takes its place. `thread`
+    keeps it, once it is whole.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, thread: Thread | None = None) -> None:
         self.message: Message = {}
+        self._thread = thread
         self._content: list[Message] = []
         self._key = ""
         self._pieces: list[str] = []
 
     def feed(self, event: Message) -> None:
         """Add the event's content."""
+        self._add(event)
+        if self._thread and event["type"] == "message_stop":
+            self._thread.keep(self.message)
+
+    def _add(self, event: Message) -> None:
         match event:
             case {"type": "message_start", "message": dict(message)}:
                 self.message = message | {"content": self._content}
@@ -76,43 +85,22 @@ def _input(written: str) -> object:
         return {WRAPPED: written}
 
 
-class ThreadKeeper:
-    """Keeps a streamed reply with its thread, once it is whole. One larger than the memory is not
-    gathered to its end.
-    """
-
-    def __init__(self, thread: Thread) -> None:
-        self._thread = thread
-        self._room = thread.memory.limit
-        self._folded = FoldedMessage()
-
-    def feed(self, event: Message) -> None:
-        """Take note of the client's frames."""
-        delta = event.get("delta")
-        self._room -= sum(map(len, map(str, delta.values()))) if isinstance(delta, dict) else 0
-        if self._room < 0:
-            return
-        self._folded.feed(event)
-        if event["type"] == "message_stop":
-            self._thread.keep(self._folded.message)
-
-
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 
 
 class AnthropicStreamEncoder(EventStreamEncoder):
-    """Events in, frames out."""
+    """Events in, frames out. A reply larger than its thread's memory is not gathered to its end."""
 
     def __init__(self, context: ReplyContext) -> None:
         self._message = MessageEvents(context)
-        self._keeper = ThreadKeeper(context.own) if isinstance(context.own, Thread) else None
+        thread = context.own if isinstance(context.own, Thread) else None
+        self._kept, self._room = FoldedMessage(thread), thread.memory.limit if thread else -1
         super().__init__(self._message)
 
     def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
         """Count words that are written like the last ones of this kind; a thread keeps them."""
         for event in self._message.spliced(kind, text):
-            if self._keeper:
-                self._keeper.feed(event)
+            self._keep(event)
         return 0
 
     def ping(self) -> list[bytes]:
@@ -121,22 +109,30 @@ class AnthropicStreamEncoder(EventStreamEncoder):
 
     def framed(self, event: Message) -> bytes:
         """Return the frame of one event; a thread keeps its words."""
-        if self._keeper:
-            self._keeper.feed(event)
+        self._keep(event)
         return super().framed(event)
+
+    def _keep(self, event: Message) -> None:
+        if self._room < 0:
+            return
+        delta = event.get("delta")
+        self._room -= sum(map(len, map(str, delta.values()))) if isinstance(delta, dict) else 0
+        if self._room >= 0:
+            self._kept.feed(event)
 
 
 class AnthropicWholeEncoder(EventWholeEncoder):
     """Events in, one message out, at `close`; an error in its place has no role."""
 
     def __init__(self, context: ReplyContext) -> None:
-        self._whole = FoldedMessage()
-        self._thread = context.own if isinstance(context.own, Thread) else None
-        super().__init__(MessageEvents(context), self._whole)
+        self._whole = FoldedMessage(context.own if isinstance(context.own, Thread) else None)
+        super().__init__(MessageEvents(context))
 
-    def close(self) -> list[bytes]:
-        """Return the message; its thread keeps it."""
-        out = super().close()
-        if self._thread and not self.failure:
-            self._thread.keep(self._whole.message)
-        return out
+    @property
+    def message(self) -> Message:
+        """The message so far."""
+        return self._whole.message
+
+    def fold(self, event: Message) -> None:
+        """Add the event's content; a thread keeps the message."""
+        self._whole.feed(event)

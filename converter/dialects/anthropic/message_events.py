@@ -8,9 +8,17 @@ from collections.abc import Iterator
 
 from converter.dialects.anthropic.decoder import NAME
 from converter.dialects.anthropic.errors import error_body
-from converter.dialects.block_writer import CALL, OTHER, TEXT, THINKING, BlockWriter, ToolPiece
+from converter.dialects.block_writer import (
+    CALL,
+    OTHER,
+    TEXT,
+    THINKING,
+    BlockWriter,
+    Message,
+    ToolPiece,
+    thinking_tokens,
+)
 from converter.dialects.dialect import ReplyContext
-from converter.dialects.event_encoders import thinking_tokens
 from converter.model.events import (
     Block,
     Failure,
@@ -100,10 +108,7 @@ def _counted(usage: object) -> dict[str, object]:
     }
 
 
-type Message = dict[str, object]
-
-
-class MessageEvents(BlockWriter[Message, Message]):
+class MessageEvents(BlockWriter):
     """Events in, the stream's own events out, as values."""
 
     reply = "message"
@@ -134,14 +139,12 @@ class MessageEvents(BlockWriter[Message, Message]):
         self._over = True
         yield error_body(event.message, event.kind, event.status)
 
-    def _new(self, kind: str, call: ToolPiece | None = None) -> Message:
-        if call:
+    def _begin(self, kind: str, block: ToolPiece | Message | None) -> list[Message]:
+        if isinstance(block, ToolPiece):
             self._called = True
-            return {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
-        signature = {"signature": ""} if kind == THINKING else {}
-        return {"type": kind, kind: "", **signature}
-
-    def _begin(self, block: Message) -> list[Message]:
+            block = {"type": "tool_use", "id": block.id, "name": block.name, "input": {}}
+        elif block is None:
+            block = {"type": kind, kind: "", **({"signature": ""} if kind == THINKING else {})}
         return [{"type": "content_block_start", "index": self._index, "content_block": block}]
 
     def _fill(self, text: str, pieces: int = 1) -> list[Message]:  # noqa: ARG002

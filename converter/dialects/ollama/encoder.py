@@ -22,13 +22,12 @@ _DURATIONS = {"prompt_eval_duration": "prompt_ms", "eval_duration": "predicted_m
 """Durations by llama.cpp's names of them, in milliseconds; ours are in nanoseconds."""
 
 
-class _Lines(BlockWriter[ToolPiece | None, Line]):
+class _Lines(BlockWriter):
     """Events in, lines out, as values. The last one waits for the counts, which come behind the
     finish.
     """
 
     reply = "reply of Ollama's"
-    tells_calls_whole = True
 
     def __init__(self, context: ReplyContext) -> None:
         super().__init__(context.shown)
@@ -94,11 +93,8 @@ class _Lines(BlockWriter[ToolPiece | None, Line]):
         self._over = True
         yield {"error": event.message}
 
-    def _new(self, kind: str, call: ToolPiece | None = None) -> ToolPiece | None:  # noqa: ARG002
-        return call
-
-    def _begin(self, block: ToolPiece | None) -> list[Line]:
-        if block:
+    def _begin(self, _: str, block: ToolPiece | Line | None) -> list[Line]:
+        if isinstance(block, ToolPiece):
             self._call, self._arguments = block, []
         return []
 
@@ -191,15 +187,23 @@ class OllamaStreamEncoder(EventStreamEncoder):
         return [raw]
 
 
-class _FoldedLines:
-    """Lines in; `message` is the object that they say, or an error in its place."""
+class OllamaWholeEncoder(EventWholeEncoder):
+    """Events in, one object out, at `close`: the lines of a stream, folded, or an error."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: ReplyContext) -> None:
+        self._lines = _Lines(context)
+        super().__init__(self._lines)
+        self._raw: list[bytes] = []
         self.message: Line = {}
         self._words: dict[str, list[str]] = {}
         self._called: list[object] = []
 
-    def feed(self, event: Line) -> None:
+    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
+        """Return nothing yet."""
+        self._raw.append(raw or b"")
+        return super().feed(events)
+
+    def fold(self, event: Line) -> None:
         """Add a line; the last one has all words."""
         self.message = event
         said = event.get("message", event)
@@ -210,20 +214,6 @@ class _FoldedLines:
         if event.get("done"):
             said |= {name: "".join(pieces) for name, pieces in self._words.items()}
             said |= {"tool_calls": self._called} if self._called else {}
-
-
-class OllamaWholeEncoder(EventWholeEncoder):
-    """Events in, one object out, at `close`: the lines of a stream, folded."""
-
-    def __init__(self, context: ReplyContext) -> None:
-        self._lines = _Lines(context)
-        super().__init__(self._lines, _FoldedLines())
-        self._raw: list[bytes] = []
-
-    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Return nothing yet."""
-        self._raw.append(raw or b"")
-        return super().feed(events)
 
     def close(self) -> list[bytes]:
         """Return the reply, or the error in its place; as it came where that says just it."""

@@ -180,22 +180,6 @@ class FunctionCall(OtherCall):
         return self._of(status, text), [told]
 
 
-class Finished(OutputItem):
-    """An item that was whole at once."""
-
-    def __init__(self, name: str, index: int, item: Json) -> None:
-        super().__init__(name, index)
-        self._item = {"id": name, **item}
-
-    def start(self) -> list[Json]:
-        """Announce the item as it is."""
-        return [added(self._item, self._index)]
-
-    def finish(self, _: str) -> tuple[Json, list[Json]]:
-        """Return the item as it came."""
-        return self._item, []
-
-
 def with_id(item: object, name: str) -> object:
     """Return an item as the API shows it: with an id, a message with its type and parts."""
     if not isinstance(item, dict):

@@ -2,11 +2,17 @@
 and `response.completed`, `incomplete` or `failed`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 
-from converter.dialects.block_writer import CALL, OTHER, THINKING, BlockWriter, ToolPiece
-from converter.dialects.event_encoders import EventStreamEncoder, EventWholeEncoder, thinking_tokens
+from converter.dialects.block_writer import (
+    CALL,
+    OTHER,
+    THINKING,
+    BlockWriter,
+    ToolPiece,
+    thinking_tokens,
+)
+from converter.dialects.event_encoders import EventStreamEncoder, EventWholeEncoder
 from converter.dialects.responses import compaction
 from converter.dialects.responses.compaction import NONE, summaries
 from converter.dialects.responses.decoder import NAME
@@ -16,12 +22,12 @@ from converter.dialects.responses.output_items import (
     INCOMPLETE,
     MESSAGE,
     THOUGHT,
-    Finished,
     FunctionCall,
     Json,
     OtherCall,
     OutputItem,
     WordsItem,
+    added,
     done,
 )
 from converter.dialects.responses.request_reader import ResponseContext, begun
@@ -75,8 +81,6 @@ def counts(usage: Usage | None, thought: int, text: int) -> Mapping[str, object]
     }
 
 
-type _Item = Callable[[str, int], OutputItem]
-
 _PIECE_COST, _ITEM_COST = 16, 512
 
 
@@ -85,7 +89,7 @@ COUNTER = "sequence_number"
 """Numbers all events of a stream."""
 
 
-class ResponseEvents(BlockWriter[_Item, Json]):
+class ResponseEvents(BlockWriter):
     """Neutral events in, events of the stream out, as values. `output`: the items that are
     finished.
 
@@ -172,7 +176,7 @@ class ResponseEvents(BlockWriter[_Item, Json]):
 
     def _whole(self, item: Json) -> Iterator[Json]:
         """Yield the events of an item that is whole at once."""
-        yield from self._enter(OTHER, partial(Finished, item=item))
+        yield from self._enter(OTHER, item)
         yield from self._leave()
 
     def _text(self, text: str) -> Iterator[Json]:
@@ -181,27 +185,30 @@ class ResponseEvents(BlockWriter[_Item, Json]):
         else:
             yield from super()._text(text)
 
-    def _new(self, kind: str, call: ToolPiece | None = None) -> _Item:
-        if call:
-            tool = self._context.toolbox.find(call.name)
-            made = FunctionCall if tool.kind == "function" else OtherCall
-            return partial(made, call_id=call.id, tool=tool)
-        if kind == THINKING:
-            return partial(WordsItem, form=THOUGHT, sealed=self._context.encrypted)
-        return partial(WordsItem, form=MESSAGE)
-
-    def _enter(self, kind: str, block: _Item) -> Iterator[Json]:
+    def _enter(self, kind: str, block: ToolPiece | Json | None = None) -> Iterator[Json]:
         """Begin another item; behind a call that was cut none: its item stays open, and one at a
         time may be.
         """
         if not self.cut:
             yield from super()._enter(kind, block)
 
-    def _begin(self, block: _Item) -> list[Json]:
+    def _begin(self, kind: str, block: ToolPiece | Json | None) -> list[Json]:
         """Announce an item; its name is like no other item's of any response."""
         index = len(self.output)
+        name = f"{self._context.id}_{index}"
         self._hold(_ITEM_COST)
-        self._item = block(f"{self._context.id}_{index}", index)
+        if isinstance(block, dict):
+            item = {"id": name, **block}
+            self.output.append(item)
+            return [added(item, index), done(item, index)]
+        if block:
+            tool = self._context.toolbox.find(block.name)
+            call = FunctionCall if tool.kind == "function" else OtherCall
+            self._item = call(name, index, block.id, tool)
+        elif kind == THINKING:
+            self._item = WordsItem(name, index, THOUGHT, self._context.encrypted)
+        else:
+            self._item = WordsItem(name, index, MESSAGE)
         return self._item.start()
 
     def _fill(self, text: str, pieces: int = 1) -> list[Json]:
@@ -267,18 +274,12 @@ class ResponsesStreamEncoder(EventStreamEncoder):
 
 
 class ResponsesWholeEncoder(EventWholeEncoder):
-    """Events in, one response out, at `close`; an error in its place has no output."""
-
-    def __init__(self, context: ResponseContext) -> None:
-        super().__init__(ResponseEvents(context), FoldedResponse(context))
-
-
-class FoldedResponse:
-    """Events in; `message` is the response of the last one that has one, or its error alone. A
-    compaction has another shape.
+    """Events in, one response out, at `close`: that of the last event that has one, or its error
+    alone. A compaction has another shape.
     """
 
     def __init__(self, context: ResponseContext) -> None:
+        super().__init__(ResponseEvents(context))
         self._context = context
         self._response: Json = {}
 
@@ -295,7 +296,7 @@ class FoldedResponse:
         usage = self._response["usage"] or counts(Usage(0, 0), 0, 0)
         return compaction.answer({**self._response, "usage": usage}, repeated, self._context.id)
 
-    def feed(self, event: Json) -> None:
+    def fold(self, event: Json) -> None:
         """Keep the event's response."""
         if isinstance(response := event.get("response"), dict):
             self._response = response

@@ -5,7 +5,6 @@ from converter.dialects.responses.output_items import (
     INCOMPLETE,
     MESSAGE,
     THOUGHT,
-    Finished,
     FunctionCall,
     OtherCall,
     OutputItem,
@@ -38,9 +37,3 @@ def test_a_message_that_was_cut_says_so() -> None:
     message = WordsItem("1", 0, MESSAGE)
     message.feed("a")
     assert message.finish(INCOMPLETE)[0]["status"] == INCOMPLETE
-
-
-def test_a_servers_own_item_without_an_id_gets_one() -> None:
-    search: dict[str, object] = {"type": "web_search_call", "status": "completed"}
-    assert Finished("1", 0, search).finish(COMPLETED)[0] == {"id": "1", **search}
-    assert Finished("1", 0, {**search, "id": "ws"}).finish(COMPLETED)[0]["id"] == "ws"

@@ -61,6 +61,12 @@ def test_an_item_of_another_kind_stands_in_its_place() -> None:
     assert [event["item"] for event in events if event.get("item", {}).get("id") == "ws_1"] == [search] * 2  # fmt: skip
 
 
+def test_a_servers_own_item_without_an_id_gets_one() -> None:
+    search = {"type": "web_search_call", "status": "completed"}
+    items, _ = fed(Text("a"), Block("responses", search))
+    assert items.output[1] == {"id": f"{items._context.id}_1", **search}
+
+
 def test_a_block_of_another_dialect_has_no_place() -> None:
     assert fed(Block("anthropic", {"type": "content_block_start"}))[1] == []
 
