@@ -38,30 +38,31 @@ def server_error(body: object, event: str = "") -> ServerError | None:
     """Return the error that the JSON of a frame or body is, None if it is none. `event`: the
     frame's name. A text that is no JSON is passed as itself.
     """
-    if not isinstance(body, dict):
-        return _error_of(body) if event == "error" else None
-    error = body.get("error")
+    fields = dict_of(body)
+    error = fields.get("error")
     if error or isinstance(error, dict):  # chat completions, Messages; Ollama: a text
-        return _error_of(error)
-    if event == "error" or "error" in (body.get("object"), body.get("type")):  # vLLM until 0.10
-        return _error_of(body)
-    if "detail" in body and not body.keys() & _OF_REPLIES:  # FastAPI
-        return _error_of(body["detail"])
+        return _error_of(error, fields)
+    if event == "error" or "error" in (fields.get("object"), fields.get("type")):  # older vLLM
+        return _error_of(body, fields)
+    if "detail" in fields and not fields.keys() & _OF_REPLIES:  # FastAPI
+        return _error_of(fields["detail"], fields)
     return None
 
 
-def _error_of(error: object) -> ServerError:
-    if not isinstance(error, Mapping):
-        return ServerError(_text(error) or NO_WORDS)
-    words = next((words for name in ("message", "detail") if (words := error.get(name))), None)
-    kind = error.get("type")
+def _error_of(error: object, body: Mapping[str, object]) -> ServerError:
+    """Return an error that stands in `body`, which may name it."""
+    fields = {name: value for name, value in dict_of(error).items() if value is not None}
+    if isinstance(error, dict):
+        error = fields.get("message") or fields.get("detail") or _text(fields)[:_WORDS]
+    kind, code, status = fields.get("type"), fields.get("code"), _status(fields)
     named = isinstance(kind, str) and kind not in ("", "error")
-    fields = {name: value for name, value in error.items() if value is not None}
-    message = _text(words or fields)
-    status, code = _status(error), error.get("code")
-    name = code if isinstance(code, str) and not status else ""
-    words = context_length.named(message or NO_WORDS, error.get("code"), kind)
-    return ServerError(words, str(kind) if named else "api_error", status, name)
+    names = [part.get(name) for part in (fields, body) for name in ("code", "type", "error_type")]
+    return ServerError(
+        context_length.named(_text(error) or NO_WORDS, *names),
+        str(kind) if named else "api_error",
+        status,
+        code if isinstance(code, str) and not status else "",
+    )
 
 
 def _text(words: object) -> str:
@@ -82,16 +83,19 @@ def server_words(body: bytes) -> str:
         value = json_text.read(body)
     except json_text.UnreadableError:
         return _plain(body.decode(errors="replace"))
-    body_read = dict_of(value)
-    error = dict_of(body_read.get("error"))  # chat completions, llama.cpp; of Ollama it is a text
-    words = error.get("message") or body_read.get("error")
-    words = words or body_read.get("message") or body_read.get("detail")  # older vLLM, FastAPI
+    error = server_error(value, "error") if value else None
+    return error.message if error else ""
+
+
+def words_of_answer(status: int, body: bytes, *, told: bool = False) -> str:
+    """Return the words of an answer that is no reply. `told`: behind its status, as those of one
+    that is no error are, unless the prompt was too long.
+    """
+    words, answered = server_words(body), f"the server answered with status {status}"
     if not words:
-        return json_text.write(value).decode()[:_WORDS] if value else ""
-    names = [
-        part.get(name) for part in (error, body_read) for name in ("code", "type", "error_type")
-    ]
-    return context_length.named(words if isinstance(words, str) else _text(words), *names)
+        return f"{answered} and no words"
+    alone = context_length.find(words) or not (told or status < 400)
+    return words if alone else f"{answered}: {words}"
 
 
 def _plain(text: str) -> str:

@@ -5,7 +5,7 @@ fitting type and its own message.
 from dataclasses import replace
 from typing import Any
 
-from converter.dialects.error_words import server_words
+from converter.dialects.error_words import words_of_answer
 from converter.servers import context_length
 
 type Body = dict[str, Any]
@@ -50,12 +50,10 @@ def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[i
 
     `counted`: tokens of the prompt, when the server only told a lower bound.
     """
-    message = server_words(body)
-    answered = f"the server answered with status {status}"
+    message = words_of_answer(status, body)
     if too_long := context_length.find(message):
         overflow = replace(too_long, tokens=counted) if counted and too_long.most else too_long
         return 400, error_body(overflow.words())
     if status < 400:
-        return 502, error_body(f"{answered}: {message}" if message else answered)
-    message = message or f"{answered} and no words"
+        return 502, error_body(message)
     return _STATUS.get(status, status), error_body(message, TYPES.get(status, API_ERROR))

@@ -8,13 +8,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from converter.dialects.dialect import Body, Counterpart, OwnRequest
-from converter.dialects.error_words import dict_of, server_words
+from converter.dialects.error_words import dict_of, words_of_answer
 from converter.model.memory import Memory
 from converter.servers.model_facts import created_at, of_entry
 from converter.wire import json_text
 from converter.wire.checked import Fields
-
-_BAD_GATEWAY = 502
 
 
 def error_body(message: str, _kind: str = "", _status: int = 0) -> Body:
@@ -29,8 +27,7 @@ def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[
     said = json_text.read_or_none(body)
     if status >= 400 and isinstance(said, dict) and isinstance(said.get("error"), str):
         return None
-    words = server_words(body) or f"the server answered with status {status} and no words"
-    return (status if status >= 400 else _BAD_GATEWAY), error_body(words)
+    return status if status >= 400 else 502, error_body(words_of_answer(status, body))
 
 
 VERSION = "0.12.6"

@@ -1,7 +1,7 @@
 """Errors in the words of OpenAI's API."""
 
 from converter.dialects.dialect import Body
-from converter.dialects.error_words import server_words
+from converter.dialects.error_words import words_of_answer
 from converter.wire import json_text
 
 _KINDS = {
@@ -12,7 +12,6 @@ _KINDS = {
 }
 """Kinds of the Messages API by status; other statuses below 500 are faults of the request."""
 
-_BAD_GATEWAY = 502
 _FOLLOWED = (307, 308)
 """Redirects that keep method and body, as FastAPI's for a slash too many; others would become a
 GET."""
@@ -46,10 +45,8 @@ def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[
     """
     if status in _FOLLOWED or (status >= 400 and _is_error(body)):
         return None
-    server_said, answered = server_words(body), f"the server answered with status {status}"
-    words = server_said or f"{answered} and no words"
-    if status < 400:
-        words, status = f"{answered}: {server_said}" if server_said else words, _BAD_GATEWAY
+    words = words_of_answer(status, body)
+    status = 502 if status < 400 else status
     kind = _KINDS.get(status, "invalid_request_error" if status < 500 else "api_error")
     return status, error_body(words, kind, status)
 

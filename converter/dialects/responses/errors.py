@@ -7,7 +7,7 @@ response it asks again 5 times, unless the code is one of `FINAL`. Only the code
 400.
 """
 
-from converter.dialects.error_words import server_words
+from converter.dialects.error_words import words_of_answer
 from converter.servers import context_length
 
 type Body = dict[str, object]
@@ -48,14 +48,10 @@ def error_body(message: str, status: int = 400, param: str = "", code: str = "")
 
 def error_reply(status: int, body: bytes) -> tuple[int, Body]:
     """Return the client's status and body for a server's answer that is no reply."""
-    words = server_words(body)
-    if context_length.find(words):
-        return 400, error_body(words)
-    answered = f"the server answered with status {status}"
-    if status < 400 or (status >= 500 and words):
-        words = f"{answered}: {words}" if words else answered
-    client_status = 400 if status < 400 else _STATUS.get(status, status)
-    return client_status, error_body(words or f"{answered} and no words", client_status)
+    words = words_of_answer(status, body, told=status >= 500)
+    misfit = status < 400 or context_length.find(words)
+    client_status = 400 if misfit else _STATUS.get(status, status)
+    return client_status, error_body(words, client_status)
 
 
 def failure(message: str, kind: str = "", status: int = 0) -> Body:
