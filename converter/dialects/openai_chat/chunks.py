@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from converter.dialects.dialect import Encoder
 from converter.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME
 from converter.model.events import (
     Block,
@@ -26,7 +27,6 @@ from converter.model.events import (
     ToolCall,
     Usage,
     own_fields,
-    own_raw,
 )
 from converter.wire import json_text
 
@@ -79,13 +79,16 @@ class _Chunk:
         return body if self.usage is None else {**body, "usage": self.usage}
 
 
-class Chunker:
-    """Events in; out come bodies of frames, or bytes of frames that go on as they came.
+class Chunker(Encoder):
+    """An encoder up to its bytes: events in; out come bodies of frames, or bytes of frames that go
+    on as they came.
 
     `wanted`: names of thinking. `kind`: the `object` of a reply that came otherwise. `done`: the
     frame that ends a stream which has none of its own; empty for a whole body. `foreign`: the reply
     is of another dialect.
     """
+
+    failure = ""
 
     def __init__(self, wanted: Sequence[str], kind: str, done: bytes = b"") -> None:
         self._wanted = wanted
@@ -94,7 +97,6 @@ class Chunker:
         self._left_out = 0
         self._head: Mapping[str, object] = {}
         self._after_thought: set[int] = set()
-        self._sent: dict[int, set[str]] = {}  # names of thinking that the frame has by itself
         # names of thinking that the server may only begin to use
         self._added: defaultdict[int, set[str]] = defaultdict(set)
         self._news = False  # the head says something that no frame has told yet
@@ -105,14 +107,13 @@ class Chunker:
         note = f"{self._left_out} blocks or frames have no place in a chat completion, left out"
         return [note] if self._left_out else []
 
-    def feed(self, events: Sequence[Event], raw: bytes | None) -> Iterator[Body | bytes | Failure]:
+    def frames(
+        self, events: Sequence[Event], raw: bytes | None
+    ) -> Iterator[Body | bytes | Failure]:
         """Yield the frames of the events; a failure where no frame can tell it."""
         native = [
             event for event in events if isinstance(event, Thinking) and _names(event) is not None
         ]
-        self._sent = {}
-        for event in native:
-            self._sent.setdefault(event.choice, set()).update(_names(event) or {})
         if raw is not None and all(self._fields(event) == _names(event) for event in native):
             for told in events:
                 self._turn(told)
@@ -162,8 +163,8 @@ class Chunker:
         """Return the frame of an event that is one by itself; a failure where none can tell it."""
         if isinstance(event, OpaqueFrame):
             return event.own.raw
-        if raw := own_raw(event.own, NAME):
-            return raw
+        if event.own and event.own.dialect == NAME and event.own.raw:
+            return event.own.raw
         return event if isinstance(event, Failure) else self._done
 
     def _turn(self, event: Event) -> None:
@@ -197,9 +198,10 @@ class Chunker:
             case Opaque():
                 chunk.inner, chunk.outer = dict(event.inner), dict(event.outer)
             case Thinking():
-                chunk.inner |= self._fields(event)
+                fields = self._fields(event)
+                chunk.inner |= fields
                 self._after_thought.discard(event.choice)
-                self._added[event.choice] |= set(self._missing(event))
+                self._added[event.choice] |= fields.keys() - (_names(event) or fields).keys()
             case Text(own=None):
                 chunk.inner |= {"refusal" if event.refusal else "content": event.text}
             case ToolCall():
@@ -240,14 +242,8 @@ class Chunker:
             name: event.text if name in added and isinstance(value, str) else value
             for name, value in names.items()
         }
-        return sent | dict.fromkeys(self._missing(event), event.text)
-
-    def _missing(self, event: Thinking) -> list[str]:
-        return [
-            name
-            for name in self._wanted
-            if event.text and name not in self._sent.get(event.choice, self._wanted)
-        ]
+        missing = [name for name in self._wanted if event.text and name not in names]
+        return sent | dict.fromkeys(missing, event.text)
 
 
 def _foreign_call(event: ToolCall) -> dict[str, object]:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from converter.dialects.dialect import Encoder
 from converter.dialects.openai_chat.chunks import Body, Chunker
 from converter.dialects.openai_chat.errors import error_body
 from converter.model.events import Event, Failure
@@ -17,24 +16,17 @@ _CHUNK, _WHOLE = "chat.completion.chunk", "chat.completion"
 PING = b": ping\n\n"
 
 
-class OpenAIStreamEncoder(Encoder):
+class OpenAIStreamEncoder(Chunker):
     """Events in, frames out: none, one or more for one frame of the server's. `fields`: the names
     under which a client gets thinking.
     """
 
-    failure = ""
-
     def __init__(self, fields: Sequence[str]) -> None:
-        self._chunker = Chunker(fields, _CHUNK, write_frame(b"[DONE]"))
-
-    @property
-    def notes(self) -> list[str]:
-        """The notes on omissions, a line each."""
-        return self._chunker.notes
+        super().__init__(fields, _CHUNK, write_frame(b"[DONE]"))
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return the frames. `raw`: the server's frame, when `events` are just its own."""
-        return [frame for made in self._chunker.feed(events, raw) if (frame := _frame(made))]
+        return [frame for made in self.frames(events, raw) if (frame := _frame(made))]
 
     def ping(self) -> list[bytes]:
         """Return a frame that says nothing."""
@@ -55,28 +47,21 @@ def _failed(event: Failure) -> bytes:
     return json_text.write(error_body(event.message, event.kind, event.status))
 
 
-class OpenAIWholeEncoder(Encoder):
+class OpenAIWholeEncoder(Chunker):
     """Events in, one body out, at `close`: the frames of a stream, folded; an error in its place
     when the reply failed.
     """
 
-    failure = ""
-
     def __init__(self, fields: Sequence[str]) -> None:
-        self._chunker = Chunker(fields, _WHOLE)
+        super().__init__(fields, _WHOLE)
         self._raw: list[bytes] = []
         self._body: Body = {}
         self._choices: dict[int, tuple[_Pieces, _Pieces]] = {}
         self._failed: Failure | None = None
 
-    @property
-    def notes(self) -> list[str]:
-        """The notes on omissions, a line each."""
-        return self._chunker.notes
-
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return nothing yet."""
-        for made in self._chunker.feed(events, raw):
+        for made in self.frames(events, raw):
             if isinstance(made, Failure):
                 self._failed, self.failure = made, made.message
             elif not isinstance(made, bytes):
@@ -92,7 +77,7 @@ class OpenAIWholeEncoder(Encoder):
         if not (self._body or self._choices):
             return self._raw
         kind = {"object": _WHOLE} if self._body.get("object") == _CHUNK else {}
-        streamed = bool(kind) or self._chunker.foreign
+        streamed = bool(kind) or self.foreign
         choices = [
             {"message": _message(said, streamed)}
             | {name: _folded(pieces, dict) for name, pieces in beside.items()}

@@ -38,12 +38,12 @@ HEAD = {"id": "msg_1", "object": KIND, "created": 0, "model": "small"}
 
 def _begun() -> Chunker:
     chunker = Chunker((), KIND, DONE)
-    list(chunker.feed([Start("msg_1", "small")], None))
+    list(chunker.frames([Start("msg_1", "small")], None))
     return chunker
 
 
 def _choice(chunker: Chunker, *events: Event) -> object:
-    (body,) = chunker.feed(events, None)
+    (body,) = chunker.frames(events, None)
     assert isinstance(body, dict)
     choices = body["choices"]
     assert isinstance(choices, list)
@@ -53,16 +53,16 @@ def _choice(chunker: Chunker, *events: Event) -> object:
 def test_a_foreign_head_says_the_role_once() -> None:
     chunker = Chunker((), KIND, DONE)
     first = {"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}
-    (body,) = chunker.feed([Start("msg_1", "small")], None)
+    (body,) = chunker.frames([Start("msg_1", "small")], None)
     assert body == {**HEAD, "choices": [first]}
-    assert list(chunker.feed([Start("msg_1", "small")], None)) == []
+    assert list(chunker.frames([Start("msg_1", "small")], None)) == []
     assert chunker.foreign
 
 
 def test_a_head_of_its_own_goes_through_as_it_is() -> None:
     chunker = Chunker((), KIND, DONE)
     events: list[Event] = [Start("1", "small", Own(NAME, {"id": "1"})), Text("a")]
-    (body,) = chunker.feed(events, None)
+    (body,) = chunker.frames(events, None)
     assert body == {
         "id": "1",
         "choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": None}],
@@ -80,7 +80,7 @@ def test_calls_keep_the_index_that_they_were_judged_to_have() -> None:
 
 
 def test_counts_have_only_the_details_that_are_known() -> None:
-    (body,) = _begun().feed([Usage(3, 4, thinking=2)], None)
+    (body,) = _begun().frames([Usage(3, 4, thinking=2)], None)
     assert isinstance(body, dict)
     assert body["usage"] == {
         "prompt_tokens": 3,
@@ -98,20 +98,20 @@ def test_a_stop_string_stands_where_servers_put_it() -> None:
 
 
 def test_the_end_of_a_foreign_stream_is_this_dialects() -> None:
-    assert list(_begun().feed([End(Own("anthropic", raw=b"x"))], None)) == [DONE]
+    assert list(_begun().frames([End(Own("anthropic", raw=b"x"))], None)) == [DONE]
 
 
 def test_what_has_no_place_is_counted_and_a_comment_is_passed_on() -> None:
     chunker = _begun()
     comment = OpaqueFrame(Own("anthropic", raw=b": ping\n\n"), comment=True)
-    assert list(chunker.feed([comment], None)) == [b": ping\n\n"]
+    assert list(chunker.frames([comment], None)) == [b": ping\n\n"]
     assert chunker.notes == []
     events: list[Event] = [
         OpaqueFrame(Own("anthropic", raw=b"data: {}\n\n")),
         Block("anthropic", {"type": "content_block_start"}),
         Block("anthropic", {"type": "content_block_stop"}),
     ]
-    assert list(chunker.feed(events, None)) == []
+    assert list(chunker.frames(events, None)) == []
     assert chunker.notes == ["2 blocks or frames have no place in a chat completion, left out"]
 
 
