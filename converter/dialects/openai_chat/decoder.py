@@ -94,15 +94,16 @@ def usage_of(entry: dict[str, object]) -> Usage:
 
 
 def choice_index(choice: dict[str, object], position: int) -> int:
-    """Return which choice it is; of a whole reply its position, where it does not say. Raises
-    MisshapenError for one that nobody can have asked for.
+    """Return which choice it is: of a whole reply its position, because a message is whole, so that
+    a second one is another whatever its index. Raises MisshapenError for one that nobody can have
+    asked for.
     """
-    index = choice.get("index")
-    if index is None and choice.get("message"):
+    index, whole = choice.get("index"), bool(choice.get("message"))
+    if index is None and whole:
         return position
     if type(index) is not int or not 0 <= index < MOST_CHOICES:
         raise MisshapenError
-    return index
+    return position if whole else index
 
 
 def _call_index(call: dict[str, object], position: int) -> int:
@@ -171,8 +172,6 @@ class OpenAIDecoder(DialectDecoder):
         if not isinstance(choices, list):
             raise MisshapenError
         whole = any(isinstance(choice, dict) and choice.get("message") for choice in choices)
-        if whole and len(choices) > 1:
-            choices = _told_apart(choices)
         head = {name: value for name, value in body.items() if name not in ("choices", "usage")}
         beside = isinstance(usage, dict) or not head.keys() <= SAME_IN_EVERY_FRAME
         events = [
@@ -261,17 +260,6 @@ class OpenAIDecoder(DialectDecoder):
             ):
                 events.append(Thinking(new, index, _IN_PARTS))
         return events
-
-
-def _told_apart(choices: list[object]) -> list[object]:
-    """Return a whole reply's choices by their places where two have one index: a message is whole,
-    so that the second is another.
-    """
-    known = [object_of(choice) for choice in choices]
-    indices = {choice_index(choice, place) for place, choice in enumerate(known)}
-    if len(indices) == len(known):
-        return choices
-    return [{**choice, "index": place} for place, choice in enumerate(known)]
 
 
 def _told_parts(inner: Mapping[str, object]) -> list[str]:
