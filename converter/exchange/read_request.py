@@ -1,6 +1,5 @@
 """The second step of an exchange: its request, read."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -34,11 +33,6 @@ type Body = Mapping[str, object]
 _TEMPLATE, _EFFORT = "chat_template_kwargs", "reasoning_effort"
 _WISHES = frozenset((*BUDGET_FIELDS, _EFFORT))
 """A request's own, in whose place the wish of a model's name goes."""
-DOUBLED = (
-    "expected an id of its own for each call, got {id!r} for several: their results may be mixed"
-)
-MOST_DOUBLED = 5
-"""Doubled ids of a request that are told."""
 
 NO_EARLIER = Earlier()
 
@@ -206,9 +200,6 @@ class ReadRequest:
         """Return the request with this body and the wishes of its tools: to read their
         calls from text, to tell of them in words.
         """
-        ids = call_ids(body)
-        doubled = [name for name, times in Counter(ids).items() if times > 1] if ids else []
-        told = (DOUBLED.format(id=name) for name in doubled[:MOST_DOUBLED])
         settings = self.exchange.settings
         tools = offered(body) if settings.tools != "off" else None
         tells = settings.tools == "told" and not self.exchange.native
@@ -216,8 +207,8 @@ class ReadRequest:
         return replace(
             self,
             body=rewritten or body,
-            call_ids=frozenset(ids),
-            notes=(*self.notes, *notes, *earlier.notes, *told),
+            call_ids=frozenset(call_ids(body)),
+            notes=(*self.notes, *notes, *earlier.notes),
             tools=tools,
             tells_tools=rewritten is not None,
             mended=self.mended or rewritten is not None,
