@@ -15,7 +15,7 @@ from itertools import groupby
 from converter.dialects.reasoning_fields import REASONING_FIELDS
 from converter.dialects.table import join_texts
 from converter.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
-from converter.model.memory import Memory
+from converter.model.memory import Memory, raw
 from converter.servers.chat_templates import HistoryPlace
 from converter.wire import json_text
 from converter.wire.bounds import LONGEST_THOUGHT
@@ -29,6 +29,8 @@ _THINKING_PARTS = ("thinking", "redacted_thinking", "reasoning")
 _KEY = "thoughts "
 """Begins the names of kept thoughts in the memory."""
 _LINE_ENDS = "\r\n"
+_NOTES = {"thoughts_put_back": "put back", "thoughts_unknown": "not known any more"}
+"""The words for the counts of a summary."""
 
 
 @dataclass(slots=True)
@@ -62,12 +64,9 @@ class Spot:
         if text.strip() or message["tool_calls"]:
             thinking, written = join_texts(self._thoughts), _written(events)
             whole = written if written.strip(_LINE_ENDS) == thinking else thinking
-            self._keep(_key(_after(self.said, message), self.model), whole, text)
-
-    def _keep(self, key: str, thinking: str, text: str) -> None:
-        value = json_text.write({"thinking": thinking, "text": text})
-        another_says_the_same = json_text.write({})
-        self.memory.keep_agreed(key, value, another_says_the_same)
+            key = _key(_after(self.said, message), self.model)
+            value = json_text.write({"thinking": whole, "text": text})
+            self.memory.keep_agreed(key, value, disputed=b"{}")
 
 
 def _texts(events: Iterable[Event]) -> list[str]:
@@ -90,15 +89,20 @@ def _written(events: Iterable[Event]) -> str:
 
 def _calls(events: Iterable[Event]) -> list[Message]:
     """Return the calls of a reply, as a message holds them."""
-    calls: dict[tuple[int, str], dict[str, str]] = {}
-    last: dict[int, str] = {}
+    calls: dict[int, list[ToolCall]] = {}
     for event in events:
         if isinstance(event, ToolCall):
-            name = last[event.index] = event.id or last.get(event.index, "")
-            call = calls.setdefault((event.index, name), {"name": "", "arguments": ""})
-            call["name"] += event.name
-            call["arguments"] += event.arguments
-    return [{"id": name, "function": call} for (_, name), call in calls.items()]
+            calls.setdefault(event.index, []).append(event)
+    return [
+        {
+            "id": said[0].id,
+            "function": {
+                name: "".join(getattr(piece, name) for piece in said)
+                for name in ("name", "arguments")
+            },
+        }
+        for said in calls.values()
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +118,16 @@ class Earlier:
     @property
     def notes(self) -> tuple[str, ...]:
         """The notes for a person, a line each."""
-        counts = {"put back": self.restored, "not known any more": self.unknown}
         return tuple(
-            f"{count} earlier thought{'s' if count > 1 else ''} {what}"
-            for what, count in counts.items()
-            if count
+            f"{count} earlier thought{'s' if count > 1 else ''} {_NOTES[name]}"
+            for name, count in self.facts.items()
         )
 
     @property
     def facts(self) -> dict[str, int]:
         """The counts of a summary."""
-        counts = {"thoughts_put_back": self.restored, "thoughts_unknown": self.unknown}
-        return {name: count for name, count in counts.items() if count}
+        counts = zip(_NOTES, (self.restored, self.unknown), strict=True)
+        return {name: count for name, count in counts if count}
 
 
 def restore(
@@ -211,11 +213,7 @@ def _after(digest: bytes, message: Message) -> bytes:
     words = content if isinstance(content, str) else ""
     others = None if isinstance(content, str) else content
     head = f"{beside!r} {others!r} {len(words)} "
-    return hashlib.sha1(digest + _in_bytes(head + words), usedforsecurity=False).digest()
-
-
-def _in_bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+    return hashlib.sha1(digest + raw(head + words), usedforsecurity=False).digest()
 
 
 def _call(call: object) -> list[object]:
