@@ -26,8 +26,7 @@ class FoldedMessage:
         self.message: Message = {}
         self._thread = thread
         self._content: list[Message] = []
-        self._key = ""
-        self._pieces: list[str] = []
+        self._pieces: dict[str, list[str]] = {}  # of the block's deltas, by their keys
 
     def feed(self, event: Message) -> None:
         """Add the event's content."""
@@ -41,18 +40,11 @@ class FoldedMessage:
                 self.message = message | {"content": self._content}
             case {"type": "content_block_start", "content_block": dict(block)}:
                 self._content.append({**block})
-            case {
-                "type": "content_block_delta",
-                "delta": {"type": "signature_delta", "signature": signature},
-            }:
-                self._content[-1]["signature"] = signature
             case {"type": "content_block_delta", "delta": dict(delta)}:
-                self._key, piece = next(
-                    ((name, value) for name, value in delta.items() if name != "type"), ("", "")
-                )
-                self._pieces.append(str(piece))
+                for name, piece in delta.items():
+                    self._pieces.setdefault(name, []).append(str(piece))
             case {"type": "content_block_stop"}:
-                _fill(self._content[-1], self._key, "".join(self._pieces))
+                self._content[-1] |= _filled(self._content[-1], self._pieces)
                 self._pieces.clear()
             case {"type": "message_delta", "delta": dict(delta), "usage": usage}:
                 self.message |= {**delta, "usage": usage}
@@ -61,14 +53,12 @@ class FoldedMessage:
                 self.message = event | (_NOTHING_TO_RUN if called else {})
 
 
-def _fill(block: Message, key: str, words: str) -> None:
-    """Add the deltas' words under `key`; a block that has no such string at its start does not
-    take them.
-    """
-    if block.get("type") == "tool_use":
-        block["input"] = _input(words)
-    elif words and block.get(key) == "":
-        block[key] = words
+def _filled(block: Message, pieces: dict[str, list[str]]) -> Message:
+    """Return the words of the deltas; a block that has no such string at its start takes none."""
+    words: Message = {name: "".join(said) for name, said in pieces.items() if block.get(name) == ""}
+    if "partial_json" in pieces:
+        words["input"] = _input("".join(pieces["partial_json"]))
+    return words
 
 
 def _input(written: str) -> object:
