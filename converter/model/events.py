@@ -31,11 +31,6 @@ def own_fields(own: Own | None, dialect: str) -> Fields | None:
     return own.fields if own and own.dialect == dialect else None
 
 
-def own_raw(own: Own | None, dialect: str) -> bytes:
-    """Return the frame if it is this dialect's, else nothing."""
-    return own.raw if own and own.dialect == dialect else b""
-
-
 @dataclass(frozen=True, slots=True)
 class Start:
     """The head of a reply; comes again when a later frame has another head."""
@@ -43,11 +38,6 @@ class Start:
     id: str
     model: str
     own: Own | None = None
-
-    @property
-    def bare_id(self) -> str:
-        """Return the reply's id without the dialects' prefixes."""
-        return self.id.removeprefix("chatcmpl-").removeprefix("msg_")
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,18 +74,20 @@ def counts(usage: Usage, thinking: int, text: int) -> dict[str, object]:
     return tokens
 
 
-def reply_name(event: Start, context: ReplyContext) -> str:
-    """Return the reply's own name, without the dialects' prefixes; else the exchange's, under
-    which a thread keeps its replies, because servers repeat theirs.
-    """
-    return ("" if context.own else event.bare_id) or context.id
-
-
 def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
-    """Return the event that begins a message."""
-    counts = _counted((own_fields(event.own, NAME) or {}).get("usage"))
+    """Return the event that begins a message. Its name is the server's, without the dialects'
+    prefixes; else the exchange's, under which a thread keeps its replies, because servers repeat
+    theirs.
+    """
+    told = (own_fields(event.own, NAME) or {}).get("usage")
+    counts = {
+        name: count
+        for name, count in (told.items() if isinstance(told, dict) else ())
+        if name.endswith("input_tokens") and type(count) is int
+    }
+    name = event.id.removeprefix("chatcmpl-").removeprefix("msg_")
     message: dict[str, object] = {
-        "id": f"msg_{reply_name(event, context)}",
+        "id": f"msg_{('' if context.own else name) or context.id}",
         "type": "message",
         "role": "assistant",
         # Claude Code 2.1.197 drops thoughts of a model it did not ask for
@@ -96,16 +98,6 @@ def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
         "usage": {"input_tokens": 0, "output_tokens": 0, **counts},
     }
     return {"type": "message_start", "message": message}
-
-
-def _counted(usage: object) -> dict[str, object]:
-    """Return the counts at the start of a server's own message."""
-    counts = usage.items() if isinstance(usage, dict) else []
-    return {
-        name: count
-        for name, count in counts
-        if name.endswith("input_tokens") and type(count) is int
-    }
 
 
 class MessageEvents(BlockWriter):

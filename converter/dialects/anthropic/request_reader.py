@@ -81,8 +81,12 @@ def _max_tokens(request: Fields) -> int:
 
 
 def _system(request: Fields, left_out: list[str]) -> tuple[str, ...]:
-    blocks = read_blocks(request, "system", SYSTEM_BLOCKS, left_out)
-    texts = (BILLING_LINES.sub("", block.text) for block in blocks)
+    return _said(read_blocks(request, "system", SYSTEM_BLOCKS, left_out))
+
+
+def _said(blocks: Iterable[Block]) -> tuple[str, ...]:
+    """Return the texts of a system prompt without Claude Code's lines, and without blank ones."""
+    texts = (BILLING_LINES.sub("", block.text) for block in blocks if isinstance(block, TextBlock))
     return tuple(text for text in texts if text.strip())
 
 
@@ -107,14 +111,7 @@ def _turn(message: Fields, left_out: list[str]) -> Turn:
     if message.values.get("content") is None:
         raise message.error("content", "Field required")
     blocks = read_blocks(message, "content", readers_of(role, left_out), left_out)
-    return Turn(role, _without_billing(blocks) if role == "system" else blocks)
-
-
-def _without_billing(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """Take Claude Code's lines out of a system message; a block of nothing else goes."""
-    texts = [block.text for block in blocks if isinstance(block, TextBlock)]
-    cleaned = [(text, BILLING_LINES.sub("", text)) for text in texts]
-    return tuple(TextBlock(left) for text, left in cleaned if left == text or left.strip())
+    return Turn(role, tuple(map(TextBlock, _said(blocks))) if role == "system" else blocks)
 
 
 def _orphans(turns: Iterable[Turn]) -> Iterator[str]:

@@ -1,10 +1,11 @@
 """A request of Ollama's API, read: `/api/chat`, and `/api/generate` as one turn."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from converter.dialects.ollama.encoder import CHAT, GENERATE, now
 from converter.dialects.openai_parts import function_of, read_arguments
+from converter.dialects.server_fields import sampling_of
 from converter.model.conversation import (
     Block,
     Conversation,
@@ -12,7 +13,6 @@ from converter.model.conversation import (
     Image,
     RequestError,
     Role,
-    Sampling,
     TextBlock,
     ThinkingBlock,
     ThinkingSwitch,
@@ -56,19 +56,17 @@ def read(body: object) -> Conversation:
         raise NothingAskedError(request, "messages" not in request.values)
     options = request.within("options")
     generates = "messages" not in request.values and "prompt" in request.values
-    system, turns = _split_head(_generated(request) if generates else _chat(request))
     tools = (tool.child("function") or tool for tool in request.children("tools"))
     thinking, effort = _thinking(request)
     limit = options.number("num_predict")
     stream = request.optional("stream", bool)
     return Conversation(
         model=request.required("model", str),
-        turns=turns,
-        system=system,
+        turns=_generated(request) if generates else _chat(request),
         max_tokens=int(limit) if limit and limit > 0 else None,
         tools=tuple(map(function_of, tools)),
         stop_sequences=_stop(options),
-        sampling=_sampling(options),
+        sampling=sampling_of(options),
         stream=stream is not False,
         thinking=thinking,
         effort=effort,
@@ -77,13 +75,6 @@ def read(body: object) -> Conversation:
         notes=_notes(request, options),
         own=GENERATE if generates else CHAT,
     )
-
-
-def _split_head(turns: Sequence[Turn]) -> tuple[tuple[str, ...], tuple[Turn, ...]]:
-    """Return the system texts at the head, and the turns after them."""
-    head = next((at for at, turn in enumerate(turns) if turn.role != "system"), len(turns))
-    system = tuple(getattr(block, "text", "") for turn in turns[:head] for block in turn.blocks)
-    return system, tuple(turns[head:])
 
 
 def _notes(request: Fields, options: Fields) -> tuple[str, ...]:
@@ -178,15 +169,6 @@ def _stop(options: Fields) -> tuple[str, ...]:
     stop = options.values.get("stop")
     strings = stop if isinstance(stop, list) else [stop]
     return tuple(said for said in strings if isinstance(said, str) and said)
-
-
-def _sampling(options: Fields) -> Sampling:
-    top_k = options.number("top_k")
-    return Sampling(
-        options.number("temperature"),
-        options.number("top_p"),
-        None if top_k is None else int(top_k),
-    )
 
 
 def _format(request: Fields) -> Mapping[str, object]:

@@ -173,7 +173,6 @@ BILLING = "x-anthropic-billing-header: cc_version=2.1.197.a1; cch=1;"
             ("Be brief.",),
         ),
         (f"Never write\n{BILLING}", (f"Never write\n{BILLING}",)),
-        (" \n", (" \n",)),
     ],
 )
 def test_billing_lines_go_from_system_messages_among_the_messages(

@@ -74,10 +74,10 @@ def test_results_find_their_calls_by_id_by_tool_and_by_order() -> None:
     ]
     thought = {"role": "assistant", "thinking": "hm", "content": "", "tool_calls": calls}
     asked = _read(messages=[{"role": "system", "content": "Be."}, *ASKED, thought, *results])
-    assert asked.system == ("Be.",)
+    assert asked.turns[0] == Turn("system", (TextBlock("Be."),))
     uses = tuple(ToolUse(f"call_{at + 1}", n, {}) for at, n in enumerate(names))
-    assert asked.turns[1] == Turn("assistant", (ThinkingBlock("hm"), *uses))
-    told = [block for turn in asked.turns[2:] for block in turn.blocks]
+    assert asked.turns[2] == Turn("assistant", (ThinkingBlock("hm"), *uses))
+    told = [block for turn in asked.turns[3:] for block in turn.blocks]
     assert [each.tool_use_id for each in told if isinstance(each, ToolResult)] == [
         "call_2",
         "call_1",
@@ -98,8 +98,8 @@ def test_pictures_are_of_the_kind_that_they_begin_as() -> None:
 
 def test_a_prompt_is_a_conversation_of_one_turn() -> None:
     asked = read({"model": "small", "prompt": "Why?", "system": "Be.", "raw": True})
-    assert asked.turns == (Turn("user", (TextBlock("Why?"),)),)
-    assert asked.system == ("Be.",)
+    said = [("system", "Be."), ("user", "Why?")]
+    assert asked.turns == tuple(Turn(role, (TextBlock(words),)) for role, words in said)
     assert asked.own == "generate"
     assert asked.notes == ("no server takes it with a request: raw",)
 
