@@ -1,12 +1,12 @@
-"""One writer of blocks for dialects whose replies are blocks, one open at a time: calls that wait
-for a call's end, blanks that wait for words, and the block that is open.
+"""One encoder for the dialects whose replies are blocks, one open at a time, and whose streams are
+events: blanks that wait for words, the block that is open, and the whole reply.
 """
 
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 
+from converter.dialects.call_order import InOrder, ToolPiece
+from converter.dialects.dialect import Encoder
 from converter.model.events import (
     Block,
     End,
@@ -15,6 +15,7 @@ from converter.model.events import (
     Finish,
     MappedField,
     Opaque,
+    OpaqueFrame,
     Own,
     Start,
     Text,
@@ -25,132 +26,9 @@ from converter.model.events import (
     WordKind,
 )
 from converter.parsing.thought import Thought
-from converter.wire.bounds import (
-    BLANKS_LIMIT,
-    DELAYED_LIMIT,
-    MOST_CALLS,
-    MOST_NAMES,
-    WAITING_LIMIT,
-    TooMuchError,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolPiece:
-    """A piece to write: `begins` opens a block of this id and name; `json` is a piece of its input.
-    `cut`: the call has no end, so its input stays open.
-    """
-
-    begins: bool
-    id: str = ""
-    name: str = ""
-    json: str = ""
-    cut: bool = False
-
-
-@dataclass(slots=True)
-class _ToolCall:
-    id: str = ""
-    name: str = ""
-    begun: bool = False
-    ended: bool = False
-    said: bool = False
-    ready: list[str] = field(default_factory=list)
-
-    def add(self, event: ToolCall) -> None:
-        self.id, self.name = self.id or event.id, self.name or event.name
-        self.ended = self.ended or event.ends
-        if event.arguments:
-            self.said = True
-            self.ready.append(event.arguments)
-
-    def pieces(self) -> Iterator[ToolPiece]:
-        if not self.name:
-            return
-        if not self.begun:
-            self.begun = True
-            yield ToolPiece(True, self.id, self.name)
-        if self.ready:
-            yield ToolPiece(False, json="".join(self.ready))
-            self.ready.clear()
-
-    def rest(self) -> Iterator[ToolPiece]:
-        """Yield the rest at the reply's end. A call of which nothing was said is open as well:
-        clients take no input for an empty one.
-        """
-        self.name = self.name or "unnamed"
-        if not (self.said or self.ended):
-            self.ready.append("{")
-        yield from self.pieces()
-        if not self.ended:
-            yield ToolPiece(False, cut=True)
-
-
-_LEAST = 64
-"""Characters that an event counts as, because it costs memory whatever it says."""
-
-
-class InOrder[Content: Event]:
-    """Content and pieces of tool calls in, as their stage leaves them; the same out in the order in
-    which blocks can be written, one after another.
-
-    The first call goes out as it comes. Behind it all else waits, other calls and content, which
-    would tear it apart, until the call is complete or the reply ends.
-    """
-
-    def __init__(self) -> None:
-        self._calls: dict[int, _ToolCall] = {}
-        self._waiting: deque[Content | _ToolCall] = deque()
-        self._held = self._length = 0
-
-    @property
-    def open(self) -> bool:
-        """Tell whether a call still waits for some of its arguments."""
-        return bool(self._waiting)
-
-    def feed(self, event: Content | ToolCall) -> Iterator[Content | ToolPiece]:
-        """Yield the content that can be written by now. Raises TooMuchError."""
-        if isinstance(event, ToolCall):
-            self._add(event)
-        else:
-            self._hold(event)
-        while self._waiting:
-            first = self._waiting[0]
-            if isinstance(first, _ToolCall):
-                yield from first.pieces()
-                if not (first.begun and first.ended):
-                    return
-            else:
-                yield first
-            self._waiting.popleft()
-        self._length = 0
-
-    def end(self) -> Iterator[Content | ToolPiece]:
-        """Yield the rest of every call, and the content that waited for it."""
-        for each in self._waiting:
-            yield from each.rest() if isinstance(each, _ToolCall) else (each,)
-        self._waiting.clear()
-
-    def _add(self, event: ToolCall) -> None:
-        if event.index not in self._calls:
-            if len(self._calls) == MOST_CALLS:
-                raise TooMuchError(MOST_CALLS)
-            self._calls[event.index] = _ToolCall()
-            self._waiting.append(self._calls[event.index])
-        call = self._calls[event.index]
-        call.add(event)
-        if call is not next(iter(self._waiting), call) or not call.name:
-            self._held += len(event.arguments)
-        if self._held > WAITING_LIMIT:
-            raise TooMuchError(WAITING_LIMIT)
-
-    def _hold(self, event: Content) -> None:
-        words = event.text if isinstance(event, (Text, Thinking)) else ""
-        self._length += max(_LEAST, len(words))
-        if self._waiting and self._length > DELAYED_LIMIT:
-            raise TooMuchError(DELAYED_LIMIT)
-        self._waiting.append(event)
-
+from converter.wire import json_text
+from converter.wire.bounds import BLANKS_LIMIT, MOST_NAMES
+from converter.wire.sse import write_frame
 
 type Content = Text | Thinking | ThinkingEnd | MappedField | Block
 _CONTENT = (Text, Thinking, ThinkingEnd, ToolCall, MappedField, Block)
@@ -162,8 +40,9 @@ TEXT, THINKING, CALL, OTHER = "text", "thinking", "call", "other"
 type Message = dict[str, object]
 
 
-class BlockWriter(ABC):
-    """Neutral events in, the dialect's own events out, as values.
+class BlockWriter(Encoder, ABC):
+    """Neutral events in, the dialect's own events out, as frames. `whole`: one reply is wanted,
+    which is the stream, folded, so that the two cannot disagree.
 
     `thought` and `said`: characters that went out as thinking, and as anything else. `cut`: a call
     stays open, because a client must not run it. `failure`: the reason of an error that the client
@@ -171,14 +50,17 @@ class BlockWriter(ABC):
 
     A dialect begins and ends a reply (`_start`, `_stop`, `_fail`), and takes note in `_started` and
     `_over`; it gives the events that begin, fill and finish a block, and the way of content that
-    only some dialects have (`_other`).
+    only some dialects have (`_other`). `_fold` takes the events into the whole reply, if it is
+    wanted (`_gathers`).
     """
 
     reply: str
     """A reply of the dialect, for the log."""
+    failure = ""
 
-    def __init__(self, shown: bool) -> None:
+    def __init__(self, shown: bool, whole: bool) -> None:
         self._shown = shown
+        self._whole = self._gathers = whole
         self._started = self._over = False
         self._ending = Finish("stop")
         self._usage: Usage | None = None
@@ -189,7 +71,6 @@ class BlockWriter(ABC):
         self._left_out: set[str] = set()
         self.thought = self.said = 0
         self.cut = False
-        self.failure = ""
 
     @abstractmethod
     def _start(self, event: Start) -> Iterator[Message]: ...
@@ -205,6 +86,10 @@ class BlockWriter(ABC):
     def _finish(self, kind: str, signature: str) -> Iterable[Message]: ...
     @abstractmethod
     def _other(self, event: MappedField | Block) -> Iterable[Message]: ...
+    @abstractmethod
+    def _fold(self, event: Message) -> None: ...
+    @abstractmethod
+    def _folded(self) -> Message: ...
 
     @property
     def notes(self) -> list[str]:
@@ -217,7 +102,37 @@ class BlockWriter(ABC):
         if len(self._left_out) < MOST_NAMES:
             self._left_out |= names
 
-    def feed(self, event: Event) -> Iterator[Message]:
+    def feed(
+        self,
+        events: Sequence[Event],
+        raw: bytes | None = None,  # noqa: ARG002
+    ) -> list[bytes]:
+        """Return the frames; `raw` is not of this dialect. A comment is a server's ping."""
+        out: list[bytes] = []
+        for event in events:
+            if isinstance(event, OpaqueFrame) and event.comment and not self._whole:
+                out += self.commented(event.own.raw)
+            out += self._sent(self.told(event))
+        return out
+
+    def _sent(self, events: Iterable[Message]) -> list[bytes]:
+        out: list[bytes] = []
+        for event in events:
+            if self._gathers:
+                self._fold(event)
+            if not self._whole:
+                out.append(self.framed(event))
+        return out
+
+    def framed(self, event: Message) -> bytes:
+        """Return the frame of one event."""
+        return write_frame(json_text.write(event), str(event["type"]))
+
+    def commented(self, raw: bytes) -> list[bytes]:
+        """Return a comment's frames."""
+        return [raw.rstrip(b"\r\n") + b"\n\n"]
+
+    def told(self, event: Event) -> Iterator[Message]:
         """Yield the events that can go out. A reply has one choice, because nobody can ask for
         more.
         """
@@ -252,18 +167,21 @@ class BlockWriter(ABC):
             case Opaque():
                 self.leave_out(left_out(event))
 
-    def close(self) -> Iterator[Message]:
+    def close(self) -> list[bytes]:
         """End the reply. One that lacks its end has had its failure."""
-        if self._started and not self._over:
-            yield from self._stop()
+        out = self._sent(self._stop() if self._started and not self._over else ())
+        return [json_text.write(self._folded())] if self._whole else out
 
-    def spliced(self, kind: WordKind, text: str, pieces: int = 1) -> Iterable[Message]:
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:
         """Take words that go on in the open block, in so many pieces."""
         if kind is Thinking:
             self.thought += len(text)
         else:
             self.said += len(text)
-        return self._fill(text, pieces)
+        for event in self._fill(text, frames):
+            if self._gathers:
+                self._fold(event)
+        return 0
 
     def end(self) -> Iterator[Message]:
         """Return the rest."""

@@ -1,19 +1,28 @@
-"""Content that waits for a call's end, and blanks that wait for words."""
+"""Calls and words as blocks, blanks that wait for words, and frames."""
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable
-from itertools import chain, repeat
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from converter.dialects.anthropic.message_events import MessageEvents
-from converter.dialects.block_writer import BlockWriter, InOrder, ToolPiece, left_out
+from converter.dialects.anthropic.encoder import AnthropicEncoder
+from converter.dialects.block_writer import BlockWriter, Message, left_out
 from converter.dialects.dialect import ReplyContext
 from converter.dialects.responses.request_reader import ResponseContext
-from converter.dialects.responses.response_events import ResponseEvents
-from converter.model.events import End, Event, Finish, Opaque, Text, Thinking, ToolCall
-from converter.wire.bounds import BLANKS_LIMIT, DELAYED_LIMIT, TooMuchError
+from converter.dialects.responses.response_events import ResponsesEncoder
+from converter.model.events import (
+    End,
+    Event,
+    Finish,
+    Opaque,
+    OpaqueFrame,
+    Own,
+    Text,
+    Thinking,
+    ToolCall,
+)
+from converter.wire.bounds import BLANKS_LIMIT
 from tests.support.messages_of import blocks, complete, ending
 
 CALLED = Finish("tool_calls")
@@ -154,26 +163,6 @@ def test_a_second_call_at_the_same_index_without_ids_is_known_by_its_name() -> N
     ]
 
 
-def _pieces(made: Iterable[Text | ToolPiece]) -> list[ToolPiece]:
-    return [piece for piece in made if isinstance(piece, ToolPiece)]
-
-
-def test_the_first_call_goes_out_as_it_comes() -> None:
-    order = InOrder[Text]()
-    begin, *_ = _pieces(order.feed(_piece(0, "", "f", "a")))
-    assert (begin.begins, begin.id, begin.name) == (True, "a", "f")
-    said = _pieces(order.feed(_piece(0, '{"x":"long')))
-    assert [piece.json for piece in said] == ['{"x":"long']
-
-
-def test_the_second_call_waits_until_the_first_is_complete() -> None:
-    order = InOrder[Text]()
-    deque(order.feed(_piece(0, '{"x":', "f", "a")))
-    assert [*order.feed(_piece(1, '{"y":2}', "g", "b"))] == []
-    first = _pieces(order.feed(ToolCall(0, "", "", "1}", ends=True)))
-    assert [piece.name or piece.json for piece in first] == ["1}", "g", '{"y":2}']
-
-
 def test_every_piece_of_an_input_leaves_what_can_become_json() -> None:
     stream = complete(
         [
@@ -247,52 +236,10 @@ def test_a_call_without_a_name_is_still_a_call() -> None:
     assert name
 
 
-def test_a_call_without_an_end_stays_open_though_nothing_was_said_of_it() -> None:
-    for arguments in ("", '{"x": 1'):
-        order = InOrder[Text]()
-        said = "".join(piece.json for piece in _pieces(order.feed(_piece(0, arguments, "f", "a"))))
-        rest = _pieces(order.end())
-        assert rest[-1].cut
-        assert (said + "".join(piece.json for piece in rest)).startswith("{")
-
-
-def test_a_call_that_ended_has_no_rest() -> None:
-    order = InOrder[Text]()
-    deque(order.feed(ToolCall(0, "a", "f", "{}", ends=True)))
-    assert [*order.end()] == []
-
-
-BEGIN, END = ToolCall(0, "c", "f", "{"), ToolCall(0, "", "", "}", ends=True)
-
-
-def test_what_comes_within_a_call_waits_for_its_end() -> None:
-    order = InOrder[Text | Thinking]()
-    said: list[Text | Thinking] = [Text("a"), Thinking("b"), Text("c")]
-    assert [*order.feed(BEGIN)] == [ToolPiece(True, "c", "f"), ToolPiece(False, json="{")]
-    assert [made for event in said for made in order.feed(event)] == []
-    assert [*order.feed(END)] == [ToolPiece(False, json="}"), *said]
-    assert [*order.feed(Text("d")), *order.end()] == [Text("d")]
-
-
-def test_what_waits_comes_with_the_end_of_the_reply_too() -> None:
-    order = InOrder[Text]()
-    made = [made for event in (BEGIN, Text("a")) for made in order.feed(event)]
-    assert [*made, *order.end()][-1] == Text("a")
-
-
-@pytest.mark.parametrize("text", ["", "a", "word " * 1000])
-def test_so_much_waits_and_no_more(text: str) -> None:
-    order = InOrder[Text]()
-    deque(order.feed(BEGIN))
-    events = chain.from_iterable(map(order.feed, repeat(Text(text), DELAYED_LIMIT)))
-    with pytest.raises(TooMuchError, match="text within a tool call of more than 1,048,576"):
-        deque(events, 0)
-
-
 def _told(*events: Event) -> list[str]:
     """The words that a message tells of the answer, for each of the events."""
-    writer = MessageEvents(ReplyContext())
-    stream = [[event.get("delta") for event in writer.feed(event)] for event in events]
+    writer = AnthropicEncoder(ReplyContext())
+    stream = [[event.get("delta") for event in writer.told(event)] for event in events]
     told = [[delta for delta in deltas if isinstance(delta, dict)] for deltas in stream]
     return ["".join(str(delta.get("text", "")) for delta in deltas) for deltas in told]
 
@@ -312,7 +259,7 @@ def test_more_blanks_than_are_held_begin_the_answer() -> None:
 
 WRITERS = pytest.mark.parametrize(
     "make",
-    [lambda: MessageEvents(ReplyContext()), lambda: ResponseEvents(ResponseContext())],
+    [lambda: AnthropicEncoder(ReplyContext()), lambda: ResponsesEncoder(ResponseContext())],
     ids=["message", "response"],
 )
 
@@ -333,7 +280,7 @@ def test_a_call_counts_the_same_however_its_arguments_are_spaced(
     writers = [make(), make()]
     arguments = ['{"city": "New York",\n "n": 1}', '{"city":"New York","n":1}']
     for writer, text in zip(writers, arguments, strict=True):
-        deque(writer.feed(ToolCall(0, "c", "f", text)))
+        deque(writer.told(ToolCall(0, "c", "f", text)))
     assert writers[0].said == writers[1].said > 0
 
 
@@ -351,3 +298,35 @@ def test_what_is_told_otherwise_is_not_named() -> None:
             "anthropic", {"content": [1], "plan": "a", "vendor": 1}, {}, told=("content", "plan")
         )
     ) == {"vendor"}
+
+
+class _Encoder(AnthropicEncoder):
+    """Each text is an event, and the end is one."""
+
+    def told(self, event: Event) -> Iterator[Message]:
+        if isinstance(event, Text):
+            self._started = True
+            yield {"type": "said", "text": event.text}
+
+    def _stop(self, own: Own | None = None) -> Iterator[Message]:  # noqa: ARG002
+        yield {"type": "end"}
+
+    def _fold(self, event: Message) -> None:
+        self._message.setdefault(str(event["type"]), 1)
+
+
+COMMENT = OpaqueFrame(Own("openai", raw=b": ping\r\n\r\n"), comment=True)
+
+
+def test_a_stream_has_a_frame_for_each_event_and_a_comment_in_its_place() -> None:
+    encoder = _Encoder(ReplyContext())
+    said = encoder.framed({"type": "said", "text": "a"})
+    assert encoder.feed([Text("a"), COMMENT, Text("a")]) == [said, b": ping\n\n", said]
+    assert encoder.close() == [b'event: end\ndata: {"type":"end"}\n\n']
+
+
+def test_a_whole_reply_is_the_stream_folded() -> None:
+    encoder = _Encoder(ReplyContext(), whole=True)
+    assert encoder.feed([Text("a"), COMMENT, Text("b")]) == []
+    assert encoder.ping() == []
+    assert encoder.close() == [b'{"said":1,"end":1}']

@@ -248,12 +248,12 @@ FAULTS = {
         "return {}",
     ),
     "blocks are not closed": (
-        "dialects/anthropic/message_events.py",
+        "dialects/anthropic/encoder.py",
         '        yield {"type": "content_block_stop", "index": self._index}\n',
         "",
     ),
     "signatures are missing": (
-        "dialects/anthropic/message_events.py",
+        "dialects/anthropic/encoder.py",
         'yield self._delta({"type": "signature_delta", "signature": signed})',
         "pass",
     ),

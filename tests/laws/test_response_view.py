@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.responses.response_events import ResponsesStreamEncoder
+from converter.dialects.responses.response_events import ResponsesEncoder
 from converter.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
 from converter.wire.sse import FrameDecoder, write_frame
 from laws.response_view import as_message, read_response
@@ -30,7 +30,7 @@ SAID: list[Event] = [
 
 def _events() -> list[Json]:
     tools = [{"type": "function", "name": "f", "parameters": {"type": "object"}}]
-    encoder = ResponsesStreamEncoder(context_of(tools=tools))
+    encoder = ResponsesEncoder(context_of(tools=tools))
     body = b"".join([*encoder.feed(judged(SAID)), *encoder.close()])
     return [json.loads(frame.data or b"{}") for frame in FrameDecoder().feed(body)]
 

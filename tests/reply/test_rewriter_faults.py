@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.anthropic.message_events import MessageEvents
+from converter.dialects.anthropic.encoder import AnthropicEncoder
 from converter.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
 from converter.dialects.responses.response_events import (
-    ResponsesStreamEncoder,
-    ResponsesWholeEncoder,
+    ResponsesEncoder,
 )
 from converter.dialects.table import ANTHROPIC, RESPONSES, Dialect, Form
 from converter.exchange import settings
@@ -106,7 +105,7 @@ def test_nothing_is_raised_when_the_end_of_an_empty_body_breaks_a_machine(
     assert b"".join(passed(rewriter(OPENAI, WHOLE), [])) == b""
 
 
-BREAKING = [(OpenAIDecoder, "feed"), (ThinkParser, "feed"), (MessageEvents, "feed")]
+BREAKING = [(OpenAIDecoder, "feed"), (ThinkParser, "feed"), (AnthropicEncoder, "told")]
 
 
 @pytest.mark.parametrize("machine", BREAKING, ids=lambda machine: machine[0].__name__)
@@ -124,14 +123,14 @@ def test_an_anthropic_client_gets_an_error_and_nothing_after(
 def test_an_anthropic_client_gets_an_error_when_the_end_breaks_a_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    _break(monkeypatch, (MessageEvents, "close"), lambda _: True)
+    _break(monkeypatch, (AnthropicEncoder, "close"), lambda _: True)
     assert values(passed(rewriter(ANTHROPIC), [ROLE, *text("a")]))[-1]["type"] == "error"
 
 
 def test_a_client_that_wants_a_whole_message_gets_an_error_when_the_end_breaks_a_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    _break(monkeypatch, (MessageEvents, "close"), lambda _: True)
+    _break(monkeypatch, (AnthropicEncoder, "close"), lambda _: True)
     through = rewriter(ANTHROPIC, WHOLE, WHOLE)
     assert b'"type":"error"' in b"".join(passed(through, [whole("a")]))
     assert through.failure
@@ -139,8 +138,8 @@ def test_a_client_that_wants_a_whole_message_gets_an_error_when_the_end_breaks_a
 
 ENCODERS: dict[Dialect, dict[Form, type]] = {
     OPENAI: {Form.STREAM: OpenAIStreamEncoder, Form.WHOLE: OpenAIWholeEncoder},
-    ANTHROPIC: dict.fromkeys(Form, MessageEvents),
-    RESPONSES: {Form.STREAM: ResponsesStreamEncoder, Form.WHOLE: ResponsesWholeEncoder},
+    ANTHROPIC: dict.fromkeys(Form, AnthropicEncoder),
+    RESPONSES: dict.fromkeys(Form, ResponsesEncoder),
 }
 FOREIGN = {
     "a chat completions client": (OPENAI, ANTHROPIC, sdk_reading.openai_error),

@@ -5,8 +5,7 @@ short.
 import json
 from collections.abc import Iterable
 
-from converter.dialects.anthropic.encoder import AnthropicStreamEncoder, AnthropicWholeEncoder
-from converter.dialects.anthropic.message_events import MessageEvents
+from converter.dialects.anthropic.encoder import AnthropicEncoder
 from converter.dialects.dialect import ReplyContext
 from converter.model.events import Event, Start
 from tests.support.frames_of import ASKED, Json, values
@@ -31,8 +30,8 @@ def strictly_sequential(stream: list[Json]) -> bool:
 
 def written(events: Iterable[Event], asked: ReplyContext = ASKED) -> list[Json]:
     """What the stream says of `events`, and at its end."""
-    machine = MessageEvents(asked)
-    return [*(said for event in judged(events) for said in machine.feed(event)), *machine.close()]
+    machine = AnthropicEncoder(asked)
+    return values([*machine.feed(judged(events)), *machine.close()])
 
 
 def complete(events: Iterable[Event], asked: ReplyContext = ASKED) -> list[Json]:
@@ -71,13 +70,13 @@ def counts(stream: list[Json]) -> Json:
 
 
 def streamed(events: Iterable[Event]) -> list[bytes]:
-    encoder = AnthropicStreamEncoder(ASKED)
+    encoder = AnthropicEncoder(ASKED)
     pieces = (piece for event in judged(events) for piece in encoder.feed([event]))
     return [*pieces, *encoder.close()]
 
 
 def whole(events: Iterable[Event]) -> Json:
-    encoder = AnthropicWholeEncoder(ASKED)
+    encoder = AnthropicEncoder(ASKED, whole=True)
     assert encoder.feed(judged(events)) == []
     message: Json = json.loads(b"".join(encoder.close()))
     return message

@@ -12,16 +12,22 @@ from openai.lib.streaming.responses._responses import ResponseStreamState
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
+from converter.dialects.dialect import OwnRequest
+from converter.dialects.responses.kept_answers import answer
 from converter.dialects.responses.request_reader import ResponseContext, read
-from converter.dialects.responses.response_events import (
-    ResponsesStreamEncoder,
-    ResponsesWholeEncoder,
-)
+from converter.dialects.responses.response_events import ResponsesEncoder
+from converter.dialects.table import RESPONSES
+from converter.exchange import settings
+from converter.exchange.exchange import Exchange
+from converter.model.conversation import RequestError
 from converter.model.events import End, Event, Finish, Start, Usage
+from converter.model.memory import Memory
+from converter.wire.json_text import UnreadableError
 from tests.support.frames_of import Json
 from tests.support.judged_calls import judged
 
 EVENT = TypeAdapter[Any](ResponseStreamEvent)
+EXCHANGE = Exchange(RESPONSES.endpoints[-1], settings.read(), client=RESPONSES)
 HEAD = Start("chatcmpl-1", "served")
 COUNTED = Usage(7, 5)
 STOP = Finish("stop")
@@ -35,9 +41,19 @@ def context_of(**fields: Any) -> ResponseContext:
     return replace(own, model=conversation.model, id="1", created_at=1700000000)
 
 
+def own_answer(asked: OwnRequest, memory: Memory) -> tuple[int, Json]:
+    """The status and body of a request that needs no model, or of its refusal."""
+    try:
+        status, said = answer(asked, memory)
+    except (RequestError, UnreadableError) as error:
+        _, refusal = EXCHANGE.refusal(error)
+        return refusal.status, json.loads(refusal.body)
+    return status, dict(said)
+
+
 def written(events: Iterable[Event], context: ResponseContext | None = None) -> list[Json]:
     """The stream, every event of it checked."""
-    encoder = ResponsesStreamEncoder(context or context_of())
+    encoder = ResponsesEncoder(context or context_of())
     out = b"".join([*encoder.feed(judged(events)), *encoder.close()])
     stream = [read_frame(frame) for frame in out.decode().split("\n\n")[:-1]]
     check(stream)
@@ -59,7 +75,7 @@ def complete(events: Iterable[Event], context: ResponseContext | None = None) ->
 
 def whole(events: Iterable[Event], context: ResponseContext | None = None) -> Json:
     """The same reply as one response."""
-    encoder = ResponsesWholeEncoder(context or context_of())
+    encoder = ResponsesEncoder(context or context_of(), whole=True)
     encoder.feed(judged(events))
     response: Json = json.loads(b"".join(encoder.close()))
     return response

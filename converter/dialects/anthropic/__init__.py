@@ -3,11 +3,12 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from converter.dialects.anthropic import models, threads
 from converter.dialects.anthropic.blocks import RESULT_BLOCKS, ROLE_BLOCKS
 from converter.dialects.anthropic.decoder import NAME, AnthropicDecoder
-from converter.dialects.anthropic.encoder import AnthropicStreamEncoder, AnthropicWholeEncoder
+from converter.dialects.anthropic.encoder import AnthropicEncoder
 from converter.dialects.anthropic.errors import error_body, error_reply
 from converter.dialects.anthropic.request_reader import omits_thinking, read
 from converter.dialects.dialect import (
@@ -75,7 +76,7 @@ ANTHROPIC = Dialect(
     ),
     WireForm(
         decoder=lambda _: AnthropicDecoder(),
-        encoders={Form.STREAM: AnthropicStreamEncoder, Form.WHOLE: AnthropicWholeEncoder},
+        encoders={Form.STREAM: AnthropicEncoder, Form.WHOLE: partial(AnthropicEncoder, whole=True)},
         recognises=_recognises,
         error_event="error",
     ),

@@ -1,56 +1,110 @@
-"""Events to replies of the Messages API: frames of a stream, or one whole message, folded as the
-client's own SDK folds a stream.
+"""The events of a Messages reply, in order: `message_start`, then blocks, `message_delta`,
+`message_stop`; or one whole message, folded as the client's own SDK folds a stream.
+
+Strictly sequential: one block is open at a time, and which one is a single fact (`_open`).
 """
 
 import json
 import math
+from collections.abc import Iterator
 
-from converter.dialects.anthropic.message_events import MessageEvents
+from converter.dialects.anthropic.decoder import NAME
+from converter.dialects.anthropic.errors import error_body
 from converter.dialects.anthropic.threads import Thread
-from converter.dialects.block_writer import Message
+from converter.dialects.block_writer import (
+    CALL,
+    OTHER,
+    TEXT,
+    THINKING,
+    BlockWriter,
+    Message,
+    thinking_tokens,
+)
+from converter.dialects.call_order import ToolPiece
 from converter.dialects.dialect import ReplyContext
-from converter.dialects.event_encoders import EventStreamEncoder, EventWholeEncoder
-from converter.model.events import WordKind
+from converter.model.events import (
+    Block,
+    Failure,
+    Fields,
+    Finish,
+    MappedField,
+    Own,
+    Start,
+    Usage,
+    own_fields,
+)
 from converter.wire.partial_json import WRAPPED, complete_part, is_open
 
+STOP_REASONS = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "content_filter": "refusal",
+    "pause_turn": "pause_turn",  # a server's own, from its own Messages endpoint
+}
+_CALLS = ("tool_calls", "function_call")
+PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 _NOTHING_TO_RUN: Message = {"content": [], "stop_reason": None}
 """In an error in place of a message with calls, for who reads the content and not the type."""
 
 
-class FoldedMessage:
-    """Events in, one message out. `message` is the one so far; an error takes its place. `thread`
-    keeps it, once it is whole.
+def stop(finish: Finish, called: bool) -> tuple[str, str | None]:
+    """Return stop_reason and stop_sequence. Length wins, then a call, then a matched stop string,
+    as on vLLM's own endpoint.
     """
+    if finish.reason == "length":
+        return "max_tokens", None
+    if called or finish.reason in _CALLS:
+        # a client that is told of a call waits for one
+        return "tool_use" if called else "end_turn", None
+    if finish.stop_sequence is not None:
+        return "stop_sequence", finish.stop_sequence or None
+    return STOP_REASONS.get(finish.reason, "end_turn"), None
 
-    def __init__(self, thread: Thread | None = None) -> None:
-        self.message: Message = {}
-        self._thread = thread
-        self._content: list[Message] = []
-        self._pieces: dict[str, list[str]] = {}  # of the block's deltas, by their keys
 
-    def feed(self, event: Message) -> None:
-        """Add the event's content."""
-        self._add(event)
-        if self._thread and event["type"] == "message_stop":
-            self._thread.keep(self.message)
+def counts(usage: Usage, thinking: int, text: int) -> dict[str, object]:
+    """Return the tokens. `thinking` and `text`: characters that went out as thinking, and as
+    anything else.
 
-    def _add(self, event: Message) -> None:
-        match event:
-            case {"type": "message_start", "message": dict(message)}:
-                self.message = message | {"content": self._content}
-            case {"type": "content_block_start", "content_block": dict(block)}:
-                self._content.append({**block})
-            case {"type": "content_block_delta", "delta": dict(delta)}:
-                for name, piece in delta.items():
-                    self._pieces.setdefault(name, []).append(str(piece))
-            case {"type": "content_block_stop"}:
-                self._content[-1] |= _filled(self._content[-1], self._pieces)
-                self._pieces.clear()
-            case {"type": "message_delta", "delta": dict(delta), "usage": usage}:
-                self.message |= {**delta, "usage": usage}
-            case {"type": "error"}:
-                called = any(block.get("type") == "tool_use" for block in self._content)
-                self.message = event | (_NOTHING_TO_RUN if called else {})
+    The API counts cached and created tokens apart from the input, chat completions within it.
+    """
+    apart = {"cache_read_input_tokens": usage.cached, "cache_creation_input_tokens": usage.created}
+    known = {name: count for name, count in apart.items() if count is not None}
+    tokens: dict[str, object] = {
+        "input_tokens": max(0, usage.input - sum(known.values())),
+        **known,
+        "output_tokens": usage.output,
+    }
+    if thinking:
+        tokens["output_tokens_details"] = {
+            "thinking_tokens": thinking_tokens(usage, thinking, text)
+        }
+    return tokens
+
+
+def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
+    """Return the event that begins a message. Its name is the server's, without the dialects'
+    prefixes; else the exchange's, under which a thread keeps its replies, because servers repeat
+    theirs.
+    """
+    told = (own_fields(event.own, NAME) or {}).get("usage")
+    counts = {
+        name: count
+        for name, count in (told.items() if isinstance(told, dict) else ())
+        if name.endswith("input_tokens") and type(count) is int
+    }
+    name = event.id.removeprefix("chatcmpl-").removeprefix("msg_")
+    message: dict[str, object] = {
+        "id": f"msg_{('' if context.own else name) or context.id}",
+        "type": "message",
+        "role": "assistant",
+        # Claude Code 2.1.197 drops thoughts of a model it did not ask for
+        "model": context.model or event.model,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 0, "output_tokens": 0, **counts},
+    }
+    return {"type": "message_start", "message": message}
 
 
 def _filled(block: Message, pieces: dict[str, list[str]]) -> Message:
@@ -75,54 +129,130 @@ def _input(written: str) -> object:
         return {WRAPPED: written}
 
 
-PING = b'event: ping\ndata: {"type": "ping"}\n\n'
+class AnthropicEncoder(BlockWriter):
+    """Events in, frames out, or one message, at `close`; an error in its place has no role. A
+    thread keeps the message; a stream that is larger than its memory is not gathered to its end.
+    """
 
+    reply = "message"
 
-class AnthropicStreamEncoder(EventStreamEncoder):
-    """Events in, frames out. A reply larger than its thread's memory is not gathered to its end."""
-
-    def __init__(self, context: ReplyContext) -> None:
-        self._message = MessageEvents(context)
-        thread = context.own if isinstance(context.own, Thread) else None
-        self._kept, self._room = FoldedMessage(thread), thread.memory.limit if thread else -1
-        super().__init__(self._message)
-
-    def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
-        """Count words that are written like the last ones of this kind; a thread keeps them."""
-        for event in self._message.spliced(kind, text):
-            self._keep(event)
-        return 0
+    def __init__(self, context: ReplyContext, whole: bool = False) -> None:
+        super().__init__(context.shown, whole)
+        self._context = context
+        self._thread = context.own if isinstance(context.own, Thread) else None
+        self._room = self._thread.memory.limit if self._thread else -1
+        self._gathers = whole or self._room >= 0
+        self._called = False
+        self._index = 0
+        self._message: Message = {}
+        self._blocks: list[Message] = []
+        self._pieces: dict[str, list[str]] = {}  # of the block's deltas, by their keys
 
     def ping(self) -> list[bytes]:
         """Return a frame that says nothing."""
-        return [PING]
+        return [] if self._whole else [PING]
 
-    def framed(self, event: Message) -> bytes:
-        """Return the frame of one event; a thread keeps its words."""
-        self._keep(event)
-        return super().framed(event)
-
-    def _keep(self, event: Message) -> None:
-        if self._room < 0:
-            return
+    def _fold(self, event: Message) -> None:
         delta = event.get("delta")
         self._room -= sum(map(len, map(str, delta.values()))) if isinstance(delta, dict) else 0
-        if self._room >= 0:
-            self._kept.feed(event)
+        self._gathers = self._whole or self._room >= 0
+        match event:
+            case {"type": "message_start", "message": dict(message)}:
+                self._message = message | {"content": self._blocks}
+            case {"type": "content_block_start", "content_block": dict(block)}:
+                self._blocks.append({**block})
+            case {"type": "content_block_delta", "delta": dict(delta)}:
+                for name, piece in delta.items():
+                    self._pieces.setdefault(name, []).append(str(piece))
+            case {"type": "content_block_stop"}:
+                self._blocks[-1] |= _filled(self._blocks[-1], self._pieces)
+                self._pieces.clear()
+            case {"type": "message_delta", "delta": dict(delta), "usage": usage}:
+                self._message |= {**delta, "usage": usage}
+            case {"type": "error"}:
+                self._message = event | (_NOTHING_TO_RUN if self._called else {})
+
+    def _folded(self) -> Message:
+        return self._message
+
+    def _start(self, event: Start) -> Iterator[Message]:
+        self._started = True
+        yield message_start(event, self._context)
+
+    def _stop(self, own: Own | None = None) -> Iterator[Message]:  # noqa: ARG002
+        yield from self.end()
+        self._over = True
+        reason, stop_sequence = stop(self._ending, self._called and not self.cut)
+        yield {
+            "type": "message_delta",
+            "delta": {"stop_reason": reason, "stop_sequence": stop_sequence},
+            "usage": counts(self._usage or Usage(0, 0), self.thought, self.said),
+        }
+        yield {"type": "message_stop"}
+        if self._thread and self._gathers:
+            self._thread.keep(self._message)
+
+    def _fail(self, event: Failure) -> Iterator[Message]:
+        yield from self.end()
+        self._over = True
+        yield error_body(event.message, event.kind, event.status)
+
+    def _begin(self, kind: str, block: ToolPiece | Message | None) -> list[Message]:
+        if isinstance(block, ToolPiece):
+            self._called = True
+            block = {"type": "tool_use", "id": block.id, "name": block.name, "input": {}}
+        elif block is None:
+            block = {"type": kind, kind: "", **({"signature": ""} if kind == THINKING else {})}
+        return [{"type": "content_block_start", "index": self._index, "content_block": block}]
+
+    def _fill(self, text: str, pieces: int = 1) -> list[Message]:  # noqa: ARG002
+        kind, name = _DELTAS[self._open or TEXT]
+        return [self._delta({"type": kind, name: text})]
+
+    def _finish(self, kind: str, signature: str) -> Iterator[Message]:
+        if kind == THINKING:
+            signed = signature or self._context.signature
+            yield self._delta({"type": "signature_delta", "signature": signed})
+        yield {"type": "content_block_stop", "index": self._index}
+        self._index += 1
+
+    def _other(self, event: MappedField | Block) -> Iterator[Message]:
+        if isinstance(event, MappedField):
+            yield from self._mapped_field(event)
+        elif event.dialect == NAME:
+            yield from self._block(event.event)
+
+    def _block(self, event: Fields) -> Iterator[Message]:
+        """Pass a block of a kind that is none of ours, at its place."""
+        if event.get("type") == "content_block_start":
+            block = event.get("content_block")
+            yield from self._enter(OTHER, {**block} if isinstance(block, dict) else {})
+        elif self._open == OTHER and event.get("type") == "content_block_stop":
+            yield from self._leave()
+        elif self._open == OTHER:
+            yield {**event, "index": self._index}
+
+    def _mapped_field(self, event: MappedField) -> Iterator[Message]:
+        """Pass a field in the block that the user gave it: strings, which come in pieces, as
+        deltas; any other value whole.
+        """
+        kind = f"{event.block}:{event.key}"
+        if isinstance(event.value, str):
+            if self._open != kind:
+                yield from self._enter(kind, {"type": event.block, event.key: ""})
+            self.said += len(event.value) if event.key == "text" else 0
+            yield self._delta({"type": f"{event.block}_delta", event.key: event.value})
+        else:
+            yield from self._enter(kind, {"type": event.block, event.key: event.value})
+            yield from self._leave()
+
+    def _delta(self, delta: Message) -> Message:
+        return {"type": "content_block_delta", "index": self._index, "delta": delta}
 
 
-class AnthropicWholeEncoder(EventWholeEncoder):
-    """Events in, one message out, at `close`; an error in its place has no role."""
-
-    def __init__(self, context: ReplyContext) -> None:
-        self._whole = FoldedMessage(context.own if isinstance(context.own, Thread) else None)
-        super().__init__(MessageEvents(context))
-
-    @property
-    def message(self) -> Message:
-        """The message so far."""
-        return self._whole.message
-
-    def fold(self, event: Message) -> None:
-        """Add the event's content; a thread keeps the message."""
-        self._whole.feed(event)
+_DELTAS = {
+    TEXT: ("text_delta", "text"),
+    THINKING: ("thinking_delta", "thinking"),
+    CALL: ("input_json_delta", "partial_json"),
+}
+"""The type of a block's deltas, and the field that holds their words."""

@@ -1,6 +1,7 @@
 """Ollama's API: spoken by Home Assistant, VS Code Copilot, LangChain's ChatOllama and many more."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from converter.dialects.dialect import (
     Answers,
@@ -15,7 +16,7 @@ from converter.dialects.dialect import (
 )
 from converter.dialects.ollama import own_answers
 from converter.dialects.ollama.decoder import NAME, OllamaDecoder
-from converter.dialects.ollama.encoder import OllamaStreamEncoder, OllamaWholeEncoder
+from converter.dialects.ollama.encoder import OllamaEncoder
 from converter.dialects.ollama.own_answers import error_body, error_reply
 from converter.dialects.ollama.request_reader import NothingAskedError, read
 from converter.model.conversation import RequestError
@@ -47,7 +48,7 @@ OLLAMA = Dialect(
     Label("Ollama", "reply of Ollama's API", head=frozenset(("model", "created_at", "done"))),
     WireForm(
         decoder=lambda _: OllamaDecoder(),
-        encoders={Form.STREAM: OllamaStreamEncoder, Form.WHOLE: OllamaWholeEncoder},
+        encoders={Form.STREAM: OllamaEncoder, Form.WHOLE: partial(OllamaEncoder, whole=True)},
         recognises=_recognises,
         framing=NDJSON,
         keeps_raw=True,

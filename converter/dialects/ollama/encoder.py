@@ -5,9 +5,9 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from converter.dialects.block_writer import CALL, TEXT, THINKING, BlockWriter, ToolPiece
+from converter.dialects.block_writer import CALL, TEXT, THINKING, BlockWriter
+from converter.dialects.call_order import ToolPiece
 from converter.dialects.dialect import ReplyContext
-from converter.dialects.event_encoders import EventStreamEncoder, EventWholeEncoder
 from converter.dialects.ollama.decoder import GENERATED, NAME
 from converter.model.events import Block, Event, Failure, MappedField, Own, Start, own_fields
 from converter.wire import json_text
@@ -22,15 +22,15 @@ _DURATIONS = {"prompt_eval_duration": "prompt_ms", "eval_duration": "predicted_m
 """Durations by llama.cpp's names of them, in milliseconds; ours are in nanoseconds."""
 
 
-class _Lines(BlockWriter):
-    """Events in, lines out, as values. The last one waits for the counts, which come behind the
-    finish.
+class OllamaEncoder(BlockWriter):
+    """Events in, lines out, or one object, at `close`. The last line waits for the counts, which
+    come behind the finish.
     """
 
     reply = "reply of Ollama's"
 
-    def __init__(self, context: ReplyContext) -> None:
-        super().__init__(context.shown)
+    def __init__(self, context: ReplyContext, whole: bool = False) -> None:
+        super().__init__(context.shown, whole)
         self._model = context.model
         # what another dialect's reader has left, in a replay, names none
         self._form = context.own if context.own in (CHAT, GENERATE) else None
@@ -40,6 +40,10 @@ class _Lines(BlockWriter):
         self._arguments: list[str] = []
         self._count = self._cut_calls = 0
         self._measured: Line = {}
+        self._raw: list[bytes] = []
+        self._last: Line = {}
+        self._words: dict[str, list[str]] = {}
+        self._calls: list[object] = []
 
     @property
     def notes(self) -> list[str]:
@@ -47,23 +51,50 @@ class _Lines(BlockWriter):
         words = f"{self._cut_calls} call(s) left out: their arguments were cut"
         return [*super().notes, *([words] if self._cut_calls else [])]
 
-    @property
-    def over(self) -> bool:
-        """Tell whether the last line is out."""
-        return self._over
+    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
+        """Return the lines; the server's own where it says just that, and nothing waits. A blank
+        one goes nowhere, because clients read each as JSON.
+        """
+        waits = self._in_order.open or bool(self._blanks)
+        lines = super().feed(events)
+        if self._whole:
+            self._raw.append(raw or b"")
+        elif raw and raw.strip() and not waits:
+            self._blanks = ""
+            return [raw]
+        return lines
 
-    @property
-    def waits(self) -> bool:
-        """Tell whether words that came are not told yet."""
-        return self._in_order.open or bool(self._blanks)
+    def framed(self, event: Line) -> bytes:
+        """Return one line."""
+        return NDJSON.write(json_text.write(event), "")
 
-    def passed(self) -> None:
-        """Take note that the last events went out as the server wrote them."""
-        self._blanks = ""
+    def commented(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
+        """Return nothing: no line is a comment."""
+        return []
 
-    def silence(self) -> list[Line]:
-        """Return a line that says nothing, while there is something to come."""
-        return [] if self._over else [self._line()]
+    def ping(self) -> list[bytes]:
+        """Return a line without words, as Ollama itself sends one now and then."""
+        return [] if self._whole or self._over else [self.framed(self._line())]
+
+    def close(self) -> list[bytes]:
+        """Return the rest; a whole reply as it came where that says just it."""
+        came = self._whole and self._over and not self.failure and all(self._raw)
+        return self._raw if came else super().close()
+
+    def _fold(self, event: Line) -> None:
+        """Add a line; the last one has all words."""
+        self._last = event
+        said = event.get("message", event)
+        for name in ("content", GENERATED, "thinking"):
+            if words := said.get(name):
+                self._words.setdefault(name, []).append(words)
+        self._calls += said.get("tool_calls", ())
+        if event.get("done"):
+            said |= {name: "".join(pieces) for name, pieces in self._words.items()}
+            said |= {"tool_calls": self._calls} if self._calls else {}
+
+    def _folded(self) -> Line:
+        return self._last
 
     def _start(self, event: Start) -> Iterator[Line]:
         self._started = True
@@ -158,64 +189,3 @@ def _durations(timings: object) -> Line:
         if isinstance(told.get(theirs), int | float) and 0 < told[theirs] < 1e12
     }
     return {"total_duration": sum(found.values()), **found} if found else {}
-
-
-class OllamaStreamEncoder(EventStreamEncoder):
-    """Events in, lines out."""
-
-    def __init__(self, context: ReplyContext) -> None:
-        self._lines = _Lines(context)
-        super().__init__(self._lines)
-
-    def framed(self, event: Line) -> bytes:
-        """Return one line."""
-        return NDJSON.write(json_text.write(event), "")
-
-    def ping(self) -> list[bytes]:
-        """Return a line without words, as Ollama itself sends one now and then."""
-        return list(map(self.framed, self._lines.silence()))
-
-    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Return the lines; the server's own where it says just that, and nothing waits. A blank
-        one goes nowhere, because clients read each as JSON.
-        """
-        waits = self._lines.waits
-        lines = [self.framed(line) for event in events for line in self._lines.feed(event)]
-        if raw is None or waits or not raw.strip():
-            return lines
-        self._lines.passed()
-        return [raw]
-
-
-class OllamaWholeEncoder(EventWholeEncoder):
-    """Events in, one object out, at `close`: the lines of a stream, folded, or an error."""
-
-    def __init__(self, context: ReplyContext) -> None:
-        self._lines = _Lines(context)
-        super().__init__(self._lines)
-        self._raw: list[bytes] = []
-        self.message: Line = {}
-        self._words: dict[str, list[str]] = {}
-        self._called: list[object] = []
-
-    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Return nothing yet."""
-        self._raw.append(raw or b"")
-        return super().feed(events)
-
-    def fold(self, event: Line) -> None:
-        """Add a line; the last one has all words."""
-        self.message = event
-        said = event.get("message", event)
-        for name in ("content", GENERATED, "thinking"):
-            if words := said.get(name):
-                self._words.setdefault(name, []).append(words)
-        self._called += said.get("tool_calls", ())
-        if event.get("done"):
-            said |= {name: "".join(pieces) for name, pieces in self._words.items()}
-            said |= {"tool_calls": self._called} if self._called else {}
-
-    def close(self) -> list[bytes]:
-        """Return the reply, or the error in its place; as it came where that says just it."""
-        came = self._lines.over and not self.failure and all(self._raw)
-        return self._raw if came else super().close()

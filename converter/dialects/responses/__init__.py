@@ -22,11 +22,7 @@ from converter.dialects.reasoning_fields import Mapped
 from converter.dialects.responses import compaction, errors, kept_answers, state, thoughts
 from converter.dialects.responses.decoder import NAME, ResponsesDecoder
 from converter.dialects.responses.request_reader import ResponseContext, input_items, read
-from converter.dialects.responses.response_events import (
-    COUNTER,
-    ResponsesStreamEncoder,
-    ResponsesWholeEncoder,
-)
+from converter.dialects.responses.response_events import COUNTER, ResponsesEncoder
 from converter.model.conversation import Conversation, RequestError
 from converter.model.memory import Memory
 from converter.wire.checked import Fields
@@ -81,8 +77,8 @@ RESPONSES = Dialect(
     WireForm(
         decoder=lambda _: ResponsesDecoder(),
         encoders={
-            Form.STREAM: lambda context: ResponsesStreamEncoder(_context(context)),
-            Form.WHOLE: lambda context: ResponsesWholeEncoder(_context(context)),
+            Form.STREAM: lambda context: ResponsesEncoder(_context(context)),
+            Form.WHOLE: lambda context: ResponsesEncoder(_context(context), whole=True),
         },
         recognises=_recognises,
         error_event="error",

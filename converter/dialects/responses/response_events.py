@@ -9,10 +9,9 @@ from converter.dialects.block_writer import (
     OTHER,
     THINKING,
     BlockWriter,
-    ToolPiece,
     thinking_tokens,
 )
-from converter.dialects.event_encoders import EventStreamEncoder, EventWholeEncoder
+from converter.dialects.call_order import ToolPiece
 from converter.dialects.responses import compaction
 from converter.dialects.responses.compaction import NONE, summaries
 from converter.dialects.responses.decoder import NAME
@@ -89,9 +88,8 @@ COUNTER = "sequence_number"
 """Numbers all events of a stream."""
 
 
-class ResponseEvents(BlockWriter):
-    """Neutral events in, events of the stream out, as values. `output`: the items that are
-    finished.
+class ResponsesEncoder(BlockWriter):
+    """Events in, frames out, or one response, at `close`. `output`: the items that are finished.
 
     One item is open at a time, because Codex 0.169 gives every delta to the item opened last. A
     call is finished only when it is whole: Codex runs it at once.
@@ -99,15 +97,60 @@ class ResponseEvents(BlockWriter):
 
     reply = "response"
 
-    def __init__(self, context: ResponseContext) -> None:
-        super().__init__(context.shown)
+    def __init__(self, context: ResponseContext, whole: bool = False) -> None:
+        super().__init__(context.shown, whole)
         self._context = context
         self._response: Json = {}
         self._item: OutputItem | None = None
         self._status = COMPLETED
         self._summary: list[str] = []
         self._length = 0
+        self._sequence = 0
         self.output: list[Json] = []
+
+    def framed(self, event: Json) -> bytes:
+        """Return the frame of one event, with its number."""
+        number = self._numbers(1)
+        return super().framed({"type": event["type"], COUNTER: number, **event})
+
+    def _numbers(self, count: int) -> int:
+        """Take the numbers of the next events; return the first one."""
+        first, self._sequence = self._sequence, self._sequence + count
+        return first
+
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:
+        """Number the frames of words that are written like the last ones of this kind."""
+        super().spliced(kind, text, frames)
+        return self._numbers(frames)
+
+    def commented(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
+        """Return a sign of life, which clients count, in place of a server's comment."""
+        return self.ping()
+
+    def ping(self) -> list[bytes]:
+        """Return an event that says nothing: Codex drops a stream after 300 s without one, and
+        comments do not count. It begins the response if nothing has, because a client that waits
+        long wants a sign before the first word.
+        """
+        if self._whole or self._over:
+            return []
+        head = [] if self._started else self._start(Start("", ""))
+        return self._sent([*head, {"type": "keepalive"}])
+
+    def _fold(self, event: Json) -> None:
+        """Do nothing: the last response has all."""
+
+    def _folded(self) -> Json:
+        """Return the response, or its error alone. A compaction has another shape."""
+        error, repeated = self._response.get("error"), self._context.repeated
+        if isinstance(error, dict):
+            status = 500 if error["code"] == SERVER_ERROR else 400
+            return error_body(str(error["message"]), status, code=str(error["code"]))
+        if repeated is None:
+            return self._response
+        # the API has no place for a server that did not count
+        usage = self._response["usage"] or counts(Usage(0, 0), 0, 0)
+        return compaction.answer({**self._response, "usage": usage}, repeated, self._context.id)
 
     def _start(self, event: Start) -> Iterator[Json]:
         """Begin the response; a server of this dialect has fields of its own."""
@@ -116,16 +159,6 @@ class ResponseEvents(BlockWriter):
         self._response = {**begun(self._context, event.model), **own}
         for kind in ("created", "in_progress"):
             yield {"type": f"response.{kind}", "response": self._response}
-
-    def alive(self) -> Iterator[Json]:
-        """Yield an event that says nothing: Codex drops a stream after 300 s without one, and
-        comments do not count. It begins the response if nothing has, because a client that waits
-        long wants a sign before the first word.
-        """
-        if not self._started:
-            yield from self._start(Start("", ""))
-        if not self._over:
-            yield {"type": "keepalive"}
 
     def _stop(self, own: Own | None = None) -> Iterator[Json]:
         ending = outcome(self._ending, self._context.repeats)
@@ -151,15 +184,15 @@ class ResponseEvents(BlockWriter):
     def _last(self, ending: Json) -> Json:
         """Return the event that holds the whole response, its request's fields in it."""
         self._over = True
-        response: Json = {
+        self._response = {
             **self._response,
             **self._context.echo,
             **ending,
             "output": self.output,
             "usage": counts(self._usage, self.thought, self.said),
         }
-        self._context.keep(response)
-        return {"type": f"response.{ending['status']}", "response": response}
+        self._context.keep(self._response)
+        return {"type": f"response.{ending['status']}", "response": self._response}
 
     def finish(self, whole: bool, status: str) -> Iterator[Json]:
         """Return the rest. `whole`: the reply was not cut short; `status`: of an item that is open
@@ -172,9 +205,9 @@ class ResponseEvents(BlockWriter):
         if whole and (summary := "".join(self._summary).strip()):
             self._hold(len(summary))
             name = f"{self._context.id}_{len(self.output)}"
-            yield from self._whole(compaction.item(name, summary))
+            yield from self._at_once(compaction.item(name, summary))
 
-    def _whole(self, item: Json) -> Iterator[Json]:
+    def _at_once(self, item: Json) -> Iterator[Json]:
         """Yield the events of an item that is whole at once."""
         yield from self._enter(OTHER, item)
         yield from self._leave()
@@ -232,71 +265,10 @@ class ResponseEvents(BlockWriter):
         if isinstance(event, MappedField):
             self.leave_out({event.key})
         elif event.dialect == NAME:
-            yield from self._whole(dict(event.event))
+            yield from self._at_once(dict(event.event))
 
     def _hold(self, length: int) -> None:
         """Count the words that the last event will repeat. Raises TooMuchError."""
         self._length += length
         if self._length > OUTPUT_LIMIT:
             raise TooMuchError(OUTPUT_LIMIT)
-
-
-class ResponsesStreamEncoder(EventStreamEncoder):
-    """Events in, frames out. A server's comment becomes a sign of life that clients count."""
-
-    def __init__(self, context: ResponseContext) -> None:
-        self._response = ResponseEvents(context)
-        self._sequence = 0
-        super().__init__(self._response)
-
-    def framed(self, event: Json) -> bytes:
-        """Return the frame of one event, with its number."""
-        number = self._numbers(1)
-        return super().framed({"type": event["type"], COUNTER: number, **event})
-
-    def _numbers(self, count: int) -> int:
-        """Take the numbers of the next events; return the first one."""
-        first, self._sequence = self._sequence, self._sequence + count
-        return first
-
-    def spliced(self, kind: WordKind, text: str, frames: int) -> int:
-        """Number the frames of words that are written like the last ones of this kind."""
-        self._response.spliced(kind, text, frames)
-        return self._numbers(frames)
-
-    def commented(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
-        """Return a sign of life."""
-        return self.ping()
-
-    def ping(self) -> list[bytes]:
-        """Return a sign of life, which begins the response if nothing has."""
-        return list(map(self.framed, self._response.alive()))
-
-
-class ResponsesWholeEncoder(EventWholeEncoder):
-    """Events in, one response out, at `close`: that of the last event that has one, or its error
-    alone. A compaction has another shape.
-    """
-
-    def __init__(self, context: ResponseContext) -> None:
-        super().__init__(ResponseEvents(context))
-        self._context = context
-        self._response: Json = {}
-
-    @property
-    def message(self) -> Json:
-        """The response, or the error in its place."""
-        error, repeated = self._response.get("error"), self._context.repeated
-        if isinstance(error, dict):
-            status = 500 if error["code"] == SERVER_ERROR else 400
-            return error_body(str(error["message"]), status, code=str(error["code"]))
-        if repeated is None:
-            return self._response
-        # the API has no place for a server that did not count
-        usage = self._response["usage"] or counts(Usage(0, 0), 0, 0)
-        return compaction.answer({**self._response, "usage": usage}, repeated, self._context.id)
-
-    def fold(self, event: Json) -> None:
-        """Keep the event's response."""
-        if isinstance(response := event.get("response"), dict):
-            self._response = response

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.dialects.anthropic.decoder import FINISHES, AnthropicDecoder
-from converter.dialects.anthropic.message_events import STOP_REASONS
+from converter.dialects.anthropic.encoder import STOP_REASONS
 from converter.model.events import (
     Block,
     End,

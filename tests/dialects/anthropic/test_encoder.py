@@ -3,11 +3,9 @@
 import pytest
 
 from converter.dialects.anthropic.encoder import (
-    AnthropicStreamEncoder,
-    AnthropicWholeEncoder,
-    FoldedMessage,
+    AnthropicEncoder,
 )
-from converter.dialects.event_encoders import Message
+from converter.dialects.block_writer import Message
 from converter.model.events import (
     Block,
     End,
@@ -36,10 +34,10 @@ EVENTS: list[Event] = [
 
 
 def fold(*events: Message) -> Message:
-    machine = FoldedMessage()
+    encoder = AnthropicEncoder(ASKED, whole=True)
     for event in events:
-        machine.feed(event)
-    return machine.message
+        encoder._fold(event)
+    return encoder._message
 
 
 def test_the_events_of_a_stream_make_its_message() -> None:
@@ -163,7 +161,7 @@ def test_a_whole_call_has_an_object_for_input() -> None:
 
 @pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
 def test_a_number_that_json_has_not_is_in_no_message(number: str) -> None:
-    encoder = AnthropicWholeEncoder(ASKED)
+    encoder = AnthropicEncoder(ASKED, whole=True)
     encoder.feed([HEAD, ToolCall(0, "a", "f", f'{{"x":{number}}}'), Finish("tool_calls")])
     written = b"".join(encoder.close())
     assert b"NaN" not in written
@@ -184,7 +182,7 @@ def test_a_delta_without_words_costs_nothing() -> None:
 
 def test_deep_arguments_do_not_cost_the_message() -> None:
     deep = '{"x":' + "[" * 30_000 + "]" * 30_000 + "}"
-    encoder = AnthropicWholeEncoder(ASKED)
+    encoder = AnthropicEncoder(ASKED, whole=True)
     encoder.feed([HEAD, Text("important"), ToolCall(0, "a", "f", deep), Finish("tool_calls")])
     assert b"important" in b"".join(encoder.close())
 
@@ -210,7 +208,7 @@ def test_the_stream_ends_with_no_mark_of_the_other_dialect() -> None:
 
 
 def test_comments_pass_at_once_and_wherever_they_come() -> None:
-    encoder = AnthropicStreamEncoder(ASKED)
+    encoder = AnthropicEncoder(ASKED)
     assert encoder.feed([PING]) == [PING.own.raw]
     encoder.feed([HEAD, Text("a")])
     assert encoder.feed([PING]) == [PING.own.raw]
@@ -224,18 +222,16 @@ def test_comments_have_no_place_in_a_whole_message() -> None:
 
 def test_other_frames_do_not_pass() -> None:
     assert (
-        AnthropicStreamEncoder(ASKED).feed(
+        AnthropicEncoder(ASKED).feed(
             [OpaqueFrame(Own("anthropic", raw=b"data: {}\n\n"))], b"data: {}\n\n"
         )
         == []
     )
 
 
-@pytest.mark.parametrize("kind", [AnthropicStreamEncoder, AnthropicWholeEncoder])
-def test_an_encoder_tells_why_the_client_got_an_error(
-    kind: type[AnthropicStreamEncoder | AnthropicWholeEncoder],
-) -> None:
-    encoder = kind(ASKED)
+@pytest.mark.parametrize("whole", [False, True])
+def test_an_encoder_tells_why_the_client_got_an_error(whole: bool) -> None:
+    encoder = AnthropicEncoder(ASKED, whole)
     encoder.feed([HEAD, Text("a")])
     assert encoder.failure == ""
     encoder.feed([Failure("gone")])

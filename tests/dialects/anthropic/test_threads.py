@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from converter.dialects.anthropic import ANTHROPIC, threads
-from converter.dialects.anthropic.encoder import AnthropicStreamEncoder
+from converter.dialects.anthropic.encoder import AnthropicEncoder
 from converter.dialects.dialect import Form, Purpose, ReplyContext
 from converter.model.conversation import RequestError
 from converter.model.events import End, Event, Failure, Finish, Text, Thinking
@@ -180,7 +180,7 @@ def test_a_stream_larger_than_the_memory_is_not_gathered() -> None:
     memory = Memory(9, 2000)
     asked = ANTHROPIC.requests.read(CREATE, {}, Purpose.REPLY, memory)
     assert isinstance(asked.own, threads.Thread)
-    encoder = AnthropicStreamEncoder(ReplyContext("m", "one", own=asked.own))
+    encoder = AnthropicEncoder(ReplyContext("m", "one", own=asked.own))
     encoder.feed([HEAD, *[Text("word " * 20)] * 50, Finish("stop"), End()])
     assert len(memory) == 0
     exchange(memory, CREATE)

@@ -9,8 +9,7 @@ from hypothesis import given
 from converter.dialects.responses.decoder import NAME, ResponsesDecoder
 from converter.dialects.responses.request_reader import ResponseContext
 from converter.dialects.responses.response_events import (
-    ResponsesStreamEncoder,
-    ResponsesWholeEncoder,
+    ResponsesEncoder,
 )
 from converter.model.events import (
     Block,
@@ -248,15 +247,15 @@ def test_what_only_announces_says_nothing(event: bytes) -> None:
 def test_what_the_encoder_wrote_is_read_as_what_it_was(events: list[Event]) -> None:
     """Streamed and whole, through the machines a second time: the same response."""
     context = ResponseContext(id="1", model="m")
-    encoder = ResponsesWholeEncoder(context)
+    encoder = ResponsesEncoder(context, whole=True)
     events = judged(events)
     encoder.feed(events)
     before = encoder.close()[0]
-    stream = ResponsesStreamEncoder(context)
+    stream = ResponsesEncoder(context)
     for body in (
         [read_frame(b"data: " + before + b"\n\n")],
         FrameDecoder().feed(b"".join([*stream.feed(events), *stream.close()])),
     ):
-        decoder, again = ResponsesDecoder(), ResponsesWholeEncoder(context)
+        decoder, again = ResponsesDecoder(), ResponsesEncoder(context, whole=True)
         again.feed(judged(event for frame in body for event in decoder.feed(frame)))
         assert parsed(json.loads(again.close()[0])) == parsed(json.loads(before))

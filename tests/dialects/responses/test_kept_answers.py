@@ -4,9 +4,9 @@ import pytest
 from openai.types.responses.response_item_list import ResponseItemList
 
 from converter.dialects.dialect import OwnRequest
-from converter.dialects.responses.kept_answers import answer
 from converter.dialects.responses.state import complete, keep
 from converter.model.memory import Memory
+from tests.support.responses_of import own_answer
 
 pytestmark = pytest.mark.slow
 
@@ -20,8 +20,7 @@ def memory() -> Memory:
 
 
 def asked(memory: Memory, method: str, path: str, body: bytes = b"") -> tuple[int, dict[str, Any]]:
-    status, said = answer(OwnRequest(method, path, body, "x", 5), memory)
-    return status, dict(said)
+    return own_answer(OwnRequest(method, path, body, "x", 5), memory)
 
 
 @pytest.mark.parametrize("prefix", ["/v1", "/openai/v1"])

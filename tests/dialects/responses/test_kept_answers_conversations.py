@@ -7,10 +7,10 @@ import pytest
 from openai.types.conversations import ConversationItemList
 
 from converter.dialects.dialect import OwnRequest
-from converter.dialects.responses.kept_answers import answer
 from converter.dialects.responses.output_items import with_id
 from converter.dialects.responses.state import UnknownError, complete, keep
 from converter.model.memory import Memory
+from tests.support.responses_of import own_answer
 
 pytestmark = pytest.mark.slow
 
@@ -23,8 +23,7 @@ def memory() -> Memory:
 def asked(
     memory: Memory, method: str, path: str, body: bytes = b"", name: str = "x"
 ) -> tuple[int, dict[str, Any]]:
-    status, said = answer(OwnRequest(method, path, body, name, 5), memory)
-    return status, dict(said)
+    return own_answer(OwnRequest(method, path, body, name, 5), memory)
 
 
 def test_a_conversation_is_created_shown_and_deleted(memory: Memory) -> None:

@@ -9,9 +9,7 @@ from converter.dialects.responses.errors import FINAL_CODE
 from converter.dialects.responses.request_reader import ResponseContext
 from converter.dialects.responses.response_events import (
     FILTERED,
-    ResponseEvents,
-    ResponsesStreamEncoder,
-    ResponsesWholeEncoder,
+    ResponsesEncoder,
     counts,
     outcome,
 )
@@ -42,9 +40,9 @@ from tests.support.responses_of import (
 from tests.support.strategies import law
 
 
-def fed(*content: Any) -> tuple[ResponseEvents, list[dict[str, Any]]]:
-    items = ResponseEvents(ResponseContext())
-    events = [event for piece in content for event in items.feed(piece)]
+def fed(*content: Any) -> tuple[ResponsesEncoder, list[dict[str, Any]]]:
+    items = ResponsesEncoder(ResponseContext())
+    events = [event for piece in content for event in items.told(piece)]
     of_items = [event for event in events if "response" not in event]
     return items, [*of_items, *items.finish(True, "completed")]
 
@@ -163,13 +161,11 @@ def stream(*pieces: list[bytes]) -> list[dict[str, object]]:
 
 def test_the_whole_response_is_that_of_the_last_event() -> None:
     events: list[Event] = [HEAD, Thinking("a"), Text("b"), STOP, End()]
-    assert (
-        whole(events) == stream(ResponsesStreamEncoder(context_of()).feed(events))[-1]["response"]
-    )
+    assert whole(events) == stream(ResponsesEncoder(context_of()).feed(events))[-1]["response"]
 
 
 def test_a_whole_reply_that_failed_is_an_error() -> None:
-    encoder = ResponsesWholeEncoder(context_of())
+    encoder = ResponsesEncoder(context_of(), whole=True)
     encoder.feed([HEAD, Text("a"), Failure("gone")])
     (body,) = encoder.close()
     assert json.loads(body)["error"]["code"] == "server_error"
@@ -177,7 +173,7 @@ def test_a_whole_reply_that_failed_is_an_error() -> None:
 
 
 def test_a_sign_of_life_begins_the_response() -> None:
-    encoder = ResponsesStreamEncoder(context_of())
+    encoder = ResponsesEncoder(context_of())
     events = stream(encoder.ping(), encoder.ping(), encoder.feed([HEAD, Text("a")]), encoder.ping())
     assert types(events) == [
         *["created", "in_progress", "keepalive", "keepalive"],
@@ -186,7 +182,7 @@ def test_a_sign_of_life_begins_the_response() -> None:
 
 
 def test_a_response_that_is_over_gives_no_sign() -> None:
-    encoder = ResponsesStreamEncoder(context_of())
+    encoder = ResponsesEncoder(context_of())
     encoder.feed([HEAD, Text("a"), STOP, End()])
     assert encoder.ping() == []
     assert encoder.feed([OpaqueFrame(Own("openai", raw=b": ping\n\n"), comment=True)]) == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.dialects.anthropic.message_events import counts, stop
+from converter.dialects.anthropic.encoder import counts, stop
 from converter.dialects.dialect import ReplyContext
 from converter.model.events import End, Event, Finish, Own, Start, Text, Thinking, Usage
 from tests.support.messages_of import HEAD, complete, written
