@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from converter.dialects.dialect import Encoder
 from converter.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME
+from converter.dialects.openai_chat.errors import error_body
 from converter.model.events import (
     Block,
     End,
@@ -107,10 +108,8 @@ class Chunker(Encoder):
         note = f"{self._left_out} blocks or frames have no place in a chat completion, left out"
         return [note] if self._left_out else []
 
-    def frames(
-        self, events: Sequence[Event], raw: bytes | None
-    ) -> Iterator[Body | bytes | Failure]:
-        """Yield the frames of the events; a failure where no frame can tell it."""
+    def frames(self, events: Sequence[Event], raw: bytes | None) -> Iterator[Body | bytes]:
+        """Yield the frames of the events; a failure is an error's body, without choices."""
         native = [
             event for event in events if isinstance(event, Thinking) and _names(event) is not None
         ]
@@ -142,7 +141,7 @@ class Chunker(Encoder):
                 return []
         return [event]
 
-    def _bodies(self, events: Sequence[Event]) -> Iterator[Body | bytes | Failure]:
+    def _bodies(self, events: Sequence[Event]) -> Iterator[Body | bytes]:
         chunk = _Chunk()
         for event in events:
             self._turn(event)
@@ -159,13 +158,15 @@ class Chunker(Encoder):
                 self._add(chunk, event)
         yield from self._finished(chunk)
 
-    def _told(self, event: OpaqueFrame | End | Failure) -> bytes | Failure:
-        """Return the frame of an event that is one by itself; a failure where none can tell it."""
+    def _told(self, event: OpaqueFrame | End | Failure) -> Body | bytes:
+        """Return the frame of an event that is one by itself."""
         if isinstance(event, OpaqueFrame):
             return event.own.raw
         if event.own and event.own.dialect == NAME and event.own.raw:
             return event.own.raw
-        return event if isinstance(event, Failure) else self._done
+        if isinstance(event, Failure):
+            return error_body(event.message, event.kind, event.status)
+        return self._done
 
     def _turn(self, event: Event) -> None:
         """Take note of a head, and of a thought's end."""

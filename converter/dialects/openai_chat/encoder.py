@@ -5,8 +5,7 @@ from itertools import chain
 from typing import Any
 
 from converter.dialects.openai_chat.chunks import Body, Chunker
-from converter.dialects.openai_chat.errors import error_body
-from converter.model.events import Event, Failure
+from converter.model.events import Event
 from converter.wire import json_text
 from converter.wire.json_text import as_object
 from converter.wire.sse import write_frame
@@ -26,7 +25,11 @@ class OpenAIStreamEncoder(Chunker):
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return the frames. `raw`: the server's frame, when `events` are just its own."""
-        return [frame for made in self.frames(events, raw) if (frame := _frame(made))]
+        return [
+            made if isinstance(made, bytes) else write_frame(json_text.write(made))
+            for made in self.frames(events, raw)
+            if made
+        ]
 
     def ping(self) -> list[bytes]:
         """Return a frame that says nothing."""
@@ -35,16 +38,6 @@ class OpenAIStreamEncoder(Chunker):
     def close(self) -> list[bytes]:
         """Return nothing: an end that the server left out (`[DONE]`, a finish) is not made up."""
         return []
-
-
-def _frame(made: Body | bytes | Failure) -> bytes:
-    if isinstance(made, bytes):
-        return made
-    return write_frame(_failed(made) if isinstance(made, Failure) else json_text.write(made))
-
-
-def _failed(event: Failure) -> bytes:
-    return json_text.write(error_body(event.message, event.kind, event.status))
 
 
 class OpenAIWholeEncoder(Chunker):
@@ -57,23 +50,23 @@ class OpenAIWholeEncoder(Chunker):
         self._raw: list[bytes] = []
         self._body: Body = {}
         self._choices: dict[int, tuple[_Pieces, _Pieces]] = {}
-        self._failed: Failure | None = None
+        self._error: Body = {}
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return nothing yet."""
         for made in self.frames(events, raw):
-            if isinstance(made, Failure):
-                self._failed, self.failure = made, made.message
-            elif not isinstance(made, bytes):
+            if isinstance(made, bytes):
+                self._raw += [made] if made else []
+            elif "choices" in made:
                 self._fold(made)
-            elif made:
-                self._raw.append(made)
+            else:
+                self._error, self.failure = made, str(as_object(made["error"])["message"])
         return []
 
     def close(self) -> list[bytes]:
         """Return the body; as it came when nothing in it was to change or could be read."""
-        if self._failed:
-            return [_failed(self._failed)]
+        if self._error:
+            return [json_text.write(self._error)]
         if not (self._body or self._choices):
             return self._raw
         kind = {"object": _WHOLE} if self._body.get("object") == _CHUNK else {}

@@ -23,7 +23,7 @@ _TYPES = {
 """Types by those of the Messages API; any other word goes on as it is."""
 
 
-def error_body(message: str, kind: str = "", status: int = 0) -> Body:
+def error_body(message: str, kind: str = "", status: int = 0) -> dict[str, object]:
     """Return an error object, as the body of a reply and as a frame's data.
 
     `kind`: the Messages API's word. `status`: the HTTP status, told as the code, which is where
