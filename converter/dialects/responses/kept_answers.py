@@ -12,7 +12,6 @@ from urllib.parse import parse_qsl
 
 from converter.dialects.dialect import Body, OwnRequest
 from converter.dialects.error_words import list_of
-from converter.dialects.responses.errors import error_body
 from converter.dialects.responses.output_items import Json, with_id
 from converter.dialects.responses.state import (
     LINE,
@@ -42,27 +41,14 @@ type _Row = Callable[[Memory, OwnRequest, str], Json]
 
 
 def answer(asking: OwnRequest, memory: Memory) -> tuple[int, Body]:
-    """Return the status and body."""
+    """Return the status and body. Raises RequestError and UnreadableError."""
     path = asking.path.partition("?")[0].rstrip("/")
     for method, pattern, row in _ROWS:
         if method == asking.method and (match := pattern.search(path)):
-            return _answered(row, memory, asking, match["key"])
+            return 200, row(memory, asking, match["key"])
     if path.endswith("/responses"):
-        return _refused(NO_SOCKET, 426)
-    return _refused(NO_SUCH.format(asking.method, path), 404)
-
-
-def _answered(row: _Row, memory: Memory, asking: OwnRequest, key: str) -> tuple[int, Body]:
-    try:
-        return 200, row(memory, asking, key)
-    except UnknownError as error:
-        return _refused(error.message, error.status)
-    except (RequestError, json_text.UnreadableError) as error:
-        return _refused(str(error), 400)
-
-
-def _refused(message: str, status: int) -> tuple[int, Body]:
-    return status, error_body(message, status)
+        raise RequestError("", NO_SOCKET, 426)
+    raise RequestError("", NO_SUCH.format(asking.method, path), 404)
 
 
 def _shown(memory: Memory, key: str, kind: str) -> Json:
