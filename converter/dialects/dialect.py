@@ -195,7 +195,8 @@ class WireForm:
 
     decoder: Callable[[Mapping[str, Mapped]], Decoder]
     """Takes the user's field map."""
-    encoders: Mapping[Form, Callable[[ReplyContext], Encoder]]
+    encoder: Callable[[ReplyContext, bool], Encoder]
+    """Takes the context, and whether the reply is wanted whole."""
     recognises: Callable[[Mapping[str, object]], bool]
     """Tells whether the JSON of a frame or reply is of this dialect."""
     framing: Framing = SSE

@@ -69,7 +69,7 @@ class Rewriter:
         self._label = server.label.reply
         asked, named = context or ReplyContext(), settings.fields
         asked = replace(asked, fields=named, signature=settings.signature)
-        self._encoder = client.wire.encoders[self.form](asked)
+        self._encoder = client.wire.encoder(asked, self.form is Form.WHOLE)
         self._splices = settings.fast and server.wire.keeps_raw and not whole
         self._fast = self._fast_path()
         self._keeps_thoughts = expected.budget is not None

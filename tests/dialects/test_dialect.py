@@ -2,13 +2,9 @@
 
 import pytest
 
-from converter.dialects.dialect import Endpoint, Form
+from converter.dialects.dialect import Endpoint
 from converter.dialects.table import DIALECTS, find
 from tests.support import endpoints
-
-
-def test_every_dialect_writes_every_form() -> None:
-    assert all(set(dialect.wire.encoders) == set(Form) for dialect in DIALECTS)
 
 
 def test_a_dialect_is_shown_by_its_name() -> None:

@@ -12,7 +12,6 @@ from converter.dialects.table import (
     OPENAI_CHAT,
     RESPONSES,
     Dialect,
-    Form,
     ReplyContext,
     by_headers,
     by_name,
@@ -48,7 +47,7 @@ def test_an_error_of_a_dialect_is_recognised_as_its_own(dialect: Dialect) -> Non
 def test_a_ping_says_nothing_of_the_reply_and_has_no_place_in_a_whole_one(
     dialect: Dialect,
 ) -> None:
-    streamed, whole = (dialect.wire.encoders[form](ReplyContext()) for form in Form)
+    streamed, whole = (dialect.wire.encoder(ReplyContext(), whole) for whole in (False, True))
     cutter = dialect.wire.framing.cutter()
     frames = [cutter.read(raw) for raw in cutter.cut(b"".join(streamed.ping()))]
     decoder = dialect.wire.decoder({})

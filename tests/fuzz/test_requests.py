@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect, Form
 from converter.exchange import read_request
 from converter.exchange.exchange import Exchange
 from converter.exchange.read_request import ReadRequest
@@ -67,7 +67,7 @@ def judge(exchange: Exchange, body: bytes) -> None:
     assert isinstance(json_text.read(json_text.write(asked.body)), dict)
     assert str(asked.asked_model) is not None
     if asked.form:
-        exchange.client.wire.encoders[asked.form](asked.reply_context).close()
+        exchange.client.wire.encoder(asked.reply_context, asked.form is Form.WHOLE).close()
 
 
 @pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI_CHAT], ids=str)

@@ -7,7 +7,7 @@ import pytest
 
 from converter.dialects.anthropic.encoder import AnthropicEncoder
 from converter.dialects.openai_chat.decoder import OpenAIDecoder
-from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
+from converter.dialects.openai_chat.encoder import OpenAIEncoder
 from converter.dialects.responses.response_events import (
     ResponsesEncoder,
 )
@@ -22,7 +22,7 @@ from tests.support.frames_of import OPENAI, WHOLE, passed, rewriter, values
 
 pytestmark = pytest.mark.slow
 
-MACHINES = [(OpenAIDecoder, "feed"), (ThinkParser, "feed"), (OpenAIStreamEncoder, "feed")]
+MACHINES = [(OpenAIDecoder, "feed"), (ThinkParser, "feed"), (OpenAIEncoder, "feed")]
 type Machine = tuple[type, str]
 
 
@@ -66,7 +66,7 @@ def test_a_machine_that_always_breaks_costs_an_openai_client_nothing(
         (OpenAIDecoder, "feed"),
         (ThinkParser, "feed"),
         (ThinkParser, "flush"),
-        (OpenAIWholeEncoder, "feed"),
+        (OpenAIEncoder, "feed"),
     ],
 )
 def test_a_whole_body_that_breaks_a_machine_goes_on_as_it_came(
@@ -88,7 +88,7 @@ def test_a_body_whose_second_choice_breaks_a_machine_is_still_one_body(
     assert b"".join(passed(rewriter(OPENAI, WHOLE), [body])) == body
 
 
-@pytest.mark.parametrize("machine", [(OpenAIWholeEncoder, "close"), (ThinkParser, "flush")])
+@pytest.mark.parametrize("machine", [(OpenAIEncoder, "close"), (ThinkParser, "flush")])
 def test_a_whole_body_is_not_lost_when_its_end_breaks_a_machine(
     monkeypatch: pytest.MonkeyPatch, machine: Machine
 ) -> None:
@@ -101,7 +101,7 @@ def test_a_whole_body_is_not_lost_when_its_end_breaks_a_machine(
 def test_nothing_is_raised_when_the_end_of_an_empty_body_breaks_a_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    _break(monkeypatch, (OpenAIWholeEncoder, "close"), lambda _: True)
+    _break(monkeypatch, (OpenAIEncoder, "close"), lambda _: True)
     assert b"".join(passed(rewriter(OPENAI, WHOLE), [])) == b""
 
 
@@ -136,10 +136,10 @@ def test_a_client_that_wants_a_whole_message_gets_an_error_when_the_end_breaks_a
     assert through.failure
 
 
-ENCODERS: dict[Dialect, dict[Form, type]] = {
-    OPENAI: {Form.STREAM: OpenAIStreamEncoder, Form.WHOLE: OpenAIWholeEncoder},
-    ANTHROPIC: dict.fromkeys(Form, AnthropicEncoder),
-    RESPONSES: dict.fromkeys(Form, ResponsesEncoder),
+ENCODERS: dict[Dialect, type] = {
+    OPENAI: OpenAIEncoder,
+    ANTHROPIC: AnthropicEncoder,
+    RESPONSES: ResponsesEncoder,
 }
 FOREIGN = {
     "a chat completions client": (OPENAI, ANTHROPIC, sdk_reading.openai_error),
@@ -158,7 +158,7 @@ def test_a_fault_is_told_to_each_foreign_client_in_its_own_words(
     monkeypatch: pytest.MonkeyPatch, name: str, form: Form
 ) -> None:
     client, server, error_of = FOREIGN[name]
-    _break(monkeypatch, (ENCODERS[client][form], "feed"), lambda _: True)
+    _break(monkeypatch, (ENCODERS[client], "feed"), lambda _: True)
     messages = native.frames([native.start(), *native.end()])
     through = Rewriter(settings.read(), client, Form.STREAM, form, server=server)
     out = b"".join(passed(through, messages if server is ANTHROPIC else stream("a")))

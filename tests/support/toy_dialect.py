@@ -9,10 +9,8 @@ from converter.dialects.dialect import (
     Answers,
     Dialect,
     Endpoint,
-    Form,
     Label,
     Purpose,
-    ReplyContext,
     Requests,
     WireForm,
 )
@@ -115,16 +113,12 @@ def _read(body: object, *_: object) -> Conversation:
     return Conversation(model="toy", turns=(asked,), stream=bool(body.get("stream")))
 
 
-def _stream(_: ReplyContext) -> ToyEncoder:
-    return ToyEncoder(whole=False)
-
-
 TOY = Dialect(
     "toy",
     Label("Toy", shown_by=("x-toy",)),
     WireForm(
         decoder=lambda _: ToyDecoder(),
-        encoders={Form.STREAM: _stream, Form.WHOLE: lambda _: ToyEncoder(whole=True)},
+        encoder=lambda _, whole: ToyEncoder(whole),
         recognises=lambda said: "told" in said,
     ),
     Requests(_read, "/toy", {"ask": "12 * 7"}),

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 from converter.dialects.anthropic import models, threads
 from converter.dialects.anthropic.blocks import RESULT_BLOCKS, ROLE_BLOCKS
@@ -16,7 +15,6 @@ from converter.dialects.dialect import (
     Body,
     Dialect,
     Endpoint,
-    Form,
     Label,
     OwnRequest,
     Purpose,
@@ -76,7 +74,7 @@ ANTHROPIC = Dialect(
     ),
     WireForm(
         decoder=lambda _: AnthropicDecoder(),
-        encoders={Form.STREAM: AnthropicEncoder, Form.WHOLE: partial(AnthropicEncoder, whole=True)},
+        encoder=AnthropicEncoder,
         recognises=_recognises,
         error_event="error",
     ),

@@ -1,14 +1,12 @@
 """Ollama's API: spoken by Home Assistant, VS Code Copilot, LangChain's ChatOllama and many more."""
 
 from collections.abc import Mapping
-from functools import partial
 
 from converter.dialects.dialect import (
     Answers,
     Body,
     Dialect,
     Endpoint,
-    Form,
     Label,
     Purpose,
     Requests,
@@ -48,7 +46,7 @@ OLLAMA = Dialect(
     Label("Ollama", "reply of Ollama's API", head=frozenset(("model", "created_at", "done"))),
     WireForm(
         decoder=lambda _: OllamaDecoder(),
-        encoders={Form.STREAM: OllamaEncoder, Form.WHOLE: partial(OllamaEncoder, whole=True)},
+        encoder=OllamaEncoder,
         recognises=_recognises,
         framing=NDJSON,
         keeps_raw=True,

@@ -6,14 +6,13 @@ from converter.dialects.dialect import (
     Answers,
     Dialect,
     Endpoint,
-    Form,
     Label,
     Purpose,
     Requests,
     WireForm,
 )
 from converter.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME, OpenAIDecoder, mend
-from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
+from converter.dialects.openai_chat.encoder import OpenAIEncoder
 from converter.dialects.openai_chat.errors import error_body, error_reply
 from converter.dialects.openai_parts import PARTS
 from converter.dialects.reasoning_fields import words_of
@@ -46,10 +45,7 @@ OPENAI_CHAT = Dialect(
     Label("OpenAI", "chat completion", head=frozenset(SAME_IN_EVERY_FRAME)),
     WireForm(
         decoder=OpenAIDecoder,
-        encoders={
-            Form.STREAM: lambda context: OpenAIStreamEncoder(context.fields),
-            Form.WHOLE: lambda context: OpenAIWholeEncoder(context.fields),
-        },
+        encoder=lambda context, whole: OpenAIEncoder(context.fields, whole),
         recognises=_recognises,
         mend=mend,
         keeps_raw=True,

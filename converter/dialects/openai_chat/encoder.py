@@ -15,56 +15,46 @@ _CHUNK, _WHOLE = "chat.completion.chunk", "chat.completion"
 PING = b": ping\n\n"
 
 
-class OpenAIStreamEncoder(Chunker):
-    """Events in, frames out: none, one or more for one frame of the server's. `fields`: the names
-    under which a client gets thinking.
+class OpenAIEncoder(Chunker):
+    """Events in, frames out: none, one or more for one frame of the server's; or one body, at
+    `close`: the frames of a stream, folded; an error in its place when the reply failed. `fields`:
+    the names under which a client gets thinking.
     """
 
-    def __init__(self, fields: Sequence[str]) -> None:
-        super().__init__(fields, _CHUNK, write_frame(b"[DONE]"))
-
-    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Return the frames. `raw`: the server's frame, when `events` are just its own."""
-        return [
-            made if isinstance(made, bytes) else write_frame(json_text.write(made))
-            for made in self.frames(events, raw)
-            if made
-        ]
-
-    def ping(self) -> list[bytes]:
-        """Return a frame that says nothing."""
-        return [PING]
-
-    def close(self) -> list[bytes]:
-        """Return nothing: an end that the server left out (`[DONE]`, a finish) is not made up."""
-        return []
-
-
-class OpenAIWholeEncoder(Chunker):
-    """Events in, one body out, at `close`: the frames of a stream, folded; an error in its place
-    when the reply failed.
-    """
-
-    def __init__(self, fields: Sequence[str]) -> None:
-        super().__init__(fields, _WHOLE)
+    def __init__(self, fields: Sequence[str], whole: bool = False) -> None:
+        kind = (_WHOLE, b"") if whole else (_CHUNK, write_frame(b"[DONE]"))
+        super().__init__(fields, *kind)
+        self._whole = whole
         self._raw: list[bytes] = []
         self._body: Body = {}
         self._choices: dict[int, tuple[_Pieces, _Pieces]] = {}
         self._error: Body = {}
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Return nothing yet."""
-        for made in self.frames(events, raw):
-            if isinstance(made, bytes):
-                self._raw += [made] if made else []
-            elif "choices" in made:
-                self._fold(made)
+        """Return the frames. `raw`: the server's frame, when `events` are just its own."""
+        made = [each for each in self.frames(events, raw) if each]
+        if not self._whole:
+            return [
+                each if isinstance(each, bytes) else write_frame(json_text.write(each))
+                for each in made
+            ]
+        for each in made:
+            if isinstance(each, bytes):
+                self._raw.append(each)
+            elif "choices" in each:
+                self._fold(each)
             else:
-                self._error, self.failure = made, str(as_object(made["error"])["message"])
+                self._error, self.failure = each, str(as_object(each["error"])["message"])
         return []
 
+    def ping(self) -> list[bytes]:
+        """Return a frame that says nothing."""
+        return [] if self._whole else [PING]
+
     def close(self) -> list[bytes]:
-        """Return the body; as it came when nothing in it was to change or could be read."""
+        """Return the body; as it came when nothing in it was to change or could be read. Of a
+        stream nothing: an end that the server left out (`[DONE]`, a finish) is not made up.
+        """
         if self._error:
             return [json_text.write(self._error)]
         if not (self._body or self._choices):

@@ -9,7 +9,6 @@ from converter.dialects.dialect import (
     Body,
     Dialect,
     Endpoint,
-    Form,
     Label,
     Purpose,
     ReplyContext,
@@ -76,10 +75,7 @@ RESPONSES = Dialect(
     ),
     WireForm(
         decoder=lambda _: ResponsesDecoder(),
-        encoders={
-            Form.STREAM: lambda context: ResponsesEncoder(_context(context)),
-            Form.WHOLE: lambda context: ResponsesEncoder(_context(context), whole=True),
-        },
+        encoder=lambda context, whole: ResponsesEncoder(_context(context), whole),
         recognises=_recognises,
         error_event="error",
         counter=COUNTER,

@@ -46,7 +46,7 @@ def exchange(memory: Memory, body: object, name: str = "one", form: Form = Form.
     """One request and its reply, which is kept."""
     asked = ANTHROPIC.requests.read(body, {}, Purpose.REPLY, memory)
     context = ReplyContext("m", name, signature="ours", own=asked.own)
-    machine = ANTHROPIC.wire.encoders[form](context)
+    machine = ANTHROPIC.wire.encoder(context, form is Form.WHOLE)
     assert b"".join([*machine.feed(SAID), *machine.close()]).count(f"msg_{name}".encode()) == 1
 
 
@@ -170,7 +170,7 @@ def test_what_is_no_thread_is_refused_with_its_place(
 @pytest.mark.parametrize("form", list(Form))
 def test_a_reply_that_broke_off_is_not_kept(memory: Memory, form: Form) -> None:
     asked = ANTHROPIC.requests.read(CREATE, {}, Purpose.REPLY, memory)
-    encoder = ANTHROPIC.wire.encoders[form](ReplyContext("m", "one", own=asked.own))
+    encoder = ANTHROPIC.wire.encoder(ReplyContext("m", "one", own=asked.own), form is Form.WHOLE)
     encoder.feed([HEAD, Text("a"), Failure("gone")])
     encoder.close()
     assert len(memory) == 0

@@ -114,7 +114,7 @@ def test_the_fast_path_writes_the_same(form: Form, monkeypatch: pytest.MonkeyPat
 
 
 def _written(form: Form, events: Sequence[Event]) -> tuple[list[dict[str, Any]], list[str]]:
-    encoder = OLLAMA.wire.encoders[form](ReplyContext(model="small", created_at=1))
+    encoder = OLLAMA.wire.encoder(ReplyContext(model="small", created_at=1), form is Form.WHOLE)
     out = [*encoder.feed(events), *encoder.close()]
     return _lines(b"".join(out)), encoder.notes
 

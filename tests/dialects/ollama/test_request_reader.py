@@ -98,8 +98,8 @@ def test_pictures_are_of_the_kind_that_they_begin_as() -> None:
 
 def test_a_prompt_is_a_conversation_of_one_turn() -> None:
     asked = read({"model": "small", "prompt": "Why?", "system": "Be.", "raw": True})
-    said = [("system", "Be."), ("user", "Why?")]
-    assert asked.turns == tuple(Turn(role, (TextBlock(words),)) for role, words in said)
+    system, user = Turn("system", (TextBlock("Be."),)), Turn("user", (TextBlock("Why?"),))
+    assert asked.turns == (system, user)
     assert asked.own == "generate"
     assert asked.notes == ("no server takes it with a request: raw",)
 

@@ -9,6 +9,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from converter.dialects.anthropic.decoder import FINISHES
 from converter.dialects.openai_chat.chunks import Chunker
 from converter.dialects.openai_chat.decoder import NAME
+from converter.dialects.openai_chat.encoder import OpenAIEncoder
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.exchange import settings
 from converter.model.events import (
@@ -37,7 +38,7 @@ HEAD = {"id": "msg_1", "object": KIND, "created": 0, "model": "small"}
 
 
 def _begun() -> Chunker:
-    chunker = Chunker((), KIND, DONE)
+    chunker = OpenAIEncoder(())
     list(chunker.frames([Start("msg_1", "small")], None))
     return chunker
 
@@ -51,7 +52,7 @@ def _choice(chunker: Chunker, *events: Event) -> object:
 
 
 def test_a_foreign_head_says_the_role_once() -> None:
-    chunker = Chunker((), KIND, DONE)
+    chunker = OpenAIEncoder(())
     first = {"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}
     (body,) = chunker.frames([Start("msg_1", "small")], None)
     assert body == {**HEAD, "choices": [first]}
@@ -60,7 +61,7 @@ def test_a_foreign_head_says_the_role_once() -> None:
 
 
 def test_a_head_of_its_own_goes_through_as_it_is() -> None:
-    chunker = Chunker((), KIND, DONE)
+    chunker = OpenAIEncoder(())
     events: list[Event] = [Start("1", "small", Own(NAME, {"id": "1"})), Text("a")]
     (body,) = chunker.frames(events, None)
     assert body == {
@@ -94,7 +95,7 @@ def test_a_stop_string_stands_where_servers_put_it() -> None:
     finish = Finish("stop", "END")
     said = {"index": 0, "delta": {}, "finish_reason": "stop"}
     assert _choice(_begun(), finish) == {**said, "stop_reason": "END"}
-    assert _choice(Chunker((), KIND, DONE), finish) == said
+    assert _choice(OpenAIEncoder(()), finish) == said
 
 
 def test_the_end_of_a_foreign_stream_is_this_dialects() -> None:

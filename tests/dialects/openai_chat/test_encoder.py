@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder
+from converter.dialects.openai_chat.encoder import OpenAIEncoder
 from converter.model.events import Event, MappedField, Opaque, Text, ThinkingEnd, ToolCall
 from converter.wire.sse import write_frame
 from tests.support.frames import DONE, END, ROLE, data, delta, stream, text
@@ -266,7 +266,7 @@ def test_a_call_nobody_sent_is_written_as_the_format_has_it() -> None:
 
 
 def _encoded(*events: Event) -> list[bytes]:
-    return OpenAIStreamEncoder(["reasoning_content"]).feed(events)
+    return OpenAIEncoder(["reasoning_content"]).feed(events)
 
 
 def test_a_thoughts_end_alone_says_nothing() -> None:
