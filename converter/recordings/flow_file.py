@@ -7,7 +7,6 @@ JSON in the flow's metadata (`converter.shell.keep.flow_record` writes it).
 """
 
 import io
-import re
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping
@@ -34,6 +33,7 @@ BEGAN = 1_700_000_000.0
 HOST, _, PORT = HERE.partition(":")
 CARRIED = {"host", "content-length", "content-encoding", "transfer-encoding", "connection"}
 """Headers that say how a message is carried, because each copy of it has its own."""
+_NO_FLOWS = "expected a flow file, as `mitmdump -w FILE` writes it, got another or a damaged one"
 _FOREIGN = "was captured without the addon: there is nothing in it of what the server sent"
 
 
@@ -76,40 +76,19 @@ def recordings_in(data: bytes, name: str) -> list[Recording]:
         except RecordingError as error:
             errors.append(error)
     if not recordings:
-        raise errors[0]
+        raise errors[0] if errors else RecordingError(_NO_FLOWS)
     return recordings
 
 
 def _flows(data: bytes) -> list[flow.Flow]:
-    _refuse_others(data)
     try:
         with warnings.catch_warnings(action="ignore"):
             return list(FlowReader(io.BytesIO(data)).stream())
     except exceptions.FlowReadException as error:
         newer = "flow format" in str(error)
-        raise RecordingError(
-            str(error) if newer else "no flow file of mitmproxy's, or damaged"
-        ) from None
+        raise RecordingError(str(error) if newer else _NO_FLOWS) from None
     except Exception as error:  # any may come, because mitmproxy checks nothing of a flow's inside
         raise RecordingError(f"damaged: {type(error).__name__} in what should be a flow") from None
-
-
-def _refuse_others(data: bytes) -> None:
-    """Name the fault, where that can be seen at a glance."""
-    start = data[:20].removeprefix(b"\xef\xbb\xbf").lstrip()
-    length = re.match(rb"(\d{1,12}):", data)
-    if not data:
-        raise RecordingError("empty")
-    if start.startswith(b"{"):
-        har = b'"log"' in data and b'"entries"' in data
-        raise RecordingError(
-            "expected a flow file, as `mitmdump -w FILE` writes it, "
-            f"got {'a HAR' if har else 'JSON'}"
-        )
-    if not length:
-        raise RecordingError("no flow file of mitmproxy's")
-    if len(data) < length.end() + int(length[1]) + 1:
-        raise RecordingError("cut short")
 
 
 def from_flow(kept: flow.Flow, name: str) -> Recording:
