@@ -3,10 +3,10 @@ its reading.
 """
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate, pairwise
+from typing import Any
 
 from converter.exchange import settings
 from converter.model.initial_state import InitialState
@@ -63,33 +63,18 @@ def read(text: object) -> Notes:
         raise RecordingError(f"{_UNREADABLE}: {type(error).__name__}: {error}") from None
 
 
-def _notes(noted: Mapping[str, object]) -> Notes:
-    chunks, options = noted["chunks"], noted["options"]
-    if not isinstance(chunks, list) or not isinstance(options, dict):
-        raise TypeError("expected a list of chunks and an object of options")
-    cuts = [(_natural(length), _seconds(at)) for length, at in chunks]
-    return Notes(cuts, str(noted["ended"]), settings.renamed(options), _found(noted))
+def _notes(noted: Mapping[str, Any]) -> Notes:
+    cuts = [(int(length), float(at)) for length, at in noted["chunks"]]
+    return Notes(cuts, str(noted["ended"]), settings.renamed(noted["options"]), _found(noted))
 
 
-def _natural(number: object) -> int:
-    if type(number) is not int or number < 0:
-        raise ValueError(f"{number!r} is no length")
-    return number
-
-
-def _seconds(number: object) -> float:
-    if type(number) not in (int, float) or not math.isfinite(number):  # type: ignore[arg-type]
-        raise ValueError(f"{number!r} is no time")
-    return float(number)  # type: ignore[arg-type]
-
-
-def _found(noted: Mapping[str, object]) -> Found:
+def _found(noted: Mapping[str, Any]) -> Found:
     counted = noted["counted"]
     return Found(
         by_name(str(noted["server"])).name,
         bool(noted["parses"]),
         InitialState(noted["begins"]).value,
-        None if counted is None else _natural(counted),
+        None if counted is None else int(counted),
         bool(noted["prompted"]),
     )
 
