@@ -22,10 +22,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from time import monotonic, sleep
 from typing import Self
 
-from converter.dialects.reasoning_fields import words_of
 from converter.exchange.exchange import is_stream
 from converter.model.initial_state import InitialState
-from converter.observe.printable import one_line, shortened
 from converter.recordings.recording import Answered, Chunk, RecordedRequest, Recording
 from converter.recordings.redact.allow_list import REQUEST, kept
 from converter.servers.profiles import GENERIC, by_name
@@ -38,8 +36,7 @@ SERVED_AT = f"http://{HOST}:{PORT}"
 FAST = float("inf")
 _PACES = {"recorded": 1.0, "fast": FAST}
 _OPENER = "<think>"
-_EXAMPLES = 3
-_SHORT = 40
+_TRY = "try one that `think-addon record show NAME --request` prints, `list` has the names"
 _MUST_FIT = ("messages", "input", "instructions", "tools", "stream", "system")
 _PROMPT = ("messages", "tools")
 _IDS = ("id", "tool_call_id", "tool_use_id", "call_id")
@@ -109,13 +106,13 @@ class RecordedServer(ThreadingHTTPServer):
 
     def own(self, method: str, path: str, body: bytes) -> tuple[int, object]:
         """Return the status and JSON for a request that no recording answers: the models, a
-        prompt's tokens, or an error with some that are answered.
+        prompt's tokens, or an error that says where those stand that are answered.
         """
         if method == "GET" and endpoint_of(path).endswith("/v1/models"):
             return 200, self.models(path)
         if counted := self.tokens(path, body):
             return 200, counted
-        words = f"no recording answers this request, {method} {path}{self.hint(path)}"
+        words = f"no recording answers this request, {method} {path}; {_TRY}"
         return 404, {"error": {"message": words, "type": "not_found_error"}}
 
     def _best(self, fitting: Sequence[tuple[int, Recording]]) -> Recording | None:
@@ -127,14 +124,6 @@ class RecordedServer(ThreadingHTTPServer):
             if nearest:
                 self._given[nearest.name] += 1
         return nearest
-
-    def hint(self, path: str) -> str:
-        """Return some examples of requests that are answered."""
-        recordings, path = self.chosen(path)
-        near = [each for each in recordings if endpoint_of(each.sent.path) == endpoint_of(path)]
-        examples = [f"{each.name} ({_asks(each)})" for each in (near or recordings)[:_EXAMPLES]]
-        example = (near or recordings)[0].name if recordings else "NAME"
-        return f"; recorded are {', '.join(examples)}, ...; try `show {example} --request`"
 
     def models(self, path: str) -> dict[str, object]:
         """Return the list of models that the servers of these recordings would give; owned as
@@ -183,18 +172,6 @@ def _kind(recording: Recording) -> str:
     """
     begun = recording.found.begins == InitialState.THINKING.value
     return "vllm" if begun and recording.found.server == GENERIC.name else recording.found.server
-
-
-def _asks(recording: Recording) -> str:
-    """Return a recording's request in a few words."""
-    request = read_body(recording.asked.body)
-    messages = request.get("messages")
-    last = messages[-1] if isinstance(messages, list) and messages else None
-    words = words_of(last.get("content")) if isinstance(last, dict) else ""
-    streamed = ", streamed" if request.get("stream") is True else ""
-    return one_line(
-        f"{recording.asked.method} {recording.asked.path}, {shortened(words, _SHORT)!r}{streamed}"
-    )
 
 
 class _RecordedHandler(BaseHTTPRequestHandler):
