@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from converter.dialects.table import COMMON, DIALECTS
 from converter.exchange import settings
@@ -224,48 +224,13 @@ def parser(name: str) -> argparse.ArgumentParser:
     made = _Parser(name, description="Keep exchanges as recordings, and check them.")
     _add_folder(made, Path("recordings"))
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command, (does, run, add_arguments) in _COMMANDS.items():
-        add_arguments(each := commands.add_parser(command, help=does))
+    for command, (does, run, takes) in _COMMANDS.items():
+        each = commands.add_parser(command, help=does)
+        for argument, how in takes.items():
+            each.add_argument(argument, **how)
         each.set_defaults(run=run)
         _add_folder(each, argparse.SUPPRESS)
     return made
-
-
-def _add_takes(add: argparse.ArgumentParser) -> None:
-    flows = "flows that passed the addon, as mitmdump -w and mitmweb save them"
-    add.add_argument("file", type=Path, metavar="FILE", help=flows)
-    add.add_argument("name", metavar="NAME", help="what to call it")
-    add.add_argument("--flow", type=int, metavar="N", help="which one, of a file of several")
-    instead = "put it in the place of another one of that name"
-    add.add_argument("--replace", action="store_true", help=instead)
-    for kind in ("thinking", "text"):
-        should = f"the {kind} that a client should get"
-        add.add_argument(f"--expect-{kind}", metavar="WORDS", help=should)
-
-
-def _show_takes(show: argparse.ArgumentParser) -> None:
-    show.add_argument("name", metavar="NAME")
-    clients = [dialect.name for dialect in DIALECTS]
-    show.add_argument("--for", dest="client", choices=clients, help="one client only")
-    asks = "a curl command that asks `serve` for it"
-    show.add_argument("--request", action="store_true", help=asks)
-
-
-def _names_take(named: argparse.ArgumentParser) -> None:
-    named.add_argument("names", nargs="*", metavar="NAME")
-
-
-def _bless_takes(bless: argparse.ArgumentParser) -> None:
-    _names_take(bless)
-    options = "give it other options"
-    bless.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=options)
-
-
-def _serve_takes(serve: argparse.ArgumentParser) -> None:
-    serve.add_argument("folder", type=Path, nargs="?", metavar="DIR")
-    serve.add_argument("--port", type=int, default=8000, help="of 127.0.0.1 (8000)")
-    pace = "recorded, fast, or how many times as fast as recorded"
-    serve.add_argument("--pace", default="recorded", help=pace)
 
 
 def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:
@@ -304,13 +269,39 @@ def _value(name: str, values: list[str]) -> object:
     return values[-1] if kind is str else [value for value in values if value]
 
 
-_COMMANDS = {
-    "add": ("keep an exchange of a flow file, redacted", _add, _add_takes),
-    "list": ("what there is", _list, _names_take),
-    "show": ("what came in and what goes out, chunk by chunk", _show, _show_takes),
-    "bless": ("accept what comes out now as right", _bless, _bless_takes),
-    "check": ("hold recordings to all laws", _check, _names_take),
-    "serve": ("answer as the recorded servers did", _serve, _serve_takes),
+_FLOWS = "flows that passed the addon, as mitmdump -w and mitmweb save them"
+_PACE = "recorded, fast, or how many times as fast as recorded"
+_NAME, _NAMES = {"metavar": "NAME"}, {"nargs": "*", "metavar": "NAME"}
+_WORDS = {"metavar": "WORDS", "help": "what a client should get"}
+_OPTION = {"action": "append", "default": [], "metavar": "NAME=VALUE", "help": "another option"}
+_CLIENTS = [dialect.name for dialect in DIALECTS]
+_TAKEN_BY_ADD = {
+    "file": {"type": Path, "metavar": "FILE", "help": _FLOWS},
+    "name": _NAME,
+    "--flow": {"type": int, "metavar": "N", "help": "which one, of a file of several"},
+    "--replace": {"action": "store_true", "help": "in the place of another one of that name"},
+    "--expect-thinking": _WORDS,
+    "--expect-text": _WORDS,
+}
+_TAKEN_BY_SHOW = {
+    "name": _NAME,
+    "--for": {"dest": "client", "choices": _CLIENTS, "help": "one client only"},
+    "--request": {"action": "store_true", "help": "a curl command that asks `serve` for it"},
+}
+_TAKEN_BY_SERVE = {
+    "folder": {"type": Path, "nargs": "?", "metavar": "DIR"},
+    "--port": {"type": int, "default": 8000, "help": "of 127.0.0.1 (8000)"},
+    "--pace": {"default": "recorded", "help": _PACE},
+}
+_COMMANDS: Mapping[
+    str, tuple[str, Callable[[Library, argparse.Namespace], int], Mapping[str, Any]]
+] = {
+    "add": ("keep an exchange of a flow file, redacted", _add, _TAKEN_BY_ADD),
+    "list": ("what there is", _list, {"names": _NAMES}),
+    "show": ("what came in and what goes out, chunk by chunk", _show, _TAKEN_BY_SHOW),
+    "bless": ("accept what comes out now as right", _bless, {"names": _NAMES, "--set": _OPTION}),
+    "check": ("hold recordings to all laws", _check, {"names": _NAMES}),
+    "serve": ("answer as the recorded servers did", _serve, _TAKEN_BY_SERVE),
 }
 
 
