@@ -71,11 +71,9 @@ def trimmed(text: str) -> str:
 
 
 def laid_out(arguments: str) -> str:
-    """Return JSON in lines; text that would not be the same JSON again, or is too long to be read,
-    stays as it came.
+    """Return JSON in lines; text that is none, says a name twice, or is too long to be read, stays
+    as it came.
     """
-    if len(arguments) > _LONGEST_READ:
-        return arguments
     try:
         return json.dumps(_exactly(arguments), ensure_ascii=False, indent=2)
     except (ValueError, RecursionError):
@@ -83,11 +81,9 @@ def laid_out(arguments: str) -> str:
 
 
 def object_of(arguments: str) -> dict[str, object] | None:
-    """Return the object that arguments are; None for others, for one that would not be the same
-    again, or is too long to be read.
-    """
+    """Return the object that arguments are; None for all that `laid_out` leaves as it came."""
     try:
-        value = _exactly(arguments) if len(arguments) <= _LONGEST_READ else None
+        value = _exactly(arguments)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -124,8 +120,10 @@ def _is_read(value: object, line: str) -> bool:
 
 
 def _exactly(text: str) -> object:
-    """Return the value of JSON; ValueError where writing it again would not say the same."""
-    return json.loads(text, object_pairs_hook=_object, parse_constant=_refused, parse_float=_number)
+    """Return the value of JSON; ValueError where a name is said twice, or nobody reads as much."""
+    if len(text) > _LONGEST_READ:
+        raise ValueError
+    return json.loads(text, object_pairs_hook=_object)
 
 
 def _spelled(match: re.Match[str]) -> str:
@@ -146,17 +144,6 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(made) != len(pairs):
         raise ValueError
     return made
-
-
-def _refused(_: str) -> object:
-    raise ValueError
-
-
-def _number(written: str) -> float:
-    value = float(written)
-    if repr(value) != written:
-        raise ValueError
-    return value
 
 
 def in_bytes(count: int) -> str:

@@ -27,13 +27,12 @@ from converter.transcript.turns import (
     Transcript,
 )
 
-type Values = dict[str, object]
+type Values = dict[str, Any]
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """Types that a browser decodes and does not run."""
 _LARGEST_PICTURE = 8_000_000
 """Characters of base64."""
-_WORDS = (TextPart, ThinkingPart)
 
 
 def transcript(shown: Transcript, more: Facts | None = None) -> Values:
@@ -62,30 +61,8 @@ def turn(shown: ShownTurn) -> Values:
 
 
 def said(news: Iterable[News]) -> list[Values]:
-    """Return the news of a reply; words of the same text or thought as one."""
-    out: list[Values] = []
-    run: list[str] = []
-    last: News | None = None
-    for new in news:
-        goes_on = (
-            last is not None
-            and not new.fresh
-            and (type(last.part), last.choice) == (type(new.part), new.choice)
-        )
-        if goes_on and isinstance(new.part, _WORDS):
-            run.append(new.part.text)
-            continue
-        _end_run(out, run)
-        out.append({**part(new.part), "choice": new.choice, "fresh": new.fresh})
-        last = new if isinstance(new.part, _WORDS) else None
-    _end_run(out, run)
-    return out
-
-
-def _end_run(out: list[Values], run: list[str]) -> None:
-    if run:
-        out[-1]["text"] = "".join([str(out[-1]["text"]), *run])
-        run.clear()
+    """Return the news of a reply."""
+    return [{**part(new.part), "choice": new.choice, "fresh": new.fresh} for new in news]
 
 
 def part(shown: Part) -> Values:

@@ -7,30 +7,11 @@ writes reaches the terminal as a control character or escape sequence.
 
 from collections.abc import Iterable
 
-from converter.observe.printable import (
-    fits,
-    laid_out,
-    one_line,
-    visible,
-    without_base64,
-    without_data,
-)
+from converter.observe.printable import one_line, visible, without_base64, without_data
 from converter.transcript import facts as in_words
+from converter.transcript import shown
 from converter.transcript.accumulator import News
-from converter.transcript.blocks import json_of
-from converter.transcript.turns import (
-    CallPart,
-    Facts,
-    FailurePart,
-    Field,
-    Media,
-    Part,
-    Raw,
-    ResultPart,
-    TextPart,
-    ThinkingPart,
-    Transcript,
-)
+from converter.transcript.turns import Facts, Field, Part, Raw, TextPart, ThinkingPart, Transcript
 
 BOLD, DIM, RED, CYAN, PLAIN = "1", "2", "31", "36", ""
 _BAR = "│ "
@@ -141,21 +122,18 @@ def _indented(text: str) -> str:
 
 def _lines(part: Part) -> list[_Styled]:
     """Return a part that is shown at once, in lines, each with its style."""
-    match part:
-        case CallPart():
-            head = one_line(f"→ {part.name} {part.note}".rstrip())
-            return [(head, CYAN), (_indented(laid_out(part.arguments)), PLAIN)]
-        case ResultPart():
-            about = ("←", "failed" if part.error else "", part.name, part.id)
+    told = shown.part(part)
+    kind, text, name = told["kind"], told["text"], told.get("name", "")
+    match kind:
+        case "call" | "result":
+            failed = told.get("failed")
+            about = "→" if kind == "call" else "←", "failed" if failed else "", name, told["id"]
             head = one_line(" ".join(filter(None, about)))
-            return [(head, RED if part.error else CYAN), (_indented(part.text), PLAIN)]
-        case Media():
-            return [(one_line(f"[{part.kind} {part.words}]"), CYAN)]
-        case Field(name, value):
-            words = in_words.of(value) if fits(value) else json_of(value)
-            return [(visible(without_base64(f"{name}: {words}")), DIM)]
-        case FailurePart():
-            head = " ".join(filter(None, ("error", part.kind)))
-            return [(visible(f"{head}: {part.message}"), RED)]
-        case Raw() | TextPart() | ThinkingPart():
-            return [(visible(without_base64(part.text)), PLAIN)]
+            return [(head, RED if failed else CYAN), (_indented(text), PLAIN)]
+        case "media":
+            return [(one_line(f"[{text}]"), CYAN)]
+        case "error":
+            return [(visible(f"{f'error {name}'.rstrip()}: {text}"), RED)]
+        case "field":
+            return [(visible(f"{name}: {text}"), DIM)]
+    return [(visible(text), PLAIN)]

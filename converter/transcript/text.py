@@ -8,34 +8,27 @@ follows, and a lone `{` seconds of highlighting (5 MB of JSON lines: 90 s, mitmp
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from converter.observe.printable import (
-    compact,
-    fits,
     laid_out,
     object_of,
     one_line,
     trimmed,
     visible,
-    without_base64,
     without_data,
 )
 from converter.transcript import facts as in_words
-from converter.transcript.blocks import json_of
+from converter.transcript import shown
 from converter.transcript.turns import (
     CallPart,
     Facts,
-    FailurePart,
     Field,
-    Media,
     Part,
     Raw,
-    ResultPart,
     ShownTurn,
     TextPart,
-    ThinkingPart,
     Transcript,
 )
 
@@ -45,8 +38,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9/][\w./@+,()%-]*(?:[ :][\w./@+,(){}%-]+)*", re.A
 """Values that need no quotes: none that YAML reads as anything else than one scalar."""
 _KEY = re.compile(r"[A-Za-z_][\w./-]{0,99}", re.ASCII)
 _LABEL = re.compile(r"[A-Za-z_][\w./-]*+(?: [\w./-]++)*", re.ASCII)
-_LIKE_JSON = re.compile(r"true|false|null|-?\d[\d.eE+-]*", re.ASCII)
-"""Words that would read as a number or the like."""
+_LONGEST_ROW = 400
+"""Characters of a field's value that stand in its line."""
 _LONGEST_KEY = 200
 """Characters; YAML has keys of 1,024 at most."""
 _BLOCK = "  "
@@ -57,37 +50,26 @@ def write(transcript: Transcript, more: Facts | None = None) -> str:
     """Return the text. `more`: facts known from elsewhere, a reply's times; they count for more
     than its own.
     """
-    parts = [_mapping(transcript.asked.items())]
-    parts += map(_turn, transcript.turns)
+    asked = ((name, in_words.of(value)) for name, value in transcript.asked.items())
     facts = _mapping(in_words.lines(in_words.together(transcript.facts, more)))
-    parts += [facts + "".join(map(_field, transcript.beside))]
-    parts += [_scalar("rest", without_base64(visible(laid_out(rest)))) for rest in transcript.rest]
-    return "\n".join(part for part in parts if part)
+    parts = [_mapping(asked), *map(_turn, transcript.turns)]
+    parts += [facts + "".join(map(_part, transcript.beside))]
+    parts += [_scalar("rest", visible(shown.part(Raw(rest))["text"])) for rest in transcript.rest]
+    return "\n".join(filter(None, parts))
 
 
-def _mapping(rows: Iterable[tuple[str, object]]) -> str:
-    return "".join(f"{_key(name)}: {_one_line(value)}\n" for name, value in rows)
-
-
-def _one_line(value: object) -> str:
-    """Return a value in one line: words, and all else as the JSON that YAML reads as well."""
-    return _value(value) if isinstance(value, str) else visible(without_base64(compact(value)))
-
-
-def _row(name: str, value: object) -> str:
-    """Return a value in a line, or in a block where it does not fit in one."""
-    if fits(value):
-        return f"{_key(name)}: {_one_line(value)}\n"
-    return _scalar(name, visible(without_base64(json_of(value))))
+def _mapping(rows: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"{_key(name)}: {_value(words)}\n" for name, words in rows)
 
 
 def _key(name: str) -> str:
     return name if _is_label(name) else _quoted(one_line(name[:_LONGEST_KEY]))
 
 
-def _value(value: str) -> str:
-    shown = one_line(value)
-    return shown if _PLAIN.fullmatch(shown) else _quoted(shown)
+def _value(words: str) -> str:
+    """Return words in one line; JSON as it is, because YAML reads it as well."""
+    line = one_line(words)
+    return line if _PLAIN.fullmatch(line) or laid_out(line) != line else _quoted(line)
 
 
 def _quoted(line: str) -> str:
@@ -103,9 +85,7 @@ def _turn(turn: ShownTurn) -> str:
         case []:
             return f"{_key(label)}:\n"
         case _:
-            return f"{_key(label)}:\n" + _prefixed(
-                "".join(_PARTS[type(part)](part) for part in parts), _BLOCK
-            )
+            return f"{_key(label)}:\n" + _prefixed("".join(map(_part, parts)), _BLOCK)
 
 
 def _prefixed(text: str, prefix: str) -> str:
@@ -134,55 +114,40 @@ def _scalar_of(name: str, *about: str, text: str) -> str:
     return f"# {one_line(' '.join(known))}\n" + _scalar(name, text)
 
 
-def _thinking(part: ThinkingPart) -> str:
-    note = f"  # {one_line(part.note)}" if part.note else ""
-    text = visible(trimmed(part.text))
-    lines = text.split("\n") if text else []
-    return f"thinking:{note}\n" + "".join(f"{_BLOCK}#│ {line}".rstrip() + "\n" for line in lines)
-
-
-def _tool_call(part: CallPart) -> str:
-    given = object_of(part.arguments)
-    if not given or not _KEY.fullmatch(part.name) or not all(map(_is_label, given)):
-        return _scalar_of(
-            "call", part.name, part.note, text=visible(without_base64(laid_out(part.arguments)))
-        )
-    note = f"  # {one_line(part.note)}" if part.note else ""
-    return f"call {part.name}:{note}\n" + _prefixed("".join(map(_argument, given.items())), _BLOCK)
-
-
 def _is_label(name: str) -> bool:
     return bool(_LABEL.fullmatch(name)) and len(name) <= _LONGEST_KEY
 
 
-def _argument(given: tuple[str, object]) -> str:
-    """Return a call's argument: words as they are, line by line; quoted where they would pass for
-    something else.
-    """
-    name, value = given
-    if isinstance(value, str) and (_LIKE_JSON.fullmatch(value) or not value.strip()):
-        return f"{_key(name)}: {_quoted(one_line(value))}\n"
-    return _row(name, value)
+def _part(part: Part) -> str:
+    if isinstance(part, CallPart) and (given := _arguments(part)):
+        rows = "".join(_part(Field(name, value)) for name, value in given.items())
+        return f"call {part.name}:{_note(part.note)}\n" + _prefixed(rows, _BLOCK)
+    told = shown.part(part)
+    kind, text, name = told["kind"], visible(without_data(told["text"])), told.get("name", "")
+    match kind:
+        case "thinking":
+            lines = trimmed(text).split("\n") if trimmed(text) else []
+            barred = (f"{_BLOCK}#│ {line}".rstrip() + "\n" for line in lines)
+            return f"thinking:{_note(told['note'])}\n" + "".join(barred)
+        case "media":
+            name, _, text = text.partition(" ")
+            return _mapping([(name, text)])
+        case "field" if "\n" not in text and len(text) <= _LONGEST_ROW:
+            return _mapping([(name, text)])
+        case "field":
+            return _scalar(name, text)
+    label = {"text": told.get("note") or kind, "raw": "unread"}.get(kind, kind)
+    return _scalar_of(
+        "failed" if told.get("failed") else label, name, told.get("id", ""), text=text
+    )
 
 
-def _field(part: Field) -> str:
-    if len(part.name) <= _LONGEST_KEY:
-        return _row(part.name, part.value)
-    return _scalar("field", visible(without_base64(f"{part.name}: {json_of(part.value)}")))
+def _note(words: str) -> str:
+    return f"  # {one_line(words)}" if words else ""
 
 
-def _tool_result(part: ResultPart) -> str:
-    kind, text = "failed" if part.error else "result", visible(without_data(part.text))
-    return _scalar_of(kind, part.name, part.id, text=text)
-
-
-_PARTS: Mapping[type[Part], Callable[[Any], str]] = {
-    ThinkingPart: _thinking,
-    TextPart: lambda part: _scalar(part.place or "text", visible(without_data(part.text))),
-    CallPart: _tool_call,
-    ResultPart: _tool_result,
-    Media: lambda part: f"{_key(part.kind)}: {_value(part.words)}\n",
-    Field: _field,
-    FailurePart: lambda part: _scalar_of("error", part.kind, text=visible(part.message)),
-    Raw: lambda part: _scalar("unread", visible(without_base64(part.text))),
-}
+def _arguments(call: CallPart) -> Mapping[str, object] | None:
+    """Return a call's arguments by their names, where they read well: words line by line."""
+    given = object_of(call.arguments)
+    named = given and _KEY.fullmatch(call.name) and all(map(_is_label, given))
+    return given if named else None

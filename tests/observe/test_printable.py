@@ -99,9 +99,6 @@ def test_looking_for_base64_takes_linear_time() -> None:
         ("", ""),
         ('{"a": ', '{"a": '),
         ('{"a":1,"a":2}', '{"a":1,"a":2}'),
-        ('{"a":1e400}', '{"a":1e400}'),
-        ('{"a":1.10}', '{"a":1.10}'),
-        ("[NaN]", "[NaN]"),
     ],
 )
 def test_arguments_are_laid_out_unless_that_would_change_them(arguments: str, shown: str) -> None:

@@ -58,7 +58,7 @@ def shown(*parts: Part) -> str:
         (CallPart("look", "a", '{"at":"sky"}'), "  call look:  # a\n    at: sky\n"),
         (
             CallPart("look", "", '{"at":"1","n":1,"x":{"y":[]}}'),
-            "  call look:\n    at: '1'\n    n: 1\n    x: {\"y\": []}\n",
+            '  call look:\n    at: 1\n    n: 1\n    x: {"y": []}\n',
         ),
         (
             CallPart("write", "a", '{"text":"a\\n  b"}'),
@@ -75,9 +75,12 @@ def shown(*parts: Part) -> str:
         (Field("x", "word"), "  x: word\n"),
         (Field("x", "two\nlines"), "  x: |\n    two\n    lines\n"),
         (Field("odd: name", {"a": [1]}), "  'odd: name': {\"a\": [1]}\n"),
-        (Field("n" * 300, 1), f"  field: |\n    {'n' * 300}: 1\n"),
+        (Field("n" * 300, 1), f"  '{'n' * 200}': 1\n"),
         (FailurePart("broken", "api_error"), "  error api_error: |\n    broken\n"),
-        (Raw(f'{{"data": "{DATA}"}}'), '  unread: |\n    {"data": "[base64, 3.0 kB]"}\n'),
+        (
+            Raw(f'{{"data": "{DATA}"}}'),
+            '  unread: |\n    {\n      "data": "[base64, 3.0 kB]"\n    }\n',
+        ),
         (TextPart("\x1b[2J\u202e"), "  text: |\n    ␛[2J\\u202e\n"),
         (TextPart("x" * 5000), f"  text: |\n    {'x' * 5000}\n"),
         (TextPart("\n\n"), ""),
@@ -99,7 +102,7 @@ def test_a_request_reads_from_top_to_bottom() -> None:
         "thinking": "enabled, at most 2,000 tokens",
     }
     assert text.write(Transcript(turns, asked)) == (
-        "model: m\nstream: true\nstop: '[\"a\"]'\nthinking: enabled, at most 2,000 tokens\n\n"
+        'model: m\nstream: true\nstop: ["a"]\nthinking: enabled, at most 2,000 tokens\n\n'
         "system: |\n  Be kind.\n\n"
         "user:\n  text: |\n    Hi\n  image: image/png 3 B\n"
     )
