@@ -124,22 +124,18 @@ def _part(part: Part) -> str:
         return f"call {part.name}:{_note(part.note)}\n" + _prefixed(rows, _BLOCK)
     told = shown.part(part)
     kind, text, name = told["kind"], visible(without_data(told["text"])), told.get("name", "")
-    match kind:
-        case "thinking":
-            lines = trimmed(text).split("\n") if trimmed(text) else []
-            barred = (f"{_BLOCK}#│ {line}".rstrip() + "\n" for line in lines)
-            return f"thinking:{_note(told['note'])}\n" + "".join(barred)
-        case "media":
-            name, _, text = text.partition(" ")
-            return _mapping([(name, text)])
-        case "field" if "\n" not in text and len(text) <= _LONGEST_ROW:
-            return _mapping([(name, text)])
-        case "field":
-            return _scalar(name, text)
-    label = {"text": told.get("note") or kind, "raw": "unread"}.get(kind, kind)
-    return _scalar_of(
-        "failed" if told.get("failed") else label, name, told.get("id", ""), text=text
-    )
+    if kind == "thinking":
+        lines = trimmed(text).split("\n") if trimmed(text) else []
+        barred = (f"{_BLOCK}#│ {line}".rstrip() + "\n" for line in lines)
+        return f"thinking:{_note(told['note'])}\n" + "".join(barred)
+    if kind == "media":
+        name, _, text = text.partition(" ")
+    if kind == "media" or (kind == "field" and "\n" not in text and len(text) <= _LONGEST_ROW):
+        return _mapping([(name, text)])
+    if kind in ("field", "text"):
+        return _scalar(name or told.get("note") or kind, text)
+    label = "failed" if told.get("failed") else "unread" if kind == "raw" else kind
+    return _scalar_of(label, name, told.get("id", ""), text=text)
 
 
 def _note(words: str) -> str:

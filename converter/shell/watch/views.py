@@ -280,74 +280,35 @@ def both_ends(written: str) -> str:
 
 WIDTH = 72
 """Columns: as many as the page has beside its list, 1280 pixels wide."""
-GOES_ON = "~ "
-"""What a piece begins with where its line would else be read as two: in code, and where a word had
-to be cut.
-"""
-_PREFIX = re.compile(r"[ ]*+(?:# )?+")
-_FENCE = re.compile(r"[ ]*+(?:# )?+[ ]*+(?:```|~~~)")
-_BLOCK = re.compile(r"([ ]*+)(.*?): \|2?(?:  #.*)?")
-_PROSE = (
-    "text",
-    "thinking",
-    "refusal",
-    "system",
-    "developer",
-    "user",
-    "assistant",
-    "model",
-    "error",
-    "document",
-    "context",
-)
-"""Keys whose block is read as prose; all others hold what a tool was given or gave, JSON, or what
-could not be read.
-"""
+_INDENT = "  "
+"""What a further piece of a line begins with, so that it passes for no line."""
+_PREFIX = re.compile(r"[ ]*+(?:#│? )?+")
 
 
 def wrapped(written: str) -> str:
-    """Return a transcript's text with its long lines broken for mitmweb's page, which wraps none:
-    prose at blanks, code so that no piece passes for a line. Pieces begin as their line does, for
-    the highlighter.
+    """Return a transcript's text with its long lines broken for mitmweb's page, which wraps none.
+    Pieces begin as their line does, for the highlighter, and a little deeper.
 
     An empty line gets a blank, because the page gives no height to one that has nothing in it.
     """
     body = written.removesuffix("\n")
-    return "\n".join(_lines(body)) + written[len(body) :] if body else written
+    if not body:
+        return written
+    pieces = (piece for line in body.split("\n") for piece in _pieces(line or " "))
+    return "\n".join(pieces) + written[len(body) :]
 
 
-def _lines(body: str) -> Iterator[str]:
-    """Yield the lines. `inner`: what the lines of a block begin with; `code`: it is no prose;
-    `fenced`: code within prose.
-    """
-    inner, code, fenced = "", False, False
-    for line in body.split("\n"):
-        if inner and line and not line.startswith(inner):
-            inner, code, fenced = "", False, False
-        if not inner and line.endswith(":"):
-            fenced = False  # another thought begins
-        if not inner and ": |" in line and (block := _BLOCK.fullmatch(line)):
-            inner, code, fenced = block[1] + "  ", block[2].partition(" ")[0] not in _PROSE, False
-        elif ("```" in line or "~~~" in line) and _FENCE.match(line):
-            fenced = not fenced
-        if len(line) > WIDTH:
-            yield from _pieces(line, bool(inner), code or fenced)
-        else:
-            yield line or " "
-
-
-def _pieces(line: str, in_block: bool, code: bool) -> Iterator[str]:
-    """Yield a long line in pieces, broken at blanks; a word is only cut where it is too long."""
+def _pieces(line: str) -> Iterator[str]:
+    """Yield a line in pieces, broken at blanks; a word is only cut where it is too long."""
     prefix = _PREFIX.match(line)
     begin = prefix.end() if prefix else 0
     lead = line[:begin]
-    further = lead if in_block or lead.endswith("# ") else lead + "  "
+    further = lead + _INDENT
     while len(line) - begin > (room := max(WIDTH - len(lead), WIDTH // 2)):
         blank = line.rfind(" ", begin + 1, begin + room + 1)
         if line.startswith('":', blank - 2):  # JSON: a name stays with its value
             blank = (line.rfind(", ", begin, blank) + 1) or blank
         end = blank if blank > begin else begin + room
         yield lead + line[begin:end]
-        lead = further + (GOES_ON if code or blank <= begin else "")
-        begin = end + (blank > begin)
+        lead, begin = further, end + (blank > begin)
     yield lead + line[begin:]

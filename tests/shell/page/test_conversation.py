@@ -130,7 +130,7 @@ def test_a_running_reply_is_followed_to_its_end() -> None:
         there.end(flow)
         assert [part["kind"] for part in values(follower.close())] == ["text"]
         ended = end_of(flow, follower.transcript())
-    assert ["stop", "stop"] in ended["facts"]  # type: ignore[operator]
+    assert ["stop", "stop"] in ended["facts"]
     assert ended["kept"] is True
 
 
