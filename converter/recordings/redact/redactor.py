@@ -177,10 +177,11 @@ class Redaction:
         self, body: bytes, stream: bool, borders: Sequence[int] = ()
     ) -> tuple[bytes, list[int]]:
         """Return a body redacted, and where the borders are in it."""
-        before = pieces(body, stream)
-        gaps = {gap: self._between(gap) for gap in set(before.gaps)}
-        after = woven([gaps[gap] for gap in before.gaps], self._written(before.tokens, stream))
-        return b"".join(after), moved(before.all(), after, borders) if borders else []
+        gaps, tokens = pieces(body, stream)
+        clean = {gap: self._between(gap) for gap in set(gaps)}
+        after = woven([clean[gap] for gap in gaps], self._written(tokens, stream))
+        before = woven(gaps, [token.raw for token in tokens])
+        return b"".join(after), moved(before, after, borders)
 
     def _written(self, tokens: Sequence[Token], stream: bool) -> list[bytes]:
         """Return the replacement of each token. In a stream a secret may be cut anywhere, so that
