@@ -120,10 +120,9 @@ class _BodyReader:
     def _take(self, raw: bytes) -> Token | None:
         """Return the token that is written so; `None` for one that cannot be read."""
         value = self._value(raw)
-        name = self._name_next and not isinstance(value, int | float)
-        self._name_next = False
-        if name:
-            self._path[-1] = value  # a name that cannot be read is not the name before it
+        name, self._name_next = self._name_next and not isinstance(value, int | float), False
+        if name:  # one that cannot be read is not the name before it
+            self._path[-1] = value if isinstance(value, str) else None
         path = tuple(self._path[:_DEEPEST])
         key = raw, path, name
         if key not in self._known:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from mitmproxy.http import HTTPFlow
@@ -40,7 +40,7 @@ class _WireView:
 
     name: str
     begin: int
-    whole: wire.WireTab | None = None
+    whole: tuple[Sequence[wire.WireStep], str] | None = None
     due: bool = True
 
 
@@ -106,7 +106,8 @@ class Watcher:
         """
         flow = self.listed.find(chosen.name)
         if flow is None:
-            return self._gone(chosen)
+            del self._chosen[chosen.name]
+            return {"id": chosen.name, "gone": True}
         if chosen.follower:
             return await self._followed(flow, chosen, chosen.follower)
         row = self.listed.rows.get(chosen.name)
@@ -119,10 +120,6 @@ class Watcher:
             return whole
         chosen.follower = SideReader(running)
         return {**whole, "said": await _read(chosen.follower.news)}
-
-    def _gone(self, chosen: _Chosen) -> Values:
-        del self._chosen[chosen.name]
-        return {"id": chosen.name, "gone": True}
 
     async def _followed(
         self, flow: HTTPFlow, chosen: _Chosen, follower: SideReader
@@ -162,8 +159,8 @@ def _of_running_wire(view: _WireView, running: FlowRecord) -> Values:
 async def _of_whole_wire(view: _WireView, flow: HTTPFlow) -> Values:
     if view.whole is None:
         view.whole, view.due = await asyncio.to_thread(wire.of_flow, flow), True
-    begin, steps = max(0, view.begin), view.whole.steps if view.due else ()
-    return wire.window(steps[begin:], begin, len(steps), view.whole.note)
+    begin, (steps, note) = max(0, view.begin), view.whole
+    return wire.window(steps[begin:], begin, len(steps), note) if view.due else {}
 
 
 async def _read(read: Callable[[], list[News]]) -> list[Values]:

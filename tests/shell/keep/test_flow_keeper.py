@@ -126,7 +126,7 @@ def test_a_flow_without_the_servers_bytes_is_no_recording_and_says_why(there: Wa
     drop_server_bytes(flow)
     with pytest.raises(RecordingError, match="let go"):
         flow_file.from_flow(flow, "name")
-    assert "let go" in wire.of_flow(flow).note
+    assert "let go" in wire.of_flow(flow)[1]
 
 
 def test_a_flow_that_nothing_was_done_to_has_no_second_copy(there: Watched) -> None:

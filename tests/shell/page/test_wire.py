@@ -1,7 +1,7 @@
 """The frames of both sides: all bytes, in the chunks in which they came, whether it runs or not."""
 
 from converter.shell.keep.flow_record import UNDER_WAY
-from converter.shell.page.wire import WINDOW, WireStep, of_flow, of_running, window
+from converter.shell.page.wire import WINDOW, of_flow, of_running, window
 from tests.support.addon_flows import CHAT, EVENT_STREAM, MESSAGES, request, response, streaming
 from tests.support.frames import stream, whole
 from tests.support.kept_flows import kept, pass_on, saved, watched
@@ -12,20 +12,20 @@ FRAMES = stream("<think>a</thi", "nk>", "b")
 def test_each_chunk_has_what_went_out_for_it() -> None:
     flow = kept(streaming(CHAT), response(EVENT_STREAM), *FRAMES)
     assert flow.response
-    for wire in (of_flow(flow), of_flow(saved(flow))):
-        assert [step.came for step in wire.steps if step.came] == FRAMES
-        assert b"".join(step.went for step in wire.steps) == flow.response.content
-        assert wire.note == ""
-        assert wire.steps[1].went == b"" or b"reasoning_content" in wire.steps[1].went
+    for steps, note in (of_flow(flow), of_flow(saved(flow))):
+        assert [came for _, came, _ in steps if came] == FRAMES
+        assert b"".join(went for _, _, went in steps) == flow.response.content
+        assert note == ""
+        assert steps[1][2] == b"" or b"reasoning_content" in steps[1][2]
 
 
 def test_names_and_times_of_the_addons_own_are_the_clients() -> None:
     asked = {"model": "small", "input": "Hi", "stream": True}
     flow = kept(request("/v1/responses", asked), response(EVENT_STREAM), *FRAMES)
     for each in (flow, saved(flow)):
-        wire = of_flow(each)
-        assert wire.note == ""
-        assert f"resp_{flow.id}".encode() in b"".join(step.went for step in wire.steps)
+        steps, note = of_flow(each)
+        assert note == ""
+        assert f"resp_{flow.id}".encode() in b"".join(went for _, _, went in steps)
 
 
 def test_a_running_reply_has_the_same_steps_as_when_it_is_over() -> None:
@@ -39,38 +39,36 @@ def test_a_running_reply_has_the_same_steps_as_when_it_is_over() -> None:
         assert steps == of_running(running, 0)
         pass_on(flow, b"")
         there.end(flow)
-    whole_wire = of_flow(flow)
-    assert [(step.came, step.went) for step in whole_wire.steps if step.came] == [
-        (step.came, step.went) for step in steps
-    ]
+    complete, _ = of_flow(flow)
+    assert [step[1:] for step in complete if step[1]] == [step[1:] for step in steps]
 
 
 def test_a_whole_reply_goes_out_at_its_end() -> None:
     sent = whole("<think>a</think>b")
-    steps = of_flow(kept(request(CHAT), response(), sent)).steps
-    assert [step.came for step in steps] == [sent, b""]
-    assert b"reasoning_content" in steps[-1].went
-    assert steps[-1].at is None
+    steps, _ = of_flow(kept(request(CHAT), response(), sent))
+    assert [came for _, came, _ in steps] == [sent, b""]
+    assert b"reasoning_content" in steps[-1][2]
+    assert steps[-1][0] is None
 
 
 def test_a_reply_without_notes_has_one_step() -> None:
     flow = request(CHAT)
     flow.response = response()
     flow.response.content = b"{}"
-    wire = of_flow(flow)
-    assert [(step.came, step.went) for step in wire.steps] == [(b"{}", b"{}")]
-    assert "captured without the addon" in wire.note
+    steps, note = of_flow(flow)
+    assert steps == [(None, b"{}", b"{}")]
+    assert "captured without the addon" in note
 
 
 def test_a_reply_that_was_edited_is_told_of() -> None:
     flow = kept(streaming(CHAT), response(EVENT_STREAM), *FRAMES)
     assert flow.response
     flow.response.content = b"data: other\n\n"
-    assert "other bytes" in of_flow(flow).note
+    assert "other bytes" in of_flow(flow)[1]
 
 
 def test_a_window_has_so_many_and_bytes_that_are_no_text_are_told() -> None:
-    steps = [WireStep(0.5, b"\xff", b"a")] * (WINDOW + 1)
+    steps = [(0.5, b"\xff", b"a")] * (WINDOW + 1)
     assert window(steps[WINDOW:], WINDOW, WINDOW + 1, "a note") == {
         "from": WINDOW,
         "total": WINDOW + 1,
