@@ -8,6 +8,7 @@ known by its words, without those that clients move or count on: no header tells
 
 import json
 import re
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +40,6 @@ _ASKS_TO_THINK = re.compile(
     r"Before you answer, think step by step inside <thinking>.*?outside of the tags\.", re.DOTALL
 )
 _TOLD_TOOLS = re.compile(r"# Tools\n\nYou can use these tools:\n<tools>.*?\n</tools>", re.DOTALL)
-_NOTHING = re.compile("(?!)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|[A-Z][a-z]+day\b|\b20\d\d\b")
 
 
@@ -78,19 +78,14 @@ BREAKERS = (
     ),
 )
 """The first that explains a difference counts."""
-_MODEL = Breaker("another model", _NOTHING, 0, "ask one model, or map both to it with think_models")
-_TOOLS = Breaker(
-    "other tools, or another order", _NOTHING, 0, "have the client offer the same in every turn"
-)
-_TOOL = Breaker("the tool is described otherwise", _NOTHING, 0)
-_THOUGHT = Breaker(
-    "an earlier thought was left out or changed", _NOTHING, 0, "think_restore=auto puts it back"
-)
-_WORDS = Breaker("other words", _NOTHING, 0)
+_MODEL = "another model", "ask one model, or map both to it with think_models"
+_TOOLS = "other tools, or another order", "have the client offer the same in every turn"
+_TOOL = "the tool is described otherwise", ""
+_THOUGHT = "an earlier thought was left out or changed", "think_restore=auto puts it back"
+_WORDS = "other words", ""
 
 
-@dataclass(frozen=True, slots=True)
-class PromptPart:
+class PromptPart(NamedTuple):
     """A piece of the prompt: its words, and those without thoughts."""
 
     name: str
@@ -186,29 +181,18 @@ def broken(before: Fields, now: Fields) -> Break | None:
     end is no such place.
     """
     if before.get("model") != now.get("model"):
-        return Break("its head", _MODEL.name, _MODEL.mend)
-    old, new = list(_pieces(before)), list(_pieces(now))
-    for one, other in zip(old, new, strict=False):
-        if one == other:
-            continue
-        was, part = _part(*one), _part(*other)
-        if was.words == part.words and was.name == part.name:
-            continue
-        at = _same(was.words, part.words)
-        cause, stood = _cause(was, part, at), ""
-        if cause is _TOOLS:
-            stood = f"{was.name} stood there: "
-        return Break(f"{part.name}, character {at}", stood + cause.name, cause.mend)
+        return Break("its head", *_MODEL)
+    for one, other in zip(_pieces(before), _pieces(now), strict=False):
+        if one != other and (was := _part(*one)) != (part := _part(*other)):
+            at = _same(was.words, part.words)
+            return Break(f"{part.name}, character {at}", *_cause(was, part, at))
     return None
 
 
 def _same(one: str, other: str) -> int:
     """Return how many characters two texts begin with alike."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
-    return low
+    shorter = range(min(len(one), len(other)))
+    return bisect_left(shorter, True, key=lambda last: one[: last + 1] != other[: last + 1])
 
 
 def messages_of(body: Fields) -> Sequence[object]:
@@ -315,19 +299,18 @@ def _name(tool: object) -> str:
     return str(function.get("name", "")) if isinstance(function, Mapping) else ""
 
 
-def _cause(was: PromptPart, now: PromptPart, at: int) -> Breaker:
-    tools = [part.name.startswith("tool ") for part in (was, now)]
-    if was.name != now.name and any(tools):
-        return _TOOLS
-    if any(tools):
-        return _TOOL
+def _cause(was: PromptPart, now: PromptPart, at: int) -> tuple[str, str]:
+    """Return why a part is another, and what its user can do."""
+    if any(part.name.startswith("tool ") for part in (was, now)):
+        cause, mend = _TOOLS
+        return _TOOL if was.name == now.name else (f"{was.name} stood there: {cause}", mend)
     texts = [(was.plain, now.plain)]
     if was.name != now.name:  # one of them has been put in, or left out
         texts = [(was.plain, ""), ("", now.plain)]
     elif was.plain == now.plain:
         return _THOUGHT
     found = (one for one in BREAKERS if any(_explains(one, *both, at) for both in texts))
-    return next(found, _WORDS)
+    return next(((one.name, one.mend) for one in found), _WORDS)
 
 
 def _explains(breaker: Breaker, was: str, now: str, at: int) -> bool:
