@@ -8,8 +8,9 @@ from mitmproxy.http import HTTPFlow
 from converter.dialects.table import find
 from converter.observe.printable import shortened
 from converter.reply import reply_notes
-from converter.shell.keep.flow_record import BEFORE, FlowRecord, client_left, notes_of, summary_of
+from converter.shell.keep.flow_record import BEFORE, FlowRecord, client_left, notes_of
 from converter.shell.messages import content_of, model_of
+from converter.shell.watch.views import facts_of
 from converter.transcript import request
 from converter.transcript.turns import TextPart
 
@@ -59,7 +60,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     told from one that rests.
     """
     noted = notes_of(flow) if running is None else {}
-    known = running.told if running else summary_of(noted)
+    known = running.told if running else facts_of(flow)
     made: Row = {
         "id": flow.id,
         "at": round(flow.request.timestamp_start, 3),
@@ -72,7 +73,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
         "again": flow.is_replay == "request",
         **({"broke": _short(str(flow.metadata[BEFORE]))} if BEFORE in flow.metadata else {}),
         **{name: known[name] for name in _SHOWN if name in known},
-        **_times(flow, known, running is not None),
+        **_times(known),
     }
     made["running"] = running is not None or _runs(flow)
     made["state"] = (
@@ -108,15 +109,11 @@ def number(values: Mapping[str, object], name: str) -> float:
     return value if isinstance(value, int | float) else 0
 
 
-def _times(flow: HTTPFlow, known: Mapping[str, object], running: bool) -> Row:
+def _times(known: Mapping[str, object]) -> Row:
     """Return the seconds of waiting, thinking and answering, and until the end; what is not known
     is left out.
     """
     first, end = known.get("first_byte"), known.get("end")
-    if end is None and not running and flow.response:
-        came, over = flow.response.timestamp_start, flow.response.timestamp_end
-        first = came - flow.request.timestamp_start if came else None
-        end = over - flow.request.timestamp_start if over else None
     if not isinstance(end, int | float):
         return {}
     waited = min(first, end) if isinstance(first, int | float) else end

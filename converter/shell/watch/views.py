@@ -185,24 +185,17 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
 
 
 def facts_of(flow: Flow | None) -> dict[str, object]:
-    """Return what was noted of a reply: its summary, and what broke it off; else what mitmproxy's
-    times tell.
+    """Return what was noted of a reply: its summary, and what broke it off; beside it what
+    mitmproxy's times tell.
     """
     if not isinstance(flow, HTTPFlow) or not flow.response:
         return {}
-    noted = notes_of(flow)
-    known, ended = summary_of(noted), noted.get("ended")
-    if ended and not known.get("finish"):  # SDKs hang up at the last event
-        known = known | {"broke_off": ended}
-    if known:
-        return known
-    began, came, over = (
-        flow.request.timestamp_start,
-        flow.response.timestamp_start,
-        flow.response.timestamp_end,
-    )
-    times = {"first_byte": came and came - began, "end": over and over - began}
-    return {name: round(seconds, 3) for name, seconds in times.items() if seconds is not None}
+    noted, began, response = notes_of(flow), flow.request.timestamp_start, flow.response
+    times = {"first_byte": response.timestamp_start, "end": response.timestamp_end}
+    known = {name: round(at - began, 3) for name, at in times.items() if at} | summary_of(noted)
+    if (ended := noted.get("ended")) and not known.get("finish"):  # SDKs hang up at the last event
+        known["broke_off"] = ended
+    return known
 
 
 def _left_out(shown: int, size: int) -> str:
