@@ -6,9 +6,10 @@ A conversation's id is made of its beginning, and needs no other exchange.
 
 import hashlib
 import json
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import inf
 
 from converter.observe.prefix import (
@@ -64,12 +65,11 @@ class Sessions:
     """
 
     def __init__(self, read: Callable[[str], Messages]) -> None:
-        self._read = read
+        self._messages = lru_cache(_KEPT)(read)
         self._of = dict[str, Session]()
         self._openings = dict[int, deque[Session]]()
         self._begun = dict[int, list[Session]]()
         self._told = dict[int, Session]()
-        self._parsed = OrderedDict[str, Messages]()
 
     def of(self, exchange: str) -> Session | None:
         """Return the session of an exchange, none of one that nobody told of."""
@@ -103,7 +103,6 @@ class Sessions:
         session.newest = exchange
         session.exchanges.append(exchange)
         self._of[exchange] = session
-        self._keep(exchange, messages)
         return self._tell(session, client, messages[same:])
 
     def _going_on(
@@ -137,16 +136,6 @@ class Sessions:
                     begun.within = session.name
                     taken += begun.exchanges
         return taken
-
-    def _messages(self, exchange: str) -> Messages:
-        found = self._parsed.pop(exchange, None)
-        self._keep(exchange, self._read(exchange) if found is None else found)
-        return self._parsed[exchange]
-
-    def _keep(self, exchange: str, messages: Messages) -> None:
-        self._parsed[exchange] = messages
-        while len(self._parsed) > _KEPT:
-            self._parsed.popitem(last=False)
 
 
 def _opening(messages: Messages) -> Messages:
