@@ -207,19 +207,10 @@ def _as_it_is(text: str) -> list[Part]:
     return [TextPart(text)]
 
 
-def turn_of(message: object, split: Split) -> ShownTurn:
-    """Return the turn that a message is. `split` sets thinking apart that stands in the text of an
-    assistant, if no field brings any.
-    """
-    role = message.get("role") if isinstance(message, dict) else None
-    known = role if isinstance(role, str) and len(role) <= _LONGEST_ROLE else ""
-    parts = _told(message, partial(_message, role=known, split=split))
-    return ShownTurn(known or _UNKNOWN, tuple(parts))
-
-
 def turns_of(given: object, split: Split = _as_it_is) -> list[ShownTurn]:
-    """Return the turns of an input: a text, a list of items, or whatever stands in its place.
-    `split` is as for a message.
+    """Return the turns of an input: a text, a list of messages and items, or whatever stands in its
+    place. `split` sets thinking apart that stands in the text of an assistant, if no field brings
+    any.
     """
     if isinstance(given, str):
         return [ShownTurn("user", (TextPart(given),))]
@@ -242,16 +233,14 @@ def _item(item: object, split: Split) -> tuple[str, list[Part]]:
     """Return an item's speaker, and its parts."""
     fields = item if isinstance(item, dict) else {}
     kind, role = str(fields.get("type") or "message"), fields.get("role")
-    if kind == "message" and isinstance(role, str) and role:
+    if kind == "message" and isinstance(role, str) and 0 < len(role) <= _LONGEST_ROLE:
         return role, _told(item, partial(_message, role=role, split=split), _HEAD)
     speaker, read = next(row for ending, row in _ITEMS.items() if kind.endswith(ending))
     return speaker, _told(item, read, _HEAD)
 
 
 def _message(message: Fields, role: str, split: Split) -> Iterator[Part]:
-    """Read a message. `role`: empty for one of an odd shape, which is left over."""
-    if role:
-        message.value("role")
+    message.value("role")
     if role in _RESULTS:
         yield _result(message, "tool_call_id")
         return

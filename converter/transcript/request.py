@@ -11,7 +11,7 @@ from converter.parsing.reading import Expected
 from converter.reply.pipeline import reading_of
 from converter.reply.stages import Stages
 from converter.transcript.accumulator import Accumulator
-from converter.transcript.blocks import Split, parts_of, turn_of, turns_of
+from converter.transcript.blocks import Split, parts_of, turns_of
 from converter.transcript.facts import of
 from converter.transcript.turns import Field, Part, ShownTurn, Transcript
 from converter.wire import json_text
@@ -19,8 +19,7 @@ from converter.wire import json_text
 type Body = Mapping[str, object]
 
 _DEFAULTS = settings.read()
-_TOLD = ("messages", "system", "instructions", "input")
-_SYSTEM = ("system", "instructions")
+_SYSTEM, _TURNS = ("system", "instructions"), ("messages", "input")
 _LONGEST_SETTING = 200
 """Characters of a setting that is told in a line; a longer one (a schema, a prompt) stands below
 the turns.
@@ -43,12 +42,8 @@ def of_fields(body: Body, chosen: Settings | None = None) -> Transcript:
     split = _splitter(chosen or _DEFAULTS, body.get("model"))
     systems = [body[name] for name in _SYSTEM if is_said(body.get(name))]
     turns = [ShownTurn("system", tuple(parts_of(system))) for system in systems]
-    messages = body.get("messages")
-    turns += [turn_of(message, split) for message in messages] if isinstance(messages, list) else []
-    turns += turns_of(body.get("input"), split)
+    turns += [turn for name in _TURNS for turn in turns_of(body.get(name), split)]
     asked_for, long = _asked(body)
-    if messages is not None and not isinstance(messages, list):
-        long.append(Field("messages", messages))
     turns += [ShownTurn("settings", tuple(long))] if long else []
     return Transcript(tuple(turns), asked_for)
 
@@ -57,7 +52,7 @@ def _asked(body: Body) -> tuple[dict[str, object], list[Part]]:
     """Return the settings that can be told in a line, and the others."""
     short: dict[str, object] = {}
     long: list[Part] = []
-    for name in sorted((name for name in body if name not in _TOLD), key=_order):
+    for name in sorted((name for name in body if name not in _SYSTEM + _TURNS), key=_order):
         value = _setting(name, body[name])
         if len(name) > _LONGEST_SETTING or (len(of(value)) > _LONGEST_SETTING and name != "tools"):
             long.append(Field(name, body[name]))
