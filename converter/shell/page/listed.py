@@ -1,10 +1,8 @@
-"""The exchanges that mitmweb lists, as rows that are made anew when their flows have changed, and
-the numbers over them.
-"""
+"""The exchanges that mitmweb lists, as rows that are made anew when their flows have changed."""
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mitmproxy import flow
@@ -12,11 +10,10 @@ from mitmproxy.http import HTTPFlow, Request
 
 from converter.observe.prefix import messages_of
 from converter.observe.sessions import Messages, Sessions
-from converter.shell.keep.flow_record import UNDER_WAY, notes_of, summary_of
+from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.messages import content_of
 from converter.shell.page import row as rows
 from converter.shell.page import session
-from converter.shell.page.numbers import Numbers, in_the_last_hour
 from converter.shell.page.row import Row
 from converter.shell.page.session import Told
 from converter.wire import json_text
@@ -46,7 +43,6 @@ class Listed:
         )
         self._sessions = Sessions(self._asked)
         self.rows: dict[str, Row] = {}
-        self._replies: dict[str, Mapping[str, object]] = {}
         self._stale: dict[str, None] = {}
         self._coming: dict[str, None] = {}  # a request that comes is told late, and begins sessions
         self._lock = asyncio.Lock()
@@ -61,7 +57,7 @@ class Listed:
         """Listen no more, and forget."""
         for signal, hear in self._signals:
             signal.disconnect(hear)
-        for each in (self.rows, self._replies, self._stale, self._coming):
+        for each in (self.rows, self._stale, self._coming):
             each.clear()
         self._sessions = Sessions(self._asked)
 
@@ -97,16 +93,10 @@ class Listed:
                         await asyncio.sleep(0)
                         begun = time.perf_counter()
 
-    def numbers(self) -> Callable[[], Numbers]:
-        """Take what the numbers at the head of the page are made of; what is returned counts it."""
-        told = self._replies.items()
-        replies = [(rows.number(self.rows[name], "at"), reply) for name, reply in told]
-        return lambda: in_the_last_hour(replies)
-
     def _read(self, name: str) -> None:
         listed = self.find(name)
         if listed is None:
-            for each in (self.rows, self._replies, self._coming):
+            for each in (self.rows, self._coming):
                 each.pop(name, None)
             return
         before = self.rows.get(name)
@@ -114,9 +104,6 @@ class Listed:
         made |= self._session(listed, str(made["client"]))
         if before != made:
             self.rows[name] = made
-            self._replies.pop(name, None)
-            if not made["running"] and (reply := _counted(listed, made)):
-                self._replies[name] = reply
 
     def _session(self, listed: HTTPFlow, client: str) -> Row:
         """Return the session of an exchange, once its request has come, and whose branch it is."""
@@ -154,11 +141,3 @@ class Listed:
     def _all_changed(self) -> None:
         listed = [each.id for each in self._view]
         self._stale = dict.fromkeys([*listed, *self.rows])
-
-
-def _counted(listed: HTTPFlow, row: Row) -> Mapping[str, object]:
-    """Return what is counted of an exchange that is over: also one that the addon has no notes of,
-    if it failed.
-    """
-    unknown = {"model": row["model"], "failure": row["failure"]} if "failure" in row else {}
-    return summary_of(notes_of(listed)) or unknown

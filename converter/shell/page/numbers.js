@@ -1,7 +1,10 @@
-// The numbers at the head, of the last hour.
+// The numbers at the head, of the hour that ends with the newest exchange, so that a file has some as well.
 
 import { $, el, number, seconds, svg } from "./elements.js";
+import { rows } from "./known.js";
 
+const HOUR = 3600; // seconds
+const BARS = 30; // stretches of the hour that a chart shows
 const percent = (value) => (value == null ? "–" : `${Math.round(value * 100)}%`);
 const TILES = [
   ["Requests", (all) => [number(all.requests), all.failed ? `${number(all.failed)} failed` : "none failed"], (bar) => bar.requests, (bar) => bar.failed],
@@ -13,18 +16,32 @@ const TILES = [
   ]),
 ];
 
-export const numbers = {
-  groups: {},
-  draw() {
-    const all = this.groups[$("model").value] || this.groups[""];
-    $("numbers").hidden = !all;
-    if (!all) return;
-    $("numbers").replaceChildren(...TILES.map(([label, words, value, bad]) => {
-      const [large, small] = words(all);
-      return el("div", "", el("dt", "", label), el("dd", "", el("b", "", large, " ", el("small", "", small)), chart(all.bars, value, bad)));
-    }));
-  },
-};
+// The median and the 95th percentile (nearest rank) of streamed replies: a whole one comes at once.
+function spread(replies, name) {
+  const values = replies.filter((row) => row[name] != null && row.first_byte !== row.end).map((row) => row[name]).sort((one, other) => one - other);
+  return values.length ? [0.5, 0.95].map((share) => values[Math.max(0, Math.ceil(share * values.length) - 1)]) : null;
+}
+
+function counted(replies) {
+  const [thinking, text] = ["thinking", "text"].map((name) => replies.reduce((sum, row) => sum + (row[name] || 0), 0));
+  const made = { requests: replies.length, failed: replies.filter((row) => row.state === "broken").length };
+  for (const name of ["first_byte", "first_thought", "first_text"]) made[name] = spread(replies, name);
+  return { ...made, share: thinking + text ? thinking / (thinking + text) : null };
+}
+
+export function drawNumbers() {
+  const over = [...rows.values()].filter((row) => !row.running);
+  const begin = over.reduce((newest, row) => Math.max(newest, row.at), 0) - HOUR;
+  const of = over.filter((row) => row.at > begin && (!$("model").value || row.model === $("model").value));
+  $("numbers").hidden = !of.length;
+  const stretches = Array.from({ length: BARS }, () => []);
+  for (const row of of) stretches[Math.min(Math.floor(((row.at - begin) * BARS) / HOUR), BARS - 1)].push(row);
+  const all = counted(of), bars = stretches.map((some) => (some.length ? counted(some) : null));
+  $("numbers").replaceChildren(...TILES.map(([label, words, value, bad]) => {
+    const [large, small] = words(all);
+    return el("div", "", el("dt", "", label), el("dd", "", el("b", "", large, " ", el("small", "", small)), chart(bars, value, bad)));
+  }));
+}
 
 function chart(bars, value, bad) {
   const made = svg("svg", { viewBox: `0 0 ${bars.length} 10`, preserveAspectRatio: "none", "aria-hidden": "true" });

@@ -39,6 +39,8 @@ _SHOWN = (
     "output_tokens",
     "thinking_tokens",
     "first_byte",
+    "first_thought",
+    "first_text",
 )
 _TITLE = 80
 _LONGEST_READ = 1 << 19

@@ -6,7 +6,7 @@ import { keep } from "./keep.js";
 import { rows, shown } from "./known.js";
 import { connect, send } from "./line.js";
 import { CHOICES, SHOWN, list } from "./list.js";
-import { numbers } from "./numbers.js";
+import { drawNumbers } from "./numbers.js";
 import { thoughtsOpen } from "./turns.js";
 
 function choose() {
@@ -34,10 +34,10 @@ function hear(news) {
   if (news.rows || news.gone) {
     list.hear(news.rows || [], news.gone || []);
     for (const row of news.rows || []) shown.get(row.id)?.row();
+    if (news.gone || news.rows.some((row) => !row.running)) drawNumbers();
   }
   for (const data of news.chosen || []) shown.get(data.id)?.hear(data);
   if (news.wire) shown.get(news.wire.id)?.wire(news.wire);
-  if (news.numbers) { numbers.groups = news.numbers.groups; numbers.draw(); }
 }
 
 // What runs and says nothing grows older all the same.
@@ -112,7 +112,7 @@ $("words").addEventListener("input", () => {
   list.typed = setTimeout(() => list.search().catch((error) => say(error.message)), 250);
 });
 for (const name in CHOICES) {
-  $(name).addEventListener("change", () => { $(name).classList.toggle("set", Boolean($(name).value)); list.arrange(); numbers.draw(); });
+  $(name).addEventListener("change", () => { $(name).classList.toggle("set", Boolean($(name).value)); list.arrange(); drawNumbers(); });
 }
 window.addEventListener("hashchange", choose);
 if (location.search) history.replaceState(null, "", location.pathname + location.hash); // the token is in a cookie by now

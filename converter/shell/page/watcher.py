@@ -19,8 +19,6 @@ from converter.transcript.shown import Values, said
 
 MOST_CHOSEN = 2
 """Exchanges that are shown side by side."""
-NUMBERS_INTERVAL = 2.0
-"""Seconds between two counts of the numbers at the head."""
 
 
 @dataclass(slots=True)
@@ -51,8 +49,6 @@ class Watcher:
     listed: Listed
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     _told: dict[str, Row] = field(default_factory=dict)
-    _counts: bool = False
-    _counted_at: float = 0.0
     _chosen: dict[str, _Chosen] = field(default_factory=dict)
     _wire: _WireView | None = None
 
@@ -89,16 +85,8 @@ class Watcher:
         rows = [{**row, "age": round(now - float(str(row["at"])), 3)} for row in fresh]
         news = {"rows": rows, "gone": [name for name in told if name not in listed]}
         self._told = dict(listed)
-        self._counts = self._counts or any(news.values())
-        news |= {"chosen": chosen, "wire": await self._of_wire(), "numbers": await self._numbers()}
+        news |= {"chosen": chosen, "wire": await self._of_wire()}
         return {name: value for name, value in news.items() if value}
-
-    async def _numbers(self) -> Values | None:
-        now = time.monotonic()
-        if not self._counts or now < self._counted_at + NUMBERS_INTERVAL:
-            return None
-        self._counts, self._counted_at = False, now
-        return await asyncio.to_thread(self.listed.numbers())
 
     async def _of(self, chosen: _Chosen) -> Values | None:
         """Return what is new of an exchange that is shown: all of it the first time, and when it

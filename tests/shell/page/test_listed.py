@@ -113,7 +113,7 @@ def test_a_long_list_leaves_others_their_turn(
     assert turns >= 50
 
 
-def test_numbers_count_what_is_over(there: Watched) -> None:
+def test_a_row_tells_what_the_numbers_at_the_head_count(there: Watched) -> None:
     exchanges = opened(there)
     flows = [streaming(CHAT) for _ in range(3)]
     there.view.add(flows)
@@ -122,8 +122,15 @@ def test_numbers_count_what_is_over(there: Watched) -> None:
     there.begin(flows[2], response(EVENT_STREAM))
     there.view.update(flows)
     wait(exchanges.refresh())
-    everything = exchanges.numbers()()["groups"][""]  # type: ignore[index]
-    assert (everything["requests"], everything["failed"]) == (2, 1)
+    told = [exchanges.rows[flow.id] for flow in flows]
+    assert [(each["running"], each["state"]) for each in told] == [
+        (False, "done"),
+        (False, "broken"),
+        (True, "waiting"),
+    ]
+    assert {"thinking", "text", "first_byte", "first_thought", "first_text", "end"} <= told[
+        0
+    ].keys()
     there.break_off(flows[2], "gone")
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from converter.shell.page import watcher as watchers
 from converter.shell.page import wire
 from converter.shell.page.listed import Listed
 from converter.shell.page.watcher import Watcher
@@ -20,8 +19,7 @@ TAGGED = ("<think>a</think>", "b")
 
 
 @pytest.fixture
-def there(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
-    monkeypatch.setattr(watchers, "NUMBERS_INTERVAL", 0)
+def there() -> Iterator[Watched]:
     with watched() as there:
         yield there
 
@@ -54,7 +52,6 @@ def test_rows_are_told_once_with_their_age(there: Watched, page: Watcher) -> Non
     [row] = told["rows"]
     assert row["id"] == flow.id
     assert 0 <= row["age"] < 60
-    assert told["numbers"]["groups"][""]["requests"] == 1
     assert news(page) == {}
     there.view.remove([flow])
     assert news(page)["gone"] == [flow.id]
