@@ -2,11 +2,13 @@
 the ink of the page's style sheet. All that a client or a model wrote is text.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
 from converter.observe.printable import visible
+
+_LINE_ENDS = "\r\n"
 
 
 def text(words: object) -> str:
@@ -25,52 +27,28 @@ def turn(shown: Mapping[str, Any]) -> str:
 
 def part(shown: Mapping[str, Any]) -> str:
     """Return a part."""
-    return _PARTS[str(shown["kind"])](shown)
+    kind, words, name = shown["kind"], text(shown["text"]), shown.get("name", "")
+    said = f'<div class="md"><p>{words.strip(_LINE_ENDS)}</p></div>'
+    match kind:
+        case "thinking":
+            return folded(kind, "Thinking", shown["note"], said)
+        case "text":
+            return f'<div class="part said">{said}</div>'
+        case "call" | "result":
+            failed = "failed " if shown.get("failed") else ""
+            label = f"{'→' if kind == 'call' else '←'} {failed}{name or kind}"
+            return folded(f"{kind} {failed}", label, shown["id"], f"<pre>{words}</pre>")
+        case "media":
+            source = escape(shown.get("source", ""))
+            picture = f'<img alt="" src="{source}">' if source else ""
+            return f'<figure class="part">{picture}<figcaption>[{words}]</figcaption></figure>'
+        case "raw":
+            return f'<pre class="part">{words}</pre>'
+    label = f"<b>Error {text(name)}</b>" if kind == "error" else f"{text(name)}:"
+    return f'<div class="part {kind}">{label} {words}</div>'
 
 
 def folded(kind: str, label: object, about: object, inside: str) -> str:
     """Return what its reader can fold."""
     head = f"<summary>{text(label)}<small>{text(about)}</small></summary>"
     return f'<details class="part {kind}" open>{head}{inside}</details>'
-
-
-def _said(words: object) -> str:
-    return f'<div class="md"><p>{text(str(words).strip(_LINE_ENDS))}</p></div>'
-
-
-def _pre(words: object) -> str:
-    return f"<pre>{text(words)}</pre>"
-
-
-def _result(shown: Mapping[str, Any]) -> str:
-    failed = "failed " if shown["failed"] else ""
-    return folded(
-        f"result {failed}",
-        f"← {failed}{shown['name'] or 'result'}",
-        shown["id"],
-        _pre(shown["text"]),
-    )
-
-
-def _media(shown: Mapping[str, Any]) -> str:
-    picture = f'<img alt="" src="{escape(str(shown["source"]))}">' if "source" in shown else ""
-    return (
-        f'<figure class="part">{picture}<figcaption>[{text(shown["text"])}]</figcaption></figure>'
-    )
-
-
-_LINE_ENDS = "\r\n"
-_PARTS: Mapping[str, Callable[[Any], str]] = {
-    "thinking": lambda part: folded("thinking", "Thinking", part["note"], _said(part["text"])),
-    "text": lambda part: f'<div class="part said">{_said(part["text"])}</div>',
-    "call": lambda part: folded("call", f"→ {part['name']}", part["id"], _pre(part["text"])),
-    "result": _result,
-    "media": _media,
-    "field": lambda part: (
-        f'<div class="part field">{text(part["name"])}: {text(part["text"])}</div>'
-    ),
-    "error": lambda part: (
-        f'<div class="part error"><b>Error {text(part["name"])}</b> {text(part["text"])}</div>'
-    ),
-    "raw": lambda part: f'<pre class="part">{text(part["text"])}</pre>',
-}
