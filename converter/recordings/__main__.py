@@ -10,10 +10,10 @@ from typing import Any, NoReturn
 
 from converter.dialects.table import COMMON, DIALECTS
 from converter.exchange import settings
-from converter.observe.printable import shortened
+from converter.observe.printable import one_line, shortened, visible
 from converter.recordings import expectation, flow_file, server
 from converter.recordings.expectation import Expectation
-from converter.recordings.golden import golden, one_line
+from converter.recordings.golden import golden
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording, RecordingError, Replay
 
@@ -43,11 +43,6 @@ def main(arguments: list[str] | None = None, name: str = "think-addon record") -
 
 def _complain(error: Exception) -> None:
     print(one_line(str(error)), file=sys.stderr)
-
-
-def _safe(words: str) -> str:
-    """Return lines with nothing in them that a terminal would act on."""
-    return "\n".join(map(one_line, words.split("\n")))
 
 
 def _add(library: Library, chosen: argparse.Namespace) -> int:
@@ -128,7 +123,7 @@ def _bless(library: Library, chosen: argparse.Namespace) -> int:
             recording = replace(recording, options=options)
         print(library.bless(recording, bool(chosen.set)), end="")
         if unmet := library.unmet(recording):
-            print(_safe(unmet), file=sys.stderr)
+            print(visible(unmet), file=sys.stderr)
         return bool(unmet)
 
     unmet, status = _tried(_names(library, chosen.names), bless)
@@ -146,7 +141,7 @@ def _check(library: Library, chosen: argparse.Namespace) -> int:
         faults = library.check(name, laws.told)
         failing += bool(faults)
         for fault in faults:
-            print(_safe(fault), flush=True)
+            print(visible(fault), flush=True)
     print(f"{len(names) - failing} of {len(names)} recordings are as they should be")
     if not all(library.path(name).exists() for name in names):
         return BAD_USE

@@ -27,7 +27,7 @@ def test_it_says_calls_errors_ends_lists_and_the_native_dialect() -> None:
     )
     listed = replace(exchange([b"{}"], form=Form.WHOLE), asked=models)
     assert row(calls)[2:5] == ("Anthropic", "stream", "2 calls; tool_calls")
-    assert row(broken)[4] == "1 thought, text; Client ⟨U+001B⟩ disconnected."
+    assert row(broken)[4] == "1 thought, text; Client ␛ disconnected."
     assert row(exchange([b"{}"], form=Form.WHOLE, status=400))[3:5] == ("whole", "error 400")
     assert row(listed)[4] == "a list"
     assert (
