@@ -51,8 +51,7 @@ def mount(app: Any, page: Page) -> Callable[[], None]:
         (rf"{PATH}/updates", Updates, given),
         (rf"{PATH}/search", SearchField, given),
         (rf"{exchange}/(?P<action>keep|again)", Button, given),
-        (rf"{exchange}/(?P<form>curl|text)", Written, given),
-        (rf"{exchange}/context", Context, given),
+        (rf"{exchange}/(?P<form>curl|text|context)", Written, given),
         (rf"{exchange}/session(?P<form>|\.html|\.jsonl)", SessionShown, given),
         (mitmweb.CONTENT, Shown),
     ]
@@ -146,20 +145,18 @@ class Button(_PageHandler):
 
 
 class Written(_PageHandler):
-    """The buttons that copy."""
+    """The buttons that copy, and the tab *Context*, counted when somebody opens it."""
 
     async def get(self, flow_id: str, form: str) -> None:
-        """Return the exchange as one command or as plain text."""
+        """Return the exchange as one command or as plain text, or the parts of what the server got,
+        by size.
+        """
+        flow = self.found(flow_id)
+        if form == "context":
+            self.write(await self.page.context(flow))
+            return
         write = {"curl": curl.command, "text": lambda flow: terminal.write(*transcript_of(flow))}
-        await self.answer(asyncio.to_thread(write[form], self.found(flow_id)))
-
-
-class Context(_PageHandler):
-    """The tab *Context*: counted when somebody opens it, and not before."""
-
-    async def get(self, flow_id: str) -> None:
-        """Return the parts of what the server got, by size."""
-        self.write(await self.page.context(self.found(flow_id)))
+        await self.answer(asyncio.to_thread(write[form], flow))
 
 
 class SessionShown(_PageHandler):
