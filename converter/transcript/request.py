@@ -1,6 +1,6 @@
 """A request as a person reads it, of any dialect: tolerant, where the dialects' readers are not."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 
 from converter.dialects.reasoning_fields import is_said
@@ -20,6 +20,7 @@ type Body = Mapping[str, object]
 
 _DEFAULTS = settings.read()
 _SYSTEM, _TURNS = ("system", "instructions"), ("messages", "input")
+_TOOLS = ("tools", "functions")
 _LONGEST_SETTING = 200
 """Characters of a setting that is told in a line; a longer one (a schema, a prompt) stands below
 the turns.
@@ -67,27 +68,8 @@ def _order(name: str) -> int:
 
 
 def _setting(name: str, value: object) -> object:
-    if name in _IN_WORDS and (words := _IN_WORDS[name](value)):
-        return words
-    if isinstance(value, dict | list):
-        return value or ""
-    return "" if value is None else value
-
-
-def _thinking_words(value: object) -> str:
-    if not isinstance(value, dict) or not set(value) <= {"type", "budget_tokens", "display"}:
-        return ""
-    budget, display = value.get("budget_tokens"), value.get("display")
-    words = [str(value.get("type"))]
-    words += [f"at most {budget:,} tokens"] if type(budget) is int else []
-    words += [str(display)] if display else []
-    return ", ".join(words)
-
-
-def _tool_names(value: object) -> str:
-    if not isinstance(value, list):
-        return ""
-    return ", ".join(filter(None, map(tool_name, value)))
+    names = map(tool_name, value) if name in _TOOLS and isinstance(value, list) else ()
+    return ", ".join(filter(None, names)) or ("" if value in (None, [], {}) else value)
 
 
 def tool_name(tool: object) -> str:
@@ -97,13 +79,6 @@ def tool_name(tool: object) -> str:
     inner = tool.get(str(tool.get("type")))
     name = inner.get("name") if isinstance(inner, dict) else tool.get("name")
     return str(name or tool.get("type") or "")
-
-
-_IN_WORDS: dict[str, Callable[[object], str]] = {
-    "thinking": _thinking_words,
-    "tools": _tool_names,
-    "functions": _tool_names,
-}
 
 
 def _splitter(chosen: Settings, model: object) -> Split:
