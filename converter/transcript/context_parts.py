@@ -145,7 +145,10 @@ def _weighed(asked: Transcript, body: object, called: Collection[str]) -> Iterat
         for part in turn.parts:
             if kind := _KINDS.get(type(part)):
                 kind = "system" if turn.role in _SYSTEM else kind
-                yield _Row(kind, _name(part, number, turn.role, calls), _weight(part), _words(part))
+                length = sum(map(_length, _said(part))) or _PICTURE * _BYTES * isinstance(
+                    part, Media
+                )
+                yield _Row(kind, _name(part, number, turn.role, calls), length, _words(part))
     for words in asked.rest:
         yield _Row("turn", "unread", _length(words), (words,))
 
@@ -166,12 +169,6 @@ def _name(part: Part, number: int, role: str, calls: dict[str, str]) -> str:
     else:
         tool = part.words if isinstance(part, Media) else role
     return f"{number} {tool}"
-
-
-def _weight(part: Part) -> int:
-    if isinstance(part, Media):
-        return _PICTURE * _BYTES
-    return sum(map(_length, _said(part)))
 
 
 def _said(part: Part) -> Words:

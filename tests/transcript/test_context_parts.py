@@ -1,6 +1,7 @@
 """Parts of a request by size: their sum is the server's count, and the work for it is linear."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -126,15 +127,15 @@ def test_half_a_surrogate_pair_has_a_size() -> None:
 def test_the_work_for_an_agents_request_is_one_look_at_each_part(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """70 tools and 100 turns: each part is weighed once, and twice as many take twice the work."""
+    """70 tools and 100 turns: each part is looked at once, and twice as many take twice the work."""
     looks = list[Part]()
-    weigh = context_parts._weight
+    name = context_parts._name
 
-    def counted(part: Part) -> int:
+    def counted(part: Part, *rest: Any) -> str:
         looks.append(part)
-        return weigh(part)
+        return name(part, *rest)
 
-    monkeypatch.setattr(context_parts, "_weight", counted)
+    monkeypatch.setattr(context_parts, "_name", counted)
 
     def work(tools: int, turns: int) -> int:
         looks.clear()
