@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 import re
 import socket
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from mitmproxy.http import HTTPFlow
 
 from converter.exchange.option_readers import MetricsPlace
 from converter.observe.metrics import CONTENT_TYPE, Metrics
+from converter.recordings.recording import RecordingError, write_whole
 from converter.shell.hooks.doors import foreign_page, is_loopback
 from converter.shell.keep.flow_record import FlowRecord, client_left
 from converter.wire import json_text
@@ -84,11 +84,9 @@ class MetricsEndpoint:
     def _write(self) -> None:
         self._writing = None
         file = Path(self._place.file if self._place else "")
-        beside = file.with_name(f".{file.name}.{os.getpid()}")
         try:
-            beside.write_bytes(self._body(file.suffix == ".json"))
-            beside.replace(file)
-        except OSError as error:
+            write_whole(file, self._body(file.suffix == ".json"))
+        except RecordingError as error:
             _log.error("think: think_metrics: %s", error)
 
     def _body(self, as_json: bool) -> bytes:
