@@ -2,8 +2,8 @@
 with the command `think.record`.
 
 A flow is copied on mitmproxy's loop, which is quick. Reading, cleaning and writing it takes its
-time, one flow after another: of a short one in a thread, of a long one in a process
-(`converter.shell.record.recording_process`), so that no stream waits for it.
+time, one flow after another: of a short one in a thread, of a long one in a process, so that no
+stream waits for it. Where no process starts, the thread does it in steps as short as they go.
 """
 
 import logging
@@ -25,7 +25,6 @@ from converter.recordings.recording import RecordingError
 from converter.shell.aside import in_short_steps
 from converter.shell.log_lines import LONGEST_LINE, path_of
 from converter.shell.record import recording_work
-from converter.shell.record.recording_process import RecordingProcess
 from converter.shell.record.recording_work import NothingToKeepError, Order
 from converter.shell.watch.thought_hook import announce
 from converter.wire.bounds import MOST_RECORDINGS
@@ -35,8 +34,8 @@ _log = logging.getLogger(__name__)
 _OWN_RECORDINGS = Path(__file__).resolve().parents[3] / "recordings"
 """The project's own, in a checkout: a person's are not put among them unasked."""
 LONG = 1 << 18
-"""Bytes of a flow's file, with which the process is asked. To keep so many takes half a second
-either way: the process is as long in starting. In the thread no step of it takes 30 milliseconds.
+"""Bytes of a flow's file, from which on a process keeps it. To keep so many takes half a second
+either way: a process is as long in starting. In the thread no step of it takes 30 milliseconds.
 """
 
 
@@ -50,7 +49,6 @@ class Recorder:
 
     def __init__(self) -> None:
         self._worker: ThreadPoolExecutor | None = None
-        self._process = RecordingProcess()
         self._waiting = set[Future[Path]]()
         self.ending = False
 
@@ -95,17 +93,12 @@ class Recorder:
         return future
 
     def _write(self, flow: HTTPFlow, order: Order) -> Path:
-        """Keep a flow, in the thread or in the process, which ends when nothing else waits."""
-        try:
-            if self.ending:
-                return recording_work.keep(flow, order)
-            data = in_short_steps(partial(_dumped, flow))
-            if len(data) > LONG and self._process.runs():
-                return self._process.keep(data, order)
-            return in_short_steps(partial(recording_work.keep, flow, order))
-        finally:
-            if len(self._waiting) <= 1:  # this one
-                self._process.end()
+        """Keep a flow, in the thread or in a process."""
+        if self.ending:
+            return recording_work.keep(flow, order)
+        data = in_short_steps(partial(_dumped, flow))
+        kept = recording_work.keep_beside(data, order) if len(data) > LONG else None
+        return kept or in_short_steps(partial(recording_work.keep, flow, order))
 
 
 def usual_folder() -> Path:

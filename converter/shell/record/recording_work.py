@@ -1,15 +1,28 @@
 """The work of keeping one exchange: it is cleaned, replayed for each dialect, and written under a
 name or the next number. It takes its time, and needs nothing of mitmproxy but the flow.
+
+A long exchange has a process of its own. In a thread of mitmproxy's it had the loop wait, because
+Python lets one thread run at a time, and leaves it only between two steps of its own: with a stream
+of 11 MB to keep, single calls of C over all that it holds took 0.1 to 0.6 seconds, in a dozen
+places. A process leaves mitmproxy its core (it is nice), gives its memory back, and survives
+mitmproxy: what it was given is written.
 """
 
+import gc
 import os
+import pickle
 import re
+import subprocess
+import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 
 from mitmproxy.http import HTTPFlow
+from mitmproxy.io import FlowReader
 
 from converter.dialects.table import find
 from converter.recordings import expectation, flow_file
@@ -22,6 +35,9 @@ _NUMBERED = re.compile(r"\.?(\d{4,})-")
 _NO_NAME = re.compile(r"[^a-z0-9]+")
 _LONGEST = 60
 """Characters of a model's name in a recording's."""
+_PROJECT = Path(__file__).parents[3]
+_SERVES = f"from {__name__} import serve; serve()"
+_NICENESS = 10
 
 
 class NothingToKeepError(RecordingError):
@@ -43,6 +59,53 @@ def keep(flow: HTTPFlow, order: Order) -> Path:
     """Keep a flow as a recording; return its file. Raises RecordingError."""
     folder = Path(order.folder)
     return _keep_named(flow, folder, order) if order.name else _keep_numbered(flow, folder)
+
+
+def keep_beside(data: bytes, order: Order) -> Path | None:
+    """Have the flow in these bytes kept by a process; return the recording's file, None where no
+    process starts, as in mitmproxy's own binary, or it was killed. Raises RecordingError, and
+    RuntimeError for a fault of ours.
+    """
+    if getattr(sys, "frozen", False):
+        return None
+    path = os.pathsep.join(filter(None, [str(_PROJECT), os.environ.get("PYTHONPATH")]))
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", _SERVES],
+            input=pickle.dumps((data, order)),  # both ends are of the same code and user
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # a console of mitmproxy's draws the terminal
+            env={**os.environ, "PYTHONPATH": path},
+            # Or Ctrl-C would end it in the middle; not a session of its own, among which Linux
+            # shares the processor evenly, however nice they are.
+            process_group=0 if os.name == "posix" else None,
+            check=False,
+        )
+        answer: Path | Exception = pickle.loads(done.stdout)
+    except (OSError, EOFError, pickle.UnpicklingError):
+        return None
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def serve() -> None:
+    """Be the process: do what the standard input orders, and answer on the standard output."""
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+    gc.disable()  # it would look at all that an exchange is made of, again and again
+    pickle.dump(_answer(*pickle.load(sys.stdin.buffer)), sys.stdout.buffer)
+
+
+def _answer(data: bytes, order: Order) -> Path | Exception:
+    try:
+        [flow] = FlowReader(BytesIO(data)).stream()
+        assert isinstance(flow, HTTPFlow)
+        return keep(flow, order)
+    except RecordingError as error:
+        return error
+    except Exception:
+        return RuntimeError(traceback.format_exc())
 
 
 def make_folder(folder: Path) -> None:

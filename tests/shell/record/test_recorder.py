@@ -23,7 +23,6 @@ from converter.recordings.library import Library
 from converter.recordings.recording import Recording
 from converter.shell.record import recorder, recording_work
 from converter.shell.record.recorder import Recorder
-from converter.shell.record.recording_process import RecordingProcess
 from converter.shell.record.recording_work import Order
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
@@ -173,30 +172,24 @@ def _flow(words: int) -> HTTPFlow:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("words", "where"), [(10, ["thread"]), (5000, ["process"])])
-def test_only_a_long_exchange_is_kept_by_a_process_which_ends_then(
+def test_only_a_long_exchange_is_kept_by_a_process(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: int, where: list[str]
 ) -> None:
     done: list[str] = []
-    ended: list[int] = []
 
-    class Noted(RecordingProcess):
-        def keep(self, data: bytes, order: Order) -> Path:
-            done.append("process")
-            return super().keep(data, order)
-
-        def end(self) -> int:
-            ended.append(super().end())
-            return ended[-1]
+    def keep_beside(data: bytes, order: Order) -> Path | None:
+        done.append("process")
+        return in_process(data, order)
 
     def keep(flow: HTTPFlow, order: Order) -> Path:
         done.append("thread")
         return in_thread(flow, order)
 
-    in_thread = recording_work.keep
+    in_thread, in_process = recording_work.keep, recording_work.keep_beside
     monkeypatch.setattr(recording_work, "keep", keep)
-    monkeypatch.setattr(recorder, "RecordingProcess", Noted)
+    monkeypatch.setattr(recording_work, "keep_beside", keep_beside)
     assert _kept(tmp_path, _flow(words)).exists()
-    assert (done, ended) == (where, [0])
+    assert done == where
 
 
 def test_what_waits_when_mitmproxy_ends_is_kept_by_no_nice_process(
@@ -211,7 +204,7 @@ def test_what_waits_when_mitmproxy_ends_is_kept_by_no_nice_process(
 
     in_thread = recording_work.keep
     monkeypatch.setattr(recording_work, "keep", keep)
-    monkeypatch.setattr(RecordingProcess, "runs", lambda _: pytest.fail("a nice process"))
+    monkeypatch.setattr(recording_work, "keep_beside", lambda *_: pytest.fail("a nice process"))
     with taddons.context() as context:
         context.options.add_option("think_record", str, str(tmp_path), "")
         kept = [keeper.keep(_flow(words), f"of-{words}") for words in (10, 5000)]
@@ -222,7 +215,7 @@ def test_what_waits_when_mitmproxy_ends_is_kept_by_no_nice_process(
 def test_without_a_process_the_thread_keeps_a_long_exchange(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(RecordingProcess, "runs", lambda _: False)
+    monkeypatch.setattr(recording_work, "keep_beside", lambda *_: None)
     assert _kept(tmp_path, _flow(5000)).exists()
 
 
