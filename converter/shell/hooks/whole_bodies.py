@@ -11,7 +11,6 @@ from mitmproxy import ctx
 from mitmproxy.http import Response
 
 from converter.exchange.exchange import is_stream
-from converter.shell.layers.hook_table import TABLE
 
 OF_REPLIES = ("body_size_limit", "intercept", "modify_body")
 OF_REQUESTS = (
@@ -50,7 +49,8 @@ def _is_set(options: tuple[str, ...]) -> bool:
 
 def _has_script(hook: str) -> bool:
     """Tell whether an addon has a hook that is neither mitmproxy's nor ours."""
-    return any(_home(addon) not in _NO_SCRIPTS for group in TABLE.of(hook) for addon in group)
+    having = (addon for addon in ctx.master.addons.lookup.values() if hasattr(addon, hook))
+    return any(_home(addon) not in _NO_SCRIPTS for addon in having)
 
 
 def _home(addon: object) -> str:

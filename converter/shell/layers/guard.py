@@ -16,7 +16,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
-from mitmproxy import hooks, proxy
+from mitmproxy import proxy
 from mitmproxy.proxy.commands import Command
 from mitmproxy.proxy.layer import Layer
 
@@ -197,8 +197,8 @@ HOOKS = GuardedPart(
 HOOK_TABLE = GuardedPart(
     "all addons are asked for each hook",
     """
-    AddonManager: chain lookup trigger(self, event) trigger_event(self, event)
-    hooks.Hook: args(self)
+    AddonManager: chain invoke_addon(self, addon, event) lookup trigger(self, event)
+    AddonManager: trigger_event(self, event)
     safecall traverse(chain)
     """,
 )

@@ -1,14 +1,9 @@
 """The table of addons by hook, because mitmproxy asks all of its 45, and those within them, each
-time.
+time: eight hooks of an exchange take 1,449 microseconds so.
 
-For each addon it runs two generators, a coroutine and a context manager: eight hooks of an exchange
-take 1,449 microseconds, with the table 34. The addons are called in the same order and with the
-same care for errors; what is around a hook, such as its task and its turn, stays mitmproxy's.
+The addons that have a hook are called by mitmproxy, in its order; what is around a hook, such as
+its task and its turn, stays mitmproxy's.
 """
-
-import inspect
-from types import ModuleType
-from typing import Any
 
 from mitmproxy import ctx
 from mitmproxy.addonmanager import AddonManager
@@ -25,36 +20,30 @@ class HookTable:
 
     def __init__(self) -> None:
         self._known: list[object] = []
-        self._found: dict[str, list[list[object]]] = {}
+        self._found: dict[str, list[object]] = {}
 
-    def of(self, name: str) -> list[list[object]]:
-        """Return those that have a hook, in order; together those that are within each other. Where
+    def of(self, name: str) -> list[object]:
+        """Return those of the chain that have a hook or hold one that has it, in order. Where
         nobody can know, somebody has it.
         """
         if HOOK_TABLE.lacks:
-            return [[object()]]
+            return [object()]
         addons = ctx.master.addons
         known = list(addons.lookup.values())
         if known != self._known:
             self._known, self._found = known, {}
         if name not in self._found:
-            families = map(traverse, ([addon] for addon in addons.chain))
-            having = ([addon for addon in family if hasattr(addon, name)] for family in families)
-            self._found[name] = list(filter(None, having))
+            self._found[name] = [addon for addon in addons.chain if _has(addon, name)]
         return self._found[name]
 
     async def trigger_event(self, event: Hook) -> None:
-        """Call a hook of all addons that have it."""
-        families = self.of(event.name)
-        arguments = event.args() if families else []
-        for family in families:
+        """Have mitmproxy call a hook of the addons that have it."""
+        for addon in self.of(event.name):
             try:
-                await _call(family, event.name, arguments)
+                with safecall():
+                    await ctx.master.addons.invoke_addon(addon, event)
             except AddonHalt:
                 return
-            except Exception:
-                with safecall():  # which says it in the log
-                    raise
 
     def trigger(self, event: Hook) -> None:
         """Have mitmproxy call a hook that waits for nothing, a log line's mostly, if anybody has
@@ -64,14 +53,8 @@ class HookTable:
             AddonManager.trigger(ctx.master.addons, event)
 
 
-async def _call(family: list[object], name: str, arguments: list[Any]) -> None:
-    for addon in family:
-        function = getattr(addon, name, None)
-        if not function or isinstance(function, ModuleType):
-            continue  # a script may import `log`, say
-        result = function(*arguments)
-        if result is not None and inspect.isawaitable(result):
-            await result
+def _has(addon: object, name: str) -> bool:
+    return any(hasattr(one, name) for one in traverse([addon]))
 
 
 TABLE = HookTable()

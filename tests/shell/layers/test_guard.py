@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from mitmproxy import hooks
 from mitmproxy.addons.next_layer import NextLayer as Chooser
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.connection import Connection, Server
@@ -249,7 +250,7 @@ def test_all_that_our_layers_use_of_the_core_is_guarded() -> None:
     """A name that some class of the core has, and that our layers read, override or call."""
     core = [
         known
-        for module in (guard, guard.hooks, *(vars(guard.proxy)[name] for name in MODULES))
+        for module in (guard, hooks, *(vars(guard.proxy)[name] for name in MODULES))
         for known in vars(module).values()
         if isinstance(known, type) and known.__module__.startswith(("mitmproxy", "h11"))
     ]
