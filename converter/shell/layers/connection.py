@@ -13,9 +13,8 @@ from mitmproxy.proxy.layer import CommandGenerator, NextLayer
 
 from converter.shell.layers.contract import Listener
 from converter.shell.layers.guard import (
-    HOOKS,
-    LINES,
-    TRAILERS,
+    MENDS,
+    SPEED,
     ErrorCode,
     GetHttpConnection,
     HttpClient,
@@ -86,7 +85,7 @@ class ReplyLayer(HttpLayer):
             return
         handling = super().handle_event(event)
         yield from (
-            self._with_hooks(handling) if self.connection_handler and not HOOKS.lacks else handling
+            self._with_hooks(handling) if self.connection_handler and not SPEED.lacks else handling
         )
         if type(event) is events.ConnectionClosed and event.connection is not self.context.client:
             self._closed.add(event.connection)
@@ -158,7 +157,8 @@ class ReplyLayer(HttpLayer):
         if client.alpn == HTTP_2:
             self.connections[client] = ClientConnection(self.context.fork(), self._reads_of)
             let_all_streams_in(self.connection_handler)
-        elif client.alpn in HTTP_1 and not TRAILERS.lacks:  # a client playback has its own
+        elif client.alpn in HTTP_1 and not [*MENDS.lacks, *SPEED.lacks]:
+            # a client playback has its own
             self.connections.setdefault(client, PlainClient(self.context.fork()))
 
     def make_stream(self, stream_id: int) -> CommandGenerator[None]:
@@ -263,7 +263,7 @@ def put_in_place(
     if theirs.mode is HTTPMode.transparent:  # a forward proxy is spoken to in HTTP/1, or over TLS
         note_prior_knowledge(nextlayer)
     ours = ReplyLayer(nextlayer.context, theirs.mode, listener, handler)
-    if handler and not LINES.lacks:
+    if handler and not SPEED.lacks:
         write_heard(handler)
     if nextlayer.layer is theirs:
         nextlayer.layer = ours

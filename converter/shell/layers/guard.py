@@ -1,19 +1,17 @@
 """The guards: every member of mitmproxy's proxy core that our layers build upon, by what is lost
 without it.
 
-Read in mitmproxy 12.0.0, 12.2.3 and 12.3.1, whose HTTP layers are the same. Each part asks only for
-what it uses itself, so where a later version lacks something, what builds upon it is left out, the
-rest stays, and a line of the log says so. Without the footing of the promises mitmproxy's own
-layers stay in place.
+Read in mitmproxy 12.0.0, 12.2.3 and 12.3.1, whose HTTP layers are the same. Where a later version
+lacks something, the part that builds upon it is left out, and a line of the log says so. The
+promises survive the loss of speed; without their own footing mitmproxy's layers stay in place.
 """
 
 import asyncio
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any
 
 from mitmproxy import proxy
@@ -79,15 +77,12 @@ _MEMBER = re.compile(r"([\w.]+)(?:\(([^)]*)\))?")
 
 class GuardedPart:
     """One part of our layers. `loses`: what a user loses without it. `table`: what it overrides,
-    calls or reads, members behind their class, functions with their parameters; `more`: the same of
-    another part.
+    calls or reads, members behind their class, functions with their parameters.
     """
 
-    def __init__(
-        self, loses: str, table: str, more: Mapping[str, str] = MappingProxyType({})
-    ) -> None:
+    def __init__(self, loses: str, table: str) -> None:
         self.loses = loses
-        self.built_upon = {**more, **dict(_rows(table))}
+        self.built_upon = dict(_rows(table))
         self.lacks = self.look()
 
     def look(self) -> list[str]:
@@ -150,6 +145,7 @@ PROMISES = GuardedPart(
     layer.Layer: _handle_event(self, event) _paused _paused_event_queue context
     layer.Layer: handle_event(self, event)
     layer.NextLayer: data_client(self) layer
+    layer.Paused: command
     ReceiveBuffer: __iadd__(self, other) __len__(self) clear(self)
     ReceiveHttp: event
     RegisterHttpConnection: connection err
@@ -170,78 +166,35 @@ PROMISES = GuardedPart(
     RequestProtocolError RequestTrailers ResponseEndOfMessage ResponseHeaders
     """,
 )
-TURNS = GuardedPart(
-    "a stream may wait for another's",
-    """
-    ConnectionHandler: drain_writers(self)
-    layer.Layer: _paused
-    layer.Paused: command
-    commands: StartHook
-    """,
-)
-MANY_STREAMS = GuardedPart(
-    "the sixth reply to a client of HTTP/2 waits for another's end",
-    """
-    ConnectionHandler: max_conns
-    """,
-)
-HOOKS = GuardedPart(
-    "each hook of an exchange takes a turn of the loop",
-    """
-    ConnectionHandler: handle_hook(self, hook) server_event(self, event)
-    commands.StartHook: blocking
-    events: HookCompleted(command, reply)
-    create_task(coro, name, keep_ref, client)
-    """,
-)
-HOOK_TABLE = GuardedPart(
-    "all addons are asked for each hook",
+SPEED = GuardedPart(
+    "each chunk, hook and line of the log costs as much as without the addon",
     """
     AddonManager: chain invoke_addon(self, addon, event) lookup trigger(self, event)
     AddonManager: trigger_event(self, event)
-    safecall traverse(chain)
-    """,
-)
-CHUNKS = GuardedPart(
-    "each chunk of a read is rewritten and sent by itself",
-    """
     ChunkedReader: __call__(self, buf) _bytes_in_chunk _bytes_to_discard _reading_trailer
     ChunkedReader: read_eof(self)
+    ConnectionHandler: client handle_hook(self, hook) log(self, message, level, exc_info)
+    ConnectionHandler: server_event(self, event) timeout_watchdog transports
+    ConnectionIO: reader writer
     Http1Buffer: maybe_extract_at_most(self, count)
     Http1Client: body_reader read_body(self, event)
+    Http1Server: response
+    TimeoutWatchdog: register_activity(self)
+    commands.StartHook: blocking
+    events: HookCompleted(command, reply)
     h11: Data EndOfMessage ProtocolError RemoteProtocolError
+    layer.Layer: debug
+    DestinationKnown HttpProxy create_task(coro, name, keep_ref, client) safecall traverse(chain)
     """,
 )
-TRAILERS = GuardedPart(
-    "a request in chunks with trailers, or a broken chunk, is not answered",
+MENDS = GuardedPart(
+    "a request's trailers and broken chunks, a sixth reply over HTTP/2 and one whose thought is "
+    "ended are mitmproxy's",
     """
+    ConnectionHandler: max_conns
     Http1Server: __init__(self, context) body_reader conn read_body(self, event) request_done
     Http1Server: response
-    """,
-    more=CHUNKS.built_upon,
-)
-SPLICE = GuardedPart(
-    "reads of a stream pass through all layers",
-    """
-    ConnectionHandler: client server_event(self, event) timeout_watchdog transports
-    ConnectionIO: reader writer
-    Http1Server: response
-    layer.Layer: debug
-    TimeoutWatchdog: register_activity(self)
-    DestinationKnown HttpProxy create_task(coro, name, keep_ref, client)
-    """,
-    more=CHUNKS.built_upon,
-)
-STREAM_AGAIN = GuardedPart(
-    "a reply of a server of HTTP/2 ends where a thought is ended",
-    """
     Http2Client: our_stream_id streams
-    """,
-)
-LINES = GuardedPart(
-    "lines of the log that nobody sees are made",
-    """
-    ConnectionHandler: log(self, message, level, exc_info)
     """,
 )
 PARTS = [part for part in list(globals().values()) if isinstance(part, GuardedPart)]
@@ -275,7 +228,7 @@ def server_of_http_2(layer: Any) -> Any:
     """Return the connection to a server of HTTP/2 that is within a layer, if streams of it can be
     asked for again.
     """
-    return None if STREAM_AGAIN.lacks else layer_within(layer, Http2Client)
+    return None if MENDS.lacks else layer_within(layer, Http2Client)
 
 
 def forget_stream(connection: Any, stream_id: int) -> None:

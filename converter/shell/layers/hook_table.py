@@ -10,7 +10,7 @@ from mitmproxy.addonmanager import AddonManager
 from mitmproxy.exceptions import AddonHalt
 from mitmproxy.hooks import Hook
 
-from converter.shell.layers.guard import HOOK_TABLE, safecall, traverse
+from converter.shell.layers.guard import SPEED, safecall, traverse
 
 
 class HookTable:
@@ -26,7 +26,7 @@ class HookTable:
         """Return those of the chain that have a hook or hold one that has it, in order. Where
         nobody can know, somebody has it.
         """
-        if HOOK_TABLE.lacks:
+        if SPEED.lacks:
             return [object()]
         addons = ctx.master.addons
         known = list(addons.lookup.values())
@@ -63,6 +63,6 @@ TABLE = HookTable()
 
 def put_in_place(addons: AddonManager) -> None:
     """Have an addon manager go by the table."""
-    if not HOOK_TABLE.lacks:
+    if not SPEED.lacks:
         addons.trigger_event = TABLE.trigger_event  # type: ignore[method-assign]
         addons.trigger = TABLE.trigger  # type: ignore[method-assign]

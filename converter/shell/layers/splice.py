@@ -20,7 +20,7 @@ from mitmproxy.proxy.events import DataReceived
 from converter.shell.layers.chunks import WholeReads
 from converter.shell.layers.contract import StreamFunction, is_stream_function, may_leave
 from converter.shell.layers.guard import (
-    SPLICE,
+    SPEED,
     Http1Server,
     HttpLayer,
     create_task,
@@ -143,7 +143,7 @@ def splice(handler: Any, layer: HttpLayer, stream: "StreamLayer") -> None:
     """Have the body of a reply whose head went out take this lane, where its bytes need no more
     work than a carrier's. `handler`: what moves the client's bytes, else all is mitmproxy's.
     """
-    if SPLICE.lacks or handler is None:
+    if SPEED.lacks or handler is None:
         return
     if is_outermost(layer) and (carrier := find_carrier(layer, stream)):
         join(handler, stream.context.server, carrier)

@@ -22,7 +22,6 @@ from mitmproxy.proxy.commands import StartHook
 from mitmproxy.proxy.layer import CommandGenerator
 
 from converter.shell.layers.contract import StreamFunction
-from converter.shell.layers.guard import TURNS
 from converter.shell.layers.mends.http2_client import HTTP_2
 
 if TYPE_CHECKING:
@@ -47,8 +46,6 @@ def give_turns(layer: "ReplyLayer", handler: Any) -> None:
     with its reply: mitmproxy reads on while there is anything to read. `handler`: what moves the
     client's bytes.
     """
-    if TURNS.lacks:
-        return
     drain = handler.drain_writers
 
     async def drain_in_turn() -> None:

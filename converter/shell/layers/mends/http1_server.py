@@ -14,7 +14,7 @@ from mitmproxy.proxy.layer import CommandGenerator
 
 from converter.shell.layers.chunks import WholeReads
 from converter.shell.layers.guard import (
-    CHUNKS,
+    SPEED,
     ErrorCode,
     Http1Client,
     HttpClient,
@@ -70,7 +70,7 @@ class ServerConnection(Http1Client):
 
     def read_body(self, event: events.Event) -> CommandGenerator[None]:
         """Read all of the body that has come as one event."""
-        if not CHUNKS.lacks and not isinstance(self.body_reader, WholeReads):
+        if not SPEED.lacks and not isinstance(self.body_reader, WholeReads):
             self.body_reader = WholeReads(self.body_reader)  # type: ignore[assignment]
         yield from super().read_body(event)
 

@@ -17,7 +17,7 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator, NextLayer
 
 from converter.shell.layers.guard import (
-    MANY_STREAMS,
+    MENDS,
     ErrorCode,
     Http2Server,
     ReceiveHttp,
@@ -52,7 +52,7 @@ def let_all_streams_in(handler: Any) -> None:
     """Have all streams of a client get a connection to their server at once. `handler`: what moves
     the client's bytes, if that is not left to mitmproxy.
     """
-    if handler and not MANY_STREAMS.lacks:
+    if handler and not MENDS.lacks:
         handler.max_conns = defaultdict(lambda: Semaphore(MOST_STREAMS))
 
 
