@@ -14,8 +14,8 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import NextLayer
 from mitmproxy.proxy.mode_specs import ProxyMode
 
+from converter.shell.hooks.exchange_listener import ExchangeListener
 from converter.shell.layers.connection import SECONDS_TO_OPEN, ReplyLayer
-from converter.shell.layers.contract import StreamFunction
 from converter.shell.layers.guard import HTTPMode
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -57,7 +57,7 @@ class Marker:
 
 
 @dataclass
-class Says:
+class Says(ExchangeListener):
     """A listener that answers with plain words."""
 
     seconds_of_silence: float = 10.0
@@ -85,7 +85,7 @@ class Says:
     def watcher(self, flow: HTTPFlow) -> None:  # noqa: ARG002
         return None
 
-    def late(self, flow: HTTPFlow, begun: StreamFunction) -> list[bytes]:
+    def late(self, flow: HTTPFlow, begun: object) -> list[bytes]:
         assert begun is self.starts_early
         assert flow.response
         return [b"<late: %d " % flow.response.status_code, flow.response.content or b"", b">"]

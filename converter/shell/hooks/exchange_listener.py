@@ -19,7 +19,6 @@ from converter.shell.hooks.doors import dialect_of, is_reverse
 from converter.shell.hooks.refused import RefusalReader, may_ask_again
 from converter.shell.hooks.tap import Tap
 from converter.shell.keep.flow_record import UNDER_WAY, FlowRecord
-from converter.shell.layers.contract import StreamFunction
 
 LONGEST = 300
 """Characters of a reason, because a server that answers with something else than HTTP may say much.
@@ -76,14 +75,14 @@ again.
 
 
 class ExchangeListener:
-    """Answers the layers from what is known of an exchange. `chosen` gives the settings in force.
-    `tap`: makes the stream function of a reply.
+    """Answers the layers from what is known of an exchange; no method raises. `chosen` gives the
+    settings in force. `tap`: makes the stream function of a reply.
     """
 
     def __init__(
         self,
         chosen: Callable[[], Settings],
-        tap: Callable[[FlowRecord, AwaitedReply], StreamFunction],
+        tap: Callable[[FlowRecord, AwaitedReply], Tap],
     ) -> None:
         self._chosen = chosen
         self._tap = tap
@@ -153,10 +152,10 @@ class ExchangeListener:
         kept.early = True
         return head
 
-    def late(self, flow: HTTPFlow, begun: StreamFunction) -> list[bytes]:
+    def late(self, flow: HTTPFlow, begun: Tap) -> list[bytes]:
         """Return what a reply says that is none of the stream that was begun for it."""
         assert flow.response
-        if isinstance(begun, Tap) and begun.late:
+        if begun.late:
             return begun.late
         body = messages.body(flow.response, [])
         if is_stream(flow.response.headers.get("content-type", "")):

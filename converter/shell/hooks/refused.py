@@ -31,8 +31,8 @@ def may_ask_again(record: FlowRecord) -> bool:
 
 
 class RefusalReader:
-    """Reads one refusal. `left_out`: what the next request lacks of `body`, the first.
-    `before`: the refusal of another part.
+    """Reads one refusal, in which its server may be left. `left_out`: what the next request lacks
+    of `body`, the first. `before`: the refusal of another part.
     """
 
     holds = False

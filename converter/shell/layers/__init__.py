@@ -24,7 +24,7 @@ The plan. A reply's bytes take one of two lanes:
 - One `WholeReads` (`chunks`) reads the body for both lanes out of one buffer, so that a stream can
   change at any read. In both lanes one read is one call of the stream function and one write.
 
-The stream function itself (`contract`) is called at once, or beside mitmproxy's loop when it says
+The stream function itself, a `Tap`, is called at once, or beside mitmproxy's loop when it says
 that the call takes long; such a call is always made in the layers. `turns` does so, has others go
 on after a long read, and a server wait with its reply. `hook_table` knows which addons
 have a hook; `guard` names all that each part builds upon, and what is lost without it. `mends` are

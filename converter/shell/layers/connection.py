@@ -3,7 +3,7 @@
 import asyncio
 from asyncio import ReadTransport
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from mitmproxy.connection import Connection, ConnectionState
@@ -11,7 +11,6 @@ from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator, NextLayer
 
-from converter.shell.layers.contract import Listener
 from converter.shell.layers.guard import (
     MENDS,
     SPEED,
@@ -36,6 +35,9 @@ from converter.shell.layers.mends.request_trailers import HTTP_1, PlainClient
 from converter.shell.layers.promises import StreamLayer, Tick
 from converter.shell.log_lines import write_heard
 
+if TYPE_CHECKING:
+    from converter.shell.hooks.exchange_listener import ExchangeListener
+
 SECONDS_TO_OPEN = 0.5
 """Between two looks at connections that are being opened."""
 LIVE: WeakSet["ReplyLayer"] = WeakSet()
@@ -58,7 +60,7 @@ class ReplyLayer(HttpLayer):
     streams: dict[int, StreamLayer]  # type: ignore[assignment]
 
     def __init__(
-        self, context: Context, mode: HTTPMode, listener: Listener, handler: Any = None
+        self, context: Context, mode: HTTPMode, listener: "ExchangeListener", handler: Any = None
     ) -> None:
         super().__init__(context, mode)
         self.listener = listener
@@ -252,7 +254,7 @@ class ReplyLayer(HttpLayer):
 
 
 def put_in_place(
-    nextlayer: NextLayer, listener: Listener, handler: Any = None
+    nextlayer: NextLayer, listener: "ExchangeListener", handler: Any = None
 ) -> ReplyLayer | None:
     """Replace mitmproxy's HTTP layer, where it has chosen that, perhaps inside TLS; return ours."""
     layers = nextlayer.context.layers

@@ -9,8 +9,7 @@ from mitmproxy.proxy.layer import NextLayer
 from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 
 from converter.shell import mitmproxy_internals
-from converter.shell.hooks.exchange_listener import QUITTING
-from converter.shell.layers.contract import Listener
+from converter.shell.hooks.exchange_listener import QUITTING, ExchangeListener
 from converter.shell.layers.guard import PARTS, PROMISES
 
 if not PROMISES.lacks:
@@ -31,7 +30,7 @@ class OwnLayers:
 
     name = "think-layers"
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: ExchangeListener) -> None:
         self._listener = listener
         self._lazy = False
 

@@ -15,12 +15,6 @@ from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator
 
-from converter.shell.layers.contract import (
-    Leaving,
-    StreamFunction,
-    is_stream_function,
-    may_leave,
-)
 from converter.shell.layers.guard import (
     ErrorCode,
     HttpErrorHook,
@@ -46,10 +40,12 @@ from converter.shell.layers.guard import (
 from converter.shell.layers.mends.http1_server import ServerConnection
 from converter.shell.layers.mends.http2_client import is_stopped
 from converter.shell.layers.splice import splice
-from converter.shell.layers.turns import call_in_turns
+from converter.shell.layers.turns import call_in_turns, is_stream_function, may_leave
 from converter.wire.bounds import BODY_LIMIT
 
 if TYPE_CHECKING:
+    from converter.shell.hooks.refused import RefusalReader
+    from converter.shell.hooks.tap import Tap
     from converter.shell.layers.connection import ReplyLayer
 
 
@@ -81,7 +77,7 @@ class StreamLayer(HttpStream):
     def __init__(self, context: Context, stream_id: int, layer: "ReplyLayer") -> None:
         super().__init__(context, stream_id)
         self._layer = layer
-        self._function: StreamFunction | None = None
+        self._function: Tap | None = None
         self._early: Response | None = None
         self._owns_server = False
         self._resumed: asyncio.Future[None] | None = None
@@ -188,7 +184,7 @@ class StreamLayer(HttpStream):
             self.flow.response.stream = True  # type: ignore[union-attr]  # it has had its end
         yield from super().state_stream_response_body(event)
 
-    def _leave(self, function: Leaving) -> CommandGenerator[None]:
+    def _leave(self, function: "Tap | RefusalReader") -> CommandGenerator[None]:
         """Leave the server in the middle of its reply; ask it again, or end the client's body."""
         server = self.context.server
         connection = self._layer.connections.get(server)

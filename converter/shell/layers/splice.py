@@ -18,7 +18,6 @@ from mitmproxy.connection import Connection
 from mitmproxy.proxy.events import DataReceived
 
 from converter.shell.layers.chunks import WholeReads
-from converter.shell.layers.contract import StreamFunction, is_stream_function, may_leave
 from converter.shell.layers.guard import (
     SPEED,
     Http1Server,
@@ -29,9 +28,10 @@ from converter.shell.layers.guard import (
     waits_for_data,
 )
 from converter.shell.layers.mends.http1_server import ServerConnection
-from converter.shell.layers.turns import LONG_READ
+from converter.shell.layers.turns import LONG_READ, is_stream_function, may_leave
 
 if TYPE_CHECKING:
+    from converter.shell.hooks.tap import Tap
     from converter.shell.layers.promises import StreamLayer
 
 
@@ -42,7 +42,7 @@ class Carrier:
         self,
         stream: "StreamLayer",
         server: ServerConnection,
-        function: StreamFunction | None,
+        function: "Tap | None",
         chunked: bool,
     ) -> None:
         self._stream = stream

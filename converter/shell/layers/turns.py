@@ -15,16 +15,16 @@ said a few pieces at a time: a Responses client is told a frame of 4 MB five tim
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from mitmproxy.connection import Connection
 from mitmproxy.proxy.commands import StartHook
 from mitmproxy.proxy.layer import CommandGenerator
 
-from converter.shell.layers.contract import StreamFunction
 from converter.shell.layers.mends.http2_client import HTTP_2
 
 if TYPE_CHECKING:
+    from converter.shell.hooks.tap import Tap
     from converter.shell.layers.connection import ReplyLayer
 
 LONG_READ = 16 * 1024
@@ -73,7 +73,7 @@ copies them three times.
 
 
 def call_in_turns(
-    function: StreamFunction,
+    function: "Tap",
     chunk: bytes,
     say: Callable[[list[bytes]], CommandGenerator[None]],
     at_once: bool = False,
@@ -106,7 +106,7 @@ def _few(pieces: list[bytes]) -> Iterator[list[bytes]]:
     yield few
 
 
-async def _in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:
+async def _in_steps(function: "Tap", chunk: bytes) -> list[bytes]:
     """Return what a function says of a chunk, which it gets in pieces."""
     pieces: list[bytes] = []
     for at in range(0, max(len(chunk), 1), LONG_READ):
@@ -115,3 +115,13 @@ async def _in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:
         pieces += function(chunk[at : at + LONG_READ])
         await asyncio.sleep(0)
     return pieces
+
+
+def is_stream_function(function: object) -> "TypeGuard[Tap]":
+    """Tell whether a response's `stream` can be broken off and can ping."""
+    return callable(function) and hasattr(function, "abort") and hasattr(function, "ping")
+
+
+def may_leave(function: object) -> "TypeGuard[Tap]":
+    """Tell whether a stream function may leave its server before the body's end."""
+    return getattr(function, "ends_thoughts", False) is True

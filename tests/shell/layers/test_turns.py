@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import pytest
 from mitmproxy.connection import Connection, Server
 from mitmproxy.proxy.events import HookCompleted
 from mitmproxy.proxy.layer import CommandGenerator
 
+from converter.shell.hooks.tap import Tap
 from converter.shell.layers.mends.http2_client import HTTP_2
 from converter.shell.layers.turns import (
     LONG_READ,
@@ -17,6 +19,7 @@ from converter.shell.layers.turns import (
     call_in_turns,
     give_turns,
     hold_back,
+    is_stream_function,
 )
 from tests.support.proxy_core import END, HEAD, Core, Marker, chunk
 
@@ -175,6 +178,10 @@ def test_a_server_waits_with_its_reply() -> None:
     assert said == ["drained"]
 
 
+def of_ours(function: Marker) -> Tap:
+    return cast(Tap, function)
+
+
 def _into(said: list[list[bytes]]) -> Callable[[list[bytes]], CommandGenerator[None]]:
     def say(pieces: list[bytes]) -> CommandGenerator[None]:
         said.append(pieces)
@@ -189,9 +196,16 @@ def _begun(call: CommandGenerator[None]) -> UnfinishedHook:
     return hook
 
 
+def test_only_what_can_be_broken_off_and_can_ping_is_ours() -> None:
+    assert is_stream_function(Marker())
+    assert not is_stream_function(lambda data: data)
+    assert not is_stream_function(True)
+    assert not is_stream_function(False)
+
+
 def test_a_short_call_is_made_at_once() -> None:
     function, said = Marker(), list[list[bytes]]()
-    assert list(call_in_turns(function, b"a", _into(said))) == []
+    assert list(call_in_turns(of_ours(function), b"a", _into(said))) == []
     assert function.calls == [b"a"]
     assert said == [[b"<", b"a", b">"]]
 
@@ -203,7 +217,7 @@ def test_what_is_long_is_said_in_turns() -> None:
 
     async def long() -> None:
         half, said, seen = b"a" * (MOST_SAID // 2), list[list[bytes]](), list[int]()
-        for hook in call_in_turns(Tells(is_long=True), half, _into(said)):
+        for hook in call_in_turns(of_ours(Tells(is_long=True)), half, _into(said)):
             assert isinstance(hook, UnfinishedHook)
             seen.append(len(said))
             await hook.task
@@ -217,7 +231,7 @@ def test_a_long_read_is_rewritten_in_steps_between_which_others_have_their_turn(
     async def long() -> None:
         function, turns = Marker(), list[int]()
         read = b"a" * LONG_READ + b"b" * LONG_READ + b"c"
-        hook = _begun(call_in_turns(function, read, _into([])))
+        hook = _begun(call_in_turns(of_ours(function), read, _into([])))
         while not hook.task.done():
             turns.append(len(function.calls))
             await asyncio.sleep(0)
@@ -238,7 +252,7 @@ def test_the_rest_of_a_long_read_goes_beside_the_loop_once_it_has_to() -> None:
     async def long() -> None:
         function = Fills()
         rest = b"b" * 2 * LONG_READ
-        hook = _begun(call_in_turns(function, b"a" * LONG_READ + rest, _into([])))
+        hook = _begun(call_in_turns(of_ours(function), b"a" * LONG_READ + rest, _into([])))
         await hook.task
         assert function.made_beside == [rest]
 
