@@ -8,6 +8,7 @@ proxy.
 
 import time
 from collections.abc import Awaitable
+from copy import copy
 
 from mitmproxy import ctx, exceptions, flowfilter, version
 from mitmproxy.addonmanager import Loader
@@ -38,7 +39,6 @@ from converter.shell.keep.both_sides import BothSides
 from converter.shell.keep.flow_keeper import FlowKeeper
 from converter.shell.keep.flow_record import UNDER_WAY, FlowRecord, forget
 from converter.shell.layers.own_layers import OwnLayers
-from converter.shell.messages import copied_fields
 from converter.shell.mitmproxy_internals import flow_list, is_replayed_by_the_server
 from converter.shell.page.addon import Page
 from converter.shell.probes.upstream_client import UpstreamClient
@@ -130,7 +130,7 @@ class ThinkAddon:
         self._begin(flow, exchange if await is_at_home(flow) else None)
 
     def _begin(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
-        headers = copied_fields(flow.request.headers)
+        headers = copy(flow.request.headers)
         if exchange or is_reverse(flow):
             self._doors.clean(flow, exchange)
         if exchange is None:
