@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from converter.model.initial_state import InitialState
 from converter.observe.printable import bounded
@@ -72,8 +73,7 @@ class UpstreamClient:
         self.known = known
         self.lessons = SharedLessons(known)
         self._secure = secure
-        self._recognising: dict[Upstream, asyncio.Task[Server | None]] = {}
-        self._rendering: dict[Key, asyncio.Task[None]] = {}
+        self._running: dict[Upstream | Key, asyncio.Task[Any]] = {}
         self._rests_until: Bounded[Upstream, float] = Bounded()
         self._asked_again: Bounded[Upstream, float] = Bounded()
         self._listed: Bounded[Upstream, tuple[list[Entry], float]] = Bounded()
@@ -84,15 +84,7 @@ class UpstreamClient:
         """Return the server's row, generic as long as it has not said what it is. Raises
         ConnectionError when nobody is there.
         """
-
-        def ask() -> asyncio.Task[Server | None]:
-            if running := self._recognising.get(upstream):
-                return running
-            task = _begin(self._recognise(upstream, headers))
-            if not task.done():  # as below
-                self._recognising[upstream] = task
-            return task
-
+        ask = partial(self._once, upstream, partial(self._recognise, upstream, headers))
         if known := self.known.server(upstream):
             now = time.monotonic()
             asked = self._asked_again.get(upstream, -math.inf)
@@ -114,16 +106,13 @@ class UpstreamClient:
         nothing waits for it. `headers`: the client's. `server`: None where it is still to be
         recognised. `size`: the body's bytes.
         """
-        key = prompt_key(upstream, body)
-        if key not in self._rendering and not self.known.has_prompt(upstream, body):
-            asking = self._ask_prompt(upstream, credentials(headers), body, server, size)
-            task = _begin(asking)
-            if not task.done():  # mitmproxy's tasks begin at once, and this one may end so too
-                self._rendering[key] = task
+        if not self.known.has_prompt(upstream, body):
+            asked = upstream, credentials(headers), body, server, size
+            self._once(prompt_key(upstream, body), partial(self._ask_prompt, *asked))
 
     async def initial_state(self, upstream: Upstream, body: Body) -> InitialState:
         """Return where the reply to this request begins, by the best of what is known now."""
-        task = self._rendering and self._rendering.get(prompt_key(upstream, body))
+        task = self._running and self._running.get(prompt_key(upstream, body))
         if task and needs_prompt(self.known.facts(upstream, body)):
             await asyncio.wait({task}, timeout=GRACE)
         return initial_state(self.known.facts(upstream, body))
@@ -194,6 +183,18 @@ class UpstreamClient:
                     told[path] = reply.value()
         return read(told, model)
 
+    def _once[Result](
+        self, key: Upstream | Key, ask: Callable[[], Coroutine[object, object, Result]]
+    ) -> asyncio.Task[Result]:
+        """Return the task that asks: the one under way, or a new one."""
+        if running := self._running.get(key):
+            return running
+        task = _begin(ask())
+        if not task.done():  # mitmproxy's tasks begin at once, and this one may end so too
+            self._running[key] = task
+            task.add_done_callback(lambda _: self._running.pop(key))
+        return task
+
     async def _unless_silent[Result](
         self, upstream: Upstream, ask: Callable[[], asyncio.Task[Result | None]]
     ) -> Result | None:
@@ -209,15 +210,12 @@ class UpstreamClient:
         return None
 
     async def _recognise(self, upstream: Upstream, headers: Headers) -> Server | None:
-        try:
-            known = self.known.server(upstream)  # else a request waits, and has looked already
-            await self.lessons.look(upstream, anew=known is not None)
-            if not self.known.is_due(upstream, TERM, REST):
-                return self.known.server(upstream)
-            probes = [self._fetch(upstream, headers, ProbeRequest(path)) for path in IDENTITY_PATHS]
-            replies = await asyncio.gather(*probes)
-        finally:
-            self._recognising.pop(upstream, None)
+        known = self.known.server(upstream)  # else a request waits, and has looked already
+        await self.lessons.look(upstream, anew=known is not None)
+        if not self.known.is_due(upstream, TERM, REST):
+            return self.known.server(upstream)
+        probes = [self._fetch(upstream, headers, ProbeRequest(path)) for path in IDENTITY_PATHS]
+        replies = await asyncio.gather(*probes)
         heard = dict(zip(IDENTITY_PATHS, replies, strict=True))
         server = recognise(heard)
         if server:  # a NIM that loads is silent, and lists vLLM's models
@@ -243,8 +241,6 @@ class UpstreamClient:
                 self.lessons.tell(upstream)
         except Exception as error:
             self._complain(upstream, f"it cannot say where its replies begin: {error}")
-        finally:
-            self._rendering.pop(prompt_key(upstream, body), None)
 
     async def _count(
         self, upstream: Upstream, headers: Headers, server: Server, body: Body, size: int

@@ -269,7 +269,7 @@ def test_a_server_that_cannot_even_be_connected_to_is_generic() -> None:
         client._secure = _no_authorities
         upstream = Upstream("https", HOST, 443)
         told = [await client.recognise(upstream, {}) for _ in range(2)]
-        return told, client._recognising
+        return told, client._running
 
     assert _run(unreadable) == [([GENERIC, GENERIC], {})]
 
