@@ -30,11 +30,16 @@ from converter.servers.known_servers import KnownServers
 from converter.shell.aside import spare_the_loaded
 from converter.shell.hooks import options
 from converter.shell.hooks.commands import Commands
-from converter.shell.hooks.doors import Doorkeeper, identity, is_at_home, is_reverse
+from converter.shell.hooks.doors import (
+    Doorkeeper,
+    identity,
+    is_at_home,
+    is_reverse,
+    must_hold_request,
+)
 from converter.shell.hooks.exchange_listener import ExchangeListener
 from converter.shell.hooks.reply_steps import Audience, ReplySteps
 from converter.shell.hooks.request_steps import RequestSteps
-from converter.shell.hooks.whole_bodies import must_hold_request
 from converter.shell.keep.both_sides import BothSides
 from converter.shell.keep.flow_keeper import FlowKeeper
 from converter.shell.keep.flow_record import UNDER_WAY, FlowRecord, forget

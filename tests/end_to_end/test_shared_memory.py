@@ -20,8 +20,7 @@ import openai
 import pytest
 
 from converter.exchange import settings
-from converter.servers.known_servers import Upstream
-from converter.servers.lessons import read
+from converter.servers.known_servers import Upstream, read
 from converter.servers.probes import IDENTITY_PATHS
 from converter.shell.memory.shared_lessons import _key
 from converter.shell.memory.stores import open_store

@@ -7,8 +7,14 @@ import pytest
 from converter.model.initial_state import InitialState
 from converter.servers import known_servers
 from converter.servers.initial_state import initial_state
-from converter.servers.known_servers import Body, Bounded, KnownServers, Upstream, prompt_key
-from converter.servers.lessons import Lesson
+from converter.servers.known_servers import (
+    Body,
+    Bounded,
+    KnownServers,
+    Lesson,
+    Upstream,
+    prompt_key,
+)
 from converter.servers.profiles import by_name
 from converter.wire.bounds import MOST_KNOWN
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.servers.lessons import AGE, SERVER, Lesson, prevailing, read, word_of, write
+from converter.servers.known_servers import AGE, SERVER, Lesson, prevailing, read, word_of, write
 from converter.servers.profiles import SERVERS
 from converter.wire.bounds import MOST_SHARED
 

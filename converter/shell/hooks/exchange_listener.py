@@ -16,8 +16,7 @@ from converter.observe.printable import bounded
 from converter.reply.awaited_reply import AwaitedReply
 from converter.shell import messages
 from converter.shell.hooks.doors import dialect_of, is_reverse
-from converter.shell.hooks.refused import RefusalReader, may_ask_again
-from converter.shell.hooks.tap import Tap
+from converter.shell.hooks.tap import RefusalReader, Tap, may_ask_again
 from converter.shell.keep.flow_record import UNDER_WAY, FlowRecord
 
 LONGEST = 300

@@ -18,10 +18,9 @@ from converter.reply.rewriter import Rewriter
 from converter.servers.refusals import may_be_refused
 from converter.shell import messages
 from converter.shell.aside import aside
+from converter.shell.hooks.doors import must_hold_reply
 from converter.shell.hooks.exchange_listener import fault_of
-from converter.shell.hooks.refused import RefusalReader
-from converter.shell.hooks.tap import Tap
-from converter.shell.hooks.whole_bodies import must_hold_reply
+from converter.shell.hooks.tap import RefusalReader, Tap
 from converter.shell.keep.flow_record import BEFORE, FlowRecord, client_left
 from converter.shell.memory.remembering import written
 from converter.shell.probes.upstream_client import UpstreamClient, credentials

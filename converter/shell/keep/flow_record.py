@@ -34,8 +34,7 @@ from converter.shell.messages import body, upstream
 from converter.shell.mitmproxy_internals import forget_state_before
 
 if TYPE_CHECKING:
-    from converter.shell.hooks.refused import RefusalReader
-    from converter.shell.hooks.tap import Tap
+    from converter.shell.hooks.tap import RefusalReader, Tap
     from converter.shell.watch.live_view import Running
     from converter.shell.watch.spans import TracedWords
 

@@ -44,8 +44,7 @@ from converter.shell.layers.turns import call_in_turns, is_stream_function, may_
 from converter.wire.bounds import BODY_LIMIT
 
 if TYPE_CHECKING:
-    from converter.shell.hooks.refused import RefusalReader
-    from converter.shell.hooks.tap import Tap
+    from converter.shell.hooks.tap import RefusalReader, Tap
     from converter.shell.layers.connection import ReplyLayer
 
 

@@ -18,8 +18,15 @@ from pathlib import Path
 
 from converter import servers
 from converter.model.memory import AwayError, Memory, Store
-from converter.servers.known_servers import Bounded, KnownServers, Upstream
-from converter.servers.lessons import Lessons, prevailing, read, write
+from converter.servers.known_servers import (
+    Bounded,
+    KnownServers,
+    Lessons,
+    Upstream,
+    prevailing,
+    read,
+    write,
+)
 from converter.shell.hooks.doors import is_loopback
 from converter.shell.memory.remembering import remembering
 

@@ -16,7 +16,7 @@ from mitmproxy.http import HTTPFlow, Response
 from converter.exchange.settings import Settings
 from converter.model.initial_state import InitialState
 from converter.parsing.reading import Expected
-from converter.shell.hooks.refused import METADATA as REFUSED
+from converter.shell.hooks.tap import METADATA as REFUSED
 from converter.shell.keep.flow_record import notes_of
 from converter.shell.messages import content_of
 from converter.shell.watch.views import backup_of, facts_of, reading_of, sent_of

@@ -7,7 +7,7 @@ import pytest
 from mitmproxy.http import HTTPFlow, Response
 
 from converter.servers import refusals
-from converter.shell.hooks.refused import METADATA, RefusalReader
+from converter.shell.hooks.tap import METADATA, RefusalReader
 from tests.support.addon_flows import CHAT, ask, request, running, wait
 
 SCHEMA = {"type": "object", "properties": {"day": {"type": "string", "pattern": r"\d"}}}

@@ -11,7 +11,7 @@ from mitmproxy.options import Options
 from mitmproxy.test import taddons
 from mitmproxy.tools.dump import DumpMaster
 
-from converter.shell.hooks.whole_bodies import (
+from converter.shell.hooks.doors import (
     OF_REPLIES,
     OF_REQUESTS,
     must_hold_reply,

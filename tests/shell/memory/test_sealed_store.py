@@ -4,9 +4,8 @@ import pytest
 
 from converter.exchange import settings
 from converter.model.memory import Bounds, Memory
-from converter.shell.memory.sealed_store import SealedStore
 from converter.shell.memory.sqlite_store import SqliteStore
-from converter.shell.memory.stores import open_store
+from converter.shell.memory.stores import SealedStore, open_store
 
 KEYS = ["k" * 32, "another key of the memory: 32 characters"]
 

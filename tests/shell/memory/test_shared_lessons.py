@@ -11,8 +11,7 @@ import pytest
 from converter.model.initial_state import InitialState
 from converter.model.memory import Bounds, ProcessStore, Store
 from converter.servers.initial_state import initial_state
-from converter.servers.known_servers import KnownServers, Upstream
-from converter.servers.lessons import AGE
+from converter.servers.known_servers import AGE, KnownServers, Upstream
 from converter.servers.profiles import by_name
 from converter.shell.memory import shared_lessons
 from converter.shell.memory.remembering import StoreElsewhere

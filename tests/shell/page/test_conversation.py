@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mitmproxy.http import HTTPFlow
 
-from converter.shell.hooks.refused import METADATA
+from converter.shell.hooks.tap import METADATA
 from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.page import conversation as conversations
 from converter.shell.page.conversation import Search, conversation, end_of, transcript_of
