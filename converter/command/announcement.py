@@ -3,12 +3,13 @@
 It also ends the proxy when the terminal in which it was started is gone.
 """
 
-import asyncio
 import json
 import logging
 import select
 import shlex
 import sys
+import threading
+from collections.abc import Callable
 from typing import Any
 
 from mitmproxy import ctx
@@ -32,9 +33,6 @@ SAMPLING = {"stream": True, "seed": 1, "temperature": 0.7}
 logger = logging.getLogger(__name__)
 
 
-_watching: set[asyncio.Task[None]] = set()
-
-
 def running() -> None:
     """mitmproxy's hook: everything listens now. Where it ends at once because of an error, that is
     its last word.
@@ -42,7 +40,7 @@ def running() -> None:
     if failed():
         return
     if sys.stdout.isatty() and hasattr(select, "poll"):
-        _watching.add(asyncio.ensure_future(_end_with_terminal(sys.stdout.fileno())))
+        watch_terminal(sys.stdout.fileno(), ctx.master.shutdown)
     server = ReverseMode.parse(ctx.options.mode[0]).data
     listed = list_of_models(server)
     if listed:
@@ -55,11 +53,6 @@ def running() -> None:
         logger.log(ALERT, "Proxy: %s (in front of %s)", proxy_address(), server)
     else:
         print(words, flush=True)
-
-
-async def _end_with_terminal(file: int) -> None:
-    await hung_up(file)
-    ctx.master.shutdown()
 
 
 def failed() -> bool:
@@ -161,21 +154,17 @@ def warn_of_itself(server: str) -> None:
         logger.warning("%s is %s: start it in front of %s", server, itself(behind), behind)
 
 
-SECONDS_BETWEEN_LOOKS = 1.0
-
-
-def is_gone(file: int) -> bool:
-    """Tell whether the terminal, pipe or socket of a file descriptor has hung up."""
-    watch = select.poll()
-    watch.register(file, 0)
-    return any(happened & (select.POLLHUP | select.POLLERR) for _, happened in watch.poll(0))
-
-
-async def hung_up(file: int) -> None:
-    """Return when the terminal is gone.
+def watch_terminal(file: int, end: Callable[[], object]) -> None:
+    """Call `end` when the terminal, pipe or socket of a file descriptor has hung up.
 
     The signal that says so does not reach a child of GNU make when make leads the session, as in
     `tmux new -d 'make run'`: make waits for its children to end by themselves (4.3).
     """
-    while not is_gone(file):
-        await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+    watch = select.poll()
+    watch.register(file, 0)
+
+    def wait() -> None:
+        if any(happened & (select.POLLHUP | select.POLLERR) for _, happened in watch.poll()):
+            end()
+
+    threading.Thread(target=wait, daemon=True).start()

@@ -1,8 +1,8 @@
 """The end of a terminal is noticed."""
 
-import asyncio
 import os
 import pty
+import threading
 
 import pytest
 
@@ -13,27 +13,11 @@ pytestmark = pytest.mark.slow
 
 def test_a_terminal_is_gone_when_its_other_side_is_closed() -> None:
     ours, theirs = pty.openpty()
+    ended = threading.Event()
     try:
-        assert not announcement.is_gone(theirs)
+        announcement.watch_terminal(theirs, ended.set)
+        assert not ended.wait(0.05)
         os.close(ours)
-        assert announcement.is_gone(theirs)
-    finally:
-        os.close(theirs)
-
-
-def test_the_end_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(announcement, "SECONDS_BETWEEN_LOOKS", 0.01)
-    ours, theirs = pty.openpty()
-
-    async def wait() -> bool:
-        waiting = asyncio.ensure_future(announcement.hung_up(theirs))
-        await asyncio.sleep(0.05)
-        early = waiting.done()
-        os.close(ours)
-        await asyncio.wait_for(waiting, 5)
-        return early
-
-    try:
-        assert not asyncio.run(wait())
+        assert ended.wait(5)
     finally:
         os.close(theirs)
