@@ -38,7 +38,7 @@ from converter.shell.hooks.doors import (
     must_hold_request,
 )
 from converter.shell.hooks.exchange_listener import ExchangeListener
-from converter.shell.hooks.reply_steps import Audience, ReplySteps
+from converter.shell.hooks.reply_steps import ReplySteps
 from converter.shell.hooks.request_steps import RequestSteps
 from converter.shell.keep.both_sides import BothSides
 from converter.shell.keep.flow_keeper import FlowKeeper
@@ -50,7 +50,6 @@ from converter.shell.probes.upstream_client import UpstreamClient
 from converter.shell.record.recorder import Recorder
 from converter.shell.watch.metrics_endpoint import MetricsEndpoint
 from converter.shell.watch.terminal import Terminal
-from converter.shell.watch.thought_hook import ThoughtTeller
 from converter.shell.watch.traces import Traces
 from converter.shell.watch.views import Views
 
@@ -74,8 +73,7 @@ class ThinkAddon:
         client = UpstreamClient(KnownServers(time.time))
         heard = (self._terminal, self._recorder, self._metrics, self._traces)
         self._requests = RequestSteps(client, self._settings)
-        audience = Audience(ThoughtTeller(), *heard)
-        self._replies = ReplySteps(client, audience, self._chosen)
+        self._replies = ReplySteps(client, self._chosen, *heard)
         self._listener = ExchangeListener(self._chosen, self._replies.tap)
         self.addons = [
             OwnLayers(self._listener),

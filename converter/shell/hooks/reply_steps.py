@@ -5,7 +5,7 @@ listens hears of it.
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from mitmproxy.http import HTTPFlow, Response
@@ -34,41 +34,25 @@ from converter.shell.watch.traces import Traces
 PASSED = "another addon has streamed the reply, so that it went on as it came"
 
 
-@dataclass(frozen=True, slots=True)
-class Audience:
-    """Everybody who hears of replies."""
-
-    thoughts: ThoughtTeller
-    terminal: Terminal
-    recorder: Recorder
-    metrics: MetricsEndpoint
-    traces: Traces
-
-    def hear(self, record: FlowRecord, rewriter: Rewriter) -> None:
-        """Pass on what the rewriter's last call told the client."""
-        self.thoughts.call(rewriter.thoughts)
-        self.traces.hear(record, rewriter.events)
-        if record.printed:
-            self.terminal.heard(record.flow, rewriter.events)
-
-    def end(self, record: FlowRecord) -> None:
-        """Make the flow what people will look at, print it, keep it: the exchange is over."""
-        record.finish()
-        self.terminal.ended(record)
-        self.recorder.ended(record.flow)
-        self.metrics.ended(record)
-        self.traces.ended(record)
-
-
 class ReplySteps:
-    """Takes a reply from the server to its client. `chosen` gives the settings in force."""
+    """Takes a reply from the server to its client, and tells everybody who hears of replies.
+    `chosen` gives the settings in force.
+    """
 
     def __init__(
-        self, client: UpstreamClient, audience: Audience, chosen: Callable[[], Settings]
+        self,
+        client: UpstreamClient,
+        chosen: Callable[[], Settings],
+        terminal: Terminal,
+        recorder: Recorder,
+        metrics: MetricsEndpoint,
+        traces: Traces,
     ) -> None:
         self._client, self._known = client, client.known
-        self._audience = audience
         self._chosen = chosen
+        self._thoughts = ThoughtTeller()
+        self._terminal, self._recorder = terminal, recorder
+        self._metrics, self._traces = metrics, traces
 
     async def begin(self, flow: HTTPFlow, record: FlowRecord | None) -> None:
         """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""
@@ -129,7 +113,7 @@ class ReplySteps:
             record.hints += read  # with the forms' names, which stand behind a colon
             notes += [rewriter.failure, *rewriter.notes]
         record.notes += report(flow, notes)
-        self._audience.end(record)
+        self._end(record)
         await written(record.memory)  # begun long before: all else is done meanwhile
 
     def break_off(self, record: FlowRecord) -> None:
@@ -149,7 +133,7 @@ class ReplySteps:
             level = logging.INFO if left else logging.WARNING
             words = flow.error.msg if left else fault_of(flow, flow.error.msg)
             record.hints += report(flow, [words], level)
-        self._audience.end(record)
+        self._end(record)
 
     def tap(self, record: FlowRecord, awaited: AwaitedReply) -> Tap:
         """Return the stream function of a reply."""
@@ -210,7 +194,22 @@ class ReplySteps:
     def _hear(self, record: FlowRecord, rewriter: Rewriter) -> None:
         _keep(record, rewriter)
         append(self._chosen().events, rewriter.thoughts)
-        self._audience.hear(record, rewriter)
+        self._pass_on(record, rewriter)
+
+    def _pass_on(self, record: FlowRecord, rewriter: Rewriter) -> None:
+        """Pass on what the rewriter's last call told the client."""
+        self._thoughts.call(rewriter.thoughts)
+        self._traces.hear(record, rewriter.events)
+        if record.printed:
+            self._terminal.heard(record.flow, rewriter.events)
+
+    def _end(self, record: FlowRecord) -> None:
+        """Make the flow what people will look at, print it, keep it: the exchange is over."""
+        record.finish()
+        self._terminal.ended(record)
+        self._recorder.ended(record.flow)
+        self._metrics.ended(record)
+        self._traces.ended(record)
 
     async def _rewrite_whole(
         self, response: Response, record: FlowRecord, notes: list[str]
@@ -237,7 +236,7 @@ class ReplySteps:
             _keep(record, made.rewriter)
             file, thoughts = self._chosen().events, made.rewriter.thoughts
             await aside(size, partial(append, file, thoughts))
-            self._audience.hear(record, made.rewriter)
+            self._pass_on(record, made.rewriter)
 
 
 async def _retell(record: FlowRecord) -> None:

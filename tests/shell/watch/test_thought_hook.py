@@ -48,7 +48,7 @@ def test_thoughts_come_in_their_order_and_are_passed_on_to_nobody_where_nobody_l
     with watched() as there:
         flow = there.begin(streaming(), response(EVENT_STREAM))
         pass_on(flow, b"".join(stream(*many)))
-        assert not there.addon._replies._audience.thoughts._tasks
+        assert not there.addon._replies._thoughts._tasks
         there.add(listener)
         pass_on(flow, b"".join(stream(*many)), b"")
         there.end(flow)
@@ -94,7 +94,7 @@ def test_a_listener_that_hangs_is_told_no_more_than_so_much(
         flow = there.begin(streaming(), response(EVENT_STREAM))
         for number in range(5):  # in one turn of the loop: none of the calls is over
             pass_on(flow, *stream(f"<think>{number}</think>b")[:-2])
-        assert len(there.addon._replies._audience.thoughts._tasks) == 2
+        assert len(there.addon._replies._thoughts._tasks) == 2
         pass_on(flow, b"")
         there.end(flow)
 
