@@ -8,12 +8,11 @@ socket. A server of HTTP/2 is read on: other exchanges may wait for what it send
 
 The end of a long frame is rewritten beside mitmproxy's loop. A long read of short frames, up to
 64 kB when the client is slow or a hook has waited, is rewritten on the loop, in steps between which
-others have their turn; to read less of it at a time would cost a tenth more. What becomes of it is
-said a few pieces at a time: a Responses client is told a frame of 4 MB five times.
+others have their turn; to read less of it at a time would cost a tenth more.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -66,12 +65,6 @@ async def hold_back(layer: "ReplyLayer", read: Connection | None) -> None:
         await stream.resumed()
 
 
-MOST_SAID = 1 << 20
-"""Bytes that are sent between two turns, unless one piece has more, because the way to the client
-copies them three times.
-"""
-
-
 def call_in_turns(
     function: "Tap",
     chunk: bytes,
@@ -88,22 +81,7 @@ def call_in_turns(
         return
     task = asyncio.ensure_future(_in_steps(function, chunk))
     yield UnfinishedHook(task)
-    for at, few in enumerate(_few(task.result())):
-        if at:
-            yield UnfinishedHook(asyncio.ensure_future(asyncio.sleep(0)))
-        yield from say(few)
-
-
-def _few(pieces: list[bytes]) -> Iterator[list[bytes]]:
-    """Yield all pieces, as many at a time as are said between two turns."""
-    few, size = list[bytes](), 0
-    for piece in pieces:
-        if few and size + len(piece) > MOST_SAID:
-            yield few
-            few, size = [], 0
-        few.append(piece)
-        size += len(piece)
-    yield few
+    yield from say(task.result())
 
 
 async def _in_steps(function: "Tap", chunk: bytes) -> list[bytes]:

@@ -14,7 +14,6 @@ from converter.shell.hooks.tap import Tap
 from converter.shell.layers.mends.http2_client import HTTP_2
 from converter.shell.layers.turns import (
     LONG_READ,
-    MOST_SAID,
     UnfinishedHook,
     call_in_turns,
     give_turns,
@@ -208,23 +207,6 @@ def test_a_short_call_is_made_at_once() -> None:
     assert list(call_in_turns(of_ours(function), b"a", _into(said))) == []
     assert function.calls == [b"a"]
     assert said == [[b"<", b"a", b">"]]
-
-
-def test_what_is_long_is_said_in_turns() -> None:
-    class Tells(Marker):
-        async def beside(self, chunk: bytes) -> list[bytes]:
-            return [chunk, b"b", chunk * 3, b"c", b"d"]
-
-    async def long() -> None:
-        half, said, seen = b"a" * (MOST_SAID // 2), list[list[bytes]](), list[int]()
-        for hook in call_in_turns(of_ours(Tells(is_long=True)), half, _into(said)):
-            assert isinstance(hook, UnfinishedHook)
-            seen.append(len(said))
-            await hook.task
-        assert said == [[half, b"b"], [half * 3], [b"c", b"d"]]
-        assert seen == [0, 1, 2]
-
-    asyncio.run(long())
 
 
 def test_a_long_read_is_rewritten_in_steps_between_which_others_have_their_turn() -> None:
