@@ -176,24 +176,7 @@ class RedisStore(Store):
             return self._ask("EVAL", _HEAD + script, 1, _PREFIX, *arguments)
 
     def _ask(self, *command: object) -> Any:
-        """Return the answer to a command, over a connection of the client's pool: its own way
-        there takes twice the time. After a failure a cluster is asked anew where its slots are.
-        """
-        client = self._client
-        if find := getattr(client, "get_node_from_key", None):
-            client = client.get_redis_connection(find(_PREFIX))
-        pool = client.connection_pool
-        connection = pool.get_connection()
-        try:
-            connection.send_command(*command)
-            return connection.read_response()
-        except Exception as error:
-            if not _is_missing_script(error):  # which is an answer, and the connection is good
-                connection.disconnect()
-                self._made = None if find else self._made
-            raise
-        finally:
-            pool.release(connection)
+        return self._client.execute_command(*command)
 
 
 def _is_missing_script(error: Exception) -> bool:
