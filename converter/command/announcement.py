@@ -18,7 +18,7 @@ from mitmproxy.proxy.mode_specs import ReverseMode
 
 from converter.command.addresses import CommandError
 from converter.command.doctor import facts_until_window, too_small
-from converter.command.link import in_front_of, itself, link_to
+from converter.command.link import ServerLink, in_front_of, itself
 from converter.dialects.table import DIALECTS, Dialect
 from converter.servers.model_facts import ModelFacts
 from converter.servers.model_names import entries
@@ -42,12 +42,8 @@ def running() -> None:
     if sys.stdout.isatty() and hasattr(select, "poll"):
         watch_terminal(sys.stdout.fileno(), ctx.master.shutdown)
     server = ReverseMode.parse(ctx.options.mode[0]).data
-    listed = list_of_models(server)
-    if listed:
-        warn_of_itself(server)
-    model = first_model(listed)
+    model, facts = met(server)
     trimmed = str(ctx.options.think_blanks) == "trim"
-    facts = _facts(server, model, listed)
     words = announcement(server, proxy_address(), web_address(), model, facts, trimmed)
     if hasattr(ctx.master, "keymap"):
         logger.log(ALERT, "Proxy: %s (in front of %s)", proxy_address(), server)
@@ -91,13 +87,6 @@ def announcement(
     return "\n".join([*lines, "\nCtrl-C stops everything.\n"])
 
 
-def _facts(server: str, model: str, listed: object) -> ModelFacts:
-    try:
-        return facts_until_window(link_to(server), model, listed) if listed else UNTOLD
-    except CommandError:  # it has just gone
-        return UNTOLD
-
-
 def clients(proxy: str, model: str, window: int | None = None) -> list[str]:
     """Return Claude Code's start line, unless its first request is beyond the window, and the
     variables that programs with an SDK read.
@@ -126,32 +115,25 @@ def web_address() -> str | None:
     return address and str(address)
 
 
-def first_model(listed: object) -> str:
-    """Return the first model of a server's list."""
-    named = (str(model["id"]) for model in entries(listed))
-    return next(filter(str.isprintable, named), UNKNOWN_MODEL)  # people paste it into a shell
-
-
-def list_of_models(server: str) -> object:
-    """Return the server's list; log a warning when nobody is there yet."""
+def met(server: str) -> tuple[str, ModelFacts]:
+    """Return the server's first model, and what it says of it; log a warning when nobody is there
+    yet, or the server is the addon, whose replies are rewritten already.
+    """
+    link, model = ServerLink(server, patience=SECONDS_TO_ANSWER), UNKNOWN_MODEL
     try:
-        reply = link_to(server, patience=SECONDS_TO_ANSWER).reply("/v1/models")
+        reply = link.reply("/v1/models")
+        if reply is None:
+            logger.warning("%s does not answer yet", server)
+        if not (reply and (listed := reply.value())):
+            return model, UNTOLD
+        if behind := in_front_of(link):
+            logger.warning("%s is %s: start it in front of %s", server, itself(behind), behind)
+        named = (str(entry["id"]) for entry in entries(listed))
+        model = next(filter(str.isprintable, named), model)  # people paste it into a shell
+        return model, facts_until_window(link, model, listed)
     except CommandError as error:
         logger.warning("There is %s", error)
-        return None
-    if reply is None:
-        logger.warning("%s does not answer yet", server)
-    return reply and reply.value()
-
-
-def warn_of_itself(server: str) -> None:
-    """Log a warning where the server is the addon: its replies are rewritten already."""
-    try:
-        behind = in_front_of(link_to(server, patience=SECONDS_TO_ANSWER))
-    except CommandError:  # it has just gone
-        return
-    if behind:
-        logger.warning("%s is %s: start it in front of %s", server, itself(behind), behind)
+        return model, UNTOLD
 
 
 def watch_terminal(file: int, end: Callable[[], object]) -> None:

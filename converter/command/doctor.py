@@ -14,7 +14,6 @@ from converter.command.link import (
     find_local_server,
     in_front_of,
     itself,
-    link_to,
     listed_models,
 )
 from converter.model.conversation import ThinkingSwitch
@@ -83,7 +82,7 @@ def main(arguments: Sequence[str]) -> int:
     """Examine a server and print the findings; return the exit status."""
     chosen = parser().parse_args(arguments)
     address = server_address(chosen.url or find_local_server())
-    link = link_to(address, chosen.key, chosen.patience, chosen.insecure)
+    link = ServerLink(address, chosen.key, chosen.patience, chosen.insecure)
     if server := in_front_of(link):
         raise CommandError(f"{address} is {itself(server)}: ask {server}")
     findings = []

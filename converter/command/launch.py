@@ -22,7 +22,7 @@ from typing import IO
 
 from converter.command.addresses import LOCAL, PORTS_TRIED, CommandError, UsageError, server_address
 from converter.command.doctor import facts_until_window, too_small
-from converter.command.link import in_front_of, link_to
+from converter.command.link import ServerLink, in_front_of
 from converter.command.start import ADDON, PORT, check_options
 from converter.dialects.error_words import server_words
 from converter.servers.model_names import entries
@@ -33,7 +33,6 @@ SHARE_OF_OUTPUT = 4
 MOST_OUTPUT = 32_000
 SECONDS_TO_END = 10.0
 _PASSED_ON = (signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
-_FINE = 200
 _NOT_FOUND = 127
 """Exit code of a shell for a program that is not there."""
 _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY")
@@ -160,9 +159,9 @@ CLIENTS: Mapping[str, Client] = {
 _TITLES = {"claude": "Claude Code", "codex": "Codex"}
 """Clients whose first request needs a window of some size."""
 _USAGE = """\
-usage: think-addon {name} [--url URL] [--set NAME=VALUE ...] {words}
+usage: think-addon run [--url URL] [--set NAME=VALUE ...] -- PROGRAM ...
 
-Start {what} on a local model, and the proxy if none runs. --url and --set are of the proxy and
+Start a program on a local model, and the proxy if none runs. --url and --set are of the proxy and
 stand first; all else is the program's. Settings go into its environment and command line only."""
 
 
@@ -176,7 +175,7 @@ def main(name: str, arguments: Sequence[str]) -> int:
         how = f": get it with `{client.install}`" if client.install else ""
         print(f"think-addon: {program} is not installed{how}", file=sys.stderr)
         return _NOT_FOUND
-    url = url and (in_front_of(link_to(url)) or url)
+    url = url and (in_front_of(ServerLink(url)) or url)
     with (
         tempfile.TemporaryDirectory(prefix="think-addon-") as folder,
         _proxy(url, options, client.options) as proxy,
@@ -184,7 +183,8 @@ def main(name: str, arguments: Sequence[str]) -> int:
         place = place_at(proxy)
         if small := too_small(_TITLES.get(name, ""), place.window):
             print(f"think-addon: {small}: start the server with a larger one", file=sys.stderr)
-        environment = {**_without_keys(os.environ), **_told(client.needs(place), Path(folder))}
+        kept = {name: value for name, value in os.environ.items() if name not in _KEYS}
+        environment = {**kept, **_told(client.needs(place), Path(folder))}
         return _run([path, *client.arguments(place), *words], environment)
 
 
@@ -219,8 +219,8 @@ def _own(name: str, arguments: Sequence[str]) -> tuple[str, list[str], list[str]
     check_options(options[1::2])
     if words[:1] == ["--"]:
         del words[0]
-    if (name == "run" and not words) or (words == ["--help"] and name == "run"):
-        raise UsageError(_USAGE.format(name=name, words="-- PROGRAM ...", what="a program"))
+    if name == "run" and words in ([], ["--help"]):
+        raise UsageError(_USAGE)
     return url, options, words
 
 
@@ -238,20 +238,16 @@ def _told(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, 
     return told
 
 
-def _without_keys(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name not in _KEYS}
-
-
 def place_at(proxy: str) -> ClientFacts:
     """Return the facts for a client of this proxy: the first model, and its window."""
-    behind = in_front_of(link_to(proxy))
-    reply = link_to(proxy).reply("/v1/models")
+    behind = in_front_of(ServerLink(proxy))
+    reply = ServerLink(proxy).reply("/v1/models")
     listed = reply and reply.value()
     if not (models := entries(listed)):
-        words = server_words(reply.body) if reply and reply.status != _FINE else ""
+        words = server_words(reply.body) if reply and reply.status != 200 else ""
         raise CommandError(words or f"{behind} lists no models: is one loaded?")
     model = str(models[0]["id"])
-    facts = facts_until_window(link_to(behind), model, listed)
+    facts = facts_until_window(ServerLink(behind), model, listed)
     return ClientFacts(proxy, model, facts.window, bool(facts.sees))
 
 
@@ -260,7 +256,7 @@ def running_proxy(server: str) -> str:
     for port in range(PORT, PORT + PORTS_TRIED):
         address = f"http://{LOCAL}:{port}"
         try:
-            behind = in_front_of(link_to(address))
+            behind = in_front_of(ServerLink(address))
         except CommandError:
             continue
         if behind.startswith("http") and server in ("", behind):
@@ -279,7 +275,7 @@ def _proxy(url: str, options: Sequence[str], more: Sequence[str]) -> Iterator[st
     if running and not (options or more):
         yield running
         return
-    server = url or (in_front_of(link_to(running)) if running else "")
+    server = url or (in_front_of(ServerLink(running)) if running else "")
     port, web_port = _free_ports()
     words = [*([server] if server else []), "--port", port, "--web-port", web_port]
     words += ["--set", "think_blanks=trim", *more, *options]

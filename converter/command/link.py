@@ -76,11 +76,11 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class ServerLink:
-    """A server, and how to talk to it. `insecure`: any certificate will do."""
+    """A server, and how to talk to it. `key`: its API key; `insecure`: any certificate will do."""
 
     address: str
-    headers: Mapping[str, str]
-    patience: float
+    key: str = ""
+    patience: float = PATIENCE
     insecure: bool = False
 
     def reply(self, path: str, body: Mapping[str, object] | None = None) -> ProbeReply | None:
@@ -131,7 +131,8 @@ class ServerLink:
             raise CommandError(f"no model server at {self.address}: {error}") from None
         with closing(connection):
             posted = None if body is None else json_text.write(body)
-            headers |= {"content-type": "application/json", **self.headers}
+            own = credentials({"x-api-key": self.key} if self.key else {})
+            headers |= {"content-type": "application/json", **own}
             connection.request("GET" if body is None else "POST", path, posted, headers)
             yield connection.getresponse()
 
@@ -147,13 +148,6 @@ class ServerLink:
         return http.client.HTTPSConnection(host, port, timeout=patience, context=context)
 
 
-def link_to(
-    address: str, key: str = "", patience: float = PATIENCE, insecure: bool = False
-) -> ServerLink:
-    """Return the link to a server's address; `key`: its API key."""
-    return ServerLink(address, credentials({"x-api-key": key} if key else {}), patience, insecure)
-
-
 PARTS = "thinking parts of the content"
 
 
@@ -164,7 +158,7 @@ def find_local_server() -> str:
     for port in USUAL_PORTS:
         address = f"http://127.0.0.1:{port}"
         try:
-            link = link_to(address)
+            link = ServerLink(address)
             if server := in_front_of(link):
                 print(f"passed over {address}: {itself(server)}", file=sys.stderr)
             elif listed_models(link):

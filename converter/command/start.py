@@ -149,11 +149,8 @@ def _run_workers(chosen: argparse.Namespace, arguments: list[str]) -> int:
     """Run several processes, of which the first alone says where they are."""
     from converter.command import workers  # noqa: PLC0415 (as above)
 
-    if chosen.workers < 1:
-        raise UsageError(f"expected a number from 1 for --workers, got {chosen.workers}")
     if chosen.interface != "dump":
         raise UsageError("--workers needs --dump: a page shows the flows of one process only")
-    print(f"think-addon: starting {chosen.workers} processes", file=sys.stderr)
     try:
         return workers.run(chosen.workers, arguments, ["-s", str(ANNOUNCEMENT)])
     except ValueError as error:
@@ -168,7 +165,8 @@ def read(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
 
 def mitmproxy_arguments(chosen: argparse.Namespace) -> list[str]:
     """Return the arguments for a program of mitmproxy's. Raises CommandError."""
-    mode = f"reverse:{server_address(chosen.url or _local_server())}"
+    found = chosen.url or import_module("converter.command.link").find_local_server()
+    mode = f"reverse:{server_address(found)}"
     port = _port("--port", chosen.port, PORT, chosen.host)
     scripts = ["-s", str(ADDON)]
     where = ["--mode", mode, "--listen-host", chosen.host, "--listen-port", str(port)]
@@ -177,12 +175,6 @@ def mitmproxy_arguments(chosen: argparse.Namespace) -> list[str]:
     printed = ["--set", "think_print=true"] if chosen.print else []
     options = [word for option in chosen.set for word in ("--set", option)]
     return [*scripts, *where, *_page(chosen, port), *quiet, *printed, *options]
-
-
-def _local_server() -> str:
-    from converter.command.link import find_local_server  # noqa: PLC0415 (as above)
-
-    return find_local_server()
 
 
 def _page(chosen: argparse.Namespace, port: int) -> list[str]:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from types import FrameType, ModuleType
+from types import FrameType
 from typing import Any
 
 from converter.command.addresses import certificates_folder
@@ -51,6 +51,7 @@ def run(count: int, arguments: Sequence[str], first: Sequence[str] = ()) -> int:
     cannot work side by side.
     """
     check(count, arguments)
+    _say(f"starting {count} processes")
     if count > 1:
         os.environ.setdefault(MEMORY_VARIABLE, "sqlite:")
     return _Crew(count, arguments, first).run()
@@ -59,7 +60,7 @@ def run(count: int, arguments: Sequence[str], first: Sequence[str] = ()) -> int:
 def check(count: int, arguments: Sequence[str]) -> None:
     """Raise ValueError when so many processes cannot run with such arguments."""
     if count < 1:
-        raise ValueError(f"expected a number of workers from 1, got {count}")
+        raise ValueError(f"expected a number from 1 for --workers, got {count}")
     if count > 1 and not can_share_port():
         raise ValueError("expected one worker: this system lets no two processes share a port")
     if count > 1 and (shared := _shared(arguments)):
@@ -186,19 +187,13 @@ def share_port() -> None:
 
 def use_uvloop() -> bool:
     """Run on uvloop, if it is installed, because a chunk costs less then. Tell whether it is."""
-    uvloop = _uvloop()
-    if uvloop is None:
+    try:
+        uvloop = importlib.import_module("uvloop")
+    except ImportError:
         return False
     asyncio.run = functools.partial(_run, uvloop.new_event_loop)
     asyncio.eager_task_factory = _eager_task_factory(asyncio.eager_task_factory)
     return True
-
-
-def _uvloop() -> ModuleType | None:
-    try:
-        return importlib.import_module("uvloop")
-    except ImportError:
-        return None
 
 
 def _run[T](loop_factory: Any, main: Coroutine[Any, Any, T]) -> T:

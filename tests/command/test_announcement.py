@@ -19,10 +19,8 @@ from converter.command.announcement import (
     announcement,
     curl,
     failed,
-    first_model,
-    list_of_models,
+    met,
     running,
-    warn_of_itself,
 )
 from converter.dialects.dialect import Purpose
 from converter.dialects.table import ANTHROPIC, COMMON, DIALECTS, Dialect
@@ -48,15 +46,14 @@ def answering(status: int, body: bytes) -> Iterator[str]:
             pass
 
     with HTTPServer(("127.0.0.1", 0), Answer) as server:
-        thread = Thread(target=server.handle_request)
-        thread.start()
+        Thread(target=server.serve_forever, args=(0.01,)).start()
         yield f"http://127.0.0.1:{server.server_port}"
-        thread.join()
+        server.shutdown()
 
 
 def test_the_first_model_listed_is_the_one_to_try() -> None:
     with answering(200, b'{"data": [{"id": "large"}, {"id": "small"}]}') as address:
-        assert first_model(list_of_models(address)) == "large"
+        assert met(address)[0] == "large"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +72,7 @@ def test_a_server_that_lists_none_gets_a_place_to_fill_in(
     status: int, body: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     with answering(status, body) as address:
-        assert first_model(list_of_models(address)) == UNKNOWN_MODEL
+        assert met(address)[0] == UNKNOWN_MODEL
     assert not caplog.records
 
 
@@ -83,10 +80,7 @@ def test_a_server_that_speaks_no_http_gets_one_too() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = Thread(target=_answer_otherwise, args=(listener,))
         thread.start()
-        assert (
-            first_model(list_of_models(f"http://127.0.0.1:{listener.getsockname()[1]}"))
-            == UNKNOWN_MODEL
-        )
+        assert met(f"http://127.0.0.1:{listener.getsockname()[1]}")[0] == UNKNOWN_MODEL
         thread.join()
 
 
@@ -99,19 +93,18 @@ def _answer_otherwise(listener: socket.socket) -> None:
 
 def test_the_addon_is_told_from_a_server(caplog: pytest.LogCaptureFixture) -> None:
     with answering(200, addon_words("http://gpu:8000")) as address:
-        warn_of_itself(address)
+        met(address)
     behind = "think-addon itself, in front of http://gpu:8000: start it in front of http://gpu:8000"
     assert caplog.messages == [f"{address} is {behind}"]
-    warn_of_itself(address)  # nobody is there any more
     with answering(200, b"{}") as address:
-        warn_of_itself(address)
+        met(address)
     assert len(caplog.messages) == 1
 
 
 def test_a_server_that_is_not_there_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
     with answering(200, b"{}") as address, caplog.at_level(logging.WARNING):
-        first_model(list_of_models(address))
-    assert first_model(list_of_models(address)) == UNKNOWN_MODEL
+        met(address)[0]
+    assert met(address)[0] == UNKNOWN_MODEL
     assert f"There is no model server at {address}: " in caplog.text
 
 

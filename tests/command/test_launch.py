@@ -17,7 +17,7 @@ from converter.command.__main__ import main
 from converter.command.addresses import CommandError, UsageError
 from converter.command.doctor import facts_until_window
 from converter.command.launch import CLIENTS, ClientFacts
-from converter.command.link import link_to
+from converter.command.link import ServerLink
 from converter.servers.model_facts import SAID_AT
 from converter.servers.probes import ADDON_PATH, addon_words
 from tests.support.by_path_server import ByPathServer, Says, owned_by
@@ -315,9 +315,9 @@ def test_a_proxy_that_cannot_start_says_why(server: ByPathServer, tmp_path: Path
 def test_a_server_is_asked_no_further_than_its_window() -> None:
     rows = {**owned_by("vllm"), "/v1/models": Says(_models())}
     with ByPathServer(rows) as server:
-        listed = link_to(server.address).get("/v1/models")
+        listed = ServerLink(server.address).get("/v1/models")
         asked = len(server.paths())
-        facts = facts_until_window(link_to(server.address), "qwen", listed)
+        facts = facts_until_window(ServerLink(server.address), "qwen", listed)
         assert (facts.window, len(server.paths()) - asked) == (4096, 0)
-        assert facts_until_window(link_to(server.address), "qwen", {}).window is None
+        assert facts_until_window(ServerLink(server.address), "qwen", {}).window is None
         assert len(server.paths()) - asked == len(SAID_AT) - 1

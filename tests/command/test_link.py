@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from converter.command.addresses import CommandError
-from converter.command.link import Heard, link_to
+from converter.command.link import Heard, ServerLink
 from tests.support import frames
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.scripted_server import STREAM
@@ -21,7 +21,7 @@ def never(_: Heard) -> bool:
 
 def test_a_stream_is_heard_to_its_end_and_the_key_goes_along() -> None:
     with ByPathServer({CHAT: Says(steps=frames.stream("<think>a</think>b"))}) as server:
-        heard = link_to(server.address, "secret").hear(BODY, never)
+        heard = ServerLink(server.address, "secret").hear(BODY, never)
         assert (heard.text, heard.refused) == ("<think>a</think>b", "")
         assert server.asked[0].headers["authorization"] == "Bearer secret"
 
@@ -29,7 +29,7 @@ def test_a_stream_is_heard_to_its_end_and_the_key_goes_along() -> None:
 def test_what_is_enough_is_not_waited_for() -> None:
     endless = [frames.stream("word ")[0], *[frames.stream("word ")[1]] * 1000]
     with ByPathServer({CHAT: Says(steps=endless)}) as server:
-        heard = link_to(server.address).hear(BODY, lambda reply: "word" in reply.text)
+        heard = ServerLink(server.address).hear(BODY, lambda reply: "word" in reply.text)
     assert 0 < len(heard.text) < 5000
 
 
@@ -43,12 +43,12 @@ def test_what_is_enough_is_not_waited_for() -> None:
 )
 def test_a_refusal_has_the_words_of_the_server(says: Says, words: str) -> None:
     with ByPathServer({CHAT: says}) as server:
-        assert link_to(server.address).hear(BODY, never).refused == words
+        assert ServerLink(server.address).hear(BODY, never).refused == words
 
 
 def test_a_server_that_hangs_up_has_not_replied() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        heard = link_to(f"http://127.0.0.1:{silent.getsockname()[1]}", patience=0.2).hear(
+        heard = ServerLink(f"http://127.0.0.1:{silent.getsockname()[1]}", patience=0.2).hear(
             BODY, never
         )
     assert heard.refused == "no reply (timed out)"
@@ -58,11 +58,11 @@ def test_nobody_there_is_said_with_the_address() -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         address = f"http://127.0.0.1:{probe.getsockname()[1]}"
     with pytest.raises(CommandError, match=f"no model server at {address}: Connection refused"):
-        link_to(address).get("/v1/models")
+        ServerLink(address).get("/v1/models")
 
 
 def test_a_value_is_fetched_or_none() -> None:
     with ByPathServer(owned_by("vllm")) as server:
-        link = link_to(server.address)
+        link = ServerLink(server.address)
         assert isinstance(link.get("/v1/models"), dict)
         assert link.get("/props") is None

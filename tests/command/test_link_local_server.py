@@ -7,7 +7,7 @@ import pytest
 
 from converter.command import link, start
 from converter.command.addresses import CommandError
-from converter.command.link import find_local_server, link_to, listed_models
+from converter.command.link import ServerLink, find_local_server, listed_models
 from converter.servers.probes import ADDON_PATH, addon_words
 from tests.support.by_path_server import ByPathServer, Says, owned_by
 
@@ -72,4 +72,4 @@ def test_without_one_the_ports_are_named(nobody: int, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("said", [{}, [], {"data": 5}, {"data": [5, {}, {"id": 7}]}, "models"])
 def test_what_is_no_list_of_models_names_none(server: ByPathServer, said: object) -> None:
     server.rows["/v1/models"] = Says(said)
-    assert listed_models(link_to(server.address)) == []
+    assert listed_models(ServerLink(server.address)) == []

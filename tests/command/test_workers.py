@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_there_is_at_least_one_worker() -> None:
-    with pytest.raises(ValueError, match="from 1, got 0"):
+    with pytest.raises(ValueError, match="from 1 for --workers, got 0"):
         check(0, [])
     check(1, [])
 
