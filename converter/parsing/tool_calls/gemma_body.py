@@ -10,7 +10,7 @@ from converter.parsing.tool_calls.call import Call, Calls
 from converter.parsing.tool_calls.json_body import NAME_LIMIT
 from converter.parsing.tool_calls.python_body import arguments_of
 from converter.parsing.tool_calls.source import Refused, Source, Step, marks_of
-from converter.parsing.tool_calls.values import NESTED_LIMIT, StringValue, literal, typed
+from converter.parsing.tool_calls.values import NESTED_LIMIT, Value, literal, typed
 
 SCALAR_LIMIT = 4096
 """Characters of a bare value; strings have marks of their own."""
@@ -77,7 +77,7 @@ class Gemma:
             yield from self._inside(source, call, close, depth + 1, end)
             call.say(end)
         elif mark:
-            words = StringValue(call.say)
+            words = Value(frozenset(), call.say)
             if not (yield from source.until(marks_of(self.quote), words.feed, (*_NEXT, *close))):
                 raise Refused
             words.close()

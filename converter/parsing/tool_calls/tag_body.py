@@ -30,7 +30,6 @@ from converter.parsing.tool_calls.values import (
     part,
     type_names,
     types_of,
-    value,
 )
 
 OPEN_LIMIT = 4096
@@ -112,7 +111,7 @@ class Tags:
             (yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0]
         )
         call.key(name)
-        written = value(_types(types_named) or types_of(call.schema, name), call.say)
+        written = Value(_types(types_named) or types_of(call.schema, name), call.say)
         if self.padded:
             while (padding := source.look_at(_LINE_ENDS, 0)) is None:
                 yield
@@ -175,7 +174,7 @@ class Pairs:
         if self.value[0] and not (yield from source.accept(self.value[:1])):
             raise Refused
         call.key(name)
-        written = value(types_of(call.schema, name), call.say)
+        written = Value(types_of(call.schema, name), call.say)
         closing = (*close, *(f"\n{mark}" for mark in close))
         others = _enders(closing, source, self.value[1:], self.key[:1])
         nexts = (self.key[0], *close)
@@ -291,7 +290,7 @@ class Elements:
             raise Refused
         if not (yield from self._nested(source)):
             types = type_names(schema, root) or (NO_STRING if depth else frozenset())
-            yield from _to_end(source, value(types, say), (f"{self.mark}</{name}>",))
+            yield from _to_end(source, Value(types, say), (f"{self.mark}</{name}>",))
             return
         items: list[str] = []
         members: dict[str, str] = {}

@@ -9,7 +9,6 @@ import json
 import re
 import warnings
 from collections.abc import Mapping
-from typing import Protocol
 
 from converter.parsing.tool_calls.call import Schema
 from converter.parsing.tool_calls.source import Says
@@ -48,16 +47,6 @@ _READ = _NUMBERS | {"array", "object"}
 _PLACE = "<tool call>"
 # an escape that a model makes up, \d in a string, is none to be told in the terminal
 warnings.filterwarnings("ignore", category=SyntaxWarning, module=re.escape(_PLACE))
-
-
-class Value(Protocol):
-    """One argument's value: bare text in, JSON out."""
-
-    def feed(self, text: str) -> None:
-        """Take a piece of the text."""
-
-    def close(self) -> None:
-        """The value is complete."""
 
 
 def types_of(schema: Schema, name: str) -> frozenset[str]:
@@ -119,72 +108,48 @@ def _implied(schema: Schema) -> frozenset[str]:
     return frozenset(_KINDS[kind] for kind in kinds if kind in _KINDS)
 
 
-def value(types: frozenset[str], say: Says) -> Value:
-    """Return the writer of values of these types; one of no known type is a string."""
-    if types and "string" not in types:
-        return Typed(types, say)
-    return StringValue(say, nullable="null" in types)
+class Value:
+    """One argument's value: bare text in, JSON out. A string goes on as it comes, whatever it looks
+    like (`007` stays `007`); one of no known type is a string. Any other value waits for its end,
+    and is a string beyond its limit; the beginning of the word null waits where that is none.
+    """
 
-
-class StringValue:
-    """A string, whatever it looks like: `007` stays `007`. `nullable`: the word null is none."""
-
-    def __init__(self, say: Says, nullable: bool = False) -> None:
+    def __init__(self, types: frozenset[str], say: Says) -> None:
+        self._is_string = not types or "string" in types
+        self._types = types & {"null"} if self._is_string else types
         self._say = say
-        self._held: str | None = "" if nullable else None
+        self._held: list[str] | None = [] if self._types else None
+        self._length = 0
         self._begun = False
 
     def feed(self, text: str) -> None:
-        """Write the text, once it is clear that it is no null."""
+        """Write the text, once it is clear that it is a string's."""
         if self._held is not None:
-            text = self._held + text
-            self._held = text if any(null.startswith(text) for null in _NULLS) else None
-        if self._held is None:
-            self._write(text)
+            self._held.append(text)
+            self._length += len(text)
+            if self._waits(self._held):
+                return
+            text, self._held = "".join(self._held), None
+        self._write(text)
+
+    def close(self) -> None:
+        """Write the value, or the end of the string."""
+        if self._held is not None:
+            self._say(typed("".join(self._held), self._types))
+            return
+        if not self._begun:
+            self._write("")
+        self._say('"')
+
+    def _waits(self, held: list[str]) -> bool:
+        if self._is_string:
+            return any(null.startswith("".join(held)) for null in _NULLS)
+        return self._length <= HELD_LIMIT
 
     def _write(self, text: str) -> None:
         quote = "" if self._begun else '"'
         self._begun = True
         self._say(quote + json.dumps(text, ensure_ascii=False)[1:-1])
-
-    def close(self) -> None:
-        """End the string."""
-        if self._held in _NULLS:
-            self._say("null")
-            return
-        if not self._begun:
-            self._write(self._held or "")
-        self._say('"')
-
-
-class Typed:
-    """A value that is no string: it waits for its end; one of another type is a string."""
-
-    def __init__(self, types: frozenset[str], say: Says) -> None:
-        self._types = types
-        self._say = say
-        self._pieces: list[str] = []
-        self._length = 0
-        self._words: StringValue | None = None
-
-    def feed(self, text: str) -> None:
-        """Hold the text."""
-        if self._words:
-            self._words.feed(text)
-            return
-        self._pieces.append(text)
-        self._length += len(text)
-        if self._length > HELD_LIMIT:
-            self._words = StringValue(self._say)
-            self._words.feed("".join(self._pieces))
-            self._pieces.clear()
-
-    def close(self) -> None:
-        """Write the value."""
-        if self._words:
-            self._words.close()
-        else:
-            self._say(typed("".join(self._pieces), self._types))
 
 
 def typed(text: str, types: frozenset[str]) -> str:

@@ -5,13 +5,11 @@ import json
 import pytest
 
 from converter.parsing.tool_calls.values import (
-    StringValue,
-    Typed,
+    Value,
     part,
     type_names,
     typed,
     types_of,
-    value,
 )
 from converter.wire.bounds import HELD_LIMIT
 
@@ -42,7 +40,7 @@ SCHEMA: dict[str, object] = {
 
 def written(text: str, *types: str, size: int = 1) -> str:
     out: list[str] = []
-    writer = value(frozenset(types), out.append)
+    writer = Value(frozenset(types), out.append)
     for at in range(0, len(text), size):
         writer.feed(text[at : at + size])
     writer.close()
@@ -124,7 +122,7 @@ def test_a_value_is_written_by_its_type(text: str, types: list[str], wanted: str
 
 def test_a_string_goes_on_as_it_comes() -> None:
     out: list[str] = []
-    writer = StringValue(out.append)
+    writer = Value(frozenset(), out.append)
     writer.feed("a")
     writer.feed("b")
     assert out == ['"a', "b"]
@@ -132,7 +130,7 @@ def test_a_string_goes_on_as_it_comes() -> None:
 
 def test_a_value_beyond_its_limit_goes_on_as_a_string() -> None:
     out: list[str] = []
-    writer = Typed(frozenset({"array"}), out.append)
+    writer = Value(frozenset({"array"}), out.append)
     writer.feed("[" * HELD_LIMIT)
     assert out == []
     writer.feed("x")
