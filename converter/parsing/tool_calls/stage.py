@@ -7,7 +7,7 @@ thoughts count only where there is no other.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from converter.model.events import (
@@ -26,7 +26,6 @@ from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.reading import Expectations
 from converter.parsing.whole_calls import failure_of
 from converter.wire.bounds import HELD_LIMIT
-from converter.wire.partial_json import is_open
 
 
 class ThoughtCalls:
@@ -88,73 +87,6 @@ class ThoughtCalls:
             )
             for number, (words, form) in enumerate(counted)
         ]
-
-
-type Said = tuple[str, str]
-"""The name and the arguments of a call."""
-
-
-class Repeats:
-    """Calls that a model writes twice: as a draft that ended its thought, and once more behind the
-    thought's closer. Events in, events out: they come once. `dropped`: the indices of those that
-    were left out.
-
-    The draft has gone out at once, because its opener ends the thought. What repeats it letter by
-    letter is held until it is the same or another call; no other call waits.
-    """
-
-    def __init__(self) -> None:
-        self._drafts: list[Said] = []
-        self._held: list[ToolCall] = []
-        self._other = -1  # the call that is known to be no draft
-        self.dropped: list[int] = []
-
-    @property
-    def holds(self) -> bool:
-        """Tell whether pieces of a call wait."""
-        return bool(self._held)
-
-    def closed(self, calls: Iterable[Sequence[ToolCall]]) -> None:
-        """The thought is closed behind these calls; one that was cut off is no draft."""
-        keys = map(_said, calls)
-        self._drafts = [draft for draft in keys if not is_open(draft[1])]
-
-    def feed(self, events: Iterable[Event]) -> list[Event]:
-        """Return the words that can go out."""
-        if not (self._drafts or self.dropped):
-            return list(events)
-        return [made for event in events for made in self._of(event)]
-
-    def close(self) -> list[Event]:
-        """Return the held words: it is no draft."""
-        held, self._held = self._held, []
-        return [replace(piece, index=piece.index - len(self.dropped)) for piece in held]
-
-    def _of(self, event: Event) -> list[Event]:
-        if not isinstance(event, ToolCall):
-            return [*self.close(), event]
-        before = self.close() if self._held and self._held[-1].index != event.index else []
-        self._held.append(event)
-        held = _said(self._held)
-        if held in self._drafts and event.index != self._other:
-            self._drafts.remove(held)
-            self._held.clear()
-            self.dropped.append(event.index)
-            return before
-        if event.index == self._other or not any(_begins(held, draft) for draft in self._drafts):
-            self._other = event.index
-            return [*before, *self.close()]
-        return before
-
-
-def _begins(call: Said, draft: Said) -> bool:
-    return call[0] == draft[0] and draft[1].startswith(call[1])
-
-
-def _said(pieces: Sequence[ToolCall]) -> Said:
-    """Return the name and the arguments of a call."""
-    name = next((piece.name for piece in pieces if piece.name), "")
-    return name, "".join(piece.arguments for piece in pieces)
 
 
 CUT = "length"
@@ -226,6 +158,10 @@ class ToolCallStage:
     """Events of one choice in, events out: content that is a tool call becomes one.
 
     `ids`: the beginning of the calls' ids. `read`: findings are noted there.
+
+    Models write a draft that ended its thought once more behind the thought's closer, and servers
+    tell a call that stood in the text. So where calls are `known` that may come again, later ones
+    wait for their end, and those that mean the same are `dropped`.
     """
 
     def __init__(self, tools: Tools, choice: int, ids: str, read: CallsRead) -> None:
@@ -237,9 +173,10 @@ class ToolCallStage:
         self._noted = 0
         self._stopped = False
         self._length = 0
-        self._repeats = Repeats()
         self._told: dict[int, list[ToolCall]] = {}  # calls that went out, as pieces
-        self._native: dict[int, list[ToolCall]] = {}  # of the server's own, held
+        self._known: list[object] = []
+        self._held: dict[int, list[ToolCall]] = {}
+        self._dropped: list[int] = []
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return the events that it becomes. Held text comes out before a start or an end."""
@@ -253,8 +190,9 @@ class ToolCallStage:
             case Text() | Thinking():
                 return self._other_words(event)
             case LateCloser():
-                self._repeats.closed(self._told.values())
-                return []
+                out = self._released()
+                self._await_repeats()
+                return out
             case ThinkingEnd():
                 self._thoughts.end()
         return [event]
@@ -276,10 +214,10 @@ class ToolCallStage:
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
         """Return the meaning of plain words, and the characters that make words not plain."""
-        if kind is Thinking:
-            return None if self._parser.holds or self._native else (kind, "")
-        if self._repeats.holds:
+        if self._held:
             return None
+        if kind is Thinking:
+            return None if self._parser.holds else (kind, "")
         wakes = "" if self._stopped else self._parser.wakes
         return None if wakes is None else (kind, wakes)
 
@@ -288,10 +226,10 @@ class ToolCallStage:
         return self._drain(cut=True)
 
     def _drain(self, cut: bool = False) -> list[Event]:
-        out = [*self._sent(self._parser.close(cut)), *self._repeats.close(), *self._new_native()]
+        out = [*self._sent(self._parser.close(cut)), *self._released()]
         calls = self._parser.calls[self._noted :]
         self._noted += len(calls)
-        again = self._repeats.dropped
+        again = self._dropped
         counted = [call for call in calls if call.done and call.index not in again]
         self._read.forms.update(call.form for call in counted)
         self._read.repeated += [call.name for call in calls if call.index in again]
@@ -300,15 +238,42 @@ class ToolCallStage:
         self._parser.cut = []
         return out
 
-    def _sent(self, events: list[Event]) -> list[Event]:
-        """Remember the calls that go out, as far as they are short."""
-        events = self._repeats.feed(events)
+    def _sent(self, events: Sequence[Event]) -> list[Event]:
+        """Return the events that go out; the calls among them are remembered if they are short."""
+        out: list[Event] = []
         for event in events:
-            if isinstance(event, ToolCall):
-                self._length += _PIECE_COST + len(event.arguments)
-                if self._length <= HELD_LIMIT:
-                    self._told.setdefault(event.index, []).append(event)
-        return events
+            if not isinstance(event, ToolCall):
+                out += [*self._released(), event]
+                continue
+            self._length += _PIECE_COST + len(event.arguments)
+            if self._known and self._length <= HELD_LIMIT:
+                self._held.setdefault(event.index, []).append(event)
+            else:
+                out += [*self._released(), self._numbered(event)]
+        return out
+
+    def _await_repeats(self) -> None:
+        """From here on hold calls that may repeat those that went out."""
+        meanings = map(_meaning, self._told.values())
+        self._known = [meaning for meaning in meanings if meaning is not None]
+
+    def _released(self) -> list[Event]:
+        """Return the held calls that repeat none."""
+        held, self._held = self._held, {}
+        out: list[Event] = []
+        for index, pieces in held.items():
+            if (meaning := _meaning(pieces)) in self._known:
+                self._known.remove(meaning)
+                self._dropped.append(index)
+            else:
+                out += map(self._numbered, pieces)
+        return out
+
+    def _numbered(self, piece: ToolCall) -> ToolCall:
+        """Return a piece that goes out, under its number without those that were dropped."""
+        if self._length <= HELD_LIMIT:
+            self._told.setdefault(piece.index, []).append(piece)
+        return replace(piece, index=piece.index - len(self._dropped)) if self._dropped else piece
 
     def _finish(self, event: Finish) -> list[Event]:
         out = self._drain(event.reason == CUT)
@@ -319,30 +284,24 @@ class ToolCallStage:
         stopped = called and event.reason == "stop"
         return [*out, replace(event, reason="tool_calls") if stopped else event]
 
-    # Calls of the server's own.
-
     def _server_call(self, event: ToolCall) -> list[Event]:
         """Pass a call of the server's own; hold it while it may repeat one that was read."""
-        self._stopped = True
         out = self._sent(self._parser.close())
-        number = len(self._parser.calls) - len(self._repeats.dropped)
-        if not number:
-            return [*out, event]
-        self._native.setdefault(event.index, []).append(replace(event, index=event.index + number))
-        self._length += _PIECE_COST + len(event.arguments)
-        return [*out, *(self._new_native() if self._length > HELD_LIMIT else [])]
-
-    def _new_native(self) -> list[Event]:
-        """Return the calls of the server's own that were not read from the text."""
-        known = [_meaning(pieces) for pieces in self._told.values()]
-        held, self._native = self._native, {}
-        new = [pieces for pieces in held.values() if _meaning(pieces) not in known]
-        return [piece for pieces in new for piece in pieces]
+        if not self._stopped:
+            self._stopped = True
+            out += self._released()
+            self._await_repeats()
+        number = len(self._parser.calls)
+        return [
+            *out,
+            *self._sent([replace(event, index=event.index + number) if number else event]),
+        ]
 
 
-def _meaning(pieces: Sequence[ToolCall]) -> tuple[str, object]:
-    name, arguments = _said(pieces)
+def _meaning(pieces: Sequence[ToolCall]) -> tuple[str, object] | None:
+    """Return the name and the arguments of a call; None of one that was cut off."""
+    name = next((piece.name for piece in pieces if piece.name), "")
     try:
-        return name, json.loads(arguments or "{}")
+        return name, json.loads("".join(piece.arguments for piece in pieces) or "{}")
     except (ValueError, RecursionError):
-        return name, arguments
+        return None

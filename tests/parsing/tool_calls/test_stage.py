@@ -23,7 +23,6 @@ from converter.model.events import (
 from converter.parsing.tool_calls.reading import Expectations
 from converter.parsing.tool_calls.stage import (
     CallsRead,
-    Repeats,
     ThoughtCalls,
     ToolCallStage,
     Tools,
@@ -280,67 +279,50 @@ def test_a_thoughts_closer_behind_a_call_goes_no_further() -> None:
 # Calls that repeat the draft which ended their thought.
 
 
-IN_OSLO, OSAKA = '{"city": "Oslo"}', '{"city": "Osaka"}'
+OSAKA = OSLO.replace("Oslo", "Osaka")
 
 
-def call(index: int, arguments: str, name: str = "weather") -> list[ToolCall]:
-    """A call in pieces of some characters."""
-    pieces = [arguments[at : at + 4] for at in range(0, len(arguments), 4)]
-    return [
-        ToolCall(index, f"c{index}" if not at else "", name if not at else "", piece)
-        for at, piece in enumerate(pieces)
-    ]
-
-
-def behind(drafts: list[list[ToolCall]], *events: Event) -> tuple[list[Event], list[int]]:
-    """What comes of events behind a thought that was closed behind these calls."""
-    repeats = Repeats()
-    repeats.closed(drafts)
-    out = [made for event in events for made in repeats.feed([event])]
-    return [*out, *repeats.close()], repeats.dropped
+def behind(draft: str, *texts: str, finish: str = "tool_calls") -> list[Event]:
+    """The events behind a thought that was closed behind a draft."""
+    events = run(stage(), Text(draft), LateCloser(), *map(Text, texts), Finish(finish))
+    return [e for e in events if not (isinstance(e, ToolCall) and e.index == 0)]
 
 
 def test_a_call_that_is_the_draft_goes() -> None:
-    assert behind([call(0, IN_OSLO)], *call(1, IN_OSLO), Text("so")) == ([Text("so")], [1])
+    assert behind(OSLO, OSLO, "so") == [Text("so"), Finish("tool_calls")]
+    assert behind(OSLO, OSLO.replace(": ", ":"), "so") == [Text("so"), Finish("tool_calls")]
 
 
 @pytest.mark.parametrize(
-    "other", [call(1, OSAKA), call(1, IN_OSLO, "time"), call(1, '{"city": "Oslo", "days": 3}')]
+    "other", [OSAKA, OSLO.replace("get_weather", "now"), OSLO.replace('"}}', '", "days": 3}}')]
 )
-def test_another_call_passes_as_it_came(other: list[ToolCall]) -> None:
-    assert behind([call(0, IN_OSLO)], *other) == (other, [])
+def test_another_call_passes_as_it_came(other: str) -> None:
+    assert calls(behind(OSLO, *other)) == calls(run(stage(), Text(other)))
 
 
-def test_another_call_waits_no_longer_than_it_is_the_same() -> None:
-    repeats = Repeats()
-    repeats.closed([call(0, IN_OSLO)])
-    held = [repeats.feed([piece]) for piece in call(1, OSAKA)]
-    assert [len(out) for out in held] == [0, 0, 0, 4, 1]
-    assert not repeats.holds
-
-
-def test_without_a_late_closer_nothing_waits() -> None:
-    repeats = Repeats()
-    piece = ToolCall(1, "c", "weather", "{")
-    assert repeats.feed([piece]) == [piece]
-    assert not repeats.holds
+def test_another_call_waits_for_its_end_and_only_behind_a_late_closer() -> None:
+    begun, rest = OSAKA[:-20], OSAKA[-20:]
+    for closed in (True, False):
+        made = stage()
+        made.feed(Text(OSLO))
+        if closed:
+            made.feed(LateCloser())
+        assert bool(calls(made.feed(Text(begun)))) is not closed
+        assert calls([*made.feed(Text(rest)), *made.feed(Text(" so"))])
 
 
 def test_calls_behind_one_that_went_take_its_number() -> None:
-    out, dropped = behind([call(0, IN_OSLO)], *call(1, IN_OSLO), *call(2, OSAKA))
-    assert {event.index for event in out if isinstance(event, ToolCall)} == {1}
-    assert dropped == [1]
+    (call, _) = behind(OSLO, OSLO, OSAKA)
+    assert isinstance(call, ToolCall)
+    assert call.index == 1
 
 
 def test_each_draft_is_repeated_once() -> None:
-    out, dropped = behind([call(0, IN_OSLO)], *call(1, IN_OSLO), *call(2, IN_OSLO))
-    assert (len(out), dropped) == (4, [1])
+    assert len(calls(behind(OSLO, OSLO, OSLO))) == 1
 
 
 def test_what_is_cut_off_is_no_repetition() -> None:
-    cut = call(1, IN_OSLO)[:2]
-    assert behind([call(0, IN_OSLO)], *cut, Finish("length")) == ([*cut, Finish("length")], [])
-    assert behind([cut], *call(1, IN_OSLO)) == (call(1, IN_OSLO), [])
+    assert len(calls(behind(OSLO, CUT, finish="length"))) == 1
 
 
 # Calls within a thought: which count, and when.
