@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.parsing.code_spans import NEXT_STATE, CodeSpans
+from converter.parsing.code_spans import CodeSpans
 from tests.support.strategies import BLANKS, CODE, cut, law
 
 ROWS = {
@@ -118,10 +118,6 @@ def test_a_fence_is_told_from_a_span(text: str, fenced: bool) -> None:
     spans = CodeSpans()
     spans.feed(text)
     assert spans.fenced() is fenced
-
-
-def test_the_table_has_no_state_that_nothing_leads_out_of() -> None:
-    assert {state for state, _ in NEXT_STATE} >= set(NEXT_STATE.values())
 
 
 def test_asking_twice_is_asking_once() -> None:
