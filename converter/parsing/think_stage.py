@@ -2,10 +2,8 @@
 itself.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
 from converter.model.initial_state import InitialState
@@ -30,17 +28,24 @@ class ThinkStage:
     """
 
     def __init__(self, reading: Reading, choice: int, findings: Findings) -> None:
-        self._reader: _ChoiceReader | None = _ChoiceReader(reading, choice)
         self._choice = choice
         self._reading = reading
-        self._again = RepeatedThought(())
         self._findings = findings
+        self._tags = tags = reading.tag_set
+        parser = ThinkParser(tags, reading.mode, choice, reading.expected.wants_json)
+        parser.tells_late_closers = reading.expected.tools is not None
+        self._parser: ThinkParser | None = parser
+        self._again = RepeatedThought(())
+        self._answering = reading.mode in (Mode.ANSWERING, Mode.CLOSED)
+        self._unmatched = UnmatchedCloser(tags.bare_closers)
+        self._head = ""
+        self._thought = self._answered = False
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return the events that the event becomes."""
         match event:
-            case Text(refusal=False, own=None) if self._reader:
-                return self._noted(self._reader.feed(event.text))
+            case Text(refusal=False, own=None) if self._parser:
+                return self._read(self._parser, event.text)
             case Thinking():
                 held = self._hear(event)
                 self._findings.native = self._findings.thought = True
@@ -62,10 +67,10 @@ class ThinkStage:
     def _hear(self, event: Thinking) -> Sequence[Event]:
         """Read no tags from here on; return the held words."""
         held: Sequence[Event] = []
-        if self._reader:
+        if self._parser:
             held = self.close()
-            self._again = RepeatedThought(self._reading.families, self._reader.parser.unsaid)
-            self._reader = None
+            self._again = RepeatedThought(self._reading.families, self._parser.unsaid)
+            self._parser = None
         self._again.hear(event.text)
         return held
 
@@ -73,82 +78,54 @@ class ThinkStage:
         """Return what plain words become: the server's own thinking goes through, but encoders hold
         the line breaks at a thought's end.
         """
-        if self._reader is None:
+        if self._parser is None:
             waits = self._again.listens if kind is Thinking else not self._again.over
             return None if waits else (kind, "\r\n" if kind is Thinking else "")
-        return self._reader.parser.plain() if kind is Text else None
+        return self._parser.plain() if kind is Text else None
 
-    def _flushed(self, finish: str) -> Sequence[Event]:
-        if self._reader is None:
-            held = self._again.close()
-            return [Text(held, self._choice)] if held else []
-        out = self._noted(self._reader.flush(finish))
-        self._findings.correction = self._findings.correction or self._reader.correction
-        self._findings.confirmed = self._findings.confirmed or self._reader.confirmed
-        return out
-
-    def _noted(self, out: Sequence[Event]) -> Sequence[Event]:
-        thought = any(isinstance(event, Thinking) for event in out)
-        self._findings.thought = self._findings.thought or thought
-        if thought and self._reader:
-            self._findings.marks = self._reader.parser.thought_marks
-        return out
-
-
-class _ChoiceReader:
-    """Text of one choice in, text and thinking out. `correction`: where it did begin, when it turns
-    out that it was misread; `confirmed`: the same, when a guess turns out right.
-    """
-
-    def __init__(self, reading: Reading, choice: int) -> None:
-        self.correction: InitialState | None = None
-        self.confirmed: InitialState | None = None
-        self._reading = reading
-        self._answering = reading.mode in (Mode.ANSWERING, Mode.CLOSED)
-        tags = reading.tag_set
-        self.parser = ThinkParser(tags, reading.mode, choice, reading.expected.wants_json)
-        self.parser.tells_late_closers = reading.expected.tools is not None
-        self._unmatched = UnmatchedCloser(tags.bare_closers)
-        self._openers = tags.openers
-        self._head = ""
-        self._thought = False
-        self._answered = False
-
-    def feed(self, text: str) -> Sequence[Event]:
+    def _read(self, parser: ThinkParser, text: str) -> Sequence[Event]:
         """Return the words that are decided once `text` has come."""
         if len(self._head) < _HEAD:
             self._head += text[:_HEAD]
         thought = self._thought
-        out = self.parser.feed(text)
-        self._note(out)
-        if self.parser.unmatched_closer and not thought and self._answering:
-            self.correction = InitialState.THINKING
+        out = self._noted(parser, parser.feed(text))
+        if parser.unmatched_closer and not thought and self._answering:
+            self._correct(InitialState.THINKING)
         return out
 
-    def flush(self, finish: str = "") -> Sequence[Event]:
+    def _flushed(self, finish: str) -> Sequence[Event]:
         """Return the held words. `finish`: why the choice ended, if it has."""
+        if self._parser is None:
+            held = self._again.close()
+            return [Text(held, self._choice)] if held else []
         closed = self._answered
-        out = self.parser.flush(finish)
-        self._note(out)
+        out = self._noted(self._parser, self._parser.flush(finish))
         # the server wrote the template's opener, as llama.cpp does
-        opened = self._head.lstrip().startswith(self._openers)
+        opened = self._head.lstrip().startswith(self._tags.openers)
         spoke = self._thought or self._answered
         if self._reading.inside and finish and spoke and not opened:
             if closed and self._reading.mode is Mode.GUESSED:
-                self.confirmed = InitialState.THINKING
+                self._findings.confirmed = InitialState.THINKING
             elif not closed and finish != CUT:
-                self.correction = InitialState.TEXT
+                self._correct(InitialState.TEXT)
         return out
 
-    def _note(self, out: Iterable[Event]) -> None:
+    def _noted(self, parser: ThinkParser, out: Sequence[Event]) -> Sequence[Event]:
+        """Note what the words show."""
         for event in out:
             if isinstance(event, Text) and not self._thought and self._answering:
                 self._unmatched.feed(event.text)
-                self.correction = (
-                    InitialState.THINKING if self._unmatched.found else self.correction
-                )
-            self._thought = self._thought or isinstance(event, Thinking)
+                if self._unmatched.found:
+                    self._correct(InitialState.THINKING)
+            if isinstance(event, Thinking):
+                self._thought = self._findings.thought = True
+                self._findings.marks = parser.thought_marks
             self._answered = self._answered or isinstance(event, (Text, ThinkingEnd))
+        return out
+
+    def _correct(self, begun: InitialState) -> None:
+        """Tell where the reply did begin, because it was misread."""
+        self._findings.correction = self._findings.correction or begun
 
 
 class UnmatchedCloser:
@@ -158,8 +135,8 @@ class UnmatchedCloser:
     """
 
     def __init__(self, closers: Iterable[str]) -> None:
-        self._pattern, self._reach = _search(tuple(closers))
-        self._tail = ""
+        self._closers = marks_of(*closers)
+        self._unread = ""
         self._code = CodeSpans()
         self._words = False
         self.found = False
@@ -168,29 +145,19 @@ class UnmatchedCloser:
         """Look at the next piece of the text; a closer may have begun in the one before."""
         if self.found:
             return
-        window = self._tail + text
-        seen = 0
-        for closer in self._pattern.finditer(window):
-            begin = max(0, closer.start() - len(self._tail))
-            self._code.feed(text[seen:begin])
-            seen = begin
-            words = self._words or bool(window[: closer.start()].strip())
-            if closer.end() > len(self._tail) and words and not self._code.inside():
+        self._unread += text
+        while closer := self._closers.search(self._unread):
+            self._pass(closer.start())
+            if self._words and not self._code.inside():
                 self.found = True
                 return
-        self._code.feed(text[seen:])
-        # of the tail as much as a closer may begin with is no word yet
-        done = window[: max(0, len(window) - self._reach)]
-        self._words = self._words or bool(done.strip())
-        self._tail = window[max(0, len(window) - self._reach) :]
+            self._pass(len(closer[0]))
+        self._pass(len(self._unread) - self._closers.undecided(self._unread, 0))
 
-
-@lru_cache(maxsize=64)
-def _search(closers: tuple[str, ...]) -> tuple[re.Pattern[str], int]:
-    """Return the pattern of a closer, and how many characters of one may have come before."""
-    marks = sorted(closers, key=len, reverse=True)
-    pattern = re.compile("|".join(map(re.escape, marks)) or "(?!)")
-    return pattern, max(map(len, marks), default=1) - 1
+    def _pass(self, length: int) -> None:
+        passed, self._unread = self._unread[:length], self._unread[length:]
+        self._code.feed(passed)
+        self._words = self._words or bool(passed.strip())
 
 
 HEAD = 64
