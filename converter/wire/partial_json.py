@@ -47,22 +47,20 @@ class _Want(enum.Enum):
     OBJECT = enum.auto()
     KEY_OR_END = enum.auto()
     KEY = enum.auto()
-    IN_KEY = enum.auto()
     COLON = enum.auto()
     VALUE = enum.auto()
     VALUE_OR_END = enum.auto()
-    IN_VALUE = enum.auto()
     NEXT = enum.auto()
     NOTHING = enum.auto()
 
 
 _VALUES = {
-    '"': _Want.IN_VALUE,
-    "'": _Want.IN_VALUE,
+    '"': _Want.NEXT,
+    "'": _Want.NEXT,
     "{": _Want.KEY_OR_END,
     "[": _Want.VALUE_OR_END,
 }
-_KEYS = {'"': _Want.IN_KEY, "'": _Want.IN_KEY, "}": _Want.NEXT}
+_KEYS = {'"': _Want.COLON, "'": _Want.COLON, "}": _Want.NEXT}
 _STEPS = {
     _Want.OBJECT: {"{": _Want.KEY_OR_END},
     _Want.KEY_OR_END: _KEYS,
@@ -72,12 +70,10 @@ _STEPS = {
     _Want.VALUE_OR_END: {**_VALUES, "]": _Want.NEXT},
     _Want.NEXT: {",": _Want.KEY, "}": _Want.NEXT, "]": _Want.NEXT},
 }
-_AFTER_STRING = {_Want.IN_KEY: _Want.COLON, _Want.IN_VALUE: _Want.NEXT}
 _VALUE_WANTED = (_Want.VALUE, _Want.VALUE_OR_END)
 _KEY_WANTED = (_Want.KEY, _Want.KEY_OR_END)
 _OUTSIDE = (_Want.OBJECT, _Want.NOTHING)
 _CLOSING = {"{": "}", "[": "]"}
-_LEFT_OPEN = {_Want.IN_KEY: '":null', _Want.COLON: ":null", _Want.IN_VALUE: '"'}
 
 
 class PartialJson:
@@ -98,7 +94,7 @@ class PartialJson:
         self._blanks = 0
         self._unfit_length = 0
         self._out: list[str] = []
-        self._quote = '"'
+        self._quote = ""  # of the string that is open
         self._comment = ""  # the end of the one that is open
         self.told = self.mended = False
 
@@ -166,21 +162,11 @@ class PartialJson:
         if self._held in _WORDS or self._held in _PYTHON:
             self._scalar(self._held)
             self._held = ""
-        if self._want is _Want.NEXT and not (self._held or self._comment or self._unfit):
+        inside = self._quote or self._comment or self._held or self._unfit
+        if self._want is _Want.NEXT and not inside:
             self._out += [_CLOSING[bracket] for bracket in reversed(self._nested)]
             self._nested.clear()
             self._want, self.mended = _Want.NOTHING, True
-        return self._drain()
-
-    def close_cut(self) -> str:
-        """Return the ends of an object that was cut anywhere, for people to look at."""
-        if self._held and self._want in _VALUE_WANTED and not self._scalar(self._held):
-            rest = (word[len(self._held) :] for word in _WORDS if word.startswith(self._held))
-            self._scalar(self._held + next(rest, "0"))
-        if self._want is _Want.VALUE:
-            self._say("null")
-        self._out.append(_LEFT_OPEN.get(self._want, ""))
-        self._out += [_CLOSING[bracket] for bracket in reversed(self._nested)]
         return self._drain()
 
     def close_before(self) -> str:
@@ -206,7 +192,7 @@ class PartialJson:
         """Read on from `position`; return where to go on, None where more text must tell."""
         if self._comment:
             return self._read_comment(buffer, position)
-        if self._want in _AFTER_STRING:
+        if self._quote:
             return self._read_string(buffer, position)
         return self._read_token(buffer, position)
 
@@ -224,7 +210,7 @@ class PartialJson:
             self._out.append("'")
             return position + 2
         if buffer[position] == self._quote:
-            self._want = _AFTER_STRING[self._want]
+            self._quote = ""
             self._out.append('"')
         else:  # a bare control character, quote or backslash is no JSON, but its meaning is plain
             self.mended = True
@@ -294,10 +280,10 @@ class PartialJson:
         if character in _CLOSING.values():
             self.mended = self.mended or "," in self._gap
             self._gap = [blank for blank in self._gap if blank != ","]
-        if want in _AFTER_STRING:
+        if character in "\"'":
             self.mended = self.mended or character == "'"
             self._quote, character = character, '"'
-        self.told = self.told or want is _Want.IN_KEY
+        self.told = self.told or want is _Want.COLON
         self._say(character)
         self._want = want if self._nested else _Want.NOTHING
         return position + 1
@@ -372,7 +358,11 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is Python's, not JSON's")
 
 
-_TOKENS = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*+")|(?P<open>")|[\[\]{},:]|[-+.\w]+', re.DOTALL)
+_TOKENS = re.compile(
+    r'(?P<string>"(?:[^"\\]|\\.)*+")|(?P<open>"(?:[^"\\]|\\[^u]|\\u[0-9a-fA-F]{4})*+)|[\[\]{},:]'
+    r"|(?P<torn>t|tru?|f|fal?s?|nu?l?)\Z|[-+.\w]+",
+    re.DOTALL,
+)
 
 
 def is_open(text: str) -> bool:
@@ -382,19 +372,23 @@ def is_open(text: str) -> bool:
     return not read.complete and not read.unfit
 
 
-def complete_part(text: str) -> str:
-    """Return an object that was cut off, with its complete fields, as SDKs read a stream."""
+def complete_part(text: str, cut_string: bool = False) -> str:
+    """Return an object that was cut off, with its complete fields, as SDKs read a stream.
+    `cut_string`: and with the beginning of the last one, if that is a string.
+    """
     nested: list[str] = []
-    end, before = 0, ""
+    end, before, closer = 0, "", ""
     for token in _TOKENS.finditer(text):
-        if token["open"]:
-            break  # a string without its end
+        if token["open"] and cut_string and (nested[-1:] == ["]"] or before == ":"):
+            end, closer = token.end(), '"'
+        if token["open"] or token["torn"]:
+            break  # a value without its end
         if token[0] in _CLOSING:
             nested.append(_CLOSING[token[0]])
         elif token[0] in _CLOSING.values():
-            nested.pop()
+            del nested[-1:]
         is_key = token["string"] and nested[-1:] == ["}"] and before != ":"
         if token[0] not in (",", ":") and not is_key:
             end = token.end()
         before = token[0]
-    return (text[:end] + "".join(reversed(nested))) or "{}"
+    return (text[:end] + closer + "".join(reversed(nested))) or "{}"

@@ -29,8 +29,8 @@ from converter.shell.mitmproxy_internals import flow_list, state_before
 from converter.transcript import reply, request, text
 from converter.transcript.reply import AS_WRITTEN
 from converter.transcript.turns import Transcript
-from converter.wire.bounds import TooMuchError
-from converter.wire.partial_json import PartialJson
+from converter.wire import json_text
+from converter.wire.partial_json import complete_part
 
 _log = logging.getLogger(__name__)
 
@@ -247,16 +247,10 @@ def beginning(body: bytes) -> bytes:
     if len(body) <= limit:
         return body
     cut = body[:limit]
-    return _closed(cut) if is_object else cut[: cut.rfind(b"\n\n") + 2 or limit]
-
-
-def _closed(cut: bytes) -> bytes:
-    begun = PartialJson()
-    try:
-        closed = begun.feed(cut.decode(errors="ignore")) + begun.close_cut()
-    except TooMuchError:
-        return cut
-    return cut if begun.unfit else closed.encode()
+    if not is_object:
+        return cut[: cut.rfind(b"\n\n") + 2 or limit]
+    closed = complete_part(cut.decode(errors="ignore"), cut_string=True).encode()
+    return closed if json_text.readable(closed) else cut
 
 
 def both_ends(written: str) -> str:
