@@ -13,10 +13,9 @@ lost but the CR and LF at a thought's end. Cut anywhere, the same message: held 
 phrase, until it is decided, and the blanks at a thought's end.
 """
 
-import enum
 import re
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 from converter.model.events import Event, Finish, Text, Thinking, ToolCall, WordKind
 from converter.parsing.code_spans import CodeSpans
@@ -33,79 +32,48 @@ STRUCTURE = ("# ", "## ", "### ", "#### ", "##### ", "###### ", "```", "~~~")
 """Beginnings of a line in an answer, which no line of an unmarked thought has."""
 
 
-class _Place(enum.Enum):
-    """The place of the next character; blanks do not leave a beginning."""
-
-    PARAGRAPH = enum.auto()
-    LINE = enum.auto()
-    SENTENCE = enum.auto()
-    STOPPED = enum.auto()  # behind a full stop, which ends a sentence only if a blank follows
-    WITHIN = enum.auto()
-
-
-_TOKENS = re.compile(
-    r"(?P<newline>\n)|(?P<blank>[^\S\n]+)|(?P<stop>[.!?…]+)|"
-    r"""(?P<quote>["'”’)\]*_]+)|(?P<word>[^\s.!?…"'”’)\]*_]+)"""
-)
-NEXT_PLACE = {
-    **{(place, "newline"): _Place.LINE for place in _Place},
-    (_Place.LINE, "newline"): _Place.PARAGRAPH,
-    (_Place.PARAGRAPH, "newline"): _Place.PARAGRAPH,
-    (_Place.PARAGRAPH, "blank"): _Place.PARAGRAPH,
-    (_Place.LINE, "blank"): _Place.LINE,
-    (_Place.SENTENCE, "blank"): _Place.SENTENCE,
-    (_Place.STOPPED, "blank"): _Place.SENTENCE,
-    **{(place, "stop"): _Place.STOPPED for place in _Place},
-    (_Place.STOPPED, "quote"): _Place.STOPPED,
-}
-"""A pair that is not here leads WITHIN a sentence."""
+_MOST_BLANKS = 40
+"""Characters of blanks before a phrase."""
+_LONGEST = 40
+"""Characters of a phrase, its lead included."""
+_CONTEXT = 3 * _MOST_BLANKS
+"""Characters before a phrase that tell where it stands."""
+_BLANK = rf"[^\S\n]{{0,{_MOST_BLANKS}}}+"
+_AT_PARAGRAPH = rf"\n{_BLANK}\n\s{{0,{_MOST_BLANKS}}}+"
+_AT_LINE = rf"\n{_BLANK}"
+_AT_SENTENCE = rf"""[.!?…]["'”’)\]*_]{{0,8}}+(?=\s){_BLANK}"""
 
 
-class _Phrases:
-    """Rows to look for at one place of a text that arrives in pieces. Case does not matter; words
-    match whole.
+@lru_cache
+def _patterns(thinking: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what ends where a phrase begins that turns text into thinking, or thinking into text;
+    and the same for the beginning of a phrase, or for one that may be unmade, at a text's end.
+    Case does not matter; words match whole.
     """
-
-    def __init__(self, rows: Iterable[str]) -> None:
-        self._rows = tuple(rows)
-        self._longest = max(map(len, self._rows))
-
-    @cached_property
-    def _whole(self) -> re.Pattern[str]:
-        # made when somebody asks: few readings look for phrases, and it takes a while
-        return re.compile(rf"(?:{_either(self._rows)})(?:(?<!\w)|(?!\w))", re.IGNORECASE)
-
-    @cached_property
-    def _beginning(self) -> re.Pattern[str]:
-        lengths = ((row, range(1, len(row) + row[-1].isalnum())) for row in self._rows)
-        return re.compile(_either({row[:n] for row, some in lengths for n in some}), re.IGNORECASE)
-
-    def undecided(self, text: str, begin: int) -> bool:
-        """Tell whether more text may make a phrase of `text[begin:]`, or unmake the one it is."""
-        return (
-            len(text) - begin <= self._longest
-            and self._beginning.fullmatch(text, begin) is not None
-        )
-
-    def stand(self, text: str, begin: int) -> bool:
-        """Tell whether a phrase stands there."""
-        return self._whole.match(text, begin) is not None
+    # made when somebody asks: few readings look for phrases, and it takes a while
+    closings = [lead + phrase for lead in LEADS for phrase in CLOSING]
+    ends = [(_AT_LINE, [*closings, *STRUCTURE]), (_AT_SENTENCE, closings)]
+    rows_at = ends if thinking else [(_AT_PARAGRAPH, [*OPENING])]
+    whole = (rf"{at}(?=(?:{_either(rows, _written)})(?:(?<!\w)|(?!\w)))" for at, rows in rows_at)
+    begun = (rf"{at}(?=(?:{_either(rows, _begun)})\Z)" for at, rows in rows_at)
+    return re.compile("|".join(whole), re.IGNORECASE), re.compile("|".join(begun), re.IGNORECASE)
 
 
-def _either(rows: Iterable[str]) -> str:
-    """A pattern of all rows; an apostrophe may be the typographic one."""
-    return "|".join(re.escape(row).replace("'", "['’]") for row in sorted(rows))
+def _either(rows: Iterable[str], pattern: Callable[[str], str]) -> str:
+    return "|".join(map(pattern, rows))
 
 
-_CLOSINGS = [lead + phrase for lead in LEADS for phrase in CLOSING]
-_AT_LINE = _Phrases([*_CLOSINGS, *STRUCTURE])
-PHRASES = {
-    (False, _Place.PARAGRAPH): _Phrases(OPENING),
-    (True, _Place.PARAGRAPH): _AT_LINE,
-    (True, _Place.LINE): _AT_LINE,
-    (True, _Place.SENTENCE): _Phrases(_CLOSINGS),
-}
-"""The phrases that turn text into thinking (False) or thinking into text (True)."""
+def _written(row: str) -> str:
+    """A pattern of a row; an apostrophe may be the typographic one."""
+    return re.escape(row).replace("'", "['’]")
+
+
+def _begun(row: str) -> str:
+    """A pattern of a row's beginnings, and of all of it where a letter behind would unmake it."""
+    pattern = ""
+    for character in reversed(row if row[-1].isalnum() else row[:-1]):
+        pattern = _written(character) + (f"(?:{pattern})?" if pattern else "")
+    return pattern
 
 
 class PhraseStage:
@@ -121,20 +89,19 @@ class PhraseStage:
         self._tagged = False
         self._thought = Thought(choice)
         self._out: list[Event] = []
-        self._said = self._coded = 0
         self._begin()
 
     def _begin(self) -> None:
         self._thinking = False
-        self._place = _Place.PARAGRAPH
         self._code = CodeSpans()
+        self._before = "\n\n"  # the end of the text that is given out
         self._held = ""
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return the events that the event becomes."""
         match event:
             case Text(refusal=False, own=None) if not self._tagged:
-                self._read(self._held + event.text, last=False)
+                self._read(event.text, last=False)
                 return self._drain()
             case Text() | Thinking() | ToolCall() | Finish():
                 held = self.close()
@@ -147,7 +114,7 @@ class PhraseStage:
         """Return all that is held, as what it is if nothing follows; what does follow begins a new
         block, and a paragraph.
         """
-        self._read(self._held, last=True)
+        self._read("", last=True)
         if ends := self._thought.end():
             self._findings.unclosed.add(self._choice)  # an answer may be hidden in it
             self._out += ends
@@ -163,31 +130,29 @@ class PhraseStage:
         self._findings.thought = self._findings.thought or thought
         return out
 
-    def _read(self, buffer: str, last: bool) -> None:
-        self._held = ""
-        self._said = self._coded = 0  # all before is given out, and told to the code spans
-        for token in _TOKENS.finditer(buffer):
-            if token.lastgroup not in ("newline", "blank") and (
-                phrases := PHRASES.get((self._thinking, self._place))
-            ):
-                if not last and phrases.undecided(buffer, token.start()):
-                    self._held = buffer[token.start() :]
-                    break
-                if phrases.stand(buffer, token.start()):
-                    self._turn(buffer, token.start())
-            self._place = NEXT_PLACE.get((self._place, str(token.lastgroup)), _Place.WITHIN)
-        end = len(buffer) - len(self._held)
-        self._code.feed(buffer[self._coded : end])
-        self._say(buffer[self._said : end])
+    def _read(self, text: str, last: bool) -> None:
+        buffer = self._before + self._held + text
+        said = coded = least = len(self._before)
+        while True:
+            whole, begun = _patterns(self._thinking)
+            found = _first(whole, buffer, least)
+            end = max(least, len(buffer) - _LONGEST)
+            waits = len(buffer) if last else _first(begun, buffer, end)
+            if found >= waits:
+                break
+            self._code.feed(buffer[coded:found])
+            coded, least = found, found + 1
+            if not self._code.inside():
+                self._say(buffer[said:found])
+                said = found
+                self._turn()
+        self._code.feed(buffer[coded:waits])
+        self._say(buffer[said:waits])
+        self._held = buffer[waits:]
+        self._before = buffer[max(0, waits - _CONTEXT) : waits]
 
-    def _turn(self, buffer: str, place: int) -> None:
-        """Go from text to thinking or back, unless this place is code."""
-        self._code.feed(buffer[self._coded : place])
-        self._coded = place
-        if self._code.inside():
-            return
-        self._say(buffer[self._said : place])
-        self._said = place
+    def _turn(self) -> None:
+        """Go from text to thinking or back."""
         if self._thinking:
             self._out += self._thought.end()
         self._thinking = not self._thinking
@@ -199,3 +164,10 @@ class PhraseStage:
             self._out += self._thought.feed(text)
         elif text:
             self._out.append(Text(text, self._choice))
+
+
+def _first(phrases: re.Pattern[str], buffer: str, least: int) -> int:
+    """Return where the first phrase begins, at `least` or behind it; without one, the end."""
+    found = phrases.finditer(buffer, max(0, least - _CONTEXT))
+    places = (match.end() for match in found)
+    return next((place for place in places if place >= least), len(buffer))
