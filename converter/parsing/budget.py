@@ -54,8 +54,7 @@ class ThinkingBudget:
         return (Text, "") if kind is Text else None
 
     def _think(self, event: Thinking) -> list[Event]:
-        paid = "" if self._is_spent else beginning(event.text, self._left)
-        self._left -= cost(paid)
+        paid, self._left = spend(event.text, 0 if self._is_spent else self._left)
         self._is_open = self._is_open or bool(paid)
         if len(paid) == len(event.text):
             return [] if self._is_spent else [event]
@@ -78,23 +77,13 @@ def shortened(event: Thinking, text: str) -> Thinking:
     return replace(event, text=text, own=replace(event.own, fields=words))
 
 
-def cost(text: str) -> int:
-    """Return the bytes that the words are paid with."""
-    return len(_bytes(text))
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode(errors="surrogatepass")  # JSON can say half a character
-
-
-def beginning(text: str, limit: int) -> str:
-    """Return the whole characters that `limit` bytes hold."""
-    written = _bytes(text)
-    if len(written) <= limit:
-        return text
-    while limit and written[limit] & 0xC0 == 0x80:  # in the middle of a character
-        limit -= 1
-    return written[:limit].decode(errors="surrogatepass")
+def spend(text: str, left: int) -> tuple[str, int]:
+    """Return the whole characters that `left` bytes pay for, and the bytes that are left then."""
+    written = text.encode(errors="surrogatepass")  # JSON can say half a character
+    end = min(left, len(written))
+    while 0 < end < len(written) and written[end] & 0xC0 == 0x80:  # in the middle of a character
+        end -= 1
+    return written[:end].decode(errors="surrogatepass"), left - end
 
 
 class ThinkingHider:

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from converter.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall, WordKind, joined
-from converter.parsing.budget import BYTES_PER_TOKEN, beginning, cost, shortened
+from converter.parsing.budget import BYTES_PER_TOKEN, shortened, spend
 from converter.parsing.findings import Findings
 
 SHORTEST, LONGEST = 4, 128
@@ -151,8 +151,7 @@ class ThoughtEnder:
     def _think(self, event: Thinking) -> list[Event]:
         text, why = self._loop(event.text)
         if self._limits.budget is not None:
-            paid = beginning(text, self._left)
-            self._left -= cost(paid)
+            paid, self._left = spend(text, self._left)
             text, why = paid, why if paid == text else "budget"
         if not why:
             self._keep(Thinking(text))

@@ -57,7 +57,7 @@ class Seam:
 
     def gives(self, frame: bytes, text: str) -> bool:
         """Tell whether a frame says this text in this way."""
-        return _without_number(frame, self.counter) == quoted(text).join(self.pieces)
+        return _without_number(frame, self.counter) == json_text.write(text).join(self.pieces)
 
     def write(self, words: Sequence[bytes], first: int) -> bytes:
         """Return a frame for each of the words, JSON without its quotation marks. `first`: the
@@ -77,12 +77,7 @@ class Seam:
 
 def splice_of(frame: bytes, text: str, counter: bytes = b"") -> Seam:
     """Return the frame around its text."""
-    return Seam(tuple(_without_number(frame, counter).split(quoted(text))), counter)
-
-
-def quoted(text: str) -> bytes:
-    """Return the text as frames hold it."""
-    return json_text.write(text)
+    return Seam(tuple(_without_number(frame, counter).split(json_text.write(text))), counter)
 
 
 def _without_number(frame: bytes, counter: bytes) -> bytes:
@@ -129,7 +124,7 @@ class FastPath:
     ) -> None:
         self.taken = 0
         self._stages, self.encoder, self._tell = stages, encoder, tell
-        self._counter = quoted(counter) + b":" if counter else b""
+        self._counter = json_text.write(counter) + b":" if counter else b""
         self._shape: _Shape | None = None
         self._written: dict[WordKind, Seam | None] = {}
         """How words of a kind are written; None: the frame as it came."""
@@ -224,7 +219,7 @@ class FastPath:
         if words is None or type(words) not in self._written or len(out) != 1:
             return False
         splice = self._written[type(words)]
-        return splice.gives(out[0], words.text) if splice else quoted(words.text) in out[0]
+        return splice.gives(out[0], words.text) if splice else json_text.write(words.text) in out[0]
 
     def _words(self, raws: Sequence[bytes], begin: int) -> list[bytes]:
         """Return the words of the frames from `begin` on, as far as they are plain."""
@@ -303,8 +298,8 @@ def _shape_of(raw: bytes, words: Words) -> _Shape | None:
         and list(words.own.fields.values()) != [words.text]
     ):
         return None
-    before, _, behind = raw.partition(quoted(words.text))
-    if not behind or raw.count(quoted(words.text)) != 1:
+    before, _, behind = raw.partition(json_text.write(words.text))
+    if not behind or raw.count(json_text.write(words.text)) != 1:
         return None
     dialect = words.own.dialect if words.own else ""
     return _Shape(before + b'"', b'"' + behind, type(words), dialect, names)

@@ -253,8 +253,4 @@ def _find_long(value: object, found: set[int]) -> bool:
 
 
 def _with_nulls(text: str) -> str:
-    return _NO_NUMBERS.sub(_or_null, text)
-
-
-def _or_null(match: re.Match[str]) -> str:
-    return match["string"] or "null"
+    return _NO_NUMBERS.sub(lambda found: found["string"] or "null", text)

@@ -103,12 +103,11 @@ class ToolCallParser:
 
     def feed(self, text: str) -> list[Event]:
         """Return the words and calls that are decided once `text` has come."""
-        pieces = (text[place : place + PIECE] for place in range(0, len(text), PIECE))
-        return joined([event for piece in pieces for event in self._fed(piece)])
-
-    def _fed(self, piece: str) -> list[Event]:
-        self._source.feed(piece)
-        return self._run()
+        out: list[Event] = []
+        for place in range(0, len(text), PIECE):
+            self._source.rest += text[place : place + PIECE]
+            out += self._run()
+        return joined(out)
 
     def close(self, cut: bool = False) -> list[Event]:
         """Return all that is held, as what it is if nothing follows. `cut`: there was more to say.
