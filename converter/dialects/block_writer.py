@@ -107,13 +107,11 @@ class BlockWriter(Encoder, ABC):
         events: Sequence[Event],
         raw: bytes | None = None,  # noqa: ARG002
     ) -> list[bytes]:
-        """Return the frames; `raw` is not of this dialect. A comment is a server's ping, for which
-        clients get one of their own.
-        """
+        """Return the frames; `raw` is not of this dialect. A comment is a server's ping."""
         out: list[bytes] = []
         for event in events:
-            if isinstance(event, OpaqueFrame) and event.comment:
-                out += self.ping()
+            if isinstance(event, OpaqueFrame) and event.comment and not self._whole:
+                out += self.commented(event.own.raw)
             out += self._sent(self.told(event))
         return out
 
@@ -129,6 +127,10 @@ class BlockWriter(Encoder, ABC):
     def framed(self, event: Message) -> bytes:
         """Return the frame of one event."""
         return write_frame(json_text.write(event), str(event["type"]))
+
+    def commented(self, raw: bytes) -> list[bytes]:
+        """Return a comment's frames."""
+        return [raw.rstrip(b"\r\n") + b"\n\n"]
 
     def told(self, event: Event) -> Iterator[Message]:
         """Yield the events that can go out. A reply has one choice, because nobody can ask for

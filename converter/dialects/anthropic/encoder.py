@@ -150,7 +150,7 @@ class AnthropicEncoder(BlockWriter):
 
     def ping(self) -> list[bytes]:
         """Return a frame that says nothing."""
-        return [] if self._whole or self._over else [PING]
+        return [] if self._whole else [PING]
 
     def _fold(self, event: Message) -> None:
         delta = event.get("delta")

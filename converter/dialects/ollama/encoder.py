@@ -68,6 +68,10 @@ class OllamaEncoder(BlockWriter):
         """Return one line."""
         return NDJSON.write(json_text.write(event), "")
 
+    def commented(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
+        """Return nothing: no line is a comment."""
+        return []
+
     def ping(self) -> list[bytes]:
         """Return a line without words, as Ollama itself sends one now and then."""
         return [] if self._whole or self._over else [self.framed(self._line())]

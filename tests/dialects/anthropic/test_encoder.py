@@ -207,11 +207,11 @@ def test_the_stream_ends_with_no_mark_of_the_other_dialect() -> None:
     )
 
 
-def test_comments_are_pings_at_once_and_wherever_they_come() -> None:
+def test_comments_pass_at_once_and_wherever_they_come() -> None:
     encoder = AnthropicEncoder(ASKED)
-    assert encoder.feed([PING]) == encoder.ping()
+    assert encoder.feed([PING]) == [PING.own.raw]
     encoder.feed([HEAD, Text("a")])
-    assert encoder.feed([PING]) == encoder.ping()
+    assert encoder.feed([PING]) == [PING.own.raw]
 
 
 def test_comments_have_no_place_in_a_whole_message() -> None:
