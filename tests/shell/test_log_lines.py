@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 from mitmproxy import ctx, log
@@ -14,6 +15,7 @@ from converter.shell.log_lines import (
     in_a_line,
     is_heard,
     path_of,
+    write_heard,
 )
 from converter.shell.watch.thought_hook import report
 from tests.support.addon_flows import request
@@ -89,3 +91,15 @@ def test_who_wants_no_lines_on_flows_gets_none_on_connections(
         line.info("client connect")
         line.warning("broken")
     assert caplog.messages == ["server connect", "broken"]
+
+
+@pytest.mark.parametrize(("level", "lines"), [("INFO", 2), ("ERROR", 1)])
+def test_what_nobody_hears_is_not_written(level: str, lines: int) -> None:
+    written: list[object] = []
+    handler = SimpleNamespace(log=lambda *line: written.append(line))
+    write_heard(handler)
+    with shown(level):
+        handler.log("server connect")
+        handler.log("broken", logging.ERROR, exc_info=True)
+    assert len(written) == lines
+    assert written[-1] == ("broken", logging.ERROR, True)

@@ -167,18 +167,21 @@ PROMISES = GuardedPart(
     """,
 )
 SPEED = GuardedPart(
-    "each chunk and each hook costs as much as without the addon",
+    "each chunk, hook and line of the log costs as much as without the addon",
     """
     AddonManager: chain invoke_addon(self, addon, event) lookup trigger(self, event)
     AddonManager: trigger_event(self, event)
     ChunkedReader: __call__(self, buf) _bytes_in_chunk _bytes_to_discard _reading_trailer
     ChunkedReader: read_eof(self)
-    ConnectionHandler: client server_event(self, event) timeout_watchdog transports
+    ConnectionHandler: client handle_hook(self, hook) log(self, message, level, exc_info)
+    ConnectionHandler: server_event(self, event) timeout_watchdog transports
     ConnectionIO: reader writer
     Http1Buffer: maybe_extract_at_most(self, count)
     Http1Client: body_reader read_body(self, event)
     Http1Server: response
     TimeoutWatchdog: register_activity(self)
+    commands.StartHook: blocking
+    events: HookCompleted(command, reply)
     h11: Data EndOfMessage ProtocolError RemoteProtocolError
     layer.Layer: debug
     DestinationKnown HttpProxy create_task(coro, name, keep_ref, client) safecall traverse(chain)

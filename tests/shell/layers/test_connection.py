@@ -1,10 +1,13 @@
 """All exchanges of a client: one timer, one end, and our layer where mitmproxy chose its own."""
 
+import asyncio
 import itertools
 from typing import Any
 
+import pytest
 from mitmproxy.connection import Client, ConnectionState, Server
-from mitmproxy.proxy import events
+from mitmproxy.exceptions import OptionsError
+from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import NextLayer
 from mitmproxy.proxy.layers import ClientTLSLayer, TCPLayer
@@ -225,12 +228,68 @@ def test_a_connection_that_a_stream_still_uses_stays() -> None:
         assert core.servers[-1] in core.layer.connections
 
 
+class Handler:
+    """What moves a client's bytes, as far as it calls hooks; each waits for `waits`."""
+
+    def __init__(self, core: Core, waits: asyncio.Event | None = None) -> None:
+        self.core, self.waits = core, waits
+        self.client, self.transports = core.client, dict[object, object]()
+        self.called: list[str] = []
+
+    async def handle_hook(self, hook: commands.StartHook) -> None:
+        self.called.append(hook.name)
+        if self.waits:
+            await self.waits.wait()
+
+    async def server_event(self, event: events.Event) -> None:
+        self.core.happens(event)
+
+
+OF_AN_EXCHANGE = ["requestheaders", "request", "responseheaders", "response"]
 REPLY = b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na"
 
 
-def test_requests_behind_one_another_are_answered_in_turn() -> None:
+async def test_an_exchange_in_whose_hooks_nobody_waits_goes_on_at_once() -> None:
     with Core() as core:
+        core.layer.connection_handler = handler = Handler(core)
+        core.ask()
+        assert core.asked
+        core.answer(REPLY)
+        assert core.heard().endswith(b"\r\n\r\na")
+        assert handler.called == OF_AN_EXCHANGE
+        assert core.named == []  # mitmproxy was asked for none
+
+
+async def test_an_exchange_waits_for_a_hook_in_which_somebody_waits() -> None:
+    with Core() as core:
+        waits = asyncio.Event()
+        core.layer.connection_handler = handler = Handler(core, waits)
+        core.ask()
+        await asyncio.sleep(0)
+        assert (handler.called, core.asked) == (["requestheaders"], [])
+        waits.set()
+        for _ in OF_AN_EXCHANGE:
+            await asyncio.sleep(0)
+        assert handler.called == ["requestheaders", "request"]
+        assert core.asked
+
+
+async def test_requests_behind_one_another_are_answered_in_turn() -> None:
+    with Core() as core:
+        core.layer.connection_handler = handler = Handler(core)
         core.ask(REQUEST * 3)
         for _ in range(3):
             core.answer(REPLY)
         assert core.heard().count(REPLY) == 3
+        assert handler.called == OF_AN_EXCHANGE * 3
+
+
+async def test_an_error_that_mitmproxy_lets_through_is_not_swallowed() -> None:
+    class Fails(Handler):
+        async def handle_hook(self, hook: commands.StartHook) -> None:
+            raise OptionsError(hook.name)
+
+    with Core() as core:
+        core.layer.connection_handler = Fails(core)
+        with pytest.raises(OptionsError, match="requestheaders"):
+            core.ask()

@@ -43,8 +43,14 @@ class Handler:
     def __init__(self, core: Core) -> None:
         self.client, self.transports = core.client, dict[object, object]()
         self.max_conns: dict[object, object] = {}
+        self.called: list[str] = []
 
     async def drain_writers(self) -> None: ...
+
+    async def handle_hook(self, hook: Any) -> None:
+        self.called.append(hook.name)
+
+    def log(self, *_: object) -> None: ...
 
 
 def chosen(core: Core, handler: Any = None) -> Any:
@@ -76,6 +82,13 @@ def with_many_streams(core: Core) -> bool:
         if hasattr(handler.max_conns, "default_factory")
         else False
     )
+
+
+def at_the_edge(core: Core) -> bool:
+    core.layer.connection_handler = handler = Handler(core)
+    core.named.clear()
+    core.ask()
+    return bool(handler.called) and not core.named
 
 
 def by_the_table(_: Core) -> bool:
@@ -112,6 +125,11 @@ def asked_again(core: Core) -> bool:
     return guard.server_of_http_2(SimpleNamespace(child_layer=connection)) is connection
 
 
+def without_unheard_lines(core: Core) -> bool:
+    chosen(core, handler := Handler(core))
+    return "log" in vars(handler)
+
+
 def by_our_layer(core: Core) -> bool:
     return type(chosen(core)) is ReplyLayer
 
@@ -119,9 +137,11 @@ def by_our_layer(core: Core) -> bool:
 STANDS: dict[str, tuple[Callable[[Core], bool], ...]] = {
     "PROMISES": (by_our_layer,),
     "SPEED": (
+        at_the_edge,
         by_the_table,
         in_whole_reads,
         from_socket_to_socket,
+        without_unheard_lines,
     ),
     "MENDS": (with_many_streams, with_trailers, asked_again),
 }
