@@ -238,7 +238,7 @@ FAULTS = {
     ),
     "tags are read behind native thinking": (
         "parsing/think_stage.py",
-        "self._reader = None",
+        "self._parser = None",
         "pass",
     ),
     "a finish is lost": ("dialects/openai_chat/chunks.py", "chunk.finish = event.reason", "pass"),
