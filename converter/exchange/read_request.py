@@ -190,7 +190,7 @@ class ReadRequest:
         join: Callable[[Iterable[str]], str],
     ) -> tuple[Body, Earlier]:
         model = str(body.get("model") or "")
-        if memory is None or not memory.keeps or not self.wants_thoughts(model):
+        if memory is None or not memory.bounds.keeps or not self.wants_thoughts(model):
             return body, NO_EARLIER
         return earlier_thoughts.restore(body, history, memory.of(self.exchange.owner), join)
 

@@ -11,7 +11,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from threading import RLock
-from typing import Protocol
 
 
 class AwayError(Exception):
@@ -39,60 +38,6 @@ def raw(name: str) -> bytes:
     return name.encode("utf-8", "surrogatepass")
 
 
-class Store(Protocol):
-    """Entries by id, of all owners; any thread may use it. `Memory` describes its methods.
-
-    `elsewhere`: asking may take long. All methods but `begin` are then for another thread than the
-    loop's, and raise AwayError.
-    """
-
-    bounds: Bounds
-    elsewhere: bool = False
-
-    def __init__(self, bounds: Bounds) -> None:
-        self.bounds = bounds
-
-    def __len__(self) -> int:
-        """Return the number of entries."""
-
-    @property
-    def size(self) -> int:
-        """Return the bytes that are kept."""
-
-    @property
-    def limit(self) -> int:
-        """Return the bytes that can be kept."""
-        return self.bounds.size
-
-    @property
-    def keeps(self) -> bool:
-        """Tell whether anything can be kept at all."""
-        return self.bounds.keeps
-
-    def begin(self, work: Callable[[], object]) -> Future[object] | None:
-        """Do work that keeps something, or return it under way."""
-        work()
-        return None
-
-    def keep(self, key: str, value: bytes, previous: str, names: Iterable[str], line: str) -> None:
-        """Keep an entry."""
-
-    def forget(self, key: str) -> bool:
-        """Drop an entry."""
-
-    def find(self, name: str) -> str:
-        """Return the id of the entry of this name."""
-
-    def get(self, key: str) -> bytes | None:
-        """Return an entry's value."""
-
-    def history(self, key: str) -> list[bytes] | None:
-        """Return the values up to this entry."""
-
-    def close(self) -> None:
-        """Let go of files and connections."""
-
-
 @dataclass(slots=True)
 class Entry:
     """`value`: the turns of the exchange, as bytes. `previous`: the id of the entry before it, or
@@ -110,22 +55,29 @@ class Entry:
         return len(self.value) + sum(map(len, self.names))
 
 
-class PassingStore(Store):
-    """A store that passes all on to another. `_ask`: the way of each question; `_own`: the name
-    there of an entry.
+class Store:
+    """Entries by id, of all owners; any thread may use it. Those of this class itself are in
+    another `store`. `_ask`: the way of each question there; `_own`: the name there of an entry.
+
+    `elsewhere`: asking may take long. All methods but `begin` are then for another thread than the
+    loop's, and raise AwayError.
     """
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store.bounds)
-        self.store, self.elsewhere = store, store.elsewhere
+    bounds: Bounds
+    elsewhere: bool = False
 
-    def __len__(self) -> int:
-        return self._ask(self.store.__len__)
+    def __init__(self, store: "Store") -> None:
+        self.store, self.bounds, self.elsewhere = store, store.bounds, store.elsewhere
 
     @property
     def size(self) -> int:
         """Return the bytes that are kept, of all owners."""
         return self._ask(lambda: self.store.size)
+
+    def begin(self, work: Callable[[], object]) -> Future[object] | None:
+        """Do work that keeps something, or return it under way."""
+        work()
+        return None
 
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
@@ -165,15 +117,11 @@ class ProcessStore(Store):
     """Entries of this process. `now`: in seconds."""
 
     def __init__(self, bounds: Bounds, now: Callable[[], float] = lambda: 0.0) -> None:
-        super().__init__(bounds)
-        self._now = now
+        self.bounds, self._now = bounds, now
         self._entries: OrderedDict[str, Entry] = OrderedDict()
         self._names: dict[str, str] = {}
         self._lock = RLock()
         self._size = 0
-
-    def __len__(self) -> int:
-        return len(self._entries)
 
     @property
     def size(self) -> int:
@@ -191,14 +139,14 @@ class ProcessStore(Store):
             free = [name for name in names if not self.find(name)]
             named = (*free, *([line] if last else []))
             entry = Entry(self._now(), value, last or previous, named)
-            if entry.size <= self.limit and self.keeps:
+            if entry.size <= self.bounds.size and self.bounds.keeps:
                 self._add(key, entry)
 
     def _add(self, key: str, entry: Entry) -> None:
         self._entries[key] = entry
         self._names |= dict.fromkeys(entry.names, key)
         self._size += entry.size
-        while len(self._entries) > self.bounds.count or self._size > self.limit:
+        while len(self._entries) > self.bounds.count or self._size > self.bounds.size:
             self.forget(next(iter(self._entries)))
 
     def _drop_old(self) -> None:
@@ -259,7 +207,7 @@ class Waits:
     seconds: float = 0.0
 
 
-class Memory(PassingStore):
+class Memory(Store):
     """One owner's entries in a store that all owners share; at first nobody's, whose ids reach
     all. Without `store`, the entries are this process's.
     """
@@ -309,10 +257,6 @@ class Memory(PassingStore):
     def find(self, name: str) -> str:
         """Return the id of the entry that has this name; empty when none has."""
         return super().find(name).removeprefix(self._prefix)
-
-    def get(self, key: str) -> bytes | None:
-        """Return an entry's value."""
-        return super().get(key) if key else None
 
     def history(self, key: str) -> list[bytes] | None:
         """Return the values up to this entry, oldest first; None when one of them is gone."""

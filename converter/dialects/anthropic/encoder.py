@@ -140,7 +140,7 @@ class AnthropicEncoder(BlockWriter):
         super().__init__(context.shown, whole)
         self._context = context
         self._thread = context.own if isinstance(context.own, Thread) else None
-        self._room = self._thread.memory.limit if self._thread else -1
+        self._room = self._thread.memory.bounds.size if self._thread else -1
         self._gathers = whole or self._room >= 0
         self._called = False
         self._index = 0

@@ -63,7 +63,7 @@ def complete(body: object, memory: Memory) -> tuple[object, Thread | None]:
     thread = request.child("thread")
     if thread is None:
         return body, None
-    if not memory.keeps:
+    if not memory.bounds.keeps:
         raise unsupported()
     if thread.one_of("type", ("create", "continue")) == "create":
         return body, Thread(memory, own=_kept(request.values, *CREATE_ONLY))

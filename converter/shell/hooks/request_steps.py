@@ -60,7 +60,7 @@ class RequestSteps:
 
     def _opened(self, settings: Settings) -> Store:
         store = open_store(settings)
-        self._client.lessons.share(store if store.elsewhere and store.keeps else None)
+        self._client.lessons.share(store if store.elsewhere and store.bounds.keeps else None)
         return store
 
     async def take(self, record: FlowRecord) -> None:

@@ -6,7 +6,6 @@ An entry that has aged goes with the next question; the server drops it within a
 asks, since to have it do so to the second would take a command a name for each use.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -98,10 +97,6 @@ until key == '' or ARGV[3] == 'one'
 return values
 """
 _FORGET = "return drop(ARGV[1])"
-_SUMS = {
-    script: hashlib.sha1((_HEAD + script).encode(), usedforsecurity=False).hexdigest()
-    for script in (_KEEP, _READ, _FORGET)
-}
 
 
 class RedisStore(Store):
@@ -112,7 +107,7 @@ class RedisStore(Store):
     elsewhere = True
 
     def __init__(self, address: str, bounds: Bounds, patience: float = 1.0) -> None:
-        super().__init__(bounds)
+        self.bounds = bounds
         self._connect = _connector(address, patience)
         self._made: Any = None
 
@@ -122,19 +117,16 @@ class RedisStore(Store):
         made = self._made = self._made or self._connect()
         return made
 
-    def __len__(self) -> int:
-        return int(self._ask("ZCARD", f"{_PREFIX}uses"))
-
     @property
     def size(self) -> int:
         """Return the bytes that are kept."""
-        return int(self._ask("GET", f"{_PREFIX}size") or 0)
+        return int(self._client.get(f"{_PREFIX}size") or 0)
 
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
     ) -> None:
         """Keep an entry; see `Memory.keep`."""
-        bounds = (max(self.bounds.count, 0), self.limit, int(self.bounds.seconds))
+        bounds = (max(self.bounds.count, 0), self.bounds.size, int(self.bounds.seconds))
         entry = (raw(key), value, raw(previous), raw(line))
         self._run(_KEEP, *entry, *bounds, *map(raw, names))
 
@@ -144,7 +136,7 @@ class RedisStore(Store):
 
     def find(self, name: str) -> str:
         """Return the id of the entry of this name; empty when there is none."""
-        value: bytes = self._ask("GET", f"{_PREFIX}n".encode() + raw(name)) or b""
+        value: bytes = self._client.get(f"{_PREFIX}n".encode() + raw(name)) or b""
         return value.decode("utf-8", "surrogatepass")
 
     def get(self, key: str) -> bytes | None:
@@ -168,21 +160,7 @@ class RedisStore(Store):
         return values
 
     def _run(self, script: str, *arguments: object) -> Any:
-        try:
-            return self._ask("EVALSHA", _SUMS[script], 1, _PREFIX, *arguments)
-        except Exception as error:
-            if not _is_missing_script(error):
-                raise
-            return self._ask("EVAL", _HEAD + script, 1, _PREFIX, *arguments)
-
-    def _ask(self, *command: object) -> Any:
-        return self._client.execute_command(*command)
-
-
-def _is_missing_script(error: Exception) -> bool:
-    from redis.exceptions import NoScriptError  # noqa: PLC0415
-
-    return isinstance(error, NoScriptError)
+        return self._client.eval(_HEAD + script, 1, _PREFIX, *arguments)
 
 
 def _connector(address: str, patience: float) -> Callable[[], Any]:

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from converter.model.memory import AwayError, Memory, PassingStore, Store
+from converter.model.memory import AwayError, Memory, Store
 from converter.shell.aside import aside, in_short_steps
 
 PATIENCE = 2.0
@@ -80,7 +80,7 @@ def _keep(work: Callable[[], object]) -> None:
         raise
 
 
-class StoreElsewhere(PassingStore):
+class StoreElsewhere(Store):
     """A store that may be away: then it is let rest, and nobody waits for it."""
 
     def __init__(self, store: Store) -> None:

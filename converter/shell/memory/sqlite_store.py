@@ -58,18 +58,16 @@ class SqliteStore(Store):
     def __init__(
         self, path: Path, bounds: Bounds, seconds: float = 1.0, now: Callable[[], float] = time.time
     ) -> None:
-        super().__init__(bounds)
+        self.bounds = bounds
         self._path, self._seconds, self._now = path, seconds, now
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = None
 
-    def __len__(self) -> int:
-        return self._total("count")
-
     @property
     def size(self) -> int:
         """Return the bytes that are kept."""
-        return self._total("size")
+        with self._changing() as run:
+            return int(run("SELECT size FROM totals").fetchone()[0])
 
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
@@ -82,7 +80,7 @@ class SqliteStore(Store):
             free = [raw(name) for name in names if not self._found(run, name)]
             free += [raw(line)] if last else []
             size = len(value) + sum(map(len, free))
-            if size > self.limit or not self.keeps:
+            if size > self.bounds.size or not self.bounds.keeps:
                 return
             entry = (raw(key), value, last or raw(previous), size)
             run(f"INSERT INTO entries VALUES (?, ?, ?, ?, ({_USED}))", *entry, self._time())
@@ -138,11 +136,7 @@ class SqliteStore(Store):
 
     def _is_full(self, run: "_Run") -> bool:
         count, size = run("SELECT count, size FROM totals").fetchone()
-        return bool(count > self.bounds.count or size > self.limit)
-
-    def _total(self, column: str) -> int:
-        with self._changing() as run:
-            return int(run(f"SELECT {column} FROM totals").fetchone()[0])
+        return bool(count > self.bounds.count or size > self.bounds.size)
 
     def _time(self) -> int:
         return int(self._now() * _UNIT)

@@ -10,7 +10,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from converter.exchange.settings import Settings
-from converter.model.memory import Bounds, PassingStore, ProcessStore, Store
+from converter.model.memory import Bounds, ProcessStore, Store
 from converter.shell.memory.redis_store import RedisStore
 from converter.shell.memory.remembering import ANSWER, StoreElsewhere
 from converter.shell.memory.sqlite_store import SqliteStore, usual_path
@@ -41,7 +41,7 @@ NONCE = 12
 SHORTEST_KEY = 32
 
 
-class SealedStore(PassingStore):
+class SealedStore(Store):
     """Seals the values of `store` with the first line of `key_file`; any of its lines opens them,
     so that a key can be replaced. What no line opens is not kept. Raises ValueError.
     """

@@ -90,7 +90,7 @@ def test_a_request_without_a_thread_is_left_as_it_is(memory: Memory) -> None:
         body = {"messages": [MORE], **thread}
         assert threads.complete(body, memory) == (body, None)
     exchange(memory, CREATE | {"thread": None}, "1")
-    assert len(memory) == 0
+    assert memory.size == 0
 
 
 def test_without_a_memory_a_request_stands_alone() -> None:
@@ -173,7 +173,7 @@ def test_a_reply_that_broke_off_is_not_kept(memory: Memory, form: Form) -> None:
     encoder = ANTHROPIC.wire.encoder(ReplyContext("m", "one", own=asked.own), form is Form.WHOLE)
     encoder.feed([HEAD, Text("a"), Failure("gone")])
     encoder.close()
-    assert len(memory) == 0
+    assert memory.size == 0
 
 
 def test_a_stream_larger_than_the_memory_is_not_gathered() -> None:
@@ -182,9 +182,9 @@ def test_a_stream_larger_than_the_memory_is_not_gathered() -> None:
     assert isinstance(asked.own, threads.Thread)
     encoder = AnthropicEncoder(ReplyContext("m", "one", own=asked.own))
     encoder.feed([HEAD, *[Text("word " * 20)] * 50, Finish("stop"), End()])
-    assert len(memory) == 0
+    assert memory.size == 0
     exchange(memory, CREATE)
-    assert len(memory) == 1
+    assert memory.size > 0
 
 
 def test_the_servers_own_endpoint_gets_no_thread() -> None:
