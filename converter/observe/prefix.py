@@ -245,7 +245,7 @@ def _pieces(body: Fields) -> Iterator[tuple[str, object]]:
 def _part(name: str, message: object) -> PromptPart:
     """Return the words of a message, with its thoughts last."""
     texts, thoughts = list[str](), list[str]()
-    for is_thought, text in _texts(message):
+    for is_thought, text in texts_in(message):
         (thoughts if is_thought else texts).append(text)
     plain = "\n".join(texts)
     return PromptPart(name, plain + "\n".join(thoughts), plain)
@@ -257,7 +257,7 @@ def known_by(message: object) -> str:
     if role in SYSTEM:
         return role
     words, length = list[str](), 0
-    for is_thought, text in _texts(message):
+    for is_thought, text in texts_in(message):
         words += [] if is_thought else [text[: _HEAD - length]]
         length += 0 if is_thought else len(words[-1])
     for moving in (_REMINDER, BILLING_LINES, _DATE):
@@ -265,7 +265,7 @@ def known_by(message: object) -> str:
     return "\n".join([role, *filter(None, words)])
 
 
-def _texts(message: object) -> Iterator[tuple[bool, str]]:
+def texts_in(message: object) -> Iterator[tuple[bool, str]]:
     """Yield the texts of a message, and whether each is a thought."""
     fields = message if isinstance(message, Mapping) else {"content": message}
     for key in sorted(fields.keys() - {"role", _MARK}):

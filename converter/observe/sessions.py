@@ -21,6 +21,7 @@ from converter.observe.prefix import (
     known_by,
     messages_of,
     role_of,
+    texts_in,
 )
 from converter.wire import json_text
 
@@ -34,8 +35,6 @@ _KEPT = 8
 """Sessions whose newest request stays parsed; others are read again when they go on."""
 _DEEP = 3
 """Levels of a call's arguments in which a sub-agent's words may stand."""
-_PARTS = 2
-"""Levels of a picture's or file's part."""
 _LONGEST = 100_000
 """Characters of a text that identify a conversation, because a first message may be a whole book.
 """
@@ -217,12 +216,5 @@ def conversation_id(body: Fields) -> str:
 
 
 def _identifying(content: object) -> Iterator[str]:
-    """Yield what identifies a content, plain or in parts: texts, or all strings of a picture or
-    file; of a long one the beginning. Where the prompt's cache ends moves from turn to turn: it is
-    left out.
-    """
-    for part in content if isinstance(content, list) else [content]:
-        said = part.get("text") if isinstance(part, dict) else part
-        if isinstance(part, dict) and not isinstance(said, str):
-            said = {name: part[name] for name in sorted(part) if name != "cache_control"}
-        yield from (text[:_LONGEST] for text in strings_of(said, _PARTS))
+    """Yield the texts of a content, plain or in parts; of a long one the beginning."""
+    yield from (text[:_LONGEST] for _, text in texts_in({"content": content}))
