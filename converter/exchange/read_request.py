@@ -22,7 +22,7 @@ from converter.model.memory import Memory
 from converter.observe.sessions import conversation_id
 from converter.parsing.folding import unfold, unfolded
 from converter.parsing.tool_calls.stage import Tools
-from converter.servers import prompts
+from converter.servers import initial_state, prompts
 from converter.servers.chat_templates import HistoryPlace
 from converter.servers.known_servers import KnownServers, Upstream
 from converter.servers.model_names import OFF, Row
@@ -144,7 +144,7 @@ class ReadRequest:
     @property
     def hides_thinking(self) -> bool:
         """Tell whether the client is to get no thinking, because it did not ask for any."""
-        asks = self.asks_to_think or prompts.asks_for_thinking(self.body)
+        asks = self.asks_to_think or initial_state.asks_for_thinking(self.body)
         return self.exchange.settings.unasked == "hide" and not asks
 
     def written(self, server: Server, parses: bool, memory: Memory | None = None) -> "ReadRequest":

@@ -29,16 +29,8 @@ _SWITCHES = (
 )
 """Fields of a request that decide whether the template opens a thought."""
 _SORTED = json.JSONEncoder(sort_keys=True, default=str)
-_OFF: tuple[tuple[str, object], ...] = (
-    ("enable_thinking", False),
-    ("thinking", False),
-    ("thinking", {"type": "disabled"}),
-    ("reasoning", False),
-    ("think", False),
-    ("thinking_mode", "disabled"),
-    ("reasoning_effort", "none"),
-    ("reasoning_effort", "no_think"),
-)
+_WISHES = ("enable_thinking", "thinking", "think", "reasoning", "reasoning_effort", "thinking_mode")
+_OFF = (False, "disabled", "none", "no_think")
 _OPENERS = tuple(opener.strip() for family in TABLE for opener in family.openers)
 
 
@@ -90,8 +82,7 @@ def correction(facts: Facts) -> InitialState | None:
 
 def switches(facts: Facts) -> InitialState | None:
     """Expect text when the request turns thinking off, of a model that can be told so."""
-    row, fields = _row(facts.body), {**facts.body, **as_object(facts.body.get(_TEMPLATE))}
-    off = any(name in fields and fields[name] == value for name, value in _OFF)
+    row, off = _row(facts.body), any(wish in _OFF for wish in _wishes(facts.body))
     return InitialState.TEXT if off and not (row and row.always) else None
 
 
@@ -102,6 +93,19 @@ def model(facts: Facts) -> InitialState | None:
         return None
     opened = not row.switches or _is_set(facts.body, row.switches)
     return InitialState.LIKELY_THINKING if opened else InitialState.TEXT
+
+
+def asks_for_thinking(body: Body) -> bool:
+    """Tell whether a request asks the model to think, by any of the switches that servers know."""
+    return any(wish and wish not in _OFF for wish in _wishes(body))
+
+
+def _wishes(body: Body) -> list[object]:
+    fields = {**body, **as_object(body.get(_TEMPLATE))}
+    given = [fields[name] for name in _WISHES if name in fields]
+    return [
+        one.get("type", one.get("effort", True)) if isinstance(one, dict) else one for one in given
+    ]
 
 
 def _row(body: Body) -> Template | None:

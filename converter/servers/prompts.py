@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from converter.model.events import Text, Thinking
 from converter.parsing.tag_matcher import for_model
 from converter.servers.profiles import Server
-from converter.wire.json_text import as_object, objects
+from converter.wire.json_text import objects
 
 type Message = Mapping[str, object]
 
@@ -192,7 +192,6 @@ _ASKS = (
     "Before you answer, think step by step inside <thinking> and </thinking> tags{limit}. "
     "Close the tag, then write the answer outside of the tags."
 )
-_SWITCHES = ("enable_thinking", "thinking", "think", "reasoning")
 _LIMIT = ", in at most about {budget} tokens"
 
 
@@ -217,19 +216,6 @@ def _speaks_of_it(message: object) -> bool:
         case {"role": "system", "content": content}:
             return TAG in str(content)
     return False
-
-
-def asks_for_thinking(body: Mapping[str, object]) -> bool:
-    """Tell whether a request asks the model to think, by any of the switches that servers know."""
-    fields = {**body, **as_object(body.get("chat_template_kwargs"))}
-    thinking, reasoning = fields.get("thinking"), fields.get("reasoning")
-    return (
-        any(fields.get(name) is True for name in _SWITCHES)
-        or fields.get("reasoning_effort") not in (None, "none")
-        or fields.get("thinking_mode") == "enabled"
-        or (isinstance(thinking, dict) and thinking.get("type") in ("enabled", "adaptive"))
-        or (isinstance(reasoning, dict) and reasoning.get("effort") != "none")
-    )
 
 
 _LIMITS = ("max_tokens", "max_completion_tokens")

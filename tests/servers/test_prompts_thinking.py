@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from converter.servers.prompts import TAG, ask_to_think, asks_for_thinking
+from converter.servers.initial_state import asks_for_thinking
+from converter.servers.prompts import TAG, ask_to_think
 
 USER = {"role": "user", "content": "hi"}
 
