@@ -47,7 +47,7 @@ def _complain(error: Exception) -> None:
 
 def _add(library: Library, chosen: argparse.Namespace) -> int:
     library.path(chosen.name)  # a bad name is said before the file is read
-    recordings = list(flow_file.read_all(chosen.file, chosen.name))
+    recordings = flow_file.read_all(chosen.file, chosen.name)
     if chosen.flow is None and len(recordings) > 1:
         many = f"{chosen.file} holds {len(recordings)} exchanges; choose one with --flow N:"
         _complain(RecordingError(many))

@@ -9,7 +9,7 @@ JSON in the flow's metadata (`converter.shell.keep.flow_record` writes it).
 import io
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,24 +41,22 @@ def load(path: Path) -> Recording:
     """Return the recording in a file that holds one. Raises RecordingError, whatever is wrong with
     the file.
     """
-    recordings = list(read_all(path))
+    recordings = read_all(path)
     if len(recordings) != 1:
         raise RecordingError(f"{path}: {len(recordings)} recordings, where one is expected")
     return recordings[0]
 
 
-def read_all(path: Path, name: str = "") -> Iterator[Recording]:
+def read_all(path: Path, name: str = "") -> list[Recording]:
     """Return a recording for each flow that the addon has kept, of a file of any flows; called
     `name`, or as the file.
 
     Raises RecordingError, also when there is none.
     """
     try:
-        data = path.read_bytes()
+        return recordings_in(path.read_bytes(), name or path.stem)
     except OSError as error:
         raise RecordingError(f"{path}: {error.strerror}") from None
-    try:
-        yield from recordings_in(data, name or path.stem)
     except RecordingError as error:
         raise RecordingError(f"{path}: {error}") from None
 
@@ -68,11 +66,10 @@ def recordings_in(data: bytes, name: str) -> list[Recording]:
     looks like ours.
     """
     flows = _flows(data)
-    ours = [flow for flow in flows if notes.METADATA in flow.metadata] or flows
     recordings, errors = [], []
-    for flow in ours:
+    for kept in [each for each in flows if notes.METADATA in each.metadata] or flows:
         try:
-            recordings.append(from_flow(flow, name))
+            recordings.append(from_flow(kept, name))
         except RecordingError as error:
             errors.append(error)
     if not recordings:
