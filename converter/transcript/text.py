@@ -8,7 +8,7 @@ follows, and a lone `{` seconds of highlighting (5 MB of JSON lines: 90 s, mitmp
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 from converter.observe.printable import (
@@ -36,7 +36,6 @@ HIGHLIGHT: Final = "yaml"
 """The highlighter of mitmproxy's that this text is made for."""
 _PLAIN = re.compile(r"[A-Za-z0-9/][\w./@+,()%-]*(?:[ :][\w./@+,(){}%-]+)*", re.ASCII)
 """Values that need no quotes: none that YAML reads as anything else than one scalar."""
-_KEY = re.compile(r"[A-Za-z_][\w./-]{0,99}", re.ASCII)
 _LABEL = re.compile(r"[A-Za-z_][\w./-]*+(?: [\w./-]++)*", re.ASCII)
 _LONGEST_ROW = 400
 """Characters of a field's value that stand in its line."""
@@ -63,7 +62,8 @@ def _mapping(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def _key(name: str) -> str:
-    return name if _is_label(name) else _quoted(one_line(name[:_LONGEST_KEY]))
+    is_plain = _LABEL.fullmatch(name) and len(name) <= _LONGEST_KEY
+    return name if is_plain else _quoted(one_line(name[:_LONGEST_KEY]))
 
 
 def _value(words: str) -> str:
@@ -104,24 +104,10 @@ def _scalar(name: str, text: str) -> str:
     return f"{_key(name)}: |{'2' if body[0].isspace() else ''}\n{_prefixed(body, _BLOCK)}"
 
 
-def _scalar_of(name: str, *about: str, text: str) -> str:
-    """Return the same, with other facts in the key, or above it, because the highlighter knows no
-    comment behind a block's `|`.
-    """
-    known = [word for word in about if word]
-    if all(map(_KEY.fullmatch, known)):
-        return _scalar(" ".join([name, *known]), text)
-    return f"# {one_line(' '.join(known))}\n" + _scalar(name, text)
-
-
-def _is_label(name: str) -> bool:
-    return bool(_LABEL.fullmatch(name)) and len(name) <= _LONGEST_KEY
-
-
 def _part(part: Part) -> str:
-    if isinstance(part, CallPart) and (given := _arguments(part)):
+    if isinstance(part, CallPart) and (given := object_of(part.arguments)):
         rows = "".join(_part(Field(name, value)) for name, value in given.items())
-        return f"call {part.name}:{_note(part.note)}\n" + _prefixed(rows, _BLOCK)
+        return f"{_key(_joined('call', part.name))}:{_note(part.note)}\n{_prefixed(rows, _BLOCK)}"
     told = shown.part(part)
     kind, text, name = told["kind"], visible(without_data(told["text"])), told.get("name", "")
     if kind == "thinking":
@@ -135,15 +121,12 @@ def _part(part: Part) -> str:
     if kind in ("field", "text"):
         return _scalar(name or told.get("note") or kind, text)
     label = "failed" if told.get("failed") else "unread" if kind == "raw" else kind
-    return _scalar_of(label, name, told.get("id", ""), text=text)
+    return _scalar(_joined(label, name, told.get("id", "")), text)
+
+
+def _joined(*words: str) -> str:
+    return " ".join(filter(None, words))
 
 
 def _note(words: str) -> str:
     return f"  # {one_line(words)}" if words else ""
-
-
-def _arguments(call: CallPart) -> Mapping[str, object] | None:
-    """Return a call's arguments by their names, where they read well: words line by line."""
-    given = object_of(call.arguments)
-    named = given and _KEY.fullmatch(call.name) and all(map(_is_label, given))
-    return given if named else None
