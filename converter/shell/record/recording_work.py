@@ -142,27 +142,22 @@ def _keep_numbered(flow: HTTPFlow, folder: Path) -> Path:
 def _next_number(folder: Path) -> Iterator[int]:
     """Claim the number after the highest; others see the claim until the recording is there."""
     number = 0
-    while (claim := _claimed(folder, number := max(number, *_numbers(folder)) + 1)) is None:
-        pass
+    while True:
+        number = max(number, *_numbers(folder)) + 1
+        claim = folder / f".{number:04}-"
+        try:
+            claim.touch(exist_ok=False)
+        except FileExistsError:
+            continue  # another run was quicker
+        except OSError as error:
+            raise RecordingError(f"{folder}: {error.strerror}") from None
+        if _numbers(folder).count(number) == 1:
+            break
+        claim.unlink()  # it was taken and used since we looked
     try:
         yield number
     finally:
         claim.unlink(missing_ok=True)
-
-
-def _claimed(folder: Path, number: int) -> Path | None:
-    """Return a claim to a number, None if another run was quicker."""
-    claim = folder / f".{number:04}-"
-    try:
-        claim.touch(exist_ok=False)
-    except FileExistsError:
-        return None
-    except OSError as error:
-        raise RecordingError(f"{folder}: {error.strerror}") from None
-    if _numbers(folder).count(number) == 1:
-        return claim
-    claim.unlink()  # it was taken and used since we looked
-    return None
 
 
 def _numbers(folder: Path) -> list[int]:
