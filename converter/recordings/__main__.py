@@ -1,7 +1,6 @@
 """`think-addon record`: keep, list, show, bless, check and serve recordings."""
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -20,25 +19,21 @@ from converter.recordings.recording import Recording, RecordingError, Replay
 HEADINGS = ("recording", "server", "client", "form", "what it shows", "chunks", "bytes")
 LONGEST = 60
 """Characters of a server's own words in a row."""
-FAILED, BAD_USE, INTERRUPTED = 1, 2, 130
-"""Exit statuses: a recording breaks a law; the task cannot be done; Ctrl-C."""
+FAILED, BAD_USE = 1, 2
+"""Exit statuses beside those of every command: a recording breaks a law; the task cannot be
+done.
+"""
 _OPTIONS = {option.name: option for option in settings.OPTIONS}
 
 
-def main(arguments: list[str] | None = None, name: str = "think-addon record") -> int:
-    """Do as the arguments say; return the exit status. `name`: what its user calls it."""
-    chosen = parser(name).parse_args(arguments)
+def main(arguments: Sequence[str]) -> int:
+    """Do as the arguments say; return the exit status."""
+    chosen = parser().parse_args(arguments)
     try:
         return int(chosen.run(Library(chosen.dir), chosen))
     except RecordingError as error:
         _complain(error)
         return BAD_USE
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:
-        # or Python complains once more as it ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
 
 
 def _complain(error: Exception) -> None:
@@ -214,9 +209,11 @@ class _Parser(argparse.ArgumentParser):
         self.exit(BAD_USE, f"{message}; see {self.prog} --help\n")
 
 
-def parser(name: str) -> argparse.ArgumentParser:
-    """Return the parser of the program that its user calls `name`."""
-    made = _Parser(name, description="Keep exchanges as recordings, and check them.")
+def parser() -> argparse.ArgumentParser:
+    """Return the reader of the command line."""
+    made = _Parser(
+        "think-addon record", description="Keep exchanges as recordings, and check them."
+    )
     _add_folder(made, Path("recordings"))
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command, (does, run, takes) in _COMMANDS.items():
@@ -298,7 +295,3 @@ _COMMANDS: Mapping[
     "check": ("hold recordings to all laws", _check, {"names": _NAMES}),
     "serve": ("answer as the recorded servers did", _serve, _TAKEN_BY_SERVE),
 }
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -14,6 +14,7 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
+from converter.command import __main__ as think_addon
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
 from converter.recordings import flow_file
 from converter.recordings.__main__ import _COMMANDS, main
@@ -26,7 +27,7 @@ from tests.support.raw_exchanges import CHAT, exchange
 
 pytestmark = pytest.mark.slow
 
-COMMAND = [sys.executable, "-m", "converter.recordings"]
+COMMAND = [sys.executable, "-m", "converter.command", "record"]
 NAMES = ["sum", "sum-whole", "anthropic", "anthropic-whole", "tools", "error", "left", "echo"]
 
 type Output = pytest.CaptureFixture[str]
@@ -264,5 +265,5 @@ def test_an_interrupted_command_says_nothing_and_leaves_nothing_behind(
     does, _, takes = _COMMANDS["check"]
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(_COMMANDS, "check", (does, reads_and_is_interrupted, takes))
-        run(kept, "check", fails=130)
+        assert think_addon.main(["record", "check", "--dir", str(kept)]) == 130
     assert capsys.readouterr() == ("", "")
