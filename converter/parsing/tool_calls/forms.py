@@ -17,7 +17,19 @@ from converter.parsing.tool_calls.gemma_body import Gemma
 from converter.parsing.tool_calls.json_body import Json
 from converter.parsing.tool_calls.python_body import Python
 
-_TOOL_CALL = (("<tool_call>",), "</tool_call>", ("<tool_calls>", "</tool_calls>"))
+
+def _pair(name: str) -> tuple[str, str]:
+    return f"<{name}>", f"</{name}>"
+
+
+def _tag(name: str) -> tuple[tuple[str], str]:
+    """Return the marks around a call that stands in a tag of this name."""
+    opener, closer = _pair(name)
+    return (opener,), closer
+
+
+_TOOL_CALL = *_tag("tool_call"), _pair("tool_calls")
+_IFM = *_tag("ifm|tool_call"), _pair("ifm|tool_calls")
 _ASSISTANT, _CALLS = "<|im_start|>assistant", " -> tool/function_call\n"
 # the rows by the effect of their openers in a thought
 _special = partial(CallForm, ends_thought=EndsThought.ALWAYS)
@@ -50,24 +62,21 @@ FORMS = (
     _special(
         "hunyuan",
         grammars.HUNYUAN_PAIRS,
-        ("<tool_call:opensource>",),
-        "</tool_call:opensource>",
-        ("<tool_calls:opensource>", "</tool_calls:opensource>"),
+        *_tag("tool_call:opensource"),
+        _pair("tool_calls:opensource"),
         models="Hunyuan v3 as it ships",
     ),
-    _tagged(
-        "iquest", grammars.PAIRS, ("<iquest_tool_call>",), "</iquest_tool_call>", models="IQuest Q1"
-    ),
+    _tagged("iquest", grammars.PAIRS, *_tag("iquest_tool_call"), models="IQuest Q1"),
     _tagged(
         "tool-calls",
         grammars.JSON,
-        section=("<tool_calls>", "</tool_calls>"),
+        section=_pair("tool_calls"),
         models="Apriel, Hunyuan-A13B, Jamba, MiniMax-M1",
     ),
     _tagged(
         "minimax",
         grammars.INVOKE,
-        section=("<minimax:tool_call>", "</minimax:tool_call>"),
+        section=_pair("minimax:tool_call"),
         alone=True,
         models="MiniMax-M2",
         in_thoughts=True,
@@ -82,7 +91,7 @@ FORMS = (
     CallForm(
         "invoke",
         grammars.INVOKE,
-        section=("<function_calls>", "</function_calls>"),
+        section=_pair("function_calls"),
         alone=True,
         models="many fine-tunes, after Claude",
         ends_thought=EndsThought.BEFORE_OFFERED_CALL,
@@ -90,7 +99,7 @@ FORMS = (
     CallForm(
         "olmo",
         Python(heads=("",)),
-        section=("<function_calls>", "</function_calls>"),
+        section=_pair("function_calls"),
         models="Olmo 3",
         ends_thought=EndsThought.BEFORE_OFFERED_CALL,
     ),
@@ -148,9 +157,7 @@ FORMS = (
         "<|action_end|>",
         models="InternLM 2.5, 3",
     ),
-    _tagged(
-        "seed", grammars.FUNCTION, ("<seed:tool_call>",), "</seed:tool_call>", models="Seed-OSS"
-    ),
+    _tagged("seed", grammars.FUNCTION, *_tag("seed:tool_call"), models="Seed-OSS"),
     _special(
         "cohere",
         grammars.JSON,
@@ -188,22 +195,8 @@ FORMS = (
         models="Apertus",
         in_thoughts=True,
     ),
-    _special(
-        "ifm",
-        grammars.JSON,
-        ("<ifm|tool_call>",),
-        "</ifm|tool_call>",
-        ("<ifm|tool_calls>", "</ifm|tool_calls>"),
-        models="K2-Horizon, by its switch for JSON",
-    ),
-    _special(
-        "ifm-args",
-        grammars.IFM_PAIRS,
-        ("<ifm|tool_call>",),
-        "</ifm|tool_call>",
-        ("<ifm|tool_calls>", "</ifm|tool_calls>"),
-        models="K2-Horizon",
-    ),
+    _special("ifm", grammars.JSON, *_IFM, models="K2-Horizon, by its switch for JSON"),
+    _special("ifm-args", grammars.IFM_PAIRS, *_IFM, models="K2-Horizon"),
     _special(
         "step3",
         grammars.STEP3,
@@ -215,7 +208,7 @@ FORMS = (
     _tagged(
         "muse",
         grammars.MUSE,
-        section=("<atem:function_calls>", "</atem:function_calls>"),
+        section=_pair("atem:function_calls"),
         alone=True,
         models="Muse Glimmer",
     ),
@@ -233,19 +226,15 @@ FORMS = (
     CallForm(
         "nemotron",
         grammars.JSON,
-        ("<TOOLCALL>",),
-        "</TOOLCALL>",
+        *_tag("TOOLCALL"),
         models="Nemotron Nano v2, Llama Nemotron",
         ends_thought=EndsThought.BEFORE_OFFERED_CALL,
     ),
-    _tagged(
-        "longcat", grammars.JSON, ("<longcat_tool_call>",), "</longcat_tool_call>", models="LongCat"
-    ),
+    _tagged("longcat", grammars.JSON, *_tag("longcat_tool_call"), models="LongCat"),
     _tagged(
         "longcat-tags",
         grammars.LONGCAT_PAIRS,
-        ("<longcat_tool_call>",),
-        "</longcat_tool_call>",
+        *_tag("longcat_tool_call"),
         models="LongCat-Flash behind gateways",
     ),
     CallForm("gigachat", grammars.JSON, ("<|function_call|>",), models="GigaChat 3"),
@@ -262,18 +251,8 @@ FORMS = (
         alone=True,
         models="GigaChat 3.5",
     ),
-    _tagged(
-        "dots",
-        grammars.INVOKE,
-        section=("<dots_function_call>", "</dots_function_call>"),
-        models="dots",
-    ),
-    _tagged(
-        "dots",
-        grammars.JSON,
-        section=("<dots_function_call>", "</dots_function_call>"),
-        models="dots",
-    ),
+    _tagged("dots", grammars.INVOKE, section=_pair("dots_function_call"), models="dots"),
+    _tagged("dots", grammars.JSON, section=_pair("dots_function_call"), models="dots"),
     _special(
         "plamo",
         grammars.PLAMO,
@@ -297,13 +276,7 @@ FORMS = (
         models="Solar Open 2",
     ),
     CallForm("pangu", grammars.JSON, ("[unused11]",), "[unused12]", models="openPangu"),
-    CallForm(
-        "granite-20b",
-        grammars.JSON,
-        ("<function_call>",),
-        "</function_call>",
-        models="Granite 20B FC",
-    ),
+    CallForm("granite-20b", grammars.JSON, *_tag("function_call"), models="Granite 20B FC"),
     _special(
         "hyperclova",
         grammars.JSON,
