@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.openai_chat.chunks import Chunker
+from converter.dialects.openai_chat.encoder import OpenAIEncoder
 from converter.dialects.table import (
     ANTHROPIC,
     DIALECTS,
@@ -292,25 +292,25 @@ def test_streamed_calls_fold_into_one_call_each(wire: Wire) -> None:
 
 def _changed(name: str, change: Callable[[list[Event]], list[Event]]) -> tuple[str, Any]:
     """A method of the machine that writes another dialect's events, with what it returns changed."""
-    works = getattr(Chunker, name)
+    works = getattr(OpenAIEncoder, name)
     return name, lambda self, event: change(works(self, event))
 
 
-def _as_the_server_counts(self: Chunker, entry: object, event: ToolCall) -> object:
+def _as_the_server_counts(self: OpenAIEncoder, entry: object, event: ToolCall) -> object:
     return _ENTRY(self, entry, replace(event, index=0))
 
 
-def _without_arguments(self: Chunker, entry: object, event: ToolCall) -> object:
+def _without_arguments(self: OpenAIEncoder, entry: object, event: ToolCall) -> object:
     return _ENTRY(self, entry, replace(event, arguments=""))
 
 
-def _without_a_name(self: Chunker, entry: object, event: ToolCall) -> object:
+def _without_a_name(self: OpenAIEncoder, entry: object, event: ToolCall) -> object:
     assert isinstance(entry, dict)
     nameless = {**entry, "function": {**entry["function"], "name": ""}}
     return _ENTRY(self, nameless, event)
 
 
-_ENTRY = Chunker._entry
+_ENTRY = OpenAIEncoder._entry
 FAULTS: dict[str, tuple[str, Any]] = {
     "two calls are one": ("_entry", _as_the_server_counts),
     "arguments are lost": ("_entry", _without_arguments),
@@ -335,7 +335,7 @@ def test_a_seeded_fault_in_another_dialects_events_is_seen(
     expected = meant(sent, OPENAI_CHAT, form)
     assert _seen_or_raised(wire, sent, form) == expected
     name, broken = FAULTS[fault]
-    monkeypatch.setattr(Chunker, name, broken)
+    monkeypatch.setattr(OpenAIEncoder, name, broken)
     assert _seen_or_raised(wire, sent, form) != expected
 
 

@@ -241,9 +241,9 @@ FAULTS = {
         "self._parser = None",
         "pass",
     ),
-    "a finish is lost": ("dialects/openai_chat/chunks.py", "chunk.finish = event.reason", "pass"),
+    "a finish is lost": ("dialects/openai_chat/encoder.py", "chunk.finish = event.reason", "pass"),
     "thinking has no name": (
-        "dialects/openai_chat/chunks.py",
+        "dialects/openai_chat/encoder.py",
         "return dict.fromkeys(self._wanted, joint + event.text)",
         "return {}",
     ),

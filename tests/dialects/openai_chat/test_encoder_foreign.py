@@ -7,7 +7,6 @@ import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from converter.dialects.anthropic.decoder import FINISHES
-from converter.dialects.openai_chat.chunks import Chunker
 from converter.dialects.openai_chat.decoder import NAME
 from converter.dialects.openai_chat.encoder import OpenAIEncoder
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
@@ -37,13 +36,13 @@ KIND, DONE = "chat.completion.chunk", b"data: [DONE]\n\n"
 HEAD = {"id": "msg_1", "object": KIND, "created": 0, "model": "small"}
 
 
-def _begun() -> Chunker:
+def _begun() -> OpenAIEncoder:
     chunker = OpenAIEncoder(())
     list(chunker.frames([Start("msg_1", "small")], None))
     return chunker
 
 
-def _choice(chunker: Chunker, *events: Event) -> object:
+def _choice(chunker: OpenAIEncoder, *events: Event) -> object:
     (body,) = chunker.frames(events, None)
     assert isinstance(body, dict)
     choices = body["choices"]
