@@ -138,7 +138,7 @@ def test_a_history_with_a_gap_is_refused() -> None:
 def test_a_client_that_stores_nothing_leaves_nothing() -> None:
     kept = memory()
     turn(kept, "a", input="one", store=False)
-    assert len(kept) == 0
+    assert kept.size == 0
 
 
 def test_a_failed_response_is_not_kept() -> None:
@@ -146,4 +146,4 @@ def test_a_failed_response_is_not_kept() -> None:
     keep(
         kept, {}, complete(kept, {"input": "a"}), {"id": "resp_a", "status": "failed", "output": []}
     )
-    assert len(kept) == 0
+    assert kept.size == 0
