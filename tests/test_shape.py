@@ -96,7 +96,7 @@ def _imports(source: Path) -> tuple[str, ...]:
 
 def _unit(module: str) -> str:
     """The name by which the floors know a module: its own, else its room's."""
-    if module == "converter.recordings.__main__":
+    if module == "converter.recordings.commands":
         return "shell"  # a program, which holds recordings to the laws
     name = module.removeprefix("converter.")
     while name not in RANK and "." in name:

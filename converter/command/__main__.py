@@ -14,7 +14,7 @@ CLIENTS = ("claude", "codex", "opencode", "aider", "llm", "run")
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "doctor": ("converter.command.doctor", "main"),
     "read": ("converter.command.saved_reply", "main"),
-    "record": ("converter.recordings.__main__", "main"),
+    "record": ("converter.recordings.commands", "main"),
     "env": ("converter.command.launch", "show"),
     **dict.fromkeys(CLIENTS, ("converter.command.launch", "main")),
 }

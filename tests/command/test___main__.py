@@ -27,6 +27,13 @@ def test_a_reply_is_read(tmp_path: Path) -> None:
     assert "84" in shown
 
 
+def test_the_recordings_are_no_program_of_their_own() -> None:
+    """Or its old name would say nothing, and seem to have checked them."""
+    old = [sys.executable, "-m", "converter.recordings", "check"]
+    done = subprocess.run(old, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert (done.returncode, "cannot be directly executed" in done.stderr) == (1, True)
+
+
 def test_recordings_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["record", "list", "--dir", str(ROOT / "recordings")]) == 0
     assert "llama-tags-stream" in capsys.readouterr().out

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.recordings.__main__ import with_options
+from converter.recordings.commands import with_options
 from converter.recordings.recording import RecordingError
 
 

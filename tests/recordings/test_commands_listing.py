@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from converter.dialects.table import ANTHROPIC, Form
-from converter.recordings.__main__ import row, table
+from converter.recordings.commands import row, table
 from converter.recordings.recording import RecordedRequest
 from tests.support.raw_exchanges import JSON, STREAMS, WHOLE, exchange
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.recordings.__main__ import BAD_USE, parser
+from converter.recordings.commands import BAD_USE, parser
 
 
 @pytest.mark.parametrize("arguments", [["--dir", "kept", "list"], ["list", "--dir", "kept"]])

@@ -17,7 +17,7 @@ from mitmproxy.test import tflow
 from converter.command import __main__ as think_addon
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
 from converter.recordings import flow_file
-from converter.recordings.__main__ import _COMMANDS, main
+from converter.recordings.commands import _COMMANDS, main
 from converter.recordings.library import Library
 from converter.recordings.redact.redactor import redacted
 from tests.recordings.conftest import PLANTED, Capture
