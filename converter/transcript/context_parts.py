@@ -145,9 +145,8 @@ def _weighed(asked: Transcript, body: object, called: Collection[str]) -> Iterat
         for part in turn.parts:
             if kind := _KINDS.get(type(part)):
                 kind = "system" if turn.role in _SYSTEM else kind
-                length = sum(map(_length, _said(part))) or _PICTURE * _BYTES * isinstance(
-                    part, Media
-                )
+                picture = _PICTURE * _BYTES if isinstance(part, Media) else 0
+                length = sum(map(_length, _said(part))) or picture
                 yield _Row(kind, _name(part, number, turn.role, calls), length, _words(part))
     for words in asked.rest:
         yield _Row("turn", "unread", _length(words), (words,))

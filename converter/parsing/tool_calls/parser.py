@@ -105,7 +105,7 @@ class ToolCallParser:
         """Return the words and calls that are decided once `text` has come."""
         out: list[Event] = []
         for place in range(0, len(text), PIECE):
-            self._source.rest += text[place : place + PIECE]
+            self._source.feed(text[place : place + PIECE])
             out += self._run()
         return joined(out)
 

@@ -66,7 +66,7 @@ def keep_beside(data: bytes, order: Order) -> Path | None:
     process starts, as in mitmproxy's own binary, or it was killed. Raises RecordingError, and
     RuntimeError for a fault of ours.
     """
-    if getattr(sys, "frozen", False):
+    if getattr(sys, "frozen", False) or not sys.executable:
         return None
     path = os.pathsep.join(filter(None, [str(_PROJECT), os.environ.get("PYTHONPATH")]))
     try:
