@@ -43,6 +43,9 @@ QUIET = [
     "--disable-dev-shm-usage",
     "--no-proxy-server",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    # no process for a page that may come, nor for drawing: an eighth of the processor time
+    "--disable-features=SpareRendererForSitePerProcess",
+    "--in-process-gpu",
 ]
 TAB = "//div[@class='flow-detail']//nav//a[normalize-space()='{}']"
 RIBBON = "//div[@class='menu-content']//button[contains(., '{}')]"
