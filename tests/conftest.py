@@ -5,9 +5,11 @@ stopped after the last.
 import gc
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, question
 from tests.support.frames import stream
 from tests.support.harness import TESTS, VARIANTS, LlamaServer, Proxy, start_proxy
 from tests.support.scripted_server import Reply, ScriptedServer
-from tests.support.strategies import share_of
+from tests.support.strategies import drawn_rows, share_of
 
 settings.register_profile(
     "steady", deadline=None, derandomize=True, database=None, max_examples=share_of(100)
@@ -62,6 +64,18 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def _is_slow(file: Path) -> bool:
     return file.name.startswith("test_") and MARKED_SLOW in file.read_text()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Have a test of many rows run a share of them, if a share is wanted (`LAW_SHARE`)."""
+    tests = defaultdict[str, list[pytest.Item]](list)
+    for item in items:
+        tests[item.nodeid.partition("[")[0]].append(item)
+    rows = (drawn_rows(rows, lambda row: row.nodeid) for rows in tests.values())
+    drawn = set(chain.from_iterable(rows))
+    if left := [item for item in items if item not in drawn]:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item in drawn]
 
 
 # The scripted server is asked for what a test asks, and not for what it is.

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from zlib import crc32
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -20,6 +21,9 @@ _SHARE = int(os.environ.get("LAW_SHARE", "1"))
 _DRAWN = int(os.environ.get("LAW_DRAWN", _SHARE))
 """Of so many examples one is drawn: CI draws a fifth as well, `make nightly` all."""
 
+ROWS_OF_A_TEST = 20
+"""Rows that a test has in every run."""
+
 
 def share_of(examples: int) -> int:
     """Return how many of them to draw."""
@@ -29,6 +33,15 @@ def share_of(examples: int) -> int:
 def every_so_many[Row](rows: Sequence[Row]) -> Sequence[Row]:
     """Return the rows or places to try: each, or a share."""
     return rows[::_SHARE]
+
+
+def drawn_rows[Row](rows: Sequence[Row], name: Callable[[Row], str]) -> Sequence[Row]:
+    """Return the rows of a test to run: all, or a share that has at least `ROWS_OF_A_TEST`. Names
+    draw them, the same ones each time, because every n-th of a product of two tables would be
+    always the same row of one.
+    """
+    count = max(len(rows) // _SHARE, ROWS_OF_A_TEST)
+    return sorted(rows, key=lambda row: crc32(name(row).encode()))[:count]
 
 
 def part_of(rows: int) -> int:

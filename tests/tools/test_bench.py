@@ -22,7 +22,7 @@ def responseheaders(flow):
 """
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_quick_run_measures_every_row_and_checks_every_reply(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,7 +7,7 @@ from tools.bench.earlier import HEADING, TURNS, main
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_row_is_printed_for_each_conversation(capsys: pytest.CaptureFixture[str]) -> None:
     main()
     heading, *rows = capsys.readouterr().out.splitlines()

@@ -12,7 +12,7 @@ def test_each_case_has_a_name_of_its_own() -> None:
     assert len({case.name for case in CASES}) == len(CASES)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_row_is_printed_for_a_case_beside_which_a_stream_went_on(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -7,7 +7,7 @@ from tools.bench.growth import CASES, HEADING, main
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_row_of_ratios_is_printed_for_each_case(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

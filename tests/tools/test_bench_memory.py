@@ -8,7 +8,7 @@ from tools.bench.memory import HEADING, main
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_row_is_printed_for_each_store_and_every_turn_is_exact(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -8,7 +8,7 @@ from tools.bench.spread import WORKERS, Result, answered, run
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_every_turn_is_exact_whichever_process_answers() -> None:
     with networks_or_skip("two machines were NOT tried"):
         pass

@@ -7,7 +7,7 @@ from tools.page_benchmark import main
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("part", "rows"), [("paced", 4), ("fast", 3), ("paint", 7), ("sessions", 4)]
 )

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 LARGEST = 160_000
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_pictures_of_the_manual_are_made(tmp_path: Path) -> None:
     make(tmp_path)
     sizes = {path.name: path.stat().st_size for path in tmp_path.iterdir()}

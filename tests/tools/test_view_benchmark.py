@@ -7,7 +7,7 @@ from tools.view_benchmark import main
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(("part", "rows"), [("paced", 4), ("fast", 3), ("open", 4)])
 def test_each_part_says_what_it_measured(
     part: str, rows: int, capsys: pytest.CaptureFixture[str]

@@ -31,7 +31,7 @@ from tests.support.frames import DONE, HEAD, data, delta, stream, whole
 from tests.support.frames_of import OPENAI, STREAM, WHOLE, passed, rewriter
 from tests.support.native_streams import STREAMS
 from tests.support.quirk_streams import QUIRKS, Quirk
-from tests.support.strategies import Reply, cut, every_so_many, law, replies
+from tests.support.strategies import Reply, cut, law, replies
 from tests.support.transcript_samples import calls, parts, thought_and_said, words
 
 
@@ -85,7 +85,7 @@ CLOSER_IN_WORDS = "llama-closer-first-thinking-off-whole"
 """With thinking off its closer is words; who reads the reply alone does not know that."""
 
 
-@pytest.mark.parametrize("name", every_so_many(sorted(set(recorded.names()) - {CLOSER_IN_WORDS})))
+@pytest.mark.parametrize("name", sorted(set(recorded.names()) - {CLOSER_IN_WORDS}))
 def test_recordings_read_the_same_before_and_after_the_rewriter(name: str) -> None:
     recording = recorded.load(name)
     form = STREAM if recording.streamed else WHOLE

@@ -44,8 +44,7 @@ OF_JSON = [
     if written.form in _FORMS_OF_JSON and dumps(ONE[1]) in written.write([ONE])
 ]
 """Ways of writing whose arguments are an object within an object."""
-SOME = every_so_many(list(WRITTEN))
-BY_NAME = pytest.mark.parametrize("written", [WRITTEN[name] for name in SOME], ids=SOME)
+BY_NAME = pytest.mark.parametrize("written", WRITTEN.values(), ids=list(WRITTEN))
 TWO = SITUATIONS["two calls"]
 
 
@@ -80,7 +79,7 @@ def test_calls_are_read_as_they_were_meant(written: Written, calls: Calls) -> No
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
-@pytest.mark.parametrize("name", every_so_many(OF_JSON))
+@pytest.mark.parametrize("name", OF_JSON)
 def test_arguments_as_a_string_are_the_same_in_every_form_of_json(
     name: str, situation: str
 ) -> None:
@@ -91,7 +90,7 @@ def test_arguments_as_a_string_are_the_same_in_every_form_of_json(
     assert [said(read(text, size)) for size in (0, 1, 2, 7)] == [list(calls)] * 4
 
 
-@pytest.mark.parametrize(("written", "calls"), every_so_many(CASES))
+@pytest.mark.parametrize(("written", "calls"), CASES)
 def test_calls_are_the_same_however_the_text_is_cut(written: Written, calls: Calls) -> None:
     text = written.write(calls)
     assert [read(text, size) for size in (1, 2, 3, 7)] == [read(text)] * 4

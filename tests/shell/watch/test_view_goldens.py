@@ -12,7 +12,6 @@ from mitmproxy.test import taddons
 from converter.recordings.library import Library
 from converter.shell.watch.views import Views
 from tests.support import view_goldens
-from tests.support.strategies import every_so_many
 from tests.support.view_goldens import COMMAND, GOLDENS, NAMES, RECORDINGS, VIEWS, flow_of, shown
 
 ALL = Library(RECORDINGS).names()
@@ -33,7 +32,7 @@ def test_both_views_show_what_they_showed_before(name: str) -> None:
         pytest.fail(f"{new}\n\nif that is right: {COMMAND}", pytrace=False)
 
 
-@pytest.mark.parametrize("name", every_so_many(ALL))
+@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("view", [*VIEWS, "auto"])
 def test_every_recording_is_read(name: str, view: str, caplog: pytest.LogCaptureFixture) -> None:
     flow = flow_of(name)

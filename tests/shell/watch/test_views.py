@@ -36,7 +36,6 @@ from tests.support.addon_flows import (
 )
 from tests.support.frames import ROLE, delta, stream, whole
 from tests.support.kept_flows import kept, pass_on, saved, shown, watched
-from tests.support.strategies import every_so_many
 
 SERVER = "Thinking server"
 SAID = "  thinking:\n    #│ I add.\n  text: |\n    It is 4.\n"
@@ -225,7 +224,7 @@ def test_control_sequences_are_spelled_out() -> None:
             assert set(shown(flow, message, view).text) & set(evil) == set("[31m")
 
 
-@pytest.mark.parametrize("name", every_so_many(recorded.names()))
+@pytest.mark.parametrize("name", recorded.names())
 def test_every_recording_has_its_transcript(name: str) -> None:
     read = recorded.load(name)
     kind = EVENT_STREAM if read.asked.get("stream") else JSON
