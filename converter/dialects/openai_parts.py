@@ -1,13 +1,14 @@
 """Parts of requests that OpenAI's two APIs share, or the Responses API and Ollama's: data URLs,
-a call's arguments, tools, parts of a message.
+a call's arguments, tools, parts of a message, read and written.
 """
 
 import base64
 import binascii
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from converter.model.conversation import (
+    Block,
     ContentBlock,
     Data,
     Document,
@@ -160,3 +161,75 @@ def function_of(function: Fields) -> Tool:
         function.optional("description", str) or "",
         function.optional("strict", bool) or False,
     )
+
+
+# Parts of a message, written.
+
+type Sendable = TextBlock | Image | Sound
+"""A part of a message that a server can be given."""
+
+DETAILS = {"low": "low", "high": "high", "original": "high"}
+"""How closely to look at an image, as chat completions word it: "auto" goes without saying,
+and only the Responses API knows "original".
+"""
+NOT_READABLE = "[{} was attached, but this server can only be given text and images]"
+NOT_REACHABLE = "[{} was attached as a stored file, which this server cannot reach]"
+
+
+def part_of(block: Sendable) -> dict[str, object]:
+    """Return the part of a message that holds a text, an image or a sound."""
+    match block:
+        case TextBlock(text):
+            return {"type": "text", "text": text}
+        case Sound(Data(media_type, content)):
+            kind = media_type.removeprefix("audio/")
+            return {"type": "input_audio", "input_audio": {"data": content, "format": kind}}
+        case Image(_, detail):
+            fields = {"detail": DETAILS[detail]} if detail in DETAILS else {}
+            return {"type": "image_url", "image_url": {"url": _url(block), **fields}}
+
+
+def _url(image: Image) -> str:
+    match image.source:
+        case Data(media_type, content):
+            return f"data:{media_type};base64,{content}"
+        case Linked(place) | Stored(place):
+            return place
+
+
+def sendable(blocks: Iterable[Block], links: bool) -> Iterator[Sendable]:
+    """Yield the blocks as parts this server can be given; in place of others, words that say so.
+    `links`: it fetches images by their links.
+    """
+    for block in blocks:
+        match block:
+            case TextBlock() | Sound():
+                yield block
+            case Image(Stored(file_id)):
+                yield TextBlock(NOT_REACHABLE.format(f"the image {file_id}"))
+            case Image(Linked(url)) if not links:
+                yield TextBlock(f"[image: {url}]")
+            case Image():
+                yield block
+            case Document():
+                yield from _document(block, links)
+
+
+def _document(block: Document, links: bool) -> Iterator[Sendable]:
+    name = f'the document "{block.title}"' if block.title else "a document"
+    match block.content:
+        case Data(media_type, _):
+            yield TextBlock(NOT_READABLE.format(f"{name} ({media_type})"))
+        case Stored():
+            yield TextBlock(NOT_REACHABLE.format(name))
+        case Linked(url):
+            yield TextBlock(NOT_READABLE.format(f"{name} ({url})"))
+        case content:
+            head = (
+                "<document>",
+                f"title: {block.title}" if block.title else "",
+                f"context: {block.context}" if block.context else "",
+            )
+            yield TextBlock("\n".join(line for line in head if line))
+            yield from sendable(content, links)
+            yield TextBlock("</document>")

@@ -6,7 +6,7 @@ from converter.dialects.anthropic import ANTHROPIC
 from converter.dialects.dialect import Decoder, Dialect, Encoder, Endpoint, Form, ReplyContext
 from converter.dialects.ollama import OLLAMA
 from converter.dialects.openai_chat import OPENAI_CHAT, request_writer
-from converter.dialects.openai_chat.messages import RequestSettings, join_texts
+from converter.dialects.openai_chat.request_writer import RequestSettings, join_texts
 from converter.dialects.responses import RESPONSES
 from converter.model.conversation import Block
 from converter.wire.checked import Fields

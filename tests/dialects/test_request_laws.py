@@ -18,8 +18,7 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsNon
 from pydantic import TypeAdapter
 
 from converter.dialects.anthropic import request_reader as anthropic_request
-from converter.dialects.openai_chat.messages import RequestSettings
-from converter.dialects.openai_chat.request_writer import write
+from converter.dialects.openai_chat.request_writer import RequestSettings, write
 from converter.servers.profiles import SERVERS, by_name
 
 pytestmark = pytest.mark.slow

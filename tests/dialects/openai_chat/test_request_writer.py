@@ -10,8 +10,7 @@ from openai.types.chat.completion_create_params import (
 from pydantic import TypeAdapter, ValidationError
 
 from converter.dialects.anthropic import request_reader as anthropic_request
-from converter.dialects.openai_chat.messages import RequestSettings
-from converter.dialects.openai_chat.request_writer import write
+from converter.dialects.openai_chat.request_writer import RequestSettings, write
 from converter.model.conversation import (
     Conversation,
     Data,

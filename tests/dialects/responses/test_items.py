@@ -5,7 +5,7 @@ import pytest
 from openai.types.responses import ResponseInputItemParam
 from pydantic import TypeAdapter
 
-from converter.dialects.openai_chat.messages import RequestSettings, write_messages
+from converter.dialects.openai_chat.request_writer import RequestSettings, write_messages
 from converter.dialects.responses import thoughts
 from converter.dialects.responses.compaction import HEAD
 from converter.dialects.responses.items import Items

@@ -3,8 +3,7 @@ from typing import Any
 import pytest
 from openai.types.responses import Response
 
-from converter.dialects.openai_chat.messages import RequestSettings
-from converter.dialects.openai_chat.request_writer import write
+from converter.dialects.openai_chat.request_writer import RequestSettings, write
 from converter.dialects.responses.request_reader import (
     ECHOED,
     SILENT,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.openai_chat.messages import RequestSettings, write_messages
+from converter.dialects.openai_chat.request_writer import RequestSettings, write_messages
 from converter.model.conversation import (
     Block,
     Conversation,

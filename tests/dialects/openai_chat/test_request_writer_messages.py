@@ -3,7 +3,11 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.openai_chat.messages import RequestSettings, join_texts, write_messages
+from converter.dialects.openai_chat.request_writer import (
+    RequestSettings,
+    join_texts,
+    write_messages,
+)
 from converter.model.conversation import (
     Block,
     Conversation,
