@@ -13,9 +13,9 @@ from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
 from converter.dialects.dialect import OwnRequest
-from converter.dialects.responses.kept_answers import answer
 from converter.dialects.responses.request_reader import ResponseContext, read
 from converter.dialects.responses.response_events import ResponsesEncoder
+from converter.dialects.responses.state import answer
 from converter.dialects.table import RESPONSES
 from converter.exchange import settings
 from converter.exchange.exchange import Exchange

@@ -18,7 +18,7 @@ from converter.dialects.dialect import (
 from converter.dialects.error_words import dict_of
 from converter.dialects.openai_parts import PARTS
 from converter.dialects.reasoning_fields import Mapped
-from converter.dialects.responses import compaction, errors, kept_answers, state, thoughts
+from converter.dialects.responses import compaction, errors, state, thoughts
 from converter.dialects.responses.decoder import NAME, ResponsesDecoder
 from converter.dialects.responses.request_reader import ResponseContext, input_items, read
 from converter.dialects.responses.response_events import COUNTER, ResponsesEncoder
@@ -95,7 +95,7 @@ RESPONSES = Dialect(
         error_reply=lambda status, body, _: errors.error_reply(status, body),
         refusal=_refusal,
         counted=lambda tokens: {"object": "response.input_tokens", "input_tokens": tokens},
-        own=kept_answers.answer,
+        own=state.answer,
     ),
     (
         Endpoint(NAME, Purpose.REPLY, "POST", "(?:/v1)?/responses", "responses"),

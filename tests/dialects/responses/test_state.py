@@ -3,11 +3,11 @@ from typing import Any
 import pytest
 
 from converter.dialects.dialect import OwnRequest
-from converter.dialects.responses.kept_answers import answer
 from converter.dialects.responses.state import (
     BOTH,
     ITEM,
     UnknownError,
+    answer,
     complete,
     keep,
 )
