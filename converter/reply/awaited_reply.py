@@ -6,12 +6,11 @@ A recording stores the same, so that it sets its reply up in the same way.
 from dataclasses import dataclass
 
 from converter.dialects.error_words import server_words
-from converter.dialects.offered_tools import wants_json
 from converter.dialects.server_fields import BUDGET_FIELDS
 from converter.dialects.table import COMMON, Dialect, Form
 from converter.exchange.exchange import JSON, Answer, is_stream
 from converter.exchange.option_readers import FOLDED
-from converter.exchange.read_request import Body, ReadRequest
+from converter.exchange.read_request import Body, ReadRequest, wants_json
 from converter.model.initial_state import InitialState
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Expected

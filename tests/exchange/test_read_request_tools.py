@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.offered_tools import offered
+from converter.exchange.read_request import offered
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 OPENAI: dict[str, Any] = {
