@@ -165,22 +165,18 @@ DOCUMENT_SOURCES: dict[str, Reader[tuple[TextBlock | Image, ...] | Source]] = {
     "url": _link,
     "file": _stored,
 }
-RESULT_BLOCKS: dict[str, Reader[TextBlock | Image | Document]] = {
-    "text": _text,
-    "image": _image,
+_SHOWN: dict[str, Reader[TextBlock | Image | Document]] = {
+    **INNER_BLOCKS,
     "document": _document,
     "search_result": _search_result,
+}
+RESULT_BLOCKS: dict[str, Reader[TextBlock | Image | Document]] = {
+    **_SHOWN,
     "tool_reference": lambda block: TextBlock(f"Tool: {block.required('tool_name', str)}"),
 }
 SYSTEM_BLOCKS: dict[str, Reader[TextBlock]] = {"text": _text}
 ROLE_BLOCKS: dict[str, dict[str, Reader[Block]]] = {
-    "user": {
-        "text": _text,
-        "image": _image,
-        "document": _document,
-        "search_result": _search_result,
-        "tool_result": partial(_tool_result, left_out=[]),
-    },
+    "user": {**_SHOWN, "tool_result": partial(_tool_result, left_out=[])},
     "assistant": {
         "text": _text,
         "thinking": _thinking,

@@ -56,7 +56,7 @@ def read(body: object, *, counting: bool = False, kinds: Collection[str] = ()) -
     return Conversation(
         model=request.required("model", str),
         turns=_turns(request, left_out, notes),
-        system=_system(request, left_out),
+        system=_said(read_blocks(request, "system", SYSTEM_BLOCKS, left_out)),
         max_tokens=max_tokens,
         tools=tools,
         tool_choice=choice_of(request, tools, notes),
@@ -78,10 +78,6 @@ def _max_tokens(request: Fields) -> int:
     if max_tokens < 0:
         raise request.error("max_tokens", "Input should be greater than or equal to 0")
     return max_tokens
-
-
-def _system(request: Fields, left_out: list[str]) -> tuple[str, ...]:
-    return _said(read_blocks(request, "system", SYSTEM_BLOCKS, left_out))
 
 
 def _said(blocks: Iterable[Block]) -> tuple[str, ...]:
