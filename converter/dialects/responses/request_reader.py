@@ -141,7 +141,8 @@ def read(
     """
     request = Fields(body)
     refuse(request)
-    entries = _entries(request, items)
+    own = input_items(request) if items is None else items
+    entries = [Fields(item, f"input.{index}") for index, item in enumerate(own)]
     toolbox = _toolbox(request, entries)
     reading = Items(toolbox, whole=items is not None or not _has_history(request))
     for entry in entries:
@@ -198,11 +199,6 @@ def refuse(request: Fields) -> None:
         raise request.error("background", BACKGROUND)
     if request.child("prompt"):
         raise request.error("prompt", PROMPT)
-
-
-def _entries(request: Fields, items: Iterable[object] | None) -> list[Fields]:
-    own = input_items(request) if items is None else items
-    return [Fields(item, f"input.{index}") for index, item in enumerate(own)]
 
 
 def input_items(request: Fields) -> list[object]:

@@ -54,7 +54,7 @@ class Toolbox:
         kind = entry.optional("type", str) or "function"
         if kind == "namespace" and not namespace:
             self._offer_all(entry)
-        elif kind not in _BUILDERS or (
+        elif kind not in CALL_KINDS or (
             kind == "tool_search" and entry.values.get("execution") != "client"
         ):
             self.left_out.append(kind)
@@ -77,7 +77,7 @@ class Toolbox:
         self._names[flat] = ToolName(kind, name, namespace)
         descriptions = (about, entry.optional("description", str))
         description = "\n\n".join(text for text in descriptions if text)
-        self.tools.append(_BUILDERS[kind](flat, description, entry))
+        self.tools.append(CALL_KINDS[kind].offer(flat, description, entry))
 
     def _free(self, flat: str) -> str:
         """Return the name, changed if another tool has it."""
@@ -124,21 +124,9 @@ def _custom(name: str, description: str, entry: Fields) -> Tool:
 
 
 _SEARCH = "Search for more tools; those found can be called afterwards."
-_BUILDERS: dict[str, Callable[[str, str, Fields], Tool]] = {
-    "function": lambda name, description, entry: replace(
-        function_of(entry), name=name, description=description
-    ),
-    "custom": _custom,
-    "tool_search": lambda name, description, entry: Tool(
-        name,
-        entry.optional("parameters", dict) or one_string("query"),
-        description or _SEARCH,
-    ),
-}
 
-
-# Kinds of calls that clients run: from an item of the history to a function's input, and from a
-# model's call to an item of the reply.
+# Kinds of tools that clients run: from an entry of the request to a function, from an item of the
+# history to that function's input, and from a model's call to an item of the reply.
 
 type Item = dict[str, object]
 
@@ -146,12 +134,13 @@ type Item = dict[str, object]
 @dataclass(frozen=True, slots=True)
 class CallKind:
     """`item`: the type of the call. `prefix`: of item ids; Codex 0.169 keeps only ids that begin
-    with `rs_`, `msg_`, `fc_` and `ctc_`. `read` gives the function's input, `write` the fields of a
-    reply's item from the tool and the input.
+    with `rs_`, `msg_`, `fc_` and `ctc_`. `offer` gives the function of a name and a description,
+    `read` its input, `write` the fields of a reply's item from the tool and the input.
     """
 
     item: str
     prefix: str
+    offer: Callable[[str, str, Fields], Tool]
     read: Callable[[Fields], Mapping[str, object]]
     write: Callable[[ToolName, Mapping[str, object]], Item]
 
@@ -179,18 +168,27 @@ CALL_KINDS = {
     "function": CallKind(
         "function_call",
         "fc",
+        lambda name, description, entry: replace(
+            function_of(entry), name=name, description=description
+        ),
         _read_arguments,
         lambda tool, given: {**named(tool), "arguments": json.dumps(given, ensure_ascii=False)},
     ),
     "custom": CallKind(
         "custom_tool_call",
         "ctc",
+        _custom,
         lambda item: {CUSTOM_INPUT: item.optional("input", str) or ""},
         lambda tool, given: {**named(tool), "input": free_text(given)},
     ),
     "tool_search": CallKind(
         "tool_search_call",
         "tsc",
+        lambda name, description, entry: Tool(
+            name,
+            entry.optional("parameters", dict) or one_string("query"),
+            description or _SEARCH,
+        ),
         _read_arguments,
         lambda _, given: {"execution": "client", "arguments": dict(given)},
     ),
