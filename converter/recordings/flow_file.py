@@ -3,13 +3,17 @@ mitmweb and mitmproxy.
 
 A flow shows what the client asked and got; its backup, which mitmproxy's *Revert* brings back, what
 the server was asked and said. How the server's body was cut, and the grounds of its reading, is
-JSON in the flow's metadata (`converter.shell.keep.flow_record` writes it).
+JSON in the flow's metadata: its notes (`converter.shell.keep.flow_record` writes those of a live
+one).
 """
 
 import io
+import json
 import uuid
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +22,26 @@ with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
     from mitmproxy import connection, exceptions, flow, http
     from mitmproxy.io import FlowReader, FlowWriter
 
+from converter.exchange import settings
+from converter.model.initial_state import InitialState
 from converter.observe.summary import in_words
-from converter.recordings import notes
 from converter.recordings.recording import (
     Answered,
+    Chunk,
+    Found,
     RecordedRequest,
     Recording,
     RecordingError,
 )
 from converter.recordings.redact.scrubber import HERE
+from converter.servers.profiles import by_name
+
+METADATA = "think"
+"""The field of a flow's metadata that holds the notes."""
+VERSION = 1
+LET_GO = "let_go"
+"""The note of a flow whose server's bytes are not kept any more, to bound the memory."""
+_UNREADABLE = "what the addon noted of the flow cannot be read"
 
 BEGAN = 1_700_000_000.0
 """When every recorded exchange began."""
@@ -35,6 +50,11 @@ CARRIED = {"host", "content-length", "content-encoding", "transfer-encoding", "c
 """Headers that say how a message is carried, because each copy of it has its own."""
 _NO_FLOWS = "expected a flow file, as `mitmdump -w FILE` writes it, got another or a damaged one"
 _FOREIGN = "was captured without the addon: there is nothing in it of what the server sent"
+
+type Cuts = Sequence[tuple[int, float]]
+"""Each chunk's length, and the seconds after which it came."""
+type Noted = tuple[Cuts, str, Mapping[str, object], Found]
+"""A reply's chunks, why it broke off, the options in force, and what was found out before."""
 
 
 def load(path: Path) -> Recording:
@@ -67,7 +87,7 @@ def recordings_in(data: bytes, name: str) -> list[Recording]:
     """
     flows = _flows(data)
     recordings, errors = [], []
-    for kept in [each for each in flows if notes.METADATA in each.metadata] or flows:
+    for kept in [each for each in flows if METADATA in each.metadata] or flows:
         try:
             recordings.append(from_flow(kept, name))
         except RecordingError as error:
@@ -92,9 +112,9 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
     """Return the recording of a flow that the addon has kept; raise RecordingError for another."""
     if not isinstance(kept, http.HTTPFlow):
         raise RecordingError(f"a {kept.type} flow is no exchange with a model")
-    if notes.METADATA not in kept.metadata:
+    if METADATA not in kept.metadata:
         raise RecordingError(f"the flow {_FOREIGN}")
-    noted = notes.read(kept.metadata[notes.METADATA])
+    cuts, ended, options, found = read_notes(kept.metadata[METADATA])
     sent, answered = _before(kept)
     if kept.response is None or answered is None:
         raise RecordingError(
@@ -105,15 +125,15 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
         asked=_asked(kept.request),
         sent=_asked(sent),
         answered=Answered(answered.status_code, answered.headers.get("content-type", "")),
-        chunks=noted.cut(_body(answered)),
+        chunks=_chunks(cuts, _body(answered)),
         got=Answered(
             kept.response.status_code,
             kept.response.headers.get("content-type", ""),
             _body(kept.response),
         ),
-        options=noted.options,
-        found=noted.found,
-        ended=noted.ended,
+        options=options,
+        found=found,
+        ended=ended,
         places=_places(kept, sent),
     )
 
@@ -145,6 +165,19 @@ def _body(message: http.Message) -> bytes:
         return message.get_content() or b""
     except ValueError:
         return message.raw_content or b""  # not decoded
+
+
+def _chunks(cuts: Cuts, body: bytes) -> tuple[Chunk, ...]:
+    """Return the body in its chunks. Raises RecordingError when it is another one's."""
+    ends = list(accumulate((length for length, _ in cuts), initial=0))
+    if ends[-1] != len(body):
+        raise RecordingError(
+            f"the server's reply is of {len(body)} bytes, but its chunks are {ends[-1]}"
+        )
+    return tuple(
+        Chunk(at, body[start:end])
+        for (_, at), (start, end) in zip(cuts, pairwise(ends), strict=True)
+    )
 
 
 def _places(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
@@ -179,8 +212,8 @@ def to_flow(recording: Recording) -> http.HTTPFlow:
         made.error = flow.Error(recording.ended, BEGAN + times[-1])
     summary = recording.replayed().summary.told()
     cuts = [(len(chunk.data), chunk.at) for chunk in recording.chunks]
-    noted = notes.Notes(cuts, recording.ended, recording.options, recording.found)
-    made.metadata[notes.METADATA] = notes.write(noted, summary)
+    noted = cuts, recording.ended, recording.options, recording.found
+    made.metadata[METADATA] = write_notes(noted, summary)
     made.comment = in_words(summary) if summary.get("thoughts") else ""
     server_said = Answered(
         recording.answered.status, recording.answered.content_type, recording.body
@@ -220,3 +253,59 @@ def _response(answered: Answered, times: list[float]) -> http.Response:
     )
     made.timestamp_start, made.timestamp_end = BEGAN + times[0], BEGAN + times[-1]
     return made
+
+
+def read_notes(text: object) -> Noted:
+    """Read the notes of a flow. Raises RecordingError, also for those of another version."""
+    try:
+        noted = json.loads(str(text))
+        version = noted["version"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise RecordingError(_UNREADABLE) from None
+    if version != VERSION:
+        raise RecordingError(
+            f"expected notes of version {VERSION}, got {version!r}: "
+            "the flow was kept by another version of the addon"
+        )
+    if noted.get(LET_GO):
+        raise RecordingError("the server's own bytes were let go, to keep memory bounded")
+    try:
+        cuts = [(int(length), float(at)) for length, at in noted["chunks"]]
+        return cuts, str(noted["ended"]), settings.renamed(noted["options"]), _found(noted)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise RecordingError(f"{_UNREADABLE}: {type(error).__name__}: {error}") from None
+
+
+def _found(noted: Mapping[str, Any]) -> Found:
+    counted = noted["counted"]
+    return Found(
+        by_name(str(noted["server"])).name,
+        bool(noted["parses"]),
+        InitialState(noted["begins"]).value,
+        None if counted is None else int(counted),
+        bool(noted["prompted"]),
+    )
+
+
+def without_chunks(text: str) -> str:
+    """Return the notes of a flow without the server's chunks, which are not kept any more."""
+    return json.dumps({**json.loads(text), "chunks": [], LET_GO: True})
+
+
+def write_notes(noted: Noted, summary: Mapping[str, object], **more: object) -> str:
+    """Return the notes as a flow holds them, with the reply's summary and whatever `more` is for
+    looking at.
+
+    In ASCII: a flow file has no place for half a surrogate pair, which servers can send.
+    """
+    cuts, ended, options, found = noted
+    values = {
+        "version": VERSION,
+        "chunks": cuts,
+        "ended": ended,
+        "options": dict(options),
+        **asdict(found),
+        **more,
+        "summary": summary,
+    }
+    return json.dumps(values)

@@ -14,8 +14,7 @@ from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 
 from converter.exchange.option_readers import MemoryLimits
-from converter.recordings import notes
-from converter.recordings.notes import METADATA
+from converter.recordings.flow_file import METADATA, without_chunks
 from converter.shell.keep.flow_record import MOVED, NOTHING, TROUBLE, notes_of
 from converter.shell.mitmproxy_internals import flow_list, forget_state_before, state_before
 
@@ -111,4 +110,4 @@ def drop_server_bytes(flow: HTTPFlow) -> None:
     if not (state_before(flow) and notes_of(flow)):
         return
     forget_state_before(flow)
-    flow.metadata[METADATA] = notes.without_chunks(flow.metadata[METADATA])
+    flow.metadata[METADATA] = without_chunks(flow.metadata[METADATA])

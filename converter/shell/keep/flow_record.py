@@ -22,8 +22,7 @@ from converter.model.memory import Memory
 from converter.observe.prefix import Break, Prompt
 from converter.observe.printable import bounded
 from converter.observe.summary import in_words
-from converter.recordings import notes
-from converter.recordings.notes import METADATA
+from converter.recordings.flow_file import METADATA, without_chunks, write_notes
 from converter.recordings.recording import Found
 from converter.reply.awaited_reply import AwaitedReply
 from converter.reply.rewriter import Rewriter
@@ -157,11 +156,9 @@ class FlowRecord:
             awaited.counted,
             awaited.prompted,
         )
-        noted = notes.Notes(
-            self.sides.cuts, flow.error.msg if flow.error else "", self.options, facts
-        )
-        written = notes.write(noted, self.summary(), comment=flow.comment, marker=flow.marked)
-        return notes.without_chunks(written) if self.sides.cut_off else written
+        noted = self.sides.cuts, flow.error.msg if flow.error else "", self.options, facts
+        written = write_notes(noted, self.summary(), comment=flow.comment, marker=flow.marked)
+        return without_chunks(written) if self.sides.cut_off else written
 
 
 def client_left(flow: HTTPFlow) -> bool:

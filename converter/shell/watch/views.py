@@ -22,7 +22,7 @@ from converter.exchange.settings import Settings
 from converter.model.initial_state import InitialState
 from converter.observe.printable import visible
 from converter.parsing.reading import Expected
-from converter.recordings.notes import LET_GO
+from converter.recordings.flow_file import LET_GO
 from converter.shell.keep.flow_record import UNDER_WAY, notes_of, summary_of
 from converter.shell.messages import content_of, model_of
 from converter.shell.mitmproxy_internals import flow_list, state_before

@@ -5,7 +5,7 @@ import json
 import pytest
 from mitmproxy.http import HTTPFlow
 
-from converter.recordings.notes import METADATA
+from converter.recordings.flow_file import METADATA
 from converter.shell.keep.flow_record import NOTHING, notes_of
 from tests.support.addon_flows import (
     ASKED,

@@ -9,7 +9,7 @@ from mitmproxy.addons.serverplayback import ServerPlayback
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHeadersHook
 
-from converter.recordings.notes import METADATA
+from converter.recordings.flow_file import METADATA
 from converter.shell.keep.flow_record import MOVED, NOTHING, TROUBLE, forget, notes_of, summary_of
 from converter.shell.mitmproxy_internals import is_replayed_by_the_server
 from converter.shell.page.row import row

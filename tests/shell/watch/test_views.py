@@ -13,7 +13,7 @@ from mitmproxy.contentviews import Metadata
 from mitmproxy.http import HTTPFlow
 from mitmproxy.test import taddons, tflow
 
-from converter.recordings.notes import METADATA
+from converter.recordings.flow_file import METADATA
 from converter.shell.watch.views import (
     LINES,
     TEXT_LIMIT,

@@ -2,26 +2,24 @@ import json
 
 import pytest
 
-from converter.recordings import notes
+from converter.recordings import flow_file
 from converter.recordings.recording import Found, RecordingError
 from tests.support.raw_exchanges import exchange
 
 FOUND = Found("vllm", True, "thinking", 7, True)
 RECORDING = exchange(ended="gone", found=FOUND)
-WRITTEN = notes.Notes(
-    [(len(chunk.data), chunk.at) for chunk in RECORDING.chunks], "gone", RECORDING.options, FOUND
-)
-NOTED = json.loads(notes.write(WRITTEN, {}))
+CUTS = [(len(chunk.data), chunk.at) for chunk in RECORDING.chunks]
+WRITTEN = CUTS, "gone", RECORDING.options, FOUND
+NOTED = json.loads(flow_file.write_notes(WRITTEN, {}))
 
 
 def test_what_was_written_is_read() -> None:
-    read = notes.read(notes.write(WRITTEN, {"thoughts": 1}, comment="said"))
-    assert (read.ended, read.options, read.found) == ("gone", RECORDING.options, FOUND)
-    assert read.cut(RECORDING.body) == RECORDING.chunks
+    read = flow_file.read_notes(flow_file.write_notes(WRITTEN, {"thoughts": 1}, comment="said"))
+    assert read == WRITTEN
 
 
 def test_half_a_character_of_a_servers_words_can_be_kept() -> None:
-    told = notes.write(WRITTEN, {"failure": "\ud800"})
+    told = flow_file.write_notes(WRITTEN, {"failure": "\ud800"})
     assert told.isascii()
     assert json.loads(told)["summary"] == {"failure": "\ud800"}
 
@@ -40,20 +38,24 @@ def test_half_a_character_of_a_servers_words_can_be_kept() -> None:
 )
 def test_notes_that_cannot_be_read_say_why(change: dict[str, object], words: str) -> None:
     with pytest.raises(RecordingError, match=words):
-        notes.read(json.dumps({**NOTED, **change}))
+        flow_file.read_notes(json.dumps({**NOTED, **change}))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "7", '"x"', "[" * 100_000, None, b"\xff"])
 def test_what_is_no_note_says_so(text: object) -> None:
     with pytest.raises(RecordingError, match="cannot be read"):
-        notes.read(text)
+        flow_file.read_notes(text)
 
 
 def test_a_missing_note_is_named() -> None:
     with pytest.raises(RecordingError, match="KeyError: 'begins'"):
-        notes.read(json.dumps({name: value for name, value in NOTED.items() if name != "begins"}))
+        flow_file.read_notes(
+            json.dumps({name: value for name, value in NOTED.items() if name != "begins"})
+        )
 
 
 def test_chunks_of_another_body_are_refused() -> None:
-    with pytest.raises(RecordingError, match="of 3 bytes, but its chunks are"):
-        notes.read(notes.write(WRITTEN, {})).cut(b"abc")
+    flow = flow_file.to_flow(RECORDING)
+    flow.metadata[flow_file.METADATA] = json.dumps({**NOTED, "chunks": [[1, 0.5]]})
+    with pytest.raises(RecordingError, match="bytes, but its chunks are 1"):
+        flow_file.from_flow(flow, "hello")
