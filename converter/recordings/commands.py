@@ -10,10 +10,9 @@ from typing import Any, NoReturn
 from converter.dialects.table import COMMON, DIALECTS
 from converter.exchange import settings
 from converter.observe.printable import one_line, shortened, visible
-from converter.recordings import expectation, flow_file, server
-from converter.recordings.expectation import Expectation
+from converter.recordings import flow_file, server
 from converter.recordings.golden import golden
-from converter.recordings.library import Library
+from converter.recordings.library import Expectation, Library
 from converter.recordings.recording import Recording, RecordingError, Replay
 
 HEADINGS = ("recording", "server", "client", "form", "what it shows", "chunks", "bytes")
@@ -57,7 +56,7 @@ def _add(library: Library, chosen: argparse.Namespace) -> int:
     print(path)
     if chosen.expect_thinking is not None or chosen.expect_text is not None:
         expected = Expectation(chosen.expect_thinking, chosen.expect_text)
-        print(expectation.keep(path, recording, expected))
+        print(library.expect(recording, expected))
     return 0
 
 

@@ -1,33 +1,56 @@
 """A folder of recordings: NAME.mitm, and beside it NAME.openai.txt, and so on for each dialect of a
-client, for people to read; all of them in the folder itself or in one of their own, NAME/.
+client, for people to read, and NAME.expected.json, where a person has said how it reads; all of
+them in the folder itself or in one of their own, NAME/.
 """
 
+import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from difflib import unified_diff
 from itertools import zip_longest
 from pathlib import Path
 
 from converter.dialects.table import DIALECTS, Dialect
-from converter.recordings import expectation, flow_file
+from converter.recordings import flow_file
 from converter.recordings.golden import golden
 from converter.recordings.recording import (
     Recording,
     RecordingError,
     write_whole,
 )
-from converter.recordings.redact.redactor import redacted
+from converter.recordings.redact.redactor import redacted, redacted_words
+from converter.transcript import reply
+from converter.transcript.turns import Part, TextPart, ThinkingPart
 
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,100}")
 _SHOWN = 200
 """Characters of a line that differs; a whole picture may stand in one."""
+_DIFF_LINES = 40
+_READ = ("thinking", "text")
+_HINTED = re.compile(r"--set think_.*")
 
 
 type Laws = Callable[[Recording, str], Iterable[str]]
 """Returns the words about each law that a recording breaks; a command, what to do next, is their
 last line.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """A person's word for the reading of a recording: the thinking and the text that a client
+    should get; None: nobody asks. `why`: a line for people.
+
+    It is about the first choice as its own client gets it. Thoughts are one text, with a blank line
+    between two; so are the texts. Line ends around either count for nothing. A recording that was
+    misread fails its test until the reading is mended.
+    """
+
+    thinking: str | None = None
+    text: str | None = None
+    why: str = ""
 
 
 class Library:
@@ -117,18 +140,48 @@ class Library:
 
     def expectation_path(self, name: str) -> Path:
         """Return where a recording's expectation is, or would be."""
-        return expectation.path_of(self.path(name))
+        return self.path(name).with_suffix(".expected.json")
+
+    def expect(self, recording: Recording, expected: Expectation) -> Path:
+        """Write what is expected of a recording, with the secrets that were taken from the
+        recording taken from it as well; return the file.
+        """
+        told = {name: words for name, words in asdict(expected).items() if words}
+        written = {name: redacted_words(recording, words) for name, words in told.items()}
+        written |= {name: "" for name in _READ if getattr(expected, name) == ""}
+        path = self.expectation_path(recording.name)
+        write_whole(path, (json.dumps(written, indent=2) + "\n").encode())
+        return path
+
+    def expectation(self, name: str) -> Expectation | None:
+        """Return the expectation of a recording, None where there is none."""
+        path = self.expectation_path(name)
+        try:
+            written = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError) as error:
+            raise RecordingError(f"{path} cannot be read: {error}") from None
+        if not isinstance(written, dict) or not all(
+            isinstance(written.get(name, ""), str) for name in (*_READ, "why")
+        ):
+            raise RecordingError(
+                f'{path}: expected {{"thinking": "...", "text": "...", "why": "..."}}, '
+                "each as it is needed"
+            )
+        return Expectation(written.get("thinking"), written.get("text"), written.get("why", ""))
 
     def unmet(self, recording: Recording) -> str:
         """Return how a recording is read otherwise than a person expects, and what to do; empty
         when it is not, or nobody said so.
         """
         name = recording.name
-        expected = expectation.load(self.path(name))
-        unmet = expectation.unmet(recording, expected) if expected else ""
+        expected = self.expectation(name)
+        unmet = differences(recording, expected) if expected else ""
         if not unmet:
             return ""
-        options = expectation.hinted_options(recording)
+        hints = map(_HINTED.search, recording.replayed().notes)
+        options = next((hint[0] for hint in hints if hint), "")
         why = "" if options else "Find the option that reads it so in docs/options.md, then:\n"
         command = f"{self.command('bless', name)} {options or '--set think_NAME=VALUE'}"
         also = "The proxy that runs needs the same --set."
@@ -198,3 +251,39 @@ def _first_difference(name: str, old: str, new: str) -> str:
     pairs = enumerate(zip_longest(old.split("\n"), new.split("\n"), fillvalue=""), 1)
     number, (before, now) = next((number, pair) for number, pair in pairs if pair[0] != pair[1])
     return f"{name}, line {number}:\n- {before[:_SHOWN]}\n+ {now[:_SHOWN]}"
+
+
+def differences(recording: Recording, expected: Expectation) -> str:
+    """Return how what is read now differs from what is expected, in lines; empty where it does not.
+
+    Raises RecordingError for a recording that this version cannot read.
+    """
+    body = recording.replayed().body
+    turns = reply.read(body, reply.AS_WRITTEN, recording.got.content_type).turns
+    parts = [part for turn in turns if turn.choice == 0 for part in turn.parts]
+    why = [f"expected, because {expected.why}:"] if expected.why else []
+    lines = [
+        line
+        for name, kind in zip(_READ, (ThinkingPart, TextPart), strict=True)
+        for line in _differing(name, getattr(expected, name), _words(parts, kind))
+    ]
+    return "\n".join([*why, *lines]) if lines else ""
+
+
+def _words(parts: Iterable[Part], kind: type[ThinkingPart | TextPart]) -> str:
+    words = (part.text.strip("\r\n") for part in parts if isinstance(part, kind))
+    return "\n\n".join(filter(None, words))
+
+
+def _differing(name: str, expected: str | None, actual: str) -> Iterator[str]:
+    if expected is None or (wanted := _lines(expected)) == (read := _lines(actual)):
+        return
+    names = f"expected {name}", f"{name} as it is read"
+    lines = list(unified_diff(wanted, read, *names, lineterm="", n=2))
+    yield from lines[:_DIFF_LINES]
+    if len(lines) > _DIFF_LINES:
+        yield f"... and {len(lines) - _DIFF_LINES} lines more"
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").strip("\r\n").split("\n")

@@ -11,7 +11,7 @@ from typing import Any
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
-from converter.recordings.expectation import Expectation
+from converter.recordings.library import Expectation
 from converter.shell.page import context, session
 from converter.shell.page.conversation import Search
 from converter.shell.page.listed import Listed

@@ -18,9 +18,8 @@ from mitmproxy.io import tnetstring
 
 from converter.observe.printable import bounded
 from converter.recordings import flow_file
-from converter.recordings.expectation import Expectation
 from converter.recordings.flow_file import METADATA
-from converter.recordings.library import Library
+from converter.recordings.library import Expectation, Library
 from converter.recordings.recording import RecordingError
 from converter.shell.aside import in_short_steps
 from converter.shell.log_lines import LONGEST_LINE, path_of

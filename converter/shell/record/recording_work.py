@@ -25,9 +25,8 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowReader
 
 from converter.dialects.table import find
-from converter.recordings import expectation, flow_file
-from converter.recordings.expectation import Expectation
-from converter.recordings.library import Library
+from converter.recordings import flow_file
+from converter.recordings.library import Expectation, Library
 from converter.recordings.recording import Recording, RecordingError
 from converter.shell.messages import model_of
 
@@ -120,9 +119,10 @@ def make_folder(folder: Path) -> None:
 
 def _keep_named(flow: HTTPFlow, folder: Path, order: Order) -> Path:
     recording = flow_file.from_flow(flow, order.name)
-    path = Library(folder).keep(recording)
+    library = Library(folder)
+    path = library.keep(recording)
     if order.expected:
-        expectation.keep(path, recording, order.expected)
+        library.expect(recording, order.expected)
     return path
 
 

@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from converter.recordings import expectation
-from converter.recordings.expectation import Expectation
 from converter.recordings.flow_file import to_flow
-from converter.recordings.library import Library
+from converter.recordings.library import Expectation, Library
 from converter.recordings.recording import RecordingError
 from converter.shell.record.recording_work import NothingToKeepError, Order, keep, make_folder
 from tests.support.recorded import FOLDER
@@ -35,7 +33,7 @@ def test_a_named_one_has_its_name_and_what_it_should_read(tmp_path: Path) -> Non
     expected = Expectation("deep", "", "I say so")
     path = keep(FLOW, Order(str(tmp_path), "mine", expected))
     assert path == tmp_path / "mine.mitm"
-    assert expectation.load(path) == expected
+    assert Library(path.parent).expectation(path.stem) == expected
 
 
 def test_of_an_exchange_without_a_reply_there_is_nothing_to_keep(tmp_path: Path) -> None:

@@ -13,10 +13,8 @@ import pytest
 from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowWriter
 
-from converter.recordings import expectation
-from converter.recordings.expectation import Expectation
 from converter.recordings.flow_file import to_flow
-from converter.recordings.library import Library
+from converter.recordings.library import Expectation, Library
 from converter.recordings.recording import RecordingError
 from converter.shell.record import recording_work
 from converter.shell.record.recording_work import NothingToKeepError, Order
@@ -50,7 +48,7 @@ def test_a_named_one_says_what_it_should_read(tmp_path: Path) -> None:
     path = recording_work.keep_beside(_dumped(), Order(str(tmp_path), "one", expected))
     assert path
     assert path.stem == "one"
-    assert expectation.load(path) == expected
+    assert Library(path.parent).expectation(path.stem) == expected
 
 
 def test_what_cannot_be_kept_is_told(tmp_path: Path) -> None:
