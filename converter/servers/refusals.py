@@ -7,6 +7,7 @@ A row: words of a server's error, and the names of what is left out then.
 import hashlib
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from converter.wire import json_text
 from converter.wire.bounds import DEEPEST
@@ -82,48 +83,41 @@ def pared(part: object, names: frozenset[str]) -> object:
     for outer, inner in _HELD_IN:
         held = part.get(outer) if isinstance(part, dict) else None
         if isinstance(part, dict) and isinstance(held, dict) and inner in held:
-            schema = _Paring(held[inner], names).schema(held[inner])
+            schema = _schema(held[inner], held[inner], names)
             return {**part, outer: {**held, inner: schema}}
     return part
 
 
-class _Paring:
-    """One schema, which `root` is, without the words of `names`."""
+def _schema(part: object, root: object, names: frozenset[str], deepest: int = DEEPEST) -> object:
+    """Return a part of a schema, which `root` is, without the words of `names`, or one that allows
+    anything where this one means nothing.
+    """
+    odd = ODD in names
+    if not isinstance(part, dict) or not deepest:
+        return {} if odd else part
+    if odd and "$ref" in part and not _leads_somewhere(root, part["$ref"]):
+        return {}
+    left_out = names | _odd_of(part) if odd else names
+    pare = partial(_schema, root=root, names=names, deepest=deepest - 1)
+    return {name: _under(name, each, pare) for name, each in part.items() if name not in left_out}
 
-    def __init__(self, root: object, names: frozenset[str]) -> None:
-        self._root = root
-        self._names = names
-        self._odd = ODD in names
 
-    def schema(self, part: object, deepest: int = DEEPEST) -> object:
-        """Return a schema, or one that allows anything where this one means nothing."""
-        if not isinstance(part, dict) or not deepest:
-            return {} if self._odd else part
-        if self._odd and "$ref" in part and not self._leads_somewhere(part["$ref"]):
-            return {}
-        odd = _odd_of(part) if self._odd else frozenset()
-        return {
-            name: self._under(name, value, deepest - 1)
-            for name, value in part.items()
-            if name not in self._names and name not in odd
-        }
+def _under(name: str, value: object, pare: Callable[[object], object]) -> object:
+    if name in _NAMED and isinstance(value, dict):
+        return {own: pare(schema) for own, schema in value.items()}
+    if name in _LISTED and isinstance(value, list):
+        return [pare(schema) for schema in value]
+    if name not in _INNER or (name in _BOOLEAN and isinstance(value, bool)):
+        return value
+    return pare(value)
 
-    def _under(self, name: str, value: object, deepest: int) -> object:
-        if name in _NAMED and isinstance(value, dict):
-            return {own: self.schema(schema, deepest) for own, schema in value.items()}
-        if name in _LISTED and isinstance(value, list):
-            return [self.schema(schema, deepest) for schema in value]
-        if name not in _INNER or (name in _BOOLEAN and isinstance(value, bool)):
-            return value
-        return self.schema(value, deepest)
 
-    def _leads_somewhere(self, reference: object) -> bool:
-        at: object = self._root
-        first, *path = str(reference).split("/")
-        for name in path:
-            own = name.replace("~1", "/").replace("~0", "~")
-            at = at.get(own) if isinstance(at, dict) else None
-        return first == "#" and isinstance(at, dict)
+def _leads_somewhere(at: object, reference: object) -> bool:
+    first, *path = str(reference).split("/")
+    for name in path:
+        own = name.replace("~1", "/").replace("~0", "~")
+        at = at.get(own) if isinstance(at, dict) else None
+    return first == "#" and isinstance(at, dict)
 
 
 def _odd_of(schema: Body) -> frozenset[str]:
