@@ -59,7 +59,7 @@ def test_every_family_has_its_row(family: ThinkTags) -> None:
 def template_row(row: Template) -> str:
     switches = [
         f"`{name}: {', '.join(sorted(json.dumps(value) for value in values))}`"
-        for name, values in row.switches
+        for name, values in row.switches.items()
     ]
     opens = "always" if row.always else " or ".join(switches) or "unless turned off"
     opens = opens if row.opens else "never"

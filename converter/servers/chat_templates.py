@@ -8,19 +8,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
-type Switch = tuple[str, frozenset[object]]
-"""A field of the request or of its `chat_template_kwargs`, and the values that turn thinking on."""
+type Switches = Mapping[str, tuple[object, ...]]
+"""Fields of the request or of its `chat_template_kwargs`, and the values that turn thinking on."""
 
-_ON: tuple[Switch, ...] = (
-    ("enable_thinking", frozenset({True})),
-    ("thinking", frozenset({True})),
-)
-_REASONING: tuple[Switch, ...] = (("reasoning", frozenset({True})),)
-_MODE: tuple[Switch, ...] = (("thinking_mode", frozenset({"enabled"})),)
-_EFFORT: tuple[Switch, ...] = (
-    ("reasoning_effort", frozenset({"low", "medium", "high", "xhigh", "max"})),
-)
-
+_ON: Switches = {"enable_thinking": (True,), "thinking": (True,)}
+_REASONING: Switches = {"reasoning": (True,)}
+_MODE: Switches = {"thinking_mode": ("enabled",)}
+_EFFORT: Switches = {"reasoning_effort": ("low", "medium", "high", "xhigh", "max")}
 
 type Place = Literal["tags", "reasoning_content", "reasoning", "drop"]
 """Where a request holds earlier thoughts."""
@@ -60,7 +54,7 @@ class Template:
 
     models: str
     source: str
-    switches: tuple[Switch, ...] = ()
+    switches: Switches = field(default_factory=dict)
     history: HistoryPlace | None = None
     always: bool = False
     bare_closer: bool = False
@@ -170,7 +164,7 @@ TEMPLATES = (
     # these leave it to the model to open its thought
     Template(r"kimi-?k2-?thinking", f"{_LLAMA}/Kimi-K2-Thinking", history=EXACT_LOOP, opens=False),
     Template(r"glm-?4[._][56]", f"{_LLAMA}/GLM-4.6", history=LOOP, opens=False),
-    Template(r"qwen-?3(?!.*(instruct|coder))", f"{_IK}/Qwen-Qwen3-0.6B", (), LOOP, opens=False),
+    Template(r"qwen-?3(?!.*(instruct|coder))", f"{_IK}/Qwen-Qwen3-0.6B", {}, LOOP, opens=False),
     Template(r"seed-?oss", f"{_LLAMA}/ByteDance-Seed-OSS", history=ALL, opens=False),
     Template(r"gpt-?oss", f"{_LLAMA}/openai-gpt-oss-120b", history=EXACT_LOOP, opens=False),
     Template(r"gemma-?4", f"{_LLAMA}/google-gemma-4-31B-it", history=LOOP, opens=False),

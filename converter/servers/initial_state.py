@@ -7,12 +7,12 @@ the user chose with `think_start` goes before all of them.
 """
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from converter.model.initial_state import InitialState
 from converter.parsing.families import FAMILIES, TABLE
-from converter.servers.chat_templates import Switch, Template, template_of
+from converter.servers.chat_templates import Switches, Template, template_of
 from converter.wire.json_text import as_object
 
 type Body = Mapping[str, object]
@@ -162,11 +162,11 @@ def _last(text: str, marks: Iterable[str]) -> int:
     return max(map(text.rfind, marks))
 
 
-def _is_set(body: Body, wanted: Iterable[Switch]) -> bool:
+def _is_set(body: Body, wanted: Switches) -> bool:
     """Tell whether a request sets one of these switches, in itself or for its template."""
     inner = as_object(body.get(_TEMPLATE))
     return any(
-        isinstance(value, Hashable) and value in values
-        for name, values in wanted
+        value in values
+        for name, values in wanted.items()
         for value in (body.get(name), inner.get(name))
     )
