@@ -231,20 +231,14 @@ def _id(recording: Recording, what: str) -> str:
 
 
 def _request(request: RecordedRequest) -> http.Request:
-    made = http.Request.make(
-        request.method,
-        f"http://{HERE}{request.path}",
-        request.body,
-        http.Headers(_lines({"host": HERE, **request.headers})),
-    )
+    headers = [
+        (name.encode(), value.encode("utf-8", "surrogateescape"))
+        for name, value in {"host": HERE, **request.headers}.items()
+    ]
+    url = f"http://{HERE}{request.path}"
+    made = http.Request.make(request.method, url, request.body, headers)
     made.timestamp_start = made.timestamp_end = BEGAN
     return made
-
-
-def _lines(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    return [
-        (name.encode(), value.encode("utf-8", "surrogateescape")) for name, value in headers.items()
-    ]
 
 
 def _response(answered: Answered, times: list[float]) -> http.Response:

@@ -150,8 +150,12 @@ class Redaction:
         fields = kept(json_text.read_or_none(body), REQUEST)
         if not isinstance(fields, dict):
             return b""
-        if "system" in fields:
-            fields["system"] = _unbilled(fields["system"])
+        # Claude Code makes this line new for each request; no server is sent it
+        if isinstance(system := fields.get("system"), str):
+            fields["system"] = BILLING_LINES.sub("", system)
+        for block in json_text.objects(system):
+            if isinstance(text := block.get("text"), str):
+                block["text"] = BILLING_LINES.sub("", text)
         clean, _ = self.body(json_text.write(fields), stream=False)
         return json_text.write(json_text.read(clean))
 
@@ -219,24 +223,6 @@ class Redaction:
             return gap
         text = gap.decode("utf-8", "surrogateescape")
         return self.scrubber.text(text).encode("utf-8", "surrogateescape")
-
-
-def _unbilled(system: object) -> object:
-    """Return the system text without the line that Claude Code makes new for each request; no
-    server is sent it.
-    """
-    if isinstance(system, str):
-        return BILLING_LINES.sub("", system)
-    if not isinstance(system, list):
-        return system
-    return [
-        {**block, "text": BILLING_LINES.sub("", block["text"])} if _has_text(block) else block
-        for block in system
-    ]
-
-
-def _has_text(block: object) -> bool:
-    return isinstance(block, dict) and isinstance(block.get("text"), str)
 
 
 def prefix_of(request: RecordedRequest) -> str:
