@@ -130,8 +130,8 @@ def examine(link: ServerLink, asked_model: str | None) -> Iterator[Finding]:
     yield history(model)
     facts = model_facts(link, model, server)
     yield context(facts.window, server)
-    if told := faculties(facts):
-        yield told
+    if facts.abilities:  # in the server's words
+        yield Finding("told", ", ".join(facts.abilities))
     body = {**_question(model, TOOL_QUESTION), "tools": [TOOL]}
     yield tools(link.hear(body, lambda reply: bool(reply.calls)), server)
 
@@ -167,10 +167,10 @@ def _answers(heard: Heard) -> bool:
     return bool(heard.fields and heard.text.strip())
 
 
-def model_facts(link: ServerLink, model: str, server: Server | None = None) -> ModelFacts:
+def model_facts(link: ServerLink, model: str, server: Server) -> ModelFacts:
     """Return the server's facts of a model."""
     told = {path: link.get(path) for path in SAID_AT}
-    if server and server.name == "ollama":
+    if server.name == "ollama":
         told[SHOWN_AT] = link.get(SHOWN_AT, {"model": model})
     return read(told, model)
 
@@ -282,11 +282,6 @@ def context(size: int | None, server: Server) -> Finding:
     remedy = MORE_CONTEXT.get(server.name)
     words = f"{size:,} tokens: too few for {_needs(short)}"
     return Finding("context", words + (f"; start it with: {remedy}" if remedy else ""), wrong=True)
-
-
-def faculties(facts: ModelFacts) -> Finding | None:
-    """Return the model's abilities in the server's words; None where it says nothing."""
-    return Finding("told", ", ".join(facts.abilities)) if facts.abilities else None
 
 
 def _needs(needs: Mapping[str, int]) -> str:

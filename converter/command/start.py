@@ -105,7 +105,15 @@ def main(arguments: Sequence[str]) -> int:
     warn(chosen)
     check_folder(passed_on)
     if chosen.workers != 1:
-        return _run_workers(chosen, passed_on)
+        # of several processes the first alone says where they are
+        from converter.command import workers  # noqa: PLC0415 (as below)
+
+        if chosen.interface != "dump":
+            raise UsageError("--workers needs --dump: a page shows the flows of one process only")
+        try:
+            return workers.run(chosen.workers, passed_on, ["-s", str(ANNOUNCEMENT)])
+        except ValueError as error:
+            raise UsageError(str(error)) from None
     programs = import_module("mitmproxy.tools.main")  # not before: --help is to come at once
     getattr(programs, PROGRAMS[chosen.interface])([*passed_on, "-s", str(ANNOUNCEMENT)])
     return 0
@@ -143,18 +151,6 @@ def check_folder(arguments: Sequence[str]) -> None:
         writable = False
     if not writable:
         raise CommandError(f"{folder} cannot be written: choose a folder by --set confdir=DIR")
-
-
-def _run_workers(chosen: argparse.Namespace, arguments: list[str]) -> int:
-    """Run several processes, of which the first alone says where they are."""
-    from converter.command import workers  # noqa: PLC0415 (as above)
-
-    if chosen.interface != "dump":
-        raise UsageError("--workers needs --dump: a page shows the flows of one process only")
-    try:
-        return workers.run(chosen.workers, arguments, ["-s", str(ANNOUNCEMENT)])
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def read(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
