@@ -63,11 +63,6 @@ def pieces(body: bytes, stream: bool) -> Pieces:
     return Pieces([*reader.gaps, b"".join(reader.gap)], reader.tokens)
 
 
-def tokens(body: bytes, stream: bool) -> list[Token]:
-    """Return every string and number of a body."""
-    return pieces(body, stream).tokens
-
-
 class _BodyReader:
     """Reads one body, line by line; `gap` is what came since the last token. Each object or array
     that is open has a name in the path: None in an array.

@@ -28,7 +28,6 @@ from converter.recordings.redact.json_tokens import (
     Token,
     moved,
     pieces,
-    tokens,
     woven,
     written,
 )
@@ -110,7 +109,7 @@ def _models(recording: Recording) -> set[str]:
         model
         for kind, body in bodies
         if _A_PATH.search(body)
-        for token in {*tokens(body, is_stream(kind, body))}
+        for token in {*pieces(body, is_stream(kind, body)).tokens}
         if token.path in _MODEL_FIELDS and not token.name and is_path(model := str(token.value))
     }
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.recordings.redact.json_tokens import Pieces, moved, pieces, tokens, woven, written
+from converter.recordings.redact.json_tokens import Pieces, Token, moved, pieces, woven, written
 from tests.support.frames import data
 
 VALUES = st.recursive(
@@ -14,6 +14,10 @@ VALUES = st.recursive(
     ),
     max_leaves=12,
 )
+
+
+def tokens(body: bytes, streamed: bool) -> list[Token]:
+    return pieces(body, streamed).tokens
 
 
 def together(cut_up: Pieces) -> bytes:

@@ -1,13 +1,16 @@
 import pytest
 
-from converter.recordings.redact.json_tokens import tokens
+from converter.recordings.redact.json_tokens import pieces
 from converter.recordings.redact.normaliser import CREATED, Normaliser
 
 
 def normal(*bodies: bytes, listed: bool = False) -> list[list[object]]:
     """The values of each body, names left out."""
     form = Normaliser(listed)
-    return [[form.of(token) for token in tokens(body, False) if not token.name] for body in bodies]
+    return [
+        [form.of(token) for token in pieces(body, False).tokens if not token.name]
+        for body in bodies
+    ]
 
 
 def test_a_reply_is_called_recording_in_either_dialect() -> None:
@@ -65,7 +68,7 @@ def test_the_ids_of_models_are_their_names() -> None:
     ],
 )
 def test_what_was_never_said_stays_unsaid(body: bytes) -> None:
-    assert normal(body) == [[token.value for token in tokens(body, False) if not token.name]]
+    assert normal(body) == [[token.value for token in pieces(body, False).tokens if not token.name]]
 
 
 def test_no_one_remembers_when_a_response_was_made() -> None:
@@ -85,4 +88,4 @@ def test_what_a_model_made_up_is_left_alone() -> None:
 
 def test_the_normal_form_of_the_normal_form_is_itself() -> None:
     once = b'{"id": "chatcmpl-recording", "created": 1700000000, "content": [{"id": "call_1"}, {"id": "call_1_recording_2"}]}'
-    assert normal(once) == [[token.value for token in tokens(once, False) if not token.name]]
+    assert normal(once) == [[token.value for token in pieces(once, False).tokens if not token.name]]
