@@ -50,7 +50,7 @@ _EXCEEDS = (
     r"full|reached|ran out|however|but|while|whereas|given|received|reduce|shorten|truncat\w*|"
     r"[<>]=?|超)"
 )
-_LIMIT_OF_CONTEXT = (
+_OF_CONTEXT = re.compile(
     r"(?:context (?:\w+ )?(?:length|len|window|size|limit|space|capacity|budget|overflow|tokens?)|"
     r"context (?:is |was )?(?:exceeded|full|too)|exceed\w* (?:the )?(?:\w+ )?context|"
     r"n ctx|ctx size|"
@@ -62,7 +62,7 @@ _LIMIT_OF_CONTEXT = (
     r"max(?:imum)? length)|(?:input|prompt|total|model) tokens? (?:\w+ )?limit|token limit|"
     r"(?:input|prompt) limit)"
 )
-_OF_CONTEXT, _BEYOND = re.compile(_LIMIT_OF_CONTEXT), re.compile(_EXCEEDS)
+_BEYOND = re.compile(_EXCEEDS)
 _MEANINGS = tuple(
     re.compile(meaning)
     for meaning in (

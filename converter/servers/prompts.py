@@ -103,14 +103,11 @@ def tell_tools(body: Mapping[str, object]) -> dict[str, object] | None:
     family = family_of(str(body.get("model") or ""))
     written = _merged(_written(messages, family))
     if body.get("tool_choice") != "none":
-        written = _in_system(written, _words(body, tools, family))
+        lines, example = "\n".join(map(_dumps, tools)), family.call(*_EXAMPLE)
+        told = _TOLD.format(tools=lines, example=example, choice=_choice(body))
+        written = _in_system(written, told)
     rest = {name: value for name, value in body.items() if name not in _REQUEST_FIELDS}
     return {**rest, "messages": written}
-
-
-def _words(body: Mapping[str, object], tools: Sequence[object], family: Family) -> str:
-    lines = "\n".join(map(_dumps, tools))
-    return _TOLD.format(tools=lines, example=family.call(*_EXAMPLE), choice=_choice(body))
 
 
 def _choice(body: Mapping[str, object]) -> str:
