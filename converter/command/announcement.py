@@ -44,7 +44,10 @@ def running() -> None:
     server = ReverseMode.parse(ctx.options.mode[0]).data
     model, facts = met(server)
     trimmed = str(ctx.options.think_blanks) == "trim"
-    words = announcement(server, proxy_address(), web_address(), model, facts, trimmed)
+    web: Any = getattr(
+        ctx.master, "web_url", None
+    )  # with the token that opens it; none of mitmdump
+    words = announcement(server, proxy_address(), web and str(web), model, facts, trimmed)
     if hasattr(ctx.master, "keymap"):
         logger.log(ALERT, "Proxy: %s (in front of %s)", proxy_address(), server)
     else:
@@ -107,12 +110,6 @@ def curl(proxy: str, dialect: Dialect, model: str) -> str:
     return (
         f"curl -sN {proxy}{dialect.requests.path} -H 'content-type: application/json' -d '{body}'"
     )
-
-
-def web_address() -> str | None:
-    """Return mitmweb's address with the token that opens it; None for mitmdump."""
-    address: Any = getattr(ctx.master, "web_url", None)
-    return address and str(address)
 
 
 def met(server: str) -> tuple[str, ModelFacts]:

@@ -106,9 +106,15 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command; return its exit code. An interrupt and a closed pipe are its caller's."""
     chosen = _parser().parse_args(arguments)
     try:
-        _refuse_closed()
+        if sys.stdin is None or sys.stdout is None:
+            raise ValueError("standard input or output is closed")
         read = settings.read({"tags": chosen.tags or ["auto"], "start": chosen.start})
-        _run(chosen.file, chosen.to or (TRANSCRIPT if sys.stdout.isatty() else COMMON.name), read)
+        to = chosen.to or (TRANSCRIPT if sys.stdout.isatty() else COMMON.name)
+        if to == TRANSCRIPT:
+            _show(_pieces(chosen.file), read, live=chosen.file == STANDARD_INPUT)
+        else:
+            for written in converted(_pieces(chosen.file), read, DIALECTS[to]):
+                _write(written)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise  # the caller's; an OSError it is as well
@@ -150,23 +156,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _refuse_closed() -> None:
-    if sys.stdin is None or sys.stdout is None:
-        raise ValueError("standard input or output is closed")
-
-
 def _complain(words: str, code: int) -> int:
     print(f"think-addon: {' '.join(words.split())}", file=sys.stderr)
     return code
-
-
-def _run(file: str, to: str, chosen: Settings) -> None:
-    pieces = _pieces(file)
-    if to == TRANSCRIPT:
-        _show(pieces, chosen, live=file == STANDARD_INPUT)
-    else:
-        for written in converted(pieces, chosen, DIALECTS[to]):
-            _write(written)
 
 
 def _pieces(file: str) -> Iterator[tuple[bytes, str]]:
