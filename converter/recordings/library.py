@@ -28,7 +28,7 @@ _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,100}")
 _SHOWN = 200
 """Characters of a line that differs; a whole picture may stand in one."""
 _DIFF_LINES = 40
-_READ = ("thinking", "text")
+_READ: Mapping[str, type[ThinkingPart | TextPart]] = {"thinking": ThinkingPart, "text": TextPart}
 _HINTED = re.compile(r"--set think_.*")
 
 
@@ -264,7 +264,7 @@ def differences(recording: Recording, expected: Expectation) -> str:
     why = [f"expected, because {expected.why}:"] if expected.why else []
     lines = [
         line
-        for name, kind in zip(_READ, (ThinkingPart, TextPart), strict=True)
+        for name, kind in _READ.items()
         for line in _differing(name, getattr(expected, name), _words(parts, kind))
     ]
     return "\n".join([*why, *lines]) if lines else ""
