@@ -97,22 +97,46 @@ _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\\\": "\\"}
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """A frame around its words. `own`: under which fields they stood, for thinking."""
+    """A frame around its words. `named`: the dialect's own field of thinking."""
 
     before: bytes
     behind: bytes
     kind: WordKind
-    dialect: str = ""
-    names: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
 
     def fits(self, raw: bytes) -> bool:
         fitting = len(self.before) + len(self.behind) <= len(raw) <= LONGEST
         return fitting and raw.startswith(self.before) and raw.endswith(self.behind)
 
+    def words(
+        self, raws: Sequence[bytes], begin: int, plain: Callable[[bytes], object]
+    ) -> list[bytes]:
+        """Return the words of the frames from `begin` on, as far as they are plain."""
+        pieces: list[bytes] = []
+        before, behind, fits = len(self.before), len(self.behind), self.fits
+        for place in range(begin, len(raws)):
+            raw = raws[place]
+            if not fits(raw) or not plain(words := raw[before:-behind]):
+                break
+            pieces.append(words)
+        return pieces
+
+    def event(self, text: str) -> Words:
+        """Return the event that says these words, as the decoder would have made it."""
+        if not self.named:
+            return self.kind(text)
+        dialect, name = self.named
+        return Thinking(text, own=Own(dialect, {name: text}))
+
+
+type _Ready = tuple[_Shape, WordKind, Callable[[bytes], object]]
+"""A shape, the kind that its words become now, and the test for plain ones."""
+
 
 class FastPath:
     """The lessons of one stream. `tell` hears the events of each `rewrite`. `counter`: the field
-    that numbers the client's frames, if they are numbered. `taken`: frames that went the fast way.
+    that numbers the client's frames, if they are numbered. `taken`: frames that went the fast way;
+    `changes`: the last ones did not go on as they came.
     """
 
     def __init__(
@@ -123,6 +147,7 @@ class FastPath:
         counter: str = "",
     ) -> None:
         self.taken = 0
+        self.changes = False
         self._stages, self.encoder, self._tell = stages, encoder, tell
         self._counter = json_text.write(counter) + b":" if counter else b""
         self._shape: _Shape | None = None
@@ -132,48 +157,50 @@ class FastPath:
         """The words that taught a kind and stand in its frame more than once, as `:` and `text` do,
         until other words come out as they should.
         """
-        self._becomes: WordKind | None = None
-        self._plain: Callable[[bytes], object] | None = None
+        self._ready: _Ready | None = None
         self._waiting: list[Words] = []
         self._characters = 0
 
-    @property
-    def changes(self) -> bool:
-        """Tell whether frames with the last words do not go on as they came."""
-        return self._becomes is not None and self._written[self._becomes] is not None
-
     def rewrite(self, raws: Sequence[bytes], begin: int) -> tuple[int, bytes]:
         """Return how many frames are taken from `begin` on, and the client's bytes for them."""
-        words = self._words(raws, begin)
-        event = self._said(words) if words else None
-        if event is None:
+        ready = self._look()
+        if ready is None:
             return 0, b""
+        shape, kind, plain = ready
+        words = shape.words(raws, begin, plain)
+        text = decoded(words) if words else None
+        if text is None or not self._stages.repeat(read := shape.event(text)):
+            return 0, b""
+        self._waiting.append(read)
+        self._characters += len(text)
+        self._tell([read if type(read) is kind else kind(text)])
         self.taken += len(words)
-        self._tell([event])
-        first = self.encoder.spliced(type(event), event.text, len(words))
-        splice = self._written[type(event)]
+        first = self.encoder.spliced(kind, text, len(words))
+        splice = self._written[kind]
+        self.changes = splice is not None
         taken = raws[begin : begin + len(words)]
         return len(words), splice.write(words, first) if splice else b"".join(taken)
 
     def settle(self) -> None:
         """Give the stages the words that went past them; other words may be plain now."""
-        self._becomes = self._plain = None
+        self._ready = None
         if self._waiting:
             waiting, self._waiting, self._characters = self._waiting, [], 0
             text = "".join([words.text for words in waiting])
-            self._stages.feed([waiting[0] if len(waiting) == 1 else self._event(text)])
+            assert self._shape
+            self._stages.feed([waiting[0] if len(waiting) == 1 else self._shape.event(text)])
 
-    def _look(self) -> bool:
-        """Find out which words are plain; tell whether any words are, and how they are written is
+    def _look(self) -> _Ready | None:
+        """Find out which words are plain; None where none are, or how they are written is not
         known.
         """
         if self._characters > MOST_WAITING:
-            return False  # the next frame is parsed, and the stages get these words before it
-        if self._plain is None and self._shape:
+            return None  # the next frame is parsed, and the stages get these words before it
+        if self._ready is None and self._shape:
             plain = self._stages.plain(self._shape.kind)
             if plain and plain[0] in self._written and plain[0] not in self._unsure:
-                self._becomes, self._plain = plain[0], _plain(plain[1])
-        return self._plain is not None
+                self._ready = self._shape, plain[0], _plain(plain[1])
+        return self._ready
 
     def learn(
         self, raw: bytes, read: Sequence[Event], made: Sequence[Event], out: Sequence[bytes]
@@ -221,47 +248,6 @@ class FastPath:
         splice = self._written[type(words)]
         return splice.gives(out[0], words.text) if splice else json_text.write(words.text) in out[0]
 
-    def _words(self, raws: Sequence[bytes], begin: int) -> list[bytes]:
-        """Return the words of the frames from `begin` on, as far as they are plain."""
-        pieces: list[bytes] = []
-        if not self._look():
-            return pieces
-        assert self._shape
-        assert self._plain
-        before, behind = len(self._shape.before), len(self._shape.behind)
-        fits, plain = self._shape.fits, self._plain
-        for place in range(begin, len(raws)):
-            raw = raws[place]
-            if not fits(raw):
-                break
-            words = raw[before:-behind]
-            if not plain(words):
-                break
-            pieces.append(words)
-        return pieces
-
-    def _said(self, words: Sequence[bytes]) -> Words | None:
-        """Return the event that the stages make of words; None where they are to be parsed."""
-        text = decoded(words)
-        if text is None:
-            return None
-        event = self._event(text)
-        if not self._stages.repeat(event):
-            return None
-        self._waiting.append(event)
-        self._characters += len(text)
-        assert self._becomes
-        return event if type(event) is self._becomes else self._becomes(text)
-
-    def _event(self, text: str) -> Words:
-        """Return the event that says these words, as the decoder would have made it."""
-        assert self._shape
-        if self._shape.kind is Text:
-            return Text(text)
-        if not self._shape.dialect:
-            return Thinking(text)
-        return Thinking(text, own=Own(self._shape.dialect, dict.fromkeys(self._shape.names, text)))
-
 
 def decoded(words: Sequence[bytes]) -> str | None:
     """Return the words as one text; None when one of them is no UTF-8 by itself."""
@@ -289,20 +275,15 @@ def _bare(events: Sequence[Event]) -> list[Event]:
 
 def _shape_of(raw: bytes, words: Words) -> _Shape | None:
     """Return the frame's shape; None where the words cannot be told from the rest."""
-    names = tuple(words.own.fields) if words.own else ()
-    if len(names) > 1 or not words.text or len(raw) > LONGEST:
+    own = words.own
+    if not words.text or len(raw) > LONGEST or (own and [*own.fields.values()] != [words.text]):
         return None
-    if (
-        isinstance(words, Thinking)
-        and words.own
-        and list(words.own.fields.values()) != [words.text]
-    ):
+    said = json_text.write(words.text)
+    before, _, behind = raw.partition(said)
+    if not behind or said in behind:
         return None
-    before, _, behind = raw.partition(json_text.write(words.text))
-    if not behind or raw.count(json_text.write(words.text)) != 1:
-        return None
-    dialect = words.own.dialect if words.own else ""
-    return _Shape(before + b'"', b'"' + behind, type(words), dialect, names)
+    named = (own.dialect, *own.fields) if own else ()
+    return _Shape(before + b'"', b'"' + behind, type(words), named)
 
 
 @lru_cache(maxsize=256)
