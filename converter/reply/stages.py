@@ -140,39 +140,12 @@ STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
 """In the order in which events go through them; None: not wanted for this reply."""
 
 
-class _Chain:
-    """The stages of one choice."""
-
-    def __init__(self, choice: Choice) -> None:
-        self._stages = [stage for make in STAGES if (stage := make(choice))]
-
-    def feed(self, event: Event) -> Sequence[Event]:
-        events: Sequence[Event] = [event]
-        for stage in self._stages:
-            events = [made for event in events for made in stage.feed(event)]
-        return events
-
-    def close(self) -> Sequence[Event]:
-        events: Sequence[Event] = []
-        for stage in self._stages:
-            events = [*(made for event in events for made in stage.feed(event)), *stage.close()]
-        return events
-
-    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
-        wakes = ""
-        for stage in self._stages:
-            if (kinds := stage.plain(kind)) is None:
-                return None
-            kind, wakes = kinds[0], wakes + kinds[1]
-        return kind, wakes
-
-
 class Stages:
     """Events in, events out, each choice through stages of its own. `findings`: the notes."""
 
     def __init__(self, reading: Reading, findings: Findings | None = None) -> None:
         self._reading = reading
-        self._chains: dict[int, _Chain] = {}
+        self._chains: dict[int, list[Stage]] = {}
         self._thoughts: list[ThoughtEvent] = []
         self._failed = self._is_open = False
         task = _NO_NAME.sub("", reading.expected.task)[-_SUFFIX:]
@@ -197,7 +170,7 @@ class Stages:
         match event:
             case Text() | Thinking() | ThinkingEnd() | ToolCall() | Finish():
                 self._is_open = True
-                return self._chain(event.choice).feed(event)
+                return _fed(self._chain(event.choice), [event])
             case End() | Failure():
                 return [*self.close(), event]
             case _:
@@ -208,14 +181,24 @@ class Stages:
         if self._failed or not self._is_open:
             return []
         self._is_open = False
-        return [event for chain in self._chains.values() for event in chain.close()]
+        held: list[Event] = []
+        for chain in self._chains.values():
+            events: Sequence[Event] = []
+            for stage in chain:
+                events = [*_fed([stage], events), *stage.close()]
+            held += events
+        return held
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
         """Return the meaning of plain words of the first choice, and the characters that make words
         not plain; None while they may do more than come out.
         """
-        chain = self._chains.get(0)
-        return chain.plain(kind) if chain else None
+        wakes = ""
+        for stage in self._chains.get(0, ()):
+            if (kinds := stage.plain(kind)) is None:
+                return None
+            kind, wakes = kinds[0], wakes + kinds[1]
+        return (kind, wakes) if 0 in self._chains else None
 
     def take_thoughts(self) -> list[ThoughtEvent]:
         """Return the thoughts that ended since the last time."""
@@ -223,9 +206,16 @@ class Stages:
         self._thoughts.clear()
         return thoughts
 
-    def _chain(self, index: int) -> _Chain:
+    def _chain(self, index: int) -> list[Stage]:
         if index not in self._chains:
             shared = self._ids, self.findings, self._thoughts
             choice = Choice(self._reading, index, self._name, *shared)
-            self._chains[index] = _Chain(choice)
+            self._chains[index] = [stage for make in STAGES if (stage := make(choice))]
         return self._chains[index]
+
+
+def _fed(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[Event]:
+    """Return the events that these become, through one stage after another."""
+    for stage in stages:
+        events = [made for event in events for made in stage.feed(event)]
+    return events
