@@ -8,8 +8,7 @@ from converter.exchange import settings
 from converter.exchange.settings import Settings
 from converter.model import events
 from converter.parsing.reading import Expected
-from converter.reply.pipeline import reading_of
-from converter.reply.stages import Stages
+from converter.reply.pipeline import Stages, reading_of
 from converter.transcript.accumulator import Accumulator
 from converter.transcript.blocks import Split, parts_of, turns_of
 from converter.transcript.facts import of

@@ -258,12 +258,12 @@ FAULTS = {
         "pass",
     ),
     "the first stage is left out": (
-        "reply/stages.py",
+        "reply/pipeline.py",
         "for make in STAGES if",
         "for make in STAGES[1:] if",
     ),
     "one event of a stage is enough": (
-        "reply/stages.py",
+        "reply/pipeline.py",
         "events = [made for event in events for made in stage.feed(event)]",
         "events = [made for event in events for made in [*stage.feed(event)][:1]]",
     ),

@@ -11,8 +11,7 @@ from converter.parsing.families import ThinkTags
 from converter.parsing.reading import Expected
 from converter.parsing.tag_matcher import choose
 from converter.parsing.think_stage import HEAD, RepeatedThought, UnmatchedCloser
-from converter.reply.pipeline import reading_of
-from converter.reply.stages import Stages
+from converter.reply.pipeline import Stages, reading_of
 
 
 def _stage(

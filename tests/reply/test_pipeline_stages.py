@@ -5,8 +5,7 @@ import pytest
 from converter.exchange import settings
 from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, Usage
 from converter.parsing.reading import Expected
-from converter.reply.pipeline import reading_of
-from converter.reply.stages import Stages
+from converter.reply.pipeline import Stages, reading_of
 
 
 def _words(events: list[Event]) -> list[tuple[str, str]]:
