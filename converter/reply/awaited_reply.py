@@ -3,7 +3,7 @@
 A recording stores the same, so that it sets its reply up in the same way.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from converter.dialects.error_words import server_words
 from converter.dialects.server_fields import BUDGET_FIELDS
@@ -41,9 +41,6 @@ class AwaitedReply:
     @property
     def expected(self) -> Expected:
         """The facts known of the reply's text."""
-        return self._expected(self.limits)
-
-    def _expected(self, limits: ThoughtLimits) -> Expected:
         request, exchange = self.request, self.request.exchange
         budget = request.budget if exchange.settings.budget == "proxy" else None
         model = str(request.body.get("model") or "")
@@ -60,7 +57,7 @@ class AwaitedReply:
             thinking_is_off(request.body, exchange.settings.start),
             request.stops,
             wants_json(request.body),
-            limits,
+            self.limits,
             request.call_ids,
             exchange.client is COMMON and exchange.settings.fields == (FOLDED,),
         )
@@ -108,9 +105,9 @@ class AwaitedReply:
         form are given.
         """
         request, exchange = self.request, self.request.exchange
-        limits = self.limits
+        expected = self.expected
         if server_form is Form.WHOLE:  # it is all there, so that nothing is saved by an end
-            limits = limits.only_told
+            expected = replace(expected, limits=expected.limits.only_told)
         made = Rewriter(
             exchange.settings,
             client or exchange.client,
@@ -118,7 +115,7 @@ class AwaitedReply:
             form or request.form,
             server=exchange.server_dialect,
             context=request.reply_context,
-            expected=self._expected(limits),
+            expected=expected,
         )
         if request.called:
             made.call_model(request.called)
