@@ -5,7 +5,7 @@ its `ThinkingEnd`, one that the server sent as such (which chat completions neve
 comes next.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from io import StringIO
 
 from converter.model.events import (
@@ -17,6 +17,7 @@ from converter.model.events import (
     Thinking,
     ThinkingEnd,
     ToolCall,
+    WordKind,
 )
 from converter.wire.bounds import LONGEST_THOUGHT
 
@@ -24,50 +25,51 @@ type ThoughtEvent = dict[str, object]
 
 
 class ThoughtEvents:
-    """Events of a reply in; a thought event out for each thought that ended. `task`: the exchange;
-    `context`: the conversation.
+    """A stage that tells of thoughts as they end, and passes all events on. `task`: the exchange;
+    `context`: the conversation; `told`: a list that gets a thought event for each that ended.
 
     A thought loses CR and LF at both ends; one of nothing but blanks makes no event. Choices are
     kept apart.
     """
 
-    def __init__(self, task: str, context: str) -> None:
+    def __init__(self, task: str, context: str, told: list[ThoughtEvent]) -> None:
         self._task = task
         self._context = context
+        self._told = told
         self._said: dict[int, StringIO] = {}
 
-    def feed(self, event: Event) -> list[ThoughtEvent]:
-        """Return the thoughts that end with `event`."""
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Tell the thoughts that end with `event`; return it."""
         match event:
             case Thinking():
                 words = self._said.setdefault(event.choice, StringIO(newline=""))
                 if room := max(0, LONGEST_THOUGHT - words.tell()):
                     words.write(event.text[:room])
-                return []
             case ThinkingEnd():
-                return self._end(event)
+                self._end(event)
             case Text() if event.text and not event.text.isspace():
-                return self._end(ThinkingEnd(event.choice))
+                self._end(ThinkingEnd(event.choice))
             case ToolCall() | Finish():
-                return self._end(ThinkingEnd(event.choice))
+                self._end(ThinkingEnd(event.choice))
             case End() | Failure():
-                return self.close()
-            case _:
-                return []
+                self.close()
+        return [event]
 
-    @property
-    def are_open(self) -> bool:
-        """Tell whether a thought goes on, which words of an answer would end."""
-        return bool(self._said)
+    def close(self) -> Sequence[Event]:
+        """Tell the thought so far: the reply is over, or cut."""
+        for choice in sorted(self._said):
+            self._end(ThinkingEnd(choice))
+        return []
 
-    def close(self) -> list[ThoughtEvent]:
-        """Return the thought so far: the reply is over, or cut."""
-        return [event for choice in sorted(self._said) for event in self._end(ThinkingEnd(choice))]
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        """Return words that end no thought, as they are."""
+        return None if kind is Text and self._said else (kind, "")
 
-    def _end(self, end: ThinkingEnd) -> list[ThoughtEvent]:
+    def _end(self, end: ThinkingEnd) -> None:
         words = self._said.pop(end.choice, None)
         thought = words.getvalue().strip("\r\n") if words else ""
-        return [self._event(thought, end)] if thought and not thought.isspace() else []
+        if thought and not thought.isspace():
+            self._told.append(self._event(thought, end))
 
     def _event(self, thought: str, end: ThinkingEnd) -> ThoughtEvent:
         return {

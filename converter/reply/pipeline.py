@@ -91,26 +91,6 @@ class Choice:
         return self.reading.expected
 
 
-class _ThoughtTeller:
-    """Tells of thoughts as they end, before a budget cuts them; passes all events on."""
-
-    def __init__(self, choice: Choice) -> None:
-        expected = choice.expected
-        self._events = ThoughtEvents(expected.task, expected.context)
-        self._thoughts = choice.thoughts
-
-    def feed(self, event: Event) -> Sequence[Event]:
-        self._thoughts += self._events.feed(event)
-        return [event]
-
-    def close(self) -> Sequence[Event]:
-        self._thoughts += self._events.close()
-        return []
-
-    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
-        return None if kind is Text and self._events.are_open else (kind, "")
-
-
 def _tool_calls(choice: Choice) -> Stage | None:
     tools = choice.expected.tools
     if tools is None:
@@ -142,7 +122,11 @@ STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
     lambda of: (
         None if of.expected.limits == NO_LIMITS else ThoughtEnder(of.expected.limits, of.findings)
     ),
-    lambda of: _ThoughtTeller(of) if of.expected.task else None,
+    lambda of: (
+        ThoughtEvents(of.expected.task, of.expected.context, of.thoughts)
+        if of.expected.task
+        else None
+    ),
     lambda of: (
         None if of.expected.budget is None else ThinkingBudget(of.expected.budget, of.findings)
     ),

@@ -17,7 +17,7 @@ from converter.model.events import (
     ToolCall,
     Usage,
 )
-from converter.observe.thought_events import ThoughtEvents, within_limit
+from converter.observe.thought_events import ThoughtEvent, ThoughtEvents, within_limit
 from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import ThinkParser
 from converter.wire.bounds import LONGEST_THOUGHT
@@ -28,9 +28,13 @@ CALL, STOP = ToolCall(0, "call_1", "add", "{}"), Finish("stop")
 
 def told(*events: Event) -> list[list[str]]:
     """The thoughts told at each event, and at the close."""
-    thoughts = ThoughtEvents("flow", "conversation")
-    out = [thoughts.feed(event) for event in events] + [thoughts.close()]
-    return [[str(event["thought"]) for event in step] for step in out]
+    words, steps = list[ThoughtEvent](), list[list[str]]()
+    thoughts = ThoughtEvents("flow", "conversation", words)
+    for event in [*events, None]:
+        assert [*(thoughts.feed(event) if event else thoughts.close())] == [event] * bool(event)
+        steps.append([str(each["thought"]) for each in words])
+        words.clear()
+    return steps
 
 
 def native(said: str, choice: int = 0) -> Thinking:
@@ -106,9 +110,10 @@ def test_rule(events: list[Event], expected: list[list[str]]) -> None:
     ],
 )
 def test_the_events_shape(end: ThinkingEnd, metadata: dict[str, object]) -> None:
-    thoughts = ThoughtEvents("flow", "conversation")
-    assert thoughts.feed(Thinking("a")) == []
-    [event] = thoughts.feed(end)
+    told = list[ThoughtEvent]()
+    thoughts = ThoughtEvents("flow", "conversation", told)
+    assert [*thoughts.feed(Thinking("a")), *thoughts.feed(end)] == [Thinking("a"), end]
+    [event] = told
     assert event == {
         "kind": "thought-stream",
         "taskId": "flow",
@@ -127,11 +132,12 @@ SAID = (
 
 @pytest.mark.parametrize("place", range(len(SAID)))
 def test_thoughts_of_each_form_are_told_wherever_the_text_is_cut(place: int) -> None:
-    parser, thoughts = ThinkParser(tag_set(choose(["auto"]))), ThoughtEvents("", "")
+    out = list[ThoughtEvent]()
+    parser, thoughts = ThinkParser(tag_set(choose(["auto"]))), ThoughtEvents("", "", out)
     events = [event for piece in (SAID[:place], SAID[place:]) for event in parser.feed(piece)]
-    out = [
-        told for event in [*events, *parser.flush()] for told in thoughts.feed(event)
-    ] + thoughts.close()
+    for event in [*events, *parser.flush()]:
+        thoughts.feed(event)
+    thoughts.close()
     plain = {"verbosity": "normal"}
     assert [(event["thought"], event["metadata"]) for event in out] == [
         ("a", plain),
