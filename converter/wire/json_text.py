@@ -47,7 +47,8 @@ class UnreadableError(ValueError):
     """The bytes are no JSON."""
 
 
-def _refuse(name: str) -> NoReturn:
+def refuse(name: str) -> NoReturn:
+    """Raise ValueError for a number of Python's."""
     raise ValueError(f"{name} is no JSON")
 
 
@@ -67,7 +68,7 @@ _NO_NUMBERS = re.compile(r'(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|-?Infinity|Na
 _READER = json.JSONDecoder()
 _READER_OF_LONG_NUMBERS = json.JSONDecoder(parse_int=_integer)
 """It calls Python for each integer: three times as long for a list of them."""
-_STRICT_READER = json.JSONDecoder(parse_constant=_refuse)
+_STRICT_READER = json.JSONDecoder(parse_constant=refuse)
 _RESCUER = json.JSONDecoder(parse_int=_integer, parse_constant=_nothing, strict=False)
 
 

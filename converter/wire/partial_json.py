@@ -13,6 +13,7 @@ import json
 import re
 
 from converter.wire.bounds import BLANKS_LIMIT, DEPTH_LIMIT, UNFIT_LIMIT, TooMuchError
+from converter.wire.json_text import refuse
 
 SCALAR_LIMIT = 512
 """Characters of a bare value, which waits until something follows it; no number that a tool can use
@@ -141,8 +142,13 @@ class PartialJson:
         buffer, self._held = self._held + text, ""
         position = 0
         while position < len(buffer):
-            end = self._step(buffer, position)
-            if end is None:
+            if self._comment:
+                end = self._read_comment(buffer, position)
+            elif self._quote:
+                end = self._read_string(buffer, position)
+            else:
+                end = self._read_token(buffer, position)
+            if end is None:  # more text must tell
                 self._held = buffer[position:]
                 break
             position = end
@@ -187,14 +193,6 @@ class PartialJson:
         self._out += (*self._gap, text)
         self._gap.clear()
         self._blanks = 0
-
-    def _step(self, buffer: str, position: int) -> int | None:
-        """Read on from `position`; return where to go on, None where more text must tell."""
-        if self._comment:
-            return self._read_comment(buffer, position)
-        if self._quote:
-            return self._read_string(buffer, position)
-        return self._read_token(buffer, position)
 
     def _read_string(self, buffer: str, position: int) -> int | None:
         single = self._quote == "'"
@@ -308,7 +306,7 @@ class PartialJson:
     def _scalar(self, written: str) -> bool:
         text = _PYTHON.get(written, written)
         try:
-            json.loads(text, parse_constant=_refuse_constant)
+            json.loads(text, parse_constant=refuse)
         except ValueError:
             return False
         self._say(text[self._passed :])
@@ -337,7 +335,7 @@ class PartialJson:
 def _is_object(text: str) -> bool:
     """Tell whether the text is one object as it stands."""
     try:
-        return isinstance(json.loads(text, parse_constant=_refuse_constant), dict)
+        return isinstance(json.loads(text, parse_constant=refuse), dict)
     except (ValueError, RecursionError):
         return False
 
@@ -352,10 +350,6 @@ def _object_in(text: str) -> str:
     except (ValueError, RecursionError):
         return ""
     return json.dumps(inner, ensure_ascii=False) if isinstance(inner, dict) else ""
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is Python's, not JSON's")
 
 
 _TOKENS = re.compile(

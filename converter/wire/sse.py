@@ -121,22 +121,21 @@ class FrameDecoder:
 
     def overflow(self) -> list[Frame]:
         """Return bytes beyond the limit, as a piece that cannot be read."""
-        return [self._oversized_piece()] if len(self._buffer) > self._limit else []
-
-    def close(self) -> list[Frame]:
-        """Return the rest, as a frame, because a server that dies cuts its last one short."""
-        rest = bytes(self._buffer)
-        self._buffer.clear()
-        return [self.read(rest)] if rest else []
-
-    def _oversized_piece(self) -> Frame:
+        if len(self._buffer) <= self._limit:
+            return []
         # the beginning of an end may be among the last bytes
         cut = len(self._buffer) - self.longest + 1
         piece = bytes(self._buffer[:cut])
         del self._buffer[:cut]
         self._searched = 0
         self._oversized = True
-        return Frame(piece, None, oversized=True)
+        return [Frame(piece, None, oversized=True)]
+
+    def close(self) -> list[Frame]:
+        """Return the rest, as a frame, because a server that dies cuts its last one short."""
+        rest = bytes(self._buffer)
+        self._buffer.clear()
+        return [self.read(rest)] if rest else []
 
 
 class MislabelledBody(FrameDecoder):

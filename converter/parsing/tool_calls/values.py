@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from converter.parsing.tool_calls.call import Schema
 from converter.parsing.tool_calls.source import Says
 from converter.wire.bounds import HELD_LIMIT
+from converter.wire.json_text import refuse
 
 REFERENCE_LIMIT = 16
 """References and unions within one another; a schema may go round in circles."""
@@ -170,7 +171,7 @@ def typed(text: str, types: frozenset[str]) -> str:
 
 def _json(text: str) -> object:
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError):
         return None
 
@@ -183,10 +184,6 @@ def _python(text: str) -> object:
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
     return read_value
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is Python's, not JSON's")
 
 
 def parsed(written: str) -> ast.expr:
