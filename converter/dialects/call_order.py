@@ -88,7 +88,11 @@ class InOrder[Content: Event]:
         if isinstance(event, ToolCall):
             self._add(event)
         else:
-            self._hold(event)
+            words = event.text if isinstance(event, (Text, Thinking)) else ""
+            self._length += max(_LEAST, len(words))
+            if self._waiting and self._length > DELAYED_LIMIT:
+                raise TooMuchError(DELAYED_LIMIT)
+            self._waiting.append(event)
         while self._waiting:
             first = self._waiting[0]
             if isinstance(first, _ToolCall):
@@ -118,10 +122,3 @@ class InOrder[Content: Event]:
             self._held += len(event.arguments)
         if self._held > WAITING_LIMIT:
             raise TooMuchError(WAITING_LIMIT)
-
-    def _hold(self, event: Content) -> None:
-        words = event.text if isinstance(event, (Text, Thinking)) else ""
-        self._length += max(_LEAST, len(words))
-        if self._waiting and self._length > DELAYED_LIMIT:
-            raise TooMuchError(DELAYED_LIMIT)
-        self._waiting.append(event)

@@ -42,6 +42,7 @@ from converter.model.events import (
 )
 from converter.wire import json_text
 from converter.wire.bounds import MOST_CHOICES
+from converter.wire.json_text import as_object
 from converter.wire.sse import Frame
 
 NAME = "openai"
@@ -156,8 +157,8 @@ class OpenAIDecoder(DialectDecoder):
 
     def _failure(self, error: ServerError, said: object, frame: Frame) -> Failure:
         """Return the error's event; one in OpenAI's own shape may go on as it came."""
-        inner = said.get("error") if isinstance(said, dict) else None
-        as_usual = isinstance(inner, dict) and inner.get("message") == error.message
+        inner = as_object(as_object(said).get("error"))
+        as_usual = inner.get("message") == error.message
         own = self._own(frame) if as_usual and not frame.raw.startswith(b"error") else None
         return Failure(error.message, error.kind, error.status, own)
 
@@ -236,7 +237,9 @@ class OpenAIDecoder(DialectDecoder):
 
     def _text(self, inner: dict[str, object], index: int) -> list[Event]:
         content = inner.get("content")
-        if isinstance(content, list) and _has_more_than_text(content):
+        if isinstance(content, list) and any(
+            object_of(part).get("type", "text") != "text" for part in content
+        ):
             return self._parts(content, index)
         events: list[Event] = []
         for name, text in (("content", content), ("refusal", inner.get("refusal"))):
@@ -271,11 +274,6 @@ def _told_parts(inner: Mapping[str, object]) -> list[str]:
     return ["content"] if are_objects else []
 
 
-def _has_more_than_text(content: list[object]) -> bool:
-    """Tell whether a content is in parts as Mistral's API has them, and some are no text."""
-    return any(object_of(part).get("type", "text") != "text" for part in content)
-
-
 # Chat completions that are not quite of the shape: parts with a clear meaning are put right. A
 # server's slip in one field costs that field at most, not the frame: an index that is text, a
 # content in parts, a choice that is null. The decoder still finds the other parts wrong.
@@ -307,19 +305,24 @@ def _choice(choice: object, position: int) -> object:
 def _message(message: object) -> object:
     if not isinstance(message, dict):
         return message
-    mended = {name: value for name, value in message.items() if not _is_odd(name, value)}
+    mended = {
+        name: value
+        for name, value in message.items()
+        # no words can be in a number
+        if not (name in REASONING_FIELDS and isinstance(value, (bool, int, float)))
+    }
     for name in ("content", "refusal"):
         if name in mended:
             mended[name] = _words(mended[name])
     if calls := mended.get("tool_calls"):
         entries = calls if isinstance(calls, list) else [calls]
-        mended["tool_calls"] = [_call(entry, place) for place, entry in enumerate(entries)]
+        mended["tool_calls"] = [
+            {**entry, "index": as_index(entry["index"], place)}
+            if isinstance(entry, dict) and "index" in entry
+            else entry
+            for place, entry in enumerate(entries)
+        ]
     return mended
-
-
-def _is_odd(name: str, value: object) -> bool:
-    """Tell whether a field of thinking holds a value that no words can be in."""
-    return name in REASONING_FIELDS and isinstance(value, (bool, int, float))
 
 
 def _words(content: object) -> object:
@@ -333,9 +336,3 @@ def _text(part: object) -> object:
     if not isinstance(part, Mapping):
         return part
     return part.get("text") if part.get("type", "text") == "text" else None
-
-
-def _call(entry: object, position: int) -> object:
-    if not isinstance(entry, dict) or "index" not in entry:
-        return entry
-    return {**entry, "index": as_index(entry["index"], position)}

@@ -3,6 +3,7 @@
 from converter.dialects.dialect import Body
 from converter.dialects.error_words import words_of_answer
 from converter.wire import json_text
+from converter.wire.json_text import as_object
 
 _KINDS = {
     401: "authentication_error",
@@ -43,15 +44,10 @@ def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[
     None: it is an error object, or a redirect that a client can follow with its request, and goes
     on as it came. Any other answer below 400 is no reply: a bad gateway.
     """
-    if status in _FOLLOWED or (status >= 400 and _is_error(body)):
+    error = as_object(as_object(json_text.read_or_none(body)).get("error"))
+    if status in _FOLLOWED or (status >= 400 and isinstance(error.get("message"), str)):
         return None
     words = words_of_answer(status, body)
     status = 502 if status < 400 else status
     kind = _KINDS.get(status, "invalid_request_error" if status < 500 else "api_error")
     return status, error_body(words, kind, status)
-
-
-def _is_error(body: bytes) -> bool:
-    value = json_text.read_or_none(body)
-    error = value.get("error") if isinstance(value, dict) else None
-    return isinstance(error, dict) and isinstance(error.get("message"), str)

@@ -34,6 +34,7 @@ from converter.model.events import (
     Usage,
 )
 from converter.wire.bounds import MOST_PARTS
+from converter.wire.json_text import as_object
 from converter.wire.sse import Frame
 
 type Fields = dict[str, object]
@@ -76,8 +77,9 @@ class ResponsesDecoder(DialectDecoder):
         }
 
     def _failure(self, error: ServerError, said: object, _: Frame) -> Failure | None:
-        if _is_response(said):
-            return None
+        fields = as_object(said)
+        if fields.get("object") == "response" or isinstance(fields.get("response"), dict):
+            return None  # these have a place for an error
         return Failure(error.message, error.code or error.kind, error.status)
 
     def _read(self, said: object, _: Frame) -> Iterator[Event]:
@@ -111,8 +113,7 @@ class ResponsesDecoder(DialectDecoder):
         if response.get("status") == "failed":
             yield _failure(response)
             return
-        details = response.get("incomplete_details")
-        reason = details.get("reason") if isinstance(details, dict) else None
+        reason = as_object(response.get("incomplete_details")).get("reason")
         ended = "tool_calls" if self._called else "stop"
         if response.get("status") == "incomplete":
             ended = "length"  # for a reason that the API does not know
@@ -193,13 +194,6 @@ class ResponsesDecoder(DialectDecoder):
             yield self._call(fields, item, rest)
         elif rest:
             yield ToolCall(item.index, "", "", rest)
-
-
-def _is_response(event: object) -> bool:
-    """Tell whether it is a response, or tells of one: these have a place for an error."""
-    return isinstance(event, dict) and (
-        event.get("object") == "response" or isinstance(event.get("response"), dict)
-    )
 
 
 def _is_plain_call(item: Fields) -> bool:
