@@ -180,17 +180,14 @@ class AwaitedReply:
             known.saw_thinking(upstream)
         if findings.thought and not self.prompted:
             known.saw_thought(upstream, self.request.body)
-        begun = findings.confirmed or _lesson(findings.correction)
+        lesson = findings.correction
+        if lesson is InitialState.THINKING:
+            # a closer without an opener may be words of an answer, so that it makes a guess: one
+            # that is wrong costs no answer
+            lesson = InitialState.LIKELY_THINKING
+        begun = findings.confirmed or lesson
         if begun and self.request.exchange.guesses:
             known.correct(upstream, self.request.body, begun)
-
-
-def _lesson(correction: InitialState | None) -> InitialState | None:
-    """Return the lesson of a misread reply for the next. A closer without an opener may be words of
-    an answer, so that it makes a guess: one that is wrong costs no answer.
-    """
-    guess = correction is InitialState.THINKING
-    return InitialState.LIKELY_THINKING if guess else correction
 
 
 @dataclass(frozen=True, slots=True)

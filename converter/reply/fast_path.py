@@ -210,7 +210,9 @@ class FastPath:
         others may not hold behind it.
         """
         if self._shape and self._shape.fits(raw) and self._goes_on(read, made, out):
-            self._confirm(made)
+            words = _only_words(made)
+            if words and self._unsure.get(type(words), words.text) != words.text:
+                del self._unsure[type(words)]  # other words came out as these pieces say
             return
         words, became = _only_words(read), _only_words(made)
         if words is None or became is None or words.text != became.text or len(out) != 1:
@@ -228,12 +230,6 @@ class FastPath:
             self._unsure.pop(type(became), None)
             if splice and splice.places > 1:
                 self._unsure[type(became)] = became.text
-
-    def _confirm(self, made: Sequence[Event]) -> None:
-        """Be sure of a kind when other words have come out as those that taught it say."""
-        words = _only_words(made)
-        if words and self._unsure.get(type(words), words.text) != words.text:
-            del self._unsure[type(words)]
 
     def _goes_on(self, read: Sequence[Event], made: Sequence[Event], out: Sequence[bytes]) -> bool:
         """Tell whether words are still written as they were, after a frame of the known shape whose

@@ -45,9 +45,11 @@ class SpoiledFrames:
         strict = json_text.readable(frame.data or b"", json_text.read_strictly)
         self._mended += mended is not frame and not strict
         for event in read:
-            if isinstance(event, OpaqueFrame) and _is_worth_a_note(event):
-                self._first = self._first or event.own.raw[:_SAMPLE]
-                self._unread += 1
+            match event:
+                # of one that is lost the client hears
+                case OpaqueFrame(comment=False, lost=False) if event.own.raw.strip():
+                    self._first = self._first or event.own.raw[:_SAMPLE]
+                    self._unread += 1
 
     def notes(self, done: str) -> list[str]:
         """Return the notes. `done`: the fate of unreadable bytes."""
@@ -79,11 +81,6 @@ def notes_of(findings: Findings) -> list[str]:
     if findings.ended and (len(findings.ended) > 1 or not findings.turn):
         notes.append(_CUT)
     return [*notes, *findings.calls.notes]
-
-
-def _is_worth_a_note(frame: OpaqueFrame) -> bool:
-    """Tell whether nobody knows the meaning of a frame. Of one that is lost the client hears."""
-    return not (frame.comment or frame.lost) and bool(frame.own.raw.strip())
 
 
 def _is_utf8(data: bytes) -> bool:
