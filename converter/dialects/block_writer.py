@@ -50,8 +50,8 @@ class BlockWriter(Encoder, ABC):
 
     A dialect begins and ends a reply (`_start`, `_stop`, `_fail`), and takes note in `_started` and
     `_over`; it gives the events that begin, fill and finish a block, and the way of content that
-    only some dialects have (`_other`). `_fold` takes the events into the whole reply, if it is
-    wanted (`_gathers`).
+    only some dialects have (`_other`). `_fold` takes the events into the whole reply (`_result`),
+    if it is wanted (`_gathers`).
     """
 
     reply: str
@@ -69,6 +69,7 @@ class BlockWriter(Encoder, ABC):
         self._thinking = Thought()
         self._in_order: InOrder[Content] = InOrder()
         self._left_out: set[str] = set()
+        self._result: Message = {}
         self.thought = self.said = 0
         self.cut = False
 
@@ -88,8 +89,9 @@ class BlockWriter(Encoder, ABC):
     def _other(self, event: MappedField | Block) -> Iterable[Message]: ...
     @abstractmethod
     def _fold(self, event: Message) -> None: ...
-    @abstractmethod
-    def _folded(self) -> Message: ...
+
+    def _folded(self) -> Message:
+        return self._result
 
     @property
     def notes(self) -> list[str]:

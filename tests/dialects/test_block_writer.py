@@ -312,7 +312,7 @@ class _Encoder(AnthropicEncoder):
         yield {"type": "end"}
 
     def _fold(self, event: Message) -> None:
-        self._message.setdefault(str(event["type"]), 1)
+        self._result.setdefault(str(event["type"]), 1)
 
 
 COMMENT = OpaqueFrame(Own("openai", raw=b": ping\r\n\r\n"), comment=True)

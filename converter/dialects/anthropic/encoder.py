@@ -144,7 +144,6 @@ class AnthropicEncoder(BlockWriter):
         self._gathers = whole or self._room >= 0
         self._called = False
         self._index = 0
-        self._message: Message = {}
         self._blocks: list[Message] = []
         self._pieces: dict[str, list[str]] = {}  # of the block's deltas, by their keys
 
@@ -158,7 +157,7 @@ class AnthropicEncoder(BlockWriter):
         self._gathers = self._whole or self._room >= 0
         match event:
             case {"type": "message_start", "message": dict(message)}:
-                self._message = message | {"content": self._blocks}
+                self._result = message | {"content": self._blocks}
             case {"type": "content_block_start", "content_block": dict(block)}:
                 self._blocks.append({**block})
             case {"type": "content_block_delta", "delta": dict(delta)}:
@@ -168,12 +167,9 @@ class AnthropicEncoder(BlockWriter):
                 self._blocks[-1] |= _filled(self._blocks[-1], self._pieces)
                 self._pieces.clear()
             case {"type": "message_delta", "delta": dict(delta), "usage": usage}:
-                self._message |= {**delta, "usage": usage}
+                self._result |= {**delta, "usage": usage}
             case {"type": "error"}:
-                self._message = event | (_NOTHING_TO_RUN if self._called else {})
-
-    def _folded(self) -> Message:
-        return self._message
+                self._result = event | (_NOTHING_TO_RUN if self._called else {})
 
     def _start(self, event: Start) -> Iterator[Message]:
         self._started = True
@@ -190,7 +186,7 @@ class AnthropicEncoder(BlockWriter):
         }
         yield {"type": "message_stop"}
         if self._thread and self._gathers:
-            self._thread.keep(self._message)
+            self._thread.keep(self._result)
 
     def _fail(self, event: Failure) -> Iterator[Message]:
         yield from self.end()

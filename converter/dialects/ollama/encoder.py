@@ -41,7 +41,6 @@ class OllamaEncoder(BlockWriter):
         self._count = self._cut_calls = 0
         self._measured: Line = {}
         self._raw: list[bytes] = []
-        self._last: Line = {}
         self._words: dict[str, list[str]] = {}
         self._calls: list[object] = []
 
@@ -83,7 +82,7 @@ class OllamaEncoder(BlockWriter):
 
     def _fold(self, event: Line) -> None:
         """Add a line; the last one has all words."""
-        self._last = event
+        self._result = event
         said = event.get("message", event)
         for name in ("content", GENERATED, "thinking"):
             if words := said.get(name):
@@ -92,9 +91,6 @@ class OllamaEncoder(BlockWriter):
         if event.get("done"):
             said |= {name: "".join(pieces) for name, pieces in self._words.items()}
             said |= {"tool_calls": self._calls} if self._calls else {}
-
-    def _folded(self) -> Line:
-        return self._last
 
     def _start(self, event: Start) -> Iterator[Line]:
         self._started = True

@@ -100,7 +100,6 @@ class ResponsesEncoder(BlockWriter):
     def __init__(self, context: ResponseContext, whole: bool = False) -> None:
         super().__init__(context.shown, whole)
         self._context = context
-        self._response: Json = {}
         self._item: OutputItem | None = None
         self._status = COMPLETED
         self._summary: list[str] = []
@@ -142,28 +141,28 @@ class ResponsesEncoder(BlockWriter):
 
     def _folded(self) -> Json:
         """Return the response, or its error alone. A compaction has another shape."""
-        error, repeated = self._response.get("error"), self._context.repeated
+        error, repeated = self._result.get("error"), self._context.repeated
         if isinstance(error, dict):
             status = 500 if error["code"] == SERVER_ERROR else 400
             return error_body(str(error["message"]), status, code=str(error["code"]))
         if repeated is None:
-            return self._response
+            return self._result
         # the API has no place for a server that did not count
-        usage = self._response["usage"] or counts(Usage(0, 0), 0, 0)
-        return compaction.answer({**self._response, "usage": usage}, repeated, self._context.id)
+        usage = self._result["usage"] or counts(Usage(0, 0), 0, 0)
+        return compaction.answer({**self._result, "usage": usage}, repeated, self._context.id)
 
     def _start(self, event: Start) -> Iterator[Json]:
         """Begin the response; a server of this dialect has fields of its own."""
         self._started = True
         own = own_fields(event.own, NAME) or {}
-        self._response = {**begun(self._context, event.model), **own}
+        self._result = {**begun(self._context, event.model), **own}
         for kind in ("created", "in_progress"):
-            yield {"type": f"response.{kind}", "response": self._response}
+            yield {"type": f"response.{kind}", "response": self._result}
 
     def _stop(self, own: Own | None = None) -> Iterator[Json]:
         ending = outcome(self._ending, self._context.repeats)
         whole = ending["status"] == COMPLETED
-        yield from self.finish(whole, COMPLETED if whole else INCOMPLETE)
+        yield from self.finish(whole)
         if whole and self.cut:
             self.failure = CUT_CALL
             ending = {"status": "failed", "error": failure(CUT_CALL)}
@@ -177,29 +176,29 @@ class ResponsesEncoder(BlockWriter):
     def _fail(self, event: Failure) -> Iterator[Json]:
         if not self._started:
             yield from self._start(Start("", ""))
-        yield from self.finish(False, INCOMPLETE)
+        yield from self.finish(whole=False)
         error = failure(event.message, event.kind, event.status)
         yield self._last({"status": "failed", "error": error})
 
     def _last(self, ending: Json) -> Json:
         """Return the event that holds the whole response, its request's fields in it."""
         self._over = True
-        self._response = {
-            **self._response,
+        self._result = {
+            **self._result,
             **self._context.echo,
             **ending,
             "output": self.output,
             "usage": counts(self._usage, self.thought, self.said),
         }
-        self._context.keep(self._response)
-        return {"type": f"response.{ending['status']}", "response": self._response}
+        self._context.keep(self._result)
+        return {"type": f"response.{ending['status']}", "response": self._result}
 
-    def finish(self, whole: bool, status: str) -> Iterator[Json]:
-        """Return the rest. `whole`: the reply was not cut short; `status`: of an item that is open
-        still.
+    def finish(self, whole: bool) -> Iterator[Json]:
+        """Return the rest. `whole`: the reply was not cut short, so that an item that is open still
+        is complete.
         """
         yield from self._contents(self._in_order.end())
-        self._status = COMPLETED if self._open == CALL else status
+        self._status = COMPLETED if whole or self._open == CALL else INCOMPLETE
         yield from self._leave()
         self._status = COMPLETED
         if whole and (summary := "".join(self._summary).strip()):

@@ -37,7 +37,7 @@ def fold(*events: Message) -> Message:
     encoder = AnthropicEncoder(ASKED, whole=True)
     for event in events:
         encoder._fold(event)
-    return encoder._message
+    return encoder._result
 
 
 def test_the_events_of_a_stream_make_its_message() -> None:

@@ -44,7 +44,7 @@ def fed(*content: Any) -> tuple[ResponsesEncoder, list[dict[str, Any]]]:
     items = ResponsesEncoder(ResponseContext())
     events = [event for piece in content for event in items.told(piece)]
     of_items = [event for event in events if "response" not in event]
-    return items, [*of_items, *items.finish(True, "completed")]
+    return items, [*of_items, *items.finish(whole=True)]
 
 
 def test_what_was_said_and_thought_is_counted_without_blanks_of_json() -> None:
