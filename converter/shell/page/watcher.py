@@ -1,15 +1,23 @@
-"""One open page: what it was told, and what is new for it since."""
+"""One open page: what it was told, and what is new for it since.
+
+It may show the server's chunks and what the client got for each, with times: a golden's picture,
+also while it comes.
+"""
 
 import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from mitmproxy.http import HTTPFlow
 
+from converter.recordings import flow_file
+from converter.recordings.recording import RecordingError
+from converter.shell.keep.both_sides import BothSides
 from converter.shell.keep.flow_record import UNDER_WAY, FlowRecord
-from converter.shell.page import wire
+from converter.shell.messages import content_of
 from converter.shell.page.conversation import conversation, end_of
 from converter.shell.page.listed import Listed
 from converter.shell.page.row import Row
@@ -19,6 +27,13 @@ from converter.transcript.shown import Values, said
 
 MOST_CHOSEN = 2
 """Exchanges that are shown side by side."""
+WINDOW = 500
+"""Rows of chunks that are sent at once."""
+
+type WireStep = tuple[float | None, bytes, bytes]
+"""A chunk: after how many seconds it came, its bytes, and what went out for it; no time for what
+went out at the end.
+"""
 
 
 @dataclass(slots=True)
@@ -38,7 +53,7 @@ class _WireView:
 
     name: str
     begin: int
-    whole: tuple[Sequence[wire.WireStep], str] | None = None
+    whole: tuple[Sequence[WireStep], str] | None = None
     due: bool = True
 
 
@@ -138,19 +153,54 @@ class Watcher:
 
 def _of_running_wire(view: _WireView, running: FlowRecord) -> Values:
     total = len(running.sides.given)
-    begin = view.begin if view.begin >= 0 else max(0, total - wire.WINDOW)
-    steps = wire.of_running(running.sides, begin)[: wire.WINDOW]
+    begin = view.begin if view.begin >= 0 else max(0, total - WINDOW)
+    steps = steps_of_running(running.sides, begin)[:WINDOW]
     view.begin, view.due = begin + len(steps), view.due or bool(steps)
-    return wire.window(steps, begin, total)
+    return window(steps, begin, total)
 
 
 async def _of_whole_wire(view: _WireView, flow: HTTPFlow) -> Values:
     if view.whole is None:
-        view.whole, view.due = await asyncio.to_thread(wire.of_flow, flow), True
+        view.whole, view.due = await asyncio.to_thread(steps_of, flow), True
     begin, (steps, note) = max(0, view.begin), view.whole
-    return wire.window(steps[begin:], begin, len(steps), note) if view.due else {}
+    return window(steps[begin:], begin, len(steps), note) if view.due else {}
 
 
 async def _read(read: Callable[[], list[News]]) -> list[Values]:
     """Return what a running reply says, read in a thread, because much may have come."""
     return await asyncio.to_thread(lambda: said(read()))
+
+
+def window(steps: Sequence[WireStep], begin: int, total: int, note: str = "") -> dict[str, object]:
+    """Return for the page the first of these steps, which begin with that number of so many."""
+    rows = [[at, _text(came), _text(went)] for at, came, went in steps[:WINDOW]]
+    return {"from": begin, "total": total, "rows": rows, "note": note}
+
+
+def _text(sent: bytes) -> str:
+    return sent.decode(errors="backslashreplace")
+
+
+def steps_of(flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
+    """Return all steps of a reply that is complete, and what a reader should know of them.
+
+    What went out for each chunk is in no flow: it is rewritten again, and the bytes must be those
+    that the client got.
+    """
+    got, began = content_of(flow.response), int(flow.request.timestamp_start)
+    try:
+        recording = flow_file.from_flow(flow.copy(), "reply")
+        replay = replace(recording, reply_id=flow.id, created_at=began).replayed()
+    except RecordingError as error:
+        return [(None, got, got)], f"Only what the client got is known: {error}"
+    steps: list[WireStep] = [(step.chunk.at, step.chunk.data, step.out) for step in replay.steps]
+    steps += [(None, b"", replay.end)] if replay.end and not replay.broken else []
+    other = "The client got other bytes than these, which the addon would write now."
+    return steps, "" if replay.body == got else other
+
+
+def steps_of_running(running: BothSides, begin: int) -> list[WireStep]:
+    """Return the steps of a reply that still comes, from the one with that number on."""
+    got, went = running.got or b"", pairwise([0, *running.given][begin:])
+    steps = zip(running.chunks[begin:], running.cuts[begin:], went, strict=False)
+    return [(at, chunk, bytes(got[start:end])) for chunk, (_, at), (start, end) in steps]

@@ -11,7 +11,7 @@ from converter.recordings.recording import RecordingError
 from converter.shell.keep import flow_keeper
 from converter.shell.keep.flow_keeper import OVERHEAD, drop_server_bytes, size_of
 from converter.shell.mitmproxy_internals import state_before
-from converter.shell.page import wire
+from converter.shell.page import watcher
 from tests.support.addon_flows import EVENT_STREAM, JSON, request, response, streaming
 from tests.support.frames import stream, whole
 from tests.support.kept_flows import Watched, saved, shown, watched
@@ -126,7 +126,7 @@ def test_a_flow_without_the_servers_bytes_is_no_recording_and_says_why(there: Wa
     drop_server_bytes(flow)
     with pytest.raises(RecordingError, match="let go"):
         flow_file.from_flow(flow, "name")
-    assert "let go" in wire.of_flow(flow)[1]
+    assert "let go" in watcher.steps_of(flow)[1]
 
 
 def test_a_flow_that_nothing_was_done_to_has_no_second_copy(there: Watched) -> None:

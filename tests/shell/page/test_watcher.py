@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from converter.shell.page import wire
+from converter.shell.page import watcher
 from converter.shell.page.listed import Listed
 from converter.shell.page.watcher import Watcher
 from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response, streaming, wait
@@ -141,7 +141,7 @@ def test_a_whole_reply_is_told_at_its_end(there: Watched, page: Watcher) -> None
 def test_frames_are_told_in_windows(
     there: Watched, page: Watcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wire, "WINDOW", 2)
+    monkeypatch.setattr(watcher, "WINDOW", 2)
     flow = streaming(CHAT)
     there.view.add([flow])
     there.answer(flow, response(EVENT_STREAM), *stream(*TAGGED))
