@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from html import escape
 from itertools import dropwhile
 from math import inf
 from typing import Any
@@ -15,10 +16,11 @@ from typing import Any
 from mitmproxy.http import HTTPFlow
 
 from converter.observe.prefix import Fields, alike, messages_of, texts_of
+from converter.observe.printable import trimmed, visible
 from converter.shell.page.conversation import answer_of
 from converter.shell.page.row import Row
 from converter.shell.watch.views import facts_of
-from converter.transcript import html, request, shown
+from converter.transcript import request, shown
 from converter.transcript.shown import Values
 from converter.transcript.turns import CallPart, Transcript
 from converter.wire import json_text
@@ -133,14 +135,15 @@ _KNOWN = (
 
 
 def page(told: Sequence[Told], style: str, saved: bool, pair: tuple[str, str] = ("", "")) -> str:
-    """Return a session for people to read, as one HTML file in the page's own ink. `style`: the
-    element of its style sheet. `saved`: it asks the proxy for nothing, and needs nothing else.
-    `pair`: the exchanges whose requests are compared.
+    """Return a session for people to read, as one HTML file in the page's own ink, in which all
+    that a client or a model wrote is text. `style`: the element of its style sheet. `saved`: it
+    asks the proxy for nothing, and needs nothing else: no script, nothing from elsewhere. `pair`:
+    the exchanges whose requests are compared.
     """
     exchanges: list[_Exchange] = [
         {**each, "number": number} for number, each in enumerate(read(told), 1)
     ]
-    title = html.text(next((each["title"] for each in exchanges), "") or "A session")
+    title = _text(next((each["title"] for each in exchanges), "") or "A session")
     rule = f'<meta http-equiv="Content-Security-Policy" content="{_SECURITY}">'
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{rule * saved}'
@@ -157,7 +160,7 @@ def _differences(told: Iterable[Told], before: str, now: str) -> str:
     if before not in asked or now not in asked:
         return ""
     found = [
-        html.folded("call", name, "", f"<pre>{''.join(map(_marked, compared))}</pre>")
+        _folded("call", name, "", f"<pre>{''.join(map(_marked, compared))}</pre>")
         for name, compared in differences(asked[before], asked[now])
     ]
     return f"<section id=differs><h2>What differs</h2>{''.join(found) or 'Nothing.'}</section>"
@@ -165,8 +168,7 @@ def _differences(told: Iterable[Told], before: str, now: str) -> str:
 
 def _actions(exchanges: Iterable[_Exchange]) -> str:
     options = "".join(
-        f'<option value="{html.text(each["id"])}">{html.text(_label(each))}</option>'
-        for each in exchanges
+        f'<option value="{_text(each["id"])}">{_text(_label(each))}</option>' for each in exchanges
     )
     choices = "".join(
         f'<label>{words} <select name="{name}">{options}</select></label>'
@@ -181,7 +183,7 @@ def _actions(exchanges: Iterable[_Exchange]) -> str:
 
 def _marked(line: str) -> str:
     tag = {"+": "ins", "-": "del"}.get(line[:1], "span")
-    return f"<{tag}>{html.text(line)}</{tag}>\n"
+    return f"<{tag}>{_text(line)}</{tag}>\n"
 
 
 def _tree(exchanges: Sequence[_Exchange]) -> str:
@@ -208,7 +210,7 @@ def _session(own: Sequence[_Exchange], by_session: Mapping[object, Sequence[_Exc
         branches = branches[len(begun) :]
         for branch in begun:
             label = f"Sub-agent · {branch[0]['title']}"
-            written.append(html.folded("branch", label, "", _session(branch, by_session)))
+            written.append(_folded("branch", label, "", _session(branch, by_session)))
     return "".join(written)
 
 
@@ -219,11 +221,54 @@ def _label(told: _Exchange) -> str:
 def _exchange(told: _Exchange) -> str:
     asked, reply, number = told["request"], told["reply"], told["number"]
     about = " · ".join(form.format(told[name]) for name, form in _KNOWN if told.get(name))
-    settings = "".join(f"<span>{html.text(' '.join(each))}</span>" for each in asked["asked"])
-    turns = "".join(map(html.turn, [*asked["turns"], *reply["turns"]]))
-    rest = "".join(map(html.part, [*asked["rest"], *reply["rest"]]))
+    settings = "".join(f"<span>{_text(' '.join(each))}</span>" for each in asked["asked"])
+    turns = "".join(map(turn_as_html, [*asked["turns"], *reply["turns"]]))
+    rest = "".join(map(part_as_html, [*asked["rest"], *reply["rest"]]))
     return (
-        f'<article id="x{number}"><div class="title"><h2>{html.text(_label(told))}</h2>'
-        f'<p class="about">{html.text(about)}</p></div>'
+        f'<article id="x{number}"><div class="title"><h2>{_text(_label(told))}</h2>'
+        f'<p class="about">{_text(about)}</p></div>'
         f'<p class="asks">{settings}</p>{turns}{rest}</article>'
     )
+
+
+def _text(words: object) -> str:
+    """Return words that are never markup, with all that acts on their reader spelled out."""
+    return escape(visible(str(words)))
+
+
+def turn_as_html(shown: Mapping[str, Any]) -> str:
+    """Return who speaks, and each part."""
+    role = str(shown["role"])
+    kind = role if role.isalnum() else ""
+    inside = "".join(map(part_as_html, shown["parts"]))
+    head = f"<h3>{_text(role)}</h3>"
+    return f'<section class="turn {kind}">{head}<div class="body">{inside}</div></section>'
+
+
+def part_as_html(shown: Mapping[str, Any]) -> str:
+    """Return a part."""
+    kind, words, name = shown["kind"], _text(shown["text"]), shown.get("name", "")
+    said = f'<div class="md"><p>{trimmed(words)}</p></div>'
+    match kind:
+        case "thinking":
+            return _folded(kind, "Thinking", shown["note"], said)
+        case "text":
+            return f'<div class="part said">{said}</div>'
+        case "call" | "result":
+            failed = "failed " if shown.get("failed") else ""
+            label = f"{'→' if kind == 'call' else '←'} {failed}{name or kind}"
+            return _folded(f"{kind} {failed}", label, shown["id"], f"<pre>{words}</pre>")
+        case "media":
+            source = escape(shown.get("source", ""))
+            picture = f'<img alt="" src="{source}">' if source else ""
+            return f'<figure class="part">{picture}<figcaption>[{words}]</figcaption></figure>'
+        case "raw":
+            return f'<pre class="part">{words}</pre>'
+    label = f"<b>Error {_text(name)}</b>" if kind == "error" else f"{_text(name)}:"
+    return f'<div class="part {kind}">{label} {words}</div>'
+
+
+def _folded(kind: str, label: object, about: object, inside: str) -> str:
+    """Return what its reader can fold."""
+    head = f"<summary>{_text(label)}<small>{_text(about)}</small></summary>"
+    return f'<details class="part {kind}" open>{head}{inside}</details>'

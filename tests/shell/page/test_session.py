@@ -7,10 +7,10 @@ import pytest
 
 from converter.shell.page import session
 from converter.shell.page.session import Told, differences, page, told
+from tests.shell.page.test_session_html import HOSTILE, Read
 from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response
 from tests.support.frames import DONE, ROLE, delta, finish, stream
 from tests.support.kept_flows import kept
-from tests.transcript.test_html import HOSTILE, Read
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 ASKED = {"role": "user", "content": "Mend b.py"}

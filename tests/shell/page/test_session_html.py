@@ -4,7 +4,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from converter.transcript import html, shown
+from converter.shell.page.session import part_as_html, turn_as_html
+from converter.transcript import shown
 from converter.transcript.turns import (
     CallPart,
     FailurePart,
@@ -59,7 +60,7 @@ class Read(HTMLParser):
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: type(part).__name__)
 def test_no_part_is_markup(part: Part) -> None:
-    read = Read(html.turn(shown.turn(ShownTurn(HOSTILE, (part,)))))
+    read = Read(turn_as_html(shown.turn(ShownTurn(HOSTILE, (part,)))))
     assert read.open == []
     assert "script" not in read.seen
     assert not any(name.startswith("on") for name, _ in read.attributes)
@@ -76,7 +77,7 @@ def test_each_part_is_told_by_its_kind() -> None:
         ResultPart("gone", error=True),
         TextPart("Yes"),
     )
-    written = html.turn(shown.turn(ShownTurn("assistant", parts)))
+    written = turn_as_html(shown.turn(ShownTurn("assistant", parts)))
     assert '<details class="part thinking" open><summary>Thinking' in written
     assert "<p>hm</p>" in written
     assert "→ look<small>c1" in written
@@ -86,5 +87,5 @@ def test_each_part_is_told_by_its_kind() -> None:
 
 
 def test_a_picture_that_came_along_is_shown() -> None:
-    written = html.part(shown.part(Media("image", "image/png", 3, data="AAAA")))
+    written = part_as_html(shown.part(Media("image", "image/png", 3, data="AAAA")))
     assert '<img alt="" src="data:image/png;base64,AAAA">' in written
