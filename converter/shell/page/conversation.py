@@ -7,14 +7,18 @@ it, and is told anew then.
 
 import asyncio
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
 from mitmproxy.http import HTTPFlow, Response
+from mitmproxy.proxy.mode_specs import ReverseMode
 
+from converter.dialects.table import DIALECTS
 from converter.exchange.settings import Settings
 from converter.model.initial_state import InitialState
+from converter.observe.printable import ACTING
 from converter.parsing.reading import Expected
 from converter.shell.hooks.tap import METADATA as REFUSED
 from converter.shell.keep.flow_record import notes_of
@@ -33,6 +37,14 @@ _ABOUT_THINKING = re.compile(r"(?:🧠 )?[\d,]+ thoughts?, ")
 """How a part of a comment begins that tells of the thinking, which the page shows; in older files
 with a picture.
 """
+_KEYS = {"authorization": "Authorization: Bearer $API_KEY", "x-api-key": "X-Api-Key: $API_KEY"}
+"""Headers that hold a key, and what stands in their place."""
+_SENT = {"content-type", "accept", *(name for each in DIALECTS for name in each.label.headers)}
+_KEY_IN_LINK = re.compile(
+    r"(?<=[?&;])(?=[^=&;]*(?:key|token|secret|sig|auth|pass|pwd|credential|session|jwt))"
+    r"([^=&;]++)=[^&;]*",
+    re.IGNORECASE,
+)
 
 
 def conversation(flow: HTTPFlow, running: bool) -> Values:
@@ -69,9 +81,10 @@ def _end(flow: HTTPFlow) -> dict[str, Any]:
         part for part in flow.comment.split(" · ") if part and not _ABOUT_THINKING.match(part)
     ]
     began = [_BEGAN_INSIDE] if noted.get("begins") == InitialState.THINKING.value else []
+    failed = flow.response if flow.response and flow.response.status_code >= 400 else None
     return {
         "ended": flow.error.msg if flow.error else "",
-        "status": _status(flow),
+        "status": f"{failed.status_code} {failed.reason}".strip() if failed else "",
         "notes": [*comment, *began, *([_PROMPTED] if noted.get("prompted") else [])],
         "kept": bool(noted),
     }
@@ -81,13 +94,6 @@ def end_of(flow: HTTPFlow, whole: Transcript) -> Values:
     """Return what is known at the end of a reply that has been told as it came."""
     beside = [shown.part(field) for field in whole.beside]
     return {"facts": shown.facts(whole, facts_of(flow)), "beside": beside, **_end(flow)}
-
-
-def _status(flow: HTTPFlow) -> str:
-    """Return the status of an error, in words."""
-    if flow.response is None or flow.response.status_code < 400:
-        return ""
-    return f"{flow.response.status_code} {flow.response.reason}".strip()
 
 
 def answer_of(flow: HTTPFlow) -> Transcript:
@@ -145,16 +151,13 @@ class Search:
             text = self._said.get(key)
             if text is None:
                 text = await asyncio.to_thread(_said_in, flow)
-                if not flow.live:
-                    self._remember(key, text)
+                kept = flow.live or key in self._said or self._size + len(text) > SEARCH_LIMIT
+                if not kept:
+                    self._said[key] = text
+                    self._size += len(text)
             if all(word in text for word in wanted):
                 names.append(flow.id)
         return names
-
-    def _remember(self, key: tuple[str, float], words: str) -> None:
-        if key not in self._said and self._size + len(words) <= SEARCH_LIMIT:
-            self._said[key] = words
-            self._size += len(words)
 
 
 def _said_in(flow: HTTPFlow) -> str:
@@ -169,3 +172,43 @@ def _words(part: Part) -> Iterable[str]:
     if isinstance(part, Field):
         return [part.name, str(part.value)]
     return [str(getattr(part, each.name)) for each in fields(part)]
+
+
+def curl(flow: HTTPFlow) -> str:
+    """Return the command for a shell that asks the same again. No key is in it: a person pastes
+    such a command into a chat or an issue. And it sends what stands in it: `--data-raw` reads no
+    file for a body that begins with `@`, `-g` takes no bracket of an address for a pattern. Raises
+    ValueError for a body that is no text.
+    """
+    try:
+        body = content_of(flow.request).decode()
+    except UnicodeDecodeError:
+        raise ValueError("the request is no text") from None
+    words = [
+        "curl",
+        "-sNg",
+        *(["-X", flow.request.method] if flow.request.method != "POST" else []),
+        _KEY_IN_LINK.sub(r"\1=API_KEY", _address(flow)),
+    ]
+    lines = [shlex.join(ACTING.sub("", word) for word in words)]
+    for name, value in flow.request.headers.items():
+        if name.lower() in _KEYS:
+            lines.append(f'-H "{_KEYS[name.lower()]}"')
+        elif name.lower() in _SENT:
+            lines.append(f"-H {shlex.quote(ACTING.sub('', f'{name}: {value}'))}")
+    lines += [f"--data-raw {shlex.quote(_in_json(body))}"] if body else []
+    return " \\\n  ".join(lines)
+
+
+def _address(flow: HTTPFlow) -> str:
+    """Return where the client asked: the proxy itself where it stands before a server."""
+    here = flow.client_conn.sockname
+    if isinstance(flow.client_conn.proxy_mode, ReverseMode) and here and here[1]:
+        host = f"[{here[0]}]" if ":" in here[0] else here[0]
+        return f"http://{host}:{here[1]}{flow.request.path}"
+    return flow.request.url
+
+
+def _in_json(body: str) -> str:
+    """Return the body with all that acts on a terminal escaped, for it stands within strings."""
+    return ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", body.replace("\r\n", "\n"))

@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 from mitmproxy.http import HTTPFlow, Message
 
 from converter.shell.aside import AT_ONCE, SHOWING, aside
-from converter.shell.page import curl, session
 from converter.shell.page import mitmweb_internals as mitmweb
+from converter.shell.page import session
 from converter.shell.page.addon import PATH, Page
-from converter.shell.page.conversation import transcript_of
+from converter.shell.page.conversation import curl, transcript_of
 from converter.shell.page.watcher import Watcher
 from converter.transcript import terminal
 
@@ -155,7 +155,7 @@ class Written(_PageHandler):
         if form == "context":
             self.write(await self.page.context(flow))
             return
-        write = {"curl": curl.command, "text": lambda flow: terminal.write(*transcript_of(flow))}
+        write = {"curl": curl, "text": lambda flow: terminal.write(*transcript_of(flow))}
         await self.answer(asyncio.to_thread(write[form], flow))
 
 
