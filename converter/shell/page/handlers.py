@@ -81,10 +81,12 @@ class _PageHandler(mitmweb.RequestHandler):
     async def answer(self, words: Awaitable[str]) -> None:
         """Answer with plain text, or say why not, in one line."""
         try:
-            self.text(await words)
+            answer = await words
         except (ValueError, OSError) as error:
             self.set_status(400)
-            self.text(" ".join(str(error).split()))
+            answer = " ".join(str(error).split())
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(answer.encode(errors="backslashreplace"))
 
     def closed(self, kind: str) -> None:
         """Have what is answered, a page or a file, load and keep nothing."""
@@ -92,11 +94,6 @@ class _PageHandler(mitmweb.RequestHandler):
         self.set_header("Content-Security-Policy", SECURITY)
         self.set_header("Referrer-Policy", "no-referrer")  # its address may hold the token
         self.set_header("Cache-Control", "no-store")
-
-    def text(self, words: str) -> None:
-        """Answer with plain text."""
-        self.set_header("Content-Type", "text/plain; charset=utf-8")
-        self.finish(words.encode(errors="backslashreplace"))
 
 
 class Index(_PageHandler):
