@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from converter.observe.printable import encodable
 from converter.wire.bounds import MOST_KINDS, MOST_SERIES
 
 type Told = Mapping[str, object]
@@ -92,7 +93,7 @@ class Metrics:
 
     def add(self, told: Told, server: str, outcome: str, mended: Iterable[str]) -> None:
         """Count a reply, from its summary; `mended`: the addon's notes about it."""
-        key = (_plain(told.get("model") or "-")[:LONGEST_NAME], _plain(server or "-"))
+        key = (encodable(told.get("model") or "-")[:LONGEST_NAME], encodable(server or "-"))
         if key not in self._series and len(self._series) >= MOST_SERIES:
             key = (OTHER, OTHER)
         self._series.setdefault(key, Series()).add(told, outcome, map(kind_of, mended))
@@ -109,7 +110,10 @@ class Metrics:
                 "server": server,
                 **series.by,
                 **series.counts,
-                **{f"{name}_seconds": _in_short(times) for name, times in series.times.items()},
+                **{
+                    f"{name}_seconds": {"count": sum(times.buckets), "sum": round(times.sum, 3)}
+                    for name, times in series.times.items()
+                },
             }
             for (model, server), series in sorted(self._series.items())
         ]
@@ -143,12 +147,7 @@ class Metrics:
 
 def kind_of(note: str) -> str:
     """Return the kind of a note, without the parts that differ from reply to reply."""
-    return _NUMBER.sub("#", _QUOTED.sub("…", _plain(note.partition(": ")[0]))).strip()
-
-
-def _plain(value: object) -> str:
-    """Return a text that can be written, because a name in JSON may hold half a character."""
-    return str(value).encode(errors="replace").decode()
+    return _NUMBER.sub("#", _QUOTED.sub("…", encodable(note.partition(": ")[0]))).strip()
 
 
 def _counted(summary: Told) -> dict[str, int]:
@@ -185,10 +184,6 @@ def _histogram(name: str, labels: str, times: Histogram) -> Iterator[str]:
         yield f'{name}_bucket{{{labels},le="{bound}"}} {total}'
     yield f"{name}_sum{{{labels}}} {times.sum:.6g}"
     yield f"{name}_count{{{labels}}} {totals[-1]}"
-
-
-def _in_short(times: Histogram) -> dict[str, float]:
-    return {"count": sum(times.buckets), "sum": round(times.sum, 3)}
 
 
 def _escaped(value: str) -> str:

@@ -38,6 +38,11 @@ def one_line(text: str) -> str:
     return visible(text).replace("\n", "␊").replace("\t", "␉")
 
 
+def encodable(value: object) -> str:
+    """Return a text that can be sent, because a name in JSON may hold half a character."""
+    return str(value).encode(errors="replace").decode()
+
+
 def shortened(text: str, longest: int) -> str:
     """Return the text, or its beginning with an ellipsis: at most so many characters."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
@@ -110,13 +115,10 @@ def in_json(value: object) -> str:
     """Return a value as JSON, indented when it holds others and is of a size that people read."""
     line = compact(value)
     try:
-        return json.dumps(value, ensure_ascii=False, indent=2) if _is_read(value, line) else line
+        holds_others = isinstance(value, (dict, list)) and value and len(line) <= _LONGEST_READ
+        return json.dumps(value, ensure_ascii=False, indent=2) if holds_others else line
     except (ValueError, RecursionError, TypeError):
         return line
-
-
-def _is_read(value: object, line: str) -> bool:
-    return isinstance(value, (dict, list)) and bool(value) and len(line) <= _LONGEST_READ
 
 
 def _exactly(text: str) -> object:

@@ -9,6 +9,7 @@ from mitmproxy.http import HTTPFlow
 
 from converter.dialects.table import Form
 from converter.model.events import Event, Text, Thinking, ToolCall
+from converter.observe.printable import encodable
 from converter.recordings.redact.scrubber import Scrubber, secrets_of_headers, secrets_of_link
 from converter.servers.profiles import GENERIC
 from converter.shell.keep.flow_record import FlowRecord
@@ -102,7 +103,7 @@ def span_of(record: FlowRecord, outcome: str) -> Fields:
         "traceId": token_hex(16),
         "spanId": token_hex(8),
         **(joined.groupdict() if (joined := _PARENT.fullmatch(parent)) else {}),
-        "name": _clean(f"chat {record.model}".strip()),
+        "name": encodable(f"chat {record.model}".strip()),
         "kind": _CLIENT,
         "startTimeUnixNano": _nanoseconds(began),
         "endTimeUnixNano": _nanoseconds(time.time()),
@@ -168,9 +169,4 @@ def _value(value: object) -> Fields:
         case list():
             return {"arrayValue": {"values": [_value(item) for item in value]}}
         case _:
-            return {"stringValue": _clean(value)}
-
-
-def _clean(value: object) -> str:
-    """Return a text that protocol buffers take: JSON may hold half a character."""
-    return str(value).encode(errors="replace").decode()
+            return {"stringValue": encodable(value)}
