@@ -43,7 +43,9 @@ class SideReader:
 
     def news(self) -> list[News]:
         """Return what has been said since the last time."""
-        fresh = bytes(self._came()[self._read :])
+        sides = self.record.sides
+        came = b"".join(sides.chunks) if self._of_server else sides.got or b""
+        fresh = bytes(came[self._read :])
         self._read += len(fresh)
         return self._reader.feed(fresh) if fresh else []
 
@@ -55,10 +57,6 @@ class SideReader:
         """Return all that has come so far."""
         self.news()
         return self._reader.transcript()
-
-    def _came(self) -> bytes | bytearray:
-        sides = self.record.sides
-        return b"".join(sides.chunks) if self._of_server else sides.got or b""
 
 
 class Running:
@@ -93,12 +91,21 @@ class Running:
         return self._sides[of_server].transcript()
 
     async def _show(self) -> None:
-        shown = 0
+        """Give the flow what has come, and tell all that show flows.
+
+        The last byte, a frame's blank line, is left out: who shows a flow looks again only when its
+        bytes are others than before, so that the complete reply has to differ from all that was
+        shown of it, or its end (times, tokens) would never be seen.
+        """
+        flow, shown = self.record.flow, 0
         while not self.over:
             await asyncio.sleep(INTERVAL * (1 + self.size / PACE))
+            got = self.record.sides.got
             if self.size != shown and not self.over and somebody_looks():
                 shown = self.size
-                await _announce(self.record)
+                if flow.response and got:
+                    flow.response.data.content = bytes(got[:-1])
+                    await ctx.master.addons.trigger_event(UpdateHook([flow]))
 
 
 def follow(record: FlowRecord) -> None:
@@ -107,16 +114,3 @@ def follow(record: FlowRecord) -> None:
     """
     if flow_list() is not None:  # not by its truth, because an empty one is false
         record.live = Running(record)
-
-
-async def _announce(record: FlowRecord) -> None:
-    """Give the flow what has come, and tell all that show flows.
-
-    The last byte, a frame's blank line, is left out: who shows a flow looks again only when its
-    bytes are others than before, so that the complete reply has to differ from all that was shown
-    of it, or its end (times, tokens) would never be seen.
-    """
-    flow, got = record.flow, record.sides.got
-    if flow.response and got:
-        flow.response.data.content = bytes(got[:-1])
-        await ctx.master.addons.trigger_event(UpdateHook([flow]))
