@@ -95,21 +95,23 @@ class ThinkingView(Contentview):
 
     def _complete(self, data: bytes, metadata: Metadata) -> str:
         flow, message = metadata.flow, metadata.http_message
-        if self.of_server and is_let_go(flow):
+        if self.of_server and isinstance(flow, HTTPFlow) and notes_of(flow).get(LET_GO):
             return _LET_GO
         if self.of_server:
             other = sent_of(flow) if isinstance(message, Request) else backup_of(flow)
             data, message = (content_of(other), other) if other else (data, message)
         chosen, expected = reading_of(flow, self.of_server)
         begun = beginning(data)
-        note = _left_out(len(begun), len(data)) if begun is not data else ""
+        read, every = (f"{len(body) / (1 << 20):.1f}" for body in (begun, data))
+        left_out = f"# The first {read} of {every} MB. {WHERE_ALL_IS}\n"
+        note = left_out if begun is not data else ""
         if isinstance(message, Request):
             return note + _written(request.read(begun, chosen), {})
         content_type = (
             message.headers.get("content-type", "") if message else metadata.content_type or ""
         )
-        read = reply.read(begun, chosen, content_type, expected=expected)
-        return note + _written(read, facts_of(flow))
+        answer = reply.read(begun, chosen, content_type, expected=expected)
+        return note + _written(answer, facts_of(flow))
 
 
 class ThinkingServerView(ThinkingView):
@@ -143,11 +145,6 @@ class Views:
             options.update(content_view_lines_cutoff=LINES)
         if "web_columns" in options and not options.has_changed("web_columns"):
             options.update(web_columns=[*options.web_columns, "comment"])
-
-
-def is_let_go(flow: Flow | None) -> bool:
-    """Tell whether what the server was asked and said is not kept any more."""
-    return isinstance(flow, HTTPFlow) and bool(notes_of(flow).get(LET_GO))
 
 
 def sent_of(flow: Flow | None) -> Request | None:
@@ -196,12 +193,6 @@ def facts_of(flow: Flow | None) -> dict[str, object]:
     if (ended := noted.get("ended")) and not known.get("finish"):  # SDKs hang up at the last event
         known["broke_off"] = ended
     return known
-
-
-def _left_out(shown: int, size: int) -> str:
-    """Return a line for a body of which only the beginning is shown."""
-    read, every = (f"{length / (1 << 20):.1f}" for length in (shown, size))
-    return f"# The first {read} of {every} MB. {WHERE_ALL_IS}\n"
 
 
 def _written(transcript: Transcript, facts: Mapping[str, object]) -> str:
