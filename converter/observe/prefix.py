@@ -78,11 +78,6 @@ BREAKERS = (
     ),
 )
 """The first that explains a difference counts."""
-_MODEL = "another model", "ask one model, or map both to it with think_models"
-_TOOLS = "other tools, or another order", "have the client offer the same in every turn"
-_TOOL = "the tool is described otherwise", ""
-_THOUGHT = "an earlier thought was left out or changed", "think_restore=auto puts it back"
-_WORDS = "other words", ""
 
 
 class PromptPart(NamedTuple):
@@ -146,12 +141,18 @@ class Prompts:
 
     def follow(self, prompt: Prompt) -> Prompt | None:
         """Return the request that this one goes on from, and keep it in that one's place."""
-        if prompt.size > LONGEST_PROMPT or not (now := _turns(prompt.body)):
+        # all messages but the system text, which comes and goes
+        messages = messages_of(prompt.body) if prompt.size <= LONGEST_PROMPT else ()
+        now = [message for message in messages if role_of(message) not in SYSTEM]
+        if not now:
             return None
         found = self._before(prompt.owner, now)
         before = self._kept.pop(found).prompt if found else None
-        self._bytes -= before.size if before else 0
-        self._keep(_Kept(prompt, now, known_by(now[-1])))
+        self._count += 1
+        self._kept[self._count] = _Kept(prompt, now, known_by(now[-1]))
+        self._bytes += prompt.size - (before.size if before else 0)
+        while len(self._kept) > KEPT_PROMPTS or self._bytes > KEPT_PROMPT_BYTES:
+            self._bytes -= self._kept.popitem(last=False)[1].prompt.size
         return before
 
     def _before(self, owner: str, now: Sequence[object]) -> int | None:
@@ -168,20 +169,15 @@ class Prompts:
                     return number
         return None
 
-    def _keep(self, request: _Kept) -> None:
-        self._count += 1
-        self._kept[self._count] = request
-        self._bytes += request.prompt.size
-        while len(self._kept) > KEPT_PROMPTS or self._bytes > KEPT_PROMPT_BYTES:
-            self._bytes -= self._kept.popitem(last=False)[1].prompt.size
-
 
 def broken(before: Fields, now: Fields) -> Break | None:
     """Return the first place where the prompt of a request is no longer that of the one before; its
     end is no such place.
     """
     if before.get("model") != now.get("model"):
-        return Break("its head", *_MODEL)
+        return Break(
+            "its head", "another model", "ask one model, or map both to it with think_models"
+        )
     for one, other in zip(_pieces(before), _pieces(now), strict=False):
         if one != other and (was := _part(*one)) != (part := _part(*other)):
             at = _same(was.words, part.words)
@@ -214,11 +210,6 @@ def alike(before: Sequence[object], now: Sequence[object]) -> int:
         if one != other and known_by(one) != known_by(other):
             return number
     return min(len(before), len(now))
-
-
-def _turns(body: Fields) -> Sequence[object]:
-    """Return the messages that tell a conversation: a system text comes and goes."""
-    return [message for message in messages_of(body) if role_of(message) not in SYSTEM]
 
 
 def role_of(message: object) -> str:
@@ -272,11 +263,8 @@ def texts_in(message: object) -> Iterator[tuple[bool, str]]:
         value = fields[key]
         for part in value if isinstance(value, list) else [value]:
             if text := _text(part):
-                yield key in _THOUGHTS or _kind(part) in _THOUGHT_PARTS, text
-
-
-def _kind(part: object) -> object:
-    return part.get("type") if isinstance(part, Mapping) else None
+                kind = part.get("type") if isinstance(part, Mapping) else None
+                yield key in _THOUGHTS or kind in _THOUGHT_PARTS, text
 
 
 def _text(part: object) -> str:
@@ -302,15 +290,17 @@ def _name(tool: object) -> str:
 def _cause(was: PromptPart, now: PromptPart, at: int) -> tuple[str, str]:
     """Return why a part is another, and what its user can do."""
     if any(part.name.startswith("tool ") for part in (was, now)):
-        cause, mend = _TOOLS
-        return _TOOL if was.name == now.name else (f"{was.name} stood there: {cause}", mend)
+        if was.name == now.name:
+            return "the tool is described otherwise", ""
+        cause = f"{was.name} stood there: other tools, or another order"
+        return cause, "have the client offer the same in every turn"
     texts = [(was.plain, now.plain)]
     if was.name != now.name:  # one of them has been put in, or left out
         texts = [(was.plain, ""), ("", now.plain)]
     elif was.plain == now.plain:
-        return _THOUGHT
+        return "an earlier thought was left out or changed", "think_restore=auto puts it back"
     found = (one for one in BREAKERS if any(_explains(one, *both, at) for both in texts))
-    return next(((one.name, one.mend) for one in found), _WORDS)
+    return next(((one.name, one.mend) for one in found), ("other words", ""))
 
 
 def _explains(breaker: Breaker, was: str, now: str, at: int) -> bool:
