@@ -105,7 +105,10 @@ class Summary:
             **{name: getattr(self, name) for name in _COUNTED},
             "calls_read_from": ", ".join(self.read_from),
             **{f"{name}_tokens": getattr(usage, name, None) for name in _TOKENS},
-            **{name: _rounded(getattr(self, name)) for name in _TIMES},
+            **{
+                name: None if (at := getattr(self, name)) is None else round(at, 3)
+                for name in _TIMES
+            },
         }
         return {name: value for name, value in values.items() if value not in (None, "")}
 
@@ -140,10 +143,6 @@ def _counted(timings: Mapping[str, object]) -> Usage | None:
         return None
     known = cached if type(cached) is int else 0
     return Usage(read + known, written, cached=known)
-
-
-def _rounded(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds, 3)
 
 
 def in_words(summary: Mapping[str, object]) -> str:
