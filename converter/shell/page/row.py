@@ -16,16 +16,7 @@ from converter.transcript.turns import TextPart
 
 type Row = dict[str, object]
 
-WAITING, THINKING, ANSWERING, CALLING, DONE, MISREAD, BROKEN = (
-    "waiting",
-    "thinking",
-    "answering",
-    "calling",
-    "done",
-    "misread",
-    "broken",
-)
-_GROWS = (("text", ANSWERING), ("calls", CALLING), ("thinking", THINKING))
+_GROWS = (("text", "answering"), ("calls", "calling"), ("thinking", "thinking"))
 """Counts of a summary, and what a model is at that makes them grow; the later in a reply the
 earlier here.
 """
@@ -67,7 +58,8 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
         "id": flow.id,
         "at": round(flow.request.timestamp_start, 3),
         "path": _short(flow.request.path.partition("?")[0]),
-        "client": _client(flow),
+        # the client's own name for itself, without what follows its version
+        "client": _short(flow.request.headers.get("user-agent", "").partition(" ")[0]),
         "model": _short(str(known.get("model") or "")) or _asked_model(flow, before),
         "title": (str(before["title"]) if before else "") or _title(flow),
         "server": _server(flow, running, noted),
@@ -78,13 +70,13 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
         **_times(known),
     }
     made["running"] = running is not None or _runs(flow)
-    made["state"] = (
-        _state(made, before if before and before["running"] else None) if made["running"] else DONE
-    )
-    if made["state"] == DONE and any(words in flow.comment for words in reply_notes.MISREAD):
-        made["state"] = MISREAD
-    if failure := "" if made["running"] else _failure(flow, known, noted):
-        made |= {"state": BROKEN, "failure": _short(failure)}
+    if made["running"]:
+        made["state"] = _state(made, before if before and before["running"] else None)
+        return made
+    misread = any(words in flow.comment for words in reply_notes.MISREAD)
+    made["state"] = "misread" if misread else "done"
+    if failure := _failure(flow, known, noted):
+        made |= {"state": "broken", "failure": _short(failure)}
     return made
 
 
@@ -102,7 +94,7 @@ def _state(made: Row, before: Row | None) -> str:
     for name, state in _GROWS:
         if number(made, name) > (number(before, name) if before else 0):
             return state
-    return str(before["state"]) if before else WAITING
+    return str(before["state"]) if before else "waiting"
 
 
 def number(values: Mapping[str, object], name: str) -> float:
@@ -135,11 +127,6 @@ def _failure(flow: HTTPFlow, known: Mapping[str, object], noted: Mapping[str, ob
     if flow.response.status_code >= 400:
         return f"status {flow.response.status_code}"
     return "the reply ended without saying so" if noted and not known.get("finish") else ""
-
-
-def _client(flow: HTTPFlow) -> str:
-    """Return the client's own name for itself, without what follows its version."""
-    return _short(flow.request.headers.get("user-agent", "").partition(" ")[0])
 
 
 def _server(flow: HTTPFlow, running: FlowRecord | None, noted: Mapping[str, object]) -> str:
