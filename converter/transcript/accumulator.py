@@ -61,14 +61,12 @@ class FieldAccumulator:
 
     def parts(self) -> tuple[Field, ...]:
         """Return the fields as they are by now."""
-        return tuple(Field(name, _gathered(values)) for name, values in self._values.items())
-
-
-def _gathered(values: list[object]) -> object:
-    words = [value for value in values if isinstance(value, str)]
-    if len(words) == len(values):
-        return "".join(words)
-    return values[0] if len(values) == 1 else values
+        gathered = list[Field]()
+        for name, values in self._values.items():
+            words = [value for value in values if isinstance(value, str)]
+            others = values[0] if len(values) == 1 else values
+            gathered.append(Field(name, "".join(words) if len(words) == len(values) else others))
+        return tuple(gathered)
 
 
 class Accumulator:

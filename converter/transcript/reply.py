@@ -34,7 +34,6 @@ client.
 _QUIET = ("type", "index", "id", "name", "input", "signature", "cache_control")
 """Fields of a block or delta that may well say nothing to a person."""
 _TOLD_TYPES = ("text", "thinking")
-ASSISTANT = "assistant"
 
 
 class ReplyReader:
@@ -95,7 +94,7 @@ class ReplyReader:
     def transcript(self) -> Transcript:
         """Return all that has come so far."""
         turns = [
-            ShownTurn(ASSISTANT, parts, choice)
+            ShownTurn("assistant", parts, choice)
             for choice, accumulator in self._choices.items()
             if (parts := accumulator.parts())
         ]
@@ -279,7 +278,11 @@ class Recogniser:
             if self.form is Form.STREAM and self._held.lstrip().startswith(b"{"):
                 self._frames = LineDecoder(BODY_LIMIT)
         if self.dialect is None and self.form is Form.STREAM:
-            self.dialect = next(filter(None, map(_dialect_of, self._new_frames(last))), None)
+            unseen, self._looked = bytes(self._held[self._looked :]), len(self._held)
+            frames = [*self._frames.feed(unseen), *(self._frames.close() if last else ())]
+            read = (frame.data for frame in frames if frame.data is not None)
+            known = (recognise(json_text.read_or_none(data)) for data in read)
+            self.dialect = next(filter(None, known), None)  # a frame could be of any
         elif self.dialect is None and last:
             self.dialect = recognise(json_text.read_or_none(self.held))
         return self.dialect is not None
@@ -289,13 +292,3 @@ class Recogniser:
         held = self.held
         self._held.clear()
         return held
-
-    def _new_frames(self, last: bool) -> list[Frame]:
-        unseen, self._looked = bytes(self._held[self._looked :]), len(self._held)
-        frames = self._frames.feed(unseen)
-        return [*frames, *self._frames.close()] if last else frames
-
-
-def _dialect_of(frame: Frame) -> Dialect | None:
-    """Tell a dialect by a frame; None for one that could be of any."""
-    return None if frame.data is None else recognise(json_text.read_or_none(frame.data))
