@@ -17,10 +17,9 @@ from converter.dialects.table import COMMON, Dialect, Form
 from converter.exchange import settings
 from converter.exchange.settings import Settings
 from converter.model.initial_state import InitialState
-from converter.observe.summary import SHORTEST
+from converter.observe.summary import SHORTEST, TIMES
 from converter.reply.rewriter import Rewriter
 from converter.transcript import request
-from converter.transcript.facts import TIMES
 from converter.transcript.reply import Recogniser, ReplyReader, is_request
 from converter.transcript.terminal import TerminalWriter, write
 from converter.transcript.turns import Facts

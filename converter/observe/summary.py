@@ -24,7 +24,8 @@ LONGEST_NAME = 300
 
 _COUNTED = ("model", "finish", "failure", "thoughts", "thinking", "text", "calls")
 _TOKENS = ("input", "output", "thinking", "cached")
-_TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
+TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
+"""Facts that are times: known only of a reply whose bytes came with theirs."""
 
 type Told = dict[str, object]
 
@@ -107,7 +108,7 @@ class Summary:
             **{f"{name}_tokens": getattr(usage, name, None) for name in _TOKENS},
             **{
                 name: None if (at := getattr(self, name)) is None else round(at, 3)
-                for name in _TIMES
+                for name in TIMES
             },
         }
         return {name: value for name, value in values.items() if value not in (None, "")}

@@ -3,13 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from converter.observe.printable import compact
-from converter.observe.summary import SHORTEST
+from converter.observe.summary import SHORTEST, TIMES
 from converter.transcript.turns import Facts
 
-type Lines = list[tuple[str, str]]
-
-TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
-"""Facts that are times: known only of a reply whose bytes came with theirs."""
 _COUNTED = ("failure", "text", "calls")
 """The transcript shows them itself."""
 
@@ -24,7 +20,7 @@ def together(own: Facts, more: Facts | None) -> Facts:
     }
 
 
-def lines(facts: Facts) -> Lines:
+def lines(facts: Facts) -> list[tuple[str, str]]:
     """Return a label and its words for each thing known; names that no row knows are told as they
     are.
     """

@@ -16,11 +16,10 @@ from converter.exchange.exchange import is_stream
 from converter.exchange.settings import Settings
 from converter.model.events import Event, Opaque, OpaqueFrame, Own, Start, joined
 from converter.model.initial_state import InitialState
-from converter.observe.summary import Summary
+from converter.observe.summary import TIMES, Summary
 from converter.parsing.reading import Expected
 from converter.reply.pipeline import Pipeline
 from converter.transcript.accumulator import Accumulator, FieldAccumulator, News
-from converter.transcript.facts import TIMES
 from converter.transcript.turns import Raw, ShownTurn, Transcript
 from converter.wire import json_text
 from converter.wire.bounds import BODY_LIMIT
