@@ -4,21 +4,32 @@ what their buttons ask.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
+from converter.dialects.table import COMMON
+from converter.exchange import read_request
+from converter.exchange.exchange import Exchange, begin
+from converter.model.conversation import RequestError
 from converter.recordings.library import Expectation
-from converter.shell.page import context, session
+from converter.servers.profiles import Server
+from converter.shell.aside import SHOWING, aside
+from converter.shell.messages import content_of, model_of, upstream
+from converter.shell.page import session
 from converter.shell.page.conversation import Search
 from converter.shell.page.listed import Listed
 from converter.shell.page.session import Told
 from converter.shell.page.watcher import Watcher
-from converter.shell.probes.upstream_client import UpstreamClient
+from converter.shell.probes.upstream_client import UpstreamClient, credentials
 from converter.shell.record.recorder import Recorder, told
+from converter.shell.watch.views import facts_of, reading_of, sent_of
+from converter.transcript import context_parts
+from converter.wire import json_text
+from converter.wire.bounds import LONGEST_PROMPT
 
 _log = logging.getLogger(__name__)
 PATH = "/think"
@@ -85,9 +96,27 @@ class Page:
             self.closed(watcher)
 
     async def context(self, flow: HTTPFlow) -> dict[str, object]:
-        """Return what fills an exchange's prompt."""
-        called = partial(session.called, await self.session(flow))
-        return await context.read(flow, self._client, called)
+        """Return the parts of what the server got, by size, as the server counts them, and its
+        words on the model: it is asked when somebody opens the tab *Context*, and not before.
+        """
+        whole = await self.session(flow)
+        sent = sent_of(flow) or flow.request  # of a flow that was let go
+        chosen = reading_of(flow, of_server=True)[0]
+        body, counted = content_of(sent), facts_of(flow).get("input_tokens")
+        exchange = begin(sent.method, sent.path, {}, chosen, flow.id, reverse=True)
+        pieces, about = None, ""
+        if exchange and len(body) <= LONGEST_PROMPT:
+            written = partial(_completion, exchange, body)
+            place, headers = upstream(flow, exchange), credentials(sent.headers)
+            about = (await self._client.facts(place, headers, chosen.server, model_of(body))).words
+            pieces = await self._client.pieces(place, headers, chosen.server, written)
+        tokens = counted if isinstance(counted, int) else None
+
+        def parts() -> dict[str, object]:
+            called = session.called(whole)
+            return {"about": about, **context_parts.read(body, chosen, tokens, pieces, called)}
+
+        return await aside(len(body), parts, SHOWING)
 
     async def keep(self, flow: HTTPFlow, asked: object) -> str:
         """Keep an exchange as a recording under a name, and what it should read; return where it
@@ -121,3 +150,14 @@ def address(web_url: str) -> str:
     """Return the page's address, given mitmweb's, with the token that opens it."""
     base, question, query = web_url.partition("?")
     return f"{base.rstrip('/')}{PATH}{question}{query}"
+
+
+def _completion(exchange: Exchange, body: bytes, server: Server) -> Mapping[str, object] | None:
+    """Return a request as the chat completion that a server's tokenizer takes."""
+    try:
+        if exchange.client is not COMMON:
+            return read_request.read(exchange, body).written(server, parses=False).body
+        fields = json_text.read(body)
+    except (RequestError, json_text.UnreadableError):
+        return None
+    return fields if isinstance(fields, dict) and "messages" in fields else None
