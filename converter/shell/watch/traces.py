@@ -103,7 +103,7 @@ class Sender:
 
     def _send(self, batch: list[Fields]) -> None:
         try:
-            status = self._post(batch)
+            status = self._post(_body(batch))
             fault = "" if status // 100 == 2 else f"it answers with status {status}"
         except (OSError, HTTPException, ValueError) as error:  # others' words may hold a header
             fault = getattr(error, "strerror", "") or type(error).__name__
@@ -114,13 +114,7 @@ class Sender:
         with self._counting:
             self._counts["sent"] += len(batch)
 
-    def _post(self, spans: list[Fields]) -> int:
-        name = {"service.name": os.environ.get("OTEL_SERVICE_NAME", "think-addon")}
-        said = {
-            "resource": {"attributes": attributes_of(name)},
-            "scopeSpans": [{"scope": {"name": "think-addon"}, "spans": spans}],
-        }
-        body = json_text.write({"resourceSpans": [said]})
+    def _post(self, body: bytes) -> int:
         url = urlsplit(self.url)
         place = url.hostname or "", url.port
         connection = HTTPConnection(*place, timeout=_PATIENCE)
@@ -138,6 +132,13 @@ class Sender:
         if not self._complained:
             self._complained = True
             _log.warning("think: think_traces: the collector loses spans: %s (said once)", words)
+
+
+def _body(spans: list[Fields]) -> bytes:
+    service = attributes_of({"service.name": os.environ.get("OTEL_SERVICE_NAME", "think-addon")})
+    scope = {"scope": {"name": "think-addon"}, "spans": spans}
+    said = [{"resource": {"attributes": service}, "scopeSpans": [scope]}]
+    return json_text.write({"resourceSpans": said})
 
 
 def _headers() -> dict[str, str]:
