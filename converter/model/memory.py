@@ -96,11 +96,19 @@ class Store:
 
     def get(self, key: str) -> bytes | None:
         """Return an entry's value."""
-        return self._ask(partial(self.store.get, self._own(key)))
+        values = self.values(key, one=True)
+        return values[0] if values else None
 
     def history(self, key: str) -> list[bytes] | None:
         """Return the values up to this entry, oldest first; None when one of them is gone."""
-        return self._ask(partial(self.store.history, self._own(key)))
+        values = self.values(key)
+        return None if values is None else values[::-1]
+
+    def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
+        """Return the values from this entry back, or its `one`, and note their use; None when one
+        of them is gone.
+        """
+        return self._ask(partial(self.store.values, self._own(key), one=one))
 
     def close(self) -> None:
         """Let go of files and connections."""
@@ -170,27 +178,20 @@ class ProcessStore(Store):
         """Return the id of the entry of this name; empty when there is none."""
         return self._names.get(name, "")
 
-    def get(self, key: str) -> bytes | None:
-        """Return an entry's value."""
-        with self._lock:
-            self._drop_old()
-            if not (entry := self._entries.get(key)):
-                return None
-            self._entries.move_to_end(key)
-            entry.used = self._now()
-            return entry.value
-
-    def history(self, key: str) -> list[bytes] | None:
-        """Return the values up to this entry, oldest first; None when one of them is gone."""
+    def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
+        """Return the values from this entry back; see `Store.values`."""
         values: list[bytes] = []
         with self._lock:
-            while key:
-                value = self.get(key)
-                if value is None or len(values) > len(self._entries):  # gone, or a circle
+            self._drop_old()
+            while key and not (one and values):
+                entry = self._entries.get(key)
+                if entry is None or len(values) > len(self._entries):  # gone, or a circle
                     return None
-                values.append(value)
-                key = self._entries[key].previous
-        return values[::-1]
+                self._entries.move_to_end(key)
+                entry.used = self._now()
+                values.append(entry.value)
+                key = entry.previous
+        return values
 
     def close(self) -> None:
         """Forget all."""

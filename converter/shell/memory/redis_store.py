@@ -139,25 +139,16 @@ class RedisStore(Store):
         value: bytes = self._client.get(f"{_PREFIX}n".encode() + raw(name)) or b""
         return value.decode("utf-8", "surrogatepass")
 
-    def get(self, key: str) -> bytes | None:
-        """Return an entry's value."""
-        values = self._values(key, "one")
-        return values[0] if values else None
-
-    def history(self, key: str) -> list[bytes] | None:
-        """Return the values up to this entry, oldest first; None when one of them is gone."""
-        values = self._values(key, "all")
-        return None if values is None else values[::-1]
+    def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
+        """Return the values from this entry back; see `Store.values`."""
+        entry = (raw(key), int(self.bounds.seconds), "one" if one else "all")
+        values: list[bytes] | None = self._run(_READ, *entry)
+        return values
 
     def close(self) -> None:
         """Close the connections."""
         if self._made is not None:
             self._made.close()
-
-    def _values(self, key: str, how_many: str) -> list[bytes] | None:
-        seconds = int(self.bounds.seconds)
-        values: list[bytes] | None = self._run(_READ, raw(key), seconds, how_many)
-        return values
 
     def _run(self, script: str, *arguments: object) -> Any:
         return self._client.eval(_HEAD + script, 1, _PREFIX, *arguments)

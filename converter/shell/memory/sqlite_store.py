@@ -99,32 +99,22 @@ class SqliteStore(Store):
         with self._changing() as run:
             return self._found(run, name).decode("utf-8", "surrogatepass")
 
-    def get(self, key: str) -> bytes | None:
-        """Return an entry's value."""
-        with self._changing() as run:
-            self._drop_old(run)
-            row = self._read(run, raw(key))
-            return row[0] if row else None
-
-    def history(self, key: str) -> list[bytes] | None:
-        """Return the values up to this entry, oldest first; None when one of them is gone."""
+    def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
+        """Return the values from this entry back; see `Store.values`."""
         values, seen, place = list[bytes](), set[bytes](), raw(key)
         with self._changing() as run:
             self._drop_old(run)
-            while place:
-                row = None if place in seen else self._read(run, place)
+            while place and not (one and values):
+                if place in seen:
+                    return None
+                run(f"UPDATE entries SET used = ({_USED}) WHERE key = ?", self._time(), place)
+                row = run("SELECT value, previous FROM entries WHERE key = ?", place).fetchone()
                 if row is None:
                     return None
                 seen.add(place)
                 values.append(row[0])
                 place = row[1]
-        return values[::-1]
-
-    def _read(self, run: "_Run", key: bytes) -> tuple[bytes, bytes] | None:
-        """Return an entry's value and the key before it, and note its use."""
-        run(f"UPDATE entries SET used = ({_USED}) WHERE key = ?", self._time(), key)
-        row = run("SELECT value, previous FROM entries WHERE key = ?", key).fetchone()
-        return (row[0], row[1]) if row else None
+        return values
 
     def _found(self, run: "_Run", name: str) -> bytes:
         row = run("SELECT key FROM names WHERE name = ?", raw(name)).fetchone()

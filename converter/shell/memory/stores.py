@@ -57,14 +57,9 @@ class SealedStore(Store):
         nonce = os.urandom(NONCE)
         super().keep(key, nonce + self._keys[0].encrypt(nonce, value, None), previous, names, line)
 
-    def get(self, key: str) -> bytes | None:
-        """Return an entry's value."""
-        value = super().get(key)
-        return None if value is None else self._opened(value)
-
-    def history(self, key: str) -> list[bytes] | None:
-        """Return the values up to this entry, oldest first; None when one of them is gone."""
-        opened = [self._opened(value) for value in super().history(key) or []]
+    def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
+        """Return the values from this entry back; see `Store.values`."""
+        opened = [self._opened(value) for value in super().values(key, one=one) or []]
         values = [value for value in opened if value is not None]
         return values if opened and len(values) == len(opened) else None
 
