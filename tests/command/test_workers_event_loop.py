@@ -11,7 +11,6 @@ from converter.command import workers
 from converter.servers.known_servers import Upstream
 from converter.servers.probes import ProbeRequest
 from converter.shell.probes.upstream_http import fetch
-from converter.shell.probes.upstream_tls import context
 from tests.support.scripted_server import JSON, Reply, ScriptedServer
 
 pytestmark = pytest.mark.slow
@@ -75,7 +74,7 @@ def test_nothing_changes_without_uvloop(monkeypatch: pytest.MonkeyPatch) -> None
 def test_servers_are_asked_on_uvloop() -> None:
     async def status(port: int) -> int:
         upstream = Upstream("http", "localhost", port, "")
-        reply = await fetch(upstream, ProbeRequest("/x"), {}, lambda _: context())
+        reply = await fetch(upstream, {}, ProbeRequest("/x"))
         return reply.status
 
     with (

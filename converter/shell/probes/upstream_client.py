@@ -39,8 +39,7 @@ from converter.servers.profiles import GENERIC, Server
 from converter.shell.aside import BODIES, SHOWING, aside
 from converter.shell.log_lines import LONGEST_LINE
 from converter.shell.memory.shared_lessons import SharedLessons
-from converter.shell.probes import upstream_tls
-from converter.shell.probes.upstream_http import NoReplyError, Secure, fetch
+from converter.shell.probes.upstream_http import NoReplyError, fetch
 from converter.wire.bounds import MOST_KNOWN
 
 PATIENCE = 3.0
@@ -69,10 +68,9 @@ type Headers = Mapping[str, str]
 class UpstreamClient:
     """Asks servers, and writes what they say into `known`. `headers`: the client's credentials."""
 
-    def __init__(self, known: KnownServers, secure: Secure = upstream_tls.for_host) -> None:
+    def __init__(self, known: KnownServers) -> None:
         self.known = known
         self.lessons = SharedLessons(known)
-        self._secure = secure
         self._running: dict[Upstream | Key, asyncio.Task[Any]] = {}
         self._rests_until: Bounded[Upstream, float] = Bounded()
         self._asked_again: Bounded[Upstream, float] = Bounded()
@@ -123,7 +121,16 @@ class UpstreamClient:
         """Return the tokens of a chat completion's prompt, counted by the server; None when it
         cannot, or is gone. `size`: the body's bytes.
         """
-        count = partial(self._count, upstream, headers, server, body, size)
+
+        async def count() -> int | None:
+            tokens: int | None = None
+            with suppress(ConnectionError):
+                ask = partial(self._fetch, upstream, headers)
+                tokens = await carried(count_tokens(server, body), ask, size)
+            if tokens is not None:
+                self._answered(upstream)
+            return tokens
+
         return await self._unless_silent(upstream, lambda: _begin(count()))
 
     def meets(self, upstream: Upstream) -> None:
@@ -143,16 +150,13 @@ class UpstreamClient:
         """
         if upstream not in self._met or not upstream.direct:
             return None
-
-        async def ask(probe: ProbeRequest) -> ProbeReply | None:
-            return await fetch(upstream, probe, headers, self._secure)
-
+        ask = partial(fetch, upstream, headers)
         try:
             async with asyncio.timeout(PATIENCE_OF_READERS):
                 server = server or await self.recognise(upstream, headers)
                 body = await aside(sys.maxsize, partial(written, server), SHOWING)
                 probe = prompt_pieces(server, body or {})
-                return await _carried(probe, ask, sys.maxsize, SHOWING) if body else None
+                return await carried(probe, ask, sys.maxsize, SHOWING) if body else None
         except (TimeoutError, NoReplyError, ConnectionError):
             return None
 
@@ -179,7 +183,7 @@ class UpstreamClient:
             async with asyncio.timeout(PATIENCE):
                 server = server or await self.recognise(upstream, headers)
                 for path in filter(None, (_MODELS, TOLD_BESIDE.get(server.name))):
-                    reply = await fetch(upstream, ProbeRequest(path), headers, self._secure)
+                    reply = await fetch(upstream, headers, ProbeRequest(path))
                     told[path] = reply.value()
         return read(told, model)
 
@@ -236,28 +240,12 @@ class UpstreamClient:
             told = self.known.has_prompt(upstream, body)
             # a server that is not known may yet say more
             if not told and (server is not GENERIC or self.known.server(upstream)):
-                state = await self.carry(prompt_state(server, body), upstream, headers, size)
+                ask = partial(self._fetch, upstream, headers)
+                state = await carried(prompt_state(server, body), ask, size)
                 self.known.saw_prompt(upstream, body, state)
                 self.lessons.tell(upstream)
         except Exception as error:
             self._complain(upstream, f"it cannot say where its replies begin: {error}")
-
-    async def _count(
-        self, upstream: Upstream, headers: Headers, server: Server, body: Body, size: int
-    ) -> int | None:
-        try:
-            count = await self.carry(count_tokens(server, body), upstream, headers, size)
-        except ConnectionError:
-            return None
-        if count is not None:
-            self._answered(upstream)
-        return count
-
-    async def carry[Result](
-        self, probe: Probe[Result], upstream: Upstream, headers: Headers, size: int = 0
-    ) -> Result:
-        """Return a probe's result. `size`: bytes of the request that it carries."""
-        return await _carried(probe, partial(self._fetch, upstream, headers), size)
 
     async def _fetch(
         self, upstream: Upstream, headers: Headers, probe: ProbeRequest
@@ -267,7 +255,7 @@ class UpstreamClient:
         """
         try:
             async with asyncio.timeout(PATIENCE):
-                return await fetch(upstream, probe, headers, self._secure)
+                return await fetch(upstream, headers, probe)
         except TimeoutError:
             reason = f"nothing came within {PATIENCE} s"
         except NoReplyError as error:
@@ -288,12 +276,13 @@ class UpstreamClient:
             _log.warning("think: %s (said once)", line)
 
 
-async def _carried[Result](
+async def carried[Result](
     probe: Probe[Result],
     ask: Callable[[ProbeRequest], Awaitable[ProbeReply | None]],
     size: int,
     worker: ThreadPoolExecutor = BODIES,
 ) -> Result:
+    """Return a probe's result. `size`: bytes of the request that it carries."""
     reply: ProbeReply | None = None
     while True:
         next_step = await aside(size, partial(step, probe, reply), worker)

@@ -1,13 +1,22 @@
 """One HTTP request of the addon's own, and the reply to it. Cancelling it ends it, because no
 thread stays behind to wait for a server that hangs.
+
+TLS goes by the options that mitmproxy itself connects with. Read in mitmproxy 12.2,
+`addons/tlsconfig.py` (tls_start_server) and `net/tls.py` (create_proxy_server_context), which hold
+the same for pyOpenSSL.
 """
 
 import asyncio
 import socket
 import ssl
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
 
+import certifi
 import h11
+from mitmproxy import ctx
 
 from converter.servers.known_servers import Upstream
 from converter.servers.probes import ProbeReply, ProbeRequest
@@ -17,8 +26,6 @@ _READ_SIZE = 65536
 _NUMBERS = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
 _PORTS = {"http": 80, "https": 443}
 
-type Secure = Callable[[str], ssl.SSLContext]
-"""How to speak TLS to a host."""
 type _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -26,14 +33,12 @@ class NoReplyError(Exception):
     """Somebody listens, and gives no reply that can be read."""
 
 
-async def fetch(
-    upstream: Upstream, probe: ProbeRequest, headers: Mapping[str, str], secure: Secure
-) -> ProbeReply:
+async def fetch(upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest) -> ProbeReply:
     """Return the reply, whenever it comes. Raises ConnectionError when nobody listens there, else
     NoReplyError.
     """
     try:
-        reader, writer = await _connect(upstream, secure)
+        reader, writer = await _connect(upstream)
     except (ConnectionRefusedError, socket.gaierror) as error:
         refused = isinstance(error, ConnectionRefusedError)
         raise ConnectionError("Connection refused" if refused else error.strerror) from None
@@ -41,7 +46,7 @@ async def fetch(
         raise NoReplyError(str(error)) from None
     try:
         wire = h11.Connection(h11.CLIENT)
-        writer.write(_written(wire, upstream, probe, headers))
+        writer.write(_written(wire, upstream, headers, probe))
         return await _read(wire, reader)
     except (OSError, ValueError, h11.ProtocolError) as error:
         raise NoReplyError(str(error) or type(error).__name__) from None
@@ -49,11 +54,11 @@ async def fetch(
         writer.transport.abort()
 
 
-async def _connect(upstream: Upstream, secure: Secure) -> _Streams:
+async def _connect(upstream: Upstream) -> _Streams:
     """Return a connection. A name may have several addresses, so that nobody listens when one
     refuses and none takes it.
     """
-    tls = secure(upstream.host) if upstream.scheme == "https" else None
+    tls = for_host(upstream.host) if upstream.scheme == "https" else None
     name = upstream.host if tls else None
     failures = list[OSError]()
     looked_up = asyncio.get_running_loop().getaddrinfo
@@ -68,7 +73,7 @@ async def _connect(upstream: Upstream, secure: Secure) -> _Streams:
 
 
 def _written(
-    wire: h11.Connection, upstream: Upstream, probe: ProbeRequest, headers: Mapping[str, str]
+    wire: h11.Connection, upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest
 ) -> bytes:
     """Return the request's bytes. Raises LocalProtocolError for what cannot stand in one."""
     body = probe.body or b""
@@ -116,3 +121,70 @@ async def _read(wire: h11.Connection, reader: asyncio.StreamReader) -> ProbeRepl
             case h11.EndOfMessage():
                 names = {name.decode(): value.decode("latin-1") for name, value in head.headers}
                 return ProbeReply(head.status_code, names, bytes(body))
+
+
+def for_host(host: str) -> ssl.SSLContext:
+    """Return the context for a connection to `host`, as mitmproxy's options are now."""
+    options = ctx.options
+    return context(
+        insecure=bool(options.ssl_insecure),
+        trusted_ca=options.ssl_verify_upstream_trusted_ca,
+        trusted_folder=options.ssl_verify_upstream_trusted_confdir,
+        certificate=client_certificate(options.client_certs, host),
+        least=options.tls_version_server_min,
+        most=options.tls_version_server_max,
+        ciphers=options.ciphers_server,
+    )
+
+
+def client_certificate(written: str | None, host: str) -> str | None:
+    """Return the file for `host`: the one that `client_certs` names, or HOST.pem in its folder."""
+    if not written:
+        return None
+    place = Path(written).expanduser()
+    file = place / f"{host}.pem" if place.is_dir() else place
+    return str(file) if file.is_file() else None
+
+
+@lru_cache(16)
+def context(
+    *,
+    insecure: bool = False,
+    trusted_ca: str | None = None,
+    trusted_folder: str | None = None,
+    certificate: str | None = None,
+    least: str = "TLS1_2",
+    most: str = "UNBOUNDED",
+    ciphers: str | None = None,
+) -> ssl.SSLContext:
+    """Return the context to connect with. `certificate`: the client's, a PEM file with its key.
+    Neither `trusted_ca` nor `trusted_folder`: the public authorities that mitmproxy knows. Raises
+    OSError or ValueError when a file cannot be read.
+
+    Not `ssl.create_default_context`: since Python 3.13 it refuses authorities without a key usage,
+    which mitmproxy takes.
+    """
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    _allow_versions(made, least, most)
+    if ciphers:
+        made.set_ciphers(ciphers)
+    if insecure:
+        made.check_hostname, made.verify_mode = False, ssl.CERT_NONE
+        made.options |= ssl.OP_LEGACY_SERVER_CONNECT
+    authorities = trusted_ca if trusted_ca or trusted_folder else certifi.where()
+    made.load_verify_locations(authorities, trusted_folder)
+    if certificate:
+        made.load_cert_chain(certificate)
+    return made
+
+
+def _allow_versions(made: ssl.SSLContext, least: str, most: str) -> None:
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        # old versions are deprecated, but the user has asked for them
+        made.minimum_version = _version(least, ssl.TLSVersion.MINIMUM_SUPPORTED)
+        made.maximum_version = _version(most, ssl.TLSVersion.MAXIMUM_SUPPORTED)
+
+
+def _version(name: str, unbounded: ssl.TLSVersion) -> ssl.TLSVersion:
+    """Return the version that mitmproxy calls `TLS1_2`, and Python `TLSv1_2`."""
+    return unbounded if name == "UNBOUNDED" else ssl.TLSVersion[f"{name[:3]}v{name[3:]}"]

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,9 @@ from converter.servers.known_servers import Body, KnownServers, Upstream
 from converter.servers.probes import IDENTITY_PATHS, Probe, ProbeRequest
 from converter.servers.profiles import GENERIC, Server, by_name
 from converter.shell.aside import AT_ONCE
-from converter.shell.probes import upstream_client
-from converter.shell.probes.upstream_client import UpstreamClient, credentials
+from converter.shell.probes import upstream_client, upstream_http
+from converter.shell.probes.upstream_client import UpstreamClient, carried, credentials
+from converter.shell.probes.upstream_http import fetch
 from converter.wire.bounds import MOST_KNOWN
 from tests.support.by_path_server import ByPathServer, Says, owned_by
 from tests.support.scripted_server import Asked
@@ -174,9 +176,9 @@ def test_a_request_waits_for_lessons_once(server: ByPathServer) -> None:
     looks: list[str] = []
 
     class Noted(ProcessStore):
-        def get(self, key: str) -> bytes | None:
+        def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
             looks.append(f"after {len(server.asked)} questions")
-            return super().get(key)
+            return super().values(key, one=one)
 
     async def run() -> None:
         client = _shares(UpstreamClient(KnownServers(time.time)), Noted(Bounds(9, 100_000)))
@@ -261,12 +263,15 @@ def test_a_server_that_lets_nobody_in_is_asked_again(server: ByPathServer) -> No
     assert _run(wrong, right) == [GENERIC, by_name("sglang")]
 
 
-def test_a_server_that_cannot_even_be_connected_to_is_generic() -> None:
+def test_a_server_that_cannot_even_be_connected_to_is_generic(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """mitmproxy's tasks begin at once, so that this one is over before anybody has noted it."""
+
+    monkeypatch.setattr(upstream_http, "for_host", _no_authorities)
 
     async def unreadable(client: UpstreamClient) -> object:
         asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
-        client._secure = _no_authorities
         upstream = Upstream("https", HOST, 443)
         told = [await client.recognise(upstream, {}) for _ in range(2)]
         return told, client._running
@@ -667,7 +672,8 @@ def _two() -> Probe[list[int]]:
 
 
 def test_a_probe_may_ask_twice(server: ByPathServer) -> None:
-    assert _run(lambda client: client.carry(_two(), _at(server), {})) == [[404, 404]]
+    ask = partial(fetch, _at(server), {})
+    assert _run(lambda _: carried(_two(), ask, 0)) == [[404, 404]]
     assert server.paths() == ["/1", "/2"]
 
 
@@ -681,7 +687,8 @@ def _where() -> Probe[list[str]]:
 def test_a_probe_that_carries_a_long_request_runs_beside_the_loop(
     server: ByPathServer, size: int, beside: bool
 ) -> None:
-    threads = _run(lambda client: client.carry(_where(), _at(server), {}, size))
+    ask = partial(fetch, _at(server), {})
+    threads = _run(lambda _: carried(_where(), ask, size))
     assert (threads == [[threading.main_thread().name] * 2]) is not beside
 
 

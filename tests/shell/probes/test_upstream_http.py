@@ -12,8 +12,7 @@ import pytest
 from converter.servers.known_servers import Upstream
 from converter.servers.probes import ProbeReply, ProbeRequest
 from converter.shell.probes import upstream_http
-from converter.shell.probes.upstream_http import NoReplyError, fetch, host_header
-from converter.shell.probes.upstream_tls import context
+from converter.shell.probes.upstream_http import NoReplyError, context, fetch, host_header
 from tests.support.scripted_server import JSON, Asked, Drop, Framing, ScriptedServer
 from tests.support.scripted_server import Reply as Scripted
 
@@ -28,9 +27,13 @@ def server() -> Iterator[ScriptedServer]:
         scripted.shutdown()
 
 
+@pytest.fixture(autouse=True)
+def no_authorities(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upstream_http, "for_host", lambda _: context(insecure=True))
+
+
 def _ask(upstream: Upstream, ask: ProbeRequest = SOMETHING, **headers: str) -> ProbeReply:
-    tls = context(insecure=True)
-    return asyncio.run(fetch(upstream, ask, headers, lambda _: tls))
+    return asyncio.run(fetch(upstream, headers, ask))
 
 
 def _at(port: int, prefix: str = "", scheme: str = "http", host: str = HOST) -> Upstream:
@@ -190,7 +193,7 @@ def test_giving_up_closes_the_connection() -> None:
     async def give_up(port: int) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(0.05):
-                await fetch(_at(port), SOMETHING, {}, lambda _: context())
+                await fetch(_at(port), {}, SOMETHING)
 
     with socket.create_server((HOST, 0)) as listener:
         asyncio.run(give_up(listener.getsockname()[1]))

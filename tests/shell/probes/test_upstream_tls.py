@@ -14,9 +14,14 @@ from mitmproxy.test import taddons
 
 from converter.servers.known_servers import Upstream
 from converter.servers.probes import ProbeRequest
-from converter.shell.probes import upstream_tls
-from converter.shell.probes.upstream_http import NoReplyError, fetch
-from converter.shell.probes.upstream_tls import client_certificate, context, for_host
+from converter.shell.probes import upstream_http
+from converter.shell.probes.upstream_http import (
+    NoReplyError,
+    client_certificate,
+    context,
+    fetch,
+    for_host,
+)
 from tests.support.private_authority import HOST, PrivateAuthority, private_authority
 from tests.support.scripted_server import JSON, Reply, ScriptedServer
 
@@ -53,8 +58,9 @@ def _status(server: ScriptedServer, options: Options) -> int:
     server.answer(GOOD)
     upstream = Upstream("https", HOST, server.server_port)
     secret = {"authorization": "Bearer secret"}
-    asked = fetch(upstream, ProbeRequest("/x"), secret, lambda _: context(**options))
-    return asyncio.run(asked).status
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(upstream_http, "for_host", lambda _: context(**options))
+        return asyncio.run(fetch(upstream, secret, ProbeRequest("/x"))).status
 
 
 def _refused(server: ScriptedServer, options: Options) -> str:
@@ -134,7 +140,7 @@ def test_mitmproxys_options_decide(
 ) -> None:
     in_force: Any = for_host
     usual = {name: taken.default for name, taken in inspect.signature(context).parameters.items()}
-    monkeypatch.setattr(upstream_tls, "context", dict)
+    monkeypatch.setattr(upstream_http, "context", dict)
     with taddons.context(TlsConfig()) as proxy:
         assert in_force(HOST) == usual
         proxy.options.update(
