@@ -23,6 +23,7 @@ from converter.shell.layers.guard import (
     ResponseProtocolError,
     create_task,
     is_paused,
+    layer_within,
 )
 from converter.shell.layers.mends.http1_server import take_over
 from converter.shell.layers.mends.http2_client import (
@@ -221,10 +222,7 @@ class ReplyLayer(HttpLayer):
         if command.err:
             command.connection.error = None
         else:
-            layer = self.connections[command.connection]
-            while not isinstance(layer, HttpClient):
-                layer = layer.child_layer  # type: ignore[attr-defined]
-            take_over(layer)
+            take_over(layer_within(self.connections[command.connection], HttpClient))
         yield from super().register_connection(command)
 
     def _arm(self, seconds: float) -> CommandGenerator[None]:

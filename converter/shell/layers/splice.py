@@ -12,6 +12,7 @@ from one buffer, so a stream may change lanes at any read.
 """
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mitmproxy.connection import Connection
@@ -35,45 +36,41 @@ if TYPE_CHECKING:
     from converter.shell.layers.promises import StreamLayer
 
 
+@dataclass(slots=True, eq=False)
 class Carrier:
-    """Carries the data of one reply's body. `goes_on`: whether its end was not among the last."""
+    """Carries the data of one reply's body. `keeps`: mitmproxy keeps what the client gets.
+    `goes_on`: whether the body's end was not among the last data.
+    """
 
-    def __init__(
-        self,
-        stream: "StreamLayer",
-        server: ServerConnection,
-        function: "Tap | None",
-        chunked: bool,
-    ) -> None:
-        self._stream = stream
-        self._server = server
-        self._function = function
-        self._chunked = chunked
-        self._keeps = stream.context.options.store_streamed_bodies
-        self.goes_on = True
+    stream: "StreamLayer"
+    server: ServerConnection
+    function: "Tap | None"
+    chunked: bool
+    keeps: bool
+    goes_on: bool = True
 
     def is_open(self) -> bool:
         """Tell whether the reply streams now, and the next call of its function is a short one; no
         byte may be taken else.
         """
-        if self._function and self._function.is_long:
+        if self.function and self.function.is_long:
             return False
-        return self._stream.streams and not is_paused(self._stream)
+        return self.stream.streams and not is_paused(self.stream)
 
     def take(self, data: bytes) -> bytes:
         """Return what the client's connection is to be sent for a read, perhaps nothing."""
-        server = self._server
+        server = self.server
         server.buf += data
         reader: WholeReads = server.body_reader  # type: ignore[assignment]
         body = reader.take(server.buf)
         self.goes_on = reader.after is None
-        out = b"".join(self._function(body)) if body and self._function else body
+        out = b"".join(self.function(body)) if body and self.function else body
         if not out:
             return b""
-        self._stream.has_spoken()
-        if self._keeps:
-            self._stream.response_body_buf += out
-        return b"%x\r\n%s\r\n" % (len(out), out) if self._chunked else out
+        self.stream.has_spoken()
+        if self.keeps:
+            self.stream.response_body_buf += out
+        return b"%x\r\n%s\r\n" % (len(out), out) if self.chunked else out
 
 
 _PASSED_ON = ("eof_received", "connection_lost", "pause_writing", "resume_writing")
@@ -171,4 +168,5 @@ def find_carrier(layer: HttpLayer, stream: "StreamLayer") -> Carrier | None:
     if may_leave(function):
         return None  # the layers leave the server
     framing = client.response.headers.get("transfer-encoding", "") if client.response else ""
-    return Carrier(stream, server, function, "chunked" in framing.lower())
+    keeps = stream.context.options.store_streamed_bodies
+    return Carrier(stream, server, function, "chunked" in framing.lower(), keeps)
