@@ -117,11 +117,13 @@ class ThinkAddon:
         if not flow.live or flow.response:
             return None  # read from a file, or refused by another addon, such as proxyauth
         forget(flow)
-        host = self._listener.host_of(flow)
+        host = self._listener.hosts.pop(flow, None)  # none without our layers
         flow.response = self._doors.refusal(flow, host, self._settings) or identity(flow)
         if flow.response:
             return None
-        exchange = self._exchange(flow)
+        request, at = flow.request, int(flow.request.timestamp_start)
+        asked = (request.method, request.path, request.headers)
+        exchange = begin(*asked, self._settings, flow.id, is_reverse(flow), created_at=at)
         if self._filter and not flowfilter.match(self._filter, flow):
             exchange = None
         if exchange is None or self._filter or is_reverse(flow):
@@ -184,11 +186,6 @@ class ThinkAddon:
         # not by its truth: an empty list is false
         viewed = flow_list() is not None or getattr(ctx.options, "flow_detail", 0) >= BODIES_SHOWN
         return viewed or any(getattr(ctx.options, name, None) for name in KEPT_BY)
-
-    def _exchange(self, flow: HTTPFlow) -> Exchange | None:
-        request, at = flow.request, int(flow.request.timestamp_start)
-        asked = (request.method, request.path, request.headers)
-        return begin(*asked, self._settings, flow.id, is_reverse(flow), created_at=at)
 
 
 addons = [ThinkAddon()]

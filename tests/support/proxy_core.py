@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.connection import Client, ConnectionState, Server
@@ -64,10 +65,7 @@ class Says(ExchangeListener):
     starts_early: Marker | None = None
     fails: bool = True
     longest_request: int = 1 << 30
-    hosts: list[tuple[str, str]] = field(default_factory=list)
-
-    def asked(self, flow: HTTPFlow, host: str) -> None:
-        self.hosts.append((flow.request.path, host))
+    hosts: WeakKeyDictionary[HTTPFlow, str] = field(default_factory=WeakKeyDictionary)
 
     def takes(self, flow: HTTPFlow, size: int) -> bool:  # noqa: ARG002
         return size <= self.longest_request

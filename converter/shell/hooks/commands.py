@@ -16,7 +16,6 @@ from converter.shell.page.conversation import transcript_of
 from converter.shell.record.recorder import Recorder
 from converter.shell.watch.thought_hook import announce
 from converter.transcript import terminal
-from converter.transcript.turns import Facts, Transcript
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +47,10 @@ class Commands:
         """
         if target not in ("log", "clipboard"):
             raise exceptions.CommandError(f"expected log or clipboard, got {target!r}")
-        shown = terminal.write(*_conversation(flow))
+        endpoint = isinstance(flow, HTTPFlow) and find(flow.request.method, flow.request.path)
+        if not isinstance(flow, HTTPFlow) or not endpoint or not endpoint[0].is_request:
+            raise exceptions.CommandError("this flow is no conversation with a model")
+        shown = terminal.write(*transcript_of(flow))
         if target == "log":
             _log.info("conversation:\n%s", shown.rstrip("\n"))
             return
@@ -81,18 +83,6 @@ class Commands:
             announce(f"recording: the last reply, {in_a_line(flow)}")
 
 
-def _conversation(flow: Flow) -> tuple[Transcript, Facts]:
-    """Return request and reply as one transcript, and what else is known of the reply."""
-    if not isinstance(flow, HTTPFlow) or not _asks(flow):
-        raise exceptions.CommandError("this flow is no conversation with a model")
-    return transcript_of(flow)
-
-
-def _asks(flow: HTTPFlow) -> bool:
-    endpoint = find(flow.request.method, flow.request.path)
-    return endpoint is not None and endpoint[0].is_request
-
-
 def _one_flow(written: str) -> Flow:
     """Return the one flow that `@focus`, `@marked` or a filter finds."""
     flows: Sequence[Flow] = ctx.master.commands.call("view.flows.resolve", written)
@@ -103,16 +93,11 @@ def _one_flow(written: str) -> Flow:
 
 def _last_reply() -> Flow:
     """Return the flow of the last reply that the addon has rewritten."""
-    flows = [flow for flow in _all_flows() if isinstance(flow, HTTPFlow) and not flow.live]
-    ended = [flow for flow in flows if summary_of(notes_of(flow))]
+    commands = ctx.master.commands  # of mitmdump, which keeps no flows, without this one
+    kept = "view.flows.resolve" in commands.commands
+    flows: Sequence[Flow] = commands.call("view.flows.resolve", "@all") if kept else ()
+    over = [flow for flow in flows if isinstance(flow, HTTPFlow) and not flow.live]
+    ended = [flow for flow in over if summary_of(notes_of(flow))]
     if not ended:
         raise exceptions.CommandError("no reply is there yet")
     return max(ended, key=lambda flow: flow.timestamp_created)
-
-
-def _all_flows() -> Sequence[Flow]:
-    """Return the flows at hand; mitmdump keeps none."""
-    if "view.flows.resolve" not in ctx.master.commands.commands:
-        return ()
-    flows: Sequence[Flow] = ctx.master.commands.call("view.flows.resolve", "@all")
-    return flows

@@ -58,24 +58,22 @@ _PASSING = (QUITTING, "server closed connection")
 """Messages of faults after which the same request may succeed soon."""
 
 
-def server_fault(reason: str, address: str) -> str:
-    """Return what to tell a client about a failure that mitmproxy calls `reason`."""
+def fault_of(flow: HTTPFlow, reason: str) -> str:
+    """Return what to tell a client about a failure that mitmproxy calls `reason`, with the server's
+    address.
+    """
     rows = ((sentence, *row) for sentence, rows in FAULTS.items() for row in rows)
     found = ((match, *row) for row in rows if (match := re.search(row[1], reason, re.DOTALL)))
     match, sentence, _, why = next(found)  # the last row takes any
     said = bounded(match.groupdict().get("said") or reason, LONGEST)
-    return sentence.replace("{why}", why).format(at=address, said=said)
-
-
-_STAYS, _MAY_PASS = (502, "api_error"), (529, "overloaded_error")
-"""Status and kind of an error: of a server that failed, and of one for which clients wait and try
-again.
-"""
+    at = f"{flow.request.scheme}://{flow.request.host}:{flow.request.port}"
+    return sentence.replace("{why}", why).format(at=at, said=said)
 
 
 class ExchangeListener:
     """Answers the layers from what is known of an exchange; no method raises. `chosen` gives the
-    settings in force. `tap`: makes the stream function of a reply.
+    settings in force. `tap`: makes the stream function of a reply. `hosts`: each client's own
+    `Host`, until somebody asks for it; for that of a CONNECT nobody does.
     """
 
     def __init__(
@@ -85,20 +83,12 @@ class ExchangeListener:
     ) -> None:
         self._chosen = chosen
         self._tap = tap
-        self._hosts: WeakKeyDictionary[HTTPFlow, str] = WeakKeyDictionary()
+        self.hosts: WeakKeyDictionary[HTTPFlow, str] = WeakKeyDictionary()
 
     @property
     def seconds_of_silence(self) -> float:
         """The longest silence that a client hears."""
         return self._chosen().ping.seconds
-
-    def asked(self, flow: HTTPFlow, host: str) -> None:
-        """Keep the client's own `Host` until `host_of` asks for it; of a CONNECT nobody does."""
-        self._hosts[flow] = host
-
-    def host_of(self, flow: HTTPFlow) -> str | None:
-        """Return the client's own `Host`, once; None where our layers are not in place."""
-        return self._hosts.pop(flow, None)
 
     def takes(self, flow: HTTPFlow, size: int) -> bool:
         """Tell whether a request may be of so many bytes, and note it of one that may not. Requests
@@ -129,7 +119,9 @@ class ExchangeListener:
             return None
         # a tap says more behind a thought that was ended
         words = kept.tap.explain(reason) if kept and kept.tap else fault_of(flow, reason)
-        status, kind = _MAY_PASS if reason in _PASSING else _STAYS
+        # for a server that is overloaded clients wait, and try again
+        passing = reason in _PASSING
+        status, kind = (529, "overloaded_error") if passing else (502, "api_error")
         client = kept.exchange.client if kept else dialect_of(flow)
         body = client.answers.error(words, kind, status)
         return Response.make(status, body, {"content-type": JSON})
@@ -140,7 +132,10 @@ class ExchangeListener:
         awaited = kept.awaited if kept else None
         if kept is None or awaited is None or not self._chosen().ping.early:
             return None
-        if not _wants_stream(awaited):
+        request, streams = awaited.request, awaited.request.form is Form.STREAM
+        if not request.exchange.translated:
+            streams = request.exchange.endpoint.is_chat and request.body.get("stream") is True
+        if not streams:
             return None
         framing = kept.exchange.client.wire.framing
         head = Response.make(
@@ -162,16 +157,3 @@ class ExchangeListener:
         return begun.abort(
             f"status {flow.response.status_code}: {server_words(body) or 'no words'}"
         )
-
-
-def fault_of(flow: HTTPFlow, reason: str) -> str:
-    """Return mitmproxy's reason in words, with the server's address."""
-    request = flow.request
-    return server_fault(reason, f"{request.scheme}://{request.host}:{request.port}")
-
-
-def _wants_stream(awaited: AwaitedReply) -> bool:
-    request = awaited.request
-    if request.exchange.translated:
-        return request.form is Form.STREAM
-    return request.exchange.endpoint.is_chat and request.body.get("stream") is True

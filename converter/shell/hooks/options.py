@@ -47,7 +47,11 @@ def in_force() -> dict[str, object]:
     """Return the values, by short names, of the options that decide how a reply is rewritten; plain
     as JSON has them.
     """
-    return {name: _plain(getattr(ctx.options, PREFIX + name)) for name in settings.RECORDED}
+    values = {name: getattr(ctx.options, PREFIX + name) for name in settings.RECORDED}
+    return {
+        name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+        for name, value in values.items()
+    }
 
 
 def _refuse_unreadable() -> None:
@@ -70,23 +74,13 @@ def chosen() -> tuple[settings.Settings, flowfilter.TFilter | None]:
     chosen = settings.read(
         {option.name: getattr(ctx.options, PREFIX + option.name) for option in settings.OPTIONS}
     )
-    _make_ready(chosen.record)
+    if chosen.record:
+        try:  # the folder is there before the first reply that is to be kept in it
+            make_folder(Path(chosen.record))
+        except RecordingError as error:
+            raise ValueError(f"think_record: {error}") from None
     open_store(chosen).close()
     try:
         return chosen, flowfilter.parse(chosen.flows) if chosen.flows.strip() else None
     except ValueError as error:
         raise ValueError(f"think_flows: {error}") from None
-
-
-def _make_ready(folder: str) -> None:
-    """Have the folder of recordings there before the first reply that is to be kept in it."""
-    if folder:
-        try:
-            make_folder(Path(folder))
-        except RecordingError as error:
-            raise ValueError(f"think_record: {error}") from None
-
-
-def _plain(value: object) -> object:
-    """Return an option's value as JSON has it."""
-    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value

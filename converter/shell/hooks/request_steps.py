@@ -4,7 +4,7 @@ server.
 
 import logging
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -273,13 +273,6 @@ def _body(record: FlowRecord, notes: list[str]) -> bytes:
     return body
 
 
-def _fields(client: Mapping[str, str]) -> dict[bytes, bytes | None]:
-    """Return the fields of a chat completion's head. `client`: its credentials there."""
-    fields = {"content-type": JSON, **client}.items()
-    given = {name.encode(): value.encode("utf-8", "surrogateescape") for name, value in fields}
-    return {b"x-api-key": None, **given}
-
-
 def _left_to_us(awaited: AwaitedReply, body: Body) -> Body:
     """Return a request whose server ends no thought by a budget of its own, and sends a stream,
     because only there a thought can be ended.
@@ -299,7 +292,11 @@ async def _send(record: FlowRecord, body: Body) -> None:
     request = record.flow.request
     sent = await aside(record.length, partial(json_text.write, body))
     record.length = len(sent)
-    head = _fields(credentials(request.headers)) if record.exchange.translated else {}
+    head: dict[bytes, bytes | None] = {}
+    if record.exchange.translated:
+        fields = {"content-type": JSON, **credentials(request.headers)}.items()
+        given = {name.encode(): value.encode("utf-8", "surrogateescape") for name, value in fields}
+        head = {b"x-api-key": None, **given}
     messages.fill(request, sent, head)
 
 

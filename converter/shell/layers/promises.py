@@ -273,7 +273,7 @@ class StreamLayer(HttpStream):
     def check_invalid(self, request: bool) -> CommandGenerator[bool]:
         """Refuse a head with bad headers; a request's client has its own `Host` here still."""
         if request:
-            self._layer.listener.asked(self.flow, self.flow.request.host_header or "")
+            self._layer.listener.hosts[self.flow] = self.flow.request.host_header or ""
         checks = super().check_invalid(request)
         return checks if request else self._in_dialect(checks)
 

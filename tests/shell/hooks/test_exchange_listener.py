@@ -9,12 +9,7 @@ import pytest
 from mitmproxy.http import Response
 from mitmproxy.proxy.mode_specs import ProxyMode
 
-from converter.shell.hooks.exchange_listener import (
-    LONGEST,
-    ExchangeListener,
-    fault_of,
-    server_fault,
-)
+from converter.shell.hooks.exchange_listener import LONGEST, ExchangeListener, fault_of
 from converter.shell.hooks.tap import Tap
 from tests.support.addon_flows import (
     CHAT,
@@ -29,7 +24,8 @@ from tests.support.addon_flows import (
 )
 from think_addon import ThinkAddon
 
-HERE = "http://127.0.0.1:8000"
+FLOW = request(CHAT)
+HERE = "http://localhost:8000"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +49,7 @@ HERE = "http://127.0.0.1:8000"
     ],
 )
 def test_a_server_that_is_not_there(reason: str, words: str) -> None:
-    assert server_fault(reason, HERE).startswith(f"no model server at {HERE}: {words}")
+    assert fault_of(FLOW, reason).startswith(f"no model server at {HERE}: {words}")
 
 
 @pytest.mark.parametrize(
@@ -81,11 +77,11 @@ def test_a_server_that_is_not_there(reason: str, words: str) -> None:
     ],
 )
 def test_a_server_that_breaks_its_reply_off(reason: str, words: str) -> None:
-    assert server_fault(reason, HERE).startswith(f"the model server at {HERE} {words}")
+    assert fault_of(FLOW, reason).startswith(f"the model server at {HERE} {words}")
 
 
 def test_other_words_are_told_as_they_are_in_one_line_of_bounded_length() -> None:
-    words = server_fault("a\x1b[2Jb\n" + "c" * 999, HERE)
+    words = fault_of(FLOW, "a\x1b[2Jb\n" + "c" * 999)
     assert words.startswith(f"no reply from the model server at {HERE}: a")
     assert words.isprintable()
     assert len(words) < LONGEST + 100
@@ -98,7 +94,7 @@ def test_what_the_system_says_is_known() -> None:
         for host, words in [("127.0.0.1", "connection refused"), ("no.invalid", "no such host")]:
             with pytest.raises(OSError) as refused:  # noqa: PT011 (its words are what is tested)
                 asyncio.run(_connect(host, port))
-            assert server_fault(str(refused.value), HERE).endswith(words)
+            assert fault_of(FLOW, str(refused.value)).endswith(words)
 
 
 async def _connect(host: str, port: int) -> None:
@@ -147,22 +143,23 @@ def test_before_one_server_all_that_fails_is_an_error_in_json() -> None:
         assert "message" in json.loads(answer.content or b"")["error"]
 
 
-def test_the_clients_host_is_asked_for_once() -> None:
+def test_the_clients_host_is_taken_once() -> None:
     with running() as (addon, _):
         flow = request(CHAT)
-        listener(addon).asked(flow, "here")
-        assert [listener(addon).host_of(flow) for _ in range(2)] == ["here", None]
+        listener(addon).hosts[flow] = "here"
+        begin(addon, flow)
+        assert flow not in listener(addon).hosts
 
 
 def test_a_host_that_nobody_asks_for_is_forgotten_with_its_flow() -> None:
     """So is that of each CONNECT."""
     with running() as (addon, _):
         flow = request(CHAT)
-        listener(addon).asked(flow, "here")
-        assert len(listener(addon)._hosts) == 1
+        listener(addon).hosts[flow] = "here"
+        assert len(listener(addon).hosts) == 1
         del flow
         gc.collect()
-        assert len(listener(addon)._hosts) == 0
+        assert len(listener(addon).hosts) == 0
 
 
 def test_silence_is_as_long_as_the_option_says() -> None:
