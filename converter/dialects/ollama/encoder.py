@@ -117,6 +117,7 @@ class OllamaEncoder(BlockWriter):
         yield last
 
     def _fail(self, event: Failure) -> Iterator[Line]:
+        yield from self.end()
         self._over = True
         yield {"error": event.message}
 
