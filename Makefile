@@ -13,6 +13,7 @@ MINUTES =
 STREAMS =
 BROWSER = 1
 export BROWSER
+unexport PYTHONDONTWRITEBYTECODE # or each program that a test starts compiles all of converter/ anew, and pytest all tests
 
 PYTHON = .venv/bin/python
 INSTALLED = .venv/installed-

@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -66,13 +65,19 @@ def _is_slow(file: Path) -> bool:
     return file.name.startswith("test_") and MARKED_SLOW in file.read_text()
 
 
+QUICK_ROWS = 12
+"""Rows that a test has in every run; one that is slow has one."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Have a test of many rows run a share of them, if a share is wanted (`LAW_SHARE`)."""
     tests = defaultdict[str, list[pytest.Item]](list)
     for item in items:
         tests[item.nodeid.partition("[")[0]].append(item)
-    rows = (drawn_rows(rows, lambda row: row.nodeid) for rows in tests.values())
-    drawn = set(chain.from_iterable(rows))
+    drawn = set[pytest.Item]()
+    for rows in tests.values():
+        least = 1 if rows[0].get_closest_marker("slow") else QUICK_ROWS
+        drawn |= {*drawn_rows(rows, least, lambda row: row.nodeid)}
     if left := [item for item in items if item not in drawn]:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item in drawn]

@@ -105,6 +105,7 @@ def looped(**options: str) -> Recording:
     return recording(b"".join(first) + second, options={**options, "enough": ENOUGH}, found=LLAMA)
 
 
+@pytest.mark.slow
 def test_a_loop_is_ended_as_a_budget_is() -> None:
     """A budget that ends at the same letter, of which the laws are asked, gives the same."""
     loop, budget = looped(loops="end"), looped(budget="enforce", budget_tokens="192")

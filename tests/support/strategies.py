@@ -21,9 +21,6 @@ _SHARE = int(os.environ.get("LAW_SHARE", "1"))
 _DRAWN = int(os.environ.get("LAW_DRAWN", _SHARE))
 """Of so many examples one is drawn: CI draws a fifth as well, `make nightly` all."""
 
-ROWS_OF_A_TEST = 20
-"""Rows that a test has in every run."""
-
 
 def share_of(examples: int) -> int:
     """Return how many of them to draw."""
@@ -35,12 +32,12 @@ def every_so_many[Row](rows: Sequence[Row]) -> Sequence[Row]:
     return rows[::_SHARE]
 
 
-def drawn_rows[Row](rows: Sequence[Row], name: Callable[[Row], str]) -> Sequence[Row]:
-    """Return the rows of a test to run: all, or a share that has at least `ROWS_OF_A_TEST`. Names
-    draw them, the same ones each time, because every n-th of a product of two tables would be
-    always the same row of one.
+def drawn_rows[Row](rows: Sequence[Row], least: int, name: Callable[[Row], str]) -> Sequence[Row]:
+    """Return the rows of a test to run: all, or a share, but `least` of them. Names draw them, the
+    same ones each time, because every n-th of a product of two tables would be always the same row
+    of one.
     """
-    count = max(len(rows) // _SHARE, ROWS_OF_A_TEST)
+    count = max(len(rows) // _SHARE, least)
     return sorted(rows, key=lambda row: crc32(name(row).encode()))[:count]
 
 

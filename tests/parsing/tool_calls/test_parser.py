@@ -203,6 +203,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", every_so_many(list(HOSTILE)))
 def test_hostile_text_reads_the_same_in_any_pieces(name: str) -> None:
     """Its cost is measured by `make bench BENCH=lengths`: level, whatever is repeated."""

@@ -264,6 +264,7 @@ def test_a_compressed_reply_with_nothing_to_change_stays_compressed(name: str) -
     assert (got.raw_content, got.headers["content-encoding"]) == (packed, name)
 
 
+@pytest.mark.slow
 def test_a_compressed_reply_is_read_up_to_the_limit_of_any() -> None:
     """A hundred kilobytes may hold gigabytes."""
     packed = encoding.encode(whole("b" * (BODY_LIMIT + 1)), "zstd")
