@@ -111,6 +111,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_installed_the_command_starts_the_proxy_from_anywhere(
     installed: Path, tmp_path: Path
 ) -> None:

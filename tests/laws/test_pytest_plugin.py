@@ -86,6 +86,7 @@ def run(project: Path, site: Path, *arguments: str) -> tuple[int, str]:
     return ran.returncode, ran.stdout + ran.stderr
 
 
+@pytest.mark.long
 def test_a_project_gets_an_item_for_each_law_and_golden(project: Path, installed: Path) -> None:
     status, said = run(project, installed, "--think-recordings", "captures", "-v")
     assert status == 0, said

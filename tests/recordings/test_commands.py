@@ -43,6 +43,7 @@ def kept(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_real_exchanges_are_kept_listed_and_checked(
     capture: Capture, tmp_path: Path, capsys: Output
 ) -> None:
