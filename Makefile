@@ -83,11 +83,12 @@ $(PYTHON):
 
 # What pyproject.toml lists is installed, not the project itself: it runs from this folder. The project's own dependencies are
 # named each time, so that an extra never moves them out of their range. -qq: pip tells of errors only.
+# Of what developers get the most is never imported; the rest is compiled then.
 LIST = import sys, tomllib; listed = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	print(*listed["dependencies"], *listed["optional-dependencies"].get(sys.argv[1], []), sep="\n")
 
 $(INSTALLED)%: pyproject.toml $(PYTHON)
 	@echo "Installing into .venv: $* ..."
 	@$(PYTHON) -c '$(LIST)' $* > .venv/$*.txt
-	@$(PYTHON) -m pip install -qq --disable-pip-version-check --only-binary :all: -r .venv/$*.txt
+	@$(PYTHON) -m pip install -qq $(if $(findstring dev,$*),--no-compile) --disable-pip-version-check --only-binary :all: -r .venv/$*.txt
 	@touch $@

@@ -18,7 +18,7 @@ from laws.joined import joined
 from laws.variants import variants
 from tests.support.frames import END, HEAD, ROLE, delta, text
 from tests.support.recordings_of import recording
-from tests.support.strategies import every_so_many, law
+from tests.support.strategies import every_so_many, law, share_of
 
 ENOUGH = "Now I answer."
 SECOND = str(HEAD["id"]).encode() + b"-2"
@@ -45,7 +45,7 @@ def ended(
 
 
 def broken(of: Recording) -> list[str]:
-    return [str(each) for each in laws.check(of, 2)]
+    return [str(each) for each in laws.check(of, share_of(2))]
 
 
 FIELDS = ["", "reasoning_content"]

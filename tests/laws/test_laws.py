@@ -19,7 +19,7 @@ from laws.variants import DRAWN
 from tests.support.frames import DONE, END, ROLE, data, delta, finish, stream, text
 from tests.support.native_streams import STREAMS
 from tests.support.recordings_of import CHAT, native, of_whole, recording, streamed
-from tests.support.strategies import part_of
+from tests.support.strategies import share_of
 
 CALL = {
     "index": 0,
@@ -89,7 +89,7 @@ GOOD: dict[str, Callable[[], Recording]] = {
 
 @pytest.mark.parametrize("name", GOOD)
 def test_a_good_recording_breaks_no_law(name: str) -> None:
-    assert [broken.told("") for broken in check(GOOD[name](), part_of(DRAWN))] == []
+    assert [broken.told("") for broken in check(GOOD[name](), share_of(DRAWN))] == []
 
 
 def test_laws_have_numbers_and_titles() -> None:

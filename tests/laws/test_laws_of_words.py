@@ -11,7 +11,7 @@ from laws.laws_of_words import law_5, untouched
 from laws.limits import Case
 from tests.support.frames import DONE, END, ROLE, delta, finish, text
 from tests.support.recordings_of import CHAT, MESSAGES, recording, streamed
-from tests.support.strategies import part_of
+from tests.support.strategies import share_of
 
 NATIVE = recording(b"".join([ROLE, delta(reasoning_content="t"), *text("a"), *END]))
 
@@ -52,4 +52,4 @@ def test_a_call_cut_by_a_stop_string_is_told_as_one(
     body = b"".join([ROLE, delta(tool_calls=[CUT_CALL]), finish(reason), DONE])
     asked: dict[str, Any] = {"stop": stops} if path == CHAT else {"stop_sequences": stops}
     stopped = recording(body, path=path, **asked)
-    assert [str(broken) for broken in laws.check(stopped, part_of(5))] == []
+    assert [str(broken) for broken in laws.check(stopped, share_of(5))] == []

@@ -11,6 +11,7 @@ from laws import laws
 from laws.limits import LIMITS, Case, limit_of
 from tests.support.frames import END, ROLE, data, delta, text
 from tests.support.recordings_of import JSON, of_whole, recording, streamed
+from tests.support.strategies import share_of
 
 CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 WHOLE_CALL = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
@@ -102,4 +103,4 @@ def test_a_budget_that_the_server_keeps_is_no_limit() -> None:
     ],
 )
 def test_a_whole_body_that_is_no_completion_breaks_no_law(body: bytes) -> None:
-    assert [str(broken) for broken in laws.check(recording(body, JSON), 2)] == []
+    assert [str(broken) for broken in laws.check(recording(body, JSON), share_of(2))] == []

@@ -41,11 +41,6 @@ def drawn_rows[Row](rows: Sequence[Row], least: int, name: Callable[[Row], str])
     return sorted(rows, key=lambda row: crc32(name(row).encode()))[:count]
 
 
-def part_of(rows: int) -> int:
-    """Return how many rows to try of so many."""
-    return len(every_so_many(range(rows)))
-
-
 def law(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """So many examples, none of them timed."""
     slow = [HealthCheck.too_slow, HealthCheck.large_base_example, HealthCheck.data_too_large]
