@@ -58,7 +58,7 @@ async def _connect(upstream: Upstream) -> _Streams:
     """Return a connection. A name may have several addresses, so that nobody listens when one
     refuses and none takes it.
     """
-    tls = for_host(upstream.host) if upstream.scheme == "https" else None
+    tls = tls_for_host(upstream.host) if upstream.scheme == "https" else None
     name = upstream.host if tls else None
     failures = list[OSError]()
     looked_up = asyncio.get_running_loop().getaddrinfo
@@ -123,7 +123,7 @@ async def _read(wire: h11.Connection, reader: asyncio.StreamReader) -> ProbeRepl
                 return ProbeReply(head.status_code, names, bytes(body))
 
 
-def for_host(host: str) -> ssl.SSLContext:
+def tls_for_host(host: str) -> ssl.SSLContext:
     """Return the context for a connection to `host`, as mitmproxy's options are now."""
     options = ctx.options
     return context(

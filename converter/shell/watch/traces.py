@@ -15,7 +15,7 @@ from mitmproxy import ctx
 
 from converter.model.events import Event
 from converter.shell.keep.flow_record import FlowRecord
-from converter.shell.probes.upstream_http import for_host
+from converter.shell.probes.upstream_http import tls_for_host
 from converter.shell.watch.metrics_endpoint import MetricsEndpoint, outcome_of
 from converter.shell.watch.spans import Fields, TracedWords, attributes_of, span_of
 from converter.wire import json_text
@@ -119,7 +119,7 @@ class Sender:
         place = url.hostname or "", url.port
         connection = HTTPConnection(*place, timeout=_PATIENCE)
         if url.scheme == "https":
-            tls = for_host(place[0])
+            tls = tls_for_host(place[0])
             connection = HTTPSConnection(*place, timeout=_PATIENCE, context=tls)
         with closing(connection):
             connection.request("POST", self.url.partition(url.netloc)[2], body, _headers())

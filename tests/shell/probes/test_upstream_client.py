@@ -268,7 +268,7 @@ def test_a_server_that_cannot_even_be_connected_to_is_generic(
 ) -> None:
     """mitmproxy's tasks begin at once, so that this one is over before anybody has noted it."""
 
-    monkeypatch.setattr(upstream_http, "for_host", _no_authorities)
+    monkeypatch.setattr(upstream_http, "tls_for_host", _no_authorities)
 
     async def unreadable(client: UpstreamClient) -> object:
         asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)

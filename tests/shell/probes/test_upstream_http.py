@@ -29,7 +29,7 @@ def server() -> Iterator[ScriptedServer]:
 
 @pytest.fixture(autouse=True)
 def no_authorities(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upstream_http, "for_host", lambda _: context(insecure=True))
+    monkeypatch.setattr(upstream_http, "tls_for_host", lambda _: context(insecure=True))
 
 
 def _ask(upstream: Upstream, ask: ProbeRequest = SOMETHING, **headers: str) -> ProbeReply:

@@ -20,7 +20,7 @@ from converter.shell.probes.upstream_http import (
     client_certificate,
     context,
     fetch,
-    for_host,
+    tls_for_host,
 )
 from tests.support.private_authority import HOST, PrivateAuthority, private_authority
 from tests.support.scripted_server import JSON, Reply, ScriptedServer
@@ -59,7 +59,7 @@ def _status(server: ScriptedServer, options: Options) -> int:
     upstream = Upstream("https", HOST, server.server_port)
     secret = {"authorization": "Bearer secret"}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(upstream_http, "for_host", lambda _: context(**options))
+        patch.setattr(upstream_http, "tls_for_host", lambda _: context(**options))
         return asyncio.run(fetch(upstream, secret, ProbeRequest("/x"))).status
 
 
@@ -138,7 +138,7 @@ def test_the_same_options_are_read_once() -> None:
 def test_mitmproxys_options_decide(
     authority: PrivateAuthority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_force: Any = for_host
+    in_force: Any = tls_for_host
     usual = {name: taken.default for name, taken in inspect.signature(context).parameters.items()}
     monkeypatch.setattr(upstream_http, "context", dict)
     with taddons.context(TlsConfig()) as proxy:
@@ -172,11 +172,11 @@ def test_every_version_that_mitmproxy_knows_is_known_here() -> None:
 
 def test_a_context_is_made_of_the_options_in_force(authority: PrivateAuthority) -> None:
     with taddons.context(TlsConfig()) as proxy:
-        assert for_host(HOST).verify_mode is ssl.CERT_REQUIRED
+        assert tls_for_host(HOST).verify_mode is ssl.CERT_REQUIRED
         proxy.options.update(ssl_insecure=True)
-        assert for_host(HOST).verify_mode is ssl.CERT_NONE
+        assert tls_for_host(HOST).verify_mode is ssl.CERT_NONE
         proxy.options.update(ssl_insecure=False, ssl_verify_upstream_trusted_ca=str(authority.file))
-        assert for_host(HOST).cert_store_stats()["x509_ca"] == 1
+        assert tls_for_host(HOST).cert_store_stats()["x509_ca"] == 1
 
 
 def test_a_client_certificate_is_a_file_or_one_for_each_host(tmp_path: Path) -> None:
