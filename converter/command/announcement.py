@@ -44,9 +44,8 @@ def running() -> None:
     server = ReverseMode.parse(ctx.options.mode[0]).data
     model, facts = met(server)
     trimmed = str(ctx.options.think_blanks) == "trim"
-    web: Any = getattr(
-        ctx.master, "web_url", None
-    )  # with the token that opens it; none of mitmdump
+    # with the token that opens it; mitmdump has none
+    web: Any = getattr(ctx.master, "web_url", None)
     words = announcement(server, proxy_address(), web and str(web), model, facts, trimmed)
     if hasattr(ctx.master, "keymap"):
         logger.log(ALERT, "Proxy: %s (in front of %s)", proxy_address(), server)
