@@ -6,12 +6,16 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from tests.support import strategies
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted(
@@ -460,3 +464,30 @@ def test_what_starts_a_program_or_needs_a_package_is_marked_slow(test: Path) -> 
     starts = {"subprocess", *(f"tests.support.{name}" for name in STARTERS)} & _loads(test)
     slow = starts or "capture: Capture" in text or _needs(test) - IN_EXTRA_TEST
     assert not slow or MARKED_SLOW in text or test.name in QUICK
+
+
+def test_a_share_of_the_tests_has_a_row_of_each(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strategies, "_SHARE", 5)
+    plugins = request.config.pluginmanager.get_plugins()
+    (ours,) = [plugin for plugin in plugins if hasattr(plugin, "QUICK_ROWS")]
+    asked, left = [*request.session.items], list[pytest.Item]()
+    hook = SimpleNamespace(pytest_deselected=lambda **told: left.extend(told["items"]))
+    ours.pytest_collection_modifyitems(SimpleNamespace(hook=hook), asked)
+    every = Counter(item.nodeid.partition("[")[0] for item in request.session.items)
+    taken = Counter(item.nodeid.partition("[")[0] for item in asked)
+    assert taken.keys() == every.keys()
+    assert len(asked) + len(left) == len(request.session.items)
+    assert all(rows >= every[test] // 5 for test, rows in taken.items())
+
+
+def test_a_share_of_rows_is_the_same_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strategies, "_SHARE", 5)
+    rows = [f"{client}-{form}" for client in range(25) for form in range(4)]
+    drawn = strategies.drawn_rows(rows, 1, str)
+    assert len(drawn) == 20
+    assert drawn == strategies.drawn_rows(rows[::-1], 1, str)
+    assert {row[-1] for row in drawn} == {"0", "1", "2", "3"}  # of each form, unlike each fifth
+    assert len(strategies.drawn_rows(rows[:4], 1, str)) == 1
+    assert len(strategies.drawn_rows(rows[:30], 12, str)) == 12

@@ -15,7 +15,7 @@ from tests.support.clients import Client, Dialect
 from tests.support.frames import END, ROLE, delta, stream, whole
 from tests.support.harness import start_proxy
 from tests.support.scripted_server import Asked
-from tests.support.strategies import every_so_many, share_of
+from tests.support.strategies import share_of
 
 pytestmark = pytest.mark.slow
 
@@ -88,21 +88,19 @@ def test_the_first_block_is_the_answer(port: int) -> None:
 )
 @pytest.mark.parametrize(
     "name",
-    every_so_many(
-        [
-            "llama-tags-stream",
-            "llama-tags-whole",
-            "llama-steps-anthropic-whole",
-            "llama-steps-stream",
-            "llama-native-tags-stream",
-            "llama-extracted-stream",
-            "llama-two-tool-calls-anthropic-stream",
-            "llama-thinking-on-anthropic-stream",
-            "llama-cut-in-thought-stream",
-            "vllm-two-choices-stream",
-            "vllm-parsers-reasoning-stream",
-        ]
-    ),
+    [
+        "llama-tags-stream",
+        "llama-tags-whole",
+        "llama-steps-anthropic-whole",
+        "llama-steps-stream",
+        "llama-native-tags-stream",
+        "llama-extracted-stream",
+        "llama-two-tool-calls-anthropic-stream",
+        "llama-thinking-on-anthropic-stream",
+        "llama-cut-in-thought-stream",
+        "vllm-two-choices-stream",
+        "vllm-parsers-reasoning-stream",
+    ],
 )
 def test_every_law_holds_all_the_same(name: str, options: dict[str, str]) -> None:
     recording = LIBRARY.load(name)

@@ -19,7 +19,6 @@ from converter.recordings.server import FAST, RecordedServer
 from tests.support.clients import Client
 from tests.support.harness import TESTS, Proxy, start_proxy
 from tests.support.recorded import FOLDER
-from tests.support.strategies import every_so_many
 from tools.shots import SHOTS
 
 pytestmark = pytest.mark.slow
@@ -93,7 +92,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         )
 
 
-@pytest.mark.parametrize("name", every_so_many(complete()))
+@pytest.mark.parametrize("name", complete())
 def test_the_client_gets_what_the_golden_says(bench: Bench, name: str) -> None:
     recorded = LIBRARY.load(name)
     answers = [bench.ask(recorded, recorded.asked) for _ in range(TIMES[name])]

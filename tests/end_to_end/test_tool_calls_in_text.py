@@ -21,7 +21,6 @@ from tests.support.frames import DONE, ROLE, USAGE, delta, finish, stream, text,
 from tests.support.harness import Proxy, start_proxy
 from tests.support.sdks import anthropic_client, openai_client
 from tests.support.small_pieces import in_small_pieces
-from tests.support.strategies import every_so_many
 from tests.support.tool_call_texts import WRITTEN, Calls
 from tests.support.tool_loops import CALLS, ENDS, IN_BOTH, IN_OSLO, LOOPS
 
@@ -118,7 +117,7 @@ def says(words: str, streamed: bool, reason: str = "stop") -> Says:
     return Says(steps=[ROLE, *text(*pieces), finish(reason), USAGE, DONE])
 
 
-@pytest.mark.parametrize("name", every_so_many(list(WRITTEN)))
+@pytest.mark.parametrize("name", list(WRITTEN))
 def test_a_call_of_any_form_reaches_every_client(
     model: ByPathServer, front_proxy: Proxy, name: str, streamed: bool
 ) -> None:

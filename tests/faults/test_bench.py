@@ -7,7 +7,6 @@ import pytest
 from tests.faults.bench import CASES, Bench, Case, running
 from tests.faults.hostile_server import Fault
 from tests.faults.judge import CLIENTS
-from tests.support.strategies import every_so_many
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +23,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         yield started
 
 
-@pytest.mark.parametrize("name", every_so_many(sorted(FAULTS)))
+@pytest.mark.parametrize("name", sorted(FAULTS))
 def test_the_client_learns_the_truth(bench: Bench, name: str) -> None:
     marks = [proxy.mark() for proxy in bench.proxies]
     wrong = {case.name: said for case in FAULTS[name] if (said := bench.complaint(case))}

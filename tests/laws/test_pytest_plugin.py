@@ -16,7 +16,6 @@ import pytest
 from converter.recordings.library import Library
 from tests.support.frames import END, delta, text
 from tests.support.recordings_of import of_whole, recording, streamed
-from tests.support.strategies import every_so_many
 
 pytestmark = pytest.mark.slow
 
@@ -286,7 +285,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", every_so_many(list(FAULTS)))
+@pytest.mark.parametrize("fault", list(FAULTS))
 def test_a_seeded_fault_makes_a_recording_fail(
     fault: str, project: Path, installed: Path, tmp_path: Path
 ) -> None:

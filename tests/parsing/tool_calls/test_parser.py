@@ -13,7 +13,7 @@ from converter.parsing.tool_calls.reading import Expectations
 from converter.parsing.tool_calls.source import Source
 from converter.wire.bounds import BLANKS_LIMIT, HELD_LIMIT
 from tests.support.call_look_alikes import CALL, LOOK_ALIKES, ONE_LINE
-from tests.support.strategies import cut, every_so_many, law
+from tests.support.strategies import cut, law
 from tests.support.tool_call_texts import TOOLS, WRITTEN, Calls
 
 NOW: tuple[str, dict[str, object]] = ("now", {})
@@ -204,7 +204,7 @@ HOSTILE = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", every_so_many(list(HOSTILE)))
+@pytest.mark.parametrize("name", list(HOSTILE))
 def test_hostile_text_reads_the_same_in_any_pieces(name: str) -> None:
     """Its cost is measured by `make bench BENCH=lengths`: level, whatever is repeated."""
     text = HOSTILE[name]

@@ -29,7 +29,6 @@ from tests.support.addon_flows import CHAT
 from tests.support.harness import TESTS
 from tests.support.redis_server import RedisServer
 from tests.support.relay import Relay
-from tests.support.strategies import every_so_many
 
 pytestmark = pytest.mark.slow
 
@@ -237,7 +236,7 @@ def answer(question: Callable[[], object]) -> object:
 
 
 @pytest.mark.parametrize("just_started", [False, True], ids=["running", "just started"])
-@pytest.mark.parametrize("fault", every_so_many(list(FAULTS)))
+@pytest.mark.parametrize("fault", list(FAULTS))
 def test_nothing_wrong_is_said_and_nothing_is_lost(
     fault: str, just_started: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
