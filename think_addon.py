@@ -2,7 +2,7 @@
 --mode reverse:http://localhost:8000`.
 
 mitmproxy's hooks, and nothing else: each finds the exchange of its flow and takes it one step on.
-Everything else that meets mitmproxy live is in `converter.shell`; the rest of `converter` knows no
+Everything else that meets mitmproxy live is in `converter.addon`; the rest of `converter` knows no
 proxy.
 """
 
@@ -24,34 +24,34 @@ except ModuleNotFoundError:
 if int(version.VERSION.partition(".")[0]) < 12:
     raise ImportError(f"think-addon needs mitmproxy 12, this is {version.VERSION}")
 
-from converter.exchange import settings
-from converter.exchange.exchange import Exchange, begin
-from converter.servers.known_servers import KnownServers
-from converter.shell.aside import spare_the_loaded
-from converter.shell.hooks import options
-from converter.shell.hooks.commands import Commands
-from converter.shell.hooks.doors import (
+from converter.addon.aside import spare_the_loaded
+from converter.addon.exchange import settings
+from converter.addon.exchange.exchange import Exchange, begin
+from converter.addon.hooks import options
+from converter.addon.hooks.commands import Commands
+from converter.addon.hooks.doors import (
     Doorkeeper,
     identity,
     is_at_home,
     is_reverse,
     must_hold_request,
 )
-from converter.shell.hooks.exchange_listener import ExchangeListener
-from converter.shell.hooks.reply_steps import ReplySteps
-from converter.shell.hooks.request_steps import RequestSteps
-from converter.shell.keep.both_sides import BothSides
-from converter.shell.keep.flow_keeper import FlowKeeper
-from converter.shell.keep.flow_record import UNDER_WAY, FlowRecord, forget
-from converter.shell.layers.own_layers import OwnLayers
-from converter.shell.mitmproxy_internals import flow_list, is_replayed_by_the_server
-from converter.shell.page.addon import Page
-from converter.shell.probes.upstream_client import UpstreamClient
-from converter.shell.record.recorder import Recorder
-from converter.shell.watch.metrics_endpoint import MetricsEndpoint
-from converter.shell.watch.terminal import Terminal
-from converter.shell.watch.traces import Traces
-from converter.shell.watch.views import Views
+from converter.addon.hooks.exchange_listener import ExchangeListener
+from converter.addon.hooks.reply_steps import ReplySteps
+from converter.addon.hooks.request_steps import RequestSteps
+from converter.addon.keep.both_sides import BothSides
+from converter.addon.keep.flow_keeper import FlowKeeper
+from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord, forget
+from converter.addon.layers.own_layers import OwnLayers
+from converter.addon.mitmproxy_internals import flow_list, is_replayed_by_the_server
+from converter.addon.probes.upstream_client import UpstreamClient
+from converter.addon.servers.known_servers import KnownServers
+from converter.extras.page.addon import Page
+from converter.extras.recordings.recorder import Recorder
+from converter.extras.traces.traces import Traces
+from converter.extras.watch.metrics_endpoint import MetricsEndpoint
+from converter.extras.watch.terminal import Terminal
+from converter.extras.watch.views import Views
 
 KEPT_BY = ("save_stream_file", "hardump")
 """Options of mitmproxy's that write bodies to a file."""

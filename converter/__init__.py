@@ -10,22 +10,22 @@ and `close`. Text that a machine cannot place yet is *held*; `close` gives it ou
 `abort(reason)` says why the reply is not whole. *Thinking* is the model's; "reasoning" only names
 wire fields.
 
-The rooms, bottom up; a room imports from below its own floor only (`tests/test_shape.py`):
+Three floors; a room imports from below its own only (`tests/test_shape.py`):
 
-    model                     values of no dialect; what is kept by id
-    wire                      frames and JSON
-    parsing, observe          text to thinking and text; what is told beside a reply
-    servers                   what is known of a server
-    dialects                  a folder for each wire format, and their table
-    exchange                  a request, step by step; a row for each option
-    reply                     frames to events to bytes; a reply's end
-    transcript                requests and replies as people read them
-    recordings                kept exchanges, which are tests
-    shell                     all that meets mitmproxy live
-    command                   `think-addon`
+    core      bytes in, bytes out
+      model       values of no dialect; what is kept by id
+      wire        frames and JSON
+      reading     text to thinking, text and tool calls
+      dialects    a folder for each wire format, and their table
+      reply       frames to events to bytes; a reply's end
+    addon     the live proxy
+      servers     what is known of a server
+      exchange    a request, step by step; a row for each option
+      hooks, layers, probes, memory, keep
+    extras    packages that watch, show, keep or start
 
-Only `shell` and `think_addon.py` know a running proxy. `docs/architecture.md` has the rules of
-order, and the steps to add to each room.
+Only `addon`, `extras` and `think_addon.py` know a running proxy. `docs/architecture.md` has the
+rules of order, and the steps to add to each room.
 """
 
 import sys

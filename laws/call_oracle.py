@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from converter.parsing.families import CLOSERS as THOUGHTS
-from converter.parsing.tool_calls.call import Schema
-from converter.parsing.tool_calls.forms import CLOSERS
+from converter.core.reading.families import CLOSERS as THOUGHTS
+from converter.core.reading.tool_calls.call import Schema
+from converter.core.reading.tool_calls.forms import CLOSERS
 from laws.call_oracle_forms import ROWS, WHOLE
 from laws.call_oracle_readers import NOTHING, Row, Said
 

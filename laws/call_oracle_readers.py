@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from converter.parsing.families import CLOSERS
+from converter.core.reading.families import CLOSERS
 
 type Said = tuple[str, Mapping[str, object]]
 type Reader = Callable[[str, re.Match[str]], tuple[int, list[Said]] | None]

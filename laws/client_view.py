@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from converter.dialects.table import OLLAMA, OPENAI_CHAT, RESPONSES, Form
-from converter.recordings.recording import Recording
+from converter.core.dialects.table import OLLAMA, OPENAI_CHAT, RESPONSES, Form
+from converter.extras.recordings.recording import Recording
 from laws import ollama_words
 from laws.failures import BrokenLawError
 from laws.heard import ServerWords

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 
-from converter.dialects.table import Form
-from converter.parsing.budget import BYTES_PER_TOKEN
-from converter.parsing.families import ThinkTags
-from converter.parsing.reading import Reading
-from converter.parsing.think_stage import HEAD
-from converter.parsing.think_states import Mode
-from converter.parsing.tool_calls.stage import Tools
-from converter.recordings.recording import Recording
-from converter.reply.pipeline import reading_of
+from converter.core.dialects.table import Form
+from converter.core.reading.budget import BYTES_PER_TOKEN
+from converter.core.reading.families import ThinkTags
+from converter.core.reading.reading import Reading
+from converter.core.reading.think_stage import HEAD
+from converter.core.reading.think_states import Mode
+from converter.core.reading.tool_calls.stage import Tools
+from converter.core.reply.pipeline import reading_of
+from converter.extras.recordings.recording import Recording
 from laws import call_oracle, oracle
 from laws.heard import STOPPED, WHOLE, Heard, Piece
 from laws.oracle_blocks import Block

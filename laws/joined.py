@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from converter.dialects.table import OPENAI_CHAT, Form
-from converter.parsing.budget import BYTES_PER_TOKEN
-from converter.recordings.recording import Recording
+from converter.core.dialects.table import OPENAI_CHAT, Form
+from converter.core.reading.budget import BYTES_PER_TOKEN
+from converter.extras.recordings.recording import Recording
 from laws.client_view import completion_of, view_of
 from laws.expected import parts, reading_for
 from laws.failures import compare

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from converter.recordings.recording import Recording
+from converter.extras.recordings.recording import Recording
 from laws import joined
 from laws.failures import Broken, BrokenLawError
 from laws.laws_of_bytes import law_1, law_8, law_9

@@ -5,8 +5,8 @@ whatever they are.
 import random
 from collections.abc import Iterator
 
-from converter.dialects.table import RESPONSES, Form
-from converter.recordings.recording import Recording
+from converter.core.dialects.table import RESPONSES, Form
+from converter.extras.recordings.recording import Recording
 from laws.client_view import read_message
 from laws.failures import BrokenLawError, compare_bytes
 from laws.heard import ServerWords

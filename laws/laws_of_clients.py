@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from converter.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Form
-from converter.recordings.recording import Recording
+from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Form
+from converter.extras.recordings.recording import Recording
 from laws import ollama_words
 from laws.client_view import read_message, view_of_completion
 from laws.failures import BrokenLawError, compare

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 
-from converter.dialects.table import OPENAI_CHAT, Form
-from converter.model.initial_state import InitialState
-from converter.recordings.recording import Recording
+from converter.core.dialects.table import OPENAI_CHAT, Form
+from converter.core.model.initial_state import InitialState
+from converter.extras.recordings.recording import Recording
 from laws.client_view import completion_of, view_of, view_of_completion
 from laws.expected import reading_for
 from laws.failures import compare

@@ -5,9 +5,9 @@ it raises nothing of ours.
 import json
 import warnings
 
-from converter.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
-from converter.exchange.exchange import Answer
-from converter.recordings.recording import Recording
+from converter.addon.exchange.exchange import Answer
+from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
+from converter.extras.recordings.recording import Recording
 from laws.failures import BrokenLawError, compare
 from laws.laws_of_bytes import spoiled
 from laws.laws_of_clients import readers

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from converter.dialects.table import OLLAMA, OPENAI_CHAT, RESPONSES, Form
-from converter.parsing.reading import Reading
-from converter.recordings.recording import Recording
+from converter.core.dialects.table import OLLAMA, OPENAI_CHAT, RESPONSES, Form
+from converter.core.reading.reading import Reading
+from converter.extras.recordings.recording import Recording
 from laws.call_oracle import Call, same
 from laws.client_view import completion_of, message_of
 from laws.expected import (

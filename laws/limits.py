@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from converter.dialects.table import Form
-from converter.parsing.findings import Findings
-from converter.parsing.tool_calls.stage import CallsRead
-from converter.recordings.recording import Recording
+from converter.core.dialects.table import Form
+from converter.core.reading.findings import Findings
+from converter.core.reading.tool_calls.stage import CallsRead
+from converter.extras.recordings.recording import Recording
 from laws.heard import ServerWords
 from laws.joined import joined
 from laws.server_words import listen

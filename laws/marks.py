@@ -5,7 +5,7 @@ left.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from converter.parsing.families import GAP, SUFFIX, ThinkTags
+from converter.core.reading.families import GAP, SUFFIX, ThinkTags
 
 _BLANKS = re.compile(r"\s+")
 _SUFFIX = "[0-9A-Za-z_-]{1,32}"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from converter.dialects.table import Form
+from converter.core.dialects.table import Form
 from laws.heard import CALLED, Piece, ServerWords
 
 type Json = dict[str, Any]

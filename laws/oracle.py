@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from converter.parsing.families import SUFFIX, ThinkTags
-from converter.parsing.tool_calls.forms import CLOSERS
-from converter.parsing.tool_marks import BY_OPENER
-from converter.wire.bounds import GUESS_LIMIT
+from converter.core.reading.families import SUFFIX, ThinkTags
+from converter.core.reading.tool_calls.forms import CLOSERS
+from converter.core.reading.tool_marks import BY_OPENER
+from converter.core.wire.bounds import GUESS_LIMIT
 from laws.oracle_blocks import Block, thought_block, with_attributes
 from laws.oracle_marks import (
     Here,

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from converter.parsing.families import CLOSERS, GAP, SUFFIX, ThinkTags
-from converter.parsing.tool_calls.forms import CLOSERS as CLOSERS_OF_CALLS
-from converter.parsing.tool_marks import BY_OPENER, TOOL_MARKS
+from converter.core.reading.families import CLOSERS, GAP, SUFFIX, ThinkTags
+from converter.core.reading.tool_calls.forms import CLOSERS as CLOSERS_OF_CALLS
+from converter.core.reading.tool_marks import BY_OPENER, TOOL_MARKS
 
 # what may stand before a fence: blanks, and the marks of quotations and lists
 _MARGIN = r"[ \t\r>*+\-0-9.)]*+"

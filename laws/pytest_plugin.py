@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from converter.dialects.table import Dialect
-    from converter.recordings.library import Library
-    from converter.recordings.recording import Recording
+    from converter.core.dialects.table import Dialect
+    from converter.extras.recordings.library import Library
+    from converter.extras.recordings.recording import Recording
     from laws.laws import Law
 
 _FOLDERS = pytest.StashKey[list[Path]]()
@@ -160,7 +160,7 @@ class RecordingFile(pytest.File):
         """Return the items; a file that cannot be read is one that fails."""
         # mitmproxy's imports warn
         with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-            from converter.recordings.library import Library  # noqa: PLC0415
+            from converter.extras.recordings.library import Library  # noqa: PLC0415
             from laws import laws  # noqa: PLC0415  # only where it is used
         library = Library(_short(self._library_folder))
         try:
@@ -256,7 +256,7 @@ class GoldenItem(_RecordingItem):
 
     def runtest(self) -> None:
         """Fail with what is new."""
-        from converter.recordings.golden import golden  # noqa: PLC0415
+        from converter.extras.recordings.golden import golden  # noqa: PLC0415
 
         path = self._library.golden_path(self._recording.name, self._dialect)
         new = golden(self._recording, self._dialect)

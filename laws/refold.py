@@ -4,7 +4,7 @@ import copy
 import json
 from collections.abc import Callable, Iterator, Mapping
 
-from converter.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect
+from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect
 from laws import ollama_words, response_pieces
 from laws.recut import NATIVE_WORDS, Cut, Json, frame_of
 from laws.server_words import frames, value_of

@@ -1,6 +1,6 @@
 """A server's words in a reply of the Responses API, read in the plainest way."""
 
-from converter.dialects.reasoning_fields import words_of
+from converter.core.dialects.reasoning_fields import words_of
 from laws.heard import Heard, Json, Piece, ServerWords
 
 _THOUGHTS = {

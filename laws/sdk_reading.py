@@ -15,8 +15,8 @@ from anthropic.types import Message, RawMessageStreamEvent
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from converter.dialects.reasoning_fields import TAKEN
-from converter.dialects.table import Form
+from converter.core.dialects.reasoning_fields import TAKEN
+from converter.core.dialects.table import Form
 
 STREAM_EVENTS: TypeAdapter[RawMessageStreamEvent] = TypeAdapter(RawMessageStreamEvent)
 MESSAGE = TypeAdapter(Message)

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from converter.dialects.table import (
+from converter.core.dialects.table import (
     ANTHROPIC,
     DIALECTS,
     OLLAMA,
@@ -15,7 +15,7 @@ from converter.dialects.table import (
     Dialect,
     Form,
 )
-from converter.recordings.recording import Chunk, Recording
+from converter.extras.recordings.recording import Chunk, Recording
 from laws.failures import BrokenLawError
 
 DRAWN = 8

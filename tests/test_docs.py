@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from converter.parsing.families import TABLE, ThinkTags
-from converter.parsing.tool_calls.call_form import CallForm
-from converter.parsing.tool_calls.forms import FORMS
-from converter.servers.chat_templates import TEMPLATES, HistoryPlace, Template
-from converter.wire.bounds import TABLE as BOUNDS
+from converter.addon.servers.chat_templates import TEMPLATES, HistoryPlace, Template
+from converter.core.reading.families import TABLE, ThinkTags
+from converter.core.reading.tool_calls.call_form import CallForm
+from converter.core.reading.tool_calls.forms import FORMS
+from converter.core.wire.bounds import TABLE as BOUNDS
 from tests.test_shape import FLOORS
 
 ROOT = Path(__file__).parent.parent
@@ -133,15 +133,18 @@ def test_every_file_that_the_architecture_names_is_there() -> None:
 
 
 def test_the_architecture_has_every_floor() -> None:
-    rows = re.findall(
-        r"^\| \d+ \| `(?:converter/)?([^`]*?)(?:\.py|/)` \|", ARCHITECTURE, re.MULTILINE
-    )
+    rows = [
+        row.replace("/", ".")
+        for row in re.findall(
+            r"^\| \d+ \| `(?:converter/)?([^`]*?)(?:\.py|/)` \|", ARCHITECTURE, re.MULTILINE
+        )
+    ]
     assert sorted(rows) == sorted(name for floor in FLOORS for name in floor if _is_there(name))
 
 
 def _is_there(name: str) -> bool:
-    rooms = [ROOT / "converter", ROOT]
-    places = [room / place for room in rooms for place in (name, f"{name}.py")]
+    path, rooms = name.replace(".", "/"), [ROOT / "converter", ROOT]
+    places = [room / place for room in rooms for place in (path, f"{path}.py")]
     return any(place.exists() for place in places)
 
 

@@ -28,39 +28,38 @@ SOURCES = sorted(
 )
 
 FLOORS = (
-    {"model"},
-    {"wire"},
-    {"parsing", "observe"},
-    {"servers"},
-    {"dialects"},
-    {"exchange"},
-    {"reply"},
-    {"transcript"},
-    {"recordings"},
+    {"core.model"},
+    {"core.wire"},
+    {"core.reading"},
+    {"core.dialects"},
+    {"core.reply"},
+    {"addon.servers"},
+    {"addon.exchange"},
+    {"addon"},
+    {"extras"},
     {"laws"},
-    {"shell"},
     {"think_addon", "command"},
 )
 """A module imports from floors below its own, and from its own room."""
 RANK = {name: rank for rank, names in enumerate(FLOORS) for name in names}
 DIALECTS = {"anthropic", "ollama", "openai_chat", "responses"}
-_OF_A_DIALECT = tuple(f"converter.dialects.{name}" for name in DIALECTS)
-SHELL = {"think_addon", "shell"}
-PROXY_ALLOWED = {
-    "converter.recordings.flow_file",  # mitmproxy.io and plain values only
-    "converter.command.announcement",  # a script of mitmproxy's
-    "converter.command.workers",  # they start mitmproxy
-}
+_OF_A_DIALECT = tuple(f"converter.core.dialects.{name}" for name in DIALECTS)
+LIVE = {"think_addon", "addon", "extras"}
+"""Only they may meet mitmproxy."""
+TO_TURN = ROOT / "tests" / "imports_to_turn.txt"
+"""Imports that go up, or into an extra, as `module -> module`: each is to turn, and none may be
+added.
+"""
 COMES_WITH_THE_PROXY = {"brotli", "certifi", "cryptography", "h11"}
 """Packages that mitmproxy itself imports, so that its own binary holds them."""
-EXTRAS = {"converter.shell.memory.redis_store": "redis"}
+EXTRAS = {"converter.extras.redis.redis_store": "redis"}
 """Packages that a module loads only where a user has chosen what needs them."""
 TEST_ENVIRONMENT = {"laws.sdk_reading", "laws.pytest_plugin"}
 """They run where tests run: with pytest and the SDKs, which the proxy never needs."""
 
 
 def _module(source: Path) -> str:
-    """`converter.parsing.think_parser` for converter/think.py, `converter.dialects` for the
+    """`converter.core.reading.think_parser` for converter/think.py, `converter.core.dialects` for the
     package's own file.
     """
     return ".".join(source.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
@@ -100,8 +99,6 @@ def _imports(source: Path) -> tuple[str, ...]:
 
 def _unit(module: str) -> str:
     """The name by which the floors know a module: its own, else its room's."""
-    if module == "converter.recordings.commands":
-        return "shell"  # a program, which holds recordings to the laws
     name = module.removeprefix("converter.")
     while name not in RANK and "." in name:
         name = name.rpartition(".")[0]
@@ -109,8 +106,14 @@ def _unit(module: str) -> str:
 
 
 def _room(module: str) -> str:
-    """The folder of a module: the first one below `converter`, or `laws`."""
+    """The floor of a module (`core`, `addon`, `extras`), or `laws`."""
     return module.removeprefix("converter.").split(".")[0]
+
+
+def _extra(module: str) -> str:
+    """The package of an extra, such as `watch`; nothing for a module of another floor."""
+    parts = module.split(".")
+    return parts[2] if parts[:2] == ["converter", "extras"] and len(parts) > 2 else ""
 
 
 def each(sources: Iterable[Path]) -> Callable[[Callable[[Path], None]], Callable[[str], None]]:
@@ -139,8 +142,8 @@ def each(sources: Iterable[Path]) -> Callable[[Callable[[Path], None]], Callable
     return asked
 
 
-def _in_shell(source: Path) -> bool:
-    return _room(_module(source)) in SHELL
+def _is_live(source: Path) -> bool:
+    return _room(_module(source)) in LIVE
 
 
 def _ours(source: Path) -> list[str]:
@@ -149,33 +152,44 @@ def _ours(source: Path) -> list[str]:
 
 @each(SOURCES)
 def test_every_source_has_its_floor(source: Path) -> None:
-    assert _module(source) == "converter" or _unit(_module(source)) in RANK
+    packages = {"converter", "converter.core"}
+    assert _module(source) in packages or _unit(_module(source)) in RANK
 
 
-@each(SOURCES)
-def test_imports_go_one_way(source: Path) -> None:
-    module = _module(source)
-    above = [
-        name
+def _goes_up(module: str, imported: str) -> bool:
+    """A module imports from floors below its own and from its own room; an extra is imported by
+    itself alone, and by the doors.
+    """
+    if _extra(imported):
+        doors = _unit(module) in {"think_addon", "command", "laws"}
+        return not doors and _extra(module) != _extra(imported)
+    return RANK[_unit(imported)] > RANK[_unit(module)]
+
+
+def test_imports_go_one_way() -> None:
+    up = [
+        f"{_module(source)} -> {name}"
+        for source in SOURCES
         for name in _ours(source)
-        if RANK[_unit(name)] > RANK[_unit(module)]
-        or (RANK[_unit(name)] == RANK[_unit(module)] and _room(name) != _room(module))
+        if _goes_up(_module(source), name)
     ]
-    assert above == []
+    assert sorted(set(up)) == TO_TURN.read_text().splitlines()
 
 
 @each(SOURCES)
 def test_no_dialect_knows_another(source: Path) -> None:
     known = [
-        name for name in [_module(source), *_ours(source)] if name.startswith("converter.dialects.")
+        name
+        for name in [_module(source), *_ours(source)]
+        if name.startswith("converter.core.dialects.")
     ]
     dialects = {name.split(".")[2] for name in known} & DIALECTS
     assert len(dialects) <= 1 or not _module(source).startswith(_OF_A_DIALECT)
 
 
 NAMES_A_DIALECT = {
-    "converter.dialects.table",  # its rows
-    "converter.command.launch",  # the word in Codex's own settings
+    "converter.core.dialects.table",  # its rows
+    "converter.extras.command.launch",  # the word in Codex's own settings
 }
 """All others loop over the table, beside the laws and the redaction, which know each dialect by
 themselves.
@@ -197,7 +211,7 @@ def _texts(nodes: Iterable[ast.AST]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, ast.Constant) and id(node) not in documents:
             yield str(node.value)
-        elif isinstance(node, ast.ImportFrom) and node.module == "converter.dialects.table":
+        elif isinstance(node, ast.ImportFrom) and node.module == "converter.core.dialects.table":
             yield from (alias.name.lower().removesuffix("_chat") for alias in node.names)
 
 
@@ -205,7 +219,7 @@ def _texts(nodes: Iterable[ast.AST]) -> Iterator[str]:
 def test_a_dialect_is_named_in_its_folder_and_its_row_only(source: Path) -> None:
     module = _module(source)
     if (
-        module.startswith((*_OF_A_DIALECT, "laws.", "converter.recordings.redact."))
+        module.startswith((*_OF_A_DIALECT, "laws.", "converter.extras.recordings.redact."))
         or module in NAMES_A_DIALECT
     ):
         return
@@ -215,15 +229,15 @@ def test_a_dialect_is_named_in_its_folder_and_its_row_only(source: Path) -> None
 
 
 @each(SOURCES)
-def test_only_the_shell_meets_the_proxy(source: Path) -> None:
+def test_the_core_meets_no_proxy(source: Path) -> None:
     meets = [name for name in _imports(source) if name.split(".")[0] == "mitmproxy"]
-    assert not meets or _module(source) in PROXY_ALLOWED or _in_shell(source)
+    assert not meets or _is_live(source)
 
 
 INTERNALS = {
-    "converter.shell.layers.guard",
-    "converter.shell.mitmproxy_internals",
-    "converter.shell.page.mitmweb_internals",
+    "converter.addon.layers.guard",
+    "converter.addon.mitmproxy_internals",
+    "converter.extras.page.mitmweb_internals",
 }
 PROXY_SOURCES = [
     source
@@ -255,7 +269,7 @@ def test_nothing_but_the_standard_library_and_the_proxy_is_needed(source: Path) 
         return
     tops = {name.split(".")[0] for name in _imports(source)}
     allowed = {"converter", "laws", "mitmproxy"} | (
-        COMES_WITH_THE_PROXY if _in_shell(source) else set()
+        COMES_WITH_THE_PROXY if _is_live(source) else set()
     )
     assert tops - sys.stdlib_module_names - allowed == {
         *filter(None, [EXTRAS.get(_module(source))])
@@ -269,7 +283,7 @@ def test_what_comes_with_the_proxy_is_what_it_needs_itself() -> None:
 
 @each([source for source in SOURCES if not source.name.startswith("__")])
 def test_every_source_has_its_test_file(source: Path) -> None:
-    """At the same place: tests/wire/test_sse.py for converter/wire/sse.py."""
+    """At the same place: tests/core/wire/test_sse.py for converter/core/wire/sse.py."""
     room = source.parent.relative_to(ROOT)
     room = room.relative_to("converter") if room.is_relative_to("converter") else room
     assert (ROOT / "tests" / room / f"test_{source.name}").is_file()
@@ -295,8 +309,8 @@ def test_a_docstring_begins_with_its_promise(source: Path) -> None:
 
 LONGEST_FILE, LONGEST_FUNCTION = 400, 30
 TABLES = {
-    "converter.parsing.families",
-    "converter.servers.profiles",
+    "converter.core.reading.families",
+    "converter.addon.servers.profiles",
 }
 """Rows and the class of a row: cut in two, a table would be harder to read."""
 

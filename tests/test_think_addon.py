@@ -15,7 +15,7 @@ from mitmproxy.exceptions import OptionsError
 from mitmproxy.proxy.mode_specs import ProxyMode
 
 import think_addon
-from converter.shell.keep.flow_record import UNDER_WAY
+from converter.addon.keep.flow_record import UNDER_WAY
 from tests.support.addon_flows import (
     CHAT,
     EVENT_STREAM,

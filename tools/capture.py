@@ -31,9 +31,9 @@ from typing import Any
 
 import ollama
 
-from converter.recordings import flow_file
-from converter.recordings.library import Library
-from converter.recordings.redact.redactor import redacted
+from converter.extras.recordings import flow_file
+from converter.extras.recordings.library import Library
+from converter.extras.recordings.redact.redactor import redacted
 from tests.support.harness import VARIANTS, LlamaServer, start_proxy
 from tests.support.small_pieces import in_small_pieces
 from tools.shots import OLLAMA, OTHERS, SHOTS, Shot

@@ -23,7 +23,7 @@ from pathlib import Path
 from mitmproxy.http import HTTPFlow
 from tornado.websocket import websocket_connect
 
-from converter.shell.page.listed import Listed
+from converter.extras.page.listed import Listed
 from tests.support.addon_flows import request, wait
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.clients import Client

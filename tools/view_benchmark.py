@@ -31,7 +31,7 @@ from pathlib import Path
 from tornado.httpclient import AsyncHTTPClient
 from tornado.websocket import websocket_connect
 
-from converter.shell.watch.views import LINES
+from converter.extras.watch.views import LINES
 from tests.support.by_path_server import CHAT, ByPathServer, Says, Step
 from tests.support.clients import Client
 from tests.support.frames import DONE, ROLE, delta, finish, whole

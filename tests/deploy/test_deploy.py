@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from converter.command import start
+from converter.extras.command import start
 from tests.support.harness import free_ports
 
 pytestmark = pytest.mark.slow

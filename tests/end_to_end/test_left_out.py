@@ -8,7 +8,7 @@ from pathlib import Path
 import anthropic
 import pytest
 
-from converter.recordings.library import Library
+from converter.extras.recordings.library import Library
 from laws import laws
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.clients import Client, Dialect

@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from converter.recordings.library import Library
+from converter.extras.recordings.library import Library
 from tests.conftest import Llama
 from tests.support.asked_sum import ANSWER, QUESTION, THOUGHT, ask
 from tests.support.by_path_server import CHAT, ByPathServer, Says, Step

@@ -12,9 +12,9 @@ import pytest
 from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowReader
 
-from converter.recordings import flow_file
-from converter.recordings.recording import Answered, Recording
-from converter.recordings.server import FAST, RecordedServer
+from converter.extras.recordings import flow_file
+from converter.extras.recordings.recording import Answered, Recording
+from converter.extras.recordings.server import FAST, RecordedServer
 from tests.support.clients import Client, read_anthropic_stream
 from tests.support.harness import ADDON, MITMDUMP, Program, start_proxy
 from tests.support.made_recordings import EVENT_STREAM, MESSAGES, asked, question, recording

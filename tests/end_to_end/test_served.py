@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from converter.dialects.table import OPENAI_CHAT
-from converter.exchange import settings
-from converter.recordings.library import Library
-from converter.recordings.recording import REPLY_ID, RecordedRequest, Recording
-from converter.recordings.server import FAST, RecordedServer
+from converter.addon.exchange import settings
+from converter.core.dialects.table import OPENAI_CHAT
+from converter.extras.recordings.library import Library
+from converter.extras.recordings.recording import REPLY_ID, RecordedRequest, Recording
+from converter.extras.recordings.server import FAST, RecordedServer
 from tests.support.clients import Client
 from tests.support.harness import TESTS, Proxy, start_proxy
 from tests.support.recorded import FOLDER

@@ -19,11 +19,11 @@ import anthropic
 import openai
 import pytest
 
-from converter.exchange import settings
-from converter.servers.known_servers import Upstream, read
-from converter.servers.probes import IDENTITY_PATHS
-from converter.shell.memory.shared_lessons import _key
-from converter.shell.memory.stores import open_store
+from converter.addon.exchange import settings
+from converter.addon.memory.shared_lessons import _key
+from converter.addon.memory.stores import open_store
+from converter.addon.servers.known_servers import Upstream, read
+from converter.addon.servers.probes import IDENTITY_PATHS
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.frames import stream, whole
 from tests.support.harness import ADDON, FAULTS, Program, free_ports

@@ -14,7 +14,7 @@ from mitmproxy.contentviews import Metadata
 from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowReader
 
-from converter.shell.watch.views import ThinkingView
+from converter.extras.watch.views import ThinkingView
 from tests.conftest import Llama
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import DONE, ROLE, USAGE, delta, finish, stream, text, whole

@@ -14,7 +14,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from converter.recordings.library import Library
+from converter.extras.recordings.library import Library
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Said, question
 from tests.support.frames import stream
@@ -22,7 +22,7 @@ from tests.support.harness import ADDON, FAULTS, Program, free_ports
 
 pytestmark = pytest.mark.slow
 
-RUN = "import sys; from converter.command.workers import run; sys.exit(run(2, sys.argv[1:]))"
+RUN = "import sys; from converter.extras.command.workers import run; sys.exit(run(2, sys.argv[1:]))"
 NAMES_ITSELF = """
 import os
 

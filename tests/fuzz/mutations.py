@@ -11,9 +11,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from converter.dialects.table import Dialect
-from converter.recordings.library import Library
-from converter.recordings.recording import Recording
+from converter.core.dialects.table import Dialect
+from converter.extras.recordings.library import Library
+from converter.extras.recordings.recording import Recording
 from tests.support.recorded import FOLDER
 
 type Place = tuple[dict[str, Any] | list[Any], Any]

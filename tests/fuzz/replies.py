@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 
-from converter.dialects.table import (
+from converter.core.dialects.table import (
     ANTHROPIC,
     DIALECTS,
     OLLAMA,
@@ -12,8 +12,8 @@ from converter.dialects.table import (
     Dialect,
     Form,
 )
-from converter.recordings.recording import Recording
-from converter.reply.rewriter import Rewriter
+from converter.core.reply.rewriter import Rewriter
+from converter.extras.recordings.recording import Recording
 from laws.ollama_words import as_message
 from laws.response_view import read_response
 from laws.strict_reader import read_strictly

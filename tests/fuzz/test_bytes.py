@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.recordings.recording import Recording
+from converter.extras.recordings.recording import Recording
 from tests.fuzz.mutations import pieces_of, recordings, spoiled_bytes
 from tests.fuzz.replies import judge
 from tests.support.strategies import law

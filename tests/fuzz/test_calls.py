@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.dialects.table import OPENAI_CHAT, Form
+from converter.core.dialects.table import OPENAI_CHAT, Form
 from laws.server_words import listen
 from tests.support.recordings_of import recording
 from tests.support.strategies import cut, law

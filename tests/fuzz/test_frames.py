@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.dialects.table import Form
-from converter.recordings.recording import Recording
+from converter.core.dialects.table import Form
+from converter.extras.recordings.recording import Recording
 from tests.fuzz.mutations import pieces_of, recordings, spoiled_frames
 from tests.fuzz.replies import judge
 from tests.support.strategies import law

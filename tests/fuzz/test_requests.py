@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect, Form
-from converter.exchange import read_request
-from converter.exchange.exchange import Exchange
-from converter.exchange.read_request import ReadRequest
-from converter.model.memory import Memory
-from converter.recordings.recording import Recording
-from converter.servers.profiles import SERVERS
-from converter.wire import json_text
+from converter.addon.exchange import read_request
+from converter.addon.exchange.exchange import Exchange
+from converter.addon.exchange.read_request import ReadRequest
+from converter.addon.servers.profiles import SERVERS
+from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect, Form
+from converter.core.model.memory import Memory
+from converter.core.wire import json_text
+from converter.extras.recordings.recording import Recording
 from tests.fuzz.mutations import of, spoiled_bytes, spoiled_json
 from tests.support.strategies import law
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.model.events import Text, ToolCall, joined
-from converter.parsing.tool_calls.parser import ToolCallParser
-from converter.parsing.tool_calls.reading import Expectations
+from converter.core.model.events import Text, ToolCall, joined
+from converter.core.reading.tool_calls.parser import ToolCallParser
+from converter.core.reading.tool_calls.reading import Expectations
 from laws.call_oracle import calls, same, without
 from tests.support.strategies import law
 from tests.support.tool_call_texts import TOOLS, WRITTEN

@@ -1,6 +1,6 @@
 """The slow reading knows every form; that it reads them, `test_call_oracle` shows."""
 
-from converter.parsing.tool_calls import forms
+from converter.core.reading.tool_calls import forms
 from laws.call_oracle_forms import FORMS, ROWS, WHOLE
 from tests.support.tool_call_texts import WRITTEN
 

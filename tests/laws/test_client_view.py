@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
+from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from laws.client_view import (
     completion_of,
     message_of,

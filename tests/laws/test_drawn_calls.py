@@ -11,7 +11,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.dialects.table import DIALECTS, OPENAI_CHAT, Dialect, Form
+from converter.core.dialects.table import DIALECTS, OPENAI_CHAT, Dialect, Form
 from laws.heard import CALLED, WHOLE, Heard, ServerWords
 from laws.server_words import listen
 from tests.support.read_back import AS_TEXT, rewrite

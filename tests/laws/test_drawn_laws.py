@@ -8,12 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
-from converter.exchange.settings import Settings, read
-from converter.parsing.families import FAMILIES, ThinkTags
-from converter.parsing.tag_matcher import tag_set
-from converter.parsing.think_parser import STOP, ThinkParser
-from converter.parsing.think_states import Mode
+from converter.addon.exchange.settings import Settings, read
+from converter.core.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
+from converter.core.reading.families import FAMILIES, ThinkTags
+from converter.core.reading.tag_matcher import tag_set
+from converter.core.reading.think_parser import STOP, ThinkParser
+from converter.core.reading.think_states import Mode
 from laws import oracle
 from laws.expected import repeated
 from laws.heard import Piece

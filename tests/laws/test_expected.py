@@ -2,8 +2,8 @@
 
 import pytest
 
-from converter.dialects.table import Form
-from converter.recordings.recording import Found, Recording
+from converter.core.dialects.table import Form
+from converter.extras.recordings.recording import Found, Recording
 from laws.expected import (
     Part,
     anthropic_blocks,

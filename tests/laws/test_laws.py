@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.table import ANTHROPIC
-from converter.exchange.exchange import Answer, Exchange
-from converter.recordings.recording import Found, Recording
-from converter.reply.rewriter import Rewriter
-from converter.wire.sse import FrameDecoder
+from converter.addon.exchange.exchange import Answer, Exchange
+from converter.core.dialects.table import ANTHROPIC
+from converter.core.reply.rewriter import Rewriter
+from converter.core.wire.sse import FrameDecoder
+from converter.extras.recordings.recording import Found, Recording
 from laws import laws
 from laws.laws import ERROR_LAWS, LAWS, Law, check, check_one, laws_of
 from laws.variants import DRAWN
@@ -189,20 +189,20 @@ def test_law_1_finds_what_depends_on_the_cuts(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_law_2_finds_what_depends_on_the_pieces_of_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converter.parsing.mark_search.MarkSearch.undecided", lambda *_: 0)
+    monkeypatch.setattr("converter.core.reading.mark_search.MarkSearch.undecided", lambda *_: 0)
     (broken,) = check_one(LAWS[1], GOOD["tags"]())
     assert "the words" in broken.variant
 
 
 def test_law_3_finds_a_whole_reply_that_is_read_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converter.dialects.anthropic.encoder._filled", lambda *_: {})
+    monkeypatch.setattr("converter.core.dialects.anthropic.encoder._filled", lambda *_: {})
     (broken,) = check_one(LAWS[2], GOOD["tags"]())
     assert "against both whole" in broken.variant
 
 
 def test_law_8_finds_what_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "converter.reply.reply_notes._is_utf8", lambda data: data.decode() is not None
+        "converter.core.reply.reply_notes._is_utf8", lambda data: data.decode() is not None
     )
     (broken,) = check_one(LAWS[7], recording(b"".join(stream("a" * 300))), drawn=40)
     assert "UnicodeDecodeError" in broken.difference

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.recordings.recording import Recording
+from converter.extras.recordings.recording import Recording
 from laws.laws import check
 from laws.variants import DRAWN
 from tests.support.frames import END, ROLE, delta, finish, text

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
-from converter.exchange.settings import Settings, read
-from converter.reply.rewriter import Rewriter
+from converter.addon.exchange.settings import Settings, read
+from converter.core.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
+from converter.core.reply.rewriter import Rewriter
 from laws import sdk_reading
 from laws.sdk_reading import Wire
 from laws.strict_reader import read_strictly
@@ -229,7 +229,7 @@ def test_law_8_half_a_surrogate_pair_and_deep_nesting_raise_nothing() -> None:
 def test_law_8_a_fault_of_our_own_is_told_and_costs_no_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("converter.parsing.think_parser.ThinkParser.feed", lambda *_: 1 / 0)
+    monkeypatch.setattr("converter.core.reading.think_parser.ThinkParser.feed", lambda *_: 1 / 0)
     body = b'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'
     rewriter = Rewriter(DEFAULTS, OPENAI_CHAT, Form.STREAM)
     assert [*rewriter.feed(body), *rewriter.close()] == [body]

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from converter.dialects.table import Form
-from converter.recordings.recording import Recording
+from converter.core.dialects.table import Form
+from converter.extras.recordings.recording import Recording
 from laws.failures import BrokenLawError
 from laws.laws_of_cuts import as_stream, law_2, law_3
 from tests.support.recordings_of import of_whole, streamed

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
-from converter.recordings.recording import Recording
+from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT
+from converter.extras.recordings.recording import Recording
 from laws.laws_of_errors import answer, error_4, error_7, error_8
 from tests.support.recordings_of import recording
 

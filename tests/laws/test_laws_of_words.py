@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from converter.recordings.recording import Found, Recording
+from converter.extras.recordings.recording import Found, Recording
 from laws import laws
 from laws.failures import BrokenLawError
 from laws.laws_of_words import law_5, untouched

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from converter.recordings.recording import Recording
+from converter.extras.recordings.recording import Recording
 from laws import laws
 from laws.limits import LIMITS, Case, limit_of
 from tests.support.frames import END, ROLE, data, delta, text

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from converter.dialects.table import OLLAMA, Form
+from converter.core.dialects.table import OLLAMA, Form
 from laws.ollama_words import as_events, as_lines, as_message, fold, unfold
 from laws.server_words import listen
 

@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.openai_chat.encoder import OpenAIEncoder
-from converter.dialects.table import (
+from converter.addon.exchange.settings import Settings, read
+from converter.core.dialects.openai_chat.encoder import OpenAIEncoder
+from converter.core.dialects.table import (
     ANTHROPIC,
     DIALECTS,
     OLLAMA,
@@ -26,15 +27,14 @@ from converter.dialects.table import (
     Dialect,
     Form,
 )
-from converter.exchange.settings import Settings, read
-from converter.model.events import Event, Finish, Text, ToolCall
-from converter.model.initial_state import InitialState
-from converter.parsing.reading import Expected, Reading
-from converter.recordings.library import Library
-from converter.recordings.recording import Recording
-from converter.reply.pipeline import reading_of
-from converter.reply.rewriter import Rewriter
-from converter.wire.partial_json import complete_part, is_open
+from converter.core.model.events import Event, Finish, Text, ToolCall
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.reading import Expected, Reading
+from converter.core.reply.pipeline import reading_of
+from converter.core.reply.rewriter import Rewriter
+from converter.core.wire.partial_json import complete_part, is_open
+from converter.extras.recordings.library import Library
+from converter.extras.recordings.recording import Recording
 from laws import sdk_reading
 from laws.expected import anthropic_blocks, openai_words, parts
 from laws.heard import Heard, ServerWords

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from converter.recordings.library import Library
+from converter.extras.recordings.library import Library
 from tests.support.frames import END, delta, text
 from tests.support.recordings_of import of_whole, recording, streamed
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from converter.dialects.table import OPENAI_CHAT, Form
-from converter.model.events import Text, Thinking, ThinkingEnd
+from converter.core.dialects.table import OPENAI_CHAT, Form
+from converter.core.model.events import Text, Thinking, ThinkingEnd
 from laws.oracle_blocks import Block
 from tests.support.frames import stream, whole
 from tests.support.read_back import anthropic_message, blocks_of, bodies_of, completion_of, rewrite
@@ -55,6 +55,6 @@ def test_what_is_rewritten_can_be_read_back() -> None:
 
 
 def test_a_fault_that_was_survived_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converter.parsing.think_parser.ThinkParser.feed", lambda *_: 1 / 0)
+    monkeypatch.setattr("converter.core.reading.think_parser.ThinkParser.feed", lambda *_: 1 / 0)
     with pytest.raises(AssertionError, match="ZeroDivisionError"):
         rewrite([BODY], OPENAI_CHAT, Form.STREAM)

@@ -1,6 +1,6 @@
 """The same reply in other pieces."""
 
-from converter.dialects.table import ANTHROPIC, Form
+from converter.core.dialects.table import ANTHROPIC, Form
 from laws.recut import recut_words
 from laws.server_words import frames, listen, value_of
 from tests.support.frames import END, ROLE, delta, finish, text

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
+from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT
 from laws.refold import fold, unfold
 from tests.laws.test_recut import contents
 from tests.support.frames import ROLE, delta, finish, stream, whole

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.table import RESPONSES, Form
+from converter.core.dialects.table import RESPONSES, Form
 from laws.recut import recut_words
 from laws.refold import fold, unfold
 from laws.server_words import frames, listen, value_of

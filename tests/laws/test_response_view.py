@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.responses.response_events import ResponsesEncoder
-from converter.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
-from converter.wire.sse import FrameDecoder, write_frame
+from converter.core.dialects.responses.response_events import ResponsesEncoder
+from converter.core.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
+from converter.core.wire.sse import FrameDecoder, write_frame
 from laws.response_view import as_message, read_response
 from tests.support.judged_calls import judged
 from tests.support.responses_of import COUNTED, HEAD, STOP, context_of

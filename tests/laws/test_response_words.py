@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.table import RESPONSES, Form
+from converter.core.dialects.table import RESPONSES, Form
 from laws.heard import Piece, ServerWords
 from laws.server_words import listen
 from tests.support.frames import data

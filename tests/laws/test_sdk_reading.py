@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from converter.dialects.table import Form
+from converter.core.dialects.table import Form
 from laws import sdk_reading
 from laws.sdk_reading import Wire
 from tests.laws.test_strict_reader import ERROR, GOOD, written

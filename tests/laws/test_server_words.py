@@ -2,8 +2,8 @@
 
 import pytest
 
-from converter.dialects.reasoning_fields import read_map
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
+from converter.core.dialects.reasoning_fields import read_map
+from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from laws.heard import Piece, ServerWords
 from laws.server_words import frames, listen, value_of
 from tests.support.frames import DONE, END, ROLE, data, delta, finish, stream, text, whole

@@ -2,9 +2,9 @@
 
 import pytest
 
-from converter.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
-from converter.recordings.recording import Recording
-from converter.reply.rewriter import Rewriter
+from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
+from converter.core.reply.rewriter import Rewriter
+from converter.extras.recordings.recording import Recording
 from laws.failures import BrokenLawError
 from laws.variants import (
     Variant,
@@ -53,7 +53,7 @@ def test_another_body_may_have_another_form() -> None:
 def test_a_fault_that_the_rewriter_survives_is_one_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("converter.parsing.think_parser.ThinkParser.feed", lambda *_: 1 / 0)
+    monkeypatch.setattr("converter.core.reading.think_parser.ThinkParser.feed", lambda *_: 1 / 0)
     with pytest.raises(BrokenLawError, match=r"fault of the addon.*ZeroDivisionError"):
         rewrite(streamed("a"), Variant(OPENAI_CHAT, Form.STREAM))
 
@@ -76,7 +76,7 @@ def test_a_reply_as_it_came_is_rewritten_once_for_all_laws(
 
 
 def test_an_empty_piece_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converter.reply.rewriter.Rewriter.close", lambda _: [b""])
+    monkeypatch.setattr("converter.core.reply.rewriter.Rewriter.close", lambda _: [b""])
     with pytest.raises(BrokenLawError, match="is empty"):
         rewrite(streamed("a"), Variant(OPENAI_CHAT, Form.STREAM))
 

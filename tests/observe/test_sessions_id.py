@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.observe.sessions import conversation_id
+from converter.extras.prompt_cache.sessions import conversation_id
 from tests.support.strategies import law
 
 SYSTEM, FIRST = {"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}

@@ -6,8 +6,8 @@ import json
 
 from mitmproxy.http import HTTPFlow, Response
 
-from converter.shell.keep.flow_record import UNDER_WAY
-from converter.shell.layers.connection import LIVE
+from converter.addon.keep.flow_record import UNDER_WAY
+from converter.addon.layers.connection import LIVE
 
 
 def request(flow: HTTPFlow) -> None:

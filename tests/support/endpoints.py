@@ -1,7 +1,7 @@
 """The endpoints of the dialects, by name."""
 
-from converter.dialects.dialect import Endpoint
-from converter.dialects.table import find
+from converter.core.dialects.dialect import Endpoint
+from converter.core.dialects.table import find
 
 
 def _at(method: str, path: str) -> Endpoint:

@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect, Form
-from converter.exchange import settings
-from converter.exchange.earlier_thoughts import Earlier
-from converter.exchange.exchange import Exchange
-from converter.exchange.read_request import ReadRequest, note, read
-from converter.model.memory import Memory
-from converter.reply.awaited_reply import AwaitedReply
-from converter.servers.profiles import by_name
+from converter.addon.exchange import settings
+from converter.addon.exchange.awaited_reply import AwaitedReply
+from converter.addon.exchange.earlier_thoughts import Earlier
+from converter.addon.exchange.exchange import Exchange
+from converter.addon.exchange.read_request import ReadRequest, note, read
+from converter.addon.servers.profiles import by_name
+from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect, Form
+from converter.core.model.memory import Memory
 from tests.support import endpoints
 
 type Item = dict[str, Any]

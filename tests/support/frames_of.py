@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from converter.dialects.openai_chat.decoder import OpenAIDecoder
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, ReplyContext
-from converter.exchange import settings
-from converter.model.events import Event, Start
-from converter.reply.reply_end import CUT_SHORT
-from converter.reply.rewriter import Rewriter
-from converter.wire.sse import Frame, FrameDecoder
+from converter.addon.exchange import settings
+from converter.core.dialects.openai_chat.decoder import OpenAIDecoder
+from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, ReplyContext
+from converter.core.model.events import Event, Start
+from converter.core.reply.reply_end import CUT_SHORT
+from converter.core.reply.rewriter import Rewriter
+from converter.core.wire.sse import Frame, FrameDecoder
 from tests.support.frames import data, delta
 
 type Json = dict[str, Any]

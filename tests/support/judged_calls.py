@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from converter.model.events import Event
-from converter.parsing.whole_calls import CallIds, WholeCalls
+from converter.core.model.events import Event
+from converter.core.reading.whole_calls import CallIds, WholeCalls
 
 
 class _All(frozenset[str]):

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from converter.recordings.recording import Answered, Chunk, Found, RecordedRequest, Recording
+from converter.extras.recordings.recording import Answered, Chunk, Found, RecordedRequest, Recording
 from tests.support.frames import stream
 
 CHAT = "/v1/chat/completions"

@@ -5,9 +5,9 @@ short.
 import json
 from collections.abc import Iterable
 
-from converter.dialects.anthropic.encoder import AnthropicEncoder
-from converter.dialects.dialect import ReplyContext
-from converter.model.events import Event, Start
+from converter.core.dialects.anthropic.encoder import AnthropicEncoder
+from converter.core.dialects.dialect import ReplyContext
+from converter.core.model.events import Event, Start
 from tests.support.frames_of import ASKED, Json, values
 from tests.support.judged_calls import judged
 

@@ -15,9 +15,9 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import NextLayer
 from mitmproxy.proxy.mode_specs import ProxyMode
 
-from converter.shell.hooks.exchange_listener import ExchangeListener
-from converter.shell.layers.connection import SECONDS_TO_OPEN, ReplyLayer
-from converter.shell.layers.guard import HTTPMode
+from converter.addon.hooks.exchange_listener import ExchangeListener
+from converter.addon.layers.connection import SECONDS_TO_OPEN, ReplyLayer
+from converter.addon.layers.guard import HTTPMode
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 REQUEST = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}"

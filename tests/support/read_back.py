@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from converter.dialects.table import ANTHROPIC, Dialect, Form
-from converter.exchange.settings import Settings, read
-from converter.model.events import Text, Thinking, ThinkingEnd
-from converter.reply.rewriter import Rewriter
+from converter.addon.exchange.settings import Settings, read
+from converter.core.dialects.table import ANTHROPIC, Dialect, Form
+from converter.core.model.events import Text, Thinking, ThinkingEnd
+from converter.core.reply.rewriter import Rewriter
 from laws.oracle_blocks import Block
 from laws.strict_reader import frames_of, read_strictly
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from converter.dialects.table import Dialect, Form
-from converter.reply.rewriter import Rewriter
+from converter.core.dialects.table import Dialect, Form
+from converter.core.reply.rewriter import Rewriter
 from tests.support.frames import END, ROLE, delta
 from tests.support.frames_of import Json, entry, passed, rewriter
 

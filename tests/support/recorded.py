@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from converter.dialects.table import OPENAI_CHAT, Form
-from converter.model.initial_state import InitialState
-from converter.recordings.library import Library
+from converter.core.dialects.table import OPENAI_CHAT, Form
+from converter.core.model.initial_state import InitialState
+from converter.extras.recordings.library import Library
 
 FOLDER = Path(__file__).resolve().parents[2] / "recordings"
 _LIBRARY = Library(FOLDER)

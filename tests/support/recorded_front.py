@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from converter.recordings.library import Library
-from converter.recordings.server import FAST, RecordedServer
+from converter.extras.recordings.library import Library
+from converter.extras.recordings.server import FAST, RecordedServer
 from tests.support.harness import Proxy, start_proxy
 from tests.support.recorded import FOLDER
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
 
-from converter.model.memory import Bounds
-from converter.shell.memory.redis_store import RedisStore
+from converter.core.model.memory import Bounds
+from converter.extras.redis.redis_store import RedisStore
 from tests.support.harness import Program, free_ports
 from tests.support.private_authority import PrivateAuthority
 

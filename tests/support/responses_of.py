@@ -12,17 +12,17 @@ from openai.lib.streaming.responses._responses import ResponseStreamState
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from converter.dialects.dialect import OwnRequest
-from converter.dialects.responses.request_reader import ResponseContext, read
-from converter.dialects.responses.response_events import ResponsesEncoder
-from converter.dialects.responses.state import answer
-from converter.dialects.table import RESPONSES
-from converter.exchange import settings
-from converter.exchange.exchange import Exchange
-from converter.model.conversation import RequestError
-from converter.model.events import End, Event, Finish, Start, Usage
-from converter.model.memory import Memory
-from converter.wire.json_text import UnreadableError
+from converter.addon.exchange import settings
+from converter.addon.exchange.exchange import Exchange
+from converter.core.dialects.dialect import OwnRequest
+from converter.core.dialects.responses.request_reader import ResponseContext, read
+from converter.core.dialects.responses.response_events import ResponsesEncoder
+from converter.core.dialects.responses.state import answer
+from converter.core.dialects.table import RESPONSES
+from converter.core.model.conversation import RequestError
+from converter.core.model.events import End, Event, Finish, Start, Usage
+from converter.core.model.memory import Memory
+from converter.core.wire.json_text import UnreadableError
 from tests.support.frames_of import Json
 from tests.support.judged_calls import judged
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
 
-from converter.model.memory import Bounds, Memory, ProcessStore, Store
-from converter.shell.memory.sqlite_store import SqliteStore
+from converter.addon.memory.sqlite_store import SqliteStore
+from converter.core.model.memory import Bounds, Memory, ProcessStore, Store
 from tests.support.redis_server import RedisServer, valkey
 
 SECONDS = 1000

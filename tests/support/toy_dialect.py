@@ -5,7 +5,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from converter.dialects.dialect import (
+from converter.core.dialects.dialect import (
     Answers,
     Dialect,
     Endpoint,
@@ -14,9 +14,9 @@ from converter.dialects.dialect import (
     Requests,
     WireForm,
 )
-from converter.model.conversation import Conversation, RequestError, Turn
-from converter.model.conversation import TextBlock as Words
-from converter.model.events import (
+from converter.core.model.conversation import Conversation, RequestError, Turn
+from converter.core.model.conversation import TextBlock as Words
+from converter.core.model.events import (
     End,
     Event,
     Failure,
@@ -27,8 +27,8 @@ from converter.model.events import (
     ToolCall,
     WordKind,
 )
-from converter.wire import json_text
-from converter.wire.sse import Frame, write_frame
+from converter.core.wire import json_text
+from converter.core.wire.sse import Frame, write_frame
 
 type Told = dict[str, object]
 type Fields = Mapping[str, object]

@@ -14,12 +14,12 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowReader
 from mitmproxy.test import taddons
 
-from converter.recordings.library import Library
-from converter.shell.watch.views import Views
+from converter.extras.recordings.library import Library
+from converter.extras.watch.views import Views
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDINGS = ROOT / "recordings"
-GOLDENS = ROOT / "tests" / "shell" / "watch" / "views"
+GOLDENS = ROOT / "tests" / "extras" / "watch" / "views"
 VIEWS = ("Thinking", "Thinking server")
 COMMAND = "python -m tests.support.view_goldens bless"
 NAMES = (

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from converter.dialects.table import ANTHROPIC, Form
-from converter.exchange.settings import OPTIONS, RECORDED
-from converter.model.initial_state import InitialState
-from converter.recordings.library import Library
-from converter.recordings.recording import Recording
+from converter.addon.exchange.settings import OPTIONS, RECORDED
+from converter.core.dialects.table import ANTHROPIC, Form
+from converter.core.model.initial_state import InitialState
+from converter.extras.recordings.library import Library
+from converter.extras.recordings.recording import Recording
 from tests.support.harness import VARIANTS
 from tools.capture import FOLDER, Camera
 from tools.shots import BY_NAME, CHAT, SHOTS, TAGS, TRANSFORMERS

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from converter.exchange.settings import OPTIONS
+from converter.addon.exchange.settings import OPTIONS
 
 BARE = "bare mitmdump"
 IDENTITY = ("-s", str(Path(__file__).with_name("identity.py")))

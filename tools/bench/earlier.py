@@ -14,11 +14,11 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from converter.dialects.table import find
-from converter.exchange import settings
-from converter.exchange.exchange import Exchange
-from converter.exchange.read_request import note
-from converter.model.memory import Memory
+from converter.addon.exchange import settings
+from converter.addon.exchange.exchange import Exchange
+from converter.addon.exchange.read_request import note
+from converter.core.dialects.table import find
+from converter.core.model.memory import Memory
 from tests.support.harness import VARIANTS, LlamaServer
 
 AIM = 0.02

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import batched
 
-from converter.dialects.table import ANTHROPIC
-from converter.exchange import settings
-from converter.reply.rewriter import Rewriter
+from converter.addon.exchange import settings
+from converter.core.dialects.table import ANTHROPIC
+from converter.core.reply.rewriter import Rewriter
 from tests.support.frames import DONE, ROLE, USAGE, data, delta, text, whole
 from tests.support.frames_of import OPENAI, STREAM, WHOLE, call, rewriter
 

@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-from converter.dialects.reasoning_fields import ReasoningMerger
-from converter.parsing.tag_matcher import AUTO, choose, tag_set
-from converter.parsing.think_parser import ThinkParser
-from converter.parsing.thought import Guess
-from converter.parsing.tool_calls.forms import OPENERS, SECTIONS
-from converter.parsing.tool_calls.parser import ToolCallParser
-from converter.parsing.tool_calls.reading import Expectations
-from converter.wire import json_text
+from converter.core.dialects.reasoning_fields import ReasoningMerger
+from converter.core.reading.tag_matcher import AUTO, choose, tag_set
+from converter.core.reading.think_parser import ThinkParser
+from converter.core.reading.thought import Guess
+from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
+from converter.core.reading.tool_calls.parser import ToolCallParser
+from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.wire import json_text
 
 AIM = 7.0
 REPETITIONS = 3

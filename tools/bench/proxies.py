@@ -76,5 +76,7 @@ def _program(arguments: tuple[str, ...]) -> tuple[list[str], Iterable[str]]:
     if not first.startswith(WORKERS):
         return [str(Path(sys.executable).with_name("mitmdump"))], arguments
     count = first.removeprefix(WORKERS)
-    run = f"import sys; from converter.command.workers import run; run({count}, sys.argv[1:])"
+    run = (
+        f"import sys; from converter.extras.command.workers import run; run({count}, sys.argv[1:])"
+    )
     return [sys.executable, "-c", run], others

@@ -262,7 +262,13 @@ def _crew(
     limits = f"think_limits=replies={_KEPT}"
     for value in (f"confdir={own}", "think_server=generic", f"think_memory={memory}", limits):
         options += ["--set", value]
-    start = [sys.executable, "-m", "converter.command", f"http://{SERVER}:{_MODEL_PORT}", *options]
+    start = [
+        sys.executable,
+        "-m",
+        "converter.extras.command",
+        f"http://{SERVER}:{_MODEL_PORT}",
+        *options,
+    ]
     command = [*start, "--", "-s", str(script)]
     return place(lambda: Program(command, own / "log", cwd=PROJECT))
 

@@ -1,0 +1,1 @@
+"""The live proxy: what meets mitmproxy, knows servers, options and requests."""

@@ -1,0 +1,100 @@
+"""Long work beside mitmproxy's loop, so that no other stream waits for it.
+
+One thread does it for whole bodies, a piece of work after another, one for streams, which do not
+wait for bodies, and one draws what people look at. Python gives the loop its turn every `TURN`
+then, while many threads would have it wait for each of them. A process of its own would need no
+turns, but the official binary of mitmproxy cannot start one of Python's. What is written in C keeps
+the turn for one call, so the JSON of bodies is read and written in short steps here
+(`converter.core.wire.json_text`); and the garbage collector, which would look at all that such work
+has made, has to wait. A stream's frames need neither: one of 4 MB holds the loop for 0.06 seconds.
+
+Both settings are the whole process's, and stay because the promise breaks without them: a request
+of 24 MB of numbers would hold other streams for 0.8 seconds and not 0.1, one of 20,000 messages for
+0.12 and not 0.03; with short turns alone, one time in three for 0.7 and 0.2.
+"""
+
+import asyncio
+import gc
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from converter.core.wire import json_text
+
+AT_ONCE = 128 * 1024
+"""Bytes of a body that are worked on at once: some milliseconds; a thread's turn costs 0.1."""
+
+TURN = 0.001
+"""Seconds after which such work gives the loop its turn; a read and its write need several."""
+_USUAL_TURN = sys.getswitchinterval()
+UNCOLLECTED = 10.0
+"""Seconds of such work, one upon the other, in which nobody collects garbage. Longer, a busy proxy
+would keep every flow that is over, because flows are cycles.
+"""
+BODIES = ThreadPoolExecutor(1, "think-aside")
+_OF_STREAMS = ThreadPoolExecutor(1, "think-aside-streams")
+SHOWING = ThreadPoolExecutor(1, "think-showing")
+"""For drawings, because no client's request waits for that."""
+
+
+async def aside[Result](
+    size: int, work: Callable[[], Result], worker: ThreadPoolExecutor = BODIES
+) -> Result:
+    """Return what `work` does to so many bytes; for many it is done in the thread."""
+    if size <= AT_ONCE:
+        return work()
+    return await asyncio.get_running_loop().run_in_executor(worker, in_short_steps, work)
+
+
+async def aside_of_streams[Result](work: Callable[[], Result]) -> Result:
+    """Return what `work` does to a part of a stream, in the thread of streams."""
+    return await asyncio.get_running_loop().run_in_executor(_OF_STREAMS, work)
+
+
+def spare_the_loaded() -> None:
+    """Have the garbage collector pass over what is loaded by now and stays, because a look at all
+    of it takes 30 milliseconds, on the loop as often as not.
+    """
+    if not gc.get_freeze_count():  # a script loaded anew would keep what was under way
+        gc.freeze()
+
+
+def in_short_steps[Result](work: Callable[[], Result]) -> Result:
+    """Do work in a thread of its own: JSON in short steps, and garbage is collected afterwards."""
+    with _CONSIDERATE, json_text.in_short_steps():
+        return work()
+
+
+class _Considerate:
+    """The time of such work: nobody collects garbage, and turns are short."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._under_way = 0
+        self._collects = True
+        self._since = 0.0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._under_way:
+                sys.setswitchinterval(TURN)
+                self._collects, self._since = gc.isenabled(), time.monotonic()
+                gc.disable()
+            elif self._collects and time.monotonic() - self._since > UNCOLLECTED:
+                gc.collect(0)
+                self._since = time.monotonic()
+            self._under_way += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._under_way -= 1
+            if self._under_way:
+                return
+            sys.setswitchinterval(_USUAL_TURN)
+            if self._collects:
+                gc.enable()
+
+
+_CONSIDERATE = _Considerate()

@@ -1,0 +1,199 @@
+"""The last step of an exchange: all that decides how a reply is rewritten, before its first byte.
+
+A recording stores the same, so that it sets its reply up in the same way.
+"""
+
+from dataclasses import dataclass, replace
+
+from converter.addon.exchange.exchange import JSON, Answer, is_stream
+from converter.addon.exchange.option_readers import FOLDED
+from converter.addon.exchange.read_request import Body, ReadRequest, wants_json
+from converter.addon.servers import context_length
+from converter.addon.servers.initial_state import thinking_is_off
+from converter.addon.servers.known_servers import KnownServers, Upstream
+from converter.addon.servers.profiles import GENERIC, Server
+from converter.addon.servers.prompts import begun
+from converter.core.dialects.error_words import server_words
+from converter.core.dialects.server_fields import BUDGET_FIELDS
+from converter.core.dialects.table import COMMON, Dialect, Form
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.findings import Findings
+from converter.core.reading.reading import Expected
+from converter.core.reading.thought_ender import ThoughtLimits
+from converter.core.reply.rewriter import Rewriter
+from converter.core.wire import json_text
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitedReply:
+    """All that decides how a reply is rewritten.
+
+    `server`: the row it was asked by. `initial`: where the reply is expected to begin. `counted`:
+    tokens of a prompt that was too long. `prompted`: the model was asked in words to think.
+    """
+
+    request: ReadRequest
+    server: Server = GENERIC
+    initial: InitialState = InitialState.TEXT
+    counted: int | None = None
+    prompted: bool = False
+
+    @property
+    def expected(self) -> Expected:
+        """The facts known of the reply's text."""
+        request, exchange = self.request, self.request.exchange
+        budget = request.budget if exchange.settings.budget == "proxy" else None
+        model = str(request.body.get("model") or "")
+        offered = request.tells_tools or bool(request.body.get("tools"))
+        return Expected(
+            self.initial,
+            model,
+            budget,
+            exchange.id,
+            request.context,
+            offered,
+            request.tools,
+            request.hides_thinking,
+            thinking_is_off(request.body, exchange.settings.start),
+            request.stops,
+            wants_json(request.body),
+            self.limits,
+            request.call_ids,
+            exchange.client is COMMON and exchange.settings.fields == (FOLDED,),
+        )
+
+    @property
+    def limits(self) -> ThoughtLimits:
+        """The limits of its thoughts. Of several choices none can be ended alone."""
+        exchange = self.request.exchange
+        options = exchange.settings
+        if self.request.body.get("n") not in (None, 1):
+            return ThoughtLimits(loops=options.loops).only_told
+        goes_on = bool(self.server.continues) and not exchange.native
+        budget = self.request.ceiling if options.budget == "enforce" else None
+        return ThoughtLimits(budget, options.loops, goes_on, options.enough if goes_on else "")
+
+    @property
+    def watched(self) -> bool:
+        """Tell whether a client that wants one body needs a stream to be asked for, because its
+        thoughts may be ended.
+        """
+        request = self.request
+        return self.limits.ends and request.form is Form.WHOLE and not request.exchange.native
+
+    @property
+    def kept_budgets(self) -> frozenset[str]:
+        """The fields of a budget that its server is not told of, because a thought which the
+        server ends itself has other words at its end.
+        """
+        limits = self.limits
+        keeps = limits.goes_on and limits.budget is not None
+        return frozenset(self.request.body.keys() & BUDGET_FIELDS if keeps else ())
+
+    def again(self, body: Body, findings: Findings, made: int) -> Body:
+        """Return the request that has the reply go on behind a thought that was ended. `body`: the
+        one that went out; `made`: tokens that were made.
+        """
+        inside = self.request.exchange.settings.start.or_else(self.initial).inside
+        marks = findings.marks
+        return begun(body, self.server, findings.turn, marks=marks, inside=inside, made=made)
+
+    def rewriter(
+        self, server_form: Form, client: Dialect | None = None, form: Form | None = None
+    ) -> Rewriter:
+        """Return the rewriter of the reply: for the client that asked, unless another dialect and
+        form are given.
+        """
+        request, exchange = self.request, self.request.exchange
+        expected = self.expected
+        if server_form is Form.WHOLE:  # it is all there, so that nothing is saved by an end
+            expected = replace(expected, limits=expected.limits.only_told)
+        made = Rewriter(
+            exchange.settings,
+            client or exchange.client,
+            server_form,
+            form or request.form,
+            server=exchange.server_dialect,
+            context=request.reply_context,
+            expected=expected,
+        )
+        if request.called:
+            made.call_model(request.called)
+        return made
+
+    def wants_count(self, status: int, body: bytes) -> bool:
+        """Tell whether the server found the prompt too long without counting it: then the client
+        needs a count to act on.
+        """
+        if not self.request.exchange.translated or status < 400:
+            return False
+        too_long = context_length.find(server_words(body))
+        return too_long is not None and too_long.bound
+
+    def whole(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> "Rewritten":
+        """Return the client's form of a reply that is all there, `at` so many seconds."""
+        exchange = self.request.exchange
+        if exchange.endpoint.lists_models:
+            return Rewritten(exchange.models(status, body))
+        if not 200 <= status < 300:
+            words = server_words(body) or "no words"
+            page = f"the server answered with status {status}: {words}"  # a gateway's
+            notes = () if json_text.readable(body) else (page,)
+            return Rewritten(exchange.error(status, body, self.counted), notes=notes)
+        rewriter = self.rewriter(Form.STREAM if is_stream(content_type, body) else Form.WHOLE)
+        rewritten = b"".join(rewriter.whole(body, at))
+        if rewriter.failure and not (rewriter.end.begun and rewriter.form is Form.STREAM):
+            return Rewritten(self._failed(rewriter, rewritten), rewriter)
+        streamed = rewriter.form is Form.STREAM
+        kind = self._kind(content_type, streamed)
+        unchanged = rewritten == body and kind == content_type
+        return Rewritten(None if unchanged else Answer(200, kind, rewritten), rewriter)
+
+    def held(self, rewriter: Rewriter, written: bytes) -> Answer:
+        """Return the one body that came of a stream."""
+        failed = rewriter.failure
+        return self._failed(rewriter, written) if failed else Answer(200, JSON, written)
+
+    def _kind(self, content_type: str, streamed: bool) -> str:
+        """Return the id of the client's reply: as the server's, if that is right and it is of
+        the same dialect.
+        """
+        exchange = self.request.exchange
+        framing = exchange.client.wire.framing
+        named = content_type.lower().startswith(JSON)
+        fits = framing.is_named(content_type) if streamed else named
+        if fits and exchange.client is exchange.server_dialect:
+            return content_type
+        return f"{framing.content_type}; charset=utf-8" if streamed else JSON
+
+    def _failed(self, rewriter: Rewriter, written: bytes) -> Answer:
+        """Return the error in place of a reply, because one that said nothing needs no stream."""
+        if rewriter.form is Form.WHOLE:
+            return Answer(rewriter.end.status, JSON, written)
+        client = self.request.exchange.client
+        body = client.answers.error(rewriter.failure, "api_error", rewriter.end.status)
+        return Answer(rewriter.end.status, JSON, body)
+
+    def learn(self, findings: Findings, known: KnownServers, upstream: Upstream) -> None:
+        """Remember the facts that the reply showed of its server and model."""
+        if findings.native:
+            known.saw_thinking(upstream)
+        if findings.thought and not self.prompted:
+            known.saw_thought(upstream, self.request.body)
+        lesson = findings.correction
+        if lesson is InitialState.THINKING:
+            # a closer without an opener may be words of an answer, so that it makes a guess: one
+            # that is wrong costs no answer
+            lesson = InitialState.LIKELY_THINKING
+        begun = findings.confirmed or lesson
+        if begun and self.request.exchange.guesses:
+            known.correct(upstream, self.request.body, begun)
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A whole reply for the client; no answer: it gets the server's as it came."""
+
+    answer: Answer | None
+    rewriter: Rewriter | None = None
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,252 @@
+"""Thoughts of earlier turns: kept for clients that drop them, and put back into a chat completion.
+
+A reply's thoughts are kept under a hash of all that was said before it and of its own words, and
+put back where a later request has the same message at the same place. So a fork has the thoughts of
+its trunk, and an edit ends them: nothing reaches another conversation. Two replies that nothing but
+their thoughts tells apart have none.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from converter.addon.servers.chat_templates import HistoryPlace
+from converter.core.dialects.reasoning_fields import REASONING_FIELDS
+from converter.core.dialects.table import join_texts
+from converter.core.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
+from converter.core.model.memory import Memory, raw
+from converter.core.wire import json_text
+from converter.core.wire.bounds import LONGEST_THOUGHT
+from converter.core.wire.json_text import as_object, objects
+
+type Body = Mapping[str, object]
+type Message = Mapping[str, object]
+
+_TEMPLATE = "chat_template_kwargs"
+_THINKING_PARTS = ("thinking", "redacted_thinking", "reasoning")
+_KEY = "thoughts "
+"""Begins the names of kept thoughts in the memory."""
+_LINE_ENDS = "\r\n"
+_NOTES = {"thoughts_put_back": "put back", "thoughts_unknown": "not known any more"}
+"""The words for the counts of a summary."""
+
+
+@dataclass(slots=True)
+class Spot:
+    """The place of a reply in its conversation. `said`: a hash of all before it. `join`: makes one
+    content of the reply's texts, as its client's next request has it.
+    """
+
+    memory: Memory
+    model: str
+    said: bytes
+    join: Callable[[Iterable[str]], str]
+    _events: list[Sequence[Event]] = field(default_factory=list)
+    _thoughts: list[str] = field(default_factory=list)
+
+    def hear(self, events: Sequence[Event], thoughts: Iterable[Mapping[str, object]]) -> None:
+        """Take note of the client's words, and of the thoughts that ended in it."""
+        self._events.append(events)
+        self._thoughts += (str(event["thought"]) for event in thoughts)
+
+    def keep(self) -> None:
+        """Keep the thoughts of a reply that is over; of several choices, and of a thought that is
+        not told whole, nothing.
+        """
+        events = [event for some in self._events for event in some]
+        cut = any(len(thought) >= LONGEST_THOUGHT for thought in self._thoughts)
+        if cut or any(getattr(event, "choice", 0) for event in events):
+            return
+        text = self.join(_texts(events))
+        message = {"role": "assistant", "content": text, "tool_calls": _calls(events)}
+        if text.strip() or message["tool_calls"]:
+            thinking, written = join_texts(self._thoughts), _written(events)
+            whole = written if written.strip(_LINE_ENDS) == thinking else thinking
+            key = _key(_after(self.said, message), self.model)
+            value = json_text.write({"thinking": whole, "text": text})
+            self.memory.keep_agreed(key, value, disputed=b"{}")
+
+
+def _texts(events: Iterable[Event]) -> list[str]:
+    """Return the texts of a reply, one for each block."""
+    spoken = (event for event in events if isinstance(event, Text | Thinking | ToolCall))
+    runs = groupby(spoken, key=lambda event: isinstance(event, Text))
+    return ["".join(getattr(each, "text", "") for each in run) for text, run in runs if text]
+
+
+def _written(events: Iterable[Event]) -> str:
+    """Return what the client was told of a reply's one thought, with the line ends around it."""
+    written, around = list[str](), ("", "")
+    for event in events:
+        if isinstance(event, Thinking):
+            written.append(event.text)
+        elif isinstance(event, ThinkingEnd):
+            around = event.around
+    return "".join(written).join(around)
+
+
+def _calls(events: Iterable[Event]) -> list[Message]:
+    """Return the calls of a reply, as a message holds them."""
+    calls: dict[int, list[ToolCall]] = {}
+    for event in events:
+        if isinstance(event, ToolCall):
+            calls.setdefault(event.index, []).append(event)
+    return [
+        {
+            "id": said[0].id,
+            "function": {
+                name: "".join(getattr(piece, name) for piece in said)
+                for name in ("name", "arguments")
+            },
+        }
+        for said in calls.values()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The earlier thoughts of a request. `restored`: those put back; `unknown`: the messages whose
+    thoughts are not known any more. `spot`: the place where the reply's own are kept.
+    """
+
+    restored: int = 0
+    unknown: int = 0
+    spot: Spot | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes for a person, a line each."""
+        return tuple(
+            f"{count} earlier thought{'s' if count > 1 else ''} {_NOTES[name]}"
+            for name, count in self.facts.items()
+        )
+
+    @property
+    def facts(self) -> dict[str, int]:
+        """The counts of a summary."""
+        counts = zip(_NOTES, (self.restored, self.unknown), strict=True)
+        return {name: count for name, count in counts if count}
+
+
+def restore(
+    body: Body,
+    history: HistoryPlace,
+    memory: Memory,
+    join: Callable[[Iterable[str]], str] = "".join,
+) -> tuple[Body, Earlier]:
+    """Return the request with the thoughts that its client has dropped. One that brings any is not
+    added to, and nothing is kept of its reply.
+    """
+    messages, model = _messages(body), str(body.get("model") or "")
+    if any(map(_thinks, messages)):
+        return body, Earlier()
+    digest = b""
+    begin = _last_of_user(messages) if history.loop else -1
+    made, restored, unknown = list(messages), 0, 0
+    for at, message in enumerate(messages):
+        digest = _after(digest, message)
+        if begin < at < len(messages) - 1 and _is_reply(message):
+            kept = _read(memory.get(_key(digest, model)))
+            restored += bool(kept and kept[0])
+            unknown += kept is None
+            made[at] = _with(message, *kept, history) if kept and kept[0] else message
+    begun = bool(messages) and messages[-1].get("role") == "assistant"  # its words are yet to grow
+    spot = None if begun else Spot(memory, model, digest, join)
+    changed = {**body, "messages": made} if restored else body
+    return changed, Earlier(restored, unknown, spot)
+
+
+def switched(body: Body, history: HistoryPlace) -> Body:
+    """Return the request with the switches without which its template drops the thoughts in it.
+    The client's own words for them count.
+    """
+    if not any(message.get(history.place) for message in _messages(body)):
+        return body
+    switches = {**history.switches, **as_object(body.get(_TEMPLATE))}
+    return {**body, _TEMPLATE: switches} if switches else body
+
+
+def _messages(body: Body) -> list[Message]:
+    messages = body.get("messages")
+    return [*map(as_object, messages)] if isinstance(messages, list) else []
+
+
+def _last_of_user(messages: Sequence[Message]) -> int:
+    places = (at for at, message in enumerate(messages) if message.get("role") == "user")
+    return max(places, default=-1)
+
+
+def _thinks(message: Message) -> bool:
+    """Tell whether an assistant's message brings a thought."""
+    kinds = (part.get("type") for part in objects(message.get("content")))
+    return message.get("role") == "assistant" and (
+        any(message.get(name) for name in REASONING_FIELDS)
+        or any(kind in _THINKING_PARTS for kind in kinds)
+    )
+
+
+def _is_reply(message: Message) -> bool:
+    called = message.get("tool_calls")
+    return message.get("role") == "assistant" and bool(_words(message).strip() or called)
+
+
+def _words(message: Message) -> str:
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    return "".join(str(part.get("text") or "") for part in objects(content))
+
+
+def _after(digest: bytes, message: Message) -> bytes:
+    """Return the hash of a conversation to which a message was added: of a reply its words and
+    calls count, without the blanks around them, which clients strip.
+    """
+    role, content = message.get("role"), message.get("content")
+    if role == "assistant":
+        called = message.get("tool_calls")
+        beside: object = [_call(call) for call in called] if isinstance(called, list) else []
+        content = _words(message).strip()
+    else:
+        beside = (role, message.get("name"), message.get("tool_call_id"))
+    words = content if isinstance(content, str) else ""
+    others = None if isinstance(content, str) else content
+    head = f"{beside!r} {others!r} {len(words)} "
+    return hashlib.sha1(digest + raw(head + words), usedforsecurity=False).digest()
+
+
+def _call(call: object) -> list[object]:
+    """Return a call's id, name and arguments; these in one order, since clients read them."""
+    fields = as_object(call)
+    inner = as_object(fields.get("function") or fields.get("custom"))
+    arguments = inner.get("arguments") or inner.get("input") or "{}"
+    try:
+        read = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except (ValueError, RecursionError):
+        read = None
+    in_order = sorted(read.items()) if isinstance(read, dict) else arguments
+    return [fields.get("id"), inner.get("name"), in_order]
+
+
+def _key(digest: bytes, model: str) -> str:
+    return f"{_KEY}{digest.hex()} {model}"
+
+
+def _read(value: bytes | None) -> tuple[str, str] | None:
+    """Return the thought and the text that are kept; `None`: not known, or of several replies."""
+    kept = as_object(json_text.read_or_none(value or b""))
+    if "thinking" not in kept:
+        return None
+    return str(kept["thinking"]), str(kept.get("text"))
+
+
+def _with(message: Message, thinking: str, text: str, history: HistoryPlace) -> Message:
+    """Return a message with its thought, as its template needs it to write what the model wrote."""
+    if history.place == "tags":
+        return {**message, "content": join_texts([f"<think>{thinking}</think>", text])}
+    if not history.exact:
+        thinking, text = thinking.strip(_LINE_ENDS), text.lstrip(_LINE_ENDS)
+        text = text.rstrip(_LINE_ENDS) if message.get("tool_calls") else text
+    own = {"content": text} if isinstance(message.get("content"), str) else {}
+    return {**message, **own, history.place: thinking}

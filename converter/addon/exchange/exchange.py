@@ -1,0 +1,232 @@
+"""One exchange, step by step: values in, values out; the shell carries them.
+
+`Exchange` is the request as method, path and headers tell it; reading its body gives a
+`ReadRequest` (`converter.addon.exchange.read_request`); its result is an `AwaitedReply`
+(`converter.addon.exchange.awaited_reply`).
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from urllib.parse import unquote
+
+from converter.addon.exchange.settings import Settings
+from converter.addon.servers.model_names import Entry, entries, with_aliases, with_variants
+from converter.addon.servers.model_names import find as find_model
+from converter.core.dialects.dialect import Counterpart, Endpoint, OwnRequest, Purpose
+from converter.core.dialects.table import COMMON, Dialect, by_headers, by_name, find, framings
+from converter.core.model.conversation import RequestError
+from converter.core.model.initial_state import InitialState
+from converter.core.model.memory import AwayError, Memory
+from converter.core.wire import json_text
+from converter.core.wire.bounds import fault_of
+from converter.core.wire.checked import Fields
+
+JSON = "application/json"
+AWAY = "what this request refers to cannot be looked up now, because the memory is away; try again"
+
+_KEYS = ("authorization", "x-api-key")
+"""Headers that hold a client's key."""
+
+
+class RequestTooLargeError(Exception):
+    """A request has more bytes than are taken."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"the request has more than {limit >> 20} megabytes; "
+            "think_limits=request_mb=NUMBER allows more"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole body for the client. `retry_after`: seconds after which it may be different."""
+
+    status: int
+    content_type: str
+    body: bytes
+    retry_after: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request that the addon acts on, before its body is read.
+
+    `prefix`: the path before the endpoint. `id`: a name for a reply that the server
+    gives none. `created_at`: when it came, in seconds since 1970. `model_id`: the one model that is
+    asked about. `owner`: a hash of the
+    client's key, or of none, to whom what is kept belongs. `at_home`: the server speaks the
+    client's dialect itself.
+    """
+
+    endpoint: Endpoint
+    settings: Settings
+    prefix: str = ""
+    id: str = "0"
+    client: Dialect = COMMON
+    created_at: int = 0
+    model_id: str = ""
+    owner: str = ""
+    at_home: bool = False
+
+    @property
+    def native(self) -> bool:
+        """Tell whether the request goes to the server's own endpoint of the client's dialect."""
+        return self.at_home or self.client.requests.native_option in self.settings.native
+
+    @property
+    def translated(self) -> bool:
+        """Tell whether the client's dialect is not the server's."""
+        return self.client is not COMMON and not self.native
+
+    @property
+    def server_dialect(self) -> Dialect:
+        """The dialect in which the server is asked."""
+        return self.client if self.native else COMMON
+
+    @property
+    def guesses(self) -> bool:
+        """Tell whether it must be found out where the reply begins."""
+        return self.endpoint.is_chat and self.settings.start is InitialState.AUTO
+
+    @property
+    def path(self) -> str:
+        """The path of a translated request."""
+        return self.prefix + COMMON.requests.path
+
+    def may_refer(self, body: bytes) -> bool:
+        """Tell whether a request may refer to replies that are kept; escapes may spell any word."""
+        words = self.client.requests.refers
+        return bool(words and re.search(rf"{words}|\\u00".encode(), body, re.DOTALL))
+
+    def tells_models(self, path: str) -> bool:
+        """Tell whether an answer of the addon's own tells of the server's models."""
+        return bool(re.match(self.client.answers.own_of_models or "(?!)", path[len(self.prefix) :]))
+
+    def own(self, request: OwnRequest, memory: Memory) -> Answer | None:
+        """Return the answer that needs no model; None: the server is to give it."""
+        if not self.endpoint.is_own or self.client.answers.own is None:
+            return None
+        rows = self.settings.models
+        known = replace(request, id=self.id, created_at=self.created_at)
+        if request.served:
+            known = replace(known, served=with_aliases(request.served, rows))
+        answer = self.client.answers.own(known, memory.of(self.owner))
+        if answer is None:
+            return None
+        status, body = answer
+        if isinstance(body, str):
+            return Answer(status, "text/plain; charset=utf-8", body.encode())
+        return Answer(status, JSON, b"" if body is None else json_text.write(body))
+
+    def retold(
+        self, counterpart: Counterpart, status: int, body: bytes, took: int = 0
+    ) -> Answer | None:
+        """Return the answer of an endpoint's counterpart in the client's dialect; None: an error
+        that is as it should be. `took`: so many nanoseconds.
+        """
+        if status == 200:
+            with suppress(RequestError):
+                told = counterpart.reply(Fields(json_text.read_or_none(body)), took)
+                return Answer(200, JSON, json_text.write(told))
+        return self.error(status, body)
+
+    def counted(self, tokens: int) -> Answer:
+        """Return the answer to a request whose tokens were counted."""
+        return Answer(200, JSON, json_text.write(self.client.answers.counted(tokens)))
+
+    def refusal(self, error: Exception) -> tuple[str, Answer]:
+        """Return the words for the log and the answer to a request that goes no further."""
+        if isinstance(error, RequestError) and self.client.answers.refusal:
+            refused, refusal = self.client.answers.refusal(error)
+            return str(error), Answer(refused, JSON, json_text.write(refusal))
+        words, status = fault_of(error)
+        kind, retry_after = "api_error", 0
+        if isinstance(error, RequestTooLargeError):
+            status, kind, words = 413, "request_too_large", str(error)
+        elif isinstance(error, (RequestError, json_text.UnreadableError)):
+            status, kind, words = 400, "invalid_request_error", str(error)
+        elif isinstance(error, ConnectionError):
+            status, words = 502, str(error)
+        elif isinstance(error, AwayError):
+            status, words, retry_after = 503, f"{AWAY} ({error})", 1
+        body = self.client.answers.error(words, kind, status)
+        return words, Answer(status, JSON, body, retry_after)
+
+    def models(self, status: int, body: bytes) -> Answer | None:
+        """Return the server's list of models in the client's dialect; None: as it came."""
+        if status != 200:
+            return self.error(status, body)
+        rows, served = self.settings.models, entries(json_text.read_or_none(body))
+        if served and self.model_id and not find_model(served, rows, self.model_id):
+            words = f"no model {self.model_id}"
+            return Answer(404, JSON, self.client.answers.error(words, "not_found_error", 404))
+        listed = self._listed(served, body)
+        return Answer(200, JSON, json_text.write(listed)) if listed else None
+
+    def _listed(self, served: Sequence[Entry], body: bytes) -> object:
+        """Return the list, or the model that is asked for; `None` where the body stays."""
+        rows, write = self.settings.models, self.client.answers.models
+        known = with_aliases(served, rows)
+        known = with_variants(known) if self.settings.variants else known
+        listed: object = {"object": "list", "data": known}
+        if served and self.model_id:
+            listed = find_model(served, rows, self.model_id)
+        elif len(known) == len(served):
+            return write(body) if write else None
+        return (write and write(json_text.write(listed))) or listed
+
+    def error(self, status: int, body: bytes, counted: int | None = None) -> Answer | None:
+        """Return a server's error in the client's dialect; None: as it came. `counted`: tokens of
+        the prompt, where the server told only a lower bound.
+        """
+        answer = self.client.answers.error_reply(status, body, counted)
+        return Answer(answer[0], JSON, json_text.write(answer[1])) if answer else None
+
+
+def begin(
+    method: str,
+    path: str,
+    headers: Mapping[str, str],
+    settings: Settings,
+    name: str,
+    reverse: bool,
+    *,
+    created_at: int = 0,
+) -> Exchange | None:
+    """Return the exchange that a request begins, None for one that is not ours.
+
+    `headers`: found by names in lower case. `name`: for a reply that has none. `reverse`: all that
+    comes is for one server. `created_at`: in seconds since 1970.
+    """
+    endpoint, prefix = find(method, path) or (None, "")
+    if endpoint is None or (endpoint.is_own and not (reverse or endpoint.counterpart)):
+        return None  # there a host has them itself
+    lists = endpoint.lists_models
+    client = by_headers(headers) if endpoint.shared else by_name(endpoint.dialect)
+    as_asked = client is COMMON and not (settings.models or settings.variants)
+    model_id = _model_id(path, prefix) if lists and not as_asked else ""
+    own = (model_id, _owner(headers))
+    exchange = Exchange(endpoint, settings, prefix, name, client, created_at, *own)
+    return None if exchange.native and endpoint.purpose is not Purpose.REPLY else exchange
+
+
+def _model_id(path: str, prefix: str) -> str:
+    rest = path.partition("?")[0].removeprefix(prefix).removeprefix("/v1/models")
+    return unquote(rest.strip("/"))
+
+
+def _owner(headers: Mapping[str, str]) -> str:
+    """Return the hash of a client's credentials. One without any has an owner as well: else an id
+    that it makes up could name another's entry, or the addon's own.
+    """
+    keys = [headers.get(name, "") for name in _KEYS]
+    return hashlib.sha256("\n".join(keys).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def is_stream(content_type: str, body: bytes = b"") -> bool:
+    """Tell a stream by its type, or by its beginning, because servers mislabel."""
+    return any(form.is_named(content_type) or form.begins.match(body) for form in framings())

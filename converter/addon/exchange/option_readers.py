@@ -1,0 +1,197 @@
+"""Readers of options: from the value that a user wrote to the one that the machines take.
+
+Each raises ValueError with the expected form.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import mul
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from converter.addon.servers.profiles import Server, by_name
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.tag_matcher import AUTO
+
+FIELDS = ("reasoning_content", "reasoning")
+FOLDED = "text"
+"""In place of them: no field, but a folded block in the text."""
+STARTS = tuple(
+    state.value for state in (InitialState.AUTO, InitialState.TEXT, InitialState.THINKING)
+)
+
+
+def names(written: object) -> list[str]:
+    """Return a sequence of names, as mitmproxy keeps one."""
+    return [str(name) for name in written] if isinstance(written, Sequence) else []
+
+
+def read_fields(written: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the fields that OpenAI clients get thinking in."""
+    fields = tuple(dict.fromkeys(written))
+    if fields == (FOLDED,):
+        return fields
+    if not fields or not set(fields) <= set(FIELDS):
+        raise ValueError(
+            f"expected one or both of: {', '.join(FIELDS)}, or {FOLDED}; "
+            f"got {', '.join(fields) or 'nothing'}"
+        )
+    return fields
+
+
+def one_of(allowed: Sequence[str]) -> Callable[[object], str]:
+    """Return a reader that takes these values only."""
+
+    def read(written: object) -> str:
+        if written not in allowed:
+            raise ValueError(f"expected one of: {', '.join(allowed)}; got {written!r}")
+        return str(written)
+
+    return read
+
+
+def read_tokens(written: object) -> int | None:
+    """Return a number of tokens; None for none."""
+    if not str(written).isdecimal() and written != "":
+        raise ValueError(f"expected a number of tokens, got {written!r}")
+    return int(str(written)) if written != "" else None
+
+
+def read_start(written: object) -> InitialState:
+    """Return where replies begin."""
+    return InitialState(one_of(STARTS)(written))
+
+
+def read_path(written: object) -> str:
+    """Return the path of a file that is there or can be made; empty for none."""
+    path = Path(str(written)).expanduser()
+    if str(written) and not (path.parent.is_dir() and not path.is_dir()):
+        raise ValueError(f"expected a file in an existing folder, got {str(written)!r}")
+    return str(path) if str(written) else ""
+
+
+def read_folder(written: object) -> str:
+    """Return the path of a folder that is there or can be made; empty for none."""
+    path = Path(str(written)).expanduser()
+    if str(written) and not (path.is_dir() or (path.parent.is_dir() and not path.exists())):
+        raise ValueError(
+            f"expected a folder, or a new one in an existing folder, got {str(written)!r}"
+        )
+    return str(path) if str(written) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """The seconds of silence before a client is pinged; 0: never. `early`: a stream whose head the
+    server holds back begins then, too.
+    """
+
+    seconds: int
+    early: bool
+
+
+def read_ping(written: object) -> Ping:
+    """Return when to ping."""
+    seconds, comma, early = str(written).partition(",")
+    if not (seconds.isascii() and seconds.isdecimal()) or (comma and early != "early"):
+        raise ValueError(f"expected SECONDS or SECONDS,early, got {str(written)!r}")
+    return Ping(int(seconds), bool(early))
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsPlace:
+    """The place where metrics can be read: an address to listen at, or a file."""
+
+    host: str = ""
+    port: int = 0
+    file: str = ""
+
+
+def read_metrics(written: object) -> MetricsPlace | None:
+    """Return where metrics can be read; None: nowhere."""
+    host, _, port = str(written).rpartition(":")
+    if port.isascii() and port.isdecimal():
+        if not 1 <= int(port) <= 65535:
+            raise ValueError(f"expected a port from 1 to 65535, got {port}")
+        return MetricsPlace(host.strip("[]") or "127.0.0.1", int(port))
+    return MetricsPlace(file=read_path(written)) if str(written) else None
+
+
+def read_collector(written: object) -> str:
+    """Return the URL that spans are sent to, with OTLP's usual path if it has none; empty for none.
+    No error says the URL, which may hold a key.
+    """
+    if not written:
+        return ""
+    url = urlsplit(str(written))
+    good = url.scheme in ("http", "https") and url.hostname and url.port != 0
+    if not good or "@" in url.netloc:
+        raise ValueError("expected http://HOST:PORT or https://HOST/PATH, without a user")
+    path = "/v1/traces" if url.path in ("", "/") else url.path
+    return url._replace(path=path, fragment="").geturl()
+
+
+MEGABYTE = 1024 * 1024
+LIMITS = {"request_mb": 32, "flows": 5000, "flows_mb": 500, "replies": 5000, "replies_mb": 32}
+"""Limits that a user may move, with their defaults; numbers of things, and megabytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLimits:
+    """Limits of memory, in bytes or numbers of things. `request`: bytes of a request; `flows`:
+    exchanges that mitmweb keeps, in `flow_bytes`. For these 0 is no limit. `replies`: replies kept
+    for clients that name them, in `reply_bytes`; 0 is none.
+    """
+
+    request: int
+    flows: int
+    flow_bytes: int
+    replies: int
+    reply_bytes: int
+
+
+def read_limits(written: Sequence[str]) -> MemoryLimits:
+    """Return the limits, those that are not written by their defaults."""
+    numbers = dict(LIMITS)
+    for row in written:
+        name, _, number = row.partition("=")
+        if name not in LIMITS or not (number.isascii() and number.isdecimal()):
+            allowed = ", ".join(f"{known}=NUMBER" for known in LIMITS)
+            raise ValueError(f"expected one of: {allowed}; got {row!r}")
+        numbers[name] = int(number)
+    factors = (MEGABYTE if name.endswith("_mb") else 1 for name in numbers)
+    return MemoryLimits(*map(mul, numbers.values(), factors))
+
+
+_REDIS = tuple(f"redis{way}://" for way in ("", "s", "+cluster", "s+cluster", "+sentinel"))
+MEMORIES = ("memory:", "sqlite:", *_REDIS, "rediss+sentinel://")
+MEMORY_VARIABLE = "THINK_MEMORY"
+"""In the environment: what `auto` stands for. Workers set it; and an address with a password is
+seen by fewer there.
+"""
+
+
+def read_memory(written: object) -> str:
+    """Return the address of the memory."""
+    address = str(written)
+    if address == AUTO:
+        address = os.environ.get(MEMORY_VARIABLE) or MEMORIES[0]
+    if not address.startswith(MEMORIES) or (address != "memory:" and address.startswith("memory:")):
+        kinds = "memory:, sqlite:PATH, redis://HOST:PORT/0, rediss://HOST:PORT/0"
+        raise ValueError(f"expected one of: {kinds}; got {address.partition(':')[0]!r}")
+    if path := address.removeprefix("sqlite:") if address.startswith("sqlite:") else "":
+        read_path(path)
+    return address
+
+
+def read_days(written: object) -> int:
+    """Return a number of days."""
+    if not isinstance(written, int) or written < 1:
+        raise ValueError(f"expected a number of days from 1, got {written!r}")
+    return written
+
+
+def read_server(written: object) -> Server | None:
+    """Return the server of that name; None: ask it."""
+    return None if written == AUTO else by_name(str(written))

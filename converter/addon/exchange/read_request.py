@@ -1,0 +1,360 @@
+"""The second step of an exchange: its request, read."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from converter.addon.exchange import earlier_thoughts
+from converter.addon.exchange.earlier_thoughts import Earlier
+from converter.addon.exchange.exchange import Exchange
+from converter.addon.exchange.option_readers import FOLDED
+from converter.addon.servers import initial_state, prompts
+from converter.addon.servers.chat_templates import HistoryPlace
+from converter.addon.servers.known_servers import KnownServers, Upstream
+from converter.addon.servers.model_names import OFF, Row
+from converter.addon.servers.profiles import EFFORT_CEILINGS, Server, thinking_fields
+from converter.core.dialects.error_words import list_of
+from converter.core.dialects.server_fields import BUDGET_FIELDS
+from converter.core.dialects.table import (
+    Form,
+    ReplyContext,
+    RequestSettings,
+    join_texts,
+    request_writer,
+)
+from converter.core.model.conversation import (
+    Conversation,
+    RedactedThinking,
+    ThinkingBlock,
+    ThinkingMode,
+    ThinkingSwitch,
+    Turn,
+)
+from converter.core.model.memory import Memory
+from converter.core.reading.folding import unfold, unfolded
+from converter.core.reading.tool_calls.call import Schema
+from converter.core.reading.tool_calls.stage import Tools
+from converter.core.wire import json_text
+from converter.extras.prompt_cache.sessions import conversation_id
+
+type Body = Mapping[str, object]
+_TEMPLATE, _EFFORT = "chat_template_kwargs", "reasoning_effort"
+_WISHES = frozenset((*BUDGET_FIELDS, _EFFORT))
+"""A request's own, in whose place the wish of a model's name goes."""
+_JSON = ("json_object", "json_schema")
+_FORMATS = (
+    ("response_format",),
+    ("output_config", "format"),
+    ("output_format",),
+    ("text", "format"),
+)
+"""Where a request says that its answer is to be JSON: chat completions, Messages, Responses."""
+_NAMES = frozenset(path[0] for path in _FORMATS)
+
+NO_EARLIER = Earlier()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """A request whose body was read. `body`: the chat completion that the server is asked for.
+
+    `context`: an id of the conversation. `budget`: of thinking, in tokens, as the client asks.
+    `tools`: those whose calls are read from the reply's text; `tells_tools`: the server is told of
+    them in words. `served_model`: the server's name for the model, where the client has another,
+    which is `called` in a request that else goes on as it came; one that goes to a server's own
+    endpoint of the client's dialect may ask that no thinking be shown (`omits_thinking`). It may
+    have been changed for the server (`mended`). `effort`: by its model's name. `call_ids`: of the
+    calls in its history. `earlier`: thoughts that were put back.
+    """
+
+    exchange: Exchange
+    body: Body = field(default_factory=dict)
+    conversation: Conversation | None = None
+    context: str = ""
+    asks_to_think: bool = False
+    budget: int | None = None
+    notes: tuple[str, ...] = ()
+    tools: Tools | None = None
+    tells_tools: bool = False
+    served_model: str = ""
+    called: str = ""
+    omits_thinking: bool = False
+    mended: bool = False
+    effort: str = ""
+    call_ids: frozenset[str] = frozenset()
+    earlier: Earlier = NO_EARLIER
+
+    @property
+    def form(self) -> Form | None:
+        """The form in which the client wants the reply; None for a request that nobody read."""
+        if self.conversation is None and not self.body:
+            return None
+        if self.conversation:
+            return Form.STREAM if self.conversation.stream else Form.WHOLE
+        wanted = self.body.get("stream")
+        streams = self.exchange.client.requests.streams if wanted is None else wanted
+        return Form.STREAM if streams else Form.WHOLE
+
+    @property
+    def model(self) -> str:
+        """The name that the client asked for; empty where the server's own name stays."""
+        return self.conversation.model if self.conversation else ""
+
+    @property
+    def asked_model(self) -> str:
+        """The model as the client calls it."""
+        return self.model or self.called or str(self.body.get("model") or "")
+
+    def served_as(self, name: str) -> "ReadRequest":
+        """Return the request for the server's own name of the model."""
+        if self.conversation:
+            return replace(self, served_model=name)
+        body = {**self.body, "model": name}
+        return replace(self, served_model=name, called=self.asked_model, body=body, mended=True)
+
+    def wished(self, row: Row, server: Server, parses: bool) -> "ReadRequest":
+        """Return the request with the thinking that the model's name asks for."""
+        thinks = row.effort != OFF
+        effort = row.effort if thinks else ""
+        mode: ThinkingMode = "enabled" if thinks else "disabled"
+        switch = ThinkingSwitch(mode, row.budget, self.shown)
+        wished = replace(self, asks_to_think=thinks, budget=row.budget, effort=effort)
+        if self.conversation:
+            conversation = replace(self.conversation, thinking=switch, effort=effort or None)
+            return replace(wished, conversation=conversation)
+        body = {name: value for name, value in self.body.items() if name not in _WISHES}
+        fields = thinking_fields(server, switch, effort or None, self.asked_model, parses)
+        given, more = body.get(_TEMPLATE), fields.get(_TEMPLATE)
+        if isinstance(given, dict) and isinstance(more, dict):
+            fields[_TEMPLATE] = given | more
+        return replace(wished, body={**body, **fields}, mended=True)
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """The strings at which the server is to stop."""
+        given = self.body.get("stop") or self.body.get("stop_sequences")  # of a native endpoint
+        strings = given if isinstance(given, list) else [given]
+        return tuple(string for string in strings if isinstance(string, str) and string)
+
+    @property
+    def ceiling(self) -> int | None:
+        """The tokens of thinking that are enforced: as the client asks, else as the user does."""
+        own_effort = self.conversation.effort if self.conversation else self.body.get(_EFFORT)
+        effort = self.effort or own_effort
+        ceilings = (self.budget, EFFORT_CEILINGS.get(str(effort)))
+        ceiling = next((tokens for tokens in ceilings if tokens is not None), None)
+        return self.exchange.settings.budget_tokens if ceiling is None else ceiling
+
+    @property
+    def shown(self) -> bool:
+        """Tell whether the client wants to see thinking."""
+        thinking = self.conversation.thinking if self.conversation else None
+        return not self.omits_thinking and (thinking is None or thinking.shown)
+
+    @property
+    def reply_context(self) -> ReplyContext:
+        """The facts that the reply takes from the request."""
+        own, exchange = self.conversation and self.conversation.own, self.exchange
+        when = exchange.created_at
+        return ReplyContext(self.model, exchange.id, self.shown, created_at=when, own=own)
+
+    @property
+    def hides_thinking(self) -> bool:
+        """Tell whether the client is to get no thinking, because it did not ask for any."""
+        asks = self.asks_to_think or initial_state.asks_for_thinking(self.body)
+        return self.exchange.settings.unasked == "hide" and not asks
+
+    def written(self, server: Server, parses: bool, memory: Memory | None = None) -> "ReadRequest":
+        """Return the request with the chat completion that asks the same of this server. `parses`:
+        it takes the thinking out of the text itself. `memory`: thoughts that a client dropped.
+        """
+        assert self.conversation
+        conversation = self.conversation
+        if self.served_model:
+            conversation = replace(conversation, model=self.served_model)
+        chosen = self.exchange.settings.history
+        history = chosen.read_by(conversation.model, server)
+        settings = RequestSettings(history.place, chosen.order, server, parses)
+        made, notes = request_writer.write(conversation, settings)
+        dropped = memory is not None and not any(map(_thinks, conversation.turns))
+        body, earlier = self._restored(made, history, memory if dropped else None, join_texts)
+        return self._sent(earlier_thoughts.switched(body, history), notes, earlier)
+
+    def wants_thoughts(self, model: str) -> bool:
+        """Tell whether thoughts that a client drops are put back for this model."""
+        chosen = self.exchange.settings
+        return chosen.restore != "off" and chosen.history.is_wanted(model)
+
+    def restored(self, memory: Memory, server: Server | None) -> "ReadRequest":
+        """Return a chat completion with the thoughts that its client has dropped, if its model
+        wants them. `memory`: those that are kept, of all clients.
+        """
+        history = self.exchange.settings.history.read_by(str(self.body.get("model") or ""), server)
+        join = unfold if self.exchange.settings.fields == (FOLDED,) else "".join
+        body, earlier = self._restored(self.body, history, memory, join)
+        if earlier is NO_EARLIER:
+            return self
+        if earlier.restored:
+            body = earlier_thoughts.switched(body, history)
+        notes, mended = (*self.notes, *earlier.notes), self.mended or bool(earlier.restored)
+        return replace(self, body=body, earlier=earlier, notes=notes, mended=mended)
+
+    def _restored(
+        self,
+        body: Body,
+        history: HistoryPlace,
+        memory: Memory | None,
+        join: Callable[[Iterable[str]], str],
+    ) -> tuple[Body, Earlier]:
+        model = str(body.get("model") or "")
+        if memory is None or not memory.bounds.keeps or not self.wants_thoughts(model):
+            return body, NO_EARLIER
+        return earlier_thoughts.restore(body, history, memory.of(self.exchange.owner), join)
+
+    def _sent(
+        self, body: Body, notes: Sequence[str] = (), earlier: Earlier = NO_EARLIER
+    ) -> "ReadRequest":
+        """Return the request with this body and the wishes of its tools: to read their
+        calls from text, to tell of them in words.
+        """
+        settings = self.exchange.settings
+        tools = offered(body) if settings.tools != "off" else None
+        tells = settings.tools == "told" and not self.exchange.native
+        rewritten = prompts.tell_tools(body) if tells else None
+        return replace(
+            self,
+            body=rewritten or body,
+            call_ids=frozenset(call_ids(body)),
+            notes=(*self.notes, *notes, *earlier.notes),
+            tools=tools,
+            tells_tools=rewritten is not None,
+            mended=self.mended or rewritten is not None,
+            earlier=earlier,
+        )
+
+    def prompted(self, known: KnownServers, upstream: Upstream) -> Body | None:
+        """Return the request to send in its place, when the model is to be asked to think and does
+        not do so by itself.
+        """
+        wanted = self.asks_to_think and self.exchange.settings.prompt != "off"
+        if not wanted or self.exchange.native or known.thinks(upstream, self.body):
+            return None
+        return prompts.ask_to_think(self.body, self.budget)
+
+
+def _thinks(turn: Turn) -> bool:
+    return any(isinstance(block, (ThinkingBlock, RedactedThinking)) for block in turn.blocks)
+
+
+def note(exchange: Exchange, body: bytes) -> ReadRequest:
+    """Take note of a request that goes on as it came; one that is no JSON says nothing. Raises
+    RequestError for one that the server's own endpoint would answer wrongly.
+    """
+    try:
+        body_read = json_text.read(body)
+    except json_text.UnreadableError:
+        return ReadRequest(exchange)
+    fields = json_text.as_object(body_read)
+    if error := exchange.client.requests.natively_refused(fields):
+        raise error
+    budgets = (value for name in BUDGET_FIELDS if type(value := fields.get(name)) is int)
+    mended = exchange.client.requests.native(fields) if exchange.native else fields
+    if exchange.settings.fields == (FOLDED,):
+        mended = unfolded(mended)
+    request = ReadRequest(
+        exchange,
+        context=conversation_id(fields),
+        asks_to_think=fields.get("reasoning_effort") not in (None, "none"),
+        budget=next(budgets, None),
+        omits_thinking=exchange.native and exchange.client.requests.omits_thinking(fields),
+        mended=mended is not fields,
+    )
+    return request._sent(mended)
+
+
+def read(exchange: Exchange, body: bytes, memory: Memory | None = None) -> ReadRequest:
+    """Read a request of another dialect. `memory`: replies that it may refer to. Raises
+    RequestError or UnreadableError when it breaks the format.
+    """
+    value = json_text.read(body)
+    purpose = exchange.endpoint.purpose
+    own = None if memory is None else memory.of(exchange.owner)
+    conversation = exchange.client.requests.read(value, exchange.settings.map, purpose, own)
+    thinking = conversation.thinking
+    return ReadRequest(
+        exchange,
+        conversation=conversation,
+        context=conversation_id(json_text.as_object(value)),
+        asks_to_think=thinking is not None and thinking.mode in ("enabled", "adaptive"),
+        budget=thinking.budget if thinking else None,
+        notes=conversation.notes,
+    )
+
+
+# The tools that a request offers, and the calls in its history, whatever its dialect.
+
+
+def offered(body: Mapping[str, object]) -> Tools | None:
+    """Return the tools that a reply may call; None when there are none."""
+    choice = body.get("tool_choice")
+    mode = choice.get("type") if isinstance(choice, Mapping) else choice
+    schemas = dict(_named(body.get("tools")))
+    if isinstance(choice, Mapping) and (chosen := _chosen(choice)):
+        schemas = {name: schema for name, schema in schemas.items() if name in chosen}
+    if not schemas or mode == "none":
+        return None
+    disabled = isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True
+    parallel = body.get("parallel_tool_calls") is not False and not disabled
+    return Tools(schemas, parallel, wants_json(body))
+
+
+def call_ids(body: Mapping[str, object]) -> list[str]:
+    """Return the ids of the calls in a request's history, in order, of any dialect."""
+    turns = body.get("messages") or body.get("input")
+    entries = [
+        entry
+        for turn in list_of(turns)
+        if isinstance(turn, Mapping)
+        for entry in (turn, *list_of(turn.get("tool_calls")), *list_of(turn.get("content")))
+        if isinstance(entry, Mapping)
+    ]
+    named = [entry.get("call_id") or entry.get("id") for entry in entries if _is_call(entry)]
+    return [name for name in named if isinstance(name, str)]
+
+
+def _is_call(entry: Mapping[str, object]) -> bool:
+    kind = str(entry.get("type") or "")
+    return (
+        isinstance(entry.get("function"), Mapping) or kind == "tool_use" or kind.endswith("_call")
+    )
+
+
+def _chosen(choice: Mapping[str, object]) -> set[str]:
+    """Return the names of the only tools that a choice allows; none when it allows any."""
+    allowed = choice.get("allowed_tools")
+    among = allowed.get("tools") if isinstance(allowed, Mapping) else [choice]
+    return {name for name, _ in _named(among)}
+
+
+def _named(tools: object) -> Iterator[tuple[str, Schema]]:
+    for tool in list_of(tools):
+        if not isinstance(tool, Mapping):
+            continue
+        function = tool.get("function")
+        inner = function if isinstance(function, Mapping) else tool
+        name, schema = inner.get("name"), inner.get("parameters", inner.get("input_schema"))
+        if isinstance(name, str) and name:
+            yield name, schema if isinstance(schema, Mapping) else {}
+
+
+def wants_json(body: Mapping[str, object]) -> bool:
+    """Tell whether the answer is to be JSON, so that an object in it is no call, and a tag in a
+    string of it none.
+    """
+    return not _NAMES.isdisjoint(body) and any(_of(body, path) in _JSON for path in _FORMATS)
+
+
+def _of(body: Mapping[str, object], path: Sequence[str]) -> object:
+    inner: object = body
+    for name in (*path, "type"):
+        inner = inner.get(name) if isinstance(inner, Mapping) else None
+    return inner

@@ -1,0 +1,305 @@
+"""The options of the addon, one row each, and the settings that are read from them."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from functools import partial
+from typing import Any, cast, get_args
+
+from converter.addon.exchange.option_readers import (
+    FIELDS,
+    FOLDED,
+    LIMITS,
+    STARTS,
+    MemoryLimits,
+    MetricsPlace,
+    Ping,
+    names,
+    one_of,
+    read_collector,
+    read_days,
+    read_fields,
+    read_folder,
+    read_limits,
+    read_memory,
+    read_metrics,
+    read_path,
+    read_ping,
+    read_server,
+    read_start,
+    read_tokens,
+)
+from converter.addon.servers.chat_templates import HistoryPlace, Place, history_of
+from converter.addon.servers.model_names import Rows, read_rows
+from converter.addon.servers.profiles import SERVERS, Order, Server
+from converter.core.dialects.reasoning_fields import Mapped, read_map
+from converter.core.dialects.table import DIALECTS
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.families import ThinkTags
+from converter.core.reading.tag_matcher import AUTO, choose
+
+PREFIX = "think_"
+"""What mitmproxy's names of these options begin with."""
+_NATIVE = tuple(
+    dialect.requests.native_option for dialect in DIALECTS if dialect.requests.native_option
+)
+_ORDERS = get_args(Order.__value__)
+_HISTORY = (AUTO, *get_args(Place.__value__), *_ORDERS)
+UNKNOWN = HistoryPlace("tags")
+"""What a model gets that has no row: its thoughts as it most likely wrote them."""
+DEFAULT_SIGNATURE = "think-addon"
+"""Clients drop unsigned thinking; this signature nobody mistakes for a real one."""
+ENOUGH = "I have thought enough about this, so I answer now."
+"""In the first person, because the model says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option, `think_NAME`. `default` is as mitmproxy keeps it; `read` makes of the written
+    value the one that the machines take, or raises ValueError. `recorded`: it decides how a reply
+    is rewritten.
+    """
+
+    name: str
+    default: object
+    meaning: str
+    read: Callable[[Any], object]
+    choices: tuple[str, ...] = ()
+    recorded: bool = True
+
+    @property
+    def type(self) -> Any:
+        """The type by which mitmproxy knows the option."""
+        return Sequence[str] if isinstance(self.default, list) else type(self.default)
+
+
+def _option(
+    default: object,
+    meaning: str,
+    read: Callable[[Any], object] | None = None,
+    choices: tuple[str, ...] = (),
+    recorded: bool = True,
+) -> Any:
+    """Return the field of an option; without a reader its value is taken as it is written."""
+    row = Option("", default, meaning, read or type(default), choices, recorded)
+    return field(metadata={"option": row})
+
+
+def _choice(choices: tuple[str, ...], meaning: str, recorded: bool = True) -> Any:
+    """Return the field of an option that is one of these names; the first is the default."""
+    return _option(choices[0], meaning, one_of(choices), choices, recorded)
+
+
+_unrecorded = partial(_option, recorded=False)
+"""Makes an option that says where to look and where to write, not how a reply is rewritten; paths
+and hosts have no place in a recording.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenHistory:
+    """The way in which earlier turns are written: where their thoughts go, and where tool results
+    stand among the text of a user turn. No place: as the model's row says.
+    """
+
+    thoughts: Place | None
+    order: Order
+
+    def read_by(self, model: str, server: Server | None) -> HistoryPlace:
+        """Return the form of earlier thoughts for the model, on this server, if it is known."""
+        known = history_of(model) or UNKNOWN
+        named = server.history if server and known.place == "reasoning_content" else known.place
+        switches = known.switches if server is None or server.on else {}
+        return HistoryPlace(self.thoughts or named, known.loop, switches, known.exact)
+
+    def is_wanted(self, model: str) -> bool:
+        """Tell whether the model wants its thoughts back: by its row, or by the user's word."""
+        known = history_of(model)
+        places = {self.thoughts or (known and known.place), known.place if known else None}
+        return bool(places - {None}) and "drop" not in places
+
+
+def _read_native(written: Sequence[str]) -> frozenset[str]:
+    return frozenset(map(one_of(_NATIVE), written))
+
+
+def _read_history(written: Sequence[str]) -> WrittenHistory:
+    chosen = [one_of(_HISTORY)(name) for name in written]
+    thoughts = [name for name in chosen if name not in _ORDERS] or [AUTO]
+    if len(thoughts) > 1:
+        raise ValueError(f"expected one place for thoughts, got {', '.join(thoughts)}")
+    orders = [name for name in chosen if name in _ORDERS] or ["as-written"]
+    place = None if thoughts[0] == AUTO else cast(Place, thoughts[0])
+    return WrittenHistory(place, cast(Order, orders[-1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options as the machines take them, a row each. mitmproxy knows the choices of single
+    values only; those of sequences are told as well.
+    """
+
+    tags: tuple[ThinkTags, ...] = _option([AUTO], "marks around thinking", choose)
+    start: InitialState = _option(
+        AUTO, "whether a reply starts inside a thought", read_start, STARTS
+    )
+    attributes: bool = _option(True, 'read attribute forms, <thinking thought="..."/>')
+    fields: tuple[str, ...] = _option(
+        [FIELDS[0]], "names that OpenAI clients get", read_fields, (*FIELDS, FOLDED)
+    )
+    signature: str = _option(DEFAULT_SIGNATURE, "signature of thinking blocks")
+    map: Mapping[str, Mapped] = _option([], "fields of the server's own: FIELD=BLOCK:KEY", read_map)
+    models: Rows = _unrecorded([], "names that clients have for models: PATTERN=NAME", read_rows)
+    variants: bool = _unrecorded(False, "list NAME-nothink, -low, -high and -max as well")
+    markers: bool = _option(False, "read phrases as thinking (a heuristic)")
+    prompt: str = _choice(("off", "tags"), "ask a model to think that does not by itself")
+    tools: str = _choice(
+        ("auto", "off", "told"),
+        "read tool calls from text; told: also tell tools in the system turn",
+    )
+    budget: str = _choice(
+        ("server", "proxy", "enforce"), "who keeps the client's budget of thinking"
+    )
+    budget_tokens: int | None = _option(
+        "", "the budget of a request that names none, enforced", read_tokens
+    )
+    loops: str = _choice(("tell", "end", "off"), "what is done about a thought that repeats itself")
+    enough: str = _option(ENOUGH, "the words that close a thought which was ended")
+    unasked: str = _choice(("show", "hide"), "what a client gets that did not ask for thinking")
+    blanks: str = _choice(("keep", "trim"), "blanks around thoughts")
+    events: str = _unrecorded("", "file that gets a JSON line for each thought", read_path)
+    record: str = _unrecorded(
+        "", "folder that keeps each rewritten exchange as a recording", read_folder
+    )
+    print: bool = _unrecorded(False, "print thinking and answers in the terminal, as they come")
+    metrics: MetricsPlace | None = _unrecorded(
+        "", "port, address or file for Prometheus", read_metrics
+    )
+    traces: str = _unrecorded("", "URL of an OpenTelemetry collector", read_collector)
+    traces_words: bool = _unrecorded(False, "send the words of replies there too")
+    native: frozenset[str] = _option(
+        [],
+        "dialects of which the server's own endpoints are asked, their replies mended",
+        _read_native,
+        _NATIVE,
+    )
+    limits: MemoryLimits = _unrecorded(
+        [],
+        "limits of what is taken and kept: NAME=NUMBER",
+        read_limits,
+        tuple(f"{name}={number}" for name, number in LIMITS.items()),
+    )
+    memory: str = _unrecorded(
+        AUTO,
+        "where replies are kept that clients refer to: memory:, sqlite:PATH, redis://...",
+        read_memory,
+    )
+    memory_days: int = _unrecorded(
+        30, "days after which a kept reply goes that nobody uses", read_days
+    )
+    memory_key: str = _unrecorded(
+        "", "file with the key that seals what is kept elsewhere", read_path
+    )
+    server: Server | None = _option(
+        AUTO,
+        "what the server is; auto asks it, once",
+        read_server,
+        (AUTO, *sorted(row.name for row in SERVERS)),
+    )
+    history: WrittenHistory = _option(
+        [AUTO],
+        "where earlier thoughts go in a translated request, and tool results in a user turn",
+        _read_history,
+        _HISTORY,
+    )
+    restore: str = _choice(("auto", "off"), "put back earlier thoughts that a client has dropped")
+    pictures: str = _choice(
+        ("text", "refuse"), "what a model gets of pictures that it cannot see", recorded=False
+    )
+    flows: str = _unrecorded("", "mitmproxy filter: which flows to act on")
+    ping: Ping = _unrecorded(
+        "10",
+        "seconds of silence before a streaming client is pinged; 0: never; SECONDS,early",
+        read_ping,
+    )
+    hosts: tuple[str, ...] = _unrecorded(
+        [],
+        "names of web pages that may use the proxy; *: all",
+        lambda hosts: tuple(name.lower() for name in hosts),
+    )
+    fast: bool = True
+    """Rewrite frames of a known shape without parsing them; tests set `THINK_FAST=false` in the
+    environment.
+    """
+
+
+OPTIONS: tuple[Option, ...] = tuple(
+    replace(row.metadata["option"], name=row.name) for row in fields(Settings) if row.metadata
+)
+RECORDED = tuple(option.name for option in OPTIONS if option.recorded)
+"""The options that decide how a reply is rewritten."""
+
+REPLACED = {
+    "tools_prompt": "write think_tools=told for think_tools_prompt=on",
+    **{name: f"write think_native={name} for think_{name}=native" for name in _NATIVE},
+    "memory_replies": "write think_limits=replies=NUMBER",
+    "memory_megabytes": "write think_limits=replies_mb=NUMBER",
+    "keep": "write think_limits=flows=NUMBER and think_limits=flows_mb=NUMBER",
+    "max_request": "write think_limits=request_mb=NUMBER",
+    "order": "write think_history=tools-first",
+    "early_start": "write think_ping=10,early",
+    "fast": "THINK_FAST=false in the environment has every frame parsed",
+    "stats": "think_metrics counts all replies, and the page /think shows the last hour's",
+}
+"""Names that options had once, and what to use in their place."""
+
+
+def is_ours(name: str) -> bool:
+    """Tell whether a name, as mitmproxy is given it, can only mean an option of the addon's."""
+    return name.replace("-", "_").startswith(PREFIX)
+
+
+def unknown(name: str) -> str:
+    """Return the complaint about a name of ours that is no option, with what to write in its
+    place.
+    """
+    short, known = name[len(PREFIX) :].replace("-", "_"), [option.name for option in OPTIONS]
+    close = get_close_matches(short, known, 1)
+    all_of_them = ", ".join(PREFIX + each for each in known)
+    hint = f"did you mean {PREFIX}{close[0]}?" if close else f"there are {all_of_them}"
+    return f"no option {name}; {REPLACED.get(short, hint)}"
+
+
+def renamed(written: Mapping[str, object]) -> dict[str, object]:
+    """Return options by the names of today; recordings hold those of their own time."""
+    options = {name: value for name, value in written.items() if name not in REPLACED}
+    if written.get("tools_prompt") == "on":
+        options["tools"] = "told"
+    if native := [name for name in _NATIVE if written.get(name) == "native"]:
+        options["native"] = native
+    if isinstance(thoughts := options.get("history"), str):
+        options["history"] = [thoughts]
+    if written.get("order") == "tools-first":
+        options["history"] = [*names(options.get("history")), "tools-first"]
+    return options
+
+
+def read(written: Mapping[str, object] | None = None) -> Settings:
+    """Return the settings; what `written` lacks is the default. Raises ValueError, beginning with
+    the option's name.
+    """
+    given = renamed(written or {})
+    values = {
+        option.name: _read_one(option, given.get(option.name, option.default)) for option in OPTIONS
+    }
+    # Each row reads a value of its own type, which mypy cannot see.
+    fast = os.environ.get("THINK_FAST") != "false"
+    return Settings(**values, fast=fast)  # type: ignore[arg-type]
+
+
+def _read_one(option: Option, written: object) -> object:
+    try:
+        return option.read(names(written) if isinstance(option.default, list) else written)
+    except (ValueError, RuntimeError) as error:  # the home of a user who is not there
+        raise ValueError(f"think_{option.name}: {error}") from None

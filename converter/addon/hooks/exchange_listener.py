@@ -1,0 +1,159 @@
+"""Words for our layers to say: replies to requests that no server answered, with the reason; early
+heads.
+"""
+
+import re
+from collections.abc import Callable
+from weakref import WeakKeyDictionary
+
+from mitmproxy.http import HTTPFlow, Response
+
+from converter.addon import messages
+from converter.addon.exchange.awaited_reply import AwaitedReply
+from converter.addon.exchange.exchange import JSON, is_stream
+from converter.addon.exchange.settings import Settings
+from converter.addon.hooks.doors import dialect_of, is_reverse
+from converter.addon.hooks.tap import RefusalReader, Tap, may_ask_again
+from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
+from converter.core.dialects.error_words import server_words
+from converter.core.dialects.table import Form
+from converter.core.wire.printable import bounded
+
+LONGEST = 300
+"""Characters of a reason, because a server that answers with something else than HTTP may say much.
+"""
+QUITTING = "mitmproxy is shutting down"
+FAULTS = {
+    "the proxy is shutting down": ((f"^{QUITTING}$", ""),),
+    "no model server at {at}: {why}": (
+        (r"Connect call failed|\[Errno 111\]|Connection refused", "connection refused"),
+        (r"\[Errno -[2358]\]|getaddrinfo|[Nn]ame or service not known", "no such host"),
+        (r"\[Errno 110\]|timed out", "no answer to the connection in time"),
+        (r"\[Errno 113\]|No route to host", "no route to this host"),
+        (r"\[Errno 101\]|Network is unreachable", "the network is unreachable"),
+        (r"does not speak TLS", "it does not speak TLS; try http:// in the address"),
+        (r"[Cc]ertificate|TLS|SSL", "no TLS connection ({said})"),
+    ),
+    "the model server at {at} {why}": (
+        (r"^server closed connection$", "closed the connection without an answer"),
+        (r"^unexpected server response: (?P<said>.*)", "broke off within the head of its answer"),
+        (r"^Cannot parse HTTP response: (?P<said>.*)", "did not answer in HTTP: {said}"),
+        (r"received (?P<said>\d+ bytes, expected \d+)", "broke off its answer ({said})"),
+        (
+            r"incomplete chunked read|HTTP/2 connection closed|^peer closed connection$",
+            "broke off its answer",
+        ),
+        (r"^stream reset by client \((?P<said>\w+)\)", "reset its answer ({said})"),
+        (r"^HTTP/[12] protocol error: (?P<said>.*)", "broke the rules of HTTP: {said}"),
+        (r"^reply too long: (?P<said>.*)", "sent {said}"),
+        (r"body_size_limit", "sent more than mitmproxy's option body_size_limit allows"),
+        (r"^Received (?P<said>.*) from server", "sent a bad head: {said}"),
+    ),
+    "no reply from the model server at {at}: {why}": ((r"", "{said}"),),
+}
+"""What a person is told of a server that did not answer, or not to the end: the sentence, and by
+what mitmproxy's or the system's message holds the reason. `{said}` is what the server said.
+"""
+_PASSING = (QUITTING, "server closed connection")
+"""Messages of faults after which the same request may succeed soon."""
+
+
+def fault_of(flow: HTTPFlow, reason: str) -> str:
+    """Return what to tell a client about a failure that mitmproxy calls `reason`, with the server's
+    address.
+    """
+    rows = ((sentence, *row) for sentence, rows in FAULTS.items() for row in rows)
+    found = ((match, *row) for row in rows if (match := re.search(row[1], reason, re.DOTALL)))
+    match, sentence, _, why = next(found)  # the last row takes any
+    said = bounded(match.groupdict().get("said") or reason, LONGEST)
+    at = f"{flow.request.scheme}://{flow.request.host}:{flow.request.port}"
+    return sentence.replace("{why}", why).format(at=at, said=said)
+
+
+class ExchangeListener:
+    """Answers the layers from what is known of an exchange; no method raises. `chosen` gives the
+    settings in force. `tap`: makes the stream function of a reply. `hosts`: each client's own
+    `Host`, until somebody asks for it; for that of a CONNECT nobody does.
+    """
+
+    def __init__(
+        self,
+        chosen: Callable[[], Settings],
+        tap: Callable[[FlowRecord, AwaitedReply], Tap],
+    ) -> None:
+        self._chosen = chosen
+        self._tap = tap
+        self.hosts: WeakKeyDictionary[HTTPFlow, str] = WeakKeyDictionary()
+
+    @property
+    def seconds_of_silence(self) -> float:
+        """The longest silence that a client hears."""
+        return self._chosen().ping.seconds
+
+    def takes(self, flow: HTTPFlow, size: int) -> bool:
+        """Tell whether a request may be of so many bytes, and note it of one that may not. Requests
+        that are not ours are not held.
+        """
+        kept, limit = UNDER_WAY.get(flow.id), self._chosen().limits.request
+        if kept and limit and size > limit:
+            kept.too_large = True
+        return kept is None or not kept.too_large
+
+    def watcher(self, flow: HTTPFlow) -> Tap | RefusalReader | None:
+        """Return the function of a stream that is held for a client that wants one body, or the
+        reader of a refusal.
+        """
+        kept = UNDER_WAY.get(flow.id)
+        if kept is None:
+            return None
+        if not (kept.refused and kept.refused.reads is flow.response) and may_ask_again(kept):
+            kept.refused = RefusalReader(kept, kept.refused)
+        if kept.refused and kept.refused.reads is flow.response:
+            return kept.refused
+        return kept.tap if kept.tap and kept.tap.holds and flow.response is kept.head else None
+
+    def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
+        """Return the error that a client gets in place of a reply, of a list of models as well."""
+        kept = UNDER_WAY.get(flow.id)
+        if kept is None and not is_reverse(flow):
+            return None
+        # a tap says more behind a thought that was ended
+        words = kept.tap.explain(reason) if kept and kept.tap else fault_of(flow, reason)
+        # for a server that is overloaded clients wait, and try again
+        passing = reason in _PASSING
+        status, kind = (529, "overloaded_error") if passing else (502, "api_error")
+        client = kept.exchange.client if kept else dialect_of(flow)
+        body = client.answers.error(words, kind, status)
+        return Response.make(status, body, {"content-type": JSON})
+
+    def early(self, flow: HTTPFlow) -> Response | None:
+        """Return the head of a stream, if the client asked for one and the user wants it early."""
+        kept = UNDER_WAY.get(flow.id)
+        awaited = kept.awaited if kept else None
+        if kept is None or awaited is None or not self._chosen().ping.early:
+            return None
+        request, streams = awaited.request, awaited.request.form is Form.STREAM
+        if not request.exchange.translated:
+            streams = request.exchange.endpoint.is_chat and request.body.get("stream") is True
+        if not streams:
+            return None
+        framing = kept.exchange.client.wire.framing
+        head = Response.make(
+            200, headers={"content-type": f"{framing.content_type}; charset=utf-8"}
+        )
+        messages.open_for_streaming(flow.request, head)
+        head.stream = self._tap(kept, awaited)
+        kept.early = True
+        return head
+
+    def late(self, flow: HTTPFlow, begun: Tap) -> list[bytes]:
+        """Return what a reply says that is none of the stream that was begun for it."""
+        assert flow.response
+        if begun.late:
+            return begun.late
+        body = messages.body(flow.response, [])
+        if is_stream(flow.response.headers.get("content-type", "")):
+            return [body]
+        return begun.abort(
+            f"status {flow.response.status_code}: {server_words(body) or 'no words'}"
+        )

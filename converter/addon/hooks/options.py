@@ -1,0 +1,86 @@
+"""The addon's options, as mitmproxy keeps them."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from mitmproxy import ctx, exceptions, flowfilter
+from mitmproxy.addonmanager import Loader
+
+from converter.addon.exchange import settings
+from converter.addon.exchange.settings import PREFIX
+from converter.addon.memory.stores import open_store
+from converter.core.wire.printable import one_line
+from converter.extras.recordings.recording import RecordingError
+from converter.extras.recordings.recording_work import make_folder
+
+_types = {PREFIX + option.name: option.type for option in settings.OPTIONS}
+_log = logging.getLogger(__name__)
+
+
+def declare(loader: Loader) -> None:
+    """Declare the options. A bad value stops mitmproxy with one line."""
+    for option in settings.OPTIONS:
+        choices = option.choices if option.type is str and option.choices else None
+        name = PREFIX + option.name
+        loader.add_option(name, option.type, option.default, option.meaning, choices)
+    _refuse_unreadable()
+    try:
+        chosen()
+    except ValueError as error:
+        # an error at start stops mitmproxy, without the traceback of a failing hook
+        _log.error("think: %s", error)
+        ctx.options.update(**{PREFIX + option.name: option.default for option in settings.OPTIONS})
+
+
+def refuse_unknown() -> None:
+    """Have mitmproxy stop on an option that nobody declares: by itself it says nothing (12.2)."""
+    for name in _undeclared():
+        _log.error("think: %s", settings.unknown(one_line(name)))
+
+
+def _undeclared() -> list[str]:
+    return [name for name in ctx.options.deferred if settings.is_ours(name)]
+
+
+def in_force() -> dict[str, object]:
+    """Return the values, by short names, of the options that decide how a reply is rewritten; plain
+    as JSON has them.
+    """
+    values = {name: getattr(ctx.options, PREFIX + name) for name in settings.RECORDED}
+    return {
+        name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+        for name, value in values.items()
+    }
+
+
+def _refuse_unreadable() -> None:
+    """Have mitmproxy stop on a value that it cannot read: by itself it would go on without this
+    addon, and say nothing (12.2).
+    """
+    for name, value in ctx.options.deferred.items():
+        if type(value) is int and _types.get(name.replace("-", "_")) is str:
+            ctx.options.deferred[name] = str(value)  # think_ping: 5 in config.yaml
+    try:
+        ctx.options.process_deferred()
+    except exceptions.OptionsError as error:
+        _log.error("think: %s", error)
+        for name in _undeclared():
+            del ctx.options.deferred[name]
+
+
+def chosen() -> tuple[settings.Settings, flowfilter.TFilter | None]:
+    """Return what the options say; raise ValueError for the first bad one."""
+    chosen = settings.read(
+        {option.name: getattr(ctx.options, PREFIX + option.name) for option in settings.OPTIONS}
+    )
+    if chosen.record:
+        try:  # the folder is there before the first reply that is to be kept in it
+            make_folder(Path(chosen.record))
+        except RecordingError as error:
+            raise ValueError(f"think_record: {error}") from None
+    open_store(chosen).close()
+    try:
+        return chosen, flowfilter.parse(chosen.flows) if chosen.flows.strip() else None
+    except ValueError as error:
+        raise ValueError(f"think_flows: {error}") from None

@@ -1,0 +1,285 @@
+"""The reply half of an exchange: a stream is tapped, a whole reply rewritten, and everybody who
+listens hears of it.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from mitmproxy.http import HTTPFlow, Response
+
+from converter.addon import messages
+from converter.addon.aside import aside
+from converter.addon.exchange.awaited_reply import AwaitedReply
+from converter.addon.exchange.exchange import Answer, is_stream
+from converter.addon.exchange.settings import Settings
+from converter.addon.hooks.doors import must_hold_reply
+from converter.addon.hooks.exchange_listener import fault_of
+from converter.addon.hooks.tap import RefusalReader, Tap
+from converter.addon.keep.flow_record import BEFORE, FlowRecord, client_left
+from converter.addon.memory.remembering import written
+from converter.addon.probes.upstream_client import UpstreamClient, credentials
+from converter.addon.servers.refusals import may_be_refused
+from converter.core.dialects.table import Form
+from converter.core.reply.rewriter import Rewriter
+from converter.extras.recordings.recorder import Recorder
+from converter.extras.traces.traces import Traces
+from converter.extras.watch import live_view
+from converter.extras.watch.metrics_endpoint import MetricsEndpoint
+from converter.extras.watch.terminal import Terminal
+from converter.extras.watch.thought_hook import ThoughtTeller, append, report
+
+PASSED = "another addon has streamed the reply, so that it went on as it came"
+
+
+class ReplySteps:
+    """Takes a reply from the server to its client, and tells everybody who hears of replies.
+    `chosen` gives the settings in force.
+    """
+
+    def __init__(
+        self,
+        client: UpstreamClient,
+        chosen: Callable[[], Settings],
+        terminal: Terminal,
+        recorder: Recorder,
+        metrics: MetricsEndpoint,
+        traces: Traces,
+    ) -> None:
+        self._client, self._known = client, client.known
+        self._chosen = chosen
+        self._thoughts = ThoughtTeller()
+        self._terminal, self._recorder = terminal, recorder
+        self._metrics, self._traces = metrics, traces
+
+    async def begin(self, flow: HTTPFlow, record: FlowRecord | None) -> None:
+        """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""
+        assert flow.response
+        streamed = is_stream(flow.response.headers.get("content-type", ""))
+        if streamed:
+            messages.use_connection_once(flow)
+        if record and record.counterpart:
+            return  # to be told otherwise
+        if record is None or record.awaited is None:
+            # another addon's function stays
+            flow.response.stream = flow.response.stream or not must_hold_reply(flow.response)
+            return
+        self._learn_refusal(record)
+        code, compressed = flow.response.status_code, messages.is_compressed(flow.response)
+        readable = streamed and code == 200 and not compressed
+        if _goes_on(record):  # the client's body, with a second stream; what is none is held
+            flow.response = record.head if readable else flow.response
+            return
+        if record.exchange.guesses:
+            body = record.awaited.request.body
+            initial = await self._client.initial_state(record.upstream, body)
+            if initial is not record.awaited.initial:
+                record.awaited = replace(record.awaited, initial=initial)
+        record.sides.answers(flow)
+        messages.name_request(flow, record.exchange)
+        if readable:
+            self._open(flow.response, record, record.awaited)
+
+    def _learn_refusal(self, record: FlowRecord) -> None:
+        refused, response = record.refused, record.flow.response
+        if refused and refused.left_out and response and response.status_code == 200:
+            self._known.saw_refusal(record.upstream, refused.body, refused.left_out)
+
+    async def complete(self, record: FlowRecord) -> None:
+        """Rewrite a whole reply; say in one line what a person should know of any reply."""
+        flow, notes = record.flow, list[str]()
+        if record.awaited is None or flow.response is None:
+            await _retell(record)
+            return
+        if flow.response.stream and not isinstance(flow.response.stream, Tap):
+            notes.append(PASSED)
+        elif record.tap and _is_open(record) and (_goes_on(record) or record.awaited.watched):
+            self._end_tap(record.tap, record, notes)
+        elif record.early and _is_open(record) and flow.response.status_code == 200:
+            self._go_on(flow.response, record, record.awaited, notes)
+        elif record.rewriter is None or _is_open(record):  # open: it ended with its headers
+            await self._rewrite_whole(flow.response, record, notes)
+        if rewriter := record.rewriter:
+            upstream = record.upstream
+            record.server = self._known.server(upstream) or record.server
+            record.awaited.learn(rewriter.findings, self._known, upstream)
+            self._client.lessons.tell(upstream)
+            if rewriter.findings.withheld:
+                flow.metadata["think_whole"] = rewriter.whole_thoughts
+            read = [*rewriter.findings.hints, *_cache_told(record, rewriter)]
+            report(flow, read, logging.INFO)
+            record.hints += read  # with the forms' names, which stand behind a colon
+            notes += [rewriter.failure, *rewriter.notes]
+        record.notes += report(flow, notes)
+        self._end(record)
+        await written(record.memory)  # begun long before: all else is done meanwhile
+
+    def break_off(self, record: FlowRecord) -> None:
+        """Close a reply whose server or client left."""
+        flow, rewriter = record.flow, record.rewriter
+        assert flow.error
+        if rewriter and not rewriter.closed:
+            rewriter.close()  # nobody gets these bytes, but its last thought is told
+            self._hear(record, rewriter)
+        if rewriter:  # many clients leave at the last event, before mitmproxy sees the body's end
+            record.hints += report(flow, _cache_told(record, rewriter), logging.INFO)
+        left = client_left(flow)
+        if not left:
+            self._known.doubt(record.upstream)
+        # at the last event that is no end too early
+        if not (left and rewriter and rewriter.summary.finish):
+            level = logging.INFO if left else logging.WARNING
+            words = flow.error.msg if left else fault_of(flow, flow.error.msg)
+            record.hints += report(flow, [words], level)
+        self._end(record)
+
+    def tap(self, record: FlowRecord, awaited: AwaitedReply) -> Tap:
+        """Return the stream function of a reply."""
+        rewriter, begun = awaited.rewriter(Form.STREAM), record.rewriter
+        if begun:
+            rewriter.go_on_from(begun)
+        record.rewriter = rewriter
+        tell = partial(self._hear, record, rewriter)
+        return Tap(rewriter, tell, record, partial(fault_of, record.flow))
+
+    def _open(self, response: Response, record: FlowRecord, awaited: AwaitedReply) -> None:
+        if awaited.request.form is Form.WHOLE and not awaited.watched:
+            return  # the client waits for one body, so all of the stream is needed first
+        again = record.head is not None
+        record.tap, record.head = self.tap(record, awaited), response
+        if self._refuses_in_streams(record) and may_be_refused(awaited.request.body):
+            record.tap.refusal = RefusalReader(record, record.refused)
+        if awaited.watched:
+            record.tap.holds = True
+            return
+        response.stream = record.tap
+        messages.open_for_streaming(record.flow.request, response)
+        framing = record.exchange.client.wire.framing
+        if not framing.is_named(response.headers.get("content-type", "")):
+            response.headers["content-type"] = framing.content_type
+        if not again:
+            live_view.follow(record)
+
+    def _refuses_in_streams(self, record: FlowRecord) -> bool:
+        known = self._known.server(record.upstream)
+        server = record.exchange.settings.server or known or record.server
+        return server.refuses_in_streams and not record.exchange.native
+
+    def _end_tap(self, tap: Tap, record: FlowRecord, notes: list[str]) -> None:
+        """End a body that is held, or that a second reply ends which is no stream."""
+        flow = record.flow
+        assert flow.response
+        assert record.head
+        if flow.response is record.head:
+            tap(b"")
+        else:
+            tap.second(flow.response.status_code, messages.body(flow.response, notes))
+            flow.response = messages.copied(record.head)
+        if tap.holds and record.awaited and record.rewriter:
+            answer = record.awaited.held(record.rewriter, b"".join(tap.late))
+            messages.replace(flow.response, answer)
+
+    def _go_on(
+        self, response: Response, record: FlowRecord, awaited: AwaitedReply, notes: list[str]
+    ) -> None:
+        """Say in a stream that was begun early what a whole body says."""
+        tap = self.tap(record, awaited)
+        rewritten = b"".join([*tap(messages.body(response, notes)), *tap(b"")])
+        messages.replace(
+            response, Answer(200, record.exchange.client.wire.framing.content_type, rewritten)
+        )
+
+    def _hear(self, record: FlowRecord, rewriter: Rewriter) -> None:
+        _keep(record, rewriter)
+        append(self._chosen().events, rewriter.thoughts)
+        self._pass_on(record, rewriter)
+
+    def _pass_on(self, record: FlowRecord, rewriter: Rewriter) -> None:
+        """Pass on what the rewriter's last call told the client."""
+        self._thoughts.call(rewriter.thoughts)
+        self._traces.hear(record, rewriter.events)
+        if record.printed:
+            self._terminal.heard(record.flow, rewriter.events)
+
+    def _end(self, record: FlowRecord) -> None:
+        """Make the flow what people will look at, print it, keep it: the exchange is over."""
+        record.finish()
+        self._terminal.ended(record)
+        self._recorder.ended(record.flow)
+        self._metrics.ended(record)
+        self._traces.ended(record)
+
+    async def _rewrite_whole(
+        self, response: Response, record: FlowRecord, notes: list[str]
+    ) -> None:
+        at = time.time() - record.flow.request.timestamp_start
+        body = messages.body(response, notes)
+        record.sides.came(body, at)
+        assert record.awaited
+        if record.awaited.wants_count(response.status_code, body):
+            client = credentials(record.flow.request.headers)
+            request = record.awaited.request.body, record.length
+            counted = await self._client.count(record.upstream, client, record.server, *request)
+            record.awaited = replace(record.awaited, counted=counted)
+        content_type = response.headers.get("content-type", "")
+        rewrite = partial(record.awaited.whole, response.status_code, content_type, body, at)
+        repeated = record.sides.asked if record.exchange.client.wire.retells else None
+        size = len(body) + len((repeated and repeated.raw_content) or b"")
+        made = await aside(size, rewrite)
+        notes += made.notes
+        record.rewriter = made.rewriter
+        if made.answer:
+            messages.replace(response, made.answer)
+        if made.rewriter:
+            _keep(record, made.rewriter)
+            file, thoughts = self._chosen().events, made.rewriter.thoughts
+            await aside(size, partial(append, file, thoughts))
+            self._pass_on(record, made.rewriter)
+
+
+async def _retell(record: FlowRecord) -> None:
+    """Give the client the answer of its endpoint's counterpart, if that was asked, in its own
+    words.
+    """
+    response = record.flow.response
+    if not (record.counterpart and response):
+        return
+    body, status = messages.body(response, record.notes), response.status_code
+    took = (response.timestamp_end or 0) - record.flow.request.timestamp_start
+    told = partial(record.exchange.retold, record.counterpart, status, body, int(took * 1e9))
+    if answer := await aside(len(body), told):
+        messages.replace(response, answer)
+
+
+def _cache_told(record: FlowRecord, rewriter: Rewriter) -> list[str]:
+    """Say where the prompt's cache was broken, unless the server's own count speaks against it."""
+    usage = rewriter.summary.counted
+    counts = (usage.input, usage.cached) if usage else (None, None)
+    if record.prompt:
+        record.prompt.tokens = counts[0]
+    if record.broken and record.before:
+        if told := record.broken.told(record.before.tokens, *counts):
+            record.flow.metadata[BEFORE] = record.before.name
+            return [told]
+        record.broken = None
+    return []
+
+
+def _keep(record: FlowRecord, rewriter: Rewriter) -> None:
+    """Keep the thoughts of a reply that has come to its end, before the client has it."""
+    spot = record.request.earlier.spot if record.request else None
+    if spot is None:
+        return
+    spot.hear(rewriter.events, rewriter.thoughts)
+    if rewriter.closed and rewriter.summary.finish and not rewriter.failure:
+        spot.keep()
+
+
+def _goes_on(record: FlowRecord) -> bool:
+    return record.rewriter is not None and record.rewriter.goes_on
+
+
+def _is_open(record: FlowRecord) -> bool:
+    return record.rewriter is not None and not record.rewriter.closed

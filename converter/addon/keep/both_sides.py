@@ -1,0 +1,103 @@
+"""Both requests, both replies, and the server's chunks with their times, for people to look at.
+
+A flow shows what the client asked and got. What the server was asked and said is its backup, so
+that mitmproxy's own *Revert* shows that; both are saved with the flow.
+"""
+
+from dataclasses import dataclass, field
+
+from mitmproxy.http import Headers, HTTPFlow, Request, Response
+
+from converter.addon.messages import copied
+from converter.addon.mitmproxy_internals import forget_state_before
+from converter.core.wire.bounds import BODY_LIMIT
+
+
+@dataclass
+class BothSides:
+    """The messages of the client and of the server in one exchange.
+
+    `headers`: the client's own. `full`: the bodies are kept, to be looked at. `asked`: the client's
+    request; `sent`: that which the server got. `answered`: the server's response, `chunks` its body
+    so far, `cuts` the length of each and when it came. `got`: what the client has got of a stream;
+    `given`: its length after each chunk, and at the end. `cut_off`: of a long stream only the
+    beginning is kept.
+    """
+
+    headers: Headers
+    full: bool = False
+    asked: Request | None = None
+    sent: Request | None = None
+    answered: Response | None = None
+    chunks: list[bytes] = field(default_factory=list)
+    cuts: list[tuple[int, float]] = field(default_factory=list)
+    got: bytearray | None = None
+    given: list[int] = field(default_factory=list)
+    cut_off: bool = False
+
+    def asks(self, request: Request) -> None:
+        """Keep the client's request, before anything is changed but the headers."""
+        self.asked = copied(request)
+        self.asked.headers = self.headers
+
+    def answers(self, flow: HTTPFlow) -> None:
+        """Keep the head of the server's response; now the flow shows the client's request."""
+        if flow.response and self.asked and self.answered is None:
+            self.answered = copied(flow.response)
+            if self.sent is None:
+                self.sent, flow.request = flow.request, self.asked
+
+    def asks_again(self, request: Request) -> None:
+        """Keep another request in the place of one that the server refused."""
+        self.sent, self.answered = request, None
+
+    def passed(self, chunk: bytes, pieces: list[bytes], at: float) -> None:
+        """Keep a chunk of a stream, and what went out for it."""
+        self.got = bytearray() if self.got is None else self.got
+        self.cut_off = self.cut_off or len(self.got) > BODY_LIMIT
+        if self.full and not self.cut_off:
+            self.came(chunk, at)
+            for piece in pieces:
+                self.got += piece
+            self.given.append(len(self.got))
+
+    def came(self, body: bytes, at: float) -> None:
+        """Keep bytes of the server's."""
+        if body and self.full:
+            self.chunks.append(body)
+            self.cuts.append((len(body), round(at, 4)))
+
+    def show(self, flow: HTTPFlow) -> None:
+        """Have the flow show the client's side."""
+        if self.got is not None and flow.response and self.full:
+            flow.response.data.content = bytes(self.got)
+        if self.answered is None and self.asked and self.sent is None:  # the server never answered
+            self.sent, flow.request = flow.request, self.asked
+
+    def back_up(self, flow: HTTPFlow) -> None:
+        """Have *Revert* show the server's side, where it is another."""
+        if not self.full or self.cut_off:
+            return
+        if not (self.sent and self.asked) or (flow.response and not self.answered):
+            return
+        if self.answered:
+            # the chunks of a compressed reply are uncompressed
+            self.answered.headers.pop("content-encoding", None)
+            self.answered.raw_content = b"".join(self.chunks)
+            self.answered.timestamp_end = flow.response.timestamp_end if flow.response else None
+        if _shown(self.asked, flow.response) != _shown(self.sent, self.answered):
+            request, got = self.asked, flow.response
+            flow.request, flow.response = self.sent, self.answered
+            try:
+                # a person who edited a held request has made one, and it holds no reply
+                forget_state_before(flow)
+                flow.backup()
+            finally:
+                # whatever happens, because a whole reply is still to be sent
+                flow.request, flow.response = request, got
+
+
+def _shown(request: Request, reply: Response | None) -> object:
+    """Return what tells one exchange from another, to who looks at them."""
+    replied = reply and (reply.status_code, reply.raw_content)
+    return request.path, request.raw_content, replied

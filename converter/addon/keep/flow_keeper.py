@@ -1,0 +1,113 @@
+"""Limits for the exchanges that mitmweb and the console keep, so that a proxy can run for weeks.
+
+mitmproxy keeps all. Beyond `think_limits` the server's own bytes of the oldest replies
+go first: they are a second copy, for *Revert* and the view of what the server sent. Then whole
+flows go, the oldest first. What a person has marked stays, so does the flow that the console shows,
+what is still on its way, and what was read from a file.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from mitmproxy import ctx
+from mitmproxy.flow import Flow
+from mitmproxy.http import HTTPFlow
+
+from converter.addon.exchange.option_readers import MemoryLimits
+from converter.addon.keep.flow_record import MOVED, NOTHING, TROUBLE, notes_of
+from converter.addon.mitmproxy_internals import flow_list, forget_state_before, state_before
+from converter.extras.recordings.flow_file import METADATA, without_chunks
+
+if TYPE_CHECKING:  # mitmdump's own binary is without it
+    from mitmproxy.addons.view import View
+
+OVERHEAD = 16 * 1024
+"""Bytes that mitmproxy holds of an exchange beside its bodies: headers, connections, times."""
+_OURS = ("", MOVED, NOTHING, TROUBLE)
+"""Markers that no person has set."""
+
+
+class FlowKeeper:
+    """An addon of its own. `chosen` gives the limits in force."""
+
+    name = "think-keep"
+
+    def __init__(self, chosen: Callable[[], MemoryLimits]) -> None:
+        self._chosen = chosen
+        self._sizes: dict[str, int] = {}
+        self._whole: dict[str, None] = {}
+        """Those that may still hold the server's own bytes."""
+        self._total = 0
+
+    def response(self, flow: HTTPFlow) -> None:
+        """An exchange is over."""
+        view = flow_list()
+        if flow.live and view is not None:  # not by its truth, because an empty view is false
+            self._forget(flow.id)
+            self._measure(flow)
+            self._whole[flow.id] = None
+            self._trim(view)
+
+    error = response
+
+    def _measure(self, flow: HTTPFlow) -> None:
+        size = size_of(flow)
+        self._total += size - self._sizes.get(flow.id, 0)
+        self._sizes[flow.id] = size
+
+    def _forget(self, name: str) -> None:
+        self._total -= self._sizes.pop(name, 0)
+        self._whole.pop(name, None)
+
+    def _trim(self, view: "View") -> None:
+        limits = self._chosen()
+        if not (limits.flows and limits.flow_bytes):
+            return
+        for name in list(self._whole):
+            if self._total <= limits.flow_bytes:
+                break
+            if flow := self._free(view, name):
+                del self._whole[name]
+                drop_server_bytes(flow)
+                self._measure(flow)
+        for name in list(self._sizes):
+            if self._total <= limits.flow_bytes and len(self._sizes) <= limits.flows:
+                break
+            if flow := self._free(view, name):
+                self._forget(name)
+                view.remove([flow])
+
+    def _free(self, view: "View", name: str) -> HTTPFlow | None:
+        """Return a flow that may be touched; forget one that a person has removed."""
+        flow = view.get_by_id(name)
+        if not isinstance(flow, HTTPFlow):
+            self._forget(name)
+            return None
+        return None if stays(view, flow) else flow
+
+
+def stays(view: "View", flow: Flow) -> bool:
+    """Tell whether a flow is not to be touched, because a person has marked it, the console shows
+    it, or it is on its way again.
+    """
+    shown = "console_layout" in ctx.options and view.focus.flow is flow
+    return flow.marked not in _OURS or shown or flow.intercepted
+
+
+def size_of(flow: HTTPFlow) -> int:
+    """Return the bytes that a flow holds; those that it holds twice, as one object, count once."""
+    backup = state_before(flow)
+    states = [part for part in (backup.get("request"), backup.get("response")) if part]
+    bodies = [part.raw_content for part in (flow.request, flow.response) if part]
+    bodies += [state.get("content") for state in states]
+    texts = [value for value in flow.metadata.values() if isinstance(value, str)]
+    sizes = {id(body): len(body) for body in bodies if body}
+    return OVERHEAD + sum(sizes.values()) + sum(map(len, texts))
+
+
+def drop_server_bytes(flow: HTTPFlow) -> None:
+    """Take from a flow what the server sent; it shows what the client asked and got."""
+    if not (state_before(flow) and notes_of(flow)):
+        return
+    forget_state_before(flow)
+    flow.metadata[METADATA] = without_chunks(flow.metadata[METADATA])

@@ -1,0 +1,218 @@
+"""The record of an exchange under way, and what the flow tells of it in the end: a comment, a
+marker and notes.
+
+How the server's body was cut, and what decided its reading, is one JSON text in the flow's
+metadata, because mitmproxy copies all metadata each time it looks at a flow, and a text costs
+nothing to copy.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mitmproxy.http import HTTPFlow, Response
+
+from converter.addon.exchange.awaited_reply import AwaitedReply
+from converter.addon.exchange.exchange import Exchange
+from converter.addon.exchange.read_request import ReadRequest
+from converter.addon.keep.both_sides import BothSides
+from converter.addon.messages import body, upstream
+from converter.addon.mitmproxy_internals import forget_state_before
+from converter.addon.servers.known_servers import Upstream
+from converter.addon.servers.profiles import GENERIC, Server
+from converter.core.dialects.dialect import Counterpart
+from converter.core.dialects.error_words import server_words
+from converter.core.model.memory import Memory
+from converter.core.reply.rewriter import Rewriter
+from converter.core.reply.summary import in_words
+from converter.core.wire.printable import bounded
+from converter.extras.prompt_cache.prefix import Break, Prompt
+from converter.extras.recordings.flow_file import METADATA, without_chunks, write_notes
+from converter.extras.recordings.recording import Found
+
+if TYPE_CHECKING:
+    from converter.addon.hooks.tap import RefusalReader, Tap
+    from converter.extras.traces.spans import TracedWords
+    from converter.extras.watch.live_view import Running
+
+MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
+"""Markers: thinking was moved, nothing was to do, look at it; all in fonts that have no emoji."""
+BEFORE = "think_before"
+"""In a flow's metadata: the id of the flow whose prompt this one has not gone on from."""
+_CLIENT_LEFT = "Client disconnected"
+_LONGEST = 120
+"""Characters of a note in a comment, which is one cell of a table."""
+_POINTLESS = "the server's reply was "
+LONGEST_REFUSAL = 200
+"""Characters of a server's reason, which is all that there is to say of an error."""
+
+
+@dataclass
+class FlowRecord:
+    """One exchange while it runs, and the flow that shows it.
+
+    `sides`: what the client and the server have sent. `options`: those in force. `printed`: what
+    the client is told is printed. `hints` and `notes`: what a person may and should know.
+    `length`: of the request's body, as it was read or is written anew. `request`, `awaited` and
+    `rewriter`: the steps of the exchange. `server`: what the server is; `server_parses`: it was
+    known to take thinking out of the text. `too_large`: the request was not taken. `early`: the
+    client's stream was begun before the server's head had come. `head`: that of a stream; `tap`:
+    what its bytes pass through. `memory`: keeps the reply. `words`: those that a span tells.
+    `live`: shows it while it comes. `prompt`: what the server reads, `before`: the one that it goes
+    on from, `broken`: the place where it does not. `counterpart`: the server's endpoint that was
+    asked in the client's place. `refused`: reads the server's refusal of a part of the request.
+    """
+
+    flow: HTTPFlow
+    exchange: Exchange
+    sides: BothSides
+    options: Mapping[str, object]
+    printed: bool = False
+    hints: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    length: int = 0
+    request: ReadRequest | None = None
+    awaited: AwaitedReply | None = None
+    rewriter: Rewriter | None = None
+    server: Server = GENERIC
+    server_parses: bool = False
+    too_large: bool = False
+    early: bool = False
+    head: Response | None = None
+    memory: Memory | None = None
+    tap: "Tap | None" = None
+    words: "TracedWords | None" = None
+    live: "Running | None" = None
+    prompt: Prompt | None = None
+    before: Prompt | None = None
+    broken: Break | None = None
+    counterpart: Counterpart | None = None
+    refused: "RefusalReader | None" = None
+
+    @property
+    def upstream(self) -> Upstream:
+        """The server that the exchange goes to, for questions of our own."""
+        return upstream(self.flow, self.exchange)
+
+    def finish(self) -> None:
+        """Have the flow show and tell the exchange, now that it is over."""
+        flow = self.flow
+        self.sides.show(flow)
+        self._mark(flow)
+        if self.sides.full:
+            flow.metadata[METADATA] = self._told(flow)
+        self.sides.back_up(flow)
+        if flow.response and callable(flow.response.stream):
+            # by its tap the flow would hold all of this, twice over, for as long as it is listed
+            flow.response.stream = True
+
+    def summary(self) -> dict[str, object]:
+        """Return what is known of the reply at a glance; of an HTTP error, that it failed."""
+        if self.rewriter:
+            earlier = self.request.earlier.facts if self.request else {}
+            ends = Counter(self.rewriter.findings.ended)
+            ended = {"thoughts_ended": dict(ends)} if ends else {}
+            cache = {"prefix_broken": 1} if self.broken else {}
+            return {**self.told, **ended, **cache, **earlier}
+        failure = refusal_of(self.flow.response)
+        if not (failure and self.exchange.endpoint.is_chat):
+            return {}
+        return {"failure": failure, **({"model": self.model} if self.model else {})}
+
+    @property
+    def told(self) -> dict[str, object]:
+        """The rewriter's summary of the reply so far; nothing where it rewrites none."""
+        return self.rewriter.summary.told() if self.rewriter else {}
+
+    @property
+    def model(self) -> str:
+        """The model that the client asked for."""
+        return self.request.asked_model if self.request else ""
+
+    def _mark(self, flow: HTTPFlow) -> None:
+        rewriter, told, refused = self.rewriter, self.told, refusal_of(flow.response)
+        moved = told.get("thoughts") and rewriter and rewriter.changed
+        failed = refused or told.get("failure") or (flow.error and not client_left(flow))
+        passed = rewriter.summary.failure if rewriter and not rewriter.failure else ""
+        troubles = [*self.notes, in_short(passed)]  # and an error that went on as it came
+        if refused:
+            status = refused.partition(":")[0]
+            troubles = [words for words in troubles if words.rstrip("…") not in refused]
+            troubles = [refused, *(words for words in troubles if status not in words)]
+        thought = in_words(told) if told.get("thoughts") else ""
+        marks = filter(None, [*troubles, thought, *self.hints])
+        flow.comment = flow.comment or " · ".join(marks)
+        marker = TROUBLE if self.notes or failed else MOVED if moved else NOTHING
+        flow.marked = flow.marked or marker
+
+    def _told(self, flow: HTTPFlow) -> str:
+        awaited = self.awaited or AwaitedReply(ReadRequest(self.exchange))
+        facts = Found(
+            self.server.name,
+            self.server_parses,
+            awaited.initial.value,
+            awaited.counted,
+            awaited.prompted,
+        )
+        noted = self.sides.cuts, flow.error.msg if flow.error else "", self.options, facts
+        written = write_notes(noted, self.summary(), comment=flow.comment, marker=flow.marked)
+        return without_chunks(written) if self.sides.cut_off else written
+
+
+def client_left(flow: HTTPFlow) -> bool:
+    """Tell whether the client hung up, as SDKs do at the last event."""
+    return bool(flow.error and flow.error.msg.startswith(_CLIENT_LEFT))
+
+
+def refusal_of(response: Response | None) -> str:
+    """Return the status and the words of an HTTP error, as they may stand in a comment."""
+    if response is None or response.status_code < 400:
+        return ""
+    words = server_words(body(response, []))
+    shown = bounded(words, LONGEST_REFUSAL)
+    return f"status {response.status_code}" + (f": {shown}" if shown else "")
+
+
+def in_short(note: str) -> str:
+    """Return the few words that a note begins with, before its colon, as they may stand in a
+    comment. A narrow column shows only its first words, so nothing stands before the point.
+    """
+    short = " ".join(note.split()).removeprefix(_POINTLESS).partition(": ")[0]
+    return bounded(short, _LONGEST)
+
+
+UNDER_WAY: dict[str, FlowRecord] = {}
+"""Exchanges under way, by their flows' ids. A script loaded anew finishes what it had begun."""
+
+
+def notes_of(flow: HTTPFlow) -> dict[str, object]:
+    """Return what the addon noted of a flow, nothing for one that it did not rewrite; notes it
+    cannot read count as none.
+    """
+    try:
+        noted = json.loads(flow.metadata.get(METADATA) or "{}")
+    except (ValueError, TypeError):
+        return {}
+    return noted if isinstance(noted, dict) else {}
+
+
+def summary_of(noted: Mapping[str, object]) -> dict[str, object]:
+    """Return the summary of a reply among the notes of its flow, nothing where there is none."""
+    summary = noted.get("summary")
+    return summary if isinstance(summary, dict) else {}
+
+
+def forget(flow: HTTPFlow) -> None:
+    """Take from a flow whose request is sent again what was said of its last reply, because this is
+    a new exchange; *Revert* is to show the new one's original. A reply that is given again was
+    rewritten before.
+    """
+    if flow.is_replay != "request" or METADATA not in flow.metadata:
+        return
+    notes = notes_of(flow)
+    flow.comment = "" if flow.comment == notes.get("comment") else flow.comment
+    flow.marked = "" if flow.marked == notes.get("marker") else flow.marked
+    del flow.metadata[METADATA]
+    forget_state_before(flow)

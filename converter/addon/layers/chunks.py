@@ -1,0 +1,77 @@
+"""The chunks of a reply's body: all that one read brought, as one piece of data."""
+
+import re
+from typing import Any
+
+from converter.addon.layers.guard import ChunkedReader, between_chunks, h11
+from converter.core.wire.bounds import LONGEST_HEAD
+
+_USUAL_SIZE = re.compile(rb"([0-9a-fA-F]{1,7})\r\n")
+"""A chunk's size as all servers write it, without an extension."""
+
+
+class WholeReads:
+    """A reader of a body that gives all the data there is, where h11's gives one HTTP chunk.
+
+    What follows the data, the end or a fault of the framing, waits in `after` for the next call.
+    """
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+        self._is_chunked = isinstance(reader, ChunkedReader)
+        self.after: Any = None
+
+    def __call__(self, buffer: Any) -> Any:
+        """Return all data, else the end, else nothing; raise h11's error for bad framing."""
+        if self.after is None and (data := self.take(buffer)):
+            return h11.Data(data=data)
+        after, self.after = self.after, None
+        if isinstance(after, Exception):
+            raise after
+        return after
+
+    def take(self, buffer: Any) -> bytes:
+        """Return all data that is there, which may be none, and note what comes after it."""
+        pieces = self._usual(buffer)
+        if pieces and not buffer:  # all of a paced reply's reads: nothing is left for h11
+            return b"".join(pieces)
+        try:
+            while isinstance(event := self._reader(buffer), h11.Data):
+                pieces.append(event.data)
+                if len(pieces) == 1:  # the rest of a chunk that a read had cut
+                    pieces += self._usual(buffer)
+        except h11.ProtocolError as error:
+            event = error
+        if event is None and len(buffer) > LONGEST_HEAD:  # no data is left in it
+            event = h11.RemoteProtocolError(f"more than {LONGEST_HEAD} bytes between chunks")
+        self.after = h11.EndOfMessage() if isinstance(event, h11.EndOfMessage) else event
+        return b"".join(pieces)
+
+    def _usual(self, buffer: Any) -> list[bytes]:
+        pending = between_chunks(self._reader) if self._is_chunked else None
+        return [] if pending is None else usual_chunks(buffer, pending)
+
+    def read_eof(self) -> Any:
+        """Return the end if the connection's end is one, else raise h11's error."""
+        return self._reader.read_eof()
+
+
+def usual_chunks(buffer: Any, pending: bytes = b"") -> list[bytes]:
+    """Take complete chunks of the usual form out of a buffer; h11 reads all others.
+
+    `pending`: what stands before them and is left there, the end of a chunk that h11 has read. h11
+    needs 2.7 microseconds for a chunk, this 0.5.
+    """
+    data, at, pieces = bytes(buffer), len(pending), []
+    if not data.startswith(pending):
+        return []
+    while size := _USUAL_SIZE.match(data, at):
+        begin = size.end()
+        end = begin + int(size[1], 16)
+        if end == begin or data[end : end + 2] != b"\r\n":
+            break
+        pieces.append(data[begin:end])
+        at = end + 2
+    if pieces:
+        buffer.maybe_extract_at_most(at - len(pending))  # the last break is the pending one now
+    return pieces

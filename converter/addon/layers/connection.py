@@ -1,0 +1,274 @@
+"""All exchanges of one client's connection: they get our stream layer, and one timer."""
+
+import asyncio
+from asyncio import ReadTransport
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from mitmproxy.connection import Connection, ConnectionState
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layer import CommandGenerator, NextLayer
+
+from converter.addon.layers.guard import (
+    MENDS,
+    SPEED,
+    ErrorCode,
+    GetHttpConnection,
+    HttpClient,
+    HttpLayer,
+    HTTPMode,
+    RegisterHttpConnection,
+    ResponseProtocolError,
+    create_task,
+    is_paused,
+    layer_within,
+)
+from converter.addon.layers.mends.http1_server import take_over
+from converter.addon.layers.mends.http2_client import (
+    HTTP_2,
+    ClientConnection,
+    let_all_streams_in,
+    note_prior_knowledge,
+)
+from converter.addon.layers.mends.request_trailers import HTTP_1, PlainClient
+from converter.addon.layers.promises import StreamLayer, Tick
+from converter.addon.log_lines import write_heard
+
+if TYPE_CHECKING:
+    from converter.addon.hooks.exchange_listener import ExchangeListener
+
+SECONDS_TO_OPEN = 0.5
+"""Between two looks at connections that are being opened."""
+LIVE: WeakSet["ReplyLayer"] = WeakSet()
+"""The layers of all connections that are open."""
+
+
+class Quit(events.Event):
+    """mitmproxy ends: every reply that is under way is broken off, with these words."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+
+class ReplyLayer(HttpLayer):
+    """mitmproxy's HTTP layer with streams and server connections of ours. `handler`: what moves
+    the client's bytes; without one all that is left to mitmproxy. `last_read`:
+    the length of the last read, which was from `last_from`.
+    """
+
+    streams: dict[int, StreamLayer]  # type: ignore[assignment]
+
+    def __init__(
+        self, context: Context, mode: HTTPMode, listener: "ExchangeListener", handler: Any = None
+    ) -> None:
+        super().__init__(context, mode)
+        self.listener = listener
+        self.connection_handler = handler
+        self._timer: commands.RequestWakeup | None = None
+        self._opening: dict[Connection, commands.OpenConnection] = {}
+        self._watch: commands.RequestWakeup | None = None
+        self._closed: set[Connection] = set()
+        self.last_read = 0
+        self.last_from: Connection | None = None
+        LIVE.add(self)
+
+    @property
+    def exchanges(self) -> list[StreamLayer]:
+        """The streams that are no tunnel or WebSocket, which ends with its client."""
+        return [stream for stream in self.streams.values() if stream.child_layer is None]
+
+    def handle_event(self, event: events.Event) -> CommandGenerator[None]:
+        """Note a read, and do what is ours; mitmproxy never pauses this layer."""
+        if type(event) is events.DataReceived:
+            self.last_read, self.last_from = len(event.data), event.connection
+        elif (own := self._own(event)) is not None:
+            yield from own
+            return
+        handling = super().handle_event(event)
+        yield from (
+            self._with_hooks(handling) if self.connection_handler and not SPEED.lacks else handling
+        )
+        if type(event) is events.ConnectionClosed and event.connection is not self.context.client:
+            self._closed.add(event.connection)
+
+    def _with_hooks(self, handling: CommandGenerator[None]) -> CommandGenerator[None]:
+        """Call the hooks of exchanges at once, and have an exchange go on where nobody waits in its
+        hook, because mitmproxy takes a task and a turn of its loop for each (a whole reply: 6% of
+        its CPU). It also asks for the lock of its events then, within an event: a server's task
+        that is cancelled while it waits for the lock leaves its connection open (12.3.1), so that
+        with many streams a server went on for a client that had left.
+        """
+        over = list[commands.StartHook]()
+        for command in handling:
+            # a WebSocket within waits for its hooks by itself
+            if not (
+                isinstance(command, commands.StartHook)
+                and isinstance(command.blocking, StreamLayer)
+            ):
+                yield command
+                continue
+            call = self.connection_handler.handle_hook(command)
+            task = asyncio.Task(call, loop=asyncio.get_running_loop(), eager_start=True)
+            if task.done():
+                task.result()  # raises an error that mitmproxy lets through
+                over.append(command)
+            else:
+                create_task(self._go_on(command, task), name=command.name, keep_ref=True)
+        for hook in over:  # not before all of the event is done, as with mitmproxy
+            yield from self.handle_event(events.HookCompleted(hook))
+
+    async def _go_on(self, hook: commands.StartHook, task: asyncio.Task[None]) -> None:
+        """Have an exchange go on after a hook in which somebody waits."""
+        await task
+        await self.connection_handler.server_event(events.HookCompleted(hook))
+
+    def is_shared(self, server: Connection) -> bool:
+        """Tell whether a server's connection serves other exchanges as well, now or later.
+
+        mitmproxy never gives an HTTP/1 server's connection to a second stream of an HTTP/2 client.
+        """
+        return self.context.client.alpn != HTTP_2 or server.alpn == HTTP_2
+
+    def _reads_of(self, stream_id: int) -> ReadTransport | None:
+        """Return the socket on which a stream's reply comes, if nothing else does."""
+        stream = self.streams.get(stream_id)
+        if (
+            stream is None
+            or self.connection_handler is None
+            or self.is_shared(stream.context.server)
+        ):
+            return None
+        transport = self.connection_handler.transports.get(stream.context.server)
+        return transport.writer.transport if transport and transport.writer else None
+
+    def _own(self, event: events.Event) -> CommandGenerator[None] | None:
+        """Return what is done about an event that mitmproxy's layer knows nothing of. Whether a
+        client speaks HTTP/2 is known at the start, when TLS has negotiated it.
+        """
+        if type(event) is events.Start:
+            self._meet_client()
+        if type(event) is Quit:
+            return self._quit(event)
+        if type(event) is not events.Wakeup:
+            return None
+        if event.command is self._timer:
+            return self._tick()
+        return self._look_at_openings() if event.command is self._watch else None
+
+    def _meet_client(self) -> None:
+        client = self.context.client
+        if client.alpn == HTTP_2:
+            self.connections[client] = ClientConnection(self.context.fork(), self._reads_of)
+            let_all_streams_in(self.connection_handler)
+        elif client.alpn in HTTP_1 and not [*MENDS.lacks, *SPEED.lacks]:
+            # a client playback has its own
+            self.connections.setdefault(client, PlainClient(self.context.fork()))
+
+    def make_stream(self, stream_id: int) -> CommandGenerator[None]:
+        """Begin an exchange."""
+        stream = self.streams[stream_id] = StreamLayer(self.context.fork(), stream_id, self)
+        yield from self.event_to_child(stream, events.Start())
+        if self._timer is None:
+            yield from self._arm(self.listener.seconds_of_silence)
+
+    def get_connection(
+        self, event: GetHttpConnection, *, reuse: bool = True
+    ) -> CommandGenerator[None]:
+        """Find or open a server's connection, and watch that the opening comes to its end."""
+        self._forget_closed()
+        for command in super().get_connection(event, reuse=reuse):
+            yield command
+            if isinstance(command, commands.OpenConnection):
+                self._opening[command.connection] = command
+                if self._watch is None:
+                    self._watch = commands.RequestWakeup(SECONDS_TO_OPEN)
+                    yield self._watch
+
+    def _forget_closed(self) -> None:
+        """Forget the server's connections that are over, because mitmproxy keeps each, with its
+        last reply, for as long as the client stays connected (12.2.3; 15 kB for an exchange).
+        """
+        in_use = {self.context.server, *(stream.context.server for stream in self.streams.values())}
+        for connection in self._closed - in_use:
+            if connection.state is ConnectionState.CLOSED:
+                self._closed.discard(connection)
+                self.connections.pop(connection, None)
+
+    def _look_at_openings(self) -> CommandGenerator[None]:
+        """Say of a connection that was reset at once that it failed: mitmproxy's task for it ends
+        with an AssertionError, because it has no peer, and the client would wait for ever.
+        """
+        self._watch = None
+        for connection, command in list(self._opening.items()):
+            if connection not in self.waiting_for_establishment:
+                del self._opening[connection]
+            elif connection.connected and connection.peername is None:
+                del self._opening[connection]
+                yield from super().handle_event(
+                    events.OpenConnectionCompleted(command, "server closed connection")
+                )
+        if self._opening:
+            self._watch = commands.RequestWakeup(SECONDS_TO_OPEN)
+            yield self._watch
+
+    def register_connection(self, command: RegisterHttpConnection) -> CommandGenerator[None]:
+        """Take over a server's connection that was opened.
+
+        A failed one is forgotten, because mitmproxy would answer every later request of this client
+        with its error, though the server may be there by then.
+        """
+        if command.err:
+            command.connection.error = None
+        else:
+            take_over(layer_within(self.connections[command.connection], HttpClient))
+        yield from super().register_connection(command)
+
+    def _arm(self, seconds: float) -> CommandGenerator[None]:
+        """Ask for the next look at the streams. One timer serves all, so none outlives them."""
+        if seconds > 0:
+            self._timer = commands.RequestWakeup(seconds)
+            yield self._timer
+
+    def _tick(self) -> CommandGenerator[None]:
+        self._timer = None
+        exchanges = self.exchanges
+        for stream in [one for one in exchanges if not is_paused(one)]:  # they would pile up there
+            yield from self.event_to_child(stream, Tick())
+        silence = self.listener.seconds_of_silence
+        if exchanges and silence > 0:
+            spoke = min(monotonic() if is_paused(one) else one.spoke for one in exchanges)
+            yield from self._arm(min(silence, max(spoke + silence - monotonic(), 0.05)))
+
+    def _quit(self, event: Quit) -> CommandGenerator[None]:
+        for stream in list(self.streams.values()):
+            if stream.child_layer is None:
+                error = ErrorCode.GENERIC_SERVER_ERROR
+                failure = ResponseProtocolError(stream.stream_id, event.reason, error)
+                yield from self.event_to_child(stream, failure)
+            elif any(
+                stream in within.context.layers for within in LIVE
+            ):  # other layers would break
+                yield from self.event_to_child(stream, event)
+
+
+def put_in_place(
+    nextlayer: NextLayer, listener: "ExchangeListener", handler: Any = None
+) -> ReplyLayer | None:
+    """Replace mitmproxy's HTTP layer, where it has chosen that, perhaps inside TLS; return ours."""
+    layers = nextlayer.context.layers
+    theirs = layers[-1] if layers else None
+    if type(theirs) is not HttpLayer:
+        return None
+    layers.remove(theirs)
+    if theirs.mode is HTTPMode.transparent:  # a forward proxy is spoken to in HTTP/1, or over TLS
+        note_prior_knowledge(nextlayer)
+    ours = ReplyLayer(nextlayer.context, theirs.mode, listener, handler)
+    if handler and not SPEED.lacks:
+        write_heard(handler)
+    if nextlayer.layer is theirs:
+        nextlayer.layer = ours
+    else:
+        layers[-2].child_layer = ours  # type: ignore[attr-defined]
+    return ours

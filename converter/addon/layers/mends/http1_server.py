@@ -1,0 +1,115 @@
+"""The connection to an HTTP/1 server: a bad head is a fault at once, a request says where it ends.
+
+mitmproxy 12.2.3 reads on for ever where no head can come, takes an interim head for the reply,
+breaks on trailers and on a switch of protocols that nobody asked for, and sends a request of HTTP/2
+that names no length without one. It can go when mitmproxy's `Http1Client` does none of these; what
+reads a body whole (`read_body`) stays.
+"""
+
+import re
+
+from mitmproxy.http import Request
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.layer import CommandGenerator
+
+from converter.addon.layers.chunks import WholeReads
+from converter.addon.layers.guard import (
+    SPEED,
+    ErrorCode,
+    Http1Client,
+    HttpClient,
+    HttpEvent,
+    ReceiveHttp,
+    RequestData,
+    RequestHeaders,
+    RequestTrailers,
+    ResponseProtocolError,
+    hand_events_to,
+)
+from converter.core.wire.bounds import LONGEST_HEAD
+
+_INTERIM = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b")
+"""Such as 100 Continue and 103 Early Hints, but not 101, which is a reply."""
+LEFT = -1
+"""The id of no stream."""
+_SWITCHING = re.compile(rb"HTTP/1\.\d 101\b")
+
+
+class ServerConnection(Http1Client):
+    """mitmproxy's HTTP/1 client with our reader of bodies, and with limits for a head."""
+
+    def send(self, event: HttpEvent) -> CommandGenerator[None]:
+        """Send a part of a request; one of HTTP/2 need not name its length, one of HTTP/1 must.
+        Trailers stay here, because mitmproxy breaks on them, and nobody needs them (RFC 9110, 6.5).
+        """
+        if isinstance(event, RequestTrailers):
+            return
+        if isinstance(event, RequestHeaders) and not event.end_stream:
+            _frame(event.request)
+        if isinstance(event, RequestData) and not event.data:
+            return  # HTTP/2 may have an empty frame anywhere; to HTTP/1 an empty chunk is the end
+        yield from super().send(event)
+
+    def leave(self) -> CommandGenerator[None]:
+        """Close the connection, and let nobody hear of what still comes on it."""
+        self.stream_id = LEFT
+        yield commands.CloseConnection(self.conn)
+
+    def read_headers(self, event: events.ConnectionEvent) -> CommandGenerator[None]:
+        """Read a head; an interim one is passed over, one that can never be one is a fault."""
+        if self.stream_id is not None and isinstance(event, events.DataReceived):
+            while _INTERIM.match(bytes(self.buf)) and self.buf.maybe_extract_lines():
+                pass
+            upgrades = self.request is not None and "upgrade" in self.request.headers
+            if fault := fault_of_head(bytes(self.buf), upgrades):
+                yield commands.CloseConnection(self.conn)
+                error = ErrorCode.GENERIC_SERVER_ERROR
+                yield ReceiveHttp(ResponseProtocolError(self.stream_id, fault, error))
+                return
+        yield from super().read_headers(event)
+
+    def read_body(self, event: events.Event) -> CommandGenerator[None]:
+        """Read all of the body that has come as one event."""
+        if not SPEED.lacks and not isinstance(self.body_reader, WholeReads):
+            self.body_reader = WholeReads(self.body_reader)  # type: ignore[assignment]
+        yield from super().read_body(event)
+
+
+def _frame(request: Request) -> None:
+    """Have a request say where its body ends. mitmproxy sends the bytes of one that does not behind
+    its head (12.2.3), and a server takes them for the next request.
+    """
+    if "content-length" in request.headers or "transfer-encoding" in request.headers:
+        return
+    if request.raw_content is None:
+        request.headers["transfer-encoding"] = "chunked"
+    else:
+        request.headers["content-length"] = str(len(request.raw_content))
+
+
+def fault_of_head(received: bytes, upgrades: bool = False) -> str:
+    """Say why what has come can never become the head of a reply; nothing if it still can.
+
+    `upgrades`: the client has asked for another protocol. mitmproxy breaks when none has.
+    """
+    start = received.lstrip(b"\r\n")[:7]
+    if not b"HTTP/1.".startswith(start):
+        return f"Cannot parse HTTP response: it begins with {received[:40]!r}"
+    if len(received) > LONGEST_HEAD and not re.search(rb"\n\r?\n", received[: LONGEST_HEAD + 4]):
+        return f"Cannot parse HTTP response: its head has more than {LONGEST_HEAD} bytes"
+    if _SWITCHING.match(received) and not upgrades:
+        return "Cannot parse HTTP response: 101 Switching Protocols, which nobody asked for"
+    return ""
+
+
+def take_over(client: HttpClient) -> ServerConnection | None:
+    """Have a connection to an HTTP/1 server that was just opened be one of ours; else None."""
+    theirs = client.child_layer
+    if type(theirs) is not Http1Client:
+        return None
+    theirs.context.layers.remove(theirs)
+    ours = ServerConnection(theirs.context)
+    ours.state = ours.read_headers
+    client.child_layer = ours
+    hand_events_to(client, ours.handle_event)
+    return ours

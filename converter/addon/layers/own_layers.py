@@ -1,0 +1,119 @@
+"""The addon that puts our layers in place, if this mitmproxy has what they build upon."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable
+
+from mitmproxy import ctx, version
+from mitmproxy.proxy.layer import NextLayer
+from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
+
+from converter.addon import mitmproxy_internals
+from converter.addon.hooks.exchange_listener import QUITTING, ExchangeListener
+from converter.addon.layers.guard import PARTS, PROMISES
+
+if not PROMISES.lacks:
+    from converter.addon.layers import hook_table
+    from converter.addon.layers.connection import LIVE, Quit, put_in_place
+    from converter.addon.layers.turns import give_turns
+
+MOST_NAMED = 3
+"""Of what a part lacks: of a module that is gone, all is."""
+SECONDS_TO_QUIT = 2.0
+"""For the last words to clients when mitmproxy ends; loopback needs milliseconds."""
+
+_log = logging.getLogger(__name__)
+
+
+class OwnLayers:
+    """An addon of its own. `listener`: who is asked what to say; the addon itself."""
+
+    name = "think-layers"
+
+    def __init__(self, listener: ExchangeListener) -> None:
+        self._listener = listener
+        self._lazy = False
+
+    def running(self) -> None:
+        """Say what this mitmproxy lacks; be asked for connections that are open, if the script was
+        loaded anew.
+        """
+        for part in PARTS:
+            if part.lacks:
+                _log.warning(
+                    "think: mitmproxy %s is not one of those that were read (no %s): %s",
+                    version.VERSION,
+                    ", ".join(part.lacks[:MOST_NAMED]),
+                    part.loses,
+                )
+        if PROMISES.lacks:
+            return
+        hook_table.put_in_place(ctx.master.addons)
+        for layer in LIVE:
+            layer.listener = self._listener
+
+    def configure(self, updated: set[str]) -> None:
+        """Let no body be streamed for its size, because one that is rewritten has to be whole, and
+        all that is not ours streams anyway. Have the server's connection opened for a request, from
+        the first client on, because the port is open before `running`.
+
+        By default mitmproxy opens one for each client that connects, and closes the client without
+        a word where it cannot. A person's own choice stays.
+        """
+        if "stream_large_bodies" in updated and ctx.options.stream_large_bodies:
+            _log.warning("think: stream_large_bodies is switched off: a body may have to be whole")
+            ctx.options.update(stream_large_bodies=None)
+        if "mode" in updated and not PROMISES.lacks:
+            self._choose_strategy()
+
+    def _choose_strategy(self) -> None:
+        ours = self._lazy and ctx.options.connection_strategy == "lazy"
+        if ours or not mitmproxy_internals.is_set_by_user("connection_strategy"):
+            self._lazy = _is_reverse()
+            if self._lazy is not ours:
+                ctx.options.update(connection_strategy="lazy" if self._lazy else "eager")
+
+    def next_layer(self, nextlayer: NextLayer) -> None:
+        """Replace mitmproxy's HTTP layer."""
+        if not PROMISES.lacks:
+            mitmproxy_internals.choose_layer(nextlayer)
+            handlers = mitmproxy_internals.connection_handlers()
+            handler = handlers.get(nextlayer.context.client.id)
+            ours = put_in_place(nextlayer, self._listener, handler)
+            if ours and handler:
+                give_turns(ours, handler)
+
+    async def think_unfinished_hook(self, task: Awaitable[object]) -> None:
+        """Have an exchange wait for what our layers have begun, and what is not over."""
+        await task
+
+    def done(self) -> Awaitable[None] | None:
+        """Give every client a proper end when mitmproxy ends; a script loaded anew changes none."""
+        if PROMISES.lacks or not mitmproxy_internals.is_shutting_down():
+            return None
+        return break_off()
+
+
+async def break_off() -> None:
+    """Break off all replies that are under way, and wait until the clients have the last bytes."""
+    handlers = mitmproxy_internals.connection_handlers()
+    busy = [one for one in LIVE if one.exchanges and one.context.client.id in handlers]
+    waiting = {one.context.client.id: handlers[one.context.client.id] for one in busy}
+    try:
+        async with asyncio.timeout(SECONDS_TO_QUIT):
+            for handler in waiting.values():
+                await handler.server_event(Quit(QUITTING))
+            while any(layer.exchanges for layer in busy):
+                await asyncio.sleep(0.01)  # an `error` hook of some addon still runs
+            for handler in waiting.values():
+                await handler.drain_writers()
+    except TimeoutError:
+        _log.warning("think: some clients did not take the last words of their replies in time")
+
+
+def _is_reverse() -> bool:
+    """Tell whether mitmproxy stands in front of model servers only.
+
+    Through a forward proxy goes other traffic, such as SSH, whose server speaks first.
+    """
+    return all(isinstance(ProxyMode.parse(mode), ReverseMode) for mode in ctx.options.mode)

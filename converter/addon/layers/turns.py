@@ -1,0 +1,105 @@
+"""The turns of streams: others go on after each long read of one, only the exchange itself waits
+for a long call of its stream function, and a server is read no further while its reply waits.
+
+While a hook waits, for what a server says about itself or for a person, mitmproxy reads on, holds
+all that comes, and rewrites it in one go afterwards: two seconds for five megabytes of thoughts, in
+which no other stream moves. So the task that reads the server waits as well, and with it that one
+socket. A server of HTTP/2 is read on: other exchanges may wait for what it sends.
+
+The end of a long frame is rewritten beside mitmproxy's loop. A long read of short frames, up to
+64 kB when the client is slow or a hook has waited, is rewritten on the loop, in steps between which
+others have their turn; to read less of it at a time would cost a tenth more.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from mitmproxy.connection import Connection
+from mitmproxy.proxy.commands import StartHook
+from mitmproxy.proxy.layer import CommandGenerator
+
+from converter.addon.layers.mends.http2_client import HTTP_2
+
+if TYPE_CHECKING:
+    from converter.addon.hooks.tap import Tap
+    from converter.addon.layers.connection import ReplyLayer
+
+LONG_READ = 16 * 1024
+"""Bytes of a read after which other connections have their turn: some 8 milliseconds of the slowest
+frames. mitmproxy goes on with what has come, of one server up to 256 kB.
+"""
+
+
+@dataclass
+class UnfinishedHook(StartHook):
+    """Have an exchange wait for what is under way. mitmproxy resumes it after that."""
+
+    name = "think_unfinished_hook"
+    task: asyncio.Future[Any]
+
+
+def give_turns(layer: "ReplyLayer", handler: Any) -> None:
+    """Have other connections get their turn after each long read of this one's, and a server wait
+    with its reply: mitmproxy reads on while there is anything to read. `handler`: what moves the
+    client's bytes.
+    """
+    drain = handler.drain_writers
+
+    async def drain_in_turn() -> None:
+        read = layer.last_from
+        if layer.last_read >= LONG_READ:
+            await asyncio.sleep(0)
+        await hold_back(layer, read)
+        await drain()
+
+    handler.drain_writers = drain_in_turn
+
+
+async def hold_back(layer: "ReplyLayer", read: Connection | None) -> None:
+    """Wait, in the task that has read from a connection, for the exchange whose reply that was."""
+    if read is None or read.alpn == HTTP_2:
+        return
+    for stream in [one for one in layer.streams.values() if one.context.server is read]:
+        await stream.resumed()
+
+
+def call_in_turns(
+    function: "Tap",
+    chunk: bytes,
+    say: Callable[[list[bytes]], CommandGenerator[None]],
+    at_once: bool = False,
+) -> CommandGenerator[None]:
+    """Call the function and say what it returns; the exchange waits where that takes long, and with
+    it the reading of its server (`turns.hold_back`).
+
+    `at_once`: the client takes no more now, and its server would be read on in the meantime.
+    """
+    if not function.is_long and (at_once or len(chunk) <= LONG_READ):
+        yield from say(function(chunk))
+        return
+    task = asyncio.ensure_future(_in_steps(function, chunk))
+    yield UnfinishedHook(task)
+    yield from say(task.result())
+
+
+async def _in_steps(function: "Tap", chunk: bytes) -> list[bytes]:
+    """Return what a function says of a chunk, which it gets in pieces."""
+    pieces: list[bytes] = []
+    for at in range(0, max(len(chunk), 1), LONG_READ):
+        if function.is_long:
+            return pieces + list(await function.beside(chunk[at:]))
+        pieces += function(chunk[at : at + LONG_READ])
+        await asyncio.sleep(0)
+    return pieces
+
+
+def is_stream_function(function: object) -> "TypeGuard[Tap]":
+    """Tell whether a response's `stream` can be broken off and can ping."""
+    return callable(function) and hasattr(function, "abort") and hasattr(function, "ping")
+
+
+def may_leave(function: object) -> "TypeGuard[Tap]":
+    """Tell whether a stream function may leave its server before the body's end."""
+    return getattr(function, "ends_thoughts", False) is True

@@ -1,0 +1,64 @@
+"""Lines of the log: words of clients and servers stand in them bounded, with nothing raw; a line
+that nobody sees is not made.
+"""
+
+import logging
+from typing import Any
+
+from mitmproxy import ctx
+from mitmproxy.http import HTTPFlow
+
+from converter.addon.mitmproxy_internals import is_legacy_log
+from converter.core.wire.printable import bounded
+
+LONGEST = 200
+"""Characters of a header, a path or an address in a line of the log."""
+LONGEST_LINE = 2000
+"""Characters of all that one line says of a reply, because a server may say much, and a terminal
+shows few lines of it.
+"""
+
+
+def path_of(flow: HTTPFlow) -> str:
+    """Return a request's path without its query."""
+    return bounded(flow.request.path.partition("?")[0], LONGEST)
+
+
+def in_a_line(flow: HTTPFlow) -> str:
+    """Return a request's method and path."""
+    return bounded(f"{flow.request.method} {path_of(flow)}", LONGEST)
+
+
+def is_heard(level: int) -> bool:
+    """Tell whether anybody gets lines of this level: a handler, or an addon with `add_log`."""
+    handlers = logging.getLogger().handlers
+    shown = any(handler.level <= level and not is_legacy_log(handler) for handler in handlers)
+    return shown or any(hasattr(addon, "add_log") for addon in ctx.master.addons.lookup.values())
+
+
+def _is_wanted(line: logging.LogRecord) -> bool:
+    """Tell whether a line on a connection is wanted: none is, where mitmdump's user wants none on
+    flows.
+    """
+    options = ctx.options
+    quiet = "flow_detail" in options and options.flow_detail == 0
+    return line.levelno > logging.INFO or not quiet
+
+
+logging.getLogger("mitmproxy.proxy.server").addFilter(_is_wanted)
+
+
+def write_heard(handler: Any) -> None:
+    """Have mitmproxy's connection handler write what it says of one client, if anybody gets it.
+
+    Of a client that connects and asks once it says five lines. Each is formatted, and passed
+    through mitmproxy's loop to all addons as the deprecated `add_log` hook: a tenth of such an
+    exchange's cost, also where `termlog_verbosity` shows none of them.
+    """
+    write = handler.log
+
+    def log(message: str, level: int = logging.INFO, exc_info: Any = None) -> None:
+        if is_heard(level):
+            write(message, level, exc_info)
+
+    handler.log = log

@@ -1,0 +1,115 @@
+"""Work that asks the memory, and the end of what it writes: no exchange waits longer than
+`PATIENCE`, for all of it together.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+from converter.addon.aside import aside, in_short_steps
+from converter.core.model.memory import AwayError, Memory, Store
+
+PATIENCE = 2.0
+"""Seconds that an exchange waits for its store: the request for what it refers to and for earlier
+thoughts, the reply's last words for the writing.
+"""
+ANSWER = 1.0
+"""Seconds in which a store must answer one question."""
+REST = 1.0
+"""Seconds in which a store that has failed is asked nothing."""
+LONGEST = 300
+"""Characters of a failure that are told: redis describes all its connections."""
+_ASKING = ThreadPoolExecutor(8, "think-memory")
+_log = logging.getLogger(__name__)
+
+
+async def remembering[Result](memory: Memory, size: int, work: Callable[[], Result]) -> Result:
+    """Return what `work` does, which may ask the memory, to so many bytes. Raises AwayError."""
+    if not memory.store.elsewhere:
+        return await aside(size + memory.size, work)
+    asked = _ASKING.submit(in_short_steps, work)
+    if not await _ended(memory, asked):
+        raise AwayError(f"no answer within {PATIENCE:.0f} s")
+    return asked.result()
+
+
+async def written(memory: Memory | None) -> BaseException | None:
+    """Wait until all is written that `memory` keeps, or has taken too long; return a failure."""
+    if memory is None or not memory.waits.writes:
+        return None
+    writes, memory.waits.writes[:] = list(memory.waits.writes), []
+    for write in writes:
+        if not await _ended(memory, write):
+            return AwayError(f"not written within {PATIENCE:.0f} s")
+    return next(filter(None, (write.exception() for write in writes)), None)
+
+
+async def _ended(memory: Memory, work: Future[Any]) -> bool:
+    """Wait until work is done, for as long as its exchange may wait; tell whether it is.
+
+    A future of asyncio's around it, with a timeout of its own, takes the loop twice the time.
+    """
+    if work.done():
+        return True
+    begun, loop = time.monotonic(), asyncio.get_running_loop()
+    ended = asyncio.Event()
+    left = loop.call_later(PATIENCE - memory.waits.seconds, ended.set)
+
+    def tell(_: Future[Any]) -> None:
+        with suppress(RuntimeError):  # the loop is closed, so nobody waits
+            loop.call_soon_threadsafe(ended.set)
+
+    work.add_done_callback(tell)
+    try:
+        await ended.wait()
+    finally:
+        left.cancel()
+        memory.waits.seconds += time.monotonic() - begun
+    return work.done()
+
+
+def _keep(work: Callable[[], object]) -> None:
+    try:
+        work()
+    except AwayError as error:
+        _log.info("think: a reply is not kept: %s", error)
+        raise
+
+
+class StoreElsewhere(Store):
+    """A store that may be away: then it is let rest, and nobody waits for it."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.elsewhere = True
+        self._rests_until = 0.0
+        self._is_away = False
+
+    def begin(self, work: Callable[[], object]) -> Future[object]:
+        """Begin work that keeps something."""
+        return _ASKING.submit(_keep, work)
+
+    def close(self) -> None:
+        """Let go of files and connections, when those who ask are done."""
+        _ASKING.submit(self.store.close)
+
+    def _ask[Result](self, question: Callable[[], Result]) -> Result:
+        if time.monotonic() < self._rests_until:
+            raise AwayError("it failed a moment ago")
+        try:
+            answer = question()
+        except Exception as error:  # whatever a driver raises, nothing is known of what is kept
+            self._rests_until = time.monotonic() + REST
+            words = f"{type(error).__name__}: {error}"[:LONGEST]
+            if not self._is_away:
+                _log.warning("think: the memory is away (said once): %s", words)
+            self._is_away = True
+            raise AwayError(words) from error
+        if self._is_away:
+            self._is_away = False
+            _log.warning("think: the memory is back")
+        return answer

@@ -1,0 +1,218 @@
+"""Changes to mitmproxy's requests and responses, each in one place."""
+
+import zlib
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from copy import copy
+from importlib import import_module
+from typing import Any
+
+import brotli  # type: ignore[import-untyped]
+from mitmproxy.http import Headers, HTTPFlow, Request, Response
+from mitmproxy.net.http.status_codes import RESPONSES
+
+from converter.addon.exchange.exchange import Answer, Exchange
+from converter.addon.servers.known_servers import Upstream
+from converter.core.dialects.table import by_name
+from converter.core.wire import json_text
+from converter.core.wire.bounds import BODY_LIMIT
+
+NO_FIELDS: Mapping[bytes, bytes | None] = {}
+
+
+def change(headers: Headers, values: Mapping[bytes, bytes | None]) -> None:
+    """Give fields these values, in their places or behind all others; None: take them out."""
+    for name, value in values.items():
+        if value is None:
+            headers.pop(name, None)
+        else:
+            headers[name] = value
+
+
+def leave_out(headers: Headers, goes: Callable[[bytes], object]) -> None:
+    """Take out the fields whose names, in lower case, are to go."""
+    kept = [field for field in headers.fields if not goes(field[0].lower())]
+    if len(kept) < len(headers.fields):
+        headers.fields = tuple(kept)
+
+
+def upstream(flow: HTTPFlow, exchange: Exchange) -> Upstream:
+    """Return the server that an exchange goes to, for questions of our own."""
+    request = flow.request
+    direct = not flow.server_conn.via
+    return Upstream(request.scheme, request.host, request.port, exchange.prefix, direct)
+
+
+def name_request(flow: HTTPFlow, exchange: Exchange) -> None:
+    """Give a reply the header by which its dialect names a request, if any; SDKs show it."""
+    header = by_name(exchange.endpoint.dialect).label.request_id
+    if flow.response and header:
+        flow.response.headers.setdefault(header, f"req_{flow.id.replace('-', '')}")
+
+
+def is_compressed(message: Request | Response) -> bool:
+    """Tell whether a body must be whole before it can be read."""
+    return _encoding(message) not in ("", "identity", "none")
+
+
+def _encoding(message: Request | Response) -> str:
+    return str(message.headers.get("content-encoding", "")).strip().lower()
+
+
+def copied[Kind: (Request, Response)](message: Kind) -> Kind:
+    """Return a copy that is not streamed. mitmproxy's own takes 0.1 milliseconds, because it checks
+    the types of all values anew.
+    """
+    made = copy(message)
+    made.data = copy(message.data)
+    made.headers = copy(message.headers)
+    made.trailers = copy(message.trailers)
+    made.stream = False
+    return made
+
+
+def use_connection_once(flow: HTTPFlow) -> None:
+    """Have the server's connection closed after this reply, unseen by the client.
+
+    llama.cpp closes its connection after every streamed reply and announces the opposite; a next
+    request that is quicker than mitmproxy's notice of it would be lost (seen on llama.cpp 11549:
+    every second one). The layer that reads from the server keeps the response it made; the client's
+    gets a copy.
+    """
+    assert flow.response
+    from_server = flow.response
+    flow.response = copied(from_server)
+    from_server.headers["connection"] = "close"
+
+
+def open_for_streaming(request: Request, response: Response) -> None:
+    """Make the head of a response that of a body whose length nobody knows yet."""
+    chunked = request.is_http11
+    if chunked:
+        response.http_version = "HTTP/1.1"
+    framing = {b"content-length": None, b"transfer-encoding": b"chunked" if chunked else None}
+    change(response.headers, framing)
+
+
+def body(message: Request | Response, notes: list[str], limit: int = BODY_LIMIT) -> bytes:
+    """Return the body, uncompressed; of one that is longer than `limit` then the beginning, and one
+    that is not what its encoding says as it came, both with a note.
+    """
+    came = message.raw_content or b""
+    if not is_compressed(message):
+        return came
+    try:
+        made = uncompressed(came, _encoding(message), limit)
+    except ValueError:
+        notes.append(f"the body is no {_encoding(message)}, though its content-encoding says so")
+        return came
+    if len(made) > limit:
+        notes.append(f"the body has more than {limit >> 20} megabytes uncompressed, not read on")
+    return made
+
+
+def content_of(message: Request | Response | None) -> bytes:
+    """Return a body for people to look at: uncompressed as far as the limit goes."""
+    return body(message, []) if message else b""
+
+
+def replace(response: Response, answer: Answer) -> None:
+    """Give the client another reply than the server's."""
+    response.status_code, response.reason = answer.status, RESPONSES.get(answer.status, "")
+    fill(response, answer.body, {b"content-type": answer.content_type.encode()})
+
+
+def fill(
+    message: Request | Response, body: bytes, fields: Mapping[bytes, bytes | None] = NO_FIELDS
+) -> None:
+    """Give a message another body than it came with, and fields that go with it."""
+    length = b"%d" % len(body)
+    plain = {b"content-encoding": None, b"transfer-encoding": None, b"content-length": length}
+    change(message.headers, {**plain, **fields})
+    message.raw_content = body
+
+
+def model_of(request: bytes) -> str:
+    """Return the model that a request's body names, nothing for a body that is no JSON object."""
+    fields = json_text.read_or_none(request)
+    return str(fields.get("model") or "") if isinstance(fields, dict) else ""
+
+
+def made(answer: Answer) -> Response:
+    """Return a response of the addon's own."""
+    fields = {"content-type": answer.content_type}
+    if answer.retry_after:
+        fields["retry-after"] = str(answer.retry_after)
+    return Response.make(answer.status, answer.body, fields)
+
+
+def _brought() -> Any:
+    """Return the library of zstd that mitmproxy brings: Python's own from 3.14 on, with mitmproxy
+    12.3 its backport, and another one before.
+    """
+    for name in ("compression.zstd", "backports.zstd", "zstandard"):
+        with suppress(ImportError):
+            return import_module(name)
+    raise ImportError("expected a library of zstd beside mitmproxy 12")
+
+
+type _Read = Callable[[bytes], bytes]
+ZSTD = _brought()
+_PIECE = 64
+"""Bytes that are uncompressed at once: of brotli they make 100 MB at most, of all others 2."""
+_NO_BODY = (ValueError, zlib.error, brotli.error, ZSTD.ZstdError)
+
+
+def uncompressed(body: bytes, encoding: str, limit: int) -> bytes:
+    """Return the body; of one that is longer than `limit` so many bytes, and one more: 400 kB of
+    gzip may hold 400 MB, brotli far more. Raises ValueError for a body that is no such encoding.
+
+    mitmproxy uncompresses all there is, and asks Python's codecs for names that it does not know.
+    """
+    if encoding not in _READERS:
+        raise ValueError(f"expected one of {', '.join(_READERS)}, got {encoding}")
+    made = bytearray()
+    try:
+        read = _READERS[encoding](body)
+        for at in range(0, len(body), _PIECE):
+            made += read(body[at : at + _PIECE])
+            if len(made) > limit:
+                break
+    except _NO_BODY as error:
+        raise ValueError(str(error)) from None
+    return bytes(made[: limit + 1])
+
+
+class _Frames:
+    """zstd's frames, one behind the other."""
+
+    def __init__(self, _: bytes) -> None:
+        self._frame = self._begun()
+
+    @staticmethod
+    def _begun() -> Any:
+        made = ZSTD.ZstdDecompressor()
+        return made.decompressobj() if hasattr(made, "decompressobj") else made
+
+    def __call__(self, data: bytes) -> bytes:
+        made = b""
+        while data:
+            if self._frame.eof:
+                self._frame = self._begun()
+            made += self._frame.decompress(data)
+            data = self._frame.unused_data
+        return made
+
+
+def _inflate(body: bytes) -> _Read:
+    # Some servers leave out the head of zlib's format, which is a multiple of 31 (RFC 1950).
+    headed = body[:1] and body[0] & 15 == zlib.DEFLATED and int.from_bytes(body[:2]) % 31 == 0
+    return zlib.decompressobj(zlib.MAX_WBITS if headed else -zlib.MAX_WBITS).decompress
+
+
+_READERS: Mapping[str, Callable[[bytes], _Read]] = {
+    "gzip": lambda _: zlib.decompressobj(32 + zlib.MAX_WBITS).decompress,  # or zlib's, by its head
+    "deflate": _inflate,
+    "br": lambda _: brotli.Decompressor().process,
+    "zstd": _Frames,
+}

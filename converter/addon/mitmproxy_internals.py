@@ -1,0 +1,80 @@
+"""Every member of mitmproxy that is private, or public without being documented, in one place.
+
+Read in mitmproxy 12.0.0, 12.2.3 and 12.3.1. What our layers build upon is in
+`converter/addon/layers/guard.py`.
+"""
+
+import logging
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mitmproxy import ctx, log, optmanager
+from mitmproxy.flow import Flow
+from mitmproxy.http import HTTPFlow
+from mitmproxy.proxy.layer import NextLayer
+
+if TYPE_CHECKING:  # mitmdump's own binary is without it
+    from mitmproxy.addons.view import View
+
+
+def is_set_by_user(option: str) -> bool:
+    """Tell whether somebody has given an option a value, be it the default one."""
+    return ctx.options._options[option].value is not optmanager.unset
+
+
+def choose_layer(nextlayer: NextLayer) -> None:
+    """Let mitmproxy decide now, because its own hook comes after the scripts', and keeps a
+    decision.
+    """
+    if nextlayer.layer is None:
+        ctx.master.addons.get("nextlayer").next_layer(nextlayer)
+
+
+def is_legacy_log(handler: logging.Handler) -> bool:
+    """Tell whether a handler shows nothing, but calls the deprecated `add_log` hook."""
+    return isinstance(handler, getattr(log, "LegacyLogEvents", ()))
+
+
+def is_shutting_down() -> bool:
+    """Tell whether mitmproxy ends; a script's `done` hook also runs when it is loaded anew."""
+    return bool(ctx.master.should_exit.is_set())
+
+
+def connection_handlers() -> dict[Any, Any]:
+    """Return what moves the bytes of each connected client, by the client's id."""
+    handlers: dict[Any, Any] = ctx.master.addons.get("proxyserver").connections
+    return handlers
+
+
+def state_before(flow: Flow | None) -> Mapping[str, Any]:
+    """Return the state that *Revert* would restore, empty for none; not a copy, which is costly."""
+    state: Any = flow and flow._backup
+    return state or {}
+
+
+def forget_state_before(flow: Flow) -> None:
+    """Leave *Revert* nothing to restore."""
+    flow._backup = None
+
+
+def flow_list() -> "View | None":
+    """Return mitmweb's and the console's list of flows; mitmdump has none."""
+    view: View | None = ctx.master.addons.get("view")
+    return view
+
+
+def is_replayed_by_the_server(flow: HTTPFlow) -> bool:
+    """Tell whether mitmproxy's server replay, whose turn comes after ours, holds a reply to this
+    very request.
+    """
+    playback = ctx.master.addons.get("serverplayback")
+    return bool(playback and playback.flowmap) and playback._hash(flow) in playback.flowmap
+
+
+def somebody_looks() -> bool:
+    """Tell whether anybody could see a change: in mitmweb a page that is open, in the console
+    always.
+    """
+    web = sys.modules.get("mitmproxy.tools.web.app")  # imported by mitmweb alone
+    return web is None or bool(web.ClientConnection.connections)

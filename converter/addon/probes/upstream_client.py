@@ -1,0 +1,315 @@
+"""Probes carried to the servers and their answers back: each server is asked once, beside the
+client's request wherever that can go on without the answer.
+
+A server that does not answer makes requests wait no longer than `PATIENCE` in all: its silence is
+remembered, and it is asked again in the background.
+"""
+
+import asyncio
+import logging
+import math
+import sys
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from converter.addon.aside import BODIES, SHOWING, aside
+from converter.addon.log_lines import LONGEST_LINE
+from converter.addon.memory.shared_lessons import SharedLessons
+from converter.addon.probes.upstream_http import NoReplyError, fetch
+from converter.addon.servers.initial_state import initial_state, needs_prompt
+from converter.addon.servers.known_servers import (
+    Body,
+    Bounded,
+    Key,
+    KnownServers,
+    Upstream,
+    prompt_key,
+)
+from converter.addon.servers.model_facts import TOLD_BESIDE, ModelFacts, read
+from converter.addon.servers.model_names import Entry, entries
+from converter.addon.servers.probes import (
+    IDENTITY_PATHS,
+    Probe,
+    ProbeReply,
+    ProbeRequest,
+    Settled,
+    count_tokens,
+    is_certain,
+    prompt_pieces,
+    prompt_state,
+    recognise,
+    step,
+)
+from converter.addon.servers.profiles import GENERIC, Server
+from converter.core.model.initial_state import InitialState
+from converter.core.wire.bounds import MOST_KNOWN
+from converter.core.wire.printable import bounded
+
+PATIENCE = 3.0
+"""Seconds to wait for each answer; a client's request may wait as long, once."""
+GRACE = 0.2
+"""Seconds that the first reply of its kind waits for the server's word on where it begins, asked
+for with the request.
+"""
+TERM = 600.0
+"""Seconds until a server is asked again what it is, in the background, because another may be there
+by now.
+"""
+REST = 60.0
+"""Seconds until a server that did not answer is asked again, in the background, because it may have
+been loading its model, and nobody waits for the answer.
+"""
+PATIENCE_OF_READERS = 20.0
+"""Seconds that a person waits for the tokens of a long prompt."""
+
+_MODELS = "/v1/models"
+_log = logging.getLogger(__name__)
+
+type Headers = Mapping[str, str]
+
+
+class UpstreamClient:
+    """Asks servers, and writes what they say into `known`. `headers`: the client's credentials."""
+
+    def __init__(self, known: KnownServers) -> None:
+        self.known = known
+        self.lessons = SharedLessons(known)
+        self._running: dict[Upstream | Key, asyncio.Task[Any]] = {}
+        self._rests_until: Bounded[Upstream, float] = Bounded()
+        self._asked_again: Bounded[Upstream, float] = Bounded()
+        self._listed: Bounded[Upstream, tuple[list[Entry], float]] = Bounded()
+        self._complained: Bounded[Upstream, None] = Bounded()
+        self._met: Bounded[Upstream, None] = Bounded()
+
+    async def recognise(self, upstream: Upstream, headers: Headers) -> Server:
+        """Return the server's row, generic as long as it has not said what it is. Raises
+        ConnectionError when nobody is there.
+        """
+        ask = partial(self._once, upstream, partial(self._recognise, upstream, headers))
+        if known := self.known.server(upstream):
+            now = time.monotonic()
+            asked = self._asked_again.get(upstream, -math.inf)
+            if self.known.is_due(upstream, TERM, REST) and asked + REST <= now:
+                self._asked_again[upstream] = now
+                ask()
+            return known
+        return await self._unless_silent(upstream, ask) or GENERIC
+
+    def ask_initial_state(
+        self,
+        upstream: Upstream,
+        headers: Headers,
+        body: Body,
+        server: Server | None,
+        size: int = 0,
+    ) -> None:
+        """Begin to find out where replies to such a request begin, unless it is known or under way;
+        nothing waits for it. `headers`: the client's. `server`: None where it is still to be
+        recognised. `size`: the body's bytes.
+        """
+        if not self.known.has_prompt(upstream, body):
+            asked = upstream, credentials(headers), body, server, size
+            self._once(prompt_key(upstream, body), partial(self._ask_prompt, *asked))
+
+    async def initial_state(self, upstream: Upstream, body: Body) -> InitialState:
+        """Return where the reply to this request begins, by the best of what is known now."""
+        task = self._running and self._running.get(prompt_key(upstream, body))
+        if task and needs_prompt(self.known.facts(upstream, body)):
+            await asyncio.wait({task}, timeout=GRACE)
+        return initial_state(self.known.facts(upstream, body))
+
+    async def count(
+        self, upstream: Upstream, headers: Headers, server: Server, body: Body, size: int = 0
+    ) -> int | None:
+        """Return the tokens of a chat completion's prompt, counted by the server; None when it
+        cannot, or is gone. `size`: the body's bytes.
+        """
+
+        async def count() -> int | None:
+            tokens: int | None = None
+            with suppress(ConnectionError):
+                ask = partial(self._fetch, upstream, headers)
+                tokens = await carried(count_tokens(server, body), ask, size)
+            if tokens is not None:
+                self._answered(upstream)
+            return tokens
+
+        return await self._unless_silent(upstream, lambda: _begin(count()))
+
+    def meets(self, upstream: Upstream) -> None:
+        """Take note of a server that clients are sent to; no other is asked what fills a prompt."""
+        self._met[upstream] = None
+
+    async def pieces(
+        self,
+        upstream: Upstream,
+        headers: Headers,
+        server: Server | None,
+        written: Callable[[Server], Body | None],
+    ) -> list[bytes] | None:
+        """Return the words of each token of a prompt, for who looks at it; None when the server
+        cannot tell or takes its time, which says nothing of it to others. `written`: the chat
+        completion for a server.
+        """
+        if upstream not in self._met or not upstream.direct:
+            return None
+        ask = partial(fetch, upstream, headers)
+        try:
+            async with asyncio.timeout(PATIENCE_OF_READERS):
+                server = server or await self.recognise(upstream, headers)
+                body = await aside(sys.maxsize, partial(written, server), SHOWING)
+                probe = prompt_pieces(server, body or {})
+                return await carried(probe, ask, sys.maxsize, SHOWING) if body else None
+        except (TimeoutError, NoReplyError, ConnectionError):
+            return None
+
+    async def models(self, upstream: Upstream, headers: Headers) -> list[Entry]:
+        """Return what the server lists, none where it cannot be asked."""
+        listed, until = self._listed.get(upstream, ([], 0.0))
+        if until < time.monotonic():
+            with suppress(ConnectionError):
+                reply = await self._fetch(upstream, headers, ProbeRequest(_MODELS))
+                listed = entries(reply.value() if reply else None)[:MOST_KNOWN]
+                self._listed[upstream] = (listed, time.monotonic() + REST)
+        return listed
+
+    async def facts(
+        self, upstream: Upstream, headers: Headers, server: Server | None, model: str
+    ) -> ModelFacts:
+        """Return the server's words on a model, for who looks at it; a server that takes its time
+        says nothing of it to others.
+        """
+        told = dict[str, object]()
+        if upstream not in self._met or not upstream.direct:
+            return ModelFacts()
+        with suppress(TimeoutError, NoReplyError, ConnectionError):
+            async with asyncio.timeout(PATIENCE):
+                server = server or await self.recognise(upstream, headers)
+                for path in filter(None, (_MODELS, TOLD_BESIDE.get(server.name))):
+                    reply = await fetch(upstream, headers, ProbeRequest(path))
+                    told[path] = reply.value()
+        return read(told, model)
+
+    def _once[Result](
+        self, key: Upstream | Key, ask: Callable[[], Coroutine[object, object, Result]]
+    ) -> asyncio.Task[Result]:
+        """Return the task that asks: the one under way, or a new one."""
+        if running := self._running.get(key):
+            return running
+        task = _begin(ask())
+        if not task.done():  # mitmproxy's tasks begin at once, and this one may end so too
+            self._running[key] = task
+            task.add_done_callback(lambda _: self._running.pop(key))
+        return task
+
+    async def _unless_silent[Result](
+        self, upstream: Upstream, ask: Callable[[], asyncio.Task[Result | None]]
+    ) -> Result | None:
+        """Return what is asked; None at once from a server that was silent, asked again only when
+        it has rested.
+        """
+        rests_until = self._rests_until.get(upstream)
+        if rests_until is None:
+            return await asyncio.shield(ask())  # a client that leaves takes no other's answer away
+        if rests_until <= time.monotonic():
+            self._rests_until[upstream] = time.monotonic() + REST
+            ask()
+        return None
+
+    async def _recognise(self, upstream: Upstream, headers: Headers) -> Server | None:
+        known = self.known.server(upstream)  # else a request waits, and has looked already
+        await self.lessons.look(upstream, anew=known is not None)
+        if not self.known.is_due(upstream, TERM, REST):
+            return self.known.server(upstream)
+        probes = [self._fetch(upstream, headers, ProbeRequest(path)) for path in IDENTITY_PATHS]
+        replies = await asyncio.gather(*probes)
+        heard = dict(zip(IDENTITY_PATHS, replies, strict=True))
+        server = recognise(heard)
+        if server:  # a NIM that loads is silent, and lists vLLM's models
+            self.known.recognised(upstream, server, is_certain(server, heard))
+            self._answered(upstream)
+            self.lessons.tell(upstream)
+        return server
+
+    async def _ask_prompt(
+        self, upstream: Upstream, headers: Headers, body: Body, server: Server | None, size: int
+    ) -> None:
+        """Whatever goes wrong changes nothing but the guess; then the next request asks again."""
+        try:
+            server = server or await self.recognise(upstream, headers)
+            if server.repeats_opener:
+                self.known.saw_repeated_opener(upstream)
+            await self.lessons.look(upstream, anew=True)
+            told = self.known.has_prompt(upstream, body)
+            # a server that is not known may yet say more
+            if not told and (server is not GENERIC or self.known.server(upstream)):
+                ask = partial(self._fetch, upstream, headers)
+                state = await carried(prompt_state(server, body), ask, size)
+                self.known.saw_prompt(upstream, body, state)
+                self.lessons.tell(upstream)
+        except Exception as error:
+            self._complain(upstream, f"it cannot say where its replies begin: {error}")
+
+    async def _fetch(
+        self, upstream: Upstream, headers: Headers, probe: ProbeRequest
+    ) -> ProbeReply | None:
+        """Return the answer; None, and the server's silence is remembered, when there is none
+        within `PATIENCE`. Raises ConnectionError when nobody is there.
+        """
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await fetch(upstream, headers, probe)
+        except TimeoutError:
+            reason = f"nothing came within {PATIENCE} s"
+        except NoReplyError as error:
+            reason = str(error)
+        self._rests_until[upstream] = time.monotonic() + REST
+        self._complain(upstream, f"no answer to {probe.path}: {reason}")
+        return None
+
+    def _answered(self, upstream: Upstream) -> None:
+        self._rests_until.pop(upstream, None)
+        self._complained.pop(upstream, None)
+
+    def _complain(self, upstream: Upstream, words: str) -> None:
+        """Say it once for each server, until it answers again."""
+        if upstream not in self._complained:
+            self._complained[upstream] = None
+            line = bounded(f"{upstream} was asked what it is: {words}", LONGEST_LINE)
+            _log.warning("think: %s (said once)", line)
+
+
+async def carried[Result](
+    probe: Probe[Result],
+    ask: Callable[[ProbeRequest], Awaitable[ProbeReply | None]],
+    size: int,
+    worker: ThreadPoolExecutor = BODIES,
+) -> Result:
+    """Return a probe's result. `size`: bytes of the request that it carries."""
+    reply: ProbeReply | None = None
+    while True:
+        next_step = await aside(size, partial(step, probe, reply), worker)
+        if isinstance(next_step, Settled):
+            return next_step.result
+        reply = await ask(next_step)
+
+
+def _begin[Result](probing: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
+    """Return the task; its error is for those who wait for it, of whom there may be none."""
+    task = asyncio.ensure_future(probing)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return task
+
+
+def credentials(headers: Headers) -> dict[str, str]:
+    """Return the header that lets the client in: its key becomes a bearer token, as
+    chat-completions servers want it.
+    """
+    if secret := headers.get("authorization"):
+        return {"authorization": secret}
+    key = headers.get("x-api-key")
+    return {"authorization": f"Bearer {key}"} if key else {}

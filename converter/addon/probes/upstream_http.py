@@ -1,0 +1,190 @@
+"""One HTTP request of the addon's own, and the reply to it. Cancelling it ends it, because no
+thread stays behind to wait for a server that hangs.
+
+TLS goes by the options that mitmproxy itself connects with. Read in mitmproxy 12.2,
+`addons/tlsconfig.py` (tls_start_server) and `net/tls.py` (create_proxy_server_context), which hold
+the same for pyOpenSSL.
+"""
+
+import asyncio
+import socket
+import ssl
+import warnings
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+import certifi
+import h11
+from mitmproxy import ctx
+
+from converter.addon.servers.known_servers import Upstream
+from converter.addon.servers.probes import ProbeReply, ProbeRequest
+from converter.core.wire.bounds import ANSWER_LIMIT
+
+_READ_SIZE = 65536
+_NUMBERS = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
+_PORTS = {"http": 80, "https": 443}
+
+type _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class NoReplyError(Exception):
+    """Somebody listens, and gives no reply that can be read."""
+
+
+async def fetch(upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest) -> ProbeReply:
+    """Return the reply, whenever it comes. Raises ConnectionError when nobody listens there, else
+    NoReplyError.
+    """
+    try:
+        reader, writer = await _connect(upstream)
+    except (ConnectionRefusedError, socket.gaierror) as error:
+        refused = isinstance(error, ConnectionRefusedError)
+        raise ConnectionError("Connection refused" if refused else error.strerror) from None
+    except (OSError, ValueError) as error:
+        raise NoReplyError(str(error)) from None
+    try:
+        wire = h11.Connection(h11.CLIENT)
+        writer.write(_written(wire, upstream, headers, probe))
+        return await _read(wire, reader)
+    except (OSError, ValueError, h11.ProtocolError) as error:
+        raise NoReplyError(str(error) or type(error).__name__) from None
+    finally:
+        writer.transport.abort()
+
+
+async def _connect(upstream: Upstream) -> _Streams:
+    """Return a connection. A name may have several addresses, so that nobody listens when one
+    refuses and none takes it.
+    """
+    tls = tls_for_host(upstream.host) if upstream.scheme == "https" else None
+    name = upstream.host if tls else None
+    failures = list[OSError]()
+    looked_up = asyncio.get_running_loop().getaddrinfo
+    for *_, address in await looked_up(upstream.host, upstream.port, type=socket.SOCK_STREAM):
+        host, port = socket.getnameinfo(address, _NUMBERS)
+        try:  # one by one: uvloop has no `all_errors`
+            return await asyncio.open_connection(host, int(port), ssl=tls, server_hostname=name)
+        except OSError as error:
+            failures.append(error)
+    refused = [error for error in failures if isinstance(error, ConnectionRefusedError)]
+    raise (refused or failures)[0]
+
+
+def _written(
+    wire: h11.Connection, upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest
+) -> bytes:
+    """Return the request's bytes. Raises LocalProtocolError for what cannot stand in one."""
+    body = probe.body or b""
+    sent = {
+        "host": host_header(upstream),
+        "content-type": "application/json",
+        "accept": "application/json",
+        "accept-encoding": "identity",
+        "connection": "close",
+        **({} if probe.body is None else {"content-length": str(len(body))}),
+        **headers,
+    }
+    request = h11.Request(
+        method="GET" if probe.body is None else "POST",
+        target=_bytes(upstream.prefix + probe.path),
+        headers=[(_bytes(name), _bytes(value)) for name, value in sent.items()],
+    )
+    parts = [wire.send(event) for event in (request, h11.Data(body), h11.EndOfMessage())]
+    return b"".join(part or b"" for part in parts)
+
+
+def host_header(upstream: Upstream) -> str:
+    """Return the `host` of a request: with the port, unless it is the usual one."""
+    host = f"[{upstream.host}]" if ":" in upstream.host else upstream.host
+    return host if upstream.port == _PORTS[upstream.scheme] else f"{host}:{upstream.port}"
+
+
+def _bytes(text: str) -> bytes:
+    """Return the bytes that mitmproxy read this text from."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+async def _read(wire: h11.Connection, reader: asyncio.StreamReader) -> ProbeReply:
+    head, body = h11.Response(status_code=200, headers=[]), bytearray()
+    while True:
+        match wire.next_event():
+            case h11.NEED_DATA:
+                wire.receive_data(await reader.read(_READ_SIZE))
+            case h11.Response() as head:
+                pass
+            case h11.Data(data=data):
+                body += data
+                if len(body) > ANSWER_LIMIT:
+                    raise ValueError(f"expected at most {ANSWER_LIMIT} bytes, got more")
+            case h11.EndOfMessage():
+                names = {name.decode(): value.decode("latin-1") for name, value in head.headers}
+                return ProbeReply(head.status_code, names, bytes(body))
+
+
+def tls_for_host(host: str) -> ssl.SSLContext:
+    """Return the context for a connection to `host`, as mitmproxy's options are now."""
+    options = ctx.options
+    return context(
+        insecure=bool(options.ssl_insecure),
+        trusted_ca=options.ssl_verify_upstream_trusted_ca,
+        trusted_folder=options.ssl_verify_upstream_trusted_confdir,
+        certificate=client_certificate(options.client_certs, host),
+        least=options.tls_version_server_min,
+        most=options.tls_version_server_max,
+        ciphers=options.ciphers_server,
+    )
+
+
+def client_certificate(written: str | None, host: str) -> str | None:
+    """Return the file for `host`: the one that `client_certs` names, or HOST.pem in its folder."""
+    if not written:
+        return None
+    place = Path(written).expanduser()
+    file = place / f"{host}.pem" if place.is_dir() else place
+    return str(file) if file.is_file() else None
+
+
+@lru_cache(16)
+def context(
+    *,
+    insecure: bool = False,
+    trusted_ca: str | None = None,
+    trusted_folder: str | None = None,
+    certificate: str | None = None,
+    least: str = "TLS1_2",
+    most: str = "UNBOUNDED",
+    ciphers: str | None = None,
+) -> ssl.SSLContext:
+    """Return the context to connect with. `certificate`: the client's, a PEM file with its key.
+    Neither `trusted_ca` nor `trusted_folder`: the public authorities that mitmproxy knows. Raises
+    OSError or ValueError when a file cannot be read.
+
+    Not `ssl.create_default_context`: since Python 3.13 it refuses authorities without a key usage,
+    which mitmproxy takes.
+    """
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    _allow_versions(made, least, most)
+    if ciphers:
+        made.set_ciphers(ciphers)
+    if insecure:
+        made.check_hostname, made.verify_mode = False, ssl.CERT_NONE
+        made.options |= ssl.OP_LEGACY_SERVER_CONNECT
+    authorities = trusted_ca if trusted_ca or trusted_folder else certifi.where()
+    made.load_verify_locations(authorities, trusted_folder)
+    if certificate:
+        made.load_cert_chain(certificate)
+    return made
+
+
+def _allow_versions(made: ssl.SSLContext, least: str, most: str) -> None:
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        # old versions are deprecated, but the user has asked for them
+        made.minimum_version = _version(least, ssl.TLSVersion.MINIMUM_SUPPORTED)
+        made.maximum_version = _version(most, ssl.TLSVersion.MAXIMUM_SUPPORTED)
+
+
+def _version(name: str, unbounded: ssl.TLSVersion) -> ssl.TLSVersion:
+    """Return the version that mitmproxy calls `TLS1_2`, and Python `TLSv1_2`."""
+    return unbounded if name == "UNBOUNDED" else ssl.TLSVersion[f"{name[:3]}v{name[3:]}"]

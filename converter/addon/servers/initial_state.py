@@ -1,0 +1,172 @@
+"""Rules for where a reply will begin: in its text, or inside a thought that the chat template has
+already opened in the prompt.
+
+Most thinking models' templates open the thought themselves, so that their text shows a closer only.
+`RULES` says what tells, best first; docs/reading.md lists the same rules by the same names. What
+the user chose with `think_start` goes before all of them.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from converter.addon.servers.chat_templates import Switches, Template, template_of
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.families import FAMILIES, TABLE
+from converter.core.wire.json_text import as_object
+
+type Body = Mapping[str, object]
+
+_TEMPLATE = "chat_template_kwargs"
+_SWITCHES = (
+    _TEMPLATE,
+    "reasoning_effort",
+    "think",
+    "thinking",
+    "enable_thinking",
+    "reasoning",
+    "reasoning_format",
+)
+"""Fields of a request that decide whether the template opens a thought."""
+_SORTED = json.JSONEncoder(sort_keys=True, default=str)
+_WISHES = ("enable_thinking", "thinking", "think", "reasoning", "reasoning_effort", "thinking_mode")
+_OFF = (False, "disabled", "none", "no_think")
+_OPENERS = tuple(opener.strip() for family in TABLE for opener in family.openers)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The facts known of a reply before its first byte.
+
+    `body`: the chat completion asked for. `sends_whole_text`: the server's text lacks no opener,
+    because it repeats what the template opened, or takes the thought out itself. `prompt`: where
+    the prompt ends, as the server rendered it. `corrected`: where such a reply did begin, after a
+    wrong guess.
+    """
+
+    body: Body = field(default_factory=dict)
+    sends_whole_text: bool = False
+    prompt: InitialState | None = None
+    corrected: InitialState | None = None
+
+
+def request(facts: Facts) -> InitialState | None:
+    """Follow a last assistant turn that is to be continued: the reply begins where it ends."""
+    match facts.body.get("messages"):
+        case [*_, {"role": "assistant", "content": str(begun)}] if begun:
+            inside = any(
+                _last(begun, family.openers) > _last(begun, family.closers)
+                for family in FAMILIES
+                if not family.ambiguous_in_prose
+            )
+            return InitialState.THINKING if inside else InitialState.TEXT
+    return None
+
+
+def server(facts: Facts) -> InitialState | None:
+    """Trust a server whose text lacks no opener, whatever its template opens; a correction
+    overrules it.
+    """
+    return (facts.corrected or InitialState.TEXT) if facts.sends_whole_text else None
+
+
+def prompt(facts: Facts) -> InitialState | None:
+    """Follow the prompt as the server rendered it."""
+    return facts.prompt
+
+
+def correction(facts: Facts) -> InitialState | None:
+    """Repeat the lesson of a wrong guess about this server, model and switch."""
+    return facts.corrected
+
+
+def switches(facts: Facts) -> InitialState | None:
+    """Expect text when the request turns thinking off, of a model that can be told so."""
+    row, off = _row(facts.body), any(wish in _OFF for wish in _wishes(facts.body))
+    return InitialState.TEXT if off and not (row and row.always) else None
+
+
+def model(facts: Facts) -> InitialState | None:
+    """Go by the model's name, where it tells the habit of its template."""
+    row = _row(facts.body)
+    if row is None:
+        return None
+    opened = not row.switches or _is_set(facts.body, row.switches)
+    return InitialState.LIKELY_THINKING if opened else InitialState.TEXT
+
+
+def asks_for_thinking(body: Body) -> bool:
+    """Tell whether a request asks the model to think, by any of the switches that servers know."""
+    return any(wish and wish not in _OFF for wish in _wishes(body))
+
+
+def _wishes(body: Body) -> list[object]:
+    fields = {**body, **as_object(body.get(_TEMPLATE))}
+    given = [fields[name] for name in _WISHES if name in fields]
+    return [
+        one.get("type", one.get("effort", True)) if isinstance(one, dict) else one for one in given
+    ]
+
+
+def _row(body: Body) -> Template | None:
+    return template_of(str(body.get("model") or "").lower())
+
+
+type Rule = Callable[[Facts], InitialState | None]
+RULES: tuple[Rule, ...] = (request, server, prompt, correction, switches, model)
+"""In the order in which they are asked; the first that answers decides."""
+
+
+def initial_state(facts: Facts) -> InitialState:
+    """Return where the reply begins: in its text, unless a rule says otherwise."""
+    return _first(RULES, facts) or InitialState.TEXT
+
+
+def thinking_is_off(body: Body, chosen: InitialState) -> bool:
+    """Tell whether the prompt closes the thought, so that a closer at the reply's head closes
+    nothing: the request says so, or the user does of a model whose template would open one.
+
+    False for models whose templates write a bare closer then, because they may repeat it.
+    """
+    row = _row(body)
+    if row and row.bare_closer:
+        return False
+    opens = row is not None and not row.switches
+    is_told = chosen is InitialState.TEXT and opens
+    return is_told or switches(Facts(body)) is InitialState.TEXT
+
+
+def needs_prompt(facts: Facts) -> bool:
+    """Tell whether the rendered prompt, not known yet, could still decide."""
+    return facts.prompt is None and _first(RULES[: RULES.index(prompt)], facts) is None
+
+
+def switch_of(body: Body) -> str:
+    """Return the parts of a request that decide where its reply begins, as a key: replies to the
+    same key begin alike.
+    """
+    return _SORTED.encode({name: body[name] for name in _SWITCHES if name in body})
+
+
+def end_of_prompt(rendered: str) -> InitialState:
+    """Return where a reply begins that goes on from this prompt."""
+    opened = rendered.rstrip().endswith(_OPENERS)
+    return InitialState.THINKING if opened else InitialState.TEXT
+
+
+def _first(rules: Iterable[Rule], facts: Facts) -> InitialState | None:
+    return next((state for rule in rules if (state := rule(facts))), None)
+
+
+def _last(text: str, marks: Iterable[str]) -> int:
+    return max(map(text.rfind, marks))
+
+
+def _is_set(body: Body, wanted: Switches) -> bool:
+    """Tell whether a request sets one of these switches, in itself or for its template."""
+    inner = as_object(body.get(_TEMPLATE))
+    return any(
+        value in values
+        for name, values in wanted.items()
+        for value in (body.get(name), inner.get(name))
+    )

@@ -1,0 +1,301 @@
+"""Known servers and their models: the kind of each server, how its prompts end, where a guess was
+wrong, which models think, what was refused.
+
+Each is a lesson: a word under a name, learnt at some time. `converter.addon.probes.upstream_client`
+asks the servers, replies teach the rest; `converter.addon.memory.shared_lessons` takes lessons from
+process to process, as they are read and written here.
+"""
+
+import hashlib
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from operator import not_
+
+from converter.addon.servers import initial_state, refusals
+from converter.addon.servers.initial_state import Facts, switch_of
+from converter.addon.servers.profiles import SERVERS, Server, by_name
+from converter.addon.servers.refusals import ODD, SCHEMA_WORDS
+from converter.core.model.initial_state import InitialState
+from converter.core.wire import json_text
+from converter.core.wire.bounds import MOST_KNOWN, MOST_SHARED
+
+AGE = 86_400.0
+"""Seconds in which a lesson is taken from others: then a server is found out anew, because what it
+refuses, or its model's template, may have changed.
+"""
+SERVER, REPEATS, PARSES = "server", "repeats", "parses"
+PROMPT, BEGINS, THINKS, BLIND, REFUSES = "prompt ", "begins ", "thinks ", "blind ", "refuses "
+"""Names of lessons; a blank has a digest behind it."""
+UNTOLD = "untold"
+_UNSURE = "?"
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A word, learnt `at` so many seconds since 1970."""
+
+    at: float
+    word: str
+
+
+type Lessons = Mapping[str, Lesson]
+
+
+def word_of(server: Server, certain: bool) -> str:
+    """Return the word for what a server is."""
+    return server.name if certain else server.name + _UNSURE
+
+
+def named_server(word: str) -> tuple[Server, bool]:
+    """Return the row that a word names, and whether it is certain."""
+    return by_name(word.removesuffix(_UNSURE)), not word.endswith(_UNSURE)
+
+
+_STATES = {state.value for state in InitialState} - {InitialState.AUTO.value}
+_NAMES = {word_of(server, certain) for server in SERVERS for certain in (True, False)}
+_WORDS: Mapping[str, Callable[[str], bool]] = {
+    SERVER: _NAMES.__contains__,
+    PROMPT: {*_STATES, UNTOLD, ""}.__contains__,
+    BEGINS: _STATES.__contains__,
+    REFUSES: lambda word: not {*word.splitlines()} - SCHEMA_WORDS - {ODD},
+    **dict.fromkeys((REPEATS, PARSES, THINKS, BLIND), not_),
+}
+"""Kinds of lessons, and the test of their words."""
+_DIGEST = re.compile("[0-9a-f]{64}|")
+
+
+def read(value: bytes | None, now: float) -> dict[str, Lesson]:
+    """Return the lessons that are written so, without those that are old or not to be read."""
+    written = json_text.read_or_none(value or b"")
+    told = written if isinstance(written, dict) else {}
+    return {
+        name: Lesson(min(one[0], now), one[1])
+        for name, one in told.items()
+        if _is_lesson(name, one) and one[0] > now - AGE
+    }
+
+
+def _is_lesson(name: str, told: object) -> bool:
+    match told:
+        case [int() | float(), str(word)]:
+            kind, blank, digest = name.partition(" ")
+            fits = _WORDS.get(kind + blank)
+            return fits is not None and bool(_DIGEST.fullmatch(digest)) and fits(word)
+    return False
+
+
+def write(lessons: Lessons) -> bytes:
+    """Return the newest of lessons as bytes."""
+    newest = sorted(lessons.items(), key=lambda each: each[1].at)[-MOST_SHARED:]
+    return json_text.write({name: [lesson.at, lesson.word] for name, lesson in newest})
+
+
+def prevailing(one: Lessons, other: Lessons) -> Lessons:
+    """Return of each name the later lesson; only those of the later where both name a server and
+    not the same one.
+    """
+    first, second = one.get(SERVER), other.get(SERVER)
+    if first and second and named_server(first.word)[0] is not named_server(second.word)[0]:
+        return other if first.at < second.at else one
+    later = {
+        name: lesson
+        for name, lesson in other.items()
+        if name not in one or one[name].at < lesson.at
+    }
+    return {**one, **later}
+
+
+type Body = Mapping[str, object]
+type Key = tuple[Upstream, str]
+"""A server, and a digest of the other grounds: names and switches may be of any length."""
+
+
+class Bounded[Name, Value](OrderedDict[Name, Value]):
+    """A dictionary of the newest `MOST_KNOWN` entries; writing one makes it the newest."""
+
+    def __setitem__(self, name: Name, value: Value) -> None:
+        super().__setitem__(name, value)
+        self.move_to_end(name)
+        if len(self) > MOST_KNOWN:
+            self.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """A server's API: where it is, and the prefix of its paths.
+
+    `direct`: not behind another proxy, which probes would go around.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    prefix: str = ""
+    direct: bool = True
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}{self.prefix}"
+
+
+def prompt_key(upstream: Upstream, body: Body) -> Key:
+    """Return the traits that prompts of one end share: server, model and thinking switches."""
+    return upstream, _digest(str(body.get("model")), switch_of(body))
+
+
+def _model(body: Body) -> str:
+    return _digest(str(body.get("model")))
+
+
+def _digest(*parts: str) -> str:
+    joined = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(joined).hexdigest()
+
+
+class KnownServers:
+    """The memory of one proxy. `now`: in seconds since 1970."""
+
+    def __init__(self, now: Callable[[], float] = lambda: 0.0) -> None:
+        self._now = now
+        self._lessons: Bounded[tuple[Upstream, str], Lesson] = Bounded()
+        self._news: Bounded[tuple[Upstream, str], None] = Bounded()
+        self._doubted: Bounded[Upstream, None] = Bounded()
+
+    def recognised(self, upstream: Upstream, server: Server, certain: bool = True) -> None:
+        """Remember the kind of a server, and nothing else of another that was there before."""
+        if self.server(upstream) not in (None, server):
+            for name in self._of(upstream):
+                del self._lessons[upstream, name]
+        self._doubted.pop(upstream, None)
+        self._learn(upstream, SERVER, word_of(server, certain), renewed=True)
+
+    def server(self, upstream: Upstream) -> Server | None:
+        """Return the server's row, None until it has been recognised."""
+        word = self._word(upstream, SERVER)
+        return None if word is None else named_server(word)[0]
+
+    def doubt(self, upstream: Upstream) -> None:
+        """Remember that the server was gone: another may come back."""
+        self._doubted[upstream] = None
+
+    def is_due(self, upstream: Upstream, certain: float, uncertain: float) -> bool:
+        """Tell whether it is so many seconds ago that the server has said what it is."""
+        lesson = self._lessons.get((upstream, SERVER))
+        if lesson is None or upstream in self._doubted:
+            return True
+        seconds = certain if named_server(lesson.word)[1] else uncertain
+        return self._now() - lesson.at >= seconds
+
+    def saw_repeated_opener(self, upstream: Upstream) -> None:
+        """Remember that the server's text repeats the template's opener."""
+        self._learn(upstream, REPEATS)
+
+    def saw_thinking(self, upstream: Upstream) -> None:
+        """Remember that the server takes thinking out of the text itself."""
+        self._learn(upstream, PARSES)
+
+    def takes_thinking_out(self, upstream: Upstream) -> bool:
+        """Tell whether the server has been seen to take thinking out of the text itself."""
+        return self._word(upstream, PARSES) is not None
+
+    def saw_prompt(self, upstream: Upstream, body: Body, state: InitialState | None) -> None:
+        """Remember where such a prompt ends; None: the server cannot tell."""
+        name = PROMPT + prompt_key(upstream, body)[1]
+        self._learn(upstream, name, state.value if state else UNTOLD)
+
+    def has_prompt(self, upstream: Upstream, body: Body) -> bool:
+        """Tell whether the server has been asked where such a prompt ends."""
+        return bool(self._word(upstream, PROMPT + prompt_key(upstream, body)[1]))
+
+    def correct(self, upstream: Upstream, body: Body, state: InitialState) -> None:
+        """Remember where a reply did begin, after a guess. Where the server had said otherwise, it
+        is to be asked again: its model has another template now.
+        """
+        _, digest = prompt_key(upstream, body)
+        told = _state(self._word(upstream, PROMPT + digest))
+        if told and told.inside != state.inside:
+            self._learn(upstream, PROMPT + digest)
+        self._learn(upstream, BEGINS + digest, state.value)
+
+    def saw_thought(self, upstream: Upstream, body: Body) -> None:
+        """Remember that the model thinks unasked."""
+        self._learn(upstream, THINKS + _model(body))
+
+    def thinks(self, upstream: Upstream, body: Body) -> bool:
+        """Tell whether the model is known to think by itself."""
+        seen = self._word(upstream, THINKS + _model(body)) is not None
+        named = initial_state.model(Facts(body))
+        return seen or (named is not None and named.inside)
+
+    def saw_refusal(self, upstream: Upstream, body: Body, names: frozenset[str]) -> None:
+        """Remember what of a request the server refuses, and takes without."""
+        if refusals.PICTURES in names:
+            self._learn(upstream, BLIND + _model(body))
+        for schema, words in refusals.refused_schemas(body, names).items():
+            self._learn(upstream, REFUSES)
+            self._learn(upstream, REFUSES + schema, "\n".join(sorted(words)))
+
+    def spared(self, upstream: Upstream, body: Body, pictures: bool) -> Body:
+        """Return a request without what the server has refused; the same one if that is nothing.
+        `pictures`: they may be left out.
+        """
+        if pictures and self._word(upstream, BLIND + _model(body)) is not None:
+            body = refusals.without_pictures(body)
+        if self._word(upstream, REFUSES) is None:
+            return body
+
+        def refused(schema: str) -> frozenset[str]:
+            return frozenset((self._word(upstream, REFUSES + schema) or "").splitlines())
+
+        return refusals.without_schemas(body, refused)
+
+    def facts(self, upstream: Upstream, body: Body) -> Facts:
+        """Return the facts that the rules may go by for the reply to this request."""
+        digest = prompt_key(upstream, body)[1]
+        whole = self._word(upstream, REPEATS) is not None or self.takes_thinking_out(upstream)
+        prompt, begins = (self._word(upstream, kind + digest) for kind in (PROMPT, BEGINS))
+        return Facts(body, whole, _state(prompt), _state(begins))
+
+    def news(self, upstream: Upstream) -> Lessons:
+        """Return what was learnt of a server since this was asked."""
+        new = [each for each in self._news if each[0] == upstream]
+        for each in new:
+            del self._news[each]
+        return {each[1]: self._lessons[each] for each in new if each in self._lessons}
+
+    def untold(self, upstream: Upstream, news: Lessons) -> None:
+        """Take news back that nobody has heard."""
+        self._news.update({(upstream, name): None for name in news})
+
+    def take(self, upstream: Upstream, lessons: Lessons) -> None:
+        """Take over what others have learnt: of each lesson the latest."""
+        known = self._of(upstream)
+        left = prevailing(known, lessons)
+        for name in known.keys() - left.keys():
+            del self._lessons[upstream, name]
+        for name, lesson in left.items():
+            if known.get(name) is not lesson:
+                self._lessons[upstream, name] = lesson
+
+    def _of(self, upstream: Upstream) -> Lessons:
+        return {name: one for (where, name), one in self._lessons.items() if where == upstream}
+
+    def _learn(
+        self, upstream: Upstream, name: str, word: str = "", *, renewed: bool = False
+    ) -> None:
+        before = self._lessons.get((upstream, name))
+        self._lessons[upstream, name] = Lesson(self._now(), word)
+        if renewed or before is None or before.word != word:
+            self._news[upstream, name] = None
+
+    def _word(self, upstream: Upstream, name: str) -> str | None:
+        if (lesson := self._lessons.get((upstream, name))) is None:
+            return None
+        self._lessons.move_to_end((upstream, name))
+        return lesson.word
+
+
+def _state(word: str | None) -> InitialState | None:
+    return InitialState(word) if word and word != UNTOLD else None

@@ -1,0 +1,184 @@
+"""The facts that a server tells of a model: its window, its longest reply, whether it thinks, calls
+tools and sees pictures. Unknown stays unknown: no fact is guessed from a model's name.
+"""
+
+import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from converter.core.wire import json_text
+from converter.core.wire.json_text import as_object, objects
+
+SAID_AT: Mapping[str, tuple[str, ...]] = {
+    "/v1/models": (
+        "n_ctx",
+        "max_model_len",
+        "context_window",
+        "loaded_context_length",
+        "context_length",
+        "max_context_length",
+    ),
+    "/props": ("n_ctx",),
+    "/api/v0/models": ("loaded_context_length",),
+    "/api/v1/models": ("context_length",),
+    "/api/ps": ("context_length",),
+    "/get_model_info": (),
+}
+"""Paths, and the names of the window there: llama.cpp, vLLM, SGLang and NIM; old llama.cpp; LM
+Studio (two); Ollama; SGLang of pictures. `n_ctx_train` and LM Studio's `max_context_length` are
+what a model was made for, not what it was loaded with.
+"""
+TOLD_BESIDE: Mapping[str, str] = {
+    "llama.cpp": "/props",
+    "lmstudio": "/api/v0/models",
+    "ollama": "/api/ps",
+}
+"""Where a server says more of its models than in its list."""
+SHOWN_AT = "/api/show"
+"""Where Ollama lists all that a model can; llama.cpp answers there too, with less than all."""
+_OUTPUTS = ("max_output_tokens", "max_completion_tokens")
+_THINKS = ("thinking", "reasoning")
+_CALLS = ("tools", "tool_use", "trained_for_tool_use", "supports_tools")
+_SEES = ("vision", "multimodal", "image", "vlm", "has_image_understanding")
+_WORDS = ("capabilities", "modalities", "chat_template_caps", "supported_parameters")
+"""Fields of lists of words or of switches: Ollama and LM Studio, llama.cpp (two), gateways."""
+_INPUTS = "input_modalities"
+_KINDS = {"vlm": True, "llm": False}
+"""LM Studio's types of model, and whether each sees."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """The server's words on a model; None where it says nothing. `window`: tokens of the context;
+    `output`: tokens of the longest reply.
+    """
+
+    window: int | None = None
+    output: int | None = None
+    thinks: bool | None = None
+    calls_tools: bool | None = None
+    sees: bool | None = None
+
+    @property
+    def abilities(self) -> list[str]:
+        """The model's abilities in words, none where the server says nothing."""
+        known = {"thinks": self.thinks, "calls tools": self.calls_tools, "sees pictures": self.sees}
+        words = [
+            f"{name}: {'yes' if can else 'no'}" for name, can in known.items() if can is not None
+        ]
+        return [*words, *([f"longest reply: {self.output:,} tokens"] if self.output else [])]
+
+    @property
+    def words(self) -> str:
+        """All that is known, in a line."""
+        window = [f"a window of {self.window:,} tokens"] if self.window else []
+        return ", ".join([*window, *self.abilities])
+
+
+def read(told: Mapping[str, object], model: str) -> ModelFacts:
+    """Return the facts, of the JSON that was told at each of the paths."""
+    rows = {path: _about(value, model) for path, value in told.items()}
+    windows = [size for path, names in SAID_AT.items() for size in _numbers(rows.get(path), names)]
+    said = dict(sorted(_said(rows), key=lambda switch: switch[1]))  # a yes counts before a no
+    outputs = _numbers(rows.get("/v1/models"), _OUTPUTS)
+    verdicts = [_verdict(said, words) for words in (_THINKS, _CALLS, _SEES)]
+    return ModelFacts(next(iter(windows), None), next(outputs, None), *verdicts)
+
+
+def of_entry(entry: Mapping[str, object]) -> ModelFacts:
+    """Return the facts in an entry of the server's list of models."""
+    return read({"/v1/models": {"data": [entry]}}, str(entry.get("id")))
+
+
+def created_at(entry: Mapping[str, object]) -> str:
+    """Return when the model of an entry was made; clients want a date, so of one that names none:
+    the epoch.
+    """
+    created = entry.get("created")
+    seconds = created if type(created) is int and 0 < created < 1 << 34 else 0
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def told_in(body: bytes) -> dict[str, object] | None:
+    """Return a list of models, or one model, in which `context_length`, `max_output_tokens`,
+    `supported_parameters` and `input_modalities` say what the server tells by other names; `None`
+    where nothing is to be added. The names are those of gateways (OpenRouter), which agents read.
+    """
+    if not isinstance(listed := json_text.read_or_none(body), dict):
+        return None
+    if not isinstance(data := listed.get("data"), list):
+        more = _more(listed) if isinstance(listed.get("id"), str) else {}
+        return {**listed, **more} if more else None
+    told = [{**row, **_more(row)} if isinstance(row, dict) else row for row in data]
+    return {**listed, "data": told} if told != data else None
+
+
+def _more(entry: Mapping[str, object]) -> dict[str, object]:
+    facts = of_entry(entry)
+    parameters = {"tools": facts.calls_tools, "reasoning": facts.thinks}
+    more = {
+        "context_length": facts.window,
+        "max_output_tokens": facts.output,
+        "supported_parameters": [name for name, can in parameters.items() if can],
+        _INPUTS: ["text", "image"] if facts.sees else [],
+    }
+    told = {name for each in _objects(entry) for name in each}
+    return {name: value for name, value in more.items() if value and name not in told}
+
+
+def _about(value: object, model: str) -> object:
+    """Return the rows about the model, of a list of models; all there is where nothing is listed.
+    Of several models none may speak for another.
+    """
+    listed = map(as_object(value).get, ("data", "models"))
+    rows = next(filter(None, map(objects, listed)), None)
+    if rows is None:
+        return value
+    named = [row for row in rows if model in map(row.get, ("id", "name", "key"))]
+    return named or (rows if len(rows) == 1 else None)
+
+
+def _objects(value: object) -> Iterator[dict[str, object]]:
+    """Yield the objects in a value, the outer ones first."""
+    waiting = [value]
+    for each in waiting:  # it grows meanwhile, because a server may nest deeper than Python calls
+        inner = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+        waiting += [part for part in inner if isinstance(part, dict | list)]
+        if isinstance(each, dict):
+            yield each
+
+
+def _numbers(value: object, names: Sequence[str]) -> Iterator[int]:
+    """Yield the positive numbers under any of these names."""
+    for each in _objects(value):
+        numbers = map(each.get, names)
+        yield from (size for size in numbers if type(size) is int and size > 0)
+
+
+def _said(rows: Mapping[str, object]) -> Iterator[tuple[str, bool]]:
+    """Yield each word for a faculty, and whether the model has it."""
+    if isinstance(shown := rows.get(SHOWN_AT), dict) and isinstance(
+        shown.get("capabilities"), list
+    ):
+        yield from ((word, False) for word in (_THINKS[0], _CALLS[0], _SEES[0]))
+    for each in _objects(list(rows.values())):
+        for name in _WORDS:
+            yield from _switches(each.get(name))
+        if isinstance(inputs := each.get(_INPUTS), list):
+            yield "image", "image" in inputs
+        if isinstance(sees := each.get("has_image_understanding"), bool):
+            yield "has_image_understanding", sees
+        if isinstance(kind := each.get("type"), str) and kind in _KINDS:
+            yield "vlm", _KINDS[kind]
+
+
+def _switches(value: object) -> Iterable[tuple[str, bool]]:
+    if isinstance(value, dict):
+        return [(name, bool(on)) for name, on in value.items() if isinstance(on, bool | dict)]
+    words = value if isinstance(value, list) else ()
+    return [(word, True) for word in words if isinstance(word, str)]
+
+
+def _verdict(said: Mapping[str, bool], words: Sequence[str]) -> bool | None:
+    verdicts = [said[word] for word in words if word in said]
+    return any(verdicts) if verdicts else None

@@ -1,0 +1,145 @@
+"""Names that clients know models by, and the names that servers have for them: PATTERN=NAME.
+
+Clients with fixed names (`claude-*`, `gpt-4o`) reach a local model by them; the reply names what
+the client asked for. A row without a name stands for the only model that the server has. A name may
+say how much the model is to think, for clients that have one field for all.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from converter.addon.servers.profiles import ALL_EFFORTS
+from converter.core.wire.json_text import as_object, objects
+from converter.core.wire.sse import Frame
+
+OFF = "none"
+"""The effort of a model that does not think at all."""
+VARIANTS: Mapping[str, tuple[str, int | None]] = {
+    "nothink": (OFF, None),
+    "low": ("low", 2048),
+    "high": ("high", None),
+    "max": ("max", None),
+}
+"""Behind a model's name and a hyphen: the effort that it stands for, and the budget in tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The server's name for models that clients ask for by the pattern, empty for the only one; the
+    effort and the budget of thinking that they get.
+    """
+
+    pattern: str
+    name: str = ""
+    effort: str = ""
+    budget: int | None = None
+
+    @property
+    def wishes(self) -> bool:
+        """Tell whether it decides about thinking."""
+        return bool(self.effort) or self.budget is not None
+
+
+type Rows = tuple[Row, ...]
+type Entry = dict[str, object]
+
+_MODEL = re.compile(rb'("model"\s*:\s*)"(?:[^"\\]|\\.)*"')
+"""Within a JSON string the quotes would be escaped, so that no word of a model looks like this."""
+_WILD = re.compile(r"[*?\[]")
+
+
+def read_rows(written: Sequence[str]) -> Rows:
+    """Return the rows. Raises ValueError for one that is none."""
+    return tuple(map(_read_row, written))
+
+
+def _read_row(written: str) -> Row:
+    pattern, equals, rest = (part.strip() for part in written.partition("="))
+    if not equals or not pattern:
+        raise ValueError(f"expected PATTERN=NAME, such as claude-*=Qwen3-8B, got {written!r}")
+    name, *parts = re.split(r"\s+(?=(?:effort|budget)=)", f" {rest}")
+    wishes = dict(part.split("=", 1) for part in parts)
+    effort, budget = wishes.get("effort", ""), wishes.get("budget", "")
+    if effort not in ("", OFF, *ALL_EFFORTS) or not (budget.isdecimal() or "budget" not in wishes):
+        efforts = ", ".join((OFF, *ALL_EFFORTS))
+        raise ValueError(f"expected effort= one of {efforts}, budget= a number, got {written!r}")
+    return Row(pattern, name.strip(), effort, int(budget) if budget else None)
+
+
+def row_of(rows: Rows, name: str) -> Row | None:
+    """Return the first fitting row; None: the name stays."""
+    return next((row for row in rows if fnmatchcase(name, row.pattern)), None)
+
+
+def ends_as_variant(rows: Rows, name: str) -> bool:
+    """Tell whether a name may be that of a model with a wish about its thinking behind it."""
+    own = any(row.pattern == name for row in rows)
+    return not own and name.rpartition("-")[2] in VARIANTS
+
+
+def variant_of(served: Sequence[Entry], rows: Rows, full_name: str) -> Row | None:
+    """Return the meaning of `NAME-low` and its like, where a model NAME is served and none by all
+    of that name.
+    """
+    stem, _, suffix = full_name.rpartition("-")
+    known = {entry["id"] for entry in served}
+    row = None if stem in known else row_of(rows, stem)
+    name = (row.name or only_one(served)) if row else stem
+    if suffix not in VARIANTS or full_name in known or name not in known:
+        return None
+    effort, budget = VARIANTS[suffix]
+    return Row(full_name, name, effort, budget)
+
+
+def entries(listed: object) -> list[Entry]:
+    """Return the models of a list, as servers write it."""
+    rows = objects(as_object(listed).get("data"))
+    return [row for row in rows if isinstance(row.get("id"), str)]
+
+
+def only_one(served: Sequence[Entry]) -> str:
+    """Return the name of the only model; nothing where there are several."""
+    return str(served[0]["id"]) if len(served) == 1 else ""
+
+
+def with_aliases(served: Sequence[Entry], rows: Rows) -> list[Entry]:
+    """Return the models, and each again under the names without wildcards that stand for it."""
+    known = {str(entry["id"]): entry for entry in served}
+    aliases = [
+        {**known[target], "id": row.pattern}
+        for row in rows
+        if not _WILD.search(row.pattern) and (target := row.name or only_one(served)) in known
+    ]
+    return [*served, *(alias for alias in aliases if alias["id"] not in known)]
+
+
+def with_variants(listed: Sequence[Entry]) -> list[Entry]:
+    """Return the models, and each again with every wish about its thinking in its name."""
+    wished = [{**entry, "id": f"{entry['id']}-{name}"} for entry in listed for name in VARIANTS]
+    return [*listed, *wished]
+
+
+def find(served: Sequence[Entry], rows: Rows, name: str) -> Entry | None:
+    """Return the model that a client means by a name, under that name; None where there is none."""
+    for row in (Row(name, name), row_of(rows, name), variant_of(served, rows, name)):
+        wanted = row and (row.name or only_one(served))
+        for entry in served:
+            if entry["id"] == wanted:
+                return {**entry, "id": name}
+    return None
+
+
+def renamed(raw: bytes, name: str) -> bytes:
+    """Return a frame or body with this name for its model."""
+    written = json.dumps(name).encode()
+    return _MODEL.sub(lambda match: match[1] + written, raw, count=1)
+
+
+def renamed_frame(frame: Frame, model: str) -> Frame:
+    """Return the frame with the client's name for the model; a whole body has no other data."""
+    raw = renamed(frame.raw, model)
+    data = raw if frame.data == frame.raw else frame.data and renamed(frame.data, model)
+    return replace(frame, raw=raw, data=data)

@@ -1,0 +1,220 @@
+"""Probes: the addon's own questions to a server. What it is, how its prompt ends, how many tokens
+a prompt has.
+
+Sans I/O: a probe is a generator that yields a request and is sent the reply, None when there was
+none; its return value is the result. `converter.addon.probes.upstream_client` carries them.
+"""
+
+import re
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+
+from converter.addon.servers.initial_state import end_of_prompt
+from converter.addon.servers.profiles import GENERIC, SERVERS, Fingerprint, Server
+from converter.core.model.initial_state import InitialState
+from converter.core.wire import json_text
+from converter.core.wire.json_text import as_object, objects
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeRequest:
+    """A request to the server; a GET when there is no body. `path` begins after the prefix of the
+    server's API.
+    """
+
+    path: str
+    body: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeReply:
+    """The server's answer: header names in lower case."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    def value(self) -> object:
+        """Return the body's JSON, None when it is none or an error."""
+        return json_text.read_or_none(self.body) if self.status == 200 else None
+
+
+type Probe[Result] = Generator[ProbeRequest, ProbeReply | None, Result]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled[Result]:
+    """The end of a probe, which a thread cannot tell by StopIteration."""
+
+    result: Result
+
+
+def step[Result](probe: Probe[Result], reply: ProbeReply | None) -> ProbeRequest | Settled[Result]:
+    """Return a probe's next question, or its answer."""
+    try:
+        return probe.send(reply)
+    except StopIteration as settled:
+        return Settled(settled.value)
+
+
+IDENTITY_PATHS = tuple(dict.fromkeys(mark.path for server in SERVERS for mark in server.marks))
+"""Paths at which servers tell their kind, asked at once because a server may hang on one."""
+
+
+def recognise(replies: Mapping[str, ProbeReply | None]) -> Server | None:
+    """Return the row of the server that answered so to `IDENTITY_PATHS`, generic when no row's
+    marks fit; None when it has not said, so that it is to be asked again.
+    """
+    heard = {path: reply for path, reply in replies.items() if reply is not None}
+    for server in SERVERS:
+        if any(_fits(mark, heard) for mark in server.marks):
+            return server
+    silent = len(heard) < len(IDENTITY_PATHS)
+    shut = any(reply.status in _SHUT or reply.status >= 500 for reply in heard.values())
+    return None if silent or shut else GENERIC
+
+
+def is_certain(server: Server, replies: Mapping[str, ProbeReply | None]) -> bool:
+    """Tell whether no row before this one may fit as well, because a path of its was silent."""
+    before = SERVERS[: SERVERS.index(server)] if server in SERVERS else SERVERS
+    return all(replies.get(mark.path) for row in before for mark in row.marks)
+
+
+def _fits(mark: Fingerprint, replies: Mapping[str, ProbeReply]) -> bool:
+    reply = replies.get(mark.path)
+    if reply is None:
+        return False
+    if mark.header:
+        return mark.value in reply.headers.get(mark.header, "").lower()
+    value = as_object(reply.value())
+    places = [value, *objects(value.get("data"))]
+    matches = [place[mark.field] for place in places if mark.field in place]
+    return mark.value in matches if mark.value else bool(matches)
+
+
+def count_tokens(server: Server, body: Mapping[str, object]) -> Probe[int | None]:
+    """Return how many tokens the prompt of a chat completion has, None when the server has no
+    tokenizer to ask.
+    """
+    if server.name == "llama.cpp":
+        tokens = yield from _tokens_on_llama(body)
+        return None if tokens is None else len(tokens)
+    count = (yield from _told_by_vllm(body, "count")) if server.name == "vllm" else None
+    return count if type(count) is int else None
+
+
+def prompt_state(server: Server, body: Mapping[str, object]) -> Probe[InitialState | None]:
+    """Return where the reply to a chat completion begins, None when the server cannot be asked for
+    its prompt.
+    """
+    tokens = yield from _tokens_on_vllm(server, body)
+    if not tokens:
+        return None
+    tail = "".join(map(str, tokens[-_TAIL:]))
+    return end_of_prompt(tail.replace("Ċ", "\n").replace("Ġ", " "))  # byte-level BPE's LF and blank
+
+
+def prompt_pieces(server: Server, body: Mapping[str, object]) -> Probe[list[bytes] | None]:
+    """Return the words of each token of a chat completion's prompt, None when the server cannot be
+    asked for them.
+    """
+    if server.name == "llama.cpp":
+        tokens = yield from _tokens_on_llama(body, with_pieces=True)
+        pieces = [token.get("piece") if isinstance(token, dict) else "" for token in tokens or ()]
+        return [_llama_bytes(piece) for piece in pieces] or None
+    tokens = yield from _tokens_on_vllm(server, body)
+    return [_vocabulary_bytes(str(token)) for token in tokens or ()] or None
+
+
+def _tokens_on_llama(
+    body: Mapping[str, object], *, with_pieces: bool = False
+) -> Probe[list[object] | None]:
+    prompt = _field((yield ProbeRequest("/apply-template", json_text.write(body))), "prompt")
+    if not isinstance(prompt, str):
+        return None
+    fields = {"content": prompt, "add_special": True, "parse_special": True}
+    if with_pieces:
+        fields["with_pieces"] = True
+    tokens = _field((yield ProbeRequest("/tokenize", json_text.write(fields))), "tokens")
+    return tokens if isinstance(tokens, list) else None
+
+
+def _llama_bytes(piece: object) -> bytes:
+    """Return the bytes of a token; llama.cpp writes a part of a character as numbers."""
+    if isinstance(piece, list):
+        return bytes(byte for byte in piece if type(byte) is int and 0 <= byte < 256)
+    return str(piece).encode(errors="replace")
+
+
+def _tokens_on_vllm(server: Server, body: Mapping[str, object]) -> Probe[list[object] | None]:
+    if server.name != "vllm":
+        return None
+    tokens = yield from _told_by_vllm(body, "token_strs", return_token_strs=True)
+    return tokens if isinstance(tokens, list) else None
+
+
+def _told_by_vllm(body: Mapping[str, object], name: str, **more: object) -> Probe[object]:
+    fields = {field: body[field] for field in _TEMPLATED if field in body} | more
+    return _field((yield ProbeRequest("/tokenize", json_text.write(fields))), name)
+
+
+def _vocabulary_bytes(token: str) -> bytes:
+    """Return the bytes of a token as its vocabulary spells them: each byte a character, as GPT-2
+    does, or SentencePiece's words.
+    """
+    if hexadecimal := _BYTE_TOKEN.fullmatch(token):
+        return bytes([int(hexadecimal[1], 16)])
+    if all(letter in _BYTE_OF for letter in token):
+        return bytes(_BYTE_OF[letter] for letter in token)
+    return token.replace("▁", " ").encode(errors="replace")
+
+
+def _field(reply: ProbeReply | None, name: str) -> object:
+    return as_object(reply and reply.value()).get(name)
+
+
+_SHUT = (401, 403)
+"""A server that did not let the client in has said nothing of itself, nor has one that is still
+starting.
+"""
+_TEMPLATED = ("model", "messages", "tools", "chat_template_kwargs")
+_BYTE_TOKEN = re.compile("<0x([0-9A-F]{2})>")
+_SPELLED = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+"""Bytes that GPT-2's vocabulary spells as the character of their number; others follow from 256."""
+_BYTE_OF = {
+    **{chr(byte): byte for byte in _SPELLED},
+    **{
+        chr(256 + at): byte
+        for at, byte in enumerate(byte for byte in range(256) if byte not in set(_SPELLED))
+    },
+}
+_TAIL = 12
+"""Tokens at a prompt's end that hold its last mark."""
+CHARACTERS_PER_TOKEN = 4
+"""Of English text and JSON; the estimate for servers without a tokenizer to ask."""
+
+
+def estimate_tokens(body: Mapping[str, object]) -> int:
+    """Return a rough count: of the characters that the model reads."""
+    read = json_text.write([body.get("messages"), body.get("tools")]).decode()
+    return max(1, len(read) // CHARACTERS_PER_TOKEN)
+
+
+ADDON_PATH = "/.well-known/think-addon"
+"""Where the addon says that it is the addon, because who looks for a model server must not take it
+for one, and who starts a client finds the proxy that runs.
+"""
+_NAME = "think-addon"
+ANY_SERVER = "any server"
+"""The server of a forward proxy."""
+
+
+def addon_words(server: str) -> bytes:
+    """Return the addon's words about itself. `server`: the one behind it, empty for any."""
+    return json_text.write({"name": _NAME, "server": server or ANY_SERVER})
+
+
+def server_behind(value: object) -> str:
+    """Return the server that the addon is in front of, nothing where another has answered."""
+    told = as_object(value)
+    return str(told.get("server") or ANY_SERVER) if told.get("name") == _NAME else ""

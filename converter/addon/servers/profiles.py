@@ -1,0 +1,271 @@
+"""One row per server: the fields it takes, and the marks by which it is recognised.
+
+A path in a row names a field of the chat-completions body, with a dot before a field inside it
+(`chat_template_kwargs.thinking`). Servers that render the model's own chat template hand it every
+entry of `chat_template_kwargs` and a template ignores unknown names, so one set of switches
+fits all models: `enable_thinking` (Qwen3, GLM, Nemotron 3, SmolLM3, Laguna), `thinking` (DeepSeek
+V3.1, Kimi, Granite), `thinking_mode` (MiniMax-M3), `reasoning` (Cohere).
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from converter.addon.servers.chat_templates import Place
+from converter.core.model.conversation import ThinkingSwitch
+
+type Order = Literal["as-written", "tools-first"]
+"""Where tool results stand among the text of one user turn; some templates insist that they come
+first.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """A fingerprint: a header of the reply at `path`, or a field in its JSON, that identifies the
+    server. No value: the field is there.
+    """
+
+    path: str
+    header: str = ""
+    field: str = ""
+    value: str = ""
+
+
+def _template(**switches: object) -> dict[str, object]:
+    return {f"chat_template_kwargs.{name}": value for name, value in switches.items()}
+
+
+TEMPLATE_ON = _template(
+    enable_thinking=True, thinking=True, thinking_mode="enabled", reasoning=True
+)
+TEMPLATE_OFF = _template(
+    enable_thinking=False, thinking=False, thinking_mode="disabled", reasoning=False
+)
+TEMPLATE_BUDGET = "chat_template_kwargs.thinking_budget"  # Seed-OSS; Qwen3 on SGLang
+
+# Three levels are what gpt-oss knows and what Ollama's endpoint accepts; a fourth is an error
+# there.
+EFFORTS = {"low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
+ALL_EFFORTS = {name: name for name in EFFORTS}
+# Least budget in tokens -> effort, for models that know levels only (the steps LiteLLM uses).
+BUDGET_EFFORTS = ((4096, "high"), (2048, "medium"), (0, "low"))
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One kind of server, and the fields that it takes.
+
+    `leaves_out`: body fields it refuses, or does not read. `on` and `off`: switches of thinking.
+    `budget`: where a limit of thinking tokens goes, `parser_budget` the same but only for a server
+    that was started with its own reasoning parser. `effort`: where the effort goes, as one of
+    `efforts`; with `effort_models` only for models whose name holds one of these. `prefill`: what
+    to add so that a last assistant message is continued; `continues`: how such a message holds a
+    thought: as `reasoning`, in its text behind the head of a `message`, or behind all that the
+    `prompt` ends with; empty: not at all. `named_tool_choice`: whether one tool can be demanded by
+    name. `image_links`: whether it fetches images. `history`: the field in which it takes earlier
+    thoughts; `tool_turn_history`: the one a past tool call must carry its thinking in, whatever the
+    history setting. `repeats_opener`: whether a reply says again what the template had opened.
+    `refuses_in_streams`: whether it refuses a request by an error in a stream of status 200.
+    """
+
+    name: str
+    marks: tuple[Fingerprint, ...] = ()
+    leaves_out: frozenset[str] = frozenset()
+    on: Mapping[str, object] = field(default_factory=dict)
+    off: Mapping[str, object] = field(default_factory=dict)
+    budget: tuple[str, ...] = ()
+    parser_budget: tuple[str, ...] = ()
+    effort: str = ""
+    efforts: Mapping[str, str] = field(default_factory=lambda: EFFORTS)
+    effort_models: tuple[str, ...] = ()
+    prefill: Mapping[str, object] = field(default_factory=dict)
+    continues: Literal["", "reasoning", "message", "prompt"] = ""
+    named_tool_choice: bool = True
+    image_links: bool = True
+    history: Place = "reasoning_content"
+    tool_turn_history: str = ""
+    repeats_opener: bool = False
+    refuses_in_streams: bool = False
+
+
+EFFORT_CEILINGS = {"minimal": 1024, "low": 2048, "medium": 4096}
+"""Tokens of thinking that an effort allows, where budgets are enforced: those that stand for the
+next one. High and more are no limit.
+"""
+
+# In the order in which to ask a server: NIM is often vLLM inside and would answer to both names.
+SERVERS = (
+    Server(
+        name="nim",
+        marks=(Fingerprint("/v1/metadata", field="modelInfo"),),
+        # GLM keeps earlier thoughts only with clear_thinking off (NVIDIA's model card for GLM 5).
+        on={**TEMPLATE_ON, **_template(clear_thinking=False)},
+        off=TEMPLATE_OFF,
+        budget=("nvext.max_thinking_tokens",),
+        effort="reasoning_effort",
+        tool_turn_history="reasoning_content",
+    ),
+    Server(
+        name="vllm",
+        marks=(
+            Fingerprint("/v1/models", field="owned_by", value="vllm"),
+            Fingerprint("/version", field="version"),
+        ),
+        on=TEMPLATE_ON,
+        off=TEMPLATE_OFF,
+        budget=(TEMPLATE_BUDGET,),
+        # Without --reasoning-parser or --reasoning-config, vLLM 0.32 answers this field with a 400.
+        parser_budget=("thinking_token_budget",),
+        effort="reasoning_effort",
+        prefill={"continue_final_message": True, "add_generation_prompt": False},
+        continues="message",
+    ),
+    Server(
+        name="sglang",
+        marks=(Fingerprint("/v1/models", field="owned_by", value="sglang"),),
+        on=TEMPLATE_ON,
+        off=TEMPLATE_OFF,
+        budget=(TEMPLATE_BUDGET,),
+        effort="reasoning_effort",
+        efforts=ALL_EFFORTS,
+        prefill={"continue_final_message": True},
+        # It writes the message's text behind its prompt, which may have opened a thought.
+        continues="prompt",
+    ),
+    Server(
+        name="llama.cpp",
+        marks=(
+            Fingerprint("/v1/models", header="server", value="llama.cpp"),
+            Fingerprint("/v1/models", field="owned_by", value="llamacpp"),
+        ),
+        on=TEMPLATE_ON,
+        off=TEMPLATE_OFF,
+        budget=("thinking_budget_tokens", TEMPLATE_BUDGET),
+        effort="chat_template_kwargs.reasoning_effort",
+        # llama.cpp 11549 takes the object form and then lets the model call any tool.
+        named_tool_choice=False,
+        # A last assistant message goes on in 11549, whatever is asked.
+        continues="reasoning",
+        # 11549 with --reasoning none; with auto it takes the thought out, and what is left is text.
+        repeats_opener=True,
+    ),
+    Server(
+        name="ollama",
+        marks=(Fingerprint("/api/version", field="version"),),
+        # Its endpoint knows none of these and drops them without a word.
+        leaves_out=frozenset({"top_k", "parallel_tool_calls", "tool_choice", "user"}),
+        # Models that can think do so unasked; asking a model that cannot is a 400, so there is no
+        # `on`.
+        off={"reasoning_effort": "none"},
+        effort="reasoning_effort",
+        effort_models=("gpt-oss",),
+        image_links=False,
+        history="reasoning",  # the one name that its endpoint reads
+    ),
+    Server(
+        name="lmstudio",
+        marks=(Fingerprint("/v1/models", field="owned_by", value="organization_owner"),),
+        effort="reasoning_effort",
+        effort_models=("gpt-oss",),
+        # "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"
+        named_tool_choice=False,
+        refuses_in_streams=True,
+    ),
+    Server(
+        name="transformers",
+        # `transformers serve` 5 answers each of these with a 422.
+        leaves_out=frozenset(
+            {
+                "top_k",
+                "parallel_tool_calls",
+                "tool_choice",
+                "user",
+                "response_format",
+                "stream_options",
+            }
+        ),
+    ),
+    # Plain OpenAI: what is no field of the chat-completions reference may be refused, so it is not
+    # sent.
+    Server(name="generic", leaves_out=frozenset({"top_k"})),
+)
+
+# Models that are switched by words in the system turn: name -> words for on, words for off. Qwen3
+# and Nemotron 1.5 also have a template switch, so there the words are for servers that pass none
+# on.
+SYSTEM_SWITCHES = (
+    (re.compile(r"nemotron.*-v1$"), "detailed thinking on", "detailed thinking off"),
+    (
+        re.compile(r"nemotron.*-v1[._]5$|qwen3(?!\.\d|-coder)(?!.*(?:instruct|thinking))"),
+        "",
+        "/no_think",
+    ),
+)
+
+_BY_NAME = {server.name: server for server in SERVERS}
+GENERIC = _BY_NAME["generic"]
+
+
+def by_name(name: str) -> Server:
+    """The row of this name; ValueError, naming all there are, when there is none."""
+    if name not in _BY_NAME:
+        raise ValueError(f"no server is called {name!r}; there are {', '.join(sorted(_BY_NAME))}")
+    return _BY_NAME[name]
+
+
+def thinking_fields(
+    server: Server,
+    switch: ThinkingSwitch | None,
+    effort: str | None,
+    model: str,
+    parses: bool = False,
+) -> dict[str, object]:
+    """The body fields that tell a server how much to think.
+
+    `enabled` and `disabled` go out as the server's switch. `between_tools` is thinking turned off,
+    too. `adaptive` leaves it to the model, so no switch is sent: a vLLM with a Mistral tokenizer
+    answers any `chat_template_kwargs` with a 400, and Claude Code 2.1.197 asks every unknown model
+    for adaptive thinking. `parses` says that the server takes the thinking out of the text itself.
+    """
+    if switch is not None and switch.mode in ("disabled", "between_tools"):
+        return _nested(server.off)
+    enabled = switch is not None and switch.mode == "enabled"
+    budget = switch.budget if switch is not None else None
+    switched = server.on if enabled else {}
+    paths = server.budget + (server.parser_budget if parses else ())
+    budgets = {path: budget for path in paths if budget is not None}
+    return _nested({**switched, **budgets, **_effort(server, effort, budget, model)})
+
+
+def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> str:
+    """The words that tell this model in the system turn whether to think; none when it is told
+    otherwise or not at all.
+    """
+    if switch is None or switch.mode == "adaptive":
+        return ""
+    for name, on, off in SYSTEM_SWITCHES:
+        if name.search(model.lower()):
+            words = on if switch.mode == "enabled" else off
+            return "" if words == "/no_think" and server.off else words
+    return ""
+
+
+def _effort(
+    server: Server, effort: str | None, budget: int | None, model: str
+) -> dict[str, object]:
+    if effort is None and budget is not None:
+        effort = next(name for least, name in BUDGET_EFFORTS if budget >= least)
+    fits = not server.effort_models or any(part in model.lower() for part in server.effort_models)
+    known = server.efforts.get(effort or "")
+    return {server.effort: known} if server.effort and fits and known else {}
+
+
+def _nested(paths: Mapping[str, object]) -> dict[str, object]:
+    groups: dict[str, dict[str, object]] = {}
+    for path, value in paths.items():
+        outer, dot, name = path.partition(".")
+        if dot:
+            groups.setdefault(outer, {})[name] = value
+    return {path: value for path, value in paths.items() if "." not in path} | groups

@@ -1,0 +1,268 @@
+"""Requests that tell a model more in words: to think, for models that do not think by themselves,
+and of tools, for servers and chat templates that know of none.
+
+The tools go to the end of the system turn, earlier calls into the text of the turns that made them,
+and their results into user turns: a chat completion without tools, whose reply may hold calls as
+text. All is written as the model's family writes it, where its name tells the family, or else as
+Hermes does, which most models have been trained on. A request may go out again with the assistant's
+turn begun, for the server to go on with it: how each kind of server takes one is in its row.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from converter.addon.servers.profiles import Server
+from converter.core.model.events import Text, Thinking
+from converter.core.reading.tag_matcher import for_model
+from converter.core.wire.json_text import objects
+
+type Message = Mapping[str, object]
+
+_TOLD = """# Tools
+
+You can use these tools:
+<tools>
+{tools}
+</tools>
+
+To use one, write
+{example}{choice}"""
+_CHOICES = {
+    "required": "\n\nUse at least one of them now.",
+    "one": "\n\nUse one at a time.",
+    "named": "\n\nUse the tool {name} now.",
+}
+_EXAMPLE = ("the tool", {"parameter": "value"})
+_REQUEST_FIELDS = ("tools", "tool_choice", "parallel_tool_calls")
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A family of models that write calls alike. `pattern`: a regular expression that finds their
+    names; `form`: one call, by its `name` and `parameters` or as the `whole` JSON; `parameter`: one
+    of its parameters.
+    """
+
+    name: str
+    pattern: str
+    form: str
+    parameter: str = ""
+
+    def call(self, name: str, arguments: Mapping[str, object]) -> str:
+        """Return a call as the family writes it."""
+        parameters = "".join(
+            self.parameter.format(key=key, value=value if isinstance(value, str) else _dumps(value))
+            for key, value in arguments.items()
+        )
+        whole = _dumps({"name": name, "arguments": arguments})
+        return self.form.format(name=name, parameters=parameters, whole=whole)
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+HERMES = Family("hermes", "", "<tool_call>\n{whole}\n</tool_call>")
+FAMILIES = (
+    Family(
+        "qwen3-coder",
+        r"qwen3?-?coder|qwen-?3\.[5-9]|nemotron-?3|step-?3\.5",
+        "<tool_call>\n<function={name}>\n{parameters}</function>\n</tool_call>",
+        "<parameter={key}>\n{value}\n</parameter>\n",
+    ),
+    Family(
+        "glm",
+        r"glm-?[45]",
+        "<tool_call>{name}\n{parameters}</tool_call>",
+        "<arg_key>{key}</arg_key>\n<arg_value>{value}</arg_value>\n",
+    ),
+    Family(
+        "minimax",
+        r"minimax-?m2",
+        '<minimax:tool_call>\n<invoke name="{name}">\n{parameters}</invoke>\n</minimax:tool_call>',
+        '<parameter name="{key}">{value}</parameter>\n',
+    ),
+)
+_RESULT = "<tool_response>\n{}\n</tool_response>"
+"""A tool's result, as all of them read it."""
+
+
+def family_of(model: str) -> Family:
+    """Return the family that the name of a model tells, else Hermes."""
+    rows = (row for row in FAMILIES if re.search(row.pattern, model, re.IGNORECASE))
+    return next(rows, HERMES)
+
+
+def tell_tools(body: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the request with its tools told in words; None when it offers none."""
+    messages, tools = body.get("messages"), body.get("tools")
+    if not isinstance(messages, list) or not isinstance(tools, list) or not tools:
+        return None
+    family = family_of(str(body.get("model") or ""))
+    written = _merged(_written(messages, family))
+    if body.get("tool_choice") != "none":
+        lines, example = "\n".join(map(_dumps, tools)), family.call(*_EXAMPLE)
+        told = _TOLD.format(tools=lines, example=example, choice=_choice(body))
+        written = _in_system(written, told)
+    rest = {name: value for name, value in body.items() if name not in _REQUEST_FIELDS}
+    return {**rest, "messages": written}
+
+
+def _choice(body: Mapping[str, object]) -> str:
+    match body.get("tool_choice"):
+        case {"function": {"name": str(name)}}:
+            return _CHOICES["named"].format(name=name)
+        case "required":
+            return _CHOICES["required"]
+        case _:
+            return _CHOICES["one"] if body.get("parallel_tool_calls") is False else ""
+
+
+def _in_system(messages: Sequence[Message], words: str) -> list[Message]:
+    first = messages[0] if messages else {}
+    if first.get("role") not in ("system", "developer"):
+        return [{"role": "system", "content": words}, *messages]
+    system = _text(first.get("content"))
+    return [{**first, "content": f"{system}\n\n{words}" if system else words}, *messages[1:]]
+
+
+def _written(messages: Iterable[object], family: Family) -> Iterable[Message]:
+    for message in messages:
+        if not isinstance(message, Mapping):
+            continue  # the server would refuse it
+        calls = message.get("tool_calls")
+        if message.get("role") == "tool":
+            yield {"role": "user", "content": _RESULT.format(_text(message.get("content")))}
+        elif isinstance(calls, list):
+            yield _with_calls(message, calls, family)
+        else:
+            yield message
+
+
+def _with_calls(message: Message, calls: Sequence[object], family: Family) -> Message:
+    pieces = [_text(message.get("content"))]
+    for call in calls:
+        match call:
+            case {"function": {"name": str(name), **told}}:
+                pieces.append(family.call(name, _arguments(told.get("arguments"))))
+            case _:
+                continue
+    rest = {name: value for name, value in message.items() if name != "tool_calls"}
+    return {**rest, "content": "\n".join(filter(None, pieces))}
+
+
+def _arguments(written: object) -> Mapping[str, object]:
+    if isinstance(written, str) and written.strip():
+        try:
+            written = json.loads(written)
+        except (ValueError, RecursionError):
+            return {"arguments": written}
+    return written if isinstance(written, Mapping) else {}
+
+
+def _text(content: object) -> str:
+    """Return the words of a message."""
+    if isinstance(content, str):
+        return content
+    texts = [part.get("text") for part in objects(content)]
+    return "\n\n".join(text for text in texts if isinstance(text, str))
+
+
+def _merged(messages: Iterable[Message]) -> list[Message]:
+    """Join neighbouring user turns, because templates want turns to alternate."""
+    out: list[Message] = []
+    for message in messages:
+        last = out[-1] if out else {}
+        content, before = message.get("content"), last.get("content")
+        both = message.get("role") == last.get("role") == "user"
+        if both and isinstance(content, str) and isinstance(before, str):
+            out[-1] = {**last, "content": f"{before}\n{content}"}
+        else:
+            out.append(message)
+    return out
+
+
+TAG = "<thinking>"
+_ASKS = (
+    "Before you answer, think step by step inside <thinking> and </thinking> tags{limit}. "
+    "Close the tag, then write the answer outside of the tags."
+)
+_LIMIT = ", in at most about {budget} tokens"
+
+
+def ask_to_think(body: Mapping[str, object], budget: int | None) -> dict[str, object] | None:
+    """Return the request with the instruction at the end of its system turn; None when a system
+    turn speaks of the tags already.
+    """
+    messages = body.get("messages")
+    if not isinstance(messages, list) or any(map(_speaks_of_it, messages)):
+        return None
+    words = _ASKS.format(limit=_LIMIT.format(budget=budget) if budget else "")
+    match messages:
+        case [{"role": "system", "content": str(said)} as first, *rest]:
+            turns = [{**first, "content": f"{said}\n\n{words}"}, *rest]
+        case _:
+            turns = [{"role": "system", "content": words}, *messages]
+    return {**body, "messages": turns}
+
+
+def _speaks_of_it(message: object) -> bool:
+    match message:
+        case {"role": "system", "content": content}:
+            return TAG in str(content)
+    return False
+
+
+_LIMITS = ("max_tokens", "max_completion_tokens")
+_USUAL = "<think>", "</think>"
+
+type Turn = Sequence[Text | Thinking]
+"""All that the model has said, a thought at its end."""
+type Marks = tuple[str, str]
+
+
+def begun(
+    body: Mapping[str, object],
+    server: Server,
+    turn: Turn,
+    *,
+    marks: Marks | None,
+    inside: bool,
+    made: int,
+) -> dict[str, object]:
+    """Return the request once more. `marks`: those of the model's thoughts, where they are known.
+    `inside`: the prompt had opened the first one. `made`: tokens that are made already.
+    """
+    messages = body.get("messages")
+    turns = messages if isinstance(messages, list) else []
+    limits = {
+        name: max(1, limit - made) for name in _LIMITS if type(limit := body.get(name)) is int
+    }
+    begun_part = _said(server, turn, marks or _marks_of(str(body.get("model") or "")), inside)
+    message = {"role": "assistant", **begun_part}
+    return {**body, **limits, **server.prefill, "messages": [*turns, message]}
+
+
+def _said(server: Server, turn: Turn, marks: Marks, inside: bool) -> dict[str, object]:
+    if server.continues == "reasoning" and isinstance(turn[0], Thinking):
+        # After an empty string llama.cpp goes on with the thought; an empty part is an answer that
+        # has begun, so that its template closes the thought.
+        rest = _in_tags(turn[1:], marks) or [{"type": "text", "text": ""}]
+        return {"reasoning_content": turn[0].text, "content": rest}
+    text = _in_tags(turn, marks)
+    opened = server.continues == "prompt" and inside
+    return {"content": text.removeprefix(f"{marks[0]}\n") if opened else text}
+
+
+def _in_tags(turn: Turn, marks: Marks) -> str:
+    return "".join(
+        part.text if isinstance(part, Text) else f"{marks[0]}\n{part.text}\n{marks[1]}\n\n"
+        for part in turn
+    )
+
+
+def _marks_of(model: str) -> Marks:
+    families = for_model(model)
+    return (families[0].open, families[0].close) if families else _USUAL

@@ -1,0 +1,188 @@
+"""Requests that a server refuses for a part that it can do without: words of a schema that its
+grammar does not know, pictures for a model that cannot see.
+
+A row: words of a server's error, and the names of what is left out then.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from converter.core.wire import json_text
+from converter.core.wire.bounds import DEEPEST
+
+type Body = Mapping[str, object]
+
+STATUSES = (400, 500)
+PICTURES = "pictures"
+ODD = "schemas without a meaning"
+"""References that lead nowhere, unknown types, `true` for a schema: no grammar has a rule for them,
+and a schema that allows anything says as much.
+"""
+_LIMITS = """
+pattern format minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
+minItems maxItems uniqueItems contains minContains maxContains unevaluatedItems
+minProperties maxProperties propertyNames patternProperties unevaluatedProperties
+not if then else dependencies dependentRequired dependentSchemas
+"""
+SCHEMA_WORDS = frozenset(_LIMITS.split())
+"""Words that only narrow a value: without them a schema says less, and nothing else."""
+_ROWS: tuple[tuple[str, frozenset[str]], ...] = (
+    # llama.cpp and LM Studio 0.4.19 of a pattern without anchors; newer llama.cpp of a broken one
+    (r"Pattern must start with '\^'|Invalid pattern ", frozenset({"pattern"})),
+    # llama.cpp of September 2026; before that
+    (r"JSON schema error at #|Unrecognized schema: ", frozenset({ODD})),
+    # llama.cpp, which went on without its grammar in b7786, and LM Studio 0.4.20: of escapes such
+    # as `\d`, of too many repetitions, of objects without properties
+    (r"[Ff]ailed to parse grammar|JSON schema conversion failed", SCHEMA_WORDS | {ODD}),
+    # vLLM since 0.8.4, with xgrammar (two) and outlines (three)
+    (r"not supported by xgrammar|json schema into a (grammar|regex)", SCHEMA_WORDS),
+    (r"unsupported feature for structured outputs|anchored universal start state", SCHEMA_WORDS),
+    (r"Grammar error: ", SCHEMA_WORDS),  # vLLM with guidance, as 0.19: a format, a word
+    # llama.cpp without a projector since b5394, and Ollama 0.33 that runs it; before that
+    (r"image input is not supported|content part type: \W*image_url", frozenset({PICTURES})),
+    # LM Studio 0.3.8 to 0.3.30; Ollama 0.30 and later, in its cloud and of MLX
+    (r"[Mm]odel does not support images?\b", frozenset({PICTURES})),
+    (r"missing data required for image input", frozenset({PICTURES})),  # Ollama 0.6 to 0.31
+    # vLLM 0.10 and later; a model that has eyes which are shut
+    (r"is not a multimodal model|At most 0 (image|vision_chunk)\(s\)", frozenset({PICTURES})),
+)
+_NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
+"""Words of a schema under which each name is the user's own."""
+_LISTED = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
+_INNER = ("items", "additionalProperties", "not", "if", "then", "else")
+_BOOLEAN = ("additionalProperties", "not", "if", "then", "else")
+"""Words that may have a boolean in a schema's place, for a grammar as well."""
+_TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
+_HELD_IN = (("function", "parameters"), ("json_schema", "schema"))
+"""Places of a schema in a tool and in a response format."""
+_DATA = re.compile(r"data:([\w.+/-]*)[^,]*,")
+
+
+def refused(status: int, words: str) -> frozenset[str]:
+    """Return the names of what a server has refused; none for another error."""
+    if status not in STATUSES:
+        return frozenset()
+    return next((names for row, names in _ROWS if re.search(row, words)), frozenset())
+
+
+def schemas(body: Body) -> list[object]:
+    """Return the parts of a chat completion that hold a schema."""
+    tools = body.get("tools")
+    return [*(tools if isinstance(tools, list) else []), body.get("response_format")]
+
+
+def may_be_refused(body: Body) -> bool:
+    """Tell whether a chat completion holds a schema, or a picture."""
+    return any(schemas(body)) or without_pictures(body) is not body
+
+
+def pared(part: object, names: frozenset[str]) -> object:
+    """Return a tool or a response format without the words of these names in its schema."""
+    for outer, inner in _HELD_IN:
+        held = part.get(outer) if isinstance(part, dict) else None
+        if isinstance(part, dict) and isinstance(held, dict) and inner in held:
+            schema = _schema(held[inner], held[inner], names)
+            return {**part, outer: {**held, inner: schema}}
+    return part
+
+
+def _schema(part: object, root: object, names: frozenset[str], deepest: int = DEEPEST) -> object:
+    """Return a part of a schema, which `root` is, without the words of `names`, or one that allows
+    anything where this one means nothing.
+    """
+    odd = ODD in names
+    if not isinstance(part, dict) or not deepest:
+        return {} if odd else part
+    if odd and "$ref" in part and not _leads_somewhere(root, part["$ref"]):
+        return {}
+    left_out = names | _odd_of(part) if odd else names
+    pare = partial(_schema, root=root, names=names, deepest=deepest - 1)
+    return {name: _under(name, each, pare) for name, each in part.items() if name not in left_out}
+
+
+def _under(name: str, value: object, pare: Callable[[object], object]) -> object:
+    if name in _NAMED and isinstance(value, dict):
+        return {own: pare(schema) for own, schema in value.items()}
+    if name in _LISTED and isinstance(value, list):
+        return [pare(schema) for schema in value]
+    if name not in _INNER or (name in _BOOLEAN and isinstance(value, bool)):
+        return value
+    return pare(value)
+
+
+def _leads_somewhere(at: object, reference: object) -> bool:
+    first, *path = str(reference).split("/")
+    for name in path:
+        own = name.replace("~1", "/").replace("~0", "~")
+        at = at.get(own) if isinstance(at, dict) else None
+    return first == "#" and isinstance(at, dict)
+
+
+def _odd_of(schema: Body) -> frozenset[str]:
+    """Return the words without a meaning: a type that is none, a choice of nothing, properties that
+    are none; nor is it told then that there are no others.
+    """
+    types = schema.get("type", "object")
+    odd = {"enum"} if schema.get("enum") == [] else set()
+    if any(each not in _TYPES for each in (types if isinstance(types, list) else [types])):
+        odd.add("type")
+    if schema.get("properties") == {}:
+        odd |= {"properties", "additionalProperties"}
+    return frozenset(odd)
+
+
+def without_schemas(body: Body, names: Callable[[str], frozenset[str] | None]) -> Body:
+    """Return a chat completion whose schemas lack these words. `names`: by a schema's digest."""
+
+    def spared(part: object) -> object:
+        left_out = names(_digest(part))
+        return pared(part, left_out) if left_out else part
+
+    made = dict(body)
+    if isinstance(tools := body.get("tools"), list):
+        made["tools"] = [spared(tool) for tool in tools]
+    if "response_format" in body:
+        made["response_format"] = spared(body["response_format"])
+    return body if made == body else made
+
+
+def refused_schemas(body: Body, names: frozenset[str]) -> dict[str, frozenset[str]]:
+    """Return the digests of a request's schemas that hold a refused word, each with all words."""
+    words = names & (SCHEMA_WORDS | {ODD})
+    held = [part for part in schemas(body) if words and pared(part, words) != part]
+    return {_digest(part): words for part in held}
+
+
+def _digest(part: object) -> str:
+    return hashlib.sha256(json_text.write(part)).hexdigest()
+
+
+def without_pictures(body: Body) -> Body:
+    """Return a chat completion with a line of text in each picture's place."""
+    messages = body.get("messages")
+    if not isinstance(messages, list):
+        return body
+    made = [_seen(message) for message in messages]
+    return body if made == messages else {**body, "messages": made}
+
+
+def _seen(message: object) -> object:
+    content = message.get("content") if isinstance(message, dict) else None
+    if not (isinstance(message, dict) and isinstance(content, list)):
+        return message
+    return {**message, "content": [_told(part) for part in content]}
+
+
+def _told(part: object) -> object:
+    if not isinstance(part, dict) or part.get("type") != "image_url":
+        return part
+    given = part.get("image_url")
+    url = str(given.get("url") if isinstance(given, dict) else given)
+    if data := _DATA.match(url):
+        size = (len(url) - data.end()) * 3 // 4
+        name = f"{data[1] or 'of no type'}, {size} bytes"
+    else:
+        name = url.partition("?")[0].rpartition("/")[2]
+    return {"type": "text", "text": f"[picture left out, as this model cannot see: {name}]"}

@@ -1,0 +1,8 @@
+"""`python -m converter.command`: the command `think-addon` where nothing is installed."""
+
+import sys
+
+from converter.extras.command.__main__ import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""Anthropic's Messages API: spoken by Claude Code and Anthropic's SDKs, and by some servers."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from converter.core.dialects.anthropic import models, threads
+from converter.core.dialects.anthropic.blocks import RESULT_BLOCKS, ROLE_BLOCKS
+from converter.core.dialects.anthropic.decoder import NAME, AnthropicDecoder
+from converter.core.dialects.anthropic.encoder import AnthropicEncoder
+from converter.core.dialects.anthropic.errors import error_body, error_reply
+from converter.core.dialects.anthropic.request_reader import omits_thinking, read
+from converter.core.dialects.dialect import (
+    Answers,
+    Body,
+    Dialect,
+    Endpoint,
+    Label,
+    OwnRequest,
+    Purpose,
+    Requests,
+    WireForm,
+)
+from converter.core.dialects.reasoning_fields import Mapped
+from converter.core.model.conversation import Conversation, RequestError
+from converter.core.model.memory import Memory
+
+_TYPES = re.compile(r"message(_start|_delta|_stop)?|content_block_(start|delta|stop)|error")
+"""Types of replies and events; a ping tells nothing, being of no weight."""
+
+
+def _recognises(body: Mapping[str, object]) -> bool:
+    kind = body.get("type")
+    return isinstance(kind, str) and _TYPES.fullmatch(kind) is not None
+
+
+def _read_request(
+    body: object, mapped: Mapping[str, Mapped], purpose: Purpose, memory: Memory | None
+) -> Conversation:
+    """Read a request with the thread that it goes on with."""
+    whole, thread = (body, None) if memory is None else threads.complete(body, memory)
+    blocks = {row.block for row in mapped.values()}
+    request = read(whole, counting=purpose is Purpose.COUNT, kinds=blocks)
+    return replace(request, own=thread) if thread else request
+
+
+def _refusal(error: RequestError) -> tuple[int, Body]:
+    body = error_body(error.message, "", error.status)
+    body["error"] |= {"details": error.details} if error.details else {}
+    return error.status, body
+
+
+def _natively_refused(body: Body) -> RequestError | None:
+    """A server's own endpoint ignores `thread`, and so answers without the turns before."""
+    return threads.unsupported() if body.get("thread") is not None else None
+
+
+def _own(request: OwnRequest, _: Memory) -> tuple[int, Body | None]:
+    """Answer Claude Code's questions that are none of a model server's business."""
+    return 200, {} if request.method == "POST" else None
+
+
+ANTHROPIC = Dialect(
+    NAME,
+    Label(
+        title="Anthropic",
+        reply="message of the Messages API",
+        headers=("anthropic-version", "anthropic-beta"),
+        shown_by=("anthropic-version", "x-api-key"),
+        version=("anthropic-version", "2023-06-01"),
+        request_id="request-id",
+        head=frozenset(("id", "type", "role", "model", "stop_reason", "stop_sequence", "usage")),
+        blocks="content",
+    ),
+    WireForm(
+        decoder=lambda _: AnthropicDecoder(),
+        encoder=AnthropicEncoder,
+        recognises=_recognises,
+        error_event="error",
+    ),
+    Requests(
+        read=_read_request,
+        path="/v1/messages",
+        example={"max_tokens": 200, "messages": [{"role": "user", "content": "12 * 7"}]},
+        native_option="messages",
+        natively_refused=_natively_refused,
+        blocks=RESULT_BLOCKS | ROLE_BLOCKS["user"] | ROLE_BLOCKS["assistant"],
+        omits_thinking=omits_thinking,
+        refers='"thread"',
+    ),
+    Answers(
+        error_body=error_body,
+        error_reply=error_reply,
+        refusal=_refusal,
+        models=models.write,
+        own=_own,
+    ),
+    (
+        # /v1 twice: a base URL may end in it, and Anthropic's SDKs add it themselves
+        Endpoint(NAME, Purpose.REPLY, "POST", "(?:/v1)?/v1/messages", "messages"),
+        Endpoint(NAME, Purpose.COUNT, "POST", "(?:/v1)?/v1/messages/count_tokens", "count"),
+        Endpoint(NAME, Purpose.MODELS, "GET", "/v1/models(?:/[^?]+?)?", "models", shared=True),
+        # with a prefix it would be any path
+        Endpoint(NAME, Purpose.OWN, "HEAD", "", prefix="(?P<prefix>)"),
+        Endpoint(NAME, Purpose.OWN, "POST", r"/api/event_logging(?:/v\d+)?/batch"),
+    ),
+)

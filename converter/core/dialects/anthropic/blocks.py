@@ -1,0 +1,190 @@
+"""The content blocks of a Messages request: one reader per block type, in the table of the place
+where it may stand.
+"""
+
+import base64
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from converter.core.model.conversation import (
+    Block,
+    Data,
+    Document,
+    Image,
+    Linked,
+    RedactedThinking,
+    Role,
+    Source,
+    Stored,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolUse,
+)
+from converter.core.wire.checked import Fields
+
+type Reader[B] = Callable[[Fields], B]
+
+PDF = "application/pdf"
+
+
+def read_blocks[B](
+    owner: Fields, name: str, readers: Mapping[str, Reader[B]], left_out: list[str] | None = None
+) -> tuple[B | TextBlock, ...]:
+    """The blocks of a field that is a string or an array of blocks; none when it is absent.
+
+    A block that no local server knows adds its type to `left_out`. RequestError, at the block's
+    `type`, for a block that belongs elsewhere, and without `left_out` for any that has no reader.
+    """
+    content = owner.value(name)
+    if isinstance(content, str):
+        return (TextBlock(content),)
+    if content is not None and not isinstance(content, list):
+        raise owner.error(name, "Input should be a valid string or an array")
+    blocks: list[B | TextBlock] = []
+    for block in owner.children(name):
+        kind = block.required("type", str)
+        if kind in readers:
+            blocks.append(readers[kind](block))
+        elif left_out is not None and kind not in KNOWN:
+            left_out.append(kind)
+        else:
+            raise block.error("type", _unexpected(kind, readers))
+    return tuple(blocks)
+
+
+def readers_of(role: Role, left_out: list[str]) -> dict[str, Reader[Block]]:
+    """Return the readers of a role's blocks. `left_out` gets the types of blocks that have no
+    reader inside of one, too.
+    """
+    inner = {"tool_result": partial(_tool_result, left_out=left_out)} if role == "user" else {}
+    return {**ROLE_BLOCKS[role], **inner}
+
+
+def _unexpected(kind: str, readers: Mapping[str, object]) -> str:
+    role = next((role for role, table in ROLE_BLOCKS.items() if kind in table), None)
+    if role is not None and readers.keys() in [table.keys() for table in ROLE_BLOCKS.values()]:
+        return f"`{kind}` blocks can only be in `{role}` messages"
+    expected = ", ".join(repr(name) for name in readers)
+    return f"Input tag {kind!r} does not match any of the expected tags: {expected}"
+
+
+def _text(block: Fields) -> TextBlock:
+    return TextBlock(block.required("text", str))
+
+
+def _thinking(block: Fields) -> ThinkingBlock:
+    # The API requires a signature; clients of local servers, which sign nothing, send none.
+    return ThinkingBlock(block.required("thinking", str), block.optional("signature", str) or "")
+
+
+def _search_result(block: Fields) -> Document:
+    found = tuple(_text(item) for item in block.children("content"))
+    return Document(found, block.required("title", str), block.required("source", str))
+
+
+def _image(block: Fields) -> Image:
+    return Image(_source(block, IMAGE_SOURCES))
+
+
+def _document(block: Fields) -> Document:
+    content = _source(block, DOCUMENT_SOURCES)
+    return Document(
+        content, block.optional("title", str) or "", block.optional("context", str) or ""
+    )
+
+
+def _tool_use(block: Fields) -> ToolUse:
+    given = block.optional("input", dict) or {}  # a call without arguments: some clients send null
+    return ToolUse(block.required("id", str), block.required("name", str), given)
+
+
+def _tool_result(block: Fields, left_out: list[str]) -> ToolResult:
+    content = read_blocks(block, "content", RESULT_BLOCKS, left_out)
+    return ToolResult(
+        block.required("tool_use_id", str), content, block.optional("is_error", bool) or False
+    )
+
+
+def _source[S](block: Fields, readers: Mapping[str, Reader[S]]) -> S:
+    source = block.child("source")
+    if source is None:
+        raise block.error("source", "Field required")
+    return source.row("type", readers)(source)
+
+
+def _link(source: Fields) -> Source:
+    return Linked(source.required("url", str))
+
+
+def _stored(source: Fields) -> Source:
+    return Stored(source.required("file_id", str))
+
+
+def _bytes(source: Fields) -> bytes:
+    data = source.required("data", str)
+    try:
+        content = base64.b64decode(data, validate=True)
+    except ValueError as error:
+        raise source.error("data", "Invalid base64 data") from error
+    if not content:
+        raise source.error("data", "Invalid base64 data: it is empty")
+    return content
+
+
+def _image_data(source: Fields) -> Source:
+    media_type = source.required("media_type", str)
+    if not media_type.startswith("image/"):  # which ones it can read, the server knows best
+        raise source.error("media_type", "Input should begin with 'image/'")
+    _bytes(source)
+    return Data(media_type, source.required("data", str))
+
+
+def _document_data(source: Fields) -> tuple[TextBlock | Image, ...] | Source:
+    media_type = source.one_of("media_type", (PDF, "text/plain"))
+    content = _bytes(source)
+    if media_type == PDF:
+        return Data(media_type, source.required("data", str))
+    try:
+        return (TextBlock(content.decode()),)
+    except UnicodeDecodeError as error:
+        raise source.error("data", "Input should be UTF-8 text") from error
+
+
+def _plain_text(source: Fields) -> tuple[TextBlock | Image, ...]:
+    source.one_of("media_type", ("text/plain",))
+    return (TextBlock(source.required("data", str)),)
+
+
+INNER_BLOCKS: dict[str, Reader[TextBlock | Image]] = {"text": _text, "image": _image}
+IMAGE_SOURCES: dict[str, Reader[Source]] = {"base64": _image_data, "url": _link, "file": _stored}
+DOCUMENT_SOURCES: dict[str, Reader[tuple[TextBlock | Image, ...] | Source]] = {
+    "base64": _document_data,
+    "text": _plain_text,
+    "content": lambda source: read_blocks(source, "content", INNER_BLOCKS),
+    "url": _link,
+    "file": _stored,
+}
+_SHOWN: dict[str, Reader[TextBlock | Image | Document]] = {
+    **INNER_BLOCKS,
+    "document": _document,
+    "search_result": _search_result,
+}
+RESULT_BLOCKS: dict[str, Reader[TextBlock | Image | Document]] = {
+    **_SHOWN,
+    "tool_reference": lambda block: TextBlock(f"Tool: {block.required('tool_name', str)}"),
+}
+SYSTEM_BLOCKS: dict[str, Reader[TextBlock]] = {"text": _text}
+ROLE_BLOCKS: dict[str, dict[str, Reader[Block]]] = {
+    "user": {**_SHOWN, "tool_result": partial(_tool_result, left_out=[])},
+    "assistant": {
+        "text": _text,
+        "thinking": _thinking,
+        "redacted_thinking": lambda block: RedactedThinking(block.required("data", str)),
+        "tool_use": _tool_use,
+        "compaction": lambda block: TextBlock(block.optional("content", str) or ""),
+    },
+    "system": {"text": _text},
+}
+KNOWN = frozenset().union(*ROLE_BLOCKS.values(), RESULT_BLOCKS)
+"""Blocks that mean something at their place, and nothing elsewhere."""

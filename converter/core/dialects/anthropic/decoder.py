@@ -1,0 +1,192 @@
+"""Replies of the Messages API, read: a server's own, of which several need mending
+(`message_events` writes the right ones).
+
+llama.cpp 11549 starts block 1 before block 0 stops and leaves `input` out of tool_use; vLLM 0.32
+sends text blocks of blanks. Reading the blocks by their meaning, and writing that anew, mends them
+all.
+"""
+
+from collections.abc import Callable, Iterator
+
+from converter.core.dialects.error_words import (
+    DialectDecoder,
+    MisshapenError,
+    as_count,
+    as_index,
+    as_words,
+    dict_of,
+    list_of,
+    object_of,
+)
+from converter.core.model.events import (
+    Block,
+    End,
+    Event,
+    Finish,
+    OpaqueFrame,
+    Own,
+    Start,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+)
+from converter.core.wire import json_text
+from converter.core.wire.bounds import MOST_PARTS
+from converter.core.wire.sse import Frame
+
+FINISHES = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_calls",
+    "refusal": "content_filter",
+}
+NAME = "anthropic"
+"""Name of the dialect, on data that only it can write back."""
+_KINDS = ("text", "thinking", "tool_use")
+type Fields = dict[str, object]
+
+
+class AnthropicDecoder(DialectDecoder):
+    """Frames in, events out; a whole message is one frame."""
+
+    name = NAME
+
+    def __init__(self) -> None:
+        self._kinds: dict[int, str] = {}
+        self._last = 0  # the highest index so far
+        self._asked: set[int] = set()  # tool_use blocks whose input has come
+        self._usage: Fields = {}
+        self._readers: dict[str, Callable[[Fields], Iterator[Event]]] = {
+            "message": self._whole,
+            "message_start": lambda event: self._start(dict_of(event.get("message"))),
+            "content_block_start": lambda event: self._block(
+                _index(event), dict_of(event.get("content_block"))
+            ),
+            "content_block_delta": lambda event: self._delta(
+                _index(event), dict_of(event.get("delta"))
+            ),
+            "content_block_stop": lambda event: self._stop(_index(event)),
+            "message_delta": lambda event: self._finish(
+                dict_of(event.get("delta")), dict_of(event.get("usage"))
+            ),
+        }
+
+    def _read(self, said: object, frame: Frame) -> Iterator[Event]:
+        event = object_of(said)
+        kind = str(event.get("type") or "")
+        if read := self._readers.get(kind):
+            yield from read(event)
+        elif kind == "message_stop":
+            yield End(self._own(frame))
+        else:
+            yield OpaqueFrame(self._own(frame), comment=kind == "ping")
+
+    def _start(self, message: Fields) -> Iterator[Event]:
+        yield Start(
+            str(message.get("id") or ""), str(message.get("model") or ""), Own(NAME, message)
+        )
+        self._count(dict_of(message.get("usage")))
+
+    def _whole(self, message: Fields) -> Iterator[Event]:
+        yield from self._start(message)
+        content = message.get("content")
+        if isinstance(content, str):  # as in requests, where the API takes it for one block of text
+            content = [{"type": "text", "text": content}]
+        for index, block in enumerate(map(dict_of, list_of(content))):
+            yield from self._block(index, block)
+            yield from self._stop(index, str(block.get("signature") or ""))
+        yield from self._finish(message, self._usage)
+        yield End()
+
+    def _count(self, usage: Fields) -> None:
+        self._usage |= {name: count for name, count in usage.items() if count is not None}
+
+    def _block(self, index: int, block: Fields) -> Iterator[Event]:
+        self._kinds[index] = kind = _kind(block)
+        if len(self._kinds) > MOST_PARTS:
+            oldest = next(iter(self._kinds))
+            del self._kinds[oldest]
+            self._asked.discard(oldest)
+        self._last = max(self._last, index)
+        if kind == "tool_use":
+            given = block.get("input")
+            yield ToolCall(index, str(block.get("id") or ""), str(block.get("name") or ""), "")
+            if given:
+                yield self._arguments(index, json_text.write(given).decode())
+        elif kind in ("text", "thinking"):
+            yield from _said(kind, block.get(kind))
+        elif kind:
+            yield Block(
+                NAME, {"type": "content_block_start", "index": index, "content_block": block}
+            )
+
+    def _stop(self, index: int, signature: str = "") -> Iterator[Event]:
+        """A thought's stop may come late, when another block is open already: then it ended long
+        ago.
+        """
+        if self._kinds.get(index) == "thinking" and index >= self._last:
+            yield ThinkingEnd(signature=signature)
+        if self._kinds.get(index, "") not in ("", *_KINDS):
+            yield Block(NAME, {"type": "content_block_stop", "index": index})
+        if self._kinds.get(index) == "tool_use" and index not in self._asked:
+            yield self._arguments(index, "{}")
+
+    def _arguments(self, index: int, text: str) -> ToolCall:
+        self._asked.add(index)
+        return ToolCall(index, "", "", text)
+
+    def _delta(self, index: int, delta: Fields) -> Iterator[Event]:
+        kind = _kind(delta)
+        if kind == "input_json_delta":
+            if text := str(delta.get("partial_json") or ""):
+                yield self._arguments(index, text)
+        elif kind == "signature_delta":
+            yield from self._stop(index, str(delta.get("signature") or ""))
+        elif kind in ("text_delta", "thinking_delta"):
+            name = kind.removesuffix("_delta")
+            yield from _said(name, delta.get(name))
+        else:
+            yield Block(NAME, {"type": "content_block_delta", "index": index, "delta": delta})
+
+    def _finish(self, delta: Fields, usage: Fields) -> Iterator[Event]:
+        if reason := delta.get("stop_reason"):
+            stop, word = delta.get("stop_sequence"), str(reason)
+            unnamed = "" if word == "stop_sequence" else None  # Ollama's own endpoint names none
+            named = stop if isinstance(stop, str) else unnamed
+            yield Finish(FINISHES.get(word, word), named, server_word=word)
+        self._count(usage)
+        yield _usage(self._usage)
+
+
+def _said(kind: str, value: object) -> Iterator[Event]:
+    if words := as_words(value):
+        yield Text(words) if kind == "text" else Thinking(words)
+
+
+def _usage(entry: Fields) -> Usage:
+    """Return the counts, the cached and created tokens among the input, as in chat completions."""
+    cached, created = (
+        as_count(entry, f"cache_{name}_input_tokens") for name in ("read", "creation")
+    )
+    whole = (as_count(entry, "input_tokens") or 0) + (cached or 0) + (created or 0)
+    thinking = as_count(dict_of(entry.get("output_tokens_details")), "thinking_tokens")
+    return Usage(
+        whole, as_count(entry, "output_tokens") or 0, cached, created, thinking, Own(NAME, entry)
+    )
+
+
+def _kind(fields: Fields) -> str:
+    """Return the type that a block or a delta names; clients without a word for it may fail."""
+    kind = fields.get("type")
+    if not isinstance(kind, str | None):
+        raise MisshapenError
+    return kind or ""
+
+
+def _index(event: Fields) -> int:
+    index = as_index(event.get("index"), 0)
+    return index if type(index) is int else 0

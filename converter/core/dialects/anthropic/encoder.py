@@ -1,0 +1,254 @@
+"""The events of a Messages reply, in order: `message_start`, then blocks, `message_delta`,
+`message_stop`; or one whole message, folded as the client's own SDK folds a stream.
+
+Strictly sequential: one block is open at a time, and which one is a single fact (`_open`).
+"""
+
+import json
+import math
+from collections.abc import Iterator
+
+from converter.core.dialects.anthropic.decoder import NAME
+from converter.core.dialects.anthropic.errors import error_body
+from converter.core.dialects.anthropic.threads import Thread
+from converter.core.dialects.block_writer import (
+    CALL,
+    OTHER,
+    TEXT,
+    THINKING,
+    BlockWriter,
+    Message,
+    thinking_tokens,
+)
+from converter.core.dialects.call_order import ToolPiece
+from converter.core.dialects.dialect import ReplyContext
+from converter.core.model.events import (
+    Block,
+    Failure,
+    Fields,
+    Finish,
+    MappedField,
+    Own,
+    Start,
+    Usage,
+    own_fields,
+)
+from converter.core.wire.partial_json import WRAPPED, complete_part, is_open
+
+STOP_REASONS = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "content_filter": "refusal",
+    "pause_turn": "pause_turn",  # a server's own, from its own Messages endpoint
+}
+_CALLS = ("tool_calls", "function_call")
+PING = b'event: ping\ndata: {"type": "ping"}\n\n'
+_NOTHING_TO_RUN: Message = {"content": [], "stop_reason": None}
+"""In an error in place of a message with calls, for who reads the content and not the type."""
+
+
+def stop(finish: Finish, called: bool) -> tuple[str, str | None]:
+    """Return stop_reason and stop_sequence. Length wins, then a call, then a matched stop string,
+    as on vLLM's own endpoint.
+    """
+    if finish.reason == "length":
+        return "max_tokens", None
+    if called or finish.reason in _CALLS:
+        # a client that is told of a call waits for one
+        return "tool_use" if called else "end_turn", None
+    if finish.stop_sequence is not None:
+        return "stop_sequence", finish.stop_sequence or None
+    return STOP_REASONS.get(finish.reason, "end_turn"), None
+
+
+def counts(usage: Usage, thinking: int, text: int) -> dict[str, object]:
+    """Return the tokens. `thinking` and `text`: characters that went out as thinking, and as
+    anything else.
+
+    The API counts cached and created tokens apart from the input, chat completions within it.
+    """
+    apart = {"cache_read_input_tokens": usage.cached, "cache_creation_input_tokens": usage.created}
+    known = {name: count for name, count in apart.items() if count is not None}
+    tokens: dict[str, object] = {
+        "input_tokens": max(0, usage.input - sum(known.values())),
+        **known,
+        "output_tokens": usage.output,
+    }
+    if thinking:
+        tokens["output_tokens_details"] = {
+            "thinking_tokens": thinking_tokens(usage, thinking, text)
+        }
+    return tokens
+
+
+def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
+    """Return the event that begins a message. Its name is the server's, without the dialects'
+    prefixes; else the exchange's, under which a thread keeps its replies, because servers repeat
+    theirs.
+    """
+    told = (own_fields(event.own, NAME) or {}).get("usage")
+    counts = {
+        name: count
+        for name, count in (told.items() if isinstance(told, dict) else ())
+        if name.endswith("input_tokens") and type(count) is int
+    }
+    name = event.id.removeprefix("chatcmpl-").removeprefix("msg_")
+    message: dict[str, object] = {
+        "id": f"msg_{('' if context.own else name) or context.id}",
+        "type": "message",
+        "role": "assistant",
+        # Claude Code 2.1.197 drops thoughts of a model it did not ask for
+        "model": context.model or event.model,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 0, "output_tokens": 0, **counts},
+    }
+    return {"type": "message_start", "message": message}
+
+
+def _filled(block: Message, pieces: dict[str, list[str]]) -> Message:
+    """Return the words of the deltas; a block that has no such string at its start takes none."""
+    words: Message = {name: "".join(said) for name, said in pieces.items() if block.get(name) == ""}
+    if "partial_json" in pieces:
+        words["input"] = _input("".join(pieces["partial_json"]))
+    return words
+
+
+def _input(written: str) -> object:
+    """Return a call's input. Of one that was cut off it is what is complete, as the SDKs read a
+    stream. What JSON can write and Python cannot hold (a number without end, a thousand nestings)
+    is a text.
+    """
+    try:
+        return json.loads(
+            complete_part(written) if is_open(written) else written,
+            parse_float=lambda number: float(number) if math.isfinite(float(number)) else number,
+        )
+    except (ValueError, RecursionError):
+        return {WRAPPED: written}
+
+
+class AnthropicEncoder(BlockWriter):
+    """Events in, frames out, or one message, at `close`; an error in its place has no role. A
+    thread keeps the message; a stream that is larger than its memory is not gathered to its end.
+    """
+
+    reply = "message"
+
+    def __init__(self, context: ReplyContext, whole: bool = False) -> None:
+        super().__init__(context.shown, whole)
+        self._context = context
+        self._thread = context.own if isinstance(context.own, Thread) else None
+        self._room = self._thread.memory.bounds.size if self._thread else -1
+        self._gathers = whole or self._room >= 0
+        self._called = False
+        self._index = 0
+        self._blocks: list[Message] = []
+        self._pieces: dict[str, list[str]] = {}  # of the block's deltas, by their keys
+
+    def ping(self) -> list[bytes]:
+        """Return a frame that says nothing."""
+        return [] if self._whole else [PING]
+
+    def _fold(self, event: Message) -> None:
+        delta = event.get("delta")
+        self._room -= sum(map(len, map(str, delta.values()))) if isinstance(delta, dict) else 0
+        self._gathers = self._whole or self._room >= 0
+        match event:
+            case {"type": "message_start", "message": dict(message)}:
+                self._result = message | {"content": self._blocks}
+            case {"type": "content_block_start", "content_block": dict(block)}:
+                self._blocks.append({**block})
+            case {"type": "content_block_delta", "delta": dict(delta)}:
+                for name, piece in delta.items():
+                    self._pieces.setdefault(name, []).append(str(piece))
+            case {"type": "content_block_stop"}:
+                self._blocks[-1] |= _filled(self._blocks[-1], self._pieces)
+                self._pieces.clear()
+            case {"type": "message_delta", "delta": dict(delta), "usage": usage}:
+                self._result |= {**delta, "usage": usage}
+            case {"type": "error"}:
+                self._result = event | (_NOTHING_TO_RUN if self._called else {})
+
+    def _start(self, event: Start) -> Iterator[Message]:
+        self._started = True
+        yield message_start(event, self._context)
+
+    def _stop(self, own: Own | None = None) -> Iterator[Message]:  # noqa: ARG002
+        yield from self.end()
+        self._over = True
+        reason, stop_sequence = stop(self._ending, self._called and not self.cut)
+        yield {
+            "type": "message_delta",
+            "delta": {"stop_reason": reason, "stop_sequence": stop_sequence},
+            "usage": counts(self._usage or Usage(0, 0), self.thought, self.said),
+        }
+        yield {"type": "message_stop"}
+        if self._thread and self._gathers:
+            self._thread.keep(self._result)
+
+    def _fail(self, event: Failure) -> Iterator[Message]:
+        yield from self.end()
+        self._over = True
+        yield error_body(event.message, event.kind, event.status)
+
+    def _begin(self, kind: str, block: ToolPiece | Message | None) -> list[Message]:
+        if isinstance(block, ToolPiece):
+            self._called = True
+            block = {"type": "tool_use", "id": block.id, "name": block.name, "input": {}}
+        elif block is None:
+            block = {"type": kind, kind: "", **({"signature": ""} if kind == THINKING else {})}
+        return [{"type": "content_block_start", "index": self._index, "content_block": block}]
+
+    def _fill(self, text: str, pieces: int = 1) -> list[Message]:  # noqa: ARG002
+        kind, name = _DELTAS[self._open or TEXT]
+        return [self._delta({"type": kind, name: text})]
+
+    def _finish(self, kind: str, signature: str) -> Iterator[Message]:
+        if kind == THINKING:
+            signed = signature or self._context.signature
+            yield self._delta({"type": "signature_delta", "signature": signed})
+        yield {"type": "content_block_stop", "index": self._index}
+        self._index += 1
+
+    def _other(self, event: MappedField | Block) -> Iterator[Message]:
+        if isinstance(event, MappedField):
+            yield from self._mapped_field(event)
+        elif event.dialect == NAME:
+            yield from self._block(event.event)
+
+    def _block(self, event: Fields) -> Iterator[Message]:
+        """Pass a block of a kind that is none of ours, at its place."""
+        if event.get("type") == "content_block_start":
+            block = event.get("content_block")
+            yield from self._enter(OTHER, {**block} if isinstance(block, dict) else {})
+        elif self._open == OTHER and event.get("type") == "content_block_stop":
+            yield from self._leave()
+        elif self._open == OTHER:
+            yield {**event, "index": self._index}
+
+    def _mapped_field(self, event: MappedField) -> Iterator[Message]:
+        """Pass a field in the block that the user gave it: strings, which come in pieces, as
+        deltas; any other value whole.
+        """
+        kind = f"{event.block}:{event.key}"
+        if isinstance(event.value, str):
+            if self._open != kind:
+                yield from self._enter(kind, {"type": event.block, event.key: ""})
+            self.said += len(event.value) if event.key == "text" else 0
+            yield self._delta({"type": f"{event.block}_delta", event.key: event.value})
+        else:
+            yield from self._enter(kind, {"type": event.block, event.key: event.value})
+            yield from self._leave()
+
+    def _delta(self, delta: Message) -> Message:
+        return {"type": "content_block_delta", "index": self._index, "delta": delta}
+
+
+_DELTAS = {
+    TEXT: ("text_delta", "text"),
+    THINKING: ("thinking_delta", "thinking"),
+    CALL: ("input_json_delta", "partial_json"),
+}
+"""The type of a block's deltas, and the field that holds their words."""

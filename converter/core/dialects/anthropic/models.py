@@ -1,0 +1,40 @@
+"""The list of models, in the words of the Anthropic API."""
+
+from converter.addon.servers import model_facts
+from converter.core.dialects.error_words import string_of
+from converter.core.wire import json_text
+
+
+def write(body: bytes) -> dict[str, object] | None:
+    """Return the list (or the one model) that a chat-completions server told of; None for a body of
+    another shape.
+    """
+    body_read = json_text.read_or_none(body)
+    if (
+        not isinstance(body_read, dict)
+        or "has_more" in body_read
+        or body_read.get("type") == "model"
+    ):
+        return None  # no list, or in these words already
+    if isinstance(listed := body_read.get("data"), list):
+        models = [_model(entry) for entry in listed if isinstance(entry, dict) and _name(entry)]
+        ids = [model["id"] for model in models] or [None]
+        return {"data": models, "has_more": False, "first_id": ids[0], "last_id": ids[-1]}
+    return _model(body_read) if _name(body_read) else None
+
+
+def _name(entry: dict[str, object]) -> str:
+    return string_of(entry.get("id"))
+
+
+def _model(entry: dict[str, object]) -> dict[str, object]:
+    facts = model_facts.of_entry(entry)
+    limits = {"max_input_tokens": facts.window, "max_tokens": facts.output}
+    return {
+        "type": "model",
+        "id": entry["id"],
+        "display_name": entry["id"],
+        "created_at": model_facts.created_at(entry),
+        "lifecycle": "active",
+        **{name: limit for name, limit in limits.items() if limit},
+    }

@@ -1,0 +1,232 @@
+"""A request of the Anthropic Messages API, read and checked.
+
+A break of the format is refused with its place and in the words of the API, before anything goes
+to a server. Valid fields without a meaning for a local server are dropped in silence
+(`cache_control`, `service_tier`, `container`, `context_management`, `betas`, `speed` and every
+other unknown field), or left out with a note when the client will miss it: server tools and their
+blocks. So is a block that nobody knows; the result of a call that is not there goes on as it is.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import get_args
+
+from converter.core.dialects.anthropic.blocks import SYSTEM_BLOCKS, read_blocks, readers_of
+from converter.core.dialects.server_fields import SERVER_FIELDS, sampling_of
+from converter.core.model.conversation import (
+    Block,
+    Conversation,
+    Role,
+    TextBlock,
+    ThinkingMode,
+    ThinkingSwitch,
+    Tool,
+    ToolChoice,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
+from converter.core.wire.checked import Fields
+
+# Claude Code, from 2.1.29 on, begins its first system block with this line; it holds a number that
+# is new in each request and so makes every prompt look new to a server's prompt cache.
+BILLING_LINES = re.compile(r"\A(?:x-anthropic-billing-header:[^\n]*\n*)+")
+
+_OMITTED = "omitted"
+THINKING_MODES: dict[str, ThinkingMode] = {mode: mode for mode in get_args(ThinkingMode.__value__)}
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
+ORPHANS = "results of calls that the turn before does not have, passed on as they are: {}"
+LEFT_OUT = "blocks left out: {}: no local server knows them"
+NO_ROOM = "thinking.budget_tokens {} leaves no room for an answer within max_tokens {}"
+NO_STOP = "stop_sequences.{} left out: it is empty"
+
+
+def read(body: object, *, counting: bool = False, kinds: Collection[str] = ()) -> Conversation:
+    """Return the conversation that a Messages request asks for; `body` is its parsed JSON.
+
+    `counting` is for `count_tokens`, whose requests have no `max_tokens`. `kinds`: blocks that the
+    user's own rows made of a reply, left out without a word. Raises RequestError, and nothing else,
+    for a body that breaks the format.
+    """
+    request = Fields(body)
+    notes, left_out = list[str](), list[str]()
+    max_tokens = None if counting else _max_tokens(request)
+    tools, choice = tools_of(request, notes), request.within("tool_choice")
+    return Conversation(
+        model=request.required("model", str),
+        turns=_turns(request, left_out, notes),
+        system=_said(read_blocks(request, "system", SYSTEM_BLOCKS, left_out)),
+        max_tokens=max_tokens,
+        tools=tools,
+        tool_choice=choice_of(request, tools, notes),
+        parallel_tool_use=not choice.optional("disable_parallel_tool_use", bool),
+        stop_sequences=_stop_sequences(request, notes),
+        sampling=sampling_of(request),
+        stream=request.optional("stream", bool) or False,
+        thinking=_thinking(request, max_tokens, notes),
+        effort=_effort(request, notes),
+        output_schema=_output_schema(request),
+        user_id=request.within("metadata").optional("user_id", str),
+        extensions={name: value for name, value in request.values.items() if name in SERVER_FIELDS},
+        notes=(*notes, *_left_out(left_out, kinds)),
+    )
+
+
+def _max_tokens(request: Fields) -> int:
+    max_tokens = request.required("max_tokens", int)
+    if max_tokens < 0:
+        raise request.error("max_tokens", "Input should be greater than or equal to 0")
+    return max_tokens
+
+
+def _said(blocks: Iterable[Block]) -> tuple[str, ...]:
+    """Return the texts of a system prompt without Claude Code's lines, and without blank ones."""
+    texts = (BILLING_LINES.sub("", block.text) for block in blocks if isinstance(block, TextBlock))
+    return tuple(text for text in texts if text.strip())
+
+
+def _turns(request: Fields, left_out: list[str], notes: list[str]) -> tuple[Turn, ...]:
+    request.required("messages", list)
+    messages = request.children("messages")
+    if not messages:
+        raise request.error("messages", "at least one message is required")
+    turns = tuple(_turn(message, left_out) for message in messages)
+    if orphans := list(_orphans(turns)):
+        notes.append(ORPHANS.format(", ".join(orphans)))
+    return tuple(turn for turn in turns if turn.blocks or turn.role != "system")
+
+
+def _left_out(kinds: Iterable[str], unsaid: Collection[str]) -> list[str]:
+    names = sorted(set(kinds).difference(unsaid))
+    return [LEFT_OUT.format(", ".join(names))] if names else []
+
+
+def _turn(message: Fields, left_out: list[str]) -> Turn:
+    role = message.row("role", ROLES)
+    if message.values.get("content") is None:
+        raise message.error("content", "Field required")
+    blocks = read_blocks(message, "content", readers_of(role, left_out), left_out)
+    return Turn(role, tuple(map(TextBlock, _said(blocks))) if role == "system" else blocks)
+
+
+def _orphans(turns: Iterable[Turn]) -> Iterator[str]:
+    """Yield the ids of results whose call the turn before does not have; turns of one role in a row
+    count as one, system turns as none.
+    """
+    called: set[str] = set()
+    before = ""
+    for turn in turns:
+        if turn.role == "assistant":
+            calls = {block.id for block in turn.blocks if isinstance(block, ToolUse)}
+            called = called | calls if before == "assistant" else calls
+        results = (block for block in turn.blocks if isinstance(block, ToolResult))
+        yield from (block.tool_use_id for block in results if block.tool_use_id not in called)
+        before = before if turn.role == "system" else turn.role
+
+
+def _stop_sequences(request: Fields, notes: list[str]) -> tuple[str, ...]:
+    """Return the strings; one of blanks is as good as any, an empty one stops nothing."""
+    sequences = request.strings("stop_sequences")
+    notes += [NO_STOP.format(index) for index, text in enumerate(sequences) if not text]
+    return tuple(filter(None, sequences))
+
+
+def _thinking(request: Fields, max_tokens: int | None, notes: list[str]) -> ThinkingSwitch | None:
+    thinking = request.child("thinking")
+    if thinking is None:
+        return None
+    mode = thinking.row("type", THINKING_MODES)
+    budget = _budget(thinking, max_tokens, notes) if mode == "enabled" else None
+    return ThinkingSwitch(mode, budget, shown=thinking.optional("display", str) != _OMITTED)
+
+
+def omits_thinking(body: Mapping[str, object]) -> bool:
+    """Tell whether a request wants no thinking shown, whatever else it holds."""
+    thinking = body.get("thinking")
+    return isinstance(thinking, Mapping) and thinking.get("display") == _OMITTED
+
+
+def _budget(thinking: Fields, max_tokens: int | None, notes: list[str]) -> int | None:
+    budget = thinking.required("budget_tokens", int)
+    # opencode 1.18.33 sends -1, for no limit, with its request for a title; refused, it has none
+    if budget < 0:
+        notes.append(f"thinking.budget_tokens {budget} read as no limit")
+        return None
+    if max_tokens is not None and budget >= max_tokens:
+        notes.append(NO_ROOM.format(budget, max_tokens))
+    return budget
+
+
+def _effort(request: Fields, notes: list[str]) -> str | None:
+    effort = request.within("output_config").optional("effort", str)
+    if effort is None or effort in EFFORTS:
+        return effort
+    notes.append(f"output_config.effort left out: {effort!r} is not known")
+    return None
+
+
+def _output_schema(request: Fields) -> dict[str, object] | None:
+    """`output_config.format`, or `output_format` as it was called in its beta."""
+    form = request.within("output_config").child("format") or request.child("output_format")
+    if form is None:
+        return None
+    form.one_of("type", ("json_schema",))
+    return form.required("schema", dict)
+
+
+CHOICES: dict[str, ToolChoice] = {
+    "auto": ToolChoice("auto"),
+    "any": ToolChoice("required"),
+    "tool": ToolChoice("named"),
+    "none": ToolChoice("none"),
+}
+
+
+def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
+    """Return the tools that the client itself runs; others are left out with a note."""
+    tools: dict[str, Tool] = {}
+    left_out: list[str] = []
+    for tool in request.children("tools"):
+        kind = tool.optional("type", str) or "custom"
+        name = tool.optional("name", str)
+        if kind != "custom":
+            left_out.append(kind)
+        elif name in tools:
+            raise request.error("tools", "Tool names must be unique.")
+        else:
+            read = _tool(tool)
+            tools[read.name] = read
+    if left_out:
+        notes.append(
+            f"tools left out: {', '.join(left_out)}: only Anthropic's models and servers know them"
+        )
+    return tuple(tools.values())
+
+
+def _tool(tool: Fields) -> Tool:
+    name = tool.required("name", str)
+    description = tool.optional("description", str) or ""
+    return Tool(
+        name,
+        tool.required("input_schema", dict),
+        description,
+        tool.optional("strict", bool) or False,
+    )
+
+
+def choice_of(request: Fields, tools: Iterable[Tool], notes: list[str]) -> ToolChoice | None:
+    """Return the choice among the tools, if the client makes one."""
+    fields = request.child("tool_choice")
+    if fields is None:
+        return None
+    choice = fields.row("type", CHOICES)
+    if choice.mode != "named":
+        return choice
+    name = fields.required("name", str)
+    if name in {tool.name for tool in tools}:
+        return ToolChoice("named", name)
+    if name not in {tool.values.get("name") for tool in request.children("tools")}:
+        raise fields.error("name", f"Tool '{name}' not found in provided tools")
+    notes.append(f"tool_choice {name!r} left out: the model chooses")
+    return ToolChoice("auto")

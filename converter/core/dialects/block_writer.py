@@ -1,0 +1,297 @@
+"""One encoder for the dialects whose replies are blocks, one open at a time, and whose streams are
+events: blanks that wait for words, the block that is open, and the whole reply.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+
+from converter.core.dialects.call_order import InOrder, ToolPiece
+from converter.core.dialects.dialect import Encoder
+from converter.core.model.events import (
+    Block,
+    End,
+    Event,
+    Failure,
+    Finish,
+    MappedField,
+    Opaque,
+    OpaqueFrame,
+    Own,
+    Start,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+    WordKind,
+)
+from converter.core.reading.thought import Thought
+from converter.core.wire import json_text
+from converter.core.wire.bounds import BLANKS_LIMIT, MOST_NAMES
+from converter.core.wire.sse import write_frame
+
+type Content = Text | Thinking | ThinkingEnd | MappedField | Block
+_CONTENT = (Text, Thinking, ThinkingEnd, ToolCall, MappedField, Block)
+
+TEXT, THINKING, CALL, OTHER = "text", "thinking", "call", "other"
+"""Kinds of open blocks."""
+
+
+type Message = dict[str, object]
+
+
+class BlockWriter(Encoder, ABC):
+    """Neutral events in, the dialect's own events out, as frames. `whole`: one reply is wanted,
+    which is the stream, folded, so that the two cannot disagree.
+
+    `thought` and `said`: characters that went out as thinking, and as anything else. `cut`: a call
+    stays open, because a client must not run it. `failure`: the reason of an error that the client
+    got instead of a whole reply.
+
+    A dialect begins and ends a reply (`_start`, `_stop`, `_fail`), and takes note in `_started` and
+    `_over`; it gives the events that begin, fill and finish a block, and the way of content that
+    only some dialects have (`_other`). `_fold` takes the events into the whole reply (`_result`),
+    if it is wanted (`_gathers`).
+    """
+
+    reply: str
+    """A reply of the dialect, for the log."""
+    failure = ""
+
+    def __init__(self, shown: bool, whole: bool) -> None:
+        self._shown = shown
+        self._whole = self._gathers = whole
+        self._started = self._over = False
+        self._ending = Finish("stop")
+        self._usage: Usage | None = None
+        self._open: str | None = None
+        self._blanks = ""  # before an answer that says nothing yet
+        self._thinking = Thought()
+        self._in_order: InOrder[Content] = InOrder()
+        self._left_out: set[str] = set()
+        self._result: Message = {}
+        self.thought = self.said = 0
+        self.cut = False
+
+    @abstractmethod
+    def _start(self, event: Start) -> Iterator[Message]: ...
+    @abstractmethod
+    def _stop(self, own: Own | None = None) -> Iterator[Message]: ...
+    @abstractmethod
+    def _fail(self, event: Failure) -> Iterator[Message]: ...
+    @abstractmethod
+    def _begin(self, kind: str, block: ToolPiece | Message | None) -> Iterable[Message]: ...
+    @abstractmethod
+    def _fill(self, text: str, pieces: int = 1) -> Iterable[Message]: ...
+    @abstractmethod
+    def _finish(self, kind: str, signature: str) -> Iterable[Message]: ...
+    @abstractmethod
+    def _other(self, event: MappedField | Block) -> Iterable[Message]: ...
+    @abstractmethod
+    def _fold(self, event: Message) -> None: ...
+
+    def _folded(self) -> Message:
+        return self._result
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes on mends and omissions, a line each."""
+        names = ", ".join(sorted(self._left_out))
+        return [f"fields that a {self.reply} has no place for: {names}"] if names else []
+
+    def leave_out(self, names: set[str]) -> None:
+        """Note fields without a place, as far as they are to be told."""
+        if len(self._left_out) < MOST_NAMES:
+            self._left_out |= names
+
+    def feed(
+        self,
+        events: Sequence[Event],
+        raw: bytes | None = None,  # noqa: ARG002
+    ) -> list[bytes]:
+        """Return the frames; `raw` is not of this dialect. A comment is a server's ping."""
+        out: list[bytes] = []
+        for event in events:
+            if isinstance(event, OpaqueFrame) and event.comment and not self._whole:
+                out += self.commented(event.own.raw)
+            out += self._sent(self.told(event))
+        return out
+
+    def _sent(self, events: Iterable[Message]) -> list[bytes]:
+        out: list[bytes] = []
+        for event in events:
+            if self._gathers:
+                self._fold(event)
+            if not self._whole:
+                out.append(self.framed(event))
+        return out
+
+    def framed(self, event: Message) -> bytes:
+        """Return the frame of one event."""
+        return write_frame(json_text.write(event), str(event["type"]))
+
+    def commented(self, raw: bytes) -> list[bytes]:
+        """Return a comment's frames."""
+        return [raw.rstrip(b"\r\n") + b"\n\n"]
+
+    def told(self, event: Event) -> Iterator[Message]:
+        """Yield the events that can go out. A reply has one choice, because nobody can ask for
+        more.
+        """
+        if self._over or getattr(event, "choice", 0) != 0:
+            return
+        if isinstance(event, _CONTENT):
+            # llama.cpp's own endpoint may leave its head out
+            if not self._started and not isinstance(event, ThinkingEnd):
+                yield from self._start(Start("", ""))
+            if isinstance(event, ToolCall) or self._in_order.open:
+                yield from self._contents(self._in_order.feed(event))
+                if self._open == CALL and not self._in_order.open:
+                    yield from self._leave()
+            else:
+                yield from self._content(event)
+        else:
+            yield from self._course(event)
+
+    def _course(self, event: Event) -> Iterator[Message]:
+        match event:
+            case Start() if not self._started:
+                yield from self._start(event)
+            case Finish():
+                self._ending = event
+            case Usage():
+                self._usage = event
+            case End() if self._started:
+                yield from self._stop(event.own)
+            case Failure():
+                yield from self._fail(event)
+                self.failure = event.message
+            case Opaque():
+                self.leave_out(left_out(event))
+
+    def close(self) -> list[bytes]:
+        """End the reply. One that lacks its end has had its failure."""
+        out = self._sent(self._stop() if self._started and not self._over else ())
+        return [json_text.write(self._folded())] if self._whole else out
+
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:
+        """Take words that go on in the open block, in so many pieces."""
+        if kind is Thinking:
+            self.thought += len(text)
+        else:
+            self.said += len(text)
+        for event in self._fill(text, frames):
+            if self._gathers:
+                self._fold(event)
+        return 0
+
+    def end(self) -> Iterator[Message]:
+        """Return the rest."""
+        yield from self._contents(self._in_order.end())
+        yield from self._leave()
+
+    def _contents(self, contents: Iterable[Content | ToolPiece]) -> Iterator[Message]:
+        for content in contents:
+            yield from self._content(content)
+
+    def _content(self, event: Content | ToolPiece) -> Iterable[Message]:
+        match event:
+            case Text():
+                return self._text(event.text)
+            case Thinking():
+                return self._thought(event.text)
+            case ThinkingEnd():
+                return self._leave(event.signature) if self._open == THINKING else ()
+            case ToolPiece():
+                return self._tool_piece(event)
+            case _:
+                return self._other(event)
+
+    def _text(self, text: str) -> Iterator[Message]:
+        if self._open != TEXT:
+            text, self._blanks = self._blanks + text, ""
+            # an answer of nothing but blanks is none, and the Messages API refuses it
+            if not text or (text.isspace() and len(text) <= BLANKS_LIMIT):
+                self._blanks = text
+                return
+            yield from self._enter(TEXT)
+        self.said += len(text)
+        yield from self._fill(text)
+
+    def _thought(self, text: str) -> Iterator[Message]:
+        for event in self._thinking.feed(text):
+            self.thought += len(event.text)
+            if not self._shown:
+                continue
+            if self._open != THINKING:
+                yield from self._enter(THINKING)
+            yield from self._fill(event.text)
+
+    def _tool_piece(self, piece: ToolPiece) -> Iterator[Message]:
+        """Write a piece of a call. Its blanks do not count, because a stream has some where a whole
+        reply, being JSON itself, has none.
+        """
+        if piece.begins:
+            yield from self._enter(CALL, piece)
+        elif piece.cut:
+            self._drop()
+        else:
+            self.said += len("".join(piece.json.split())) if self._open else 0
+            yield from self._fill(piece.json)
+
+    def _drop(self) -> None:
+        """Take note that the open block's call was cut."""
+        self.cut = True
+
+    def _enter(self, kind: str, block: ToolPiece | Message | None = None) -> Iterator[Message]:
+        yield from self._leave()
+        self._open = kind
+        self._blanks = ""
+        if kind != THINKING:
+            self._thinking.end()
+        yield from self._begin(kind, block)
+
+    def _leave(self, signature: str = "") -> Iterator[Message]:
+        """Close the open block. What ends a thought's text ends its held blanks."""
+        if self._open is None:
+            return
+        kind = self._open
+        if kind == THINKING:
+            self._thinking.end()
+        yield from self._finish(kind, signature)
+        self._open = None
+
+
+_SILENT = {
+    "role",
+    "logprobs",
+    "stop_reason",
+    "matched_stop",
+    "token_ids",
+    "annotations",
+    "native_finish_reason",
+}
+"""Fields of chat completions that other dialects say otherwise, or that nobody reads."""
+
+
+def left_out(event: Opaque) -> set[str]:
+    """Return the names of fields that say something and have no place in another dialect.
+
+    The frame's own fields beside its choices (timings, provider, ...) are not among them, because
+    they are about the reply, not of it.
+    """
+    silent = {*_SILENT, *event.told}
+    return {
+        name
+        for name, value in {**event.outer, **event.inner}.items()
+        if name not in silent and value
+    }
+
+
+def thinking_tokens(usage: Usage, thought: int, said: int) -> int:
+    """Return the server's count, else the share of the characters, because a server that does not
+    take the thinking out itself does not count it.
+    """
+    if usage.thinking or not thought:
+        return min(usage.thinking or 0, usage.output)
+    return round(usage.output * thought / (thought + said))

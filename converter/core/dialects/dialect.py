@@ -1,0 +1,303 @@
+"""A dialect as everybody else knows it: one record of four, the endpoints in it, and the interfaces
+of its machines.
+"""
+
+import enum
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from converter.core.dialects.reasoning_fields import Mapped
+from converter.core.model.conversation import Block, Conversation, RequestError
+from converter.core.model.events import Event, Text, Thinking, WordKind
+from converter.core.model.memory import Memory
+from converter.core.wire import json_text
+from converter.core.wire.checked import Fields
+from converter.core.wire.sse import SSE, Frame, Framing
+
+
+class Purpose(enum.Enum):
+    """An aim of a request: a reply, the count of its tokens, its conversation made shorter, the
+    list of models, or an answer that the addon gives by itself.
+    """
+
+    REPLY = enum.auto()
+    COUNT = enum.auto()
+    COMPACTION = enum.auto()
+    MODELS = enum.auto()
+    OWN = enum.auto()
+
+
+@dataclass(frozen=True)
+class Counterpart:
+    """The endpoint of chat-completions servers that does the same: its path, what it is asked for a
+    client's request, and the answer in the client's words, for a reply that took so many
+    nanoseconds. Both raise RequestError.
+    """
+
+    path: str
+    request: Callable[[Fields], dict[str, object]]
+    reply: Callable[[Fields, int], dict[str, object]]
+
+
+@dataclass(frozen=True, eq=False)
+class Endpoint:
+    """Method, path and purpose; prefixes and queries are free.
+
+    `dialect`: the name of the dialect that its clients speak. `method`, `path` and `prefix`:
+    regular expressions. `kind`: in the name of a recording. `shared`: its clients' headers tell
+    their dialect, which may be another one. `counterpart`: where the server is asked in place of
+    an answer of the addon's own.
+    """
+
+    dialect: str
+    purpose: Purpose
+    method: str
+    path: str
+    kind: str = "exchange"
+    prefix: str = r"(?P<prefix>[^?]*?)"
+    shared: bool = False
+    counterpart: Counterpart | None = None
+
+    @property
+    def is_chat(self) -> bool:
+        """Tell whether the reply is a model's."""
+        return self.purpose in (Purpose.REPLY, Purpose.COMPACTION)
+
+    @property
+    def is_request(self) -> bool:
+        """Tell whether the body asks a model something."""
+        return self.is_chat or self.purpose is Purpose.COUNT
+
+    @property
+    def is_own(self) -> bool:
+        """Tell whether the addon answers by itself."""
+        return self.purpose is Purpose.OWN
+
+    @property
+    def lists_models(self) -> bool:
+        """Tell whether the reply is the server's list of models."""
+        return self.purpose is Purpose.MODELS
+
+    def prefix_of(self, method: str, path: str) -> str | None:
+        """Return the part of a request's path before the endpoint; None for a request that is
+        to another endpoint.
+        """
+        slash = f"/{'?' if self.path else ''}"
+        match = re.fullmatch(rf"{self.prefix}{self.path}{slash}(?:\?.*)?", path)
+        if not match or not re.fullmatch(self.method, method):
+            return None
+        return match["prefix"].rstrip("/")
+
+
+class Form(enum.Enum):
+    """The form in which a reply is sent."""
+
+    STREAM = enum.auto()
+    WHOLE = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyContext:
+    """Facts that a reply takes from its request and from the user's options.
+
+    `model` and `id`: for a server that names none. `shown`: whether the client wants to see
+    thinking. `fields`: names of thinking for OpenAI clients. `signature`: of thinking blocks.
+    `created_at`: when it was asked for, in seconds since 1970. `own`: what the dialect's own reader
+    of requests left for its reply.
+    """
+
+    model: str = ""
+    id: str = "0"
+    shown: bool = True
+    fields: tuple[str, ...] = ("reasoning_content",)
+    signature: str = ""
+    created_at: int = 0
+    own: object = None
+
+
+class Decoder(Protocol):
+    """Reads the server's frames; a whole body is one frame."""
+
+    def feed(self, frame: Frame) -> list[Event]:
+        """Return the frame's events."""
+
+    def repeat(self, event: Text | Thinking) -> bool:  # noqa: ARG002
+        """Take note of words in frames like the last one; return whether they would have been read
+        as this event. Of a decoder without one, frames are to be read.
+        """
+        return False
+
+
+class Encoder(Protocol):
+    """Writes the client's bytes."""
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes for a person, a line each."""
+
+    @property
+    def failure(self) -> str:
+        """The reason of an error that the client got instead of a message, or empty."""
+
+    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
+        """Write `events`; `raw`: the frame that says just them in the same dialect."""
+
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
+        """Take note of words that are written like the last ones of this kind, in so many frames;
+        return the number of the first, where frames are numbered.
+        """
+        return 0
+
+    def ping(self) -> list[bytes]:
+        """Write a frame that says nothing, for silence; none where none may stand, as in a whole
+        body.
+        """
+        return []
+
+    def close(self) -> list[bytes]:
+        """Write the rest."""
+
+
+type RequestReader = Callable[[object, Mapping[str, Mapped], Purpose, Memory | None], Conversation]
+"""Takes a request's JSON, the user's field map, the purpose of its endpoint, and the memory of
+earlier replies (None: the request stands alone). Raises RequestError for a break of the format.
+"""
+type Body = Mapping[str, object]
+type ErrorWriter = Callable[[str, str, int], Body]
+"""Takes a message, a kind (of the Messages API) and an HTTP status; returns an error body."""
+type ErrorReplyWriter = Callable[[int, bytes, int | None], tuple[int, Body] | None]
+"""Takes a server's status and body, and the prompt's tokens if they were counted; returns those of
+the client, None for an error that may pass as it came.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRequest:
+    """A request that needs no model. `id`: a name for its result, at `created_at`, in seconds
+    since 1970. `served`: the server's models, where the dialect asks for them. `page`: a browser
+    wants a page.
+    """
+
+    method: str
+    path: str
+    body: bytes = b""
+    id: str = "0"
+    created_at: int = 0
+    served: Sequence[dict[str, object]] = ()
+    page: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WireForm:
+    """Replies as bytes."""
+
+    decoder: Callable[[Mapping[str, Mapped]], Decoder]
+    """Takes the user's field map."""
+    encoder: Callable[[ReplyContext, bool], Encoder]
+    """Takes the context, and whether the reply is wanted whole."""
+    recognises: Callable[[Mapping[str, object]], bool]
+    """Tells whether the JSON of a frame or reply is of this dialect."""
+    framing: Framing = SSE
+    """Form of its streams."""
+    mend: Callable[[object], object] = lambda said: said
+    """Puts the JSON of a frame in shape that clients could not read as it is."""
+    error_event: str = ""
+    """Name of the event that holds an error in a stream."""
+    keeps_raw: bool = False
+    """A frame that nothing was done to goes on as its own bytes."""
+    counter: str = ""
+    """The field that numbers the events of its streams."""
+    retells: bool = False
+    """A stream's end tells its words once more, whole."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Requests:
+    """Requests for a reply."""
+
+    read: RequestReader
+    path: str
+    example: Body
+    """A short request, but for its model."""
+    streams: bool = False
+    """A request that does not say `stream` wants one."""
+    refers: str = ""
+    """Matches the words of a request that refer to kept replies."""
+    native_option: str = ""
+    """Its name in `think_native`, which keeps a server's own endpoint."""
+    native_of: str = ""
+    """The server that speaks the dialect itself, so that it always gets its requests as they are.
+    """
+    native: Callable[[Body], Body] = lambda body: body
+    """Returns a request as servers' own endpoints take it: the same one if it may go as it came."""
+    natively_refused: Callable[[Body], RequestError | None] = lambda _: None
+    """Tells why a request must not go to a server's own endpoint."""
+    blocks: Mapping[str, Callable[[Fields], Block]] = field(default_factory=dict)
+    """Readers of a message's parts, by type, because people are shown a request by them as well."""
+    omits_thinking: Callable[[Body], bool] = lambda _: False
+    """Tells whether a request that goes on as it came wants no thinking shown."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """Answers that are no model's reply."""
+
+    error_body: ErrorWriter
+    error_reply: ErrorReplyWriter
+    refusal: Callable[[RequestError], tuple[int, Body]] | None = None
+    """Answers a request that breaks the format with more than an error's words."""
+    models: Callable[[bytes], Body | None] | None = None
+    """Writes a server's list of models; `None`: the list passes as it came."""
+    counted: Callable[[int], Body] = lambda tokens: {"input_tokens": tokens}
+    """Says how many tokens a request has."""
+    own: Callable[[OwnRequest, Memory], tuple[int, Body | str | None] | None] | None = None
+    """Answers the dialect's endpoints of `Purpose.OWN`: with a status and a body, if there is one,
+    or words; None: the server is to answer.
+    """
+    own_of_models: str = ""
+    """A pattern of the paths among them whose answers tell of the server's models."""
+
+    def error(self, message: str, kind: str, status: int) -> bytes:
+        """Return the body of an error answer."""
+        return json_text.write(self.error_body(message, kind, status))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Label:
+    """Names by which people, requests and replies show the dialect."""
+
+    title: str
+    """Name for people, behind the word *an*."""
+    reply: str = "reply"
+    """A reply, for people, behind the word *no*."""
+    headers: tuple[str, ...] = ()
+    """Names of the headers that are its own."""
+    shown_by: tuple[str, ...] = ()
+    """Headers by which a request without a body shows its dialect."""
+    version: tuple[str, str] = ("", "")
+    """One of those headers, with a value."""
+    request_id: str = ""
+    """The header by which its replies name a request."""
+    head: frozenset[str] = frozenset(("id", "object", "created", "model"))
+    """Fields of a reply's head that people are told otherwise, or that tell them nothing."""
+    blocks: str = ""
+    """The field of the head that holds a whole reply's blocks."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dialect:
+    """One wire format: all that the rest asks of it. `name`: in commands and file names."""
+
+    name: str
+    label: Label
+    wire: WireForm
+    requests: Requests
+    answers: Answers
+    endpoints: tuple[Endpoint, ...] = ()
+    """In the order in which a request is held against them."""
+
+    def __repr__(self) -> str:
+        """Return the name, as tests show it."""
+        return self.name

@@ -1,0 +1,211 @@
+"""A server's error, whatever its shape, and frames that are not in order, as decoders read them: an
+answer with an error's status, a frame within a stream, a body that came with status 200.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from converter.addon.servers import context_length
+from converter.core.dialects.dialect import Decoder
+from converter.core.model.events import Event, Failure, OpaqueFrame, Own
+from converter.core.wire import json_text
+from converter.core.wire.sse import Frame
+
+_PAGE = 8192
+"""Characters of a page that are looked at, because its words stand early."""
+_WORDS = 400
+"""Characters of a text that is no JSON, such as a gateway's page, that are worth showing."""
+_OF_REPLIES = frozenset({"choices", "type", "object"})
+"""Fields that a reply has in one dialect or another, and FastAPI's error has not."""
+NO_WORDS = "the server reported an error without words"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerError:
+    """An error that stands where a reply should. `status`: the HTTP status that it names, or 0.
+    `code`: another name that it gives itself, such as `context_length_exceeded`.
+    """
+
+    message: str
+    kind: str = "api_error"
+    status: int = 0
+    code: str = ""
+
+
+def server_error(body: object, event: str = "") -> ServerError | None:
+    """Return the error that the JSON of a frame or body is, None if it is none. `event`: the
+    frame's name. A text that is no JSON is passed as itself.
+    """
+    fields = dict_of(body)
+    error = fields.get("error")
+    if error or isinstance(error, dict):  # chat completions, Messages; Ollama: a text
+        return _error_of(error, fields)
+    if event == "error" or "error" in (fields.get("object"), fields.get("type")):  # older vLLM
+        return _error_of(body, fields)
+    if "detail" in fields and not fields.keys() & _OF_REPLIES:  # FastAPI
+        return _error_of(fields["detail"], fields)
+    return None
+
+
+def _error_of(error: object, body: Mapping[str, object]) -> ServerError:
+    """Return an error that stands in `body`, which may name it."""
+    fields = {name: value for name, value in dict_of(error).items() if value is not None}
+    if isinstance(error, dict):
+        error = fields.get("message") or fields.get("detail") or _text(fields)[:_WORDS]
+    kind, code, status = fields.get("type"), fields.get("code"), _status(fields)
+    named = isinstance(kind, str) and kind not in ("", "error")
+    names = [part.get(name) for part in (fields, body) for name in ("code", "type", "error_type")]
+    return ServerError(
+        context_length.named(_text(error) or NO_WORDS, *names),
+        str(kind) if named else "api_error",
+        status,
+        code if isinstance(code, str) and not status else "",
+    )
+
+
+def _text(words: object) -> str:
+    text = words if isinstance(words, str) else json_text.write(words).decode() if words else ""
+    return text.strip()
+
+
+def _status(error: Mapping[str, object]) -> int:
+    code = error.get("code")
+    if isinstance(code, str) and code.isascii() and code.isdigit() and len(code) == 3:
+        code = int(code)
+    return code if type(code) is int and 400 <= code < 600 else 0
+
+
+def server_words(body: bytes) -> str:
+    """Return the words of an error answer, wherever they stand."""
+    try:
+        value = json_text.read(body)
+    except json_text.UnreadableError:
+        return _plain(body.decode(errors="replace"))
+    error = server_error(value, "error") if value else None
+    return error.message if error else ""
+
+
+def words_of_answer(status: int, body: bytes, *, told: bool = False) -> str:
+    """Return the words of an answer that is no reply. `told`: behind its status, as those of one
+    that is no error are, unless the prompt was too long.
+    """
+    words, answered = server_words(body), f"the server answered with status {status}"
+    if not words:
+        return f"{answered} and no words"
+    alone = context_length.find(words) or not (told or status < 400)
+    return words if alone else f"{answered}: {words}"
+
+
+def _plain(text: str) -> str:
+    """Return a page's first words, without its marks."""
+    text = text[:_PAGE]
+    unstyled = re.sub(r"(?is)<(style|script)\b.*?</\1>", " ", text)
+    return " ".join(re.sub(r"<[^<>]*>", " ", unstyled).split())[:_WORDS]
+
+
+MOST_TOKENS = 10**12
+"""More than any model counts; JSON has numbers without end."""
+
+
+class MisshapenError(Exception):
+    """A frame of the dialect, but not of the shape that clients can read."""
+
+
+class DialectDecoder(Decoder, ABC):
+    """Frames in, events out; a whole reply is one frame. A frame that cannot be read is one
+    `OpaqueFrame`; nothing is raised.
+    """
+
+    name: str
+    """Name of the dialect, on data that only it can write back."""
+
+    def feed(self, frame: Frame) -> list[Event]:
+        """Return the frame's events."""
+        data = (frame.data or b"").strip()
+        if not data:
+            return [OpaqueFrame(self._own(frame), frame.comment, lost=frame.oversized)]
+        if data == b"[DONE]":
+            return self._ended(frame)
+        try:
+            said = json_text.read_strictly(data)
+        except json_text.UnreadableError:
+            error = server_error(data.decode(errors="replace"), frame.event)
+            failure = error and Failure(error.message, error.kind, error.status)
+            return [failure or OpaqueFrame(self._own(frame), lost=True)]
+        error = server_error(said, frame.event)
+        if error and (failure := self._failure(error, said, frame)):
+            return [failure]
+        try:
+            return list(self._read(said, frame))
+        except (KeyError, MisshapenError):
+            return [OpaqueFrame(self._own(frame), lost=True)]
+
+    def _own(self, frame: Frame) -> Own:
+        return Own(self.name, raw=frame.raw)
+
+    def _ended(self, frame: Frame) -> list[Event]:  # noqa: ARG002
+        """Return nothing for a gateway's frame, before which the reply has its own end."""
+        return []
+
+    def _failure(
+        self,
+        error: ServerError,
+        said: object,  # noqa: ARG002
+        frame: Frame,
+    ) -> Failure | None:
+        """Return the error's event; None for a frame that is no error in this dialect."""
+        return Failure(error.message, error.kind, error.status, self._own(frame))
+
+    @abstractmethod
+    def _read(self, said: object, frame: Frame) -> Iterable[Event]:
+        """Return the events of a frame's JSON. Raises KeyError and MisshapenError."""
+
+
+def object_of(value: object) -> dict[str, object]:
+    """Return an object. Raises MisshapenError for anything else."""
+    if not isinstance(value, dict):
+        raise MisshapenError
+    return value
+
+
+def dict_of(value: object) -> dict[str, object]:
+    """Return an object; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def string_of(value: object) -> str:
+    """Return a string; empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def list_of(value: object) -> list[object]:
+    """Return a list; an empty one for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def as_words(value: object) -> str:
+    """Return the words of a field; null says nothing. Raises MisshapenError for anything else."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise MisshapenError
+    return value
+
+
+def as_index(value: object, position: int | None = None) -> object:
+    """Return the number that an index is: `"0"`, `0.0`, or the position where there is none."""
+    if value is None:
+        return position
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 6:
+        return int(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def as_count(fields: object, name: str) -> int | None:
+    """Return the number of tokens in a field; None for anything that counts none."""
+    value = fields.get(name) if isinstance(fields, dict) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return int(value) if 0 <= value < MOST_TOKENS else None

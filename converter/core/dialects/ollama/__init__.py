@@ -1,0 +1,78 @@
+"""Ollama's API: spoken by Home Assistant, VS Code Copilot, LangChain's ChatOllama and many more."""
+
+from collections.abc import Mapping
+
+from converter.core.dialects.dialect import (
+    Answers,
+    Body,
+    Dialect,
+    Endpoint,
+    Label,
+    Purpose,
+    Requests,
+    WireForm,
+)
+from converter.core.dialects.ollama import own_answers
+from converter.core.dialects.ollama.decoder import NAME, OllamaDecoder
+from converter.core.dialects.ollama.encoder import OllamaEncoder
+from converter.core.dialects.ollama.own_answers import error_body, error_reply
+from converter.core.dialects.ollama.request_reader import NothingAskedError, read
+from converter.core.model.conversation import RequestError
+from converter.core.wire.sse import NDJSON
+
+
+def _recognises(body: Mapping[str, object]) -> bool:
+    told = "message" in body or "response" in body
+    return isinstance(body.get("done"), bool) and told and "created_at" in body
+
+
+def _native(body: Body) -> Body:
+    """Leave out a wish for thinking that changes nothing: models that can think do so unasked, and
+    Ollama refuses it for a model of which it does not know that it can.
+    """
+    if body.get("think") is not True:
+        return body
+    return {name: value for name, value in body.items() if name != "think"}
+
+
+def _refusal(error: RequestError) -> tuple[int, Body]:
+    if isinstance(error, NothingAskedError):
+        return 200, error.answer
+    return 400, {"error": str(error)}
+
+
+OLLAMA = Dialect(
+    NAME,
+    Label("Ollama", "reply of Ollama's API", head=frozenset(("model", "created_at", "done"))),
+    WireForm(
+        decoder=lambda _: OllamaDecoder(),
+        encoder=OllamaEncoder,
+        recognises=_recognises,
+        framing=NDJSON,
+        keeps_raw=True,
+    ),
+    Requests(
+        read=lambda body, _mapped, _purpose, _memory: read(body),
+        path="/api/chat",
+        example={"messages": [{"role": "user", "content": "12 * 7"}]},
+        streams=True,
+        native_of=NAME,
+        native=_native,
+    ),
+    Answers(
+        error_body,
+        error_reply,
+        refusal=_refusal,
+        own=own_answers.own,
+        own_of_models=own_answers.OF_MODELS,
+    ),
+    (
+        Endpoint(NAME, Purpose.REPLY, "POST", "/api/(?:chat|generate)", "ollama"),
+        *(
+            Endpoint(NAME, Purpose.OWN, "POST", path, counterpart=counterpart)
+            for path, counterpart in own_answers.COUNTERPARTS.items()
+        ),
+        *(Endpoint(NAME, Purpose.OWN, *row) for row in own_answers.PATHS),
+        Endpoint(NAME, Purpose.OWN, "GET", "", prefix="(?P<prefix>)"),
+    ),
+)

@@ -1,0 +1,80 @@
+"""Replies of Ollama's own endpoints, read: `/api/chat`, and `/api/generate`, whose words stand in
+`response`.
+"""
+
+from collections.abc import Iterator
+
+from converter.core.dialects.error_words import (
+    DialectDecoder,
+    as_count,
+    as_words,
+    list_of,
+    object_of,
+)
+from converter.core.model.events import (
+    End,
+    Event,
+    Finish,
+    Own,
+    Start,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+from converter.core.wire import json_text
+from converter.core.wire.sse import Frame
+
+NAME = "ollama"
+"""Name of the dialect, on data that only it can write back."""
+GENERATED = "response"
+"""The field of the words, in replies of `/api/generate`."""
+type Fields = dict[str, object]
+_SAID = {"model", "created_at", "message", GENERATED, "thinking", "done", "done_reason"}
+"""Fields of the last line that are told otherwise; the rest are its counts and times."""
+
+
+class OllamaDecoder(DialectDecoder):
+    """Lines in, events out; a whole reply is one line."""
+
+    name = NAME
+
+    def __init__(self) -> None:
+        self._begun = False
+        self._calls = 0
+
+    def _read(self, said: object, _: Frame) -> Iterator[Event]:
+        said = object_of(said)
+        if not self._begun:
+            self._begun = True
+            generated = Own(NAME, {GENERATED: ""}) if GENERATED in said else None
+            yield Start("", str(said.get("model") or ""), generated)
+        message = object_of(said.get("message") or {})
+        if thinking := as_words(said.get("thinking") or message.get("thinking")):
+            yield Thinking(thinking)
+        if words := as_words(said.get(GENERATED) or message.get("content")):
+            yield Text(words)
+        for entry in list_of(message.get("tool_calls")):
+            yield self._call(entry)
+        if said.get("done"):
+            yield from self._end(said)
+
+    def _call(self, entry: object) -> ToolCall:
+        """Return a call, which is whole; their indices may all be 0, so they are counted here."""
+        call = object_of(entry)
+        function = object_of(call.get("function"))
+        arguments = function.get("arguments") or {}
+        text = arguments if isinstance(arguments, str) else json_text.write(arguments).decode()
+        self._calls += 1
+        name = as_words(function.get("name"))
+        return ToolCall(self._calls - 1, as_words(call.get("id")), name, text)
+
+    def _end(self, said: Fields) -> Iterator[Event]:
+        word = as_words(said.get("done_reason")) or "stop"
+        yield Finish("tool_calls" if self._calls and word == "stop" else word, server_word=word)
+        counts = (as_count(said, name) for name in ("prompt_eval_count", "eval_count"))
+        given, made = counts
+        measured = {name: value for name, value in said.items() if name not in _SAID}
+        if given is not None or made is not None:
+            yield Usage(given or 0, made or 0, own=Own(NAME, measured))
+        yield End()

@@ -1,0 +1,188 @@
+"""Events to replies of Ollama's API: lines of a stream, or one object, folded from the same."""
+
+import datetime
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from converter.core.dialects.block_writer import CALL, TEXT, THINKING, BlockWriter
+from converter.core.dialects.call_order import ToolPiece
+from converter.core.dialects.dialect import ReplyContext
+from converter.core.dialects.ollama.decoder import GENERATED, NAME
+from converter.core.model.events import Block, Event, Failure, MappedField, Own, Start, own_fields
+from converter.core.wire import json_text
+from converter.core.wire.sse import NDJSON
+
+type Line = dict[str, Any]
+
+CHAT, GENERATE = "chat", "generate"
+"""What the reader of a request leaves for its reply; an Ollama's reply tells it by itself."""
+_JOINT = "\n\n"
+_DURATIONS = {"prompt_eval_duration": "prompt_ms", "eval_duration": "predicted_ms"}
+"""Durations by llama.cpp's names of them, in milliseconds; ours are in nanoseconds."""
+
+
+class OllamaEncoder(BlockWriter):
+    """Events in, lines out, or one object, at `close`. The last line waits for the counts, which
+    come behind the finish.
+    """
+
+    reply = "reply of Ollama's"
+
+    def __init__(self, context: ReplyContext, whole: bool = False) -> None:
+        super().__init__(context.shown, whole)
+        self._model = context.model
+        # what another dialect's reader has left, in a replay, names none
+        self._form = context.own if context.own in (CHAT, GENERATE) else None
+        self._at = _moment(context.created_at)
+        self._thought_over = False
+        self._call = ToolPiece(False)
+        self._arguments: list[str] = []
+        self._count = self._cut_calls = 0
+        self._measured: Line = {}
+        self._raw: list[bytes] = []
+        self._words: dict[str, list[str]] = {}
+        self._calls: list[object] = []
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes on omissions, a line each."""
+        words = f"{self._cut_calls} call(s) left out: their arguments were cut"
+        return [*super().notes, *([words] if self._cut_calls else [])]
+
+    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
+        """Return the lines; the server's own where it says just that, and nothing waits. A blank
+        one goes nowhere, because clients read each as JSON.
+        """
+        waits = self._in_order.open or bool(self._blanks)
+        lines = super().feed(events)
+        if self._whole:
+            self._raw.append(raw or b"")
+        elif raw and raw.strip() and not waits:
+            self._blanks = ""
+            return [raw]
+        return lines
+
+    def framed(self, event: Line) -> bytes:
+        """Return one line."""
+        return NDJSON.write(json_text.write(event), "")
+
+    def commented(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
+        """Return nothing: no line is a comment."""
+        return []
+
+    def ping(self) -> list[bytes]:
+        """Return a line without words, as Ollama itself sends one now and then."""
+        return [] if self._whole or self._over else [self.framed(self._line())]
+
+    def close(self) -> list[bytes]:
+        """Return the rest; a whole reply as it came where that says just it."""
+        came = self._whole and self._over and not self.failure and all(self._raw)
+        return self._raw if came else super().close()
+
+    def _fold(self, event: Line) -> None:
+        """Add a line; the last one has all words."""
+        self._result = event
+        said = event.get("message", event)
+        for name in ("content", GENERATED, "thinking"):
+            if words := said.get(name):
+                self._words.setdefault(name, []).append(words)
+        self._calls += said.get("tool_calls", ())
+        if event.get("done"):
+            said |= {name: "".join(pieces) for name, pieces in self._words.items()}
+            said |= {"tool_calls": self._calls} if self._calls else {}
+
+    def _start(self, event: Start) -> Iterator[Line]:
+        self._started = True
+        self._model = self._model or event.model
+        generates = GENERATED in (own_fields(event.own, NAME) or {})
+        self._form = self._form or (GENERATE if generates else CHAT)
+        return iter(())
+
+    def _course(self, event: Event) -> Iterator[Line]:
+        """Take the durations from any head: in llama.cpp's streams the last one has them."""
+        if isinstance(event, Start) and event.own:
+            self._measured |= _durations(event.own.fields.get("timings"))
+        return super()._course(event)
+
+    def _stop(self, own: Own | None = None) -> Iterator[Line]:  # noqa: ARG002
+        yield from self.end()
+        self._over = True
+        reason = "length" if self._ending.reason == "length" else "stop"
+        last = self._line() | {"done": True, "done_reason": reason} | self._measured
+        if usage := self._usage:
+            counts = {"prompt_eval_count": usage.input, "eval_count": usage.output}
+            last |= {name: count for name, count in counts.items() if count}
+            last |= own_fields(usage.own, NAME) or {}
+        yield last
+
+    def _fail(self, event: Failure) -> Iterator[Line]:
+        yield from self.end()
+        self._over = True
+        yield {"error": event.message}
+
+    def _begin(self, _: str, block: ToolPiece | Line | None) -> list[Line]:
+        if isinstance(block, ToolPiece):
+            self._call, self._arguments = block, []
+        return []
+
+    def _fill(self, text: str, pieces: int = 1) -> list[Line]:  # noqa: ARG002
+        """Write words. All thoughts share a field, so a blank line parts them."""
+        if self._open == TEXT:
+            return [self._line(content=text)]
+        if self._open == THINKING:
+            joint = _JOINT if self._thought_over else ""
+            self._thought_over = False
+            return [self._line(thinking=joint + text)]
+        self._arguments.append(text)
+        return []
+
+    def _finish(self, kind: str, signature: str) -> list[Line]:  # noqa: ARG002
+        self._thought_over = self._thought_over or kind == THINKING
+        return self._called() if kind == CALL else []
+
+    def _drop(self) -> None:
+        self._open = None  # a client would run it
+        self._cut_calls += 1
+
+    def _other(self, event: MappedField | Block) -> list[Line]:  # noqa: ARG002
+        return []
+
+    def _called(self) -> list[Line]:
+        """Return the line of the call that is whole now."""
+        arguments = json_text.read_or_none("".join(self._arguments).encode() or b"{}")
+        if not isinstance(arguments, dict):  # nested without end: to call with less is another call
+            self._cut_calls += 1
+            return []
+        function = {"index": self._count, "name": self._call.name, "arguments": arguments}
+        self._count += 1
+        named = {"id": self._call.id} if self._call.id else {}
+        return [self._line(tool_calls=[{**named, "function": function}])]
+
+    def _line(self, content: str = "", **said: object) -> Line:
+        """Return a line of words. Before the first one of an Ollama's reply it fits both forms."""
+        head = {"model": self._model, "created_at": self._at}
+        generated: Line = {GENERATED: content, **said}
+        chatted: Line = {"message": {"role": "assistant", "content": content, **said}}
+        forms = {GENERATE: generated, CHAT: chatted}
+        return {**head, **forms.get(str(self._form), generated | chatted), "done": False}
+
+
+def now() -> str:
+    """Return this moment as Ollama writes it."""
+    return _moment(int(time.time()))
+
+
+def _moment(seconds: int) -> str:
+    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.000000000Z")
+
+
+def _durations(timings: object) -> Line:
+    told = timings if isinstance(timings, dict) else {}
+    found = {
+        name: int(told[theirs] * 1_000_000)
+        for name, theirs in _DURATIONS.items()
+        if isinstance(told.get(theirs), int | float) and 0 < told[theirs] < 1e12
+    }
+    return {"total_duration": sum(found.values()), **found} if found else {}

@@ -1,0 +1,169 @@
+"""Answers of Ollama's API that no model of its own gives: errors, the served models, refusals to
+manage them, and words as vectors, which are those of the server's `/v1/embeddings`.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from converter.addon.servers.model_facts import created_at, of_entry
+from converter.core.dialects.dialect import Body, Counterpart, OwnRequest
+from converter.core.dialects.error_words import dict_of, words_of_answer
+from converter.core.model.memory import Memory
+from converter.core.wire import json_text
+from converter.core.wire.checked import Fields
+
+
+def error_body(message: str, _kind: str = "", _status: int = 0) -> Body:
+    """Return an error object, as the body of a reply and as a line of a stream."""
+    return {"error": message}
+
+
+def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[int, Body] | None:
+    """Return an error object with the words of a server's answer; None: it is one already. An
+    answer below 400 is no reply: a bad gateway.
+    """
+    said = json_text.read_or_none(body)
+    if status >= 400 and isinstance(said, dict) and isinstance(said.get("error"), str):
+        return None
+    return status if status >= 400 else 502, error_body(words_of_answer(status, body))
+
+
+VERSION = "0.12.6"
+"""The version of Ollama whose API this is; clients compare its numbers."""
+OF_MODELS = "/api/(?:tags|ps|show)"
+PATHS = (
+    ("GET|HEAD", "/api/(?:version|tags|ps)"),
+    ("POST", "/api/show"),
+    ("POST|DELETE|HEAD", "/api/(?:pull|push|create|copy|delete)"),
+)
+"""Methods and paths that the addon answers, unless the server is an Ollama."""
+_FAMILY = re.compile(r"[a-z]+(?:-?\d+(?:\.\d+)*)?", re.IGNORECASE)
+
+
+def own(request: OwnRequest, _: Memory) -> tuple[int, Body | str | None] | None:
+    """Answer by itself; None where a browser wants the server's own page."""
+    path = request.path.partition("?")[0].rstrip("/")
+    match path.rpartition("/api/")[2]:
+        case "":
+            return None if request.page else (200, "Ollama is running")
+        case "version":
+            return 200, {"version": VERSION}
+        case "tags":
+            return 200, {"models": [_listed(entry) for entry in request.served]}
+        case "ps":
+            return 200, {"models": [_loaded(entry) for entry in request.served]}
+        case "show":
+            return _show(request.body, request.served)
+    words = "models are managed at the server behind think-addon, which is no Ollama"
+    return 501, {"error": words}
+
+
+def _listed(entry: Body) -> dict[str, object]:
+    name = str(entry["id"])
+    return {
+        "name": name,
+        "model": name,
+        "modified_at": created_at(entry),
+        "size": _meta(entry).get("size") or 0,
+        "digest": hashlib.sha256(name.encode("utf-8", "replace")).hexdigest(),
+        "details": _details(entry),
+    }
+
+
+def _loaded(entry: Body) -> dict[str, object]:
+    """Return a model as one in memory, for ever: model servers hold the models they serve."""
+    listed = _listed(entry)
+    length = of_entry(entry).window
+    about = {"expires_at": "2318-01-01T00:00:00Z", "size_vram": listed["size"]}
+    return listed | about | ({"context_length": length} if length else {})
+
+
+def _show(body: bytes, served: Sequence[Body]) -> tuple[int, Body]:
+    fields = dict_of(json_text.read_or_none(body))
+    name = str(fields.get("model") or fields.get("name") or "")
+    names = {name, name.removesuffix(":latest")}
+    entry = next((each for each in served if each["id"] in names), None)
+    if entry is None:
+        return 404, {"error": f"model '{name}' not found"}
+    details, length = _details(entry), of_entry(entry).window
+    family = str(details["family"])
+    lengths = {f"{family}.context_length": length} if length else {}
+    return 200, {
+        "modelfile": "",
+        "parameters": f"num_ctx {length}" if length else "",
+        "template": "",
+        "details": details,
+        "model_info": {"general.architecture": family, "general.basename": name, **lengths},
+        "capabilities": _capabilities(entry),
+        "modified_at": created_at(entry),
+    }
+
+
+def _capabilities(entry: Body) -> list[str]:
+    """Return what clients ask for. Calls and thoughts are read from any model's words, so that they
+    are left out only where the server says no; sight is there only where it says yes.
+    """
+    facts = of_entry(entry)
+    tools = ["tools"] if facts.calls_tools is not False else []
+    thinking = ["thinking"] if facts.thinks is not False else []
+    return ["completion", *tools, *thinking, *(["vision"] if facts.sees else [])]
+
+
+def _details(entry: Body) -> dict[str, object]:
+    match = _FAMILY.match(str(entry["id"]).rpartition("/")[2])
+    family = match[0].lower() if match else "unknown"
+    size = _meta(entry).get("n_params")
+    billions = f"{size / 1e9:.1f}B" if isinstance(size, int) else ""
+    return {
+        "parent_model": "",
+        "format": "gguf",
+        "family": family,
+        "families": [family],
+        "parameter_size": billions,
+        "quantization_level": "",
+    }
+
+
+def _meta(entry: Body) -> Mapping[str, object]:
+    """Return llama.cpp's facts of a model beside its name."""
+    return dict_of(entry.get("meta"))
+
+
+def _asked(name: str, request: Fields) -> dict[str, object]:
+    """Return the request for vectors of what stands in the field of that name. `truncate`,
+    `options` and `keep_alive` have no place in it (the log says so): how long a model's input may
+    be, and how long it stays, is set at a model server's start.
+    """
+    given = request.value(name)
+    if not isinstance(given, str | list):
+        raise request.error(name, "Input should be a string or an array of strings")
+    asked = {"model": request.required("model", str), "input": given, "encoding_format": "float"}
+    dimensions = request.optional("dimensions", int)
+    return asked | ({"dimensions": dimensions} if dimensions else {})
+
+
+def _vectors(reply: Fields) -> list[list[object]]:
+    reply.required("data", list)
+    rows = sorted(reply.children("data"), key=lambda row: row.optional("index", int) or 0)
+    return [row.required("embedding", list) for row in rows]
+
+
+def _embedded(reply: Fields, took: int) -> dict[str, object]:
+    count = reply.within("usage").optional("prompt_tokens", int)
+    told = {"model": reply.optional("model", str) or "", "embeddings": _vectors(reply)}
+    measured = {"total_duration": max(took, 0), "prompt_eval_count": count}
+    return told | {name: value for name, value in measured.items() if value}
+
+
+_PATH = "/v1/embeddings"
+COUNTERPARTS = {
+    "/api/embed": Counterpart(_PATH, partial(_asked, "input"), _embedded),
+    "/api/embeddings": Counterpart(
+        _PATH,
+        partial(_asked, "prompt"),
+        lambda reply, _took: {"embedding": next(iter(_vectors(reply)), [])},
+    ),
+}
+"""By the paths of the API; both shapes are those of Ollama's `api/types.go` (August 2026)."""

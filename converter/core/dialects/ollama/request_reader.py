@@ -1,0 +1,184 @@
+"""A request of Ollama's API, read: `/api/chat`, and `/api/generate` as one turn."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from converter.core.dialects.ollama.encoder import CHAT, GENERATE, now
+from converter.core.dialects.openai_parts import function_of, read_arguments
+from converter.core.dialects.server_fields import sampling_of
+from converter.core.model.conversation import (
+    Block,
+    Conversation,
+    Data,
+    Image,
+    RequestError,
+    Role,
+    TextBlock,
+    ThinkingBlock,
+    ThinkingSwitch,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
+from converter.core.wire.checked import Fields
+
+_PICTURES = {"/9j/": "image/jpeg", "iVBOR": "image/png", "R0lG": "image/gif", "UklG": "image/webp"}
+"""Kinds of pictures by their first bytes, in base64."""
+_READ = {"num_predict", "temperature", "top_p", "top_k", "stop"}
+_GOES_ON = {"seed", "min_p", "presence_penalty", "frequency_penalty", "repeat_penalty"}
+"""Options that have the same name in a chat completion."""
+_NO_PLACE = (
+    *("suffix", "raw", "context", "template", "logprobs", "top_logprobs"),
+    *("keep_alive", "truncate", "shift"),
+)
+"""Fields that no chat completion has: of the reply, and of the model's time and window."""
+
+
+class NothingAskedError(RequestError):
+    """A request that says nothing to a model: it is to be loaded, or unloaded. `answer`: that it
+    is; a model server holds what it serves.
+    """
+
+    def __init__(self, request: Fields, generates: bool) -> None:
+        super().__init__("", "nothing is said to the model: answered as loaded")
+        reason = "unload" if request.values.get("keep_alive") in (0, "0", "0s") else "load"
+        words = {"response": ""} if generates else {"message": {"role": "assistant", "content": ""}}
+        head = {"model": request.required("model", str), "created_at": now()}
+        self.answer = {**head, **words, "done": True, "done_reason": reason}
+
+
+def read(body: object) -> Conversation:
+    """Return the request's conversation; `body` is its parsed JSON. Raises RequestError, which is a
+    NothingAskedError where nothing is asked.
+    """
+    request = Fields(body)
+    if not any(request.values.get(name) for name in ("messages", "prompt", "images")):
+        raise NothingAskedError(request, "messages" not in request.values)
+    options = request.within("options")
+    generates = "messages" not in request.values and "prompt" in request.values
+    tools = (tool.child("function") or tool for tool in request.children("tools"))
+    thinking, effort = _thinking(request)
+    limit = options.number("num_predict")
+    stream = request.optional("stream", bool)
+    return Conversation(
+        model=request.required("model", str),
+        turns=_generated(request) if generates else _chat(request),
+        max_tokens=int(limit) if limit and limit > 0 else None,
+        tools=tuple(map(function_of, tools)),
+        stop_sequences=_stop(options),
+        sampling=sampling_of(options),
+        stream=stream is not False,
+        thinking=thinking,
+        effort=effort,
+        output_schema=_format(request) or None,
+        extensions=_extensions(request, options),
+        notes=_notes(request, options),
+        own=GENERATE if generates else CHAT,
+    )
+
+
+def _notes(request: Fields, options: Fields) -> tuple[str, ...]:
+    unsaid = (name for name in _NO_PLACE if request.values.get(name))
+    names = [*sorted(options.values.keys() - _READ - _GOES_ON), *unsaid]
+    return (f"no server takes it with a request: {', '.join(names)}",) if names else ()
+
+
+def _generated(request: Fields) -> tuple[Turn, ...]:
+    system = request.optional("system", str)
+    asked = Turn("user", (TextBlock(request.required("prompt", str)), *_pictures(request)))
+    return (Turn("system", (TextBlock(system),)), asked) if system else (asked,)
+
+
+def _chat(request: Fields) -> tuple[Turn, ...]:
+    return tuple(map(_Messages().turn, request.children("messages")))
+
+
+@dataclass(slots=True)
+class _Messages:
+    """Messages, read one by one. `waiting`: the name and id of each call without a result."""
+
+    waiting: list[tuple[str, str]] = field(default_factory=list)
+    calls: int = 0
+
+    def turn(self, message: Fields) -> Turn:
+        role, read = message.row("role", _ROLES)
+        return Turn(role, read(self, message))
+
+    def said(self, message: Fields) -> tuple[Block, ...]:
+        words = message.optional("content", str)
+        return (*((TextBlock(words),) if words else ()), *_pictures(message))
+
+    def assistant(self, message: Fields) -> tuple[Block, ...]:
+        thought = message.optional("thinking", str)
+        thoughts = (ThinkingBlock(thought),) if thought else ()
+        calls = tuple(map(self._call, message.children("tool_calls")))
+        return (*thoughts, *self.said(message), *calls)
+
+    def _call(self, entry: Fields) -> ToolUse:
+        self.calls += 1
+        function = Fields(entry.values.get("function"), entry.place_of("function"))
+        name = function.required("name", str)
+        call = entry.optional("id", str) or f"call_{self.calls}"
+        self.waiting.append((name, call))
+        return ToolUse(call, name, read_arguments(function.values.get("arguments")))
+
+    def result(self, message: Fields) -> tuple[Block, ...]:
+        """Read a result: of the call that it names, else of the next one of that tool, else of the
+        next one.
+        """
+        named = message.optional("tool_call_id", str)
+        tool = message.optional("tool_name", str) or message.optional("name", str)
+        asked = [call for name, call in self.waiting if tool in (None, name)]
+        call = named or next(iter([*asked, *(call for _, call in self.waiting)]), "call_0")
+        self.waiting = [entry for entry in self.waiting if entry[1] != call]
+        words = message.optional("content", str) or ""
+        return (ToolResult(call, (TextBlock(words),)),)
+
+
+_ROLES: Mapping[str, tuple[Role, Callable[[_Messages, Fields], tuple[Block, ...]]]] = {
+    "system": ("system", _Messages.said),
+    "user": ("user", _Messages.said),
+    "assistant": ("assistant", _Messages.assistant),
+    "tool": ("user", _Messages.result),
+}
+
+
+def _pictures(message: Fields) -> tuple[Image, ...]:
+    images = message.strings("images")
+    return tuple(Image(Data(_kind(image), image)) for image in images)
+
+
+def _kind(image: str) -> str:
+    found = (kind for begins, kind in _PICTURES.items() if image.startswith(begins))
+    return next(found, "image/png")
+
+
+def _thinking(request: Fields) -> tuple[ThinkingSwitch | None, str | None]:
+    match request.values.get("think"):
+        case None:
+            return None, None
+        case bool(on):
+            return ThinkingSwitch("enabled" if on else "disabled"), None
+        case ("low" | "medium" | "high" | "max") as effort:
+            return ThinkingSwitch("enabled"), effort
+        case _:
+            raise request.error("think", "Input should be true, false, low, medium, high or max")
+
+
+def _stop(options: Fields) -> tuple[str, ...]:
+    stop = options.values.get("stop")
+    strings = stop if isinstance(stop, list) else [stop]
+    return tuple(said for said in strings if isinstance(said, str) and said)
+
+
+def _format(request: Fields) -> Mapping[str, object]:
+    wanted = request.values.get("format")
+    if wanted in (None, "", "json"):
+        return {}
+    return Fields(wanted, "format").values
+
+
+def _extensions(request: Fields, options: Fields) -> dict[str, object]:
+    said = {name: options.values[name] for name in sorted(_GOES_ON & options.values.keys())}
+    json_wanted = request.values.get("format") == "json"
+    return {**said, **({"response_format": {"type": "json_object"}} if json_wanted else {})}

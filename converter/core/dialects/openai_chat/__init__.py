@@ -1,0 +1,67 @@
+"""OpenAI chat completions: spoken by every model server, and by most clients."""
+
+from collections.abc import Mapping
+
+from converter.addon.servers import model_facts
+from converter.core.dialects.dialect import (
+    Answers,
+    Dialect,
+    Endpoint,
+    Label,
+    Purpose,
+    Requests,
+    WireForm,
+)
+from converter.core.dialects.openai_chat.decoder import (
+    NAME,
+    SAME_IN_EVERY_FRAME,
+    OpenAIDecoder,
+    mend,
+)
+from converter.core.dialects.openai_chat.encoder import OpenAIEncoder
+from converter.core.dialects.openai_chat.errors import error_body, error_reply
+from converter.core.dialects.openai_parts import PARTS
+from converter.core.dialects.reasoning_fields import words_of
+from converter.core.model.conversation import Conversation, RequestError, ThinkingBlock
+from converter.core.wire.checked import Fields
+
+
+def _recognises(body: Mapping[str, object]) -> bool:
+    """Tell the dialect; of errors, those without a type, which some Messages servers send too."""
+    return (
+        "choices" in body
+        or str(body.get("object")).startswith("chat.completion")
+        or (bool(body.get("error")) and "type" not in body and "object" not in body)
+    )
+
+
+def _unread(*_: object) -> Conversation:
+    """Refuse what never comes: every server speaks the dialect, so that none is translated."""
+    raise RequestError("", "expected a chat completion to go to its server as it came")
+
+
+def _thinking(part: Fields) -> ThinkingBlock:
+    """Mistral's API: a list of text parts; others: a string."""
+    return ThinkingBlock(words_of(part.value("thinking") or part.value("text")))
+
+
+OPENAI_CHAT = Dialect(
+    NAME,
+    Label("OpenAI", "chat completion", head=frozenset(SAME_IN_EVERY_FRAME)),
+    WireForm(
+        decoder=OpenAIDecoder,
+        encoder=lambda context, whole: OpenAIEncoder(context.fields, whole),
+        recognises=_recognises,
+        mend=mend,
+        keeps_raw=True,
+    ),
+    Requests(
+        read=_unread,
+        path="/v1/chat/completions",
+        example={"max_tokens": 200, "messages": [{"role": "user", "content": "12 * 7"}]},
+        blocks={**PARTS, "thinking": _thinking},
+    ),
+    Answers(error_body, error_reply, models=model_facts.told_in),
+    # /v1 is left out by a base URL that ends in it
+    (Endpoint(NAME, Purpose.REPLY, "POST", "(?:/v1)?/chat/completions", "chat"),),
+)

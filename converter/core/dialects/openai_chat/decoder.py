@@ -1,0 +1,338 @@
+"""Replies of chat completions, read: frames of a stream, or one whole body, to events.
+
+A frame's fields become events or ride in `Opaque` and `own`, so that a frame written anew
+holds all that the server sent.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from converter.core.dialects.error_words import (
+    DialectDecoder,
+    MisshapenError,
+    ServerError,
+    as_count,
+    as_index,
+    object_of,
+    string_of,
+)
+from converter.core.dialects.reasoning_fields import (
+    REASONING_FIELDS,
+    THINKING,
+    Mapped,
+    ReasoningMerger,
+    is_said,
+    words_of,
+)
+from converter.core.model.events import (
+    End,
+    Event,
+    Failure,
+    Finish,
+    MappedField,
+    Opaque,
+    OpaqueFrame,
+    Own,
+    Start,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+from converter.core.wire import json_text
+from converter.core.wire.bounds import MOST_CHOICES
+from converter.core.wire.json_text import as_object
+from converter.core.wire.sse import Frame
+
+NAME = "openai"
+"""Name of the dialect, on data that only it can write back."""
+SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint", "service_tier"}
+"""The fields of a frame's head; anything else in it is the server's own."""
+
+
+def tool_calls(inner: dict[str, object], index: int) -> list[Event]:
+    """Take the calls out of a choice's message or delta."""
+    if isinstance(legacy := inner.get("function_call"), dict):
+        del inner["function_call"]
+        own = Own(NAME, {"function_call": legacy})
+        return [replace(_tool_call({"function": legacy}, 0, index), own=own)]
+    entries = inner.get("tool_calls")
+    if not entries:
+        return []
+    if not isinstance(entries, list):
+        raise MisshapenError
+    del inner["tool_calls"]
+    return [_tool_call(object_of(entry), position, index) for position, entry in enumerate(entries)]
+
+
+def _tool_call(entry: dict[str, object], position: int, choice: int) -> ToolCall:
+    function = object_of(entry.get("function") or {})
+    arguments = function.get("arguments")
+    if not isinstance(arguments, str):
+        arguments = json_text.write(arguments).decode() if arguments else ""
+    return ToolCall(
+        _call_index(entry, position),
+        string_of(entry.get("id")),
+        string_of(function.get("name")),
+        arguments,
+        choice,
+        Own(NAME, {"tool_calls": entry}),
+    )
+
+
+def usage_of(entry: dict[str, object]) -> Usage:
+    """Return the counts of a reply."""
+    prompt = entry.get("prompt_tokens_details")
+    details = entry.get("completion_tokens_details")
+    return Usage(
+        as_count(entry, "prompt_tokens") or 0,
+        as_count(entry, "completion_tokens") or 0,
+        cached=as_count(prompt, "cached_tokens"),
+        thinking=as_count(details, "reasoning_tokens") or as_count(entry, "reasoning_tokens"),
+        own=Own(NAME, entry),
+    )
+
+
+def choice_index(choice: dict[str, object], position: int) -> int:
+    """Return which choice it is: of a whole reply its position, because a message is whole, so that
+    a second one is another whatever its index. Raises MisshapenError for one that nobody can have
+    asked for.
+    """
+    index, whole = choice.get("index"), bool(choice.get("message"))
+    if index is None and whole:
+        return position
+    if type(index) is not int or not 0 <= index < MOST_CHOICES:
+        raise MisshapenError
+    return position if whole else index
+
+
+def _call_index(call: dict[str, object], position: int) -> int:
+    """Return which call it is; whole ones have no index, and some servers send null."""
+    index = call.get("index")
+    if index is None:
+        return position
+    if type(index) is not int:
+        raise MisshapenError
+    return index
+
+
+STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
+"""Where vLLM and SGLang tell which stop string ended the choice (also token ids, which are
+numbers).
+"""
+_IN_PARTS = Own(NAME)
+"""Of a content of parts: the list itself rides in `Opaque`."""
+NOTHING_MAPPED: Mapping[str, Mapped] = {}
+
+
+class OpenAIDecoder(DialectDecoder):
+    """Frames in, events out; a whole body is a frame whose choices hold a `message`.
+
+    `mapped`: fields that are thinking, or a block of the user's, beside those that are thinking
+    anyway.
+    """
+
+    name = NAME
+
+    def __init__(self, mapped: Mapping[str, Mapped] = NOTHING_MAPPED) -> None:
+        self._head: Mapping[str, object] | None = None
+        rows = {**REASONING_FIELDS, **mapped}
+        self._thinking = [name for name, row in rows.items() if row == THINKING]
+        self._blocks = {name: row for name, row in rows.items() if row != THINKING}
+        self._mergers: defaultdict[int, ReasoningMerger] = defaultdict(ReasoningMerger)
+
+    def _ended(self, frame: Frame) -> list[Event]:
+        return [End(self._own(frame))]
+
+    def repeat(self, event: Text | Thinking) -> bool:
+        """Take note of words in frames like the last one; return whether they would have been read
+        as this event: thinking only while it has come under one name.
+        """
+        if isinstance(event, Text) or not event.own:
+            return True
+        merger = self._mergers[event.choice]
+        names = list(event.own.fields)
+        return merger.names == names and merger.feed(names[0], event.text) == event.text
+
+    def _failure(self, error: ServerError, said: object, frame: Frame) -> Failure:
+        """Return the error's event; one in OpenAI's own shape may go on as it came."""
+        inner = as_object(as_object(said).get("error"))
+        as_usual = inner.get("message") == error.message
+        own = self._own(frame) if as_usual and not frame.raw.startswith(b"error") else None
+        return Failure(error.message, error.kind, error.status, own)
+
+    def _read(self, said: object, frame: Frame) -> list[Event]:
+        body = object_of(said)
+        usage = body.get("usage")
+        choices = body.get("choices")
+        if choices is None and isinstance(usage, dict):
+            choices = []
+        if not choices and not isinstance(choices, list):
+            return [OpaqueFrame(self._own(frame))]  # JSON that is no chat completion
+        if not isinstance(choices, list):
+            raise MisshapenError
+        whole = any(isinstance(choice, dict) and choice.get("message") for choice in choices)
+        head = {name: value for name, value in body.items() if name not in ("choices", "usage")}
+        beside = isinstance(usage, dict) or not head.keys() <= SAME_IN_EVERY_FRAME
+        events = [
+            event
+            for position, choice in enumerate(choices)
+            for event in self._choice(object_of(choice), position, beside)
+        ]
+        out: list[Event] = []
+        if head != self._head:
+            self._head = head
+            names = string_of(head.get("id")), string_of(head.get("model"))
+            out.append(Start(*names, Own(NAME, head)))
+        out += events
+        if isinstance(usage, dict):
+            out.append(usage_of(usage))
+        return [*out, End()] if whole else out
+
+    def _choice(self, choice: dict[str, object], position: int, beside: bool) -> Iterator[Event]:
+        """`beside`: the frame says something next to its choices, which then has to find its place
+        though their text be held.
+        """
+        index = choice_index(choice, position)
+        key = "message" if choice.get("message") else "delta"
+        inner = dict(object_of(choice.get(key)))
+        outer = {
+            name: value
+            for name, value in choice.items()
+            if name not in ("index", "message", "delta", "finish_reason")
+        }
+        thoughts = self._thoughts(inner, index)
+        answer = [*self._text(inner, index), *tool_calls(inner, index)]
+        blocks = {name: row for name, row in self._blocks.items() if is_said(inner.get(name))}
+        if key == "message" and (thoughts or answer) and "content" not in inner:
+            inner["content"] = ""
+        if inner or outer or beside:
+            yield Opaque(NAME, inner, outer, index, (*blocks, *_told_parts(inner)))
+        yield from thoughts
+        yield from (
+            MappedField(row.block, row.key, inner[name], index) for name, row in blocks.items()
+        )
+        yield from answer
+        if reason := choice.get("finish_reason"):
+            stops = [outer[name] for name in STOP_STRING_FIELDS if isinstance(outer.get(name), str)]
+            yield Finish(string_of(reason), string_of(stops[0]) if stops else None, index)
+
+    def _thoughts(self, inner: dict[str, object], index: int) -> list[Event]:
+        """Take the reasoning fields out. A repeat of another name's words goes along with
+        them.
+        """
+        thoughts: list[tuple[str, dict[str, object]]] = []
+        for name in [name for name in self._thinking if name in inner]:
+            if isinstance(inner[name], (bool, int, float)) and name in REASONING_FIELDS:
+                raise MisshapenError
+            if not (words := words_of(inner[name])):
+                continue
+            new = self._mergers[index].feed(name, words)
+            sent = {name: inner.pop(name)}
+            if thoughts and not (thoughts[-1][0] and new):
+                new, sent = thoughts[-1][0] + new, thoughts.pop()[1] | sent
+            thoughts.append((new, sent))
+        return [Thinking(text, index, Own(NAME, sent)) for text, sent in thoughts]
+
+    def _text(self, inner: dict[str, object], index: int) -> list[Event]:
+        content = inner.get("content")
+        if isinstance(content, list) and any(
+            object_of(part).get("type", "text") != "text" for part in content
+        ):
+            return self._parts(content, index)
+        events: list[Event] = []
+        for name, text in (("content", content), ("refusal", inner.get("refusal"))):
+            if text is None or text == "":
+                continue
+            if not isinstance(text, str):
+                raise MisshapenError
+            del inner[name]
+            events.append(Text(text, index, name == "refusal"))
+        return events
+
+    def _parts(self, content: list[object], index: int) -> list[Event]:
+        """Read a content of parts, as Mistral's API sends it; the list itself stays where it is."""
+        events: list[Event] = []
+        for part in map(object_of, content):
+            kind = part.get("type")
+            if kind == "text":
+                events.append(Text(string_of(part.get("text")), index, own=_IN_PARTS))
+            elif kind == "thinking" and (
+                new := self._mergers[index].feed("content[]", words_of([part]))
+            ):
+                events.append(Thinking(new, index, _IN_PARTS))
+        return events
+
+
+def _told_parts(inner: Mapping[str, object]) -> list[str]:
+    """Name the content, when all its parts are told."""
+    parts = inner.get("content")
+    are_objects = isinstance(parts, list) and all(
+        isinstance(part, dict) and part.get("type") in ("text", "thinking") for part in parts
+    )
+    return ["content"] if are_objects else []
+
+
+# Chat completions that are not quite of the shape: parts with a clear meaning are put right. A
+# server's slip in one field costs that field at most, not the frame: an index that is text, a
+# content in parts, a choice that is null. The decoder still finds the other parts wrong.
+
+
+def mend(value: object) -> object:
+    """Return the body of a frame or reply with its choices in shape."""
+    if not isinstance(value, dict):
+        return value
+    choices = value.get("choices")
+    if isinstance(choices, dict):
+        choices = [choices] if choices else []
+    if not isinstance(choices, list):
+        return value
+    whole = [choice for choice in choices if choice is not None]
+    return {**value, "choices": [_choice(choice, place) for place, choice in enumerate(whole)]}
+
+
+def _choice(choice: object, position: int) -> object:
+    if not isinstance(choice, dict):
+        return choice
+    mended = {**choice, "index": as_index(choice.get("index"), position)}
+    key = "message" if choice.get("message") else "delta"
+    words = choice.get(key)
+    mended[key] = _message({"content": words} if isinstance(words, (str, list)) else words or {})
+    return mended
+
+
+def _message(message: object) -> object:
+    if not isinstance(message, dict):
+        return message
+    mended = {
+        name: value
+        for name, value in message.items()
+        # no words can be in a number
+        if not (name in REASONING_FIELDS and isinstance(value, (bool, int, float)))
+    }
+    for name in ("content", "refusal"):
+        if name in mended:
+            mended[name] = _words(mended[name])
+    if calls := mended.get("tool_calls"):
+        entries = calls if isinstance(calls, list) else [calls]
+        mended["tool_calls"] = [
+            {**entry, "index": as_index(entry["index"], place)}
+            if isinstance(entry, dict) and "index" in entry
+            else entry
+            for place, entry in enumerate(entries)
+        ]
+    return mended
+
+
+def _words(content: object) -> object:
+    """Return the text of a content in parts, if all of them are text."""
+    parts = content if isinstance(content, list) else [content]
+    texts = [text for part in parts if isinstance(text := _text(part), str)]
+    return content if len(texts) < len(parts) else "".join(texts)
+
+
+def _text(part: object) -> object:
+    if not isinstance(part, Mapping):
+        return part
+    return part.get("text") if part.get("type", "text") == "text" else None

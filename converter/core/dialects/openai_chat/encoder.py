@@ -1,0 +1,386 @@
+"""Events to replies of chat completions: frames of a stream, or one whole body, folded from them.
+
+A frame that nothing was done to goes on as the very bytes that came, unless thinking is wanted
+under another name. Events of another dialect are written with the fields that servers of this one
+send.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from converter.core.dialects.dialect import Encoder
+from converter.core.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME
+from converter.core.dialects.openai_chat.errors import error_body
+from converter.core.model.events import (
+    Block,
+    End,
+    Event,
+    Failure,
+    Finish,
+    MappedField,
+    Opaque,
+    OpaqueFrame,
+    Start,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+    own_fields,
+)
+from converter.core.wire import json_text
+from converter.core.wire.json_text import as_object
+from converter.core.wire.sse import write_frame
+
+_CHUNK, _WHOLE = "chat.completion.chunk", "chat.completion"
+
+PING = b": ping\n\n"
+_FIRST: Mapping[str, object] = {"role": "assistant", "content": ""}
+"""The first delta of a foreign reply."""
+
+JOINT = "\n\n"
+"""Between two thoughts that share one field."""
+_ORDER = {Opaque: 0, Thinking: 1, Text: 1, ToolCall: 1, Finish: 2, Usage: 3}
+"""Within one frame kinds come in this order; any other order begins another frame."""
+
+type Body = dict[str, object]
+
+
+def _of_the_server(head: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in head.items() if name not in SAME_IN_EVERY_FRAME}
+
+
+type _Sayable = Opaque | Text | Thinking | ToolCall | Finish | Usage
+
+
+@dataclass(slots=True)
+class _Chunk:
+    """One frame's body in the making."""
+
+    choice: int | None = None
+    last: int = -1
+    inner: dict[str, object] = field(default_factory=dict)
+    outer: dict[str, object] = field(default_factory=dict)
+    calls: list[object] = field(default_factory=list)
+    finish: str | None = None
+    usage: object = None
+
+    def takes(self, event: _Sayable) -> bool:
+        order = _ORDER[type(event)]
+        same_choice = isinstance(event, Usage) or self.choice in (None, event.choice)
+        return same_choice and (
+            order > self.last or (order == self.last and isinstance(event, ToolCall))
+        )
+
+    def hollow(self) -> bool:
+        parts = [*self.inner.values(), *self.outer.values(), self.calls, self.finish, self.usage]
+        return all(value is None or value in ("", [], {}) for value in parts)
+
+    def body(self, head: Mapping[str, object]) -> dict[str, object]:
+        delta = self.inner | {"tool_calls": self.calls} if self.calls else self.inner
+        choice = {"index": self.choice, "delta": delta, **self.outer, "finish_reason": self.finish}
+        body = {**head, "choices": [] if self.choice is None else [choice]}
+        return body if self.usage is None else {**body, "usage": self.usage}
+
+
+class OpenAIEncoder(Encoder):
+    """Events in, frames out: none, one or more for one frame of the server's; or one body, at
+    `close`: the frames of a stream, folded; an error in its place when the reply failed.
+
+    `fields`: the names under which a client gets thinking. `foreign`: the reply is of another
+    dialect.
+    """
+
+    failure = ""
+
+    def __init__(self, fields: Sequence[str], whole: bool = False) -> None:
+        self._wanted, self._whole = fields, whole
+        self._kind = _WHOLE if whole else _CHUNK
+        self.foreign = False
+        self._left_out = 0
+        self._head: Mapping[str, object] = {}
+        self._after_thought: set[int] = set()
+        # names of thinking that the server may only begin to use
+        self._added: defaultdict[int, set[str]] = defaultdict(set)
+        self._news = False  # the head says something that no frame has told yet
+        self._raw: list[bytes] = []
+        self._body: Body = {}
+        self._choices: dict[int, tuple[_Pieces, _Pieces]] = {}
+        self._error: Body = {}
+
+    @property
+    def notes(self) -> list[str]:
+        """The count of events without a place in a chat completion, in one line if any."""
+        note = f"{self._left_out} blocks or frames have no place in a chat completion, left out"
+        return [note] if self._left_out else []
+
+    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
+        """Return the frames. `raw`: the server's frame, when `events` are just its own."""
+        made = [each for each in self.frames(events, raw) if each]
+        if not self._whole:
+            return [
+                each if isinstance(each, bytes) else write_frame(json_text.write(each))
+                for each in made
+            ]
+        for each in made:
+            if isinstance(each, bytes):
+                self._raw.append(each)
+            elif "choices" in each:
+                self._fold(each)
+            else:
+                self._error, self.failure = each, str(as_object(each["error"])["message"])
+        return []
+
+    def ping(self) -> list[bytes]:
+        """Return a frame that says nothing."""
+        return [] if self._whole else [PING]
+
+    def close(self) -> list[bytes]:
+        """Return the body; as it came when nothing in it was to change or could be read. Of a
+        stream nothing: an end that the server left out (`[DONE]`, a finish) is not made up.
+        """
+        if self._error:
+            return [json_text.write(self._error)]
+        if not (self._body or self._choices):
+            return self._raw
+        kind = {"object": _WHOLE} if self._body.get("object") == _CHUNK else {}
+        streamed = bool(kind) or self.foreign
+        choices = [
+            {"message": _message(said, streamed)}
+            | {name: _folded(pieces, dict) for name, pieces in beside.items()}
+            for _, (said, beside) in sorted(self._choices.items())
+        ]
+        return [json_text.write(self._body | kind | {"choices": choices})]
+
+    def _fold(self, body: Body) -> None:
+        choices = body.pop("choices")
+        self._body |= body
+        for choice in choices if isinstance(choices, list) else []:
+            said, beside = self._choices.setdefault(choice["index"], ({}, {}))
+            for name, value in choice.pop("delta").items():
+                said.setdefault(name, []).append(value)
+            for name, value in choice.items():
+                beside.setdefault(name, []).append(value)
+
+    def frames(self, events: Sequence[Event], raw: bytes | None) -> Iterator[Body | bytes]:
+        """Yield the frames of the events; a failure is an error's body, without choices."""
+        native = [
+            event for event in events if isinstance(event, Thinking) and _names(event) is not None
+        ]
+        if raw is not None and all(self._fields(event) == _names(event) for event in native):
+            for told in events:
+                self._turn(told)
+            self._news = False  # the raw frame tells it
+            yield raw
+        else:
+            yield from self._bodies([own for event in events for own in self._own(event)])
+
+    def _own(self, event: Event) -> list[Event]:
+        """Return the event, with those that this dialect has beside it; none for one that another
+        dialect alone can write. A comment of a stream is of none.
+        """
+        match event:
+            case Start() if own_fields(event.own, NAME) is None:
+                first = [] if self.foreign else [Opaque(NAME, _FIRST, {})]
+                self.foreign = True
+                return [event, *first]
+            case Finish(stop_sequence=str(stop)) if self.foreign and stop:
+                return [Opaque(NAME, {}, {"stop_reason": stop}, event.choice), event]
+            case Opaque() if event.dialect != NAME:
+                return []
+            case Block():
+                self._left_out += event.event.get("type") == "content_block_start"
+            case OpaqueFrame() if event.own.dialect != NAME and not event.own.raw.startswith(b":"):
+                self._left_out += not event.comment and bool(event.own.raw.strip())
+                return []
+        return [event]
+
+    def _bodies(self, events: Sequence[Event]) -> Iterator[Body | bytes]:
+        chunk = _Chunk()
+        for event in events:
+            self._turn(event)
+            if isinstance(event, (Start, ThinkingEnd, Block, MappedField)):
+                pass  # no frame of its own; no place in this dialect; a field rides in `Opaque`
+            elif isinstance(event, (OpaqueFrame, End, Failure)):
+                yield from self._finished(chunk)
+                chunk = _Chunk()
+                yield self._told(event)
+            else:
+                if not chunk.takes(event):
+                    yield from self._finished(chunk)
+                    chunk = _Chunk()
+                self._add(chunk, event)
+        yield from self._finished(chunk)
+
+    def _told(self, event: OpaqueFrame | End | Failure) -> Body | bytes:
+        """Return the frame of an event that is one by itself."""
+        if isinstance(event, OpaqueFrame):
+            return event.own.raw
+        if event.own and event.own.dialect == NAME and event.own.raw:
+            return event.own.raw
+        if isinstance(event, Failure):
+            return error_body(event.message, event.kind, event.status)
+        return b"" if self._whole else write_frame(b"[DONE]")
+
+    def _turn(self, event: Event) -> None:
+        """Take note of a head, and of a thought's end."""
+        if isinstance(event, ThinkingEnd):
+            self._after_thought.add(event.choice)
+        elif isinstance(event, Start):
+            foreign = {"id": event.id, "object": self._kind, "created": 0, "model": event.model}
+            head = own_fields(event.own, NAME)
+            head = foreign if head is None else head
+            own = _of_the_server(head)
+            self._news = bool(own) and own != _of_the_server(self._head)
+            self._head = head
+
+    def _finished(self, chunk: _Chunk) -> Iterator[Body]:
+        if self._news or not chunk.hollow():
+            self._news = False
+            body = chunk.body(self._head)
+            # a whole reply of the same dialect is sent in frames
+            streams = not self._whole and body.get("object") == "chat.completion"
+            yield body | {"object": self._kind} if streams else body
+
+    def _add(self, chunk: _Chunk, event: _Sayable) -> None:
+        chunk.last = _ORDER[type(event)]
+        if isinstance(event, Usage):
+            own = own_fields(event.own, NAME)
+            chunk.usage = _counts(event) if own is None else own
+            return
+        chunk.choice = event.choice
+        match event:
+            case Opaque():
+                chunk.inner, chunk.outer = dict(event.inner), dict(event.outer)
+            case Thinking():
+                fields = self._fields(event)
+                chunk.inner |= fields
+                self._after_thought.discard(event.choice)
+                self._added[event.choice] |= fields.keys() - (_names(event) or fields).keys()
+            case Text(own=None):
+                chunk.inner |= {"refusal" if event.refusal else "content": event.text}
+            case ToolCall():
+                own = own_fields(event.own, NAME) or {"tool_calls": _foreign_call(event)}
+                place, entry = next(iter(own.items()))
+                if place == "tool_calls":
+                    chunk.calls.append(self._entry(entry, event))
+                else:
+                    chunk.inner[place] = _said(entry, event)
+            case Finish():
+                chunk.finish = event.reason
+
+    def _entry(self, entry: object, event: ToolCall) -> object:
+        """Return a call's entry, with the judgement of it; in a stream each has its number, which
+        a whole one has not.
+        """
+        if not isinstance(entry, dict):
+            return entry
+        own_id = {"id": event.id} if event.id else {}
+        numbered = {"index": event.index} if "index" in entry or not self._whole else {}
+        function = entry.get("function")
+        first = {} if "index" in entry else numbered
+        return {**first, **entry, **numbered, **own_id, "function": _said(function, event)}
+
+    def _fields(self, event: Thinking) -> dict[str, object]:
+        """The server's own fields and those it lacks; the names asked for when the thought stood in
+        tags.
+
+        A name that was added before gets new letters only, though the server itself say the
+        rest under it now.
+        """
+        names = _names(event)
+        if names is None:
+            joint = JOINT if event.choice in self._after_thought else ""
+            return dict.fromkeys(self._wanted, joint + event.text)
+        added = self._added[event.choice]
+        sent = {
+            name: event.text if name in added and isinstance(value, str) else value
+            for name, value in names.items()
+        }
+        missing = [name for name in self._wanted if event.text and name not in names]
+        return sent | dict.fromkeys(missing, event.text)
+
+
+def _foreign_call(event: ToolCall) -> dict[str, object]:
+    """Return the entry of another dialect's call, or of one that was read from text."""
+    named = {"id": event.id, "type": "function"} if event.id else {}
+    name = {"name": event.name} if event.name else {}
+    return {"index": event.index, **named, "function": {**name, "arguments": event.arguments}}
+
+
+def _counts(usage: Usage) -> dict[str, object]:
+    details = {
+        "prompt_tokens_details": {"cached_tokens": usage.cached},
+        "completion_tokens_details": {"reasoning_tokens": usage.thinking},
+    }
+    return {
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.input + usage.output,
+        **{name: counts for name, counts in details.items() if None not in counts.values()},
+    }
+
+
+def _names(event: Thinking) -> dict[str, object] | None:
+    """Return the reasoning fields that the server sent, None for a thought that stood in tags."""
+    sent = own_fields(event.own, NAME)
+    return None if sent is None else dict(sent)
+
+
+def _said(function: object, event: ToolCall) -> object:
+    """Return a server's fields of a function, with the arguments as they were judged."""
+    fields = function if isinstance(function, dict) else {}
+    had = fields.get("arguments")
+    if had == event.arguments or not (had or event.arguments):
+        return fields
+    is_value = not isinstance(had, str) and had and json_text.write(had).decode() == event.arguments
+    return fields if is_value else {**fields, "arguments": event.arguments}
+
+
+type _Pieces = dict[str, list[Any]]
+"""The values of each field, in the order of their frames."""
+
+
+def _message(said: _Pieces, streamed: bool) -> Body:
+    return {
+        name: _calls(lists, streamed)
+        if name == "tool_calls" and (lists := [each for each in pieces if isinstance(each, list)])
+        else _folded(pieces, list if name == "role" else str)
+        for name, pieces in said.items()
+    }
+
+
+def _folded(pieces: list[Any], kind: type) -> Any:
+    """Return the value of a field: lists go on in the next frame, and so does what is of this kind;
+    of all else the last one counts. SGLang sends null in each frame.
+    """
+    said = [value for value in pieces if value is not None]
+    last: Any = said[-1] if said else None
+    alike: list[Any] = [value for value in said if type(value) is type(last)]
+    if isinstance(last, list):
+        return list(chain.from_iterable(alike))
+    if type(last) is not kind:
+        return last
+    if kind is str:
+        return "".join(alike)
+    names = dict.fromkeys(chain.from_iterable(alike))  # such as those of `logprobs`
+    return {name: _folded([value.get(name) for value in alike], list) for name in names}
+
+
+def _calls(lists: list[list[Body]], streamed: bool) -> list[Body]:
+    """Return the whole calls. Pieces of one index are one call; an entry without one is whole."""
+    calls: dict[object, list[Body]] = {}
+    for place, entry in enumerate(chain.from_iterable(lists)):
+        calls.setdefault(entry.get("index", f"whole {place}"), []).append(entry)
+    return [_call(pieces, streamed) for pieces in calls.values()]
+
+
+def _call(pieces: list[Body], streamed: bool) -> Body:
+    """Return a call; that of a stream without the index of its pieces."""
+    functions = [as_object(piece.get("function")) for piece in pieces]
+    words = [said for each in functions if isinstance(said := each.get("arguments"), str)]
+    call = pieces[0] | ({"function": functions[0] | {"arguments": "".join(words)}} if words else {})
+    return {name: value for name, value in call.items() if name != "index" or not streamed}

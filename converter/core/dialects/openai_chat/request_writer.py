@@ -1,0 +1,321 @@
+"""A request of the OpenAI chat-completions API, written for one kind of server, its messages in the
+order in which things were said.
+
+The format allows less than a conversation holds. An assistant message is one string with its tool
+calls last; a tool message is text only; and chat templates want things that servers do not check:
+system text only at the head (Qwen3.5, Mistral), user and assistant by turns (Mistral, Gemma),
+strings rather than lists of parts where there is only text. So turns of one role become one
+message, and a part that no format can hold is said in words at its place.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from converter.addon.servers.chat_templates import Place
+from converter.addon.servers.profiles import GENERIC, Order, Server, system_switch, thinking_fields
+from converter.core.dialects.openai_parts import Sendable, part_of, sendable
+from converter.core.model.conversation import (
+    Block,
+    Conversation,
+    Document,
+    Image,
+    Sound,
+    Stored,
+    TextBlock,
+    ThinkingBlock,
+    Tool,
+    ToolChoice,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
+
+type Body = dict[str, object]
+type Message = dict[str, object]
+
+OUTPUT_NAME = "output"
+"""Name of an output schema that has none: the format wants one, the Messages API has none."""
+# Fields nobody misses: their loss needs no line in a log.
+UNMISSED = frozenset({"user", "stream_options"})
+# Claude Code puts such tags around what it tells the model inside user turns; models that have seen
+# its traffic know them.
+INLINE_SYSTEM = "<system-reminder>\n{}\n</system-reminder>"
+# several templates skip a tool message without text, and the call then looks unanswered
+NO_OUTPUT = "(no output)"
+TOOL_ERROR = "[The tool reported an error.]"
+BELOW = "[{}: in the next user message]"
+ABOVE = "[{} from the result of tool call {}]"
+NAMES: dict[type, str] = {Image: "image", Sound: "sound"}
+"""Parts that a tool message cannot hold, with their names there."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSettings:
+    """The choices for a written request: where earlier thoughts go, the first part of a turn, for
+    which server.
+
+    `server_parses`: the server takes the thinking out of the text itself (it was started with a
+    reasoning parser).
+    """
+
+    history: Place = "tags"
+    order: Order = "as-written"
+    server: Server = GENERIC
+    server_parses: bool = False
+
+
+def write(conversation: Conversation, settings: RequestSettings) -> tuple[Body, tuple[str, ...]]:
+    """Return the body of a chat-completions request, and notes on its omissions, a line each.
+
+    Nothing the server's row leaves out is in it, unless the client itself asks for it in the
+    server's words, and no signature ever is. Never raises for a conversation that a reader made.
+    """
+    fields, leaves_out = _fields(conversation, settings), settings.server.leaves_out
+    body = {name: value for name, value in fields.items() if name not in leaves_out}
+    for name, value in conversation.extensions.items():
+        known = body.get(name)
+        body[name] = known | value if isinstance(known, dict) and isinstance(value, dict) else value
+    return body, _notes(conversation, settings, fields)
+
+
+def _notes(conversation: Conversation, settings: RequestSettings, fields: Body) -> tuple[str, ...]:
+    dropped = sorted(fields.keys() & (settings.server.leaves_out - UNMISSED))
+    lines = [f"{name} left out: {settings.server.name} does not take it" for name in dropped]
+    blocks = [block for turn in conversation.turns for block in turn.blocks]
+    results = (block.content for block in blocks if isinstance(block, ToolResult))
+    blocks += [block for content in results for block in content]
+    if unreadable := sum(map(_is_unreadable, blocks)):
+        lines.append(f"{unreadable} attachment(s) left out: no text, or not sent with the request")
+    return tuple(lines)
+
+
+def _is_unreadable(block: Block) -> bool:
+    match block:
+        case Image(Stored()):
+            return True
+        case Document(content):
+            return not isinstance(content, tuple)
+    return False
+
+
+def _fields(conversation: Conversation, settings: RequestSettings) -> Body:
+    server, thinking, model = settings.server, conversation.thinking, conversation.model
+    switch = system_switch(server, thinking, model)
+    if switch and not "".join(conversation.system[:1]).startswith(switch):
+        conversation = replace(conversation, system=(switch, *conversation.system))
+    messages = write_messages(conversation, settings)
+    return {
+        "model": model,
+        "messages": messages,
+        **_limits(conversation),
+        **_tools(conversation, server),
+        **_output(conversation),
+        **_prefill(messages, server),
+        **thinking_fields(server, thinking, conversation.effort, model, settings.server_parses),
+    }
+
+
+def _limits(conversation: Conversation) -> Body:
+    sampling = conversation.sampling
+    fields: Body = {
+        # The Messages API takes 0, to fill its prompt cache; vLLM and SGLang want at least one
+        # token.
+        "max_tokens": None if conversation.max_tokens is None else max(1, conversation.max_tokens),
+        "stop": list(conversation.stop_sequences) or None,
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "top_k": sampling.top_k,
+        "user": conversation.user_id,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _tools(conversation: Conversation, server: Server) -> Body:
+    choice = conversation.tool_choice or ToolChoice("auto")
+    tools = _offered(conversation.tools, choice, server)
+    if not tools:
+        return {}  # vLLM and OpenAI refuse a tool_choice without tools
+    body: Body = {"tools": [_tool(tool) for tool in tools]}
+    if conversation.tool_choice is not None:
+        body["tool_choice"] = _choice(choice, server)
+    if not conversation.parallel_tool_use:
+        body["parallel_tool_calls"] = False
+    return body
+
+
+def _offered(tools: tuple[Tool, ...], choice: ToolChoice, server: Server) -> tuple[Tool, ...]:
+    """The tools to offer: where the choice cannot be said, only the allowed ones."""
+    if choice.mode == "none" and "tool_choice" in server.leaves_out:
+        return ()
+    if choice.mode == "named" and (
+        not server.named_tool_choice or "tool_choice" in server.leaves_out
+    ):
+        return tuple(tool for tool in tools if tool.name == choice.name)
+    return tools
+
+
+def _tool(tool: Tool) -> Body:
+    described = {"description": tool.description} if tool.description else {}
+    strict = {"strict": True} if tool.strict else {}
+    return {
+        "type": "function",
+        "function": {"name": tool.name, **described, "parameters": tool.input_schema, **strict},
+    }
+
+
+def _choice(choice: ToolChoice, server: Server) -> object:
+    if choice.mode != "named":
+        return choice.mode
+    if not server.named_tool_choice:
+        return "required"
+    return {"type": "function", "function": {"name": choice.name}}
+
+
+def _output(conversation: Conversation) -> Body:
+    body: Body = {}
+    if conversation.stream:
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    if conversation.output_schema is not None:
+        strict = conversation.output_strict
+        body["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {
+                "name": conversation.output_name or OUTPUT_NAME,
+                "schema": conversation.output_schema,
+                **({} if strict is None else {"strict": strict}),
+            },
+        }
+    return body
+
+
+def _prefill(messages: list[Message], server: Server) -> Body:
+    last = messages[-1] if messages else {}
+    continued = last.get("role") == "assistant" and "tool_calls" not in last
+    return dict(server.prefill) if continued else {}
+
+
+def write_messages(conversation: Conversation, settings: RequestSettings) -> list[Message]:
+    """Return the messages, system text first. A last assistant turn stays last, for the server to
+    continue; an empty one is left out.
+    """
+    system, turns = _split_system(conversation)
+    messages: list[Message] = [{"role": "system", "content": system}] if system else []
+    for role, run in groupby(turns, key=lambda turn: turn.role):
+        blocks = tuple(block for turn in run for block in turn.blocks)
+        write = _assistant if role == "assistant" else _user
+        messages += write(blocks, settings)
+    if len(messages) > 1 and messages[-1] == {"role": "assistant", "content": ""}:
+        messages.pop()
+    return messages
+
+
+def _split_system(conversation: Conversation) -> tuple[str, list[Turn]]:
+    """System text at the head, and the turns; a system turn further down becomes a user turn that
+    says so, at its place.
+    """
+    turns = list(conversation.turns)
+    texts = list(conversation.system)
+    while turns and turns[0].role == "system":
+        texts += _texts(turns.pop(0))
+    return join_texts(texts), [_as_user(turn) if turn.role == "system" else turn for turn in turns]
+
+
+def _texts(turn: Turn) -> list[str]:
+    return [block.text for block in turn.blocks if isinstance(block, TextBlock)]
+
+
+def _as_user(turn: Turn) -> Turn:
+    words = join_texts(_texts(turn))
+    return Turn("user", (TextBlock(INLINE_SYSTEM.format(words)),) if words else ())
+
+
+def join_texts(texts: Iterable[str]) -> str:
+    """The texts, a blank line between two of them unless one brings its own line break there; blank
+    ones are left out.
+    """
+    joined = ""
+    for text in texts:
+        if text.strip():
+            parted = not joined or joined.endswith("\n") or text.startswith("\n")
+            joined += text if parted else f"\n\n{text}"
+    return joined
+
+
+# The assistant's side.
+
+
+def _assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[Message]:
+    calls = [_tool_call(block) for block in blocks if isinstance(block, ToolUse)]
+    of_tool_turns = settings.server.tool_turn_history if calls else ""
+    field = of_tool_turns or settings.history
+    message: Message = {"role": "assistant", "content": join_texts(_said(blocks, field))}
+    thoughts = join_texts(block.text for block in blocks if isinstance(block, ThinkingBlock))
+    if field not in ("tags", "drop") and (thoughts or of_tool_turns):
+        message[field] = thoughts
+    return [message | ({"tool_calls": calls} if calls else {})]
+
+
+def _said(blocks: Iterable[Block], field: str) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, TextBlock):
+            yield block.text
+        elif isinstance(block, ThinkingBlock) and field == "tags" and block.text.strip():
+            yield f"<think>{block.text}</think>"
+
+
+def _tool_call(block: ToolUse) -> Body:
+    arguments = json.dumps(block.input, ensure_ascii=False)
+    return {
+        "id": block.id,
+        "type": "function",
+        "function": {"name": block.name, "arguments": arguments},
+    }
+
+
+# The user's side.
+
+
+def _user(blocks: Sequence[Block], settings: RequestSettings) -> list[Message]:
+    """The parts and tool results in their order; the images and sounds of a run of results follow
+    it.
+    """
+    links = settings.server.image_links
+    if settings.order == "tools-first":
+        blocks = sorted(blocks, key=lambda block: not isinstance(block, ToolResult))
+    messages, parts, waiting = list[Message](), list[Sendable](), list[Sendable]()
+    for block in blocks:
+        if isinstance(block, ToolResult):
+            messages += _user_message(parts)
+            parts, content = [], [*sendable(block.content, links)]
+            messages.append(_tool_message(block, content))
+            for part in content:
+                if name := NAMES.get(type(part)):
+                    waiting += [TextBlock(ABOVE.format(name, block.tool_use_id)), part]
+        else:
+            parts += [*waiting, *sendable((block,), links)]
+            waiting = []
+    messages += _user_message([*parts, *waiting])
+    return messages or [{"role": "user", "content": ""}]
+
+
+def _tool_message(block: ToolResult, parts: Iterable[Sendable]) -> Message:
+    texts = [
+        part.text if isinstance(part, TextBlock) else BELOW.format(NAMES[type(part)])
+        for part in parts
+    ]
+    content = join_texts(texts) or NO_OUTPUT
+    return {
+        "role": "tool",
+        "tool_call_id": block.tool_use_id,
+        "content": f"{TOOL_ERROR}\n{content}" if block.is_error else content,
+    }
+
+
+def _user_message(parts: Iterable[Sendable]) -> list[Message]:
+    parts = [part for part in parts if not isinstance(part, TextBlock) or part.text.strip()]
+    if not all(isinstance(part, TextBlock) for part in parts):
+        return [{"role": "user", "content": [part_of(part) for part in parts]}]
+    text = join_texts(part.text for part in parts if isinstance(part, TextBlock))
+    return [{"role": "user", "content": text}] if text else []

@@ -1,0 +1,186 @@
+"""Fields of a reply that no standard knows: which are thinking, and which blocks a user gives the
+others.
+
+A row says `FIELD=BLOCK:KEY`: a value that a server sends in `FIELD` of its message or delta, an
+Anthropic client gets in a block of type `BLOCK`, under `KEY`.
+"""
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from converter.core.wire.bounds import COMPARED_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A place for a field's value: a block's type, and the key in it."""
+
+    block: str
+    key: str
+
+
+THINKING = Mapped("thinking", "thinking")
+REASONING_FIELDS: Mapping[str, Mapped] = dict.fromkeys(
+    (
+        "reasoning_content",  # DeepSeek, SGLang, llama.cpp, LM Studio, NIM
+        "reasoning",  # vLLM, Ollama, OpenRouter
+        "thinking_content",
+        "thinking",  # gateways
+        "reasoning_text",  # GitHub Copilot
+        "reasoning_details",  # a list; OpenRouter, beside the same text in `reasoning`
+        "thinking_blocks",  # a list; LiteLLM, beside the same text in `reasoning_content`
+    ),
+    THINKING,
+)
+"""Names under which servers send thinking; it is told under the first that says it."""
+
+STANDARD = ("role", "content", "refusal", "tool_calls", "function_call", "audio", "annotations")
+"""Fields of a message or delta that are read as they are."""
+TAKEN = re.compile(
+    # blocks
+    "text|thinking|redacted_thinking|image|document|search_result|container_upload|compaction"
+    r"|\w*tool_use|\w*tool_result"  # more blocks, one pair for each tool that the servers run
+    "|input_json|signature|citations"  # deltas
+)
+"""Names of the Messages API: clients expect its own keys under them."""
+_ROW = re.compile(r"([\w.-]+)=(\w+):(\w+)")
+_WORDS = ("text", "summary", "thinking")
+"""Where an entry of a list has its words: reasoning.text, reasoning.summary; thinking parts and
+blocks.
+"""
+_DEPTH = 4
+"""Mistral's thinking part is a list in an object in a list; nothing is known to nest deeper."""
+
+
+def read_map(written: Sequence[str]) -> Mapping[str, Mapped]:
+    """Return the rows by field. Raises ValueError with the allowed forms."""
+    rows: dict[str, Mapped] = {}
+    for row in written:
+        field, mapped = _read_row(row)
+        if field in rows:
+            raise ValueError(f"{row!r}: {field} has a row already")
+        rows[field] = mapped
+    return rows
+
+
+def _read_row(row: str) -> tuple[str, Mapped]:
+    match = _ROW.fullmatch(row)
+    if match is None:
+        raise ValueError(
+            f"expected FIELD=BLOCK:KEY, such as my_custom_field=custom:custom_data, got {row!r}"
+        )
+    field, mapped = match[1], Mapped(match[2], match[3])
+    if field in STANDARD:
+        raise ValueError(
+            f"expected a field of the server's own in {row!r}, got {field}, which has its place; "
+            f"so have {', '.join(STANDARD)}"
+        )
+    if mapped == THINKING:
+        return field, mapped
+    if TAKEN.fullmatch(mapped.block):
+        raise ValueError(
+            f"expected thinking:thinking or a block of your own in {row!r}, "
+            f"got {mapped.block}, which is the API's"
+        )
+    if mapped.key == "type":
+        raise ValueError(f"expected another key than type in {row!r}: it names the block")
+    return field, mapped
+
+
+def is_said(value: object) -> bool:
+    """Tell whether a field says something; servers send null and empty values in every frame."""
+    return value is not None and value not in ("", [], {})
+
+
+def words_of(value: object) -> str:
+    """Return the thinking in a field: a string, or a list whose entries hold some. What is
+    encrypted has no words.
+    """
+    return _words(value, _DEPTH) if isinstance(value, (str, list)) else ""
+
+
+def _words(value: object, depth: int) -> str:
+    if isinstance(value, str):
+        return value
+    if not depth:
+        return ""
+    if isinstance(value, list):
+        return "".join(_words(entry, depth - 1) for entry in value)
+    if isinstance(value, dict):
+        return next((words for name in _WORDS if (words := _words(value.get(name), depth - 1))), "")
+    return ""
+
+
+class _Thought:
+    """One thought as it grows. Any name may add to it, and those behind its end repeat it."""
+
+    def __init__(self) -> None:
+        # grows and is read anywhere at the cost of the piece alone
+        self._words = io.StringIO(newline="")
+        self.length = 0
+
+    def words(self, start: int, length: int) -> str:
+        self._words.seek(start)
+        return self._words.read(length)
+
+    def agrees(self, start: int, text: str) -> bool:
+        if start == self.length:
+            return True
+        known = self.words(start, len(text))
+        return text.startswith(known)
+
+    def add(self, start: int, text: str) -> str:
+        """Return the new part of `text`, `text` agreeing at `start`."""
+        new = text[self.length - start :]
+        if new:
+            room = max(0, COMPARED_LIMIT - self.length)
+            self._words.seek(min(self.length, COMPARED_LIMIT))
+            self._words.write(new[:room])
+            self.length += len(new)
+        return new
+
+
+class ReasoningMerger:
+    """One choice's thinking, told once though the server say it under several names, in pieces of
+    any length.
+
+    A name that repeats another up to a point and then goes on differently was a thought of its own
+    all along: it is told whole.
+    """
+
+    def __init__(self) -> None:
+        self._thoughts: list[_Thought] = []
+        self._places: dict[str, tuple[_Thought, int]] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """All names so far."""
+        return list(self._places)
+
+    def feed(self, name: str, text: str) -> str:
+        """Return the new part of `text`, the next piece under `name`."""
+        thought, place = self._places.get(name) or (None, 0)
+        if thought is None or not thought.agrees(place, text):
+            text, place = (thought.words(0, place) if thought else "") + text, 0
+            thought = self._agreeing(text)
+        self._places[name] = thought, place + len(text)
+        return thought.add(place, text)
+
+    def _agreeing(self, text: str) -> _Thought:
+        for thought in self._thoughts:
+            if thought.agrees(0, text):
+                return thought
+        self._thoughts.append(_Thought())
+        return self._thoughts[-1]
+
+
+def thoughts_of(message: Mapping[str, object]) -> dict[str, str]:
+    """Return the words of each reasoning field of a message, without what another said before."""
+    merger = ReasoningMerger()
+    return {
+        name: merger.feed(name, words)
+        for name in REASONING_FIELDS
+        if (words := words_of(message.get(name)))
+    }

@@ -1,0 +1,111 @@
+"""OpenAI's Responses API: spoken by Codex, the Agents SDK and newer OpenAI clients."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+from converter.core.dialects.dialect import (
+    Answers,
+    Body,
+    Dialect,
+    Endpoint,
+    Label,
+    Purpose,
+    ReplyContext,
+    Requests,
+    WireForm,
+)
+from converter.core.dialects.error_words import dict_of
+from converter.core.dialects.openai_parts import PARTS
+from converter.core.dialects.reasoning_fields import Mapped
+from converter.core.dialects.responses import compaction, errors, state, thoughts
+from converter.core.dialects.responses.decoder import NAME, ResponsesDecoder
+from converter.core.dialects.responses.request_reader import ResponseContext, input_items, read
+from converter.core.dialects.responses.response_events import COUNTER, ResponsesEncoder
+from converter.core.model.conversation import Conversation, RequestError
+from converter.core.model.memory import Memory
+from converter.core.wire.checked import Fields
+
+LEFT_OUT = "{} thought(s) left out that the input refers to: they are no longer kept here"
+
+
+def _recognises(body: Mapping[str, object]) -> bool:
+    kind = body.get("type")
+    return body.get("object") == "response" or (
+        isinstance(kind, str) and kind.startswith("response.")
+    )
+
+
+def _read_request(
+    body: object, _mapped: Mapping[str, Mapped], purpose: Purpose, memory: Memory | None
+) -> Conversation:
+    """Read a request with the history that it refers to; its response will be kept."""
+    if purpose is Purpose.COMPACTION:
+        body = compaction.request(body)
+    history = None if memory is None else state.complete(memory, body)
+    request, own = read(body, history.items if history else None)
+    if purpose is Purpose.COMPACTION:
+        turns = history.items if history else input_items(Fields(body))
+        own = replace(own, repeated=compaction.users(turns))
+    if memory is None or history is None:
+        return replace(request, own=own)
+    own = replace(own, keep=partial(state.keep, memory, dict_of(body), history))
+    notes = (LEFT_OUT.format(history.left_out),) if history.left_out else ()
+    return replace(request, own=own, notes=(*request.notes, *notes))
+
+
+def _context(context: ReplyContext) -> ResponseContext:
+    own = context.own if isinstance(context.own, ResponseContext) else ResponseContext()
+    model, name, at, shown = context.model, context.id, context.created_at, context.shown
+    return replace(own, model=model, id=name, created_at=at, shown=shown)
+
+
+def _refusal(error: RequestError) -> tuple[int, Body]:
+    code = str(error.details.get("code", ""))
+    return error.status, errors.error_body(error.message, error.status, error.place, code)
+
+
+RESPONSES = Dialect(
+    NAME,
+    Label(
+        title="OpenAI Responses",
+        reply="response of the Responses API",
+        headers=("openai-beta",),
+        head=frozenset(("id", "object", "created_at", "model")),
+    ),
+    WireForm(
+        decoder=lambda _: ResponsesDecoder(),
+        encoder=lambda context, whole: ResponsesEncoder(_context(context), whole),
+        recognises=_recognises,
+        error_event="error",
+        counter=COUNTER,
+        retells=True,
+    ),
+    Requests(
+        read=_read_request,
+        path="/v1/responses",
+        example={"max_output_tokens": 200, "input": "12 * 7"},
+        refers=state.REFERS,
+        native_option="responses",
+        native=thoughts.mend,
+        blocks=PARTS,
+    ),
+    Answers(
+        error_body=errors.named,
+        error_reply=lambda status, body, _: errors.error_reply(status, body),
+        refusal=_refusal,
+        counted=lambda tokens: {"object": "response.input_tokens", "input_tokens": tokens},
+        own=state.answer,
+    ),
+    (
+        Endpoint(NAME, Purpose.REPLY, "POST", "(?:/v1)?/responses", "responses"),
+        Endpoint(NAME, Purpose.COUNT, "POST", "(?:/v1)?/responses/input_tokens"),
+        Endpoint(NAME, Purpose.COMPACTION, "POST", "(?:/v1)?/responses/compact", "compact"),
+        Endpoint(
+            NAME,
+            Purpose.OWN,
+            "GET|DELETE|POST",
+            "(?:(?:/v1)?/responses|/v1/conversations)(?:/[^?]+?)?",
+        ),
+    ),
+)

@@ -1,0 +1,223 @@
+"""Replies of the Responses API, read: a server's own, frames of a stream or one whole response.
+
+Text, thoughts and plain function calls become neutral events as they come. An item of any other
+kind goes on whole, when it is finished. Events that only announce or repeat are not needed.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from converter.core.dialects.error_words import (
+    DialectDecoder,
+    MisshapenError,
+    ServerError,
+    as_count,
+    as_index,
+    as_words,
+    list_of,
+    object_of,
+    string_of,
+)
+from converter.core.dialects.reasoning_fields import ReasoningMerger, words_of
+from converter.core.model.events import (
+    Block,
+    End,
+    Event,
+    Failure,
+    Finish,
+    Own,
+    Start,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+)
+from converter.core.wire.bounds import MOST_PARTS
+from converter.core.wire.json_text import as_object
+from converter.core.wire.sse import Frame
+
+type Fields = dict[str, object]
+
+NAME = "responses"
+"""The dialect's name, on data that only it can write back."""
+REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
+_ENDS = ("response.completed", "response.incomplete", "response.failed")
+_OF_START = ("id", "created_at")
+_FIELDS_APART = ("id", "object", "output", "usage", "status", "error", "incomplete_details")
+"""Fields of a response that neutral events tell."""
+
+
+@dataclass(slots=True)
+class _Item:
+    """One item, as far as it was told. `index`: its place in the output."""
+
+    index: int
+    said: int = 0
+    called: bool = False
+    merger: ReasoningMerger | None = None
+
+
+class ResponsesDecoder(DialectDecoder):
+    """Frames in, events out; nothing is raised."""
+
+    name = NAME
+
+    def __init__(self) -> None:
+        self._items: dict[object, _Item] = {}
+        self._started = self._called = False
+        self._readers: dict[str, Callable[[Fields, _Item], Iterator[Event]]] = {
+            "response.output_text.delta": self._text,
+            "response.refusal.delta": self._text,
+            "response.reasoning_text.delta": self._thought,
+            "response.reasoning_summary_text.delta": self._thought,
+            "response.function_call_arguments.delta": self._arguments,
+            "response.output_item.added": self._added,
+            "response.output_item.done": self._done,
+        }
+
+    def _failure(self, error: ServerError, said: object, _: Frame) -> Failure | None:
+        fields = as_object(said)
+        if fields.get("object") == "response" or isinstance(fields.get("response"), dict):
+            return None  # these have a place for an error
+        return Failure(error.message, error.code or error.kind, error.status)
+
+    def _read(self, said: object, _: Frame) -> Iterator[Event]:
+        event = object_of(said)
+        kind = str(event.get("type") or "")
+        if event.get("object") == "response":
+            yield from self._whole(event)
+        elif kind in _ENDS:
+            yield from self._end(object_of(event["response"]))
+        elif isinstance(event.get("response"), dict):
+            yield from self._start(object_of(event["response"]))
+        elif kind in self._readers:
+            yield from self._readers[kind](event, self._item(event))
+
+    def _whole(self, response: Fields) -> Iterator[Event]:
+        yield from self._start(response)
+        for index, item in enumerate(list_of(response.get("output"))):
+            event: Fields = {"item": item, "output_index": index}
+            yield from self._done(event, self._item(event))
+        yield from self._end(response)
+
+    def _start(self, response: Fields) -> Iterator[Event]:
+        if not self._started:
+            self._started = True
+            own: Fields = {name: response[name] for name in _OF_START if name in response}
+            yield Start(
+                string_of(response.get("id")), string_of(response.get("model")), Own(NAME, own)
+            )
+
+    def _end(self, response: Fields) -> Iterator[Event]:
+        if response.get("status") == "failed":
+            yield _failure(response)
+            return
+        reason = as_object(response.get("incomplete_details")).get("reason")
+        ended = "tool_calls" if self._called else "stop"
+        if response.get("status") == "incomplete":
+            ended = "length"  # for a reason that the API does not know
+        yield Finish(REASONS.get(str(reason), ended), server_word=string_of(reason))
+        if isinstance(usage := response.get("usage"), dict):
+            yield _usage(usage)
+        own = {name: value for name, value in response.items() if name not in _FIELDS_APART}
+        yield End(Own(NAME, own))
+
+    # Items.
+
+    def _item(self, event: Fields) -> _Item:
+        """Return the item that an event is about. llama.cpp (November 2026) numbers none of them
+        and tells their ids, of which other servers send a new one with each event.
+        """
+        index, item = as_index(event.get("output_index")), event.get("item")
+        name = item.get("id") if isinstance(item, dict) else event.get("item_id")
+        place = index if type(index) is int else len(self._items)
+        known = self._items.setdefault(str(name) if index is None else place, _Item(place))
+        if len(self._items) > MOST_PARTS:
+            del self._items[next(iter(self._items))]
+        return known
+
+    def _text(self, event: Fields, item: _Item) -> Iterator[Event]:
+        delta = as_words(event["delta"])
+        item.said += len(delta)
+        yield Text(delta, refusal="refusal" in str(event["type"]))
+
+    def _thought(self, event: Fields, item: _Item) -> Iterator[Event]:
+        """Servers send the thought raw, as a summary, or both."""
+        item.merger = item.merger or ReasoningMerger()
+        new = item.merger.feed(str(event["type"]), as_words(event["delta"]))
+        item.said += len(new)
+        if new:
+            yield Thinking(new)
+
+    def _arguments(self, event: Fields, item: _Item) -> Iterator[Event]:
+        """Arguments of a call that goes on whole are in it."""
+        if item.called:
+            delta = as_words(event["delta"])
+            item.said += len(delta)
+            yield ToolCall(item.index, "", "", delta)
+
+    def _added(self, event: Fields, item: _Item) -> Iterator[Event]:
+        """Arguments in an item that only begins come again: in the first delta (vLLM, early 2026)
+        or when it is done (`transformers serve` 5.23).
+        """
+        fields = object_of(event["item"])
+        if _is_plain_call(fields):
+            yield self._call(fields, item, "")
+
+    def _call(self, fields: Fields, item: _Item, arguments: str) -> ToolCall:
+        self._called = item.called = True
+        name = string_of(fields.get("name"))
+        return ToolCall(item.index, string_of(fields.get("call_id")), name, arguments)
+
+    def _done(self, event: Fields, item: _Item) -> Iterator[Event]:
+        """Yield the item's words that no delta has told."""
+        fields = object_of(event["item"])
+        kind = fields["type"]
+        if kind == "message":
+            yield from () if item.said else _parts(fields)
+        elif kind == "reasoning":
+            text = words_of(fields.get("content") or []) or words_of(fields.get("summary") or [])
+            yield from [Thinking(text)] if text and not item.said else []
+            yield ThinkingEnd()
+        elif _is_plain_call(fields):
+            yield from self._call_done(fields, item)
+        elif kind and isinstance(kind, str):
+            self._called = self._called or kind.endswith("_call")
+            yield Block(NAME, fields)
+        else:
+            raise MisshapenError
+
+    def _call_done(self, fields: Fields, item: _Item) -> Iterator[Event]:
+        rest = string_of(fields.get("arguments"))[item.said :]
+        if not item.called:
+            yield self._call(fields, item, rest)
+        elif rest:
+            yield ToolCall(item.index, "", "", rest)
+
+
+def _is_plain_call(item: Fields) -> bool:
+    return item.get("type") == "function_call" and not item.get("namespace")
+
+
+def _parts(item: Fields) -> Iterator[Event]:
+    for part in list_of(item.get("content")):
+        if isinstance(part, dict) and (text := part.get("text") or part.get("refusal")):
+            yield Text(string_of(text), refusal="refusal" in part)
+
+
+def _failure(event: Fields) -> Failure:
+    error = event.get("error")
+    fields = error if isinstance(error, dict) else event
+    return Failure(str(fields.get("message") or fields), str(fields.get("code") or "api_error"))
+
+
+def _usage(entry: Fields) -> Usage:
+    given, made = entry.get("input_tokens_details"), entry.get("output_tokens_details")
+    return Usage(
+        as_count(entry, "input_tokens") or 0,
+        as_count(entry, "output_tokens") or 0,
+        cached=as_count(given, "cached_tokens"),
+        created=as_count(given, "cache_write_tokens"),
+        thinking=as_count(made, "reasoning_tokens"),
+    )

@@ -1,0 +1,85 @@
+"""Errors in the words of the Responses API, with the codes that its clients act on.
+
+What Codex 0.169 does with them, tried out: it sends a request again after 401, 403, 413 and 422 (5
+times) and after 500 and 502 (30 times in 26 seconds), but not after 400 and 404; of a failed
+response it asks again 5 times, unless the code is one of `FINAL`. Only the code
+`context_length_exceeded` makes it compact the conversation. So an error that will not heal is a
+400.
+"""
+
+from converter.addon.servers import context_length
+from converter.core.dialects.error_words import words_of_answer
+
+type Body = dict[str, object]
+
+TOO_LONG = "context_length_exceeded"
+BAD_REQUEST = "invalid_request_error"
+SERVER_ERROR = "server_error"
+FINAL_CODE = "invalid_prompt"
+"""Says that a response failed for good; Codex shows the error's words."""
+FINAL = (TOO_LONG, FINAL_CODE, "insufficient_quota", "server_is_overloaded")
+"""Codes of a failed response after which Codex does not ask again."""
+_TYPES = {
+    400: BAD_REQUEST,
+    401: "authentication_error",
+    403: "permission_error",
+    404: BAD_REQUEST,
+    429: "rate_limit_error",
+}
+_CODES = {401: "invalid_api_key", 404: "not_found", 429: "rate_limit_exceeded"}
+_STATUS = {413: 400, 422: 400, 500: 400, 501: 400, 502: 400, 529: 503}
+"""A local server's 500 is a template or a grammar that fails again; see the head of this file."""
+_REFUSALS = (BAD_REQUEST, "request_too_large", "BadRequestError", "not_found_error")
+"""Kinds of failures inside a stream that asking again does not heal; the third is vLLM's."""
+
+
+def error_body(message: str, status: int = 400, param: str = "", code: str = "") -> Body:
+    """Return the error object. `param`: the path to the fault, with dots."""
+    if too_long := context_length.find(message):
+        message, code = _too_long(too_long), TOO_LONG
+    error = {
+        "message": message,
+        "type": _TYPES.get(status, SERVER_ERROR if status >= 500 else BAD_REQUEST),
+        "param": _place(param) or None,
+        "code": code or _CODES.get(status),
+    }
+    return {"error": error}
+
+
+def error_reply(status: int, body: bytes) -> tuple[int, Body]:
+    """Return the client's status and body for a server's answer that is no reply."""
+    words = words_of_answer(status, body, told=status >= 500)
+    misfit = status < 400 or context_length.find(words)
+    client_status = 400 if misfit else _STATUS.get(status, status)
+    return client_status, error_body(words, client_status)
+
+
+def failure(message: str, kind: str = "", status: int = 0) -> Body:
+    """Return the error of a failed response, inside a stream. A status of 500 says that the same
+    would happen again, as it does of a whole reply.
+    """
+    if too_long := context_length.find(message):
+        return {"code": TOO_LONG, "message": _too_long(too_long)}
+    if kind in _REFUSALS or 400 <= status < 429 or status == 500:
+        return {"code": FINAL_CODE, "message": message}
+    code = "rate_limit_exceeded" if status == 429 else SERVER_ERROR
+    return {"code": code, "message": message}
+
+
+def named(message: str, kind: str, status: int) -> Body:
+    """Return the error object; `kind` is a word of the Messages API."""
+    known = 400 if kind == BAD_REQUEST else 404 if kind == "not_found_error" else status
+    return error_body(message, known)
+
+
+def _too_long(overflow: context_length.ContextOverflow) -> str:
+    return (
+        "Your input exceeds the context window of this model. "
+        f"Please adjust your input and try again. ({overflow.words()})"
+    )
+
+
+def _place(path: str) -> str:
+    """Return a path as the API writes it: `input[0].content`."""
+    parts = path.split(".")
+    return parts[0] + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in parts[1:])

@@ -1,0 +1,192 @@
+"""The items of a response while they grow, each with the events that start it, fill it and finish
+it.
+
+An item is sent empty when it starts, in pieces, and whole when it is finished: some clients (openai
+SDKs, agents) read the pieces, Codex and the AI SDK only the whole item. Keys that are empty at the
+start are there all the same, because the Python SDK fills them in place.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from converter.core.dialects.responses import thoughts
+from converter.core.dialects.responses.tools import CALL_KINDS, ToolName, named
+
+type Json = dict[str, object]
+
+RUNNING, COMPLETED, INCOMPLETE = "in_progress", "completed", "incomplete"
+
+
+class OutputItem(ABC):
+    """One item of the output, in the pieces that have come. A kind that clients cannot read in
+    pieces is announced when it is whole.
+    """
+
+    def __init__(self, item_id: str, index: int) -> None:
+        self._id, self._index = item_id, index
+        self._pieces: list[str] = []
+
+    def start(self) -> list[Json]:
+        """Return the events that announce it."""
+        return []
+
+    def feed(self, text: str) -> list[Json]:
+        """Take a piece; return the events for it."""
+        self._pieces.append(text)
+        return []
+
+    @abstractmethod
+    def finish(self, status: str) -> tuple[Json, list[Json]]:
+        """Return the whole item, and the events before its `output_item.done`."""
+
+    def _event(self, kind: str, **fields: object) -> Json:
+        return {
+            "type": f"response.{kind}",
+            "item_id": self._id,
+            "output_index": self._index,
+            **fields,
+        }
+
+
+def added(item: Json, index: int) -> Json:
+    """Return the event that announces an item."""
+    return {"type": "response.output_item.added", "output_index": index, "item": item}
+
+
+def done(item: Json, index: int) -> Json:
+    """Return the event that brings the whole item."""
+    return {"type": "response.output_item.done", "output_index": index, "item": item}
+
+
+@dataclass(frozen=True, slots=True)
+class WordsForm:
+    """A kind of item that is told in pieces of its only part. `item` and `part`: without words.
+    `parts`: the item's field of parts. `place`: the part's number, in events whose names begin with
+    `part_event` and `event`; the latter, of the words, have what is `beside` them.
+    """
+
+    prefix: str
+    item: Json
+    parts: str
+    part: Json
+    place: str
+    part_event: str
+    event: str
+    beside: Json
+
+
+MESSAGE = WordsForm(
+    "msg",
+    {"type": "message", "status": RUNNING, "role": "assistant"},
+    "content",
+    {"type": "output_text", "text": "", "annotations": [], "logprobs": []},
+    "content_index",
+    "content_part",
+    "output_text",
+    {"logprobs": []},
+)
+"""Text of the answer. A refusal is text as well, because Codex shows no refusal part."""
+THOUGHT = WordsForm(
+    "rs",
+    {"type": "reasoning", "status": RUNNING},
+    "summary",
+    {"type": "summary_text", "text": ""},
+    "summary_index",
+    "reasoning_summary_part",
+    "reasoning_summary_text",
+    {},
+)
+"""One thought, as a summary: the raw `reasoning_text` is invisible in most clients."""
+
+
+class WordsItem(OutputItem):
+    """Text or a thought. `sealed`: the client wants it as opaque content too."""
+
+    def __init__(self, name: str, index: int, form: WordsForm, sealed: bool = False) -> None:
+        super().__init__(f"{form.prefix}_{name}", index)
+        self._form, self._sealed = form, sealed
+
+    def _event(self, kind: str, **fields: object) -> Json:
+        return super()._event(kind, **{self._form.place: 0}, **fields)
+
+    def start(self) -> list[Json]:
+        """Announce the item and its only part."""
+        item = {"id": self._id, **self._form.item, self._form.parts: list[Json]()}
+        part = self._event(f"{self._form.part_event}.added", part=self._form.part)
+        return [added(item, self._index), part]
+
+    def feed(self, text: str) -> list[Json]:
+        """Add a piece of its words."""
+        super().feed(text)
+        return [self._event(f"{self._form.event}.delta", delta=text, **self._form.beside)]
+
+    def finish(self, status: str) -> tuple[Json, list[Json]]:
+        """Return the item with all its words."""
+        form, text = self._form, "".join(self._pieces)
+        part = form.part | {"text": text}
+        item = {"id": self._id, **form.item, "status": status, form.parts: [part]}
+        sealed = {"encrypted_content": thoughts.encode(text)} if self._sealed else {}
+        return item | sealed, [
+            self._event(f"{form.event}.done", text=text, **form.beside),
+            self._event(f"{form.part_event}.done", part=part),
+        ]
+
+
+class OtherCall(OutputItem):
+    """A call of which nothing can be sent before its input is whole."""
+
+    def __init__(self, name: str, index: int, call_id: str, tool: ToolName) -> None:
+        self._kind = CALL_KINDS[tool.kind]
+        super().__init__(f"{self._kind.prefix}_{name}", index)
+        self._call_id, self._tool = call_id, tool
+
+    def _item(self, status: str, fields: Json) -> Json:
+        head = {"id": self._id, "type": self._kind.item, "status": status}
+        return {**head, "call_id": self._call_id, **fields}
+
+    def finish(self, status: str) -> tuple[Json, list[Json]]:
+        """Return the whole call, announced first."""
+        given = json.loads("".join(self._pieces))
+        item = self._item(status, self._kind.write(self._tool, given))
+        if self._tool.kind != "custom":
+            return item, [added({**item, "status": RUNNING}, self._index)]
+        return item, [
+            added({**item, "status": RUNNING, "input": ""}, self._index),
+            self._event("custom_tool_call_input.delta", delta=item["input"]),
+            self._event("custom_tool_call_input.done", input=item["input"]),
+        ]
+
+
+class FunctionCall(OtherCall):
+    """A call of a function, its arguments as they come."""
+
+    def _of(self, status: str, arguments: str) -> Json:
+        return self._item(status, {**named(self._tool), "arguments": arguments})
+
+    def start(self) -> list[Json]:
+        """Announce the call."""
+        return [added(self._of(RUNNING, ""), self._index)]
+
+    def feed(self, text: str) -> list[Json]:
+        """Add a piece of the arguments."""
+        super().feed(text)
+        return [self._event("function_call_arguments.delta", delta=text)]
+
+    def finish(self, status: str) -> tuple[Json, list[Json]]:
+        """Return the whole call."""
+        text, name = "".join(self._pieces), self._tool.name
+        told = self._event("function_call_arguments.done", name=name, arguments=text)
+        return self._of(status, text), [told]
+
+
+def with_id(item: object, name: str) -> object:
+    """Return an item as the API shows it: with an id, a message with its type and parts."""
+    if not isinstance(item, dict):
+        return item
+    shown = {"id": f"msg_{name}", "type": "message", "status": "completed", **item}
+    if isinstance(content := item.get("content"), str):
+        answered = item.get("role") == "assistant"
+        part = {"type": "output_text", "annotations": []} if answered else {"type": "input_text"}
+        shown["content"] = [{**part, "text": content}]
+    return shown

@@ -1,0 +1,302 @@
+"""A request of the Responses API, read: the conversation it asks for, and all that its reply needs
+to be one of this API again.
+
+Fields that only OpenAI's servers use are dropped in silence (`include`, `store` towards the server,
+`client_metadata`, `prompt_cache_key`, `service_tier`, `text.verbosity`, ...), because Codex sends
+them with every request and chat servers refuse them. Parts that a client will miss are refused, or
+left out with a note.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from converter.core.dialects.dialect import ReplyContext
+from converter.core.dialects.responses import compaction
+from converter.core.dialects.responses.items import OFFERING, Items, kind_of
+from converter.core.dialects.responses.tools import Toolbox
+from converter.core.dialects.server_fields import SERVER_FIELDS, sampling_of
+from converter.core.model.conversation import (
+    Conversation,
+    RequestError,
+    TextBlock,
+    ThinkingSwitch,
+    Tool,
+    ToolChoice,
+    ToolChoiceMode,
+    Turn,
+)
+from converter.core.wire.checked import Fields
+
+type Json = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseContext(ReplyContext):
+    """Facts that a response takes from its request; `id` is that of the response and of its items.
+    `encrypted`: the client wants to see thinking as opaque content, too. `toolbox` maps the
+    request's tools back, `echo` holds the fields that the response repeats. `keep` gets the whole
+    response, before its last event. `repeats`: the client is Codex, which asks 6 times when a
+    response is incomplete because of a content filter, but not when it failed for good. `compacts`:
+    the answer is one item, the summary of the conversation; `repeated`: behind the user's messages,
+    which have no ids yet.
+    """
+
+    toolbox: Toolbox = field(default_factory=Toolbox)
+    echo: Mapping[str, object] = field(default_factory=dict)
+    encrypted: bool = False
+    repeats: bool = False
+    compacts: bool = False
+    repeated: tuple[Json, ...] | None = None
+    keep: Callable[[Json], None] = lambda _: None
+
+
+def begun(context: ResponseContext, model: str) -> Json:
+    """Return the response of the first events. The request's long fields wait for the last event:
+    Codex's tools alone are 39 kB.
+    """
+    return {
+        "id": f"resp_{context.id}",
+        "object": "response",
+        "created_at": context.created_at,
+        "status": "in_progress",
+        "background": False,
+        "error": None,
+        "incomplete_details": None,
+        "model": context.model or model,
+        "output": [],
+        "parallel_tool_calls": context.echo.get("parallel_tool_calls", True),
+        "tool_choice": context.echo.get("tool_choice", "auto"),
+        "tools": [],
+        "usage": None,
+    }
+
+
+ECHOED: Mapping[str, object] = {
+    "instructions": None,
+    "max_output_tokens": None,
+    "metadata": {},
+    "parallel_tool_calls": True,
+    "previous_response_id": None,
+    "prompt_cache_key": None,
+    "safety_identifier": None,
+    "service_tier": None,
+    "temperature": None,
+    "tool_choice": "auto",
+    "tools": [],
+    "top_p": None,
+    "truncation": "disabled",
+    "user": None,
+}
+"""Fields that a response repeats from its request, with the values they have otherwise."""
+
+
+def echo(request: Fields) -> dict[str, object]:
+    """Return the fields of a response that its request decides."""
+    values = request.values
+    said = {name: value for name, value in values.items() if value is not None}
+    fields = {name: said.get(name, default) for name, default in ECHOED.items()}
+    return {
+        **fields,
+        "reasoning": {"effort": None, "summary": None, **request.within("reasoning").values},
+        "store": values.get("store") is not False,
+        "text": {"format": {"type": "text"}, **request.within("text").values},
+    }
+
+
+SILENT = frozenset(
+    {
+        "access_programs",
+        "client_metadata",
+        "context_management",
+        "include",
+        "max_tool_calls",
+        "metadata",
+        "moderation",
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "safety_identifier",
+        "service_tier",
+        "store",
+        "stream_options",
+    }
+)
+"""Fields of the API that mean nothing to a local server and that nobody misses."""
+_OF_MEMORY = frozenset({"conversation", "input", "previous_response_id"})
+"""Fields that are read by whoever completes the history."""
+EFFORTS = {"minimal": "low", **{name: name for name in ("low", "medium", "high", "xhigh", "max")}}
+CHOICES: dict[str, ToolChoiceMode] = {"auto": "auto", "none": "none", "required": "required"}
+BACKGROUND = "Background mode is not supported: this server keeps no queue of responses"
+PROMPT = "Prompt templates are kept by OpenAI: this server has none"
+_ENCRYPTED = "reasoning.encrypted_content"
+_CODEX = "client_metadata"
+"""A field that Codex 0.169 always sends, and no other client that was tried."""
+
+
+def read(
+    body: object, items: Iterable[object] | None = None
+) -> tuple[Conversation, ResponseContext]:
+    """Return the request's conversation, and the fields for its response. `body` is its parsed
+    JSON; `items`: its whole history, where a memory has completed it. Raises RequestError.
+    """
+    request = Fields(body)
+    refuse(request)
+    own = input_items(request) if items is None else items
+    entries = [Fields(item, f"input.{index}") for index, item in enumerate(own)]
+    toolbox = _toolbox(request, entries)
+    reading = Items(toolbox, whole=items is not None or not _has_history(request))
+    for entry in entries:
+        reading.add(entry)
+    notes: list[str] = []
+    form = request.within("text").within("format")
+    choice, toolbox.tools = _choice(request, toolbox, notes)
+    if compacts := compaction.TRIGGER in map(kind_of, entries):
+        reading.turns.append(Turn("user", (TextBlock(compaction.PROMPT),)))
+        choice, toolbox.tools = None, []
+    conversation = replace(
+        _asked(request, form),
+        turns=tuple(reading.turns),
+        tools=tuple(toolbox.tools),
+        tool_choice=choice,
+        notes=(*notes, *_notes(request, toolbox, reading.left_out)),
+    )
+    return conversation, _context(request, toolbox, compacts)
+
+
+def _context(request: Fields, toolbox: Toolbox, compacts: bool) -> ResponseContext:
+    return ResponseContext(
+        toolbox=toolbox,
+        echo=echo(request),
+        encrypted=_ENCRYPTED in (request.optional("include", list) or []),
+        repeats=_CODEX in request.values,
+        compacts=compacts,
+    )
+
+
+def _asked(request: Fields, form: Fields) -> Conversation:
+    """Return all that is asked beside the turns and the tools. `form`: that of the answer."""
+    return Conversation(
+        model=request.required("model", str),
+        turns=(),
+        system=tuple(text for text in [request.optional("instructions", str)] if text),
+        max_tokens=request.optional("max_output_tokens", int),
+        parallel_tool_use=request.optional("parallel_tool_calls", bool) is not False,
+        sampling=sampling_of(request),
+        stream=request.optional("stream", bool) or False,
+        thinking=_thinking(request),
+        effort=EFFORTS.get(_effort(request)),
+        output_schema=form.optional("schema", dict),
+        output_name=form.optional("name", str) or "",
+        output_strict=form.optional("strict", bool),
+        user_id=request.optional("user", str),
+        extensions=_extensions(request, form),
+    )
+
+
+def refuse(request: Fields) -> None:
+    """Refuse a request that would be answered wrongly in silence. Raises RequestError."""
+    if request.optional("background", bool):
+        raise request.error("background", BACKGROUND)
+    if request.child("prompt"):
+        raise request.error("prompt", PROMPT)
+
+
+def input_items(request: Fields) -> list[object]:
+    """Return the request's own items; a string is a user's message."""
+    given = request.values.get("input")
+    if isinstance(given, str):
+        return [{"type": "message", "role": "user", "content": given}]
+    if given is None and not _has_history(request):
+        raise RequestError("input", "Missing required parameter: 'input'.")
+    return request.optional("input", list) or []
+
+
+def _has_history(request: Fields) -> bool:
+    return any(request.values.get(name) for name in ("previous_response_id", "conversation"))
+
+
+# Tools.
+
+
+def _toolbox(request: Fields, entries: Iterable[Fields]) -> Toolbox:
+    """Offer the request's tools, and those that its items bring."""
+    toolbox = Toolbox()
+    for tool in request.children("tools"):
+        toolbox.offer(tool)
+    for entry in entries:
+        if kind_of(entry) in OFFERING:
+            for tool in entry.children("tools"):
+                toolbox.offer(tool)
+    return toolbox
+
+
+def _choice(
+    request: Fields, toolbox: Toolbox, notes: list[str]
+) -> tuple[ToolChoice | None, list[Tool]]:
+    """Return the choice, and the tools that it allows."""
+    value = request.value("tool_choice")
+    if value is None:
+        return None, toolbox.tools
+    if isinstance(value, str):
+        return ToolChoice(request.row("tool_choice", CHOICES)), toolbox.tools
+    fields = Fields(value, "tool_choice")
+    offered = {tool.name for tool in toolbox.tools}
+    if fields.required("type", str) == "allowed_tools":
+        allowed = {_flat(tool, toolbox) for tool in fields.children("tools")}
+        mode = CHOICES[fields.one_of("mode", ("auto", "required"))]
+        return ToolChoice(mode), [tool for tool in toolbox.tools if tool.name in allowed]
+    name = _flat(fields, toolbox)
+    if name in offered:
+        return ToolChoice("named", name), toolbox.tools
+    notes.append(f"tool_choice {name!r} left out: no such tool is offered, the model chooses")
+    return ToolChoice("auto"), toolbox.tools
+
+
+def _flat(tool: Fields, toolbox: Toolbox) -> str:
+    name = tool.optional("name", str) or tool.optional("type", str) or ""
+    return toolbox.flat(name, tool.optional("namespace", str) or "")
+
+
+# Thinking, and the form of the answer.
+
+
+def _effort(request: Fields) -> str:
+    return request.within("reasoning").optional("effort", str) or ""
+
+
+def _thinking(request: Fields) -> ThinkingSwitch | None:
+    """An effort leaves it to the model whether to think, as adaptive thinking does."""
+    effort = _effort(request)
+    if effort == "none":
+        return ThinkingSwitch("disabled")
+    return ThinkingSwitch("adaptive") if effort in EFFORTS else None
+
+
+def _extensions(request: Fields, form: Fields) -> dict[str, object]:
+    fields = {name: value for name, value in request.values.items() if name in SERVER_FIELDS}
+    stop = {"stop": request.value("stop")} if request.value("stop") else {}
+    if form.values.get("type") == "json_object":
+        return {**fields, **stop, "response_format": {"type": "json_object"}}
+    return fields | stop
+
+
+# For the log and for the reply.
+
+
+def _notes(request: Fields, toolbox: Toolbox, items: set[str]) -> Iterable[str]:
+    truncation = request.value("truncation")
+    known = request.asked | _OF_MEMORY | SILENT | SERVER_FIELDS
+    given = {name for name, value in request.values.items() if value not in (None, False, [], {})}
+    rows = (
+        ("fields left out, which a chat server does not know", given - known),
+        ("tools left out, which a chat server does not know", set(toolbox.left_out)),
+        ("items left out, which only OpenAI's servers can use", items),
+    )
+    for words, names in rows:
+        if names:
+            yield f"{words}: {', '.join(sorted(names))}"
+    if truncation == "auto":
+        yield "truncation left out: a history too long is answered with an error"
+    effort = _effort(request)
+    if effort not in ("", "none", *EFFORTS):
+        yield f"reasoning.effort left out: {effort!r} is not known"

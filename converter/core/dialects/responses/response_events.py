@@ -1,0 +1,273 @@
+"""The events of a response, in order: `response.created`, `response.in_progress`, then its items,
+and `response.completed`, `incomplete` or `failed`.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from converter.core.dialects.block_writer import (
+    CALL,
+    OTHER,
+    THINKING,
+    BlockWriter,
+    thinking_tokens,
+)
+from converter.core.dialects.call_order import ToolPiece
+from converter.core.dialects.responses import compaction
+from converter.core.dialects.responses.compaction import NONE, summaries
+from converter.core.dialects.responses.decoder import NAME
+from converter.core.dialects.responses.errors import FINAL_CODE, SERVER_ERROR, error_body, failure
+from converter.core.dialects.responses.output_items import (
+    COMPLETED,
+    INCOMPLETE,
+    MESSAGE,
+    THOUGHT,
+    FunctionCall,
+    Json,
+    OtherCall,
+    OutputItem,
+    WordsItem,
+    added,
+    done,
+)
+from converter.core.dialects.responses.request_reader import ResponseContext, begun
+from converter.core.model.events import (
+    Block,
+    Failure,
+    Finish,
+    MappedField,
+    Own,
+    Start,
+    Usage,
+    WordKind,
+    own_fields,
+)
+from converter.core.wire.bounds import OUTPUT_LIMIT, TooMuchError
+
+FILTERED = "the server's content filter stopped the reply"
+REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
+"""Finish reason -> why a response is incomplete; any other reason completes it."""
+
+
+def outcome(finish: Finish, repeats: bool = False) -> dict[str, object]:
+    """Return the status, and the reason when the response is not complete. `repeats`: of the
+    request's client, as in `ResponseContext`.
+    """
+    reason = REASONS.get(finish.reason)
+    if reason == "content_filter" and repeats:
+        return {"status": "failed", "error": {"code": FINAL_CODE, "message": FILTERED}}
+    if reason:
+        return {"status": "incomplete", "incomplete_details": {"reason": reason}}
+    return {"status": "completed"}
+
+
+def counts(usage: Usage | None, thought: int, text: int) -> Mapping[str, object] | None:
+    """Return the tokens; None when the server did not count. `thought` and `text`: characters that
+    went out as thinking, and as anything else.
+
+    Codex 0.169 fails the turn when `total_tokens` is missing, and compacts by it.
+    """
+    if usage is None:
+        return None
+    return {
+        "input_tokens": usage.input,
+        "input_tokens_details": {
+            "cached_tokens": usage.cached or 0,
+            "cache_write_tokens": usage.created or 0,
+        },
+        "output_tokens": usage.output,
+        "output_tokens_details": {"reasoning_tokens": thinking_tokens(usage, thought, text)},
+        "total_tokens": usage.input + usage.output,
+    }
+
+
+_PIECE_COST, _ITEM_COST = 16, 512
+
+
+CUT_CALL = "the server's reply ended inside a tool call: the call is not to be run"
+COUNTER = "sequence_number"
+"""Numbers all events of a stream."""
+
+
+class ResponsesEncoder(BlockWriter):
+    """Events in, frames out, or one response, at `close`. `output`: the items that are finished.
+
+    One item is open at a time, because Codex 0.169 gives every delta to the item opened last. A
+    call is finished only when it is whole: Codex runs it at once.
+    """
+
+    reply = "response"
+
+    def __init__(self, context: ResponseContext, whole: bool = False) -> None:
+        super().__init__(context.shown, whole)
+        self._context = context
+        self._item: OutputItem | None = None
+        self._status = COMPLETED
+        self._summary: list[str] = []
+        self._length = 0
+        self._sequence = 0
+        self.output: list[Json] = []
+
+    def framed(self, event: Json) -> bytes:
+        """Return the frame of one event, with its number."""
+        number = self._numbers(1)
+        return super().framed({"type": event["type"], COUNTER: number, **event})
+
+    def _numbers(self, count: int) -> int:
+        """Take the numbers of the next events; return the first one."""
+        first, self._sequence = self._sequence, self._sequence + count
+        return first
+
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:
+        """Number the frames of words that are written like the last ones of this kind."""
+        super().spliced(kind, text, frames)
+        return self._numbers(frames)
+
+    def commented(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
+        """Return a sign of life, which clients count, in place of a server's comment."""
+        return self.ping()
+
+    def ping(self) -> list[bytes]:
+        """Return an event that says nothing: Codex drops a stream after 300 s without one, and
+        comments do not count. It begins the response if nothing has, because a client that waits
+        long wants a sign before the first word.
+        """
+        if self._whole or self._over:
+            return []
+        head = [] if self._started else self._start(Start("", ""))
+        return self._sent([*head, {"type": "keepalive"}])
+
+    def _fold(self, event: Json) -> None:
+        """Do nothing: the last response has all."""
+
+    def _folded(self) -> Json:
+        """Return the response, or its error alone. A compaction has another shape."""
+        error, repeated = self._result.get("error"), self._context.repeated
+        if isinstance(error, dict):
+            status = 500 if error["code"] == SERVER_ERROR else 400
+            return error_body(str(error["message"]), status, code=str(error["code"]))
+        if repeated is None:
+            return self._result
+        # the API has no place for a server that did not count
+        usage = self._result["usage"] or counts(Usage(0, 0), 0, 0)
+        return compaction.answer({**self._result, "usage": usage}, repeated, self._context.id)
+
+    def _start(self, event: Start) -> Iterator[Json]:
+        """Begin the response; a server of this dialect has fields of its own."""
+        self._started = True
+        own = own_fields(event.own, NAME) or {}
+        self._result = {**begun(self._context, event.model), **own}
+        for kind in ("created", "in_progress"):
+            yield {"type": f"response.{kind}", "response": self._result}
+
+    def _stop(self, own: Own | None = None) -> Iterator[Json]:
+        ending = outcome(self._ending, self._context.repeats)
+        whole = ending["status"] == COMPLETED
+        yield from self.finish(whole)
+        if whole and self.cut:
+            self.failure = CUT_CALL
+            ending = {"status": "failed", "error": failure(CUT_CALL)}
+        elif ending["status"] == "failed":
+            self.failure = FILTERED
+        elif self._context.repeated is not None and not summaries(self.output):
+            self.failure = NONE
+            ending = {"status": "failed", "error": failure(NONE)}
+        yield self._last({**(own_fields(own, NAME) or {}), **ending})
+
+    def _fail(self, event: Failure) -> Iterator[Json]:
+        if not self._started:
+            yield from self._start(Start("", ""))
+        yield from self.finish(whole=False)
+        error = failure(event.message, event.kind, event.status)
+        yield self._last({"status": "failed", "error": error})
+
+    def _last(self, ending: Json) -> Json:
+        """Return the event that holds the whole response, its request's fields in it."""
+        self._over = True
+        self._result = {
+            **self._result,
+            **self._context.echo,
+            **ending,
+            "output": self.output,
+            "usage": counts(self._usage, self.thought, self.said),
+        }
+        self._context.keep(self._result)
+        return {"type": f"response.{ending['status']}", "response": self._result}
+
+    def finish(self, whole: bool) -> Iterator[Json]:
+        """Return the rest. `whole`: the reply was not cut short, so that an item that is open still
+        is complete.
+        """
+        yield from self._contents(self._in_order.end())
+        self._status = COMPLETED if whole or self._open == CALL else INCOMPLETE
+        yield from self._leave()
+        self._status = COMPLETED
+        if whole and (summary := "".join(self._summary).strip()):
+            self._hold(len(summary))
+            name = f"{self._context.id}_{len(self.output)}"
+            yield from self._at_once(compaction.item(name, summary))
+
+    def _at_once(self, item: Json) -> Iterator[Json]:
+        """Yield the events of an item that is whole at once."""
+        yield from self._enter(OTHER, item)
+        yield from self._leave()
+
+    def _text(self, text: str) -> Iterator[Json]:
+        if self._context.compacts:
+            self._summary.append(text)
+        else:
+            yield from super()._text(text)
+
+    def _enter(self, kind: str, block: ToolPiece | Json | None = None) -> Iterator[Json]:
+        """Begin another item; behind a call that was cut none: its item stays open, and one at a
+        time may be.
+        """
+        if not self.cut:
+            yield from super()._enter(kind, block)
+
+    def _begin(self, kind: str, block: ToolPiece | Json | None) -> list[Json]:
+        """Announce an item; its name is like no other item's of any response."""
+        index = len(self.output)
+        name = f"{self._context.id}_{index}"
+        self._hold(_ITEM_COST)
+        if isinstance(block, dict):
+            item = {"id": name, **block}
+            self.output.append(item)
+            return [added(item, index), done(item, index)]
+        if block:
+            tool = self._context.toolbox.find(block.name)
+            call = FunctionCall if tool.kind == "function" else OtherCall
+            self._item = call(name, index, block.id, tool)
+        elif kind == THINKING:
+            self._item = WordsItem(name, index, THOUGHT, self._context.encrypted)
+        else:
+            self._item = WordsItem(name, index, MESSAGE)
+        return self._item.start()
+
+    def _fill(self, text: str, pieces: int = 1) -> list[Json]:
+        self._hold(len(text) + pieces * _PIECE_COST)
+        return self._item.feed(text) if self._item else []
+
+    def _finish(self, kind: str, signature: str) -> Iterator[Json]:  # noqa: ARG002
+        if self._item is None:
+            return
+        item, events = self._item.finish(self._status)
+        self._item = None
+        yield from events
+        yield done(item, len(self.output))
+        self.output.append(item)
+
+    def _drop(self) -> None:
+        super()._drop()
+        self._open = self._item = None  # never finished, because a client would run it
+
+    def _other(self, event: MappedField | Block) -> Iterator[Json]:
+        if isinstance(event, MappedField):
+            self.leave_out({event.key})
+        elif event.dialect == NAME:
+            yield from self._at_once(dict(event.event))
+
+    def _hold(self, length: int) -> None:
+        """Count the words that the last event will repeat. Raises TooMuchError."""
+        self._length += length
+        if self._length > OUTPUT_LIMIT:
+            raise TooMuchError(OUTPUT_LIMIT)

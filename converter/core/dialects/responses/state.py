@@ -1,0 +1,344 @@
+"""Responses kept for clients that leave their history with the server: `previous_response_id`,
+`conversation`, `item_reference`; and answers that need no model: those that show and delete kept
+responses and conversations, and refusals of what a proxy has not. Clients show conversations, add
+to them, and take an item out again, as the sessions of the Agents SDK do.
+
+An id that is not known, or no longer, is refused in the API's words: a lone tool result or a chat
+without its beginning would be answered with nonsense. A WebSocket is refused with status 426: Codex
+0.169 then goes on with POST at once, while 404, 405 and 5xx cost it 6.5 seconds and 400 its turn.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+from converter.core.dialects.dialect import Body, OwnRequest
+from converter.core.dialects.error_words import dict_of, list_of, string_of
+from converter.core.dialects.responses.output_items import Json, with_id
+from converter.core.dialects.responses.request_reader import input_items, refuse
+from converter.core.model.conversation import RequestError
+from converter.core.model.memory import Memory
+from converter.core.wire import json_text
+from converter.core.wire.checked import Fields
+from converter.core.wire.json_text import objects
+
+BOTH = "Mutually exclusive parameters: 'previous_response_id' and 'conversation'."
+KEPT = ("completed", "incomplete")
+REFERS = (
+    '"(?:previous_response_id|conversation|item_reference)"'
+    r'|\{(?:\s*+"id"\s*+:\s*+"(?:[^"\\]|\\.)*+"\s*+,?)++\s*+\}'
+)
+"""Matches what `complete` looks up: an item with more than an id stands for itself."""
+REMOVED = "removed"
+"""Names the item that an entry takes out of its conversation."""
+_RESPONSE = "resp_"
+_MADE = re.compile(r"[a-z]+_(.+)_(?:in)?\d+")
+"""The ids that responses give to their items, and to those of their requests."""
+_REASONING = "rs_"
+"""Begins the ids of reasoning items, which a conversation can do without."""
+LINE, ITEM = "conversation ", "item "
+"""Begin names in the memory: a client chooses the ids of its own items."""
+NO_SOCKET = "This server answers over HTTP: POST the request instead of opening a WebSocket."
+NO_STREAM = "This response cannot be streamed because it was not created with background=true."
+NO_CANCEL = "Cannot cancel a synchronous response."
+NO_SUCH = "Invalid URL ({} {})"
+PAGE = 20
+"""Items of a list, where a client does not say how many it wants."""
+_DIGITS = 6
+"""Of the number that it wants: no more are kept, and of thousands Python reads none."""
+
+
+class UnknownError(RequestError):
+    """Something that the request names is not kept here."""
+
+    def __init__(self, place: str, problem: str, status: int = 404, code: str = "") -> None:
+        super().__init__(place, problem, status, code=code)
+        self.message = problem
+
+
+@dataclass(frozen=True, slots=True)
+class WholeInput:
+    """A request's whole input. `own`: the items that it brings itself; `previous`: the key of the
+    exchange before it; `left_out`: references to thoughts that are no longer known.
+    """
+
+    items: list[object]
+    own: list[object]
+    previous: str = ""
+    left_out: int = 0
+
+
+def complete(memory: Memory, body: object) -> WholeInput:
+    """Return the request's input with all that it refers to. Raises RequestError."""
+    request = Fields(body)
+    refuse(request)
+    previous = _previous(memory, request)
+    before = memory.history(previous) if previous else []
+    if before is None:
+        if conversation := _conversation(request.values):
+            raise no_conversation(conversation)
+        problem = f"Previous response with id '{previous}' not found."
+        raise UnknownError("previous_response_id", problem, 400, "previous_response_not_found")
+    items = items_of(before)
+    own: list[object] = []
+    left_out = 0
+    for item in input_items(request):
+        resolved = _resolved(memory, item)
+        left_out += resolved is None
+        own += [] if resolved is None else [resolved]
+    return WholeInput([*items, *own], own, previous, left_out)
+
+
+def keep(memory: Memory, body: Mapping[str, object], history: WholeInput, response: Json) -> None:
+    """Keep a response with its own input, unless its client does not want that."""
+    if body.get("store") is False or response.get("status") not in KEPT:
+        return
+    key = str(response["id"])
+    own = [
+        with_id(item, f"{key.removeprefix(_RESPONSE)}_in{at}")
+        for at, item in enumerate(history.own)
+    ]
+    names = names_of((*list_of(response["output"]), *own), key)
+    value = json_text.write({"response": response, "input": own})
+    name = _conversation(body)
+    line = LINE + name if name else ""
+    memory.keep(key, value, history.previous, names, line)
+
+
+def names_of(items: Iterable[object], key: str = "") -> list[str]:
+    """Return the names under which items are found; `key`: that of their response, under which
+    those are found that have their ids from it.
+    """
+    ids = (str(item.get("id")) for item in items if isinstance(item, dict))
+    return [ITEM + name for name in ids if not key or _response_of(name) != key]
+
+
+def _response_of(name: str) -> str:
+    """Return the key of the response from which an item has its id, if it has it from one."""
+    made = _MADE.fullmatch(name)
+    return f"{_RESPONSE}{made[1]}" if made else ""
+
+
+def _previous(memory: Memory, request: Fields) -> str:
+    previous = request.optional("previous_response_id", str)
+    conversation = _conversation(request.values)
+    if previous and conversation:
+        raise RequestError("previous_response_id", BOTH)
+    if not conversation:
+        return previous or ""
+    if line := memory.find(LINE + conversation):
+        return line
+    raise no_conversation(conversation)
+
+
+def _conversation(body: Mapping[str, object]) -> str:
+    """Return the conversation's id, which is a string, or in an object; empty for none."""
+    given = body.get("conversation")
+    return string_of(given.get("id") if isinstance(given, dict) else given)
+
+
+def _resolved(memory: Memory, item: object) -> object | None:
+    """Return the item, or the one that it refers to; None for a thought that is not known."""
+    name = item.get("id") if isinstance(item, dict) and _is_reference(item) else None
+    if not isinstance(name, str):
+        return item
+    for find in (_response_of, lambda name: memory.find(ITEM + name)):
+        for known in _items(read(memory.get(find(name)))):
+            if isinstance(known, dict) and known.get("id") == name:
+                return known
+    if name.startswith(_REASONING):
+        return None
+    raise UnknownError("input", f"Item with id '{name}' not found.")
+
+
+def _is_reference(item: Mapping[str, object]) -> bool:
+    """The AI SDK names the type; without one, an id alone is a reference too."""
+    return item.get("type") == "item_reference" or item.keys() == {"id"}
+
+
+def items_of(history: Iterable[bytes]) -> list[object]:
+    """Return the turns of these entries, without those that were removed later."""
+    items: list[object] = []
+    for value in history:
+        kept = read(value)
+        if removed := kept.get(REMOVED):
+            items = [item for item in items if dict_of(item).get("id") != removed]
+        items += _items(kept)
+    return items
+
+
+def _items(kept: Json) -> Iterator[object]:
+    yield from list_of(kept.get("input"))
+    yield from list_of(dict_of(kept.get("response")).get("output"))
+
+
+def read(value: bytes | None) -> Json:
+    """Return what is kept; nothing of what is not."""
+    return dict_of(json_text.read(value) if value else None)
+
+
+def no_conversation(key: str) -> UnknownError:
+    """Return the refusal of a conversation that is not kept here, or not from its beginning."""
+    return UnknownError("conversation", f"Conversation with id '{key}' not found.")
+
+
+# Answers that need no model.
+
+type _Row = Callable[[Memory, OwnRequest, str], Json]
+
+
+def answer(asking: OwnRequest, memory: Memory) -> tuple[int, Body]:
+    """Return the status and body. Raises RequestError and UnreadableError."""
+    path = asking.path.partition("?")[0].rstrip("/")
+    for method, pattern, row in _ROWS:
+        if method == asking.method and (match := pattern.search(path)):
+            return 200, row(memory, asking, match["key"])
+    if path.endswith("/responses"):
+        raise RequestError("", NO_SOCKET, 426)
+    raise RequestError("", NO_SUCH.format(asking.method, path), 404)
+
+
+def _shown(memory: Memory, key: str, kind: str) -> Json:
+    """Return a kept response, or a conversation that was created here."""
+    shown = read(memory.get(key)).get(kind)
+    if isinstance(shown, dict):
+        return shown
+    raise UnknownError("", f"{kind.capitalize()} with id '{key}' not found.")
+
+
+def _retrieve(memory: Memory, asking: OwnRequest, key: str) -> Json:
+    response = _shown(memory, key, "response")
+    if _query(asking).get("stream") == "true":
+        raise RequestError("", NO_STREAM)
+    return response
+
+
+def _cancel(memory: Memory, _: OwnRequest, key: str) -> Json:
+    _shown(memory, key, "response")
+    raise RequestError("", NO_CANCEL)
+
+
+def _drop(kind: str, name: str) -> _Row:
+    """Return the row that drops a response, or a conversation's beginning, so that it cannot go
+    on, and says so by this name.
+    """
+
+    def drop(memory: Memory, _: OwnRequest, key: str) -> Json:
+        _shown(memory, key, kind)
+        memory.forget(key)
+        return {"id": key, "object": name, "deleted": True}
+
+    return drop
+
+
+def _input(memory: Memory, key: str) -> list[Json]:
+    """Return a response's own input."""
+    _shown(memory, key, "response")
+    return objects(read(memory.get(key)).get("input"))
+
+
+def _create(memory: Memory, asking: OwnRequest, _: str) -> Json:
+    """Begin a conversation with the items that the request brings."""
+    body, key = json_text.read(asking.body or b"{}"), f"conv_{asking.id}"
+    own = _own(body, key)
+    conversation = {
+        "id": key,
+        "object": "conversation",
+        "created_at": asking.created_at,
+        "metadata": Fields(body).optional("metadata", dict) or {},
+    }
+    value = json_text.write({"conversation": conversation, "input": own})
+    memory.keep(key, value, names=[LINE + key, *names_of(own)])
+    return conversation
+
+
+def _all_items(memory: Memory, key: str) -> list[Json]:
+    """Return all that was said, the oldest first."""
+    history = memory.history(memory.find(LINE + key))
+    if not history:
+        raise no_conversation(key)
+    return objects(items_of(history))
+
+
+def _item(memory: Memory, place: str) -> Json:
+    key, name = place.split("/items/")
+    for item in _all_items(memory, key):
+        if item.get("id") == name:
+            return item
+    raise UnknownError("", f"Item with id '{name}' not found.")
+
+
+def _add(memory: Memory, asking: OwnRequest, key: str) -> Json:
+    """Let the conversation go on with the items that the request brings."""
+    entry = f"{key}_{asking.id}"
+    own = _own(json_text.read(asking.body), entry)
+    _shown(memory, key, "conversation")
+    _append(memory, key, entry, {"input": own}, names_of(own))
+    return _listed(own, more=False)
+
+
+def _remove(memory: Memory, asking: OwnRequest, place: str) -> Json:
+    """Take an item out, and return the conversation."""
+    key, name = place.split("/items/")
+    _item(memory, place)
+    _append(memory, key, f"{key}_{asking.id}", {REMOVED: name})
+    return _shown(memory, key, "conversation")
+
+
+def _append(memory: Memory, key: str, entry: str, value: Json, names: Iterable[str] = ()) -> None:
+    memory.keep(entry, json_text.write(value), key, names, LINE + key)
+
+
+def _own(body: object, name: str) -> list[Json]:
+    given = Fields(body).optional("items", list) or []
+    return objects([with_id(item, f"{name}_in{at}") for at, item in enumerate(given)])
+
+
+def _list(entries: Callable[[Memory, str], list[Json]]) -> _Row:
+    return lambda memory, asking, key: _page(entries(memory, key), _query(asking))
+
+
+def _page(items: list[Json], query: Mapping[str, str]) -> Json:
+    """Return a page of items; the last one comes first, unless asked otherwise."""
+    if query.get("order") != "asc":
+        items = items[::-1]
+    ids = [item.get("id") for item in items]
+    begin = ids.index(query["after"]) + 1 if query.get("after") in ids else 0
+    limit = int(written) if (written := query.get("limit", "")[:_DIGITS]).isdecimal() else PAGE
+    return _listed(items[begin : begin + limit], begin + limit < len(items))
+
+
+def _listed(items: list[Json], more: bool) -> Json:
+    names = [item.get("id") for item in items] or [None]
+    return {
+        "object": "list",
+        "data": items,
+        "first_id": names[0],
+        "last_id": names[-1],
+        "has_more": more,
+    }
+
+
+def _query(asking: OwnRequest) -> Mapping[str, str]:
+    return dict(parse_qsl(asking.path.partition("?")[2]))
+
+
+_RESPONSES, _CONVERSATIONS = r"/responses/(?P<key>[^/]+)", r"/conversations/(?P<key>[^/]+)"
+_ITEM = r"/conversations/(?P<key>[^/]+/items/[^/]+)"
+_ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
+    (method, re.compile(pattern + r"\Z"), row)
+    for method, pattern, row in (
+        ("POST", _RESPONSES + "/cancel", _cancel),
+        ("GET", _RESPONSES, _retrieve),
+        ("DELETE", _RESPONSES, _drop("response", "response")),
+        ("GET", _RESPONSES + "/input_items", _list(_input)),
+        ("POST", r"/(?P<key>conversations)", _create),
+        ("GET", _CONVERSATIONS, lambda memory, _, key: _shown(memory, key, "conversation")),
+        ("DELETE", _CONVERSATIONS, _drop("conversation", "conversation.deleted")),
+        ("GET", _CONVERSATIONS + "/items", _list(_all_items)),
+        ("POST", _CONVERSATIONS + "/items", _add),
+        ("GET", _ITEM, lambda memory, _, place: _item(memory, place)),
+        ("DELETE", _ITEM, _remove),
+    )
+)

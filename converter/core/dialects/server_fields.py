@@ -1,0 +1,73 @@
+"""Fields of local servers that no client API knows, because who sends one (an SDK's `extra_body`)
+means the server, whatever API the rest of the request is written in.
+
+A list, because the Messages API knows fields that a strict server refuses (`betas`,
+`context_management`, `speed`, and those to come), and Claude Code sends them: fields that nobody
+listed does not pass. Read in the request models of vLLM and SGLang and in llama.cpp's schema of
+completions, in November 2026. Not here is what the addon itself sets (`continue_final_message`,
+...), and what asks for a reply that a message has no place for (`n`, `logprobs`,
+`return_token_ids`, ...).
+"""
+
+from converter.core.model.conversation import Sampling
+from converter.core.wire.checked import Fields
+
+
+def _names(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+SHAPING_FIELDS = (
+    # of more than one server
+    _names("""
+        chat_template_kwargs frequency_penalty ignore_eos logit_bias min_p min_tokens
+        presence_penalty reasoning_effort repetition_penalty seed skip_special_tokens stop_token_ids
+    """)
+    # vLLM
+    | _names("""
+        add_special_tokens allowed_token_ids bad_words chat_template documents include_reasoning
+        include_stop_str_in_output length_penalty media_io_kwargs mm_processor_kwargs
+        repetition_detection spaces_between_special_tokens structured_outputs thinking_token_budget
+        truncate_prompt_tokens truncation_side use_beam_search watermarking
+    """)
+    # vLLM before 0.12
+    | _names("""
+        guided_choice guided_decoding_backend guided_grammar guided_json guided_regex
+        guided_whitespace_pattern
+    """)
+    # SGLang
+    | _names("""
+        custom_logit_processor ebnf images_config lora_path max_dynamic_patch min_dynamic_patch
+        ngram_corpus_id no_stop_trim regex separate_reasoning stop_regex stream_reasoning task
+        use_audio_in_video
+    """)
+    # llama.cpp
+    | _names("""
+        adaptive_decay adaptive_target backend_sampling cache_prompt dry_allowed_length dry_base
+        dry_multiplier dry_penalty_last_n dry_sequence_breakers dynatemp_exponent dynatemp_range
+        grammar grammar_lazy grammar_triggers id_slot json_schema lora min_keep mirostat
+        mirostat_eta mirostat_tau n_cache_reuse n_discard n_indent n_keep n_probs parse_tool_calls
+        preserved_tokens reasoning_budget_message reasoning_budget_tokens reasoning_control
+        reasoning_format repeat_last_n repeat_penalty samplers sse_ping_interval t_max_predict_ms
+        thinking_budget_tokens top_n_sigma typical_p xtc_probability xtc_threshold
+    """)
+)
+"""They shape the reply's words."""
+
+ROUTING_FIELDS = _names("""
+    bootstrap_host bootstrap_port bootstrap_room cache_salt custom_params data_parallel_rank
+    disagg_prefill_dp_rank ec_transfer_params extra_key kv_transfer_params priority request_id rid
+    routed_dp_rank session_id session_params stream_interval vllm_xargs
+""")
+"""They say where and for whom: a recording keeps none, because they name hosts, salts and people.
+"""
+
+SERVER_FIELDS = SHAPING_FIELDS | ROUTING_FIELDS
+BUDGET_FIELDS = ("thinking_token_budget", "thinking_budget_tokens")
+"""Where chat completions hold a budget of thinking: for vLLM, for llama.cpp."""
+
+
+def sampling_of(request: Fields) -> Sampling:
+    """Return a request's numbers for the choice of words; `top_k` is of local servers, too."""
+    numbers = request.number("temperature"), request.number("top_p")
+    return Sampling(*numbers, request.optional("top_k", int))

@@ -1,0 +1,86 @@
+"""The dialects that the addon speaks, in one table; everybody else loops over it."""
+
+from collections.abc import Callable, Mapping
+
+from converter.core.dialects.anthropic import ANTHROPIC
+from converter.core.dialects.dialect import Decoder, Dialect, Encoder, Endpoint, Form, ReplyContext
+from converter.core.dialects.ollama import OLLAMA
+from converter.core.dialects.openai_chat import OPENAI_CHAT, request_writer
+from converter.core.dialects.openai_chat.request_writer import RequestSettings, join_texts
+from converter.core.dialects.responses import RESPONSES
+from converter.core.model.conversation import Block
+from converter.core.wire.checked import Fields
+from converter.core.wire.sse import Framing
+
+__all__ = [
+    "ANTHROPIC",
+    "COMMON",
+    "DIALECTS",
+    "OLLAMA",
+    "OPENAI_CHAT",
+    "RESPONSES",
+    "Decoder",
+    "Dialect",
+    "Encoder",
+    "Form",
+    "ReplyContext",
+    "RequestSettings",
+    "block_readers",
+    "by_headers",
+    "by_name",
+    "find",
+    "framings",
+    "join_texts",
+    "recognise",
+    "request_writer",
+]
+
+DIALECTS = (OPENAI_CHAT, ANTHROPIC, RESPONSES, OLLAMA)
+"""In the order in which a reply is recognised."""
+COMMON = OPENAI_CHAT
+"""The dialect that every model server speaks: a translated request is written in it, by
+`request_writer`.
+"""
+_BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
+
+
+def by_name(name: str) -> Dialect:
+    """Return the dialect of this name. Raises KeyError for another."""
+    return _BY_NAME[name]
+
+
+def by_headers(headers: Mapping[str, str]) -> Dialect:
+    """Return the dialect that a request's headers show; names in lower case."""
+    shown = (
+        dialect for dialect in DIALECTS if any(name in headers for name in dialect.label.shown_by)
+    )
+    return next(shown, COMMON)
+
+
+def find(method: str, path: str) -> tuple[Endpoint, str] | None:
+    """Return the endpoint and what stands before it in the path; None for one the addon does not
+    know.
+    """
+    for dialect in DIALECTS:
+        for endpoint in dialect.endpoints:
+            if (prefix := endpoint.prefix_of(method, path)) is not None:
+                return endpoint, prefix
+    return None
+
+
+def block_readers() -> dict[str, Callable[[Fields], Block]]:
+    """Return the readers of every dialect's blocks, by type; of two, the one of the first."""
+    rows = [dialect.requests.blocks for dialect in reversed(DIALECTS)]
+    return {kind: reader for readers in rows for kind, reader in readers.items()}
+
+
+def framings() -> set[Framing]:
+    """Return the forms of streams that any dialect has."""
+    return {dialect.wire.framing for dialect in DIALECTS}
+
+
+def recognise(value: object) -> Dialect | None:
+    """Return the dialect of a frame's or reply's JSON; None for a value that could be of any."""
+    if not isinstance(value, dict):
+        return None
+    return next((dialect for dialect in DIALECTS if dialect.wire.recognises(value)), None)

@@ -1,0 +1,26 @@
+"""The states in which a reply may begin; the option, the parser and the rules share them."""
+
+import enum
+
+
+class InitialState(enum.Enum):
+    """The state in which a reply begins.
+
+    AUTO: not said; a reply begins as the rules in `converter.addon.servers.initial_state` find, a
+    whole one that they say nothing of decides with its text in hand. LIKELY_THINKING: in a
+    thought, by the model's name alone.
+    """
+
+    AUTO = "auto"
+    TEXT = "text"
+    THINKING = "thinking"
+    LIKELY_THINKING = "likely thinking"
+
+    def or_else(self, other: "InitialState") -> "InitialState":
+        """Return this state, or `other` where this is AUTO: the user's word goes first."""
+        return other if self is InitialState.AUTO else self
+
+    @property
+    def inside(self) -> bool:
+        """Tell whether the reply is taken to begin inside a thought."""
+        return self in (InitialState.THINKING, InitialState.LIKELY_THINKING)

@@ -1,0 +1,47 @@
+"""Findings: facts that reading a reply shows beside the reply itself, for the log and for the next
+reply.
+"""
+
+from dataclasses import dataclass, field
+
+from converter.core.model.events import Text, Thinking
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.tool_calls.stage import CallsRead
+
+
+@dataclass(slots=True)
+class Findings:
+    """Notes of all stages on one reply.
+
+    `native`: the server sent thinking of its own. `thought`: there was any. `correction`: where the
+    reply did begin, when it was misread. `confirmed`: where it began, when that was only a guess
+    and proved right. `withheld`: characters of thinking beyond the budget. `unclosed`: choices
+    whose last thought began with a phrase, and no phrase ended it. `calls`: the tool calls that
+    were read from the text. `unread`: the marks of a thought that no family reads, by the text's
+    head: its opener, and the closer that most likely ends it. `marks`: the opener and the closer of
+    the last thought, unless they stood in no text. `loop`: the words that a thought
+    repeats. `ended`: why thoughts were ended, `budget` or `loop`; `ended_at`: the characters of
+    thinking before the last end; `turn`: all that the model had said by then, nothing if it had
+    called tools.
+    """
+
+    native: bool = False
+    thought: bool = False
+    correction: InitialState | None = None
+    confirmed: InitialState | None = None
+    withheld: int = 0
+    unclosed: set[int] = field(default_factory=set)
+    calls: CallsRead = field(default_factory=CallsRead)
+    unread: tuple[str, str] | None = None
+    marks: tuple[str, str] | None = None
+    loop: tuple[str, ...] = ()
+    ended: list[str] = field(default_factory=list)
+    ended_at: int = 0
+    turn: tuple[Text | Thinking, ...] = ()
+
+    @property
+    def hints(self) -> list[str]:
+        """Lines that a person may want to know."""
+        place = f"behind {self.ended_at} characters of thinking"
+        spent = [f"a thought was ended {place}, because its budget was spent"]
+        return [*(spent if "budget" in self.ended else []), *self.calls.hints]

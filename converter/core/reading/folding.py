@@ -1,0 +1,78 @@
+"""Thinking for clients that show nothing but text: a folded block of Markdown. It is taken out of
+the turns that they send back.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from converter.core.model.events import (
+    Event,
+    Finish,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    WordKind,
+)
+
+OPENER = "<details>\n<summary>Thinking</summary>\n\n"
+CLOSER = "\n\n</details>\n\n"
+_FOLDED = re.compile(f"{re.escape(OPENER)}.*?\n\n</details>\\s*", re.DOTALL)
+
+
+class ThoughtFolder:
+    """Events of one choice in, events out: thoughts as text."""
+
+    def __init__(self, choice: int) -> None:
+        self._choice = choice
+        self._is_open = False
+
+    def feed(self, event: Event) -> list[Event]:
+        """Return the event, a thought as text; the event behind a thought comes behind its fold."""
+        if isinstance(event, Thinking):
+            opener = "" if self._is_open else OPENER
+            self._is_open = True
+            return [Text(opener + event.text, self._choice)]
+        if isinstance(event, ThinkingEnd):
+            return self.close()
+        return [*(self.close() if isinstance(event, (Text, ToolCall, Finish)) else ()), event]
+
+    def close(self) -> list[Event]:
+        """Return the end of a fold that is open."""
+        closer: list[Event] = [Text(CLOSER, self._choice)] if self._is_open else []
+        self._is_open = False
+        return closer
+
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        """Return text for the kind of words that the last ones were."""
+        return (Text, "") if self._is_open == (kind is Thinking) else None
+
+
+def unfolded(body: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a request without the folded thoughts of its earlier turns; itself if it has none."""
+    messages = body.get("messages")
+    if not isinstance(messages, list):
+        return body
+    turns = [_without_folds(turn) for turn in messages]
+    return body if turns == messages else {**body, "messages": turns}
+
+
+def unfold(texts: Iterable[str]) -> str:
+    """Return the texts as one, without their folded thoughts."""
+    return _FOLDED.sub("", "".join(texts))
+
+
+def _without_folds(turn: object) -> object:
+    """Return an assistant's turn without folds, in a text or in parts; any other as it is."""
+    if not isinstance(turn, dict) or turn.get("role") != "assistant":
+        return turn
+    content = turn.get("content")
+    if isinstance(content, str):
+        return {**turn, "content": unfold([content])}
+    return {**turn, "content": [*map(_part, content)]} if isinstance(content, list) else turn
+
+
+def _part(part: object) -> object:
+    if isinstance(part, dict) and isinstance(text := part.get("text"), str):
+        return {**part, "text": unfold([text])}
+    return part

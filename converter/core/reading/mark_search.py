@@ -1,0 +1,133 @@
+"""The search for marks in a text that arrives in pieces."""
+
+import enum
+import re
+from collections.abc import Mapping
+
+from converter.core.reading.families import GAP, SUFFIX
+
+SUFFIX_LIMIT = 32
+"""Characters of a suffix: vocabularies name eight hex digits, and the held text stays short."""
+GAP_LIMIT = 48
+"""Characters of a gap: gpt-oss writes blanks there, and a type of content."""
+_SUFFIX_CHARACTER = "[0-9A-Za-z_-]"
+_CONSTRAIN = "<|constrain|>"
+_WORDS = rf"(?:(?!to=)[^<]){{0,{GAP_LIMIT}}}+"
+_WHOLE = {
+    SUFFIX: rf"({_SUFFIX_CHARACTER}{{1,{SUFFIX_LIMIT}}}+)",
+    GAP: rf"()(?=[^\w<]|{re.escape(_CONSTRAIN)}){_WORDS}(?:{re.escape(_CONSTRAIN)}{_WORDS})?",
+}
+"""The expressions of the words that stand for others in a mark; the group is the suffix."""
+_BEGUN = {
+    SUFFIX: rf"{_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}",
+    GAP: rf"(?!\w){_WORDS}(?:{re.escape(_CONSTRAIN)}{_WORDS})?",
+}
+_REACH = 2 * GAP_LIMIT + 2 * len(_CONSTRAIN)
+"""Characters that may stand for a word of one."""
+
+
+class Mark(enum.Enum):
+    """The effect of a piece of the text.
+
+    WHOLE is a thought in one tag, `<thinking thought="..."/>`; WITH_ATTRIBUTES opens one of that
+    kind. SILENT is no text, UNMATCHED a closer without opener. LABEL names the kind of a thought
+    behind its opener. TOOL_OVER belongs to the text behind a call. FRAME and FRAME_END are answer
+    tags. WORDS are no mark: text that is not blank.
+    """
+
+    OPEN = enum.auto()
+    WITH_ATTRIBUTES = enum.auto()
+    WHOLE = enum.auto()
+    LABEL = enum.auto()
+    CLOSE = enum.auto()
+    SILENT = enum.auto()
+    UNMATCHED = enum.auto()
+    FRAME = enum.auto()
+    FRAME_END = enum.auto()
+    TOOL = enum.auto()
+    TOOL_END = enum.auto()
+    TOOL_OVER = enum.auto()
+    WORDS = enum.auto()
+
+
+class MarkSearch:
+    """Marks to look for in a text that arrives in pieces, and the meaning of each. `suffix`: the
+    one that counts; without it, any.
+    """
+
+    def __init__(self, kinds: Mapping[str, Mark], suffix: str = "") -> None:
+        kinds = {mark.replace(SUFFIX, suffix or SUFFIX): kind for mark, kind in kinds.items()}
+        opened = [mark for mark in kinds if GAP in mark or (SUFFIX in mark and not suffix)]
+        self._kinds = kinds
+        self._opened = {mark: re.compile(expression(mark)) for mark in opened}
+        ordered = sorted(kinds, key=len, reverse=True)
+        self._pattern = re.compile(
+            "|".join(expression(mark) if mark in opened else re.escape(mark) for mark in ordered)
+            or "(?!)"
+        )
+        fixed = [mark for mark in kinds if mark not in opened]
+        fixed += [head_of(mark) + "?" for mark in opened]
+        self._beginnings = {mark[:length] for mark in fixed for length in range(1, len(mark))}
+        self._begun = re.compile(rf"(?:{'|'.join(map(_begun, opened)) or '(?!)'})\Z")
+        self._worded = re.compile(
+            rf"(?:{'|'.join(re.escape(head_of(mark)) for mark in opened) or '(?!)'})\s*+[^\s<]"
+        )
+        self._longest = max(
+            [*map(len, self._beginnings), *(len(mark) + _REACH for mark in opened)], default=0
+        )
+        self.firsts = "".join(sorted({mark[0] for mark in kinds}))
+        self._first = re.compile("|".join(map(re.escape, self.firsts)) or "(?!)")
+        self.search = self._pattern.search
+
+    def read(self, literal: str) -> tuple[Mark, str, str]:
+        """Return the meaning of a mark that was found, how its row spells it, and its suffix, if
+        the row leaves that open.
+        """
+        for mark, pattern in self._opened.items():
+            if match := pattern.fullmatch(literal):
+                return self._kinds[mark], mark, match[1]
+        return self._kinds[literal], literal, ""
+
+    def may_begin(self, text: str) -> bool:
+        """Tell whether any character of the text begins a mark."""
+        return self._first.search(text) is not None
+
+    def is_torn(self, text: str) -> bool:
+        """Tell whether a text is the beginning of a mark, and no words that an answer may be."""
+        begun = text in self._beginnings or not self._worded.match(text)
+        return begun and self.undecided(text, 0) == len(text)
+
+    def undecided(self, text: str, begin: int) -> int:
+        """Return how many characters at the end of `text[begin:]` may begin a mark."""
+        for match in self._first.finditer(text, max(begin, len(text) - self._longest)):
+            place = match.start()
+            if text[place:] in self._beginnings or self._begun.match(text, place):
+                return len(text) - place
+        return 0
+
+
+def head_of(mark: str) -> str:
+    """Return the meaning of a mark, which is the same everywhere."""
+    return _parts(mark)[0]
+
+
+def _parts(mark: str) -> tuple[str, str, str]:
+    """Return the head of a mark, the word in it that stands for others, and the rest."""
+    word = next((word for word in _WHOLE if word in mark), "")
+    return mark.partition(word) if word else (mark, "", "")
+
+
+def expression(mark: str) -> str:
+    """Return the pattern of a mark; its group is the suffix, if the mark leaves that open."""
+    head, word, tail = _parts(mark)
+    return re.escape(head) + (_WHOLE[word] if word else "") + re.escape(tail)
+
+
+def _begun(mark: str) -> str:
+    head, word, tail = _parts(mark)
+    ends = [*_beginnings(tail), *(_beginnings(_CONSTRAIN) if word == GAP else ())]
+    return rf"{re.escape(head)}{_BEGUN[word]}(?:{'|'.join(map(re.escape, ends))})?"
+
+
+def _beginnings(mark: str) -> list[str]:
+    return [mark[:length] for length in range(len(mark) - 1, 0, -1)]

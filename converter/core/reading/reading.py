@@ -1,0 +1,103 @@
+"""The reading of one reply's text: the user's choices, and the facts known beforehand."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.families import ThinkTags
+from converter.core.reading.tag_matcher import AUTO, TagSet, choose, for_model, joined, tag_set
+from converter.core.reading.think_states import Mode
+from converter.core.reading.thought_ender import NO_LIMITS, ThoughtLimits
+from converter.core.reading.tool_calls.stage import Tools
+
+_AUTO = choose([AUTO])
+_MODES = {
+    InitialState.THINKING: Mode.THINKING,
+    InitialState.LIKELY_THINKING: Mode.GUESSED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The facts known of a reply before it comes.
+
+    `initial`: the best guess at where it begins. `off`: thinking is turned off, so that no thought
+    comes before the text. `model`: the name that the client asked for.
+    `budget`: of thinking, in tokens, if the proxy is to keep one. `task` and `context`: ids of the
+    exchange and its conversation in thought events; without a task none are made. `tools_offered`:
+    the request offers tools; `tools`: those whose calls are to be read from the text. `hidden`: the
+    client is to get no thinking, because it did not ask for any. `stops`: the request's own stop
+    strings. `wants_json`: the request asks for an answer in JSON. `limits`: what ends a thought.
+    `folds`: the client gets thinking as text.
+    `call_ids`: the ids of the calls in its history.
+    """
+
+    initial: InitialState = InitialState.TEXT
+    model: str = ""
+    budget: int | None = None
+    task: str = ""
+    context: str = ""
+    tools_offered: bool = False
+    tools: Tools | None = None
+    hidden: bool = False
+    off: bool = False
+    stops: tuple[str, ...] = ()
+    wants_json: bool = False
+    limits: ThoughtLimits = NO_LIMITS
+    call_ids: frozenset[str] = frozenset()
+    folds: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """All that decides how one reply is read.
+
+    `tags`: the families chosen. `chosen_start`: the user's word on where replies begin. `whole`:
+    the text is in hand before any must go out. `trims_blanks`: those that touch a thought are left
+    out of the text.
+    """
+
+    tags: tuple[ThinkTags, ...]
+    attributes: bool = True
+    phrases: bool = False
+    chosen_start: InitialState = InitialState.AUTO
+    whole: bool = False
+    expected: Expected = Expected()
+    trims_blanks: bool = False
+
+    @property
+    def families(self) -> tuple[ThinkTags, ...]:
+        """The families to look for; auto knows more of them when the model's name does."""
+        return _families(self.tags, self.expected.model)
+
+    @property
+    def tag_set(self) -> TagSet:
+        """All marks to look for."""
+        return tag_set(self.families, self.attributes, self.expected.tools_offered)
+
+    @property
+    def inside(self) -> bool:
+        """Tell whether the reply begins inside a thought, by what the user says, else by the best
+        guess.
+        """
+        return self.chosen_start.or_else(self.expected.initial).inside
+
+    @property
+    def mode(self) -> Mode:
+        """The mode in which a parser begins. What is known holds for streamed and whole replies
+        alike; one that is only taken to begin as text may tell otherwise by itself, when it is
+        whole.
+        """
+        state = self.chosen_start.or_else(self.expected.initial)
+        if state.inside:
+            return _MODES[state]
+        if self.expected.off:
+            return Mode.CLOSED
+        unsaid = self.chosen_start is InitialState.AUTO
+        return Mode.UNDECIDED if self.whole and unsaid else Mode.ANSWERING
+
+
+@lru_cache(maxsize=64)
+def _families(tags: tuple[ThinkTags, ...], model: str) -> tuple[ThinkTags, ...]:
+    auto = set(_AUTO) <= set(tags)
+    return joined(tags, for_model(model)) if auto else tags

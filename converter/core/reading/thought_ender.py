@@ -1,0 +1,195 @@
+"""The end of a thought that spends its budget or repeats itself: it is cut there, a sentence closes
+it, and nothing else of the reply goes on.
+
+A stage before the thought events: events in, events out. Cut anywhere, the same message.
+"""
+
+import re
+from dataclasses import dataclass
+
+from converter.core.model.events import (
+    Event,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    WordKind,
+    joined,
+)
+from converter.core.reading.budget import BYTES_PER_TOKEN, shortened, spend
+from converter.core.reading.findings import Findings
+
+SHORTEST, LONGEST = 4, 128
+"""Words of a period."""
+TIMES = 3
+LEAST = 250
+"""Words of a thought before the first look, because a short one may count or list."""
+EVERY = 64
+"""Words between two looks."""
+LONGEST_WORD = 64
+_CJK = r"\u2e80-\u9fff\uf900-\ufaff"
+_WORD = re.compile(rf"[{_CJK}]|[^\s{_CJK}]{{1,{LONGEST_WORD}}}")
+"""Chinese and Japanese have no blanks, so that each character is a word; what else has none is cut,
+because a word is held until it ends.
+"""
+
+
+class LoopFinder:
+    """Words of one thought in. `period`: the words that repeat, three times in a row and then most
+    often for ever, once they are found.
+
+    Cut anywhere, the same answer: a word counts when the next character has come. Linear: each word
+    is read once, and each look at the tail costs no more than the words since the last one.
+    """
+
+    def __init__(self) -> None:
+        self.period: tuple[str, ...] = ()
+        self._part = ""
+        self._count = 0
+        self._tail: list[str] = []
+
+    def feed(self, text: str) -> int | None:
+        """Return where in `text` the third time ends, None while there is no loop."""
+        words = _words(whole := self._part + text)
+        held = words.pop() if words and not whole[-1].isspace() else ""
+        begin, done = len(self._part), 0
+        self._part = held
+        while done < len(words):
+            few = EVERY - self._count % EVERY
+            self._tail += words[done : done + few]
+            self._count += len(words[done : done + few])
+            done += few
+            if done <= len(words) and self._count >= LEAST and self._repeats():
+                return max(_end_of(whole, done) - begin, 0)
+        return None
+
+    def _repeats(self) -> bool:
+        tail = self._tail
+        del tail[: -TIMES * LONGEST]
+        last, before = tail[-1], tail[-2 : -LONGEST - 2 : -1]
+        at = SHORTEST - 2
+        while True:
+            try:
+                at = before.index(last, at + 1)
+            except ValueError:
+                return False
+            size = at + 1
+            if tail[-size:] == tail[-2 * size : -size] == tail[-3 * size : -2 * size]:
+                self.period = tuple(tail[-size:])
+                return True
+
+
+def _words(text: str) -> list[str]:
+    """Return the words; almost always blanks alone tell them apart, which takes a third as long."""
+    words = text.split() if text.isascii() else []
+    return words if words and max(map(len, words)) <= LONGEST_WORD else _WORD.findall(text)
+
+
+def _end_of(text: str, count: int) -> int:
+    """Return where the word of this number ends."""
+    matches = _WORD.finditer(text)
+    return next(word.end() for number, word in enumerate(matches, 1) if number == count)
+
+
+JOINT = "\n\n"
+"""Between the thought and the sentence that ends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtLimits:
+    """Limits of a reply's thoughts: `budget`, in tokens for all of them; `loops`: `end` a thought
+    that repeats itself, `tell` of it, or `off`. `goes_on`: the server can be asked to go on behind
+    a thought that was ended; `sentence`: the words that close it then.
+    """
+
+    budget: int | None = None
+    loops: str = "off"
+    goes_on: bool = False
+    sentence: str = ""
+
+    @property
+    def ends(self) -> bool:
+        """Tell whether any thought may be ended."""
+        return self.budget is not None or self.loops == "end"
+
+    @property
+    def only_told(self) -> "ThoughtLimits":
+        """The limits of a reply of which nothing can be ended."""
+        return ThoughtLimits(loops="off" if self.loops == "off" else "tell")
+
+
+NO_LIMITS = ThoughtLimits()
+
+
+class ThoughtEnder:
+    """The thoughts of one choice. Where nothing is ended, words pass it by."""
+
+    def __init__(self, limits: ThoughtLimits, findings: Findings) -> None:
+        self._limits, self._findings = limits, findings
+        self._left = BYTES_PER_TOKEN * max(limits.budget or 0, 0)
+        self._finder: LoopFinder | None = None
+        self._looks = limits.loops != "off"
+        self._turn: list[Text | Thinking] = []
+        self._has_calls = self._thinks = self._is_over = False
+
+    def feed(self, event: Event) -> list[Event]:
+        """Return the part of `event` that goes on."""
+        if self._is_over:
+            return []
+        if isinstance(event, Thinking):
+            return self._think(event)
+        self._finder, self._thinks = None, False
+        self._has_calls = self._has_calls or isinstance(event, ToolCall)
+        if isinstance(event, Text):
+            self._keep(Text(event.text))
+        return [event]
+
+    def close(self) -> list[Event]:
+        """Return nothing: nothing is held."""
+        return []
+
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        """Return words that may come later: those of a thought only if it is not to be ended."""
+        return None if self._is_over or (kind is Thinking and self._limits.ends) else (kind, "")
+
+    def _keep(self, words: Text | Thinking) -> None:
+        if self._limits.ends:
+            self._turn.append(words)
+
+    def _think(self, event: Thinking) -> list[Event]:
+        text, why = self._loop(event.text)
+        if self._limits.budget is not None:
+            paid, self._left = spend(text, self._left)
+            text, why = paid, why if paid == text else "budget"
+        if not why:
+            self._keep(Thinking(text))
+            self._thinks = True
+            return [event]
+        return self._end(event, text, why)
+
+    def _loop(self, text: str) -> tuple[str, str]:
+        """Return what of the text comes before the end of a loop, and `loop` if there is one that
+        is to be ended.
+        """
+        if not self._looks:
+            return text, ""
+        self._finder = self._finder or LoopFinder()
+        at = self._finder.feed(text)
+        self._looks = at is None
+        self._findings.loop = self._finder.period or self._findings.loop
+        return (text, "") if at is None or self._limits.loops != "end" else (text[:at], "loop")
+
+    def _end(self, event: Thinking, text: str, why: str) -> list[Event]:
+        self._is_over = True
+        thought = sum(len(said.text) for said in self._turn if isinstance(said, Thinking))
+        self._findings.ended_at = thought + len(text)
+        events = [text] if text else []
+        if self._limits.sentence:
+            events.append((JOINT if events or self._thinks else "") + self._limits.sentence)
+        for words in events:
+            self._keep(Thinking(words))
+        goes_on = self._limits.goes_on and not self._has_calls
+        self._findings.turn = tuple(joined(self._turn)) if goes_on else ()
+        self._findings.ended.append(why)
+        closed = [ThinkingEnd(event.choice)] if events or self._thinks else []
+        return [*(shortened(event, words) for words in events), *closed]

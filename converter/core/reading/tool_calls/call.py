@@ -1,0 +1,137 @@
+"""A tool call that is being read: its name, once it is known, and its arguments as JSON, in pieces.
+
+The contract: the arguments are balanced JSON only if the call in the text was complete. So a call's
+last brace is written by `complete` alone, and an object that was cut off stays open.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from converter.core.model.events import ToolCall
+from converter.core.reading.tool_calls.source import Source, Step
+
+type Schema = Mapping[str, object]
+type Emit = Callable[[ToolCall], object]
+
+_DECORATION = re.compile(r"(?:functions?\.)?(.*?)(?::\d+)?", re.DOTALL)
+"""Kimi writes `functions.NAME:0`, gpt-oss `functions.NAME`."""
+
+
+@dataclass(slots=True)
+class Call:
+    """One call. `refused`: it is none, as where no tool has its name; `begun`: it has gone out;
+    `form`: how it stood.
+
+    `held`: arguments that came before the name; `given`: the names of those told one by one. `emit`
+    gets its events, `refuse` is told that it is none.
+    """
+
+    tools: Mapping[str, Schema]
+    emit: Emit
+    refuse: Callable[[], object]
+    index: int
+    id: str
+    choice: int = 0
+    form: str = ""
+    name: str = ""
+    begun: bool = False
+    done: bool = False
+    refused: bool = False
+    held: list[str] = field(default_factory=list)
+    given: set[str] = field(default_factory=set)
+
+    def named(self, written: str) -> bool:
+        """Take the name as the model wrote it; tell whether it is one of the tools'."""
+        bare = _DECORATION.fullmatch(written.strip())
+        names = [written.strip(), bare[1] if bare else ""]
+        self.name = next((name for name in names if name in self.tools), "")
+        if not self.name:
+            self.drop()
+        return bool(self.name)
+
+    def drop(self) -> None:
+        """Be no call: its text, up to its closing mark, stays text."""
+        if not self.refused:
+            self.refused = True
+            self.refuse()
+
+    @property
+    def schema(self) -> Schema:
+        """The JSON schema of the tool's parameters."""
+        return self.tools.get(self.name, {})
+
+    def begin(self) -> None:
+        """Send the name, if it is known and has not gone out: from here on the call counts."""
+        if self.begun or self.refused or not self.name:
+            return
+        self.begun = True
+        place = f"text ({self.form})"
+        self.emit(ToolCall(self.index, self.id, self.name, "", self.choice, read_from=place))
+        held, self.held = "".join(self.held), []
+        self.say(held)
+
+    def say(self, text: str) -> None:
+        """Send a piece of the arguments, JSON text without the brace that ends it."""
+        if text and self.begun:
+            self.emit(ToolCall(self.index, "", "", text, self.choice))
+        elif text and not self.refused:
+            self.held.append(text)
+
+    def open(self) -> None:
+        """Begin a call whose arguments are told one by one."""
+        self.begin()
+        self.say("{")
+
+    def lacks(self, name: str) -> bool:
+        """Tell whether the tool has an argument of that name, and the call none so far."""
+        properties = self.schema.get("properties")
+        return isinstance(properties, Mapping) and name in properties and name not in self.given
+
+    def key(self, name: str) -> None:
+        """Begin an argument of that name; its value is said next."""
+        separator = ", " if self.given else ""
+        self.given.add(name)
+        self.say(f"{separator}{json.dumps(name, ensure_ascii=False)}: ")
+
+    def complete(self) -> None:
+        """End the arguments, because the call was all there."""
+        if self.refused:
+            return
+        if not self.begun:
+            self.held = self.held or ["{"]
+            self.begin()
+        self.emit(ToolCall(self.index, "", "", "}", self.choice, ends=True))
+        self.done = True
+
+
+class Calls(Protocol):
+    """The calls of one place in the text. `head`: which of its heads the body has begun with;
+    `close`: the marks that may come behind.
+    """
+
+    head: str
+    close: Sequence[str]
+
+    @property
+    def current(self) -> Call:
+        """The call that is being read."""
+
+    def next(self) -> Call:
+        """Begin another."""
+
+
+class Body(Protocol):
+    """A kind of call text. `heads`: its beginnings; an empty one is for anything."""
+
+    @property
+    def heads(self) -> Sequence[str]:
+        """The marks that the kind begins with."""
+
+    def read(self, source: Source, calls: Calls) -> Step[bool]:
+        """Read one call or more; return whether the closing mark behind them has been taken.
+
+        Raises Refused for text that is no such call.
+        """

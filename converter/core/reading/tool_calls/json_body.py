@@ -1,0 +1,265 @@
+"""Calls written as JSON: an object with a name and arguments, or a list of such objects.
+
+The keys come in any order; arguments go on as they come once the name is known. Arguments may be
+an object or, as chat completions have them, a string that holds one.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from converter.core.reading.json_extent import HEADER_LIMIT
+from converter.core.reading.tool_calls.call import Call, Calls
+from converter.core.reading.tool_calls.source import (
+    BLANKS,
+    BrokenArguments,
+    Refused,
+    Source,
+    Step,
+    marks_of,
+)
+from converter.core.wire.partial_json import PartialJson
+
+NAME_LIMIT = 256
+"""Characters of a key or a name; no API allows as many in a tool's name."""
+NAME_KEYS = ("name", "tool_name", "function", "function_name", "tool")
+ARGUMENT_KEYS = ("arguments", "parameters", "args", "tool_input")
+OTHER_KEYS = ("id", "type", "tool_call_id", "index")
+_STRING = re.compile(r'((?:[^"\\]|\\.)*+)"', re.DOTALL)
+_HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_ESCAPE = rf'\\["\\/bfnrt]|{_HIGH}{_LOW}|(?!{_HIGH})\\u[0-9a-fA-F]{{4}}'
+_PIECE = re.compile(rf'[^"\\]+|{_ESCAPE}')
+_ESCAPE_LENGTH = 12
+"""Characters of a pair of escapes, which are one character together."""
+_OUTSIDE = re.compile(r'[^"{}\[\],]+|["{}\[\],]')
+_INSIDE = re.compile(r'[^"\\]+|\\.|"', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """An object or a list of objects. `strict`: no keys but those of calls, and arguments must be.
+
+    `name_is_key`: an object's only key is the name and its value the arguments, as Apertus has it.
+    """
+
+    strict: bool = False
+    name_is_key: bool = False
+    heads: ClassVar[Sequence[str]] = ("{", "[")
+
+    def read(self, source: Source, calls: Calls) -> Step[bool]:
+        """Read one call, or a list of them."""
+        if calls.head == "[" and not (yield from source.accept(("{",))):
+            raise Refused
+        yield from self._call(source, calls.current, calls.close)
+        while calls.head == "[":
+            mark, place = yield from source.ahead(("{", "]"), BLANKS + ",")
+            source.take(place)
+            if mark != "{":
+                source.take(len(mark))
+                break
+            call = calls.next()
+            source.take(1)
+            yield from self._call(source, call, calls.close)
+        return False
+
+    def _call(self, source: Source, call: Call, close: Sequence[str]) -> Step[None]:
+        if self.name_is_key:
+            yield from self._named_by_key(source, call)
+        else:
+            complete = yield from self._members(source, call, close)
+            if not (call.name or call.refused) or (self.strict and not complete):
+                raise Refused
+        call.complete()
+
+    def _named_by_key(self, source: Source, call: Call) -> Step[None]:
+        yield from _expect(source, '"')
+        call.named((yield from string(source)))
+        yield from _expect(source, ":")
+        yield from _arguments(source, call)
+        yield from _expect(source, "}")
+
+    def _members(
+        self, source: Source, call: Call, close: Sequence[str], nested: bool = False
+    ) -> Step[bool]:
+        """Read up to the object's end; tell whether it had arguments."""
+        named = False
+        while (mark := (yield from source.accept(('"', "}"), BLANKS + ","))) == '"':
+            key = yield from string(source)
+            yield from _expect(source, ":")
+            if key in NAME_KEYS and not (call.name or call.refused):
+                named = (yield from self._name(source, call, close, nested)) or named
+            elif key in ARGUMENT_KEYS and not named:
+                yield from _arguments(source, call, close)
+                named = True
+            elif self.strict and key not in OTHER_KEYS:
+                raise Refused
+            else:
+                yield from skip_value(source)
+        if not mark and not (named and close and (yield from source.ahead(close))[0]):
+            raise Refused  # models forget the last brace, but the call's own mark tells its end
+        return named
+
+    def _name(self, source: Source, call: Call, close: Sequence[str], nested: bool) -> Step[bool]:
+        """Read a name, or the object that chat completions have it in."""
+        mark = yield from source.accept(('"', "{"))
+        if mark == "{" and not nested:
+            return (yield from self._members(source, call, close, nested=True))
+        if mark != '"':
+            raise Refused
+        call.named((yield from string(source)))
+        return False
+
+
+def _expect(source: Source, mark: str) -> Step[None]:
+    if not (yield from source.accept((mark,))):
+        raise Refused
+
+
+def string(source: Source) -> Step[str]:
+    """Return the short string whose quote has been taken."""
+    return decoded((yield from source.match(_STRING, NAME_LIMIT))[1])
+
+
+def decoded(written: str) -> str:
+    """Return the text of a JSON string; line ends in it, which models write, are themselves."""
+    try:
+        return str(json.loads(f'"{written}"', strict=False))
+    except ValueError:
+        raise Refused from None
+
+
+def _arguments(source: Source, call: Call, close: Sequence[str] = ()) -> Step[None]:
+    mark, place = yield from source.ahead(("{", '"', "null"))
+    source.take(place)
+    if mark == "{":
+        yield from object_of(source, call, close)
+    elif mark == '"':
+        source.take(1)
+        yield from _object_in_string(source, call)
+    elif mark:
+        source.take(len(mark))
+    else:
+        raise Refused
+
+
+def object_of(source: Source, call: Call, close: Sequence[str] = ()) -> Step[None]:
+    """Say the object that comes next as the arguments, all but its last brace. `close`: the marks
+    before which brackets may be missing.
+    """
+    checked = PartialJson()
+    while not checked.complete:
+        yield from source.more()
+        piece = source.rest[: source.rest.find("}") + 1 or None]
+        try:
+            _take_checked(source, piece, piece, checked, call)
+        except BrokenArguments:
+            if not (close and (yield from source.ahead(close))[0]):
+                raise
+            if not (brackets := checked.close_before()):
+                raise
+            call.begin()
+            call.say(brackets[:-1])
+
+
+def _object_in_string(source: Source, call: Call) -> Step[None]:
+    checked = PartialJson()
+    while True:
+        yield from source.more()
+        if match := _PIECE.match(source.rest):
+            _take_checked(source, match[0], decoded(match[0]), checked, call)
+        elif source.rest[0] == '"':
+            break
+        elif source.last or len(source.rest) >= _ESCAPE_LENGTH:
+            raise Refused
+        else:
+            yield
+    source.take(1)
+    if checked.said and not checked.complete:
+        raise Refused
+
+
+def _take_checked(
+    source: Source, written: str, text: str, checked: PartialJson, call: Call
+) -> None:
+    """Take what comes next, and say what it means, `text`, less the last brace.
+
+    Raises Broken where it is no JSON, and takes no more than what is.
+    """
+    complete = checked.complete
+    piece = checked.feed(text)
+    unfit = checked.unfit
+    behind = min(len(unfit), len(text))
+    source.take(len(written) - (len(written) if unfit and written != text else behind))
+    if checked.told or checked.complete:
+        call.begin()
+    call.say(piece[:-1] if checked.complete and not complete else piece)
+    if unfit:
+        raise BrokenArguments(unfit[: len(unfit) - behind])
+
+
+def skip_value(source: Source) -> Step[None]:
+    """Take the value that comes next, of a key that says nothing of a call."""
+    depth, quoted, begun = 0, False, False
+    while True:
+        yield from source.more()
+        token = (_INSIDE if quoted else _OUTSIDE).match(source.rest)
+        if not token:  # half an escape
+            if source.last:
+                raise Refused
+            yield
+            continue
+        mark = token[0]
+        if not (quoted or depth) and mark in ("," if begun else "", "}", "]"):
+            return
+        source.take(len(mark))
+        quoted = quoted != (mark == '"')
+        depth += 0 if quoted else (mark in "{[") - (mark in "}]")
+        begun = begun or not mark.isspace()
+        if begun and not (quoted or depth) and mark in ('"', "}", "]"):
+            return
+
+
+_NAME = re.compile(r"\s*+(?P<name>[\w.:-]+)\s*+")
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Calls whose name stands in a header before arguments that are JSON. A name alone is a call of
+    a tool that needs no argument.
+
+    `pattern`: a header, whole, up to the brace; its group `name` is the tool's name.
+
+    `tail`: what may stand behind the arguments, before the call's closing mark. `heads`: what the
+    header begins with, before the pattern. `user`: a header that is no text, of words for the user.
+    """
+
+    pattern: str
+    tail: str = ""
+    heads: Sequence[str] = ("",)
+    user: str = ""
+
+    def read(self, source: Source, calls: Calls) -> Step[bool]:
+        """Read one call."""
+        if self.user and (yield from source.accept((self.user,))):
+            return True
+        call = calls.current
+        header = yield from source.before(marks_of("{", *calls.close), HEADER_LIMIT)
+        alone = not source.rest.startswith("{")
+        if alone:
+            header = header.rstrip().removesuffix(self.tail)
+        match = re.fullmatch(self.pattern, header, re.DOTALL)  # `re` keeps what it has compiled
+        match = match or (_NAME.fullmatch(header) if alone else None)
+        if not (match or alone):
+            raise Refused
+        call.named(match["name"] if match else "")
+        if not alone:
+            close = filter(None, (self.tail, *calls.close))
+            yield from object_of(source, call, tuple(close))
+        elif call.schema.get("required"):
+            call.drop()
+        call.complete()
+        if self.tail:
+            yield from source.accept((self.tail,))
+        return False

@@ -1,0 +1,134 @@
+"""Calls written as Python writes them: `[get_weather(city="Oslo", days=3), get_time()]`."""
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from converter.core.reading.tool_calls.call import Call, Calls
+from converter.core.reading.tool_calls.json_body import NAME_LIMIT, Json
+from converter.core.reading.tool_calls.source import BLANKS, Refused, Source, Step
+from converter.core.reading.tool_calls.values import literal, parsed
+from converter.core.wire.bounds import PYTHON_LIMIT
+
+_NAME = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*\(")
+_NAME_BEGUN = re.compile(r"\s*(?:[A-Za-z_][\w.-]*\s*)?")
+_TOKEN = re.compile(r"""\\.|"{3}|'{3}|.""", re.DOTALL)
+_PLAIN = re.compile(r"""[^"'()\\]+""")
+_QUOTES = ("'", '"', "'" * 3, '"' * 3)
+_CONSTANTS = {"true": True, "false": False, "null": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """A list of calls in brackets; without brackets, one call a line. A list of objects is JSON."""
+
+    heads: Sequence[str] = ("[",)
+    objects: Json = field(default_factory=Json)
+
+    def read(self, source: Source, calls: Calls) -> Step[bool]:
+        """Read the calls of a list, or of lines."""
+        if calls.head == "[" and (yield from source.ahead(("{",)))[0]:
+            return (yield from self.objects.read(source, calls))
+        yield from _call(source, calls.current)
+        while True:
+            mark, place = yield from source.ahead((*calls.close, "]", "a"), BLANKS + ",")
+            if (
+                mark in calls.close
+                or not _NAME_BEGUN.match(source.rest, place)
+                or not (yield from _named(source, place))
+            ):
+                break
+            source.take(place)
+            yield from _call(source, calls.next())
+        if calls.head == "[" and not (yield from source.accept("]")):
+            raise Refused
+        return False
+
+
+def _named(source: Source, place: int) -> Step[bool]:
+    """Tell whether a call stands at `place`."""
+    while not (match := _NAME.match(source.rest, place)):
+        begun = _NAME_BEGUN.fullmatch(source.rest, place)
+        if source.last or not begun or len(source.rest) - place > NAME_LIMIT:
+            return False
+        yield
+    return match.end() - place <= NAME_LIMIT
+
+
+def _call(source: Source, call: Call) -> Step[None]:
+    if not (yield from _named(source, 0)):
+        raise Refused
+    match = _NAME.match(source.rest)
+    assert match
+    source.take(match.end())
+    call.named(match[1])
+    yield from arguments_of(source, call)
+
+
+def arguments_of(source: Source, call: Call) -> Step[None]:
+    """Read the arguments behind a parenthesis, up to the one that closes the call."""
+    written = yield from _in_parentheses(source)
+    arguments = _arguments(written)
+    call.open()
+    for name, value in arguments:
+        call.key(name)
+        call.say(literal(value))
+    call.complete()
+
+
+def _in_parentheses(source: Source) -> Step[str]:
+    """Return the text before the parenthesis that closes the call, and take that as well."""
+    pieces: list[str] = []
+    depth, quote, length = 1, "", 0
+    while depth:
+        yield from source.more()
+        token = _PLAIN.match(source.rest) or _TOKEN.match(source.rest)
+        assert token
+        mark = token[0]
+        if not source.last and len(source.rest) < 3 and mark[0] in "\"'\\":
+            yield
+            continue
+        source.take(len(mark))
+        quote, depth = _next(mark, quote, depth)
+        pieces.append(mark)
+        length += len(mark)
+        if length > PYTHON_LIMIT:
+            raise Refused
+    return "".join(pieces[:-1])
+
+
+def _next(mark: str, quote: str, depth: int) -> tuple[str, int]:
+    if quote:
+        return ("" if mark == quote else quote), depth
+    if mark in _QUOTES:
+        return mark, depth
+    return "", depth + (mark == "(") - (mark == ")")
+
+
+def _arguments(written: str) -> list[tuple[str, object]]:
+    try:
+        call = parsed(f"f({written}\n)")
+        if not isinstance(call, ast.Call) or call.args:
+            raise Refused
+        if not all(word.arg for word in call.keywords):
+            raise Refused
+        return [(str(word.arg), _value(word.value)) for word in call.keywords]
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        raise Refused from None
+
+
+def _value(node: ast.expr) -> object:
+    """Return the value of a literal; JSON's own words are known as well."""
+    match node:
+        case ast.Name(id=name) if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return [_value(item) for item in items]
+        case ast.Dict(keys=keys, values=values):
+            pairs = zip(keys, values, strict=True)
+            return {str(ast.literal_eval(key or node)): _value(value) for key, value in pairs}
+        case _:
+            read = ast.literal_eval(node)
+            literal(read)
+            return read

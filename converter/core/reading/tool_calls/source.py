@@ -1,0 +1,193 @@
+"""Text that arrives in pieces, for grammars that read it as if it were all there.
+
+A grammar is a generator: it yields when it needs more text and goes on when more has come. What it
+takes is gone from the buffer, so that the buffer stays short and no text is looked at twice.
+"""
+
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+
+from converter.core.reading.families import CLOSERS
+from converter.core.reading.mark_search import Mark, MarkSearch
+from converter.core.wire.bounds import BLANKS_LIMIT
+
+type Step[T] = Generator[None, None, T]
+type Says = Callable[[str], object]
+type Judge = Callable[[str, bool], bool | None]
+"""By the text behind a mark, and whether more will come: does it count? None: undecided."""
+
+NO_OTHERS: Mapping[str, Judge] = MappingProxyType({})
+BLANKS = " \t\r\n"
+
+
+class Refused(Exception):  # noqa: N818 - nothing is wrong: the text is no tool call
+    """The text is no tool call of the form that was tried, or is cut off within one."""
+
+
+class BrokenArguments(Refused):
+    """The arguments of a call are none."""
+
+
+class Source:
+    """Text to read. `last`: no more will come; `cut`: though there was more to say. `consumed`: set
+    this to hear the text that is taken.
+    """
+
+    def __init__(self) -> None:
+        self.rest = ""
+        self.last = False
+        self.cut = False
+        self.consumed: Says = len
+
+    def feed(self, text: str) -> None:
+        """Take the next piece of the text."""
+        self.rest += text
+
+    def take(self, length: int) -> str:
+        """Return so many characters, and go on behind them."""
+        taken, self.rest = self.rest[:length], self.rest[length:]
+        if taken:
+            self.consumed(taken)
+        return taken
+
+    def look(self, marks: Sequence[str], skip: str = BLANKS) -> tuple[str, int] | None:
+        """Return the longest mark that stands behind characters of `skip`, and their number. A
+        thought's closer between them says nothing, because models that call in a thought put it
+        anywhere.
+
+        The mark is empty when none stands there; None: that is not decided yet.
+        """
+        place = self._behind_closers(0, skip)
+        return None if place is None else self.look_at(marks, place)
+
+    def _behind_closers(self, place: int, skip: str) -> int | None:
+        """Return where something else stands; None: not decided yet."""
+        closer = " "
+        while closer:
+            place = len(self.rest) - len(self.rest[place:].lstrip(skip))
+            closer = next((it for it in CLOSERS if self.rest.startswith(it, place)), "")
+            place += len(closer)
+        behind = "" if self.last else self.rest[place:]
+        begun = behind and any(closer.startswith(behind) for closer in CLOSERS)
+        return None if begun else place
+
+    def look_at(self, marks: Sequence[str], place: int) -> tuple[str, int] | None:
+        """Return the longest mark that stands at `place`, and `place`; None: not decided yet."""
+        length = len(self.rest) - place
+        if place > BLANKS_LIMIT:
+            return "", place
+        if not self.last:
+            behind = self.rest[place:]
+            if any(length < len(mark) and mark.startswith(behind) for mark in marks):
+                return None
+        fitting = [mark for mark in marks if self.rest.startswith(mark, place)]
+        return max(fitting, key=len, default=""), place
+
+    def ahead(self, marks: Sequence[str], skip: str = BLANKS) -> Step[tuple[str, int]]:
+        """Return the mark that comes next and the number of characters before it; take nothing."""
+        while (mark := self.look(marks, skip)) is None:
+            yield
+        return mark
+
+    def accept(self, marks: Sequence[str], skip: str = BLANKS) -> Step[str]:
+        """Take the mark that comes next, and the skipped text before it; return it, or nothing."""
+        mark, place = yield from self.ahead(marks, skip)
+        if mark:
+            self.take(place + len(mark))
+        return mark
+
+    def until(
+        self,
+        ends: MarkSearch,
+        say: Says,
+        behind: Sequence[str] = (),
+        others: Mapping[str, Judge] = NO_OTHERS,
+        padded: bool = False,
+    ) -> Step[str]:
+        """Say all before the first of `ends`, as it comes; take and return it, nothing at the end.
+
+        `behind`: what must come behind an end, blanks aside, for it to count; or the text's end.
+        `others`: ends that are judged by the text behind them, up to some length. `padded`: a line
+        end before an end goes.
+        """
+        while True:
+            match = ends.search(self.rest)
+            if stop := self._before_end(ends, match, padded):
+                say(self.take(stop))
+            place = match.end() - stop if match else 0
+            counts = self._counts(match[0], place, behind, others) if match else None
+            if match and counts:
+                self.take(place)
+                return match[0]
+            if counts is False:
+                say(self.take(1))
+            elif not match and self.last:
+                return ""
+            else:
+                yield
+
+    def _before_end(self, ends: MarkSearch, match: re.Match[str] | None, padded: bool) -> int:
+        """Return how many characters come before the end that was found, or that may begin."""
+        held = 0 if self.last else ends.undecided(self.rest, 0)
+        stop = match.start() if match else len(self.rest) - held
+        end = self.rest[max(0, stop - 2) : stop] if padded else ""
+        half = end[-1:] == "\r" and not match
+        return stop - (2 if end == "\r\n" else int(half or end[-1:] == "\n"))
+
+    def _counts(
+        self, end: str, place: int, behind: Sequence[str], others: Mapping[str, Judge]
+    ) -> bool | None:
+        """Tell whether `end`, which comes next, counts by the text at `place`; None: undecided."""
+        after = self.rest[place:]
+        if judge := others.get(end):
+            return judge(after, self.last)
+        if not behind:
+            return True
+        behind_closers = self._behind_closers(place, BLANKS)
+        if behind_closers is None or (mark := self.look_at(behind, behind_closers)) is None:
+            return None
+        return bool(mark[0]) or (self.last and not after.strip(BLANKS))
+
+    def more(self) -> Step[None]:
+        """Wait until there is text. Raises Refused when there will be none."""
+        while not self.rest:
+            if self.last:
+                raise Refused
+            yield
+
+    def match(self, pattern: re.Pattern[str], limit: int) -> Step[re.Match[str]]:
+        """Take what the pattern matches; return the match. Raises Refused beyond `limit`."""
+        while not (match := pattern.match(self.rest)):
+            if self.last or len(self.rest) > limit:
+                raise Refused
+            yield
+        if match.end() > limit:
+            raise Refused
+        self.take(match.end())
+        return match
+
+    def short(self, ends: MarkSearch, limit: int) -> Step[tuple[str, str]]:
+        """Return the text before the first of `ends`, and it. Raises Refused beyond `limit`."""
+        text = yield from self.before(ends, limit)
+        mark = ends.search(self.rest)
+        assert mark
+        return text, self.take(mark.end())
+
+    def before(self, ends: MarkSearch, limit: int) -> Step[str]:
+        """Return the text before the first of `ends`, which stays. Raises Refused as `short`."""
+        while not (match := ends.search(self.rest)):
+            begun = ends.undecided(self.rest, 0)  # an end that is cut may begin within the limit
+            if self.last or len(self.rest) - begun > limit:
+                raise Refused
+            yield
+        if match.start() > limit:
+            raise Refused
+        return self.take(match.start())
+
+
+@lru_cache(maxsize=64)
+def marks_of(*marks: str) -> MarkSearch:
+    """Return the search for these marks, made once."""
+    return MarkSearch(dict.fromkeys(marks, Mark.CLOSE))

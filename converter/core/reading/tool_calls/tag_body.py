@@ -1,0 +1,307 @@
+"""Calls written in tags: a function's tag with a tag for each parameter, or keys and values in
+turn.
+
+Values are bare text, typed by the tool's schema. The closing mark of a value counts only where the
+form goes on behind it, because a value may be text about these very marks.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from converter.core.reading.tool_calls.call import Call, Calls, Schema
+from converter.core.reading.tool_calls.json_body import NAME_LIMIT, object_of
+from converter.core.reading.tool_calls.source import (
+    BLANKS,
+    NO_OTHERS,
+    Judge,
+    Refused,
+    Says,
+    Source,
+    Step,
+    marks_of,
+)
+from converter.core.reading.tool_calls.values import (
+    NESTED_LIMIT,
+    NO_STRING,
+    Value,
+    literal,
+    part,
+    type_names,
+    types_of,
+)
+
+OPEN_LIMIT = 4096
+"""Characters behind a call's closing mark in a value, in which the value's own must come for the
+call's to be text."""
+_HEADER = re.compile(r"""\s*(?:(?:name|key|tool)=)?["']?([^"'\s]+)["']?(.*)""", re.DOTALL)
+_IS_STRING = re.compile(r"""\bstring=["']?true|\btype=["']?str""")
+_IS_JSON = re.compile(r"""\bstring=["']?false|\btype=["']?(\w+)""")
+_WORD = re.compile(r"\s*+([\w.:/-]*+)(?=[^\w.:/-])")
+"""A name, once a mark or a blank follows it; an empty one where there is none."""
+_CDATA = "<![CDATA[", "]]>"
+_LINE_ENDS = ("\r\n", "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """`heads`: beginnings of a call's tag, up to the name; `end`: the mark that closes the call.
+
+    `parameters` and `ends`: the same for a parameter. `tag_end`: the end of an opening tag.
+    `padded`: a value has a line end at both its ends. `open_ended`: nothing closes the call.
+    `cdata`: a value may stand in a CDATA section.
+    """
+
+    heads: Sequence[str]
+    end: Sequence[str]
+    parameters: Sequence[str]
+    ends: Sequence[str]
+    tag_end: str = ">"
+    padded: bool = True
+    open_ended: bool = False
+    cdata: bool = False
+
+    def read(self, source: Source, calls: Calls) -> Step[bool]:
+        """Read one call."""
+        call = calls.current
+        name, _ = _header((yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0])
+        call.named(name)
+        first, place = yield from source.ahead((*self.parameters, *self.end, "{"))
+        if first == "{":
+            source.take(place)
+            yield from self._json(source, call)
+            return False
+        if not first:
+            raise Refused
+        call.open()
+        yield from self._parameters(source, call, calls.close)
+        call.complete()
+        return False
+
+    def _json(self, source: Source, call: Call) -> Step[None]:
+        """Read arguments that are an object, as Llama 3.1 writes them."""
+        yield from object_of(source, call)
+        if not (yield from source.accept(self.end)):
+            raise Refused
+        call.complete()
+
+    def _parameters(self, source: Source, call: Call, close: Sequence[str]) -> Step[None]:
+        end: str | None = None
+        while end not in (*self.end, *close):
+            if end not in self.parameters:
+                end = yield from source.accept((*self.parameters, *self.end))
+            if end in self.parameters:
+                end = yield from self._parameter(source, call, close)
+            elif not end:
+                yield from self._unended(source, close)
+                return
+
+    def _unended(self, source: Source, close: Sequence[str]) -> Step[None]:
+        """A call whose end is left out is complete if its outer mark follows, or nothing can."""
+        followed = close and (yield from source.ahead(close))[0]
+        if not followed and not (self.open_ended and not source.cut):
+            raise Refused
+
+    def _parameter(self, source: Source, call: Call, close: Sequence[str]) -> Step[str]:
+        """Read a parameter; return the mark that ended its value: its own, the call's or one around
+        it, or that of another parameter of the tool's, because models leave closing marks out.
+        """
+        name, types_named = _header(
+            (yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0]
+        )
+        call.key(name)
+        written = Value(_types(types_named) or types_of(call.schema, name), call.say)
+        if self.padded:
+            while (padding := source.look_at(_LINE_ENDS, 0)) is None:
+                yield
+            source.take(len(padding[0]))
+        if self.cdata and (yield from source.accept(_CDATA[:1])):
+            yield from source.until(marks_of(_CDATA[1]), written.feed)
+        behind = () if self.open_ended else (*self.parameters, *self.end, *close)
+        others: dict[str, Judge] = dict.fromkeys(self.parameters, partial(self._is_next, call))
+        ends = (*self.ends, *self.end)
+        others |= _enders(close, source, ends, self.parameters)
+        return (yield from _to_end(source, written, ends, self.padded, behind, others))
+
+    def _is_next(self, call: Call, after: str, last: bool) -> bool | None:
+        """Tell whether a tag is that of a parameter that the tool has, and the call has not yet."""
+        tag, ended, _ = after.partition(self.tag_end)
+        if not ended and not last and len(after) <= NAME_LIMIT + len(self.tag_end):
+            return None
+        match = _HEADER.fullmatch(tag) if ended and len(tag) <= NAME_LIMIT else None
+        return match is not None and call.lacks(match[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The bare name, then keys and values in turn; `separator` may follow the name.
+
+    `key`, `value`, `kind`: opening and closing marks; a kind may stand between key and value. A
+    value may have no opening mark.
+    """
+
+    key: tuple[str, str]
+    value: tuple[str, str]
+    kind: tuple[str, str] = ("", "")
+    separator: str = ""
+    heads: Sequence[str] = ("",)
+
+    def read(self, source: Source, calls: Calls) -> Step[bool]:
+        """Read one call, and its closing mark."""
+        call, nexts = calls.current, (self.key[0], *calls.close)
+        written = (yield from source.match(_WORD, NAME_LIMIT))[1]
+        if self.separator:
+            yield from source.accept((self.separator,))
+        if not written or not (yield from source.ahead(nexts))[0]:
+            raise Refused
+        call.named(written)
+        call.open()
+        ended = self.key[0]
+        while ended == self.key[0]:
+            if not (ended := (yield from source.accept(nexts))):
+                raise Refused
+            if ended == self.key[0] and (yield from self._pair(source, call, calls.close)):
+                break
+        call.complete()
+        return True
+
+    def _pair(self, source: Source, call: Call, close: Sequence[str]) -> Step[bool]:
+        """Read a key and its value; tell whether the call's own closing mark ended them."""
+        name = (yield from source.short(marks_of(self.key[1]), NAME_LIMIT))[0].strip()
+        if self.kind[0] and (yield from source.accept(self.kind[:1])):
+            yield from source.short(marks_of(self.kind[1]), NAME_LIMIT)
+        if self.value[0] and not (yield from source.accept(self.value[:1])):
+            raise Refused
+        call.key(name)
+        written = Value(types_of(call.schema, name), call.say)
+        closing = (*close, *(f"\n{mark}" for mark in close))
+        others = _enders(closing, source, self.value[1:], self.key[:1])
+        nexts = (self.key[0], *close)
+        ended = yield from _to_end(source, written, self.value[1:], False, nexts, others)
+        return ended in others
+
+
+def _to_end(
+    source: Source,
+    written: Value,
+    ends: Sequence[str],
+    padded: bool = False,
+    behind: Sequence[str] = (),
+    others: Mapping[str, Judge] = NO_OTHERS,
+) -> Step[str]:
+    """Read a value; return the mark that ended it. `padded`: a line end before the mark is none of
+    the value's.
+    """
+    marks = marks_of(*ends, *others)
+    if not (ended := (yield from source.until(marks, written.feed, behind, others, padded))):
+        raise Refused
+    written.close()
+    return ended
+
+
+def _enders(
+    close: Sequence[str], source: Source, ends: Sequence[str], begins: Sequence[str]
+) -> dict[str, Judge]:
+    """Return the marks that close a call, judged in a value: they end it as well where its own mark
+    was left out, which shows by the first mark behind them. `ends`: marks that end a value;
+    `begins`: those of the next, which counts only in another call directly behind.
+    """
+    marks = marks_of(*ends, *begins)
+
+    def judge(opener: str, after: str, last: bool) -> bool | None:
+        if match := marks.search(after[:OPEN_LIMIT]):
+            return match[0] in begins and after.lstrip(BLANKS).startswith(opener)
+        if len(after) >= OPEN_LIMIT:
+            return False
+        return not source.cut if last else None
+
+    return {mark: partial(judge, mark.strip().replace("</", "<")) for mark in close}
+
+
+def _header(tag: str) -> tuple[str, str]:
+    """Return the name in a tag, and the other text in it."""
+    match = _HEADER.fullmatch(tag)
+    if not match or "<" in tag or "\n" in tag:
+        raise Refused
+    return match[1], match[2]
+
+
+def _types(written: str) -> frozenset[str]:
+    """Return the types that a parameter's tag tells by itself."""
+    if _IS_STRING.search(written):
+        return frozenset({"string"})
+    return NO_STRING if _IS_JSON.search(written) else frozenset()
+
+
+ITEM = "item"
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """Calls whose parameters are elements named by their keys, nested as their values are.
+
+    MiniMax-M3 writes so, with a mark of its own before every tag: `#<city>Oslo#</city>`, `#` being
+    the mark; a list is a row of `item` elements.
+
+    `mark`: what stands before every tag; `tag`: the call's, its attribute being the name.
+    """
+
+    mark: str
+    tag: str = "invoke"
+
+    @property
+    def heads(self) -> Sequence[str]:
+        """The marks that a call begins with."""
+        return (f"{self.mark}<{self.tag} name=",)
+
+    def read(self, source: Source, calls: Calls) -> Step[bool]:
+        """Read one call."""
+        call = calls.current
+        written, _ = yield from source.short(marks_of(">"), NAME_LIMIT)
+        call.named(written.strip("\"' "))
+        opening = f"{self.mark}<"
+        if not (yield from source.ahead((opening,)))[0]:
+            raise Refused
+        call.open()
+        while (name := (yield from self._tag(source))) != f"/{self.tag}":
+            call.key(name)
+            yield from self._element(source, part(call.schema, name), name, call.schema, call.say)
+        call.complete()
+        return False
+
+    def _tag(self, source: Source) -> Step[str]:
+        if not (yield from source.accept((f"{self.mark}<",))):
+            raise Refused
+        name, _ = yield from source.short(marks_of(">"), NAME_LIMIT)
+        return name
+
+    def _nested(self, source: Source) -> Step[bool]:
+        """Tell whether elements come next, not text or the closing tag."""
+        closing, opening = f"{self.mark}</", f"{self.mark}<"
+        mark, _ = yield from source.ahead((closing, opening))
+        return mark == opening
+
+    def _element(
+        self, source: Source, schema: Schema, name: str, root: Schema, say: Says, depth: int = 0
+    ) -> Step[None]:
+        """Say the JSON text of an element, whose opening tag has been read."""
+        if depth > NESTED_LIMIT:
+            raise Refused
+        if not (yield from self._nested(source)):
+            types = type_names(schema, root) or (NO_STRING if depth else frozenset())
+            yield from _to_end(source, Value(types, say), (f"{self.mark}</{name}>",))
+            return
+        items: list[str] = []
+        members: dict[str, str] = {}
+        while (tag := (yield from self._tag(source))) != f"/{name}":
+            pieces: list[str] = []
+            within = part(schema, tag, root)
+            yield from self._element(source, within, tag, root, pieces.append, depth + 1)
+            items.append("".join(pieces))
+            members[tag] = items[-1]
+        if set(members) == {ITEM}:
+            say(f"[{', '.join(items)}]")
+        else:
+            inner = ", ".join(f"{literal(key)}: {text}" for key, text in members.items())
+            say(f"{{{inner}}}")

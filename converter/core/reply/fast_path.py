@@ -1,0 +1,292 @@
+"""Frames that differ in their words only are rewritten without being parsed.
+
+Servers repeat themselves: of two frames in a row nothing but the words differs. So a frame that was
+read in full teaches its shape (all before and behind the words), and what came of it teaches how
+words of its kind are written. `FastPath.rewrite` takes the next frames as long as they have this
+shape.
+"""
+
+# Why a spliced frame equals the parsed one. The full way writes E(S(D(frame))): decoder, stages,
+# encoder. Each of the three does to a spliced frame what it did to the frame g that taught it:
+#
+# D  A frame f = before + words + behind has the same `before` and `behind` as g, where the words
+#    stood once (`_shape_of`). The words are plain: the inside of one JSON string, with no quotation
+#    mark, no control character and no escape but those on which all writers agree. So f is the same
+#    JSON as g but for this string. A decoder whose state depends on the words, because it merges
+#    what two fields say, is asked whether it would read them so (`Decoder.repeat`).
+# S  Each stage tells what plain words become, and which characters it waits for (`Stage.plain`); it
+#    tells nothing while it holds text. Words without these characters come out of it at once. The
+#    text cut anywhere makes the same message: so the stages may get the words later and in one
+#    piece, if it is before all that comes behind them (`settle`).
+# E  What was written for g is one frame, cut at its words into pieces; words are written as the
+#    same JSON string, because plain words have one spelling. A frame in which g's words stood twice
+#    by chance (`text`, `:`) is `_unsure` until other words came out as the pieces say. A number of
+#    the frame goes on by one, and an encoder that counts or keeps words is told of them
+#    (`Encoder.spliced`).
+#
+# Whatever fits no more goes the full way, after `settle`. `tests/core/reply/test_fast_path.py`
+# holds the two ways against each other, over all recordings and drawn ones.
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from converter.core.dialects.dialect import Encoder
+from converter.core.model.events import Event, Opaque, Own, Text, Thinking, WordKind
+from converter.core.reply.pipeline import LONGEST, Pipeline
+from converter.core.wire import json_text
+
+_DIGITS = b"0123456789"
+
+
+@dataclass(frozen=True, slots=True)
+class Seam:
+    """A frame around its words, as one that was written in full teaches it. The words go between
+    each two `pieces`, their number behind `counter`, which stands in the first one, if not empty.
+    """
+
+    pieces: tuple[bytes, ...]
+    counter: bytes = b""
+
+    @property
+    def places(self) -> int:
+        """The number of places that hold the words."""
+        return len(self.pieces) - 1
+
+    def gives(self, frame: bytes, text: str) -> bool:
+        """Tell whether a frame says this text in this way."""
+        return _without_number(frame, self.counter) == json_text.write(text).join(self.pieces)
+
+    def write(self, words: Sequence[bytes], first: int) -> bytes:
+        """Return a frame for each of the words, JSON without its quotation marks. `first`: the
+        number of the first frame.
+        """
+        if self.counter:
+            begin, counter, behind = self.pieces[0].partition(self.counter)
+            begin += counter
+            ends = Seam((behind, *self.pieces[1:]))
+            frames = (ends.write([word], 0) for word in words)
+            return b"".join([b"%b%d%b" % (begin, at, end) for at, end in enumerate(frames, first)])
+        if self.places == 1:
+            head, tail = self.pieces[0] + b'"', b'"' + self.pieces[1]
+            return head + (tail + head).join(words) + tail
+        return b"".join([(b'"' + word + b'"').join(self.pieces) for word in words])
+
+
+def splice_of(frame: bytes, text: str, counter: bytes = b"") -> Seam:
+    """Return the frame around its text."""
+    return Seam(tuple(_without_number(frame, counter).split(json_text.write(text))), counter)
+
+
+def _without_number(frame: bytes, counter: bytes) -> bytes:
+    if not counter:
+        return frame
+    begin, name, rest = frame.partition(counter)
+    return begin + name + rest.lstrip(_DIGITS)
+
+
+type Words = Text | Thinking
+
+MOST_WAITING = 2048
+"""Characters that wait for the stages; the words of one read are given to them in one piece."""
+_ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\\\": "\\"}
+"""Escapes that JSON writers agree on, as a regular expression has them, with their meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A frame around its words. `named`: the dialect's own field of thinking."""
+
+    before: bytes
+    behind: bytes
+    kind: WordKind
+    named: tuple[str, ...] = ()
+
+    def fits(self, raw: bytes) -> bool:
+        fitting = len(self.before) + len(self.behind) <= len(raw) <= LONGEST
+        return fitting and raw.startswith(self.before) and raw.endswith(self.behind)
+
+    def words(
+        self, raws: Sequence[bytes], begin: int, plain: Callable[[bytes], object]
+    ) -> list[bytes]:
+        """Return the words of the frames from `begin` on, as far as they are plain."""
+        pieces: list[bytes] = []
+        before, behind, fits = len(self.before), len(self.behind), self.fits
+        for place in range(begin, len(raws)):
+            raw = raws[place]
+            if not fits(raw) or not plain(words := raw[before:-behind]):
+                break
+            pieces.append(words)
+        return pieces
+
+    def event(self, text: str) -> Words:
+        """Return the event that says these words, as the decoder would have made it."""
+        if not self.named:
+            return self.kind(text)
+        dialect, name = self.named
+        return Thinking(text, own=Own(dialect, {name: text}))
+
+
+type _Ready = tuple[_Shape, WordKind, Callable[[bytes], object]]
+"""A shape, the kind that its words become now, and the test for plain ones."""
+
+
+class FastPath:
+    """The lessons of one stream. `tell` hears the events of each `rewrite`. `counter`: the field
+    that numbers the client's frames, if they are numbered. `taken`: frames that went the fast way;
+    `changes`: the last ones did not go on as they came.
+    """
+
+    def __init__(
+        self,
+        stages: Pipeline,
+        encoder: Encoder,
+        tell: Callable[[list[Event]], object],
+        counter: str = "",
+    ) -> None:
+        self.taken = 0
+        self.changes = False
+        self._stages, self.encoder, self._tell = stages, encoder, tell
+        self._counter = json_text.write(counter) + b":" if counter else b""
+        self._shape: _Shape | None = None
+        self._written: dict[WordKind, Seam | None] = {}
+        """How words of a kind are written; None: the frame as it came."""
+        self._unsure: dict[WordKind, str] = {}
+        """The words that taught a kind and stand in its frame more than once, as `:` and `text` do,
+        until other words come out as they should.
+        """
+        self._ready: _Ready | None = None
+        self._waiting: list[Words] = []
+        self._characters = 0
+
+    def rewrite(self, raws: Sequence[bytes], begin: int) -> tuple[int, bytes]:
+        """Return how many frames are taken from `begin` on, and the client's bytes for them."""
+        ready = self._look()
+        if ready is None:
+            return 0, b""
+        shape, kind, plain = ready
+        words = shape.words(raws, begin, plain)
+        text = decoded(words) if words else None
+        if text is None or not self._stages.repeat(read := shape.event(text)):
+            return 0, b""
+        self._waiting.append(read)
+        self._characters += len(text)
+        self._tell([read if type(read) is kind else kind(text)])
+        self.taken += len(words)
+        first = self.encoder.spliced(kind, text, len(words))
+        splice = self._written[kind]
+        self.changes = splice is not None
+        taken = raws[begin : begin + len(words)]
+        return len(words), splice.write(words, first) if splice else b"".join(taken)
+
+    def settle(self) -> None:
+        """Give the stages the words that went past them; other words may be plain now."""
+        self._ready = None
+        if self._waiting:
+            waiting, self._waiting, self._characters = self._waiting, [], 0
+            text = "".join([words.text for words in waiting])
+            assert self._shape
+            self._stages.feed([waiting[0] if len(waiting) == 1 else self._shape.event(text)])
+
+    def _look(self) -> _Ready | None:
+        """Find out which words are plain; None where none are, or how they are written is not
+        known.
+        """
+        if self._characters > MOST_WAITING:
+            return None  # the next frame is parsed, and the stages get these words before it
+        if self._ready is None and self._shape:
+            plain = self._stages.plain(self._shape.kind)
+            if plain and plain[0] in self._written and plain[0] not in self._unsure:
+                self._ready = self._shape, plain[0], _plain(plain[1])
+        return self._ready
+
+    def learn(
+        self, raw: bytes, read: Sequence[Event], made: Sequence[Event], out: Sequence[bytes]
+    ) -> None:
+        """Take note of a frame that went the full way: its words, the stages' events for them, and
+        the bytes that were written. `raw`: empty for one that had to be mended; what was known of
+        others may not hold behind it.
+        """
+        if self._shape and self._shape.fits(raw) and self._goes_on(read, made, out):
+            words = _only_words(made)
+            if words and self._unsure.get(type(words), words.text) != words.text:
+                del self._unsure[type(words)]  # other words came out as these pieces say
+            return
+        words, became = _only_words(read), _only_words(made)
+        if words is None or became is None or words.text != became.text or len(out) != 1:
+            self._written.clear()  # a block began or ended
+            if self._shape and not self._shape.fits(raw):
+                self._shape = None
+            return
+        shape = _shape_of(raw, words)
+        splice = None if out[0] == raw else splice_of(out[0], words.text, self._counter)
+        if shape is None or shape != self._shape or self._written.get(type(became), ()) != splice:
+            self._shape = shape
+            self._written.clear()
+        if shape and (splice is None or splice.places):
+            self._written[type(became)] = splice
+            self._unsure.pop(type(became), None)
+            if splice and splice.places > 1:
+                self._unsure[type(became)] = became.text
+
+    def _goes_on(self, read: Sequence[Event], made: Sequence[Event], out: Sequence[bytes]) -> bool:
+        """Tell whether words are still written as they were, after a frame of the known shape whose
+        words wait in a stage, or bring others that had waited.
+        """
+        bare, became = _bare(read), _bare(made)
+        if not became:
+            return not bare or _only_words(bare) is not None
+        words = _only_words(became)
+        if words is None or type(words) not in self._written or len(out) != 1:
+            return False
+        splice = self._written[type(words)]
+        return splice.gives(out[0], words.text) if splice else json_text.write(words.text) in out[0]
+
+
+def decoded(words: Sequence[bytes]) -> str | None:
+    """Return the words as one text; None when one of them is no UTF-8 by itself."""
+    joined = b"".join(words)
+    try:
+        text = joined.decode() if joined.isascii() else "".join([word.decode() for word in words])
+    except UnicodeDecodeError:
+        return None
+    return json.loads(f'"{text}"') if "\\" in text else text
+
+
+def _only_words(events: Sequence[Event]) -> Words | None:
+    """Return the words of the first choice, if nothing else is said but fields of the server's."""
+    match _bare(events):
+        case [Text(choice=0, refusal=False, own=None) | Thinking(choice=0) as words]:
+            return words
+        case _:
+            return None
+
+
+def _bare(events: Sequence[Event]) -> list[Event]:
+    """Return the events but for those that only keep the first choice's own fields."""
+    return [event for event in events if not (isinstance(event, Opaque) and event.choice == 0)]
+
+
+def _shape_of(raw: bytes, words: Words) -> _Shape | None:
+    """Return the frame's shape; None where the words cannot be told from the rest."""
+    own = words.own
+    if not words.text or len(raw) > LONGEST or (own and [*own.fields.values()] != [words.text]):
+        return None
+    said = json_text.write(words.text)
+    before, _, behind = raw.partition(said)
+    if not behind or said in behind:
+        return None
+    named = (own.dialect, *own.fields) if own else ()
+    return _Shape(before + b'"', b'"' + behind, type(words), named)
+
+
+@lru_cache(maxsize=256)
+def _plain(wakes: str) -> Callable[[bytes], object]:
+    """Return the test for plain words in JSON: it finds all of them, or nothing."""
+    single = "".join(re.escape(mark) for mark in sorted(set(wakes)) if mark.isascii())
+    wide = "".join(f"(?!{re.escape(mark)})" for mark in sorted(set(wakes)) if not mark.isascii())
+    escapes = "".join(name for name, mark in _ESCAPES.items() if mark not in wakes)
+    letter = f'{wide}[^"\\\\\\x00-\\x1f{single}]'
+    return re.compile(f"(?:{letter}|\\\\[{escapes}])++".encode()).fullmatch

@@ -1,0 +1,309 @@
+"""A server's reply as neutral events: the only place where frames, decoder and stages are joined.
+
+chunk -> FrameDecoder -> frame -> Decoder -> event -> stages -> event
+
+The stages are one chain for each choice. In order: tags, a look at a tag that nobody reads, phrases
+(if wanted), blanks (if they are to go), tool calls in text (if the request offers tools), the judge
+of all calls, the end of a thought that runs away, thought events (if somebody hears of them), the
+budget of thinking (if one is to be kept), the end of all thinking for who did not ask for any, and
+its fold for who shows only text. Each has `feed` and `close`, which return lists of events; `close`
+gives out held events and may be called again.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from converter.addon.exchange.settings import Settings
+from converter.core.dialects.dialect import Dialect, Form
+from converter.core.model.events import (
+    End,
+    Event,
+    Failure,
+    Finish,
+    OpaqueFrame,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    WordKind,
+    joined,
+)
+from converter.core.reading.blanks import BlanksTrimmer
+from converter.core.reading.budget import ThinkingBudget, ThinkingHider
+from converter.core.reading.findings import Findings
+from converter.core.reading.folding import ThoughtFolder
+from converter.core.reading.phrases import PhraseStage
+from converter.core.reading.reading import Expected, Reading
+from converter.core.reading.think_stage import ThinkStage
+from converter.core.reading.thought_ender import NO_LIMITS, ThoughtEnder
+from converter.core.reading.tool_calls.stage import ToolCallStage
+from converter.core.reading.unread_tag import UnreadTag
+from converter.core.reading.whole_calls import CUSTOM_INPUT, CallIds, WholeCalls
+from converter.core.reply.thought_events import ThoughtEvent, ThoughtEvents
+from converter.core.wire import json_text
+from converter.core.wire.sse import Frame, FrameDecoder, WholeBody
+
+LONGEST = 1 << 16
+"""Characters of a piece of text: some milliseconds. The stages look at each by regular expressions,
+so that one of megabytes would let no other thread have its turn.
+"""
+_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_SUFFIX = 12
+"""Characters of the exchange's name in the ids of calls, because servers repeat theirs, Ollama
+draws from 999, and APIs take 64.
+"""
+
+
+class Stage(Protocol):
+    """One step between decoder and encoder, for one choice."""
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Return the events that it becomes."""
+
+    def close(self) -> Sequence[Event]:
+        """Return the held events."""
+
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        """Return the meaning of plain words of this kind, and the characters that make words not
+        plain; None while words may do more than come out. Words that are plain change nothing of
+        this: the stage may get them later, and joined.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The things that the stages of one choice share. `thoughts`: a list that gets each thought
+    that ended. `reply`: the beginning of ids of calls in its text. `ids`: those of all calls.
+    """
+
+    reading: Reading
+    index: int
+    reply: str
+    ids: CallIds
+    findings: Findings
+    thoughts: list[ThoughtEvent]
+
+    @property
+    def expected(self) -> Expected:
+        """The facts known of the reply."""
+        return self.reading.expected
+
+
+def _tool_calls(choice: Choice) -> Stage | None:
+    tools = choice.expected.tools
+    if tools is None:
+        return None
+    named = [choice.reply, str(choice.index or "")]
+    ids = "".join(f"{part}_" for part in ("call", *filter(None, named)))
+    return ToolCallStage(tools, choice.index, ids, choice.findings.calls)
+
+
+def _whole_calls(choice: Choice) -> Stage:
+    expected, mended = choice.expected, choice.findings.calls.mended
+    schemas = expected.tools.schemas if expected.tools else {}
+    free = frozenset(name for name, schema in schemas.items() if _takes_text(schema))
+    return WholeCalls(expected.stops, choice.ids, mended, free)
+
+
+def _takes_text(schema: Mapping[str, object]) -> bool:
+    properties = schema.get("properties")
+    return isinstance(properties, Mapping) and [*properties] == [CUSTOM_INPUT]
+
+
+STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
+    lambda of: ThinkStage(of.reading, of.index, of.findings),
+    lambda of: UnreadTag(of.findings) if of.reading.tags else None,
+    lambda of: PhraseStage(of.index, of.findings) if of.reading.phrases else None,
+    lambda of: BlanksTrimmer() if of.reading.trims_blanks else None,
+    _tool_calls,
+    _whole_calls,
+    lambda of: (
+        None if of.expected.limits == NO_LIMITS else ThoughtEnder(of.expected.limits, of.findings)
+    ),
+    lambda of: (
+        ThoughtEvents(of.expected.task, of.expected.context, of.thoughts)
+        if of.expected.task
+        else None
+    ),
+    lambda of: (
+        None if of.expected.budget is None else ThinkingBudget(of.expected.budget, of.findings)
+    ),
+    lambda of: ThinkingHider() if of.expected.hidden else None,
+    lambda of: ThoughtFolder(of.index) if of.expected.folds else None,
+)
+"""In the order in which events go through them; None: not wanted for this reply."""
+
+
+class Stages:
+    """Events in, events out, each choice through stages of its own. `findings`: the notes."""
+
+    def __init__(self, reading: Reading, findings: Findings | None = None) -> None:
+        self._reading = reading
+        self._chains: dict[int, list[Stage]] = {}
+        self._thoughts: list[ThoughtEvent] = []
+        self._failed = self._is_open = False
+        task = _NO_NAME.sub("", reading.expected.task)[-_SUFFIX:]
+        self._name = task or "0"
+        self._ids = CallIds(reading.expected.call_ids, self._name)
+        self.findings = findings or Findings()
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Return the events that it becomes. The reply's end empties all stages; bookkeeping
+        passes. Behind a failure nothing follows but the server's own end.
+        """
+        if self._failed:
+            return [event] if isinstance(event, End) else []
+        made = self._of(event)
+        kinds = [*map(type, made)]
+        if Failure not in kinds:
+            return made
+        self._failed = True
+        return made[: kinds.index(Failure) + 1]
+
+    def _of(self, event: Event) -> Sequence[Event]:
+        match event:
+            case Text() | Thinking() | ThinkingEnd() | ToolCall() | Finish():
+                self._is_open = True
+                return _fed(self._chain(event.choice), [event])
+            case End() | Failure():
+                return [*self.close(), event]
+            case _:
+                return [event]
+
+    def close(self) -> list[Event]:
+        """Return the held events of all choices, if anything came since the last time."""
+        if self._failed or not self._is_open:
+            return []
+        self._is_open = False
+        held: list[Event] = []
+        for chain in self._chains.values():
+            events: Sequence[Event] = []
+            for stage in chain:
+                events = [*_fed([stage], events), *stage.close()]
+            held += events
+        return held
+
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        """Return the meaning of plain words of the first choice, and the characters that make words
+        not plain; None while they may do more than come out.
+        """
+        wakes = ""
+        for stage in self._chains.get(0, ()):
+            if (kinds := stage.plain(kind)) is None:
+                return None
+            kind, wakes = kinds[0], wakes + kinds[1]
+        return (kind, wakes) if 0 in self._chains else None
+
+    def take_thoughts(self) -> list[ThoughtEvent]:
+        """Return the thoughts that ended since the last time."""
+        thoughts = self._thoughts[:]
+        self._thoughts.clear()
+        return thoughts
+
+    def _chain(self, index: int) -> list[Stage]:
+        if index not in self._chains:
+            shared = self._ids, self.findings, self._thoughts
+            choice = Choice(self._reading, index, self._name, *shared)
+            self._chains[index] = [stage for make in STAGES if (stage := make(choice))]
+        return self._chains[index]
+
+
+def _fed(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[Event]:
+    """Return the events that these become, through one stage after another."""
+    for stage in stages:
+        events = [made for event in events for made in stage.feed(event)]
+    return events
+
+
+def reading_of(settings: Settings, expected: Expected, whole: bool) -> Reading:
+    """Return how to read a reply under these options. `whole`: no client waits for parts of it."""
+    return Reading(
+        settings.tags,
+        settings.attributes,
+        settings.markers,
+        settings.start,
+        whole,
+        expected,
+        settings.blanks == "trim",
+    )
+
+
+class Pipeline:
+    """One reply. `findings` and `frames`: those of a reply that it goes on. `frames` cuts it,
+    `decode` reads a frame, `feed` puts events through the stages.
+
+    They are three calls, because who passes bytes on wants to know which events are of which frame,
+    and who only looks may join events before the stages. All other calls are those of the cutter
+    (`frames`: its `feed`, `rest`: its `close`), the decoder and the stages themselves.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        server: Dialect,
+        form: Form,
+        expected: Expected,
+        *,
+        whole: bool,
+        findings: Findings | None = None,
+        frames: "Pipeline | None" = None,
+    ) -> None:
+        cutter = server.wire.framing.cutter if form is Form.STREAM else WholeBody
+        self._frames: FrameDecoder = frames._frames if frames else cutter()
+        self._decoder = server.wire.decoder(settings.map)
+        self._mend, self._write = server.wire.mend, server.wire.framing.write
+        self._stages = Stages(reading_of(settings, expected, whole), findings)
+        self.frames, self.cut, self.read = self._frames.feed, self._frames.cut, self._frames.read
+        self.overflow, self.rest = self._frames.overflow, self._frames.close
+        self.held = self._frames.held
+        self.repeat = self._decoder.repeat
+        self.plain, self.close = self._stages.plain, self._stages.close
+        self.findings, self.take_thoughts = self._stages.findings, self._stages.take_thoughts
+
+    def decode(self, frame: Frame) -> tuple[Frame, list[Event]]:
+        """Return what the frame says, and the frame that says just that: a mended one, where words
+        would be lost otherwise.
+        """
+        events = self._decoder.feed(frame)
+        if not _is_lost(events) or (mended := self._mended(frame)) is None:
+            return frame, events
+        rescued = self._decoder.feed(mended) if mended.raw else []
+        return (frame, events) if _is_lost(rescued) else (mended, rescued)
+
+    def _mended(self, frame: Frame) -> Frame | None:
+        """Return the frame with clear faults put right; None where nothing has."""
+        try:
+            rescued = json_text.rescue(frame.data or b"")
+        except json_text.UnreadableError:
+            return None
+        if not rescued and not frame.is_body:  # null, an empty list: nothing is lost without it
+            return Frame(b"", None)
+        data = json_text.write(self._mend(rescued))
+        raw = data if frame.is_body else self._write(data, frame.event)
+        return Frame(raw, data, event=frame.event)
+
+    def feed(self, events: Sequence[Event]) -> list[Event]:
+        """Return the events that these become."""
+        pieces = in_pieces(events)
+        made = [made for event in pieces for made in self._stages.feed(event)]
+        return made if pieces is events else joined(made)
+
+
+def _is_lost(events: Sequence[Event]) -> bool:
+    return any(isinstance(event, OpaqueFrame) and event.lost for event in events)
+
+
+def in_pieces(events: Sequence[Event]) -> Sequence[Event]:
+    """Return the events, with long texts cut into pieces; the same object where none is long."""
+    if not any(isinstance(event, Text) and len(event.text) > LONGEST for event in events):
+        return events
+    return [piece for event in events for piece in _pieces(event)]
+
+
+def _pieces(event: Event) -> Sequence[Event]:
+    if not isinstance(event, Text) or event.own or event.refusal or len(event.text) <= LONGEST:
+        return [event]
+    places = range(0, len(event.text), LONGEST)
+    return [Text(event.text[at : at + LONGEST], event.choice) for at in places]

@@ -1,0 +1,227 @@
+"""The judgement whether a reply is whole: made here alone, for all dialects, streamed and whole.
+
+A reply is whole when each choice that said something has its finish, and nothing in between was
+lost. Else its last word is a `Failure`, behind which nothing follows but the server's own end.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from converter.addon.servers import context_length
+from converter.core.dialects.error_words import server_words
+from converter.core.model.events import (
+    End,
+    Event,
+    Failure,
+    Finish,
+    Opaque,
+    OpaqueFrame,
+    Start,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+from converter.core.wire.bounds import FRAME_LIMIT
+
+BAD_GATEWAY = 502
+"""The HTTP status of a reply that is none, or not whole, had it been known in time."""
+CUT_SHORT = "the server's reply was cut short: it ended without a finish"
+EMPTY = "the server's reply was empty"
+UNREAD = "the server's reply is no {reply}: {words}"
+LOST = "the server sent a frame that cannot be read: {words}"
+TOO_LONG = f"the server sent a frame of more than {FRAME_LIMIT >> 20} megabytes"
+_LONG = FRAME_LIMIT - 16
+"""Bytes of a piece of a frame that is too long to be read; an end may wait behind them."""
+_SAMPLE = 200
+"""Characters of unreadable bytes that are worth showing."""
+_FIELDS = (b"data", b"event:", b"id:", b"retry:")
+"""Beginnings of a frame, by which it is told from a whole body. Anthropic's begin with `event:`."""
+_WORDS = frozenset((Text, Thinking, ToolCall))
+
+
+class ReplyEnd:
+    """Events of a decoder in, the same out, with a `Failure` where the reply proves not to be
+    whole. `reply`: a word for the reply that the server should have sent. `failure`: why it is not
+    whole.
+    """
+
+    def __init__(self, reply: str) -> None:
+        self._reply = reply
+        self._spoke: set[int] = set()
+        self._finished: set[int] = set()
+        self._is_over = self._started = False
+        self._unknown = b""
+        self.failure: Failure | None = None
+
+    def feed(self, events: Sequence[Event]) -> Sequence[Event]:
+        """Return the events that may go on."""
+        if self.failure is None and all(type(event) in _WORDS for event in events):
+            self._spoke.update([event.choice for event in events])  # type: ignore[union-attr]
+            return events  # as nearly all are
+        return [checked for event in events for checked in self._checked(event)]
+
+    def close(self) -> list[Event]:
+        """Return the failure of a reply that has no end."""
+        return [] if self.failure or self._is_over or self._is_whole else [self._missing_end()]
+
+    def broke_off(self, reason: str) -> list[Event]:
+        """Return the failure of a reply that broke off."""
+        return [] if self.failure else [self._failed(reason)]
+
+    def failed(self, failure: Failure) -> None:
+        """Take note of a failure that a stage has found."""
+        self.failure = self.failure or failure
+
+    def give_up(self) -> None:
+        """Judge no more, because a frame passed that nobody has read."""
+        self._is_over = True
+
+    def keeps(self, events: Sequence[Event]) -> bool:
+        """Tell whether the frame of these events may go on as its own bytes: an error only if it is
+        told as clients know errors, and behind one nothing but the server's own end.
+        """
+        if self.failure is None:
+            return True
+        return any(isinstance(event, (Failure, End)) and bool(event.own) for event in events)
+
+    @property
+    def words(self) -> str:
+        """The reason why it is not whole, or empty."""
+        return self.failure.message if self.failure else ""
+
+    @property
+    def status(self) -> int:
+        """The HTTP status of that: the server's own, else that of a bad gateway; of a prompt
+        too long 400, on which clients act.
+        """
+        if context_length.find(self.words):
+            return 400
+        return (self.failure.status if self.failure else 0) or BAD_GATEWAY
+
+    @property
+    def begun(self) -> bool:
+        """Tell whether a model has said anything."""
+        return bool(self._spoke or self._finished)
+
+    @property
+    def _is_whole(self) -> bool:
+        return bool(self._finished) and self._spoke <= self._finished
+
+    def _checked(self, event: Event) -> Iterator[Event]:
+        if self.failure:
+            yield from [event] if isinstance(event, End) else []
+        elif isinstance(event, End):
+            yield from self._ended(event)
+        elif isinstance(event, OpaqueFrame) and event.lost:
+            yield from self._lost(event.own.raw)
+        else:
+            self._note(event)
+            yield event
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case Text() | Thinking() | ToolCall():
+                self._spoke.add(event.choice)
+            case Finish():
+                self._finished.add(event.choice)
+            case Start():
+                self._started = True
+            case Failure():
+                self.failure = event
+            case OpaqueFrame(comment=False):
+                self._unknown = self._unknown or event.own.raw.strip()
+
+    def _ended(self, end: End) -> Iterator[Event]:
+        """A whole body is complete without a finish; the end of a stream, which is a frame of its
+        own, is not.
+        """
+        if end.own and not self._is_whole:
+            yield self._missing_end()
+        self._is_over = True
+        yield end
+
+    def _missing_end(self) -> Failure:
+        if self.begun or self._started:
+            return self._failed(CUT_SHORT)
+        words = _words_of(self._unknown)
+        return self._failed(UNREAD.format(reply=self._reply, words=words) if words else EMPTY)
+
+    def _lost(self, raw: bytes) -> Iterator[Event]:
+        """Yield the failure for bytes that should have said something: all of the reply, or a
+        frame. A last frame without its end is only cut short, and behind the finish nobody misses
+        it.
+        """
+        is_frame = raw.startswith(_FIELDS)
+        if len(raw) > _LONG:
+            yield self._failed(TOO_LONG)
+        elif is_frame and not raw.endswith((b"\n", b"\r")):
+            yield from [] if self._is_whole else [self._failed(CUT_SHORT)]
+        elif self.begun or is_frame:
+            yield self._failed(LOST.format(words=_words_of(raw)))
+        else:
+            yield self._failed(UNREAD.format(reply=self._reply, words=_words_of(raw)))
+
+    def _failed(self, words: str) -> Failure:
+        self.failure = Failure(words, status=BAD_GATEWAY)
+        return self.failure
+
+
+def _words_of(raw: bytes) -> str:
+    """Return the readable part of bytes, in one line of bounded length."""
+    words = server_words(raw) or raw[: 4 * _SAMPLE].decode(errors="replace")
+    return " ".join(words.split())[:_SAMPLE]
+
+
+def without_frames(events: Sequence[Event]) -> list[Event]:
+    """Return the events without the bytes of frames, for a client that gets another form."""
+    return [
+        replace(event, own=None) if isinstance(event, (Failure, End)) else event
+        for event in events
+        if not isinstance(event, OpaqueFrame)
+    ]
+
+
+CUT: list[Event] = [Finish("length"), End()]
+"""The end of a reply whose server cannot go on."""
+
+
+class SecondReply:
+    """The second of two replies that the client gets as one, because it goes on where a thought of
+    the first was ended. The words of the first are left out of it, and both counts add up.
+
+    Events in, what the client gets of them out. `first`: what the first counted, if it did; `made`:
+    the tokens of its words.
+    """
+
+    def __init__(self, first: Usage | None, made: int) -> None:
+        self._first = first
+        self._made = made
+        self.begun = False
+
+    def feed(self, events: Sequence[Event]) -> list[Event]:
+        """Return the events that go on."""
+        heads = any(isinstance(event, Start) for event in events)
+        kinds = (Start, Opaque) if heads else (Start,)  # beside a head stands only whose turn it is
+        self.begun = self.begun or heads
+        return [
+            self._both(event) if isinstance(event, Usage) else event
+            for event in events
+            if not isinstance(event, kinds)
+        ]
+
+    def _both(self, second: Usage) -> Usage:
+        """Return the count of both. The second was asked with all that the first had said, which
+        the model made: so it counts as that, and the prompt is the rest.
+        """
+        first = self._first
+        made = first.output if first else min(self._made, second.input)
+        prompt = first.input if first else second.input - made
+        return replace(
+            second,
+            input=prompt,
+            output=made + second.output,
+            cached=None if second.cached is None else min(second.cached, prompt),
+            thinking=None if second.thinking is None else made + second.thinking,
+            own=None,
+        )

@@ -1,0 +1,315 @@
+"""One reply as it passes: the server's bytes in, the client's bytes out. Streamed and whole replies
+take the same way.
+
+chunk -> Pipeline -> event -> Encoder -> chunk
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from converter.addon.exchange.settings import Settings
+from converter.addon.servers.model_names import renamed_frame
+from converter.core.dialects.table import COMMON, Dialect, Form, ReplyContext
+from converter.core.model.events import Event, Failure, Start, Text, Thinking, ThinkingEnd
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.reading import Expected
+from converter.core.reply.fast_path import FastPath
+from converter.core.reply.pipeline import Pipeline
+from converter.core.reply.reply_end import CUT, ReplyEnd, SecondReply, without_frames
+from converter.core.reply.reply_notes import SpoiledFrames, notes_of
+from converter.core.reply.summary import Summary
+from converter.core.reply.thought_events import ThoughtEvent, within_limit
+from converter.core.wire.bounds import MOST_FAULTS, fault_of
+from converter.core.wire.sse import Frame
+
+_WORDS = frozenset((Text, Thinking))
+
+
+class Rewriter:
+    """The server's bytes in, the client's bytes out, cut anywhere: the pipeline and an encoder.
+    Never raises: a frame that breaks a machine goes on as it came.
+
+    `server_form`: how the server sends, as it says. `client_form`: how the client wants it; else
+    the form stays. `context`: the reply's facts from its request.
+
+    `form`: the one in which the client gets it. `findings`: the notes on the reply's thinking, for
+    the log and the next reply.
+
+    After each call `events` holds what that call told the client, `thoughts` each thought that
+    ended in it. `changed`: whether any frame did not go on as it came. `whole_thoughts`: those of a
+    reply whose budget the proxy keeps, uncut.
+
+    A thought that is ended splits the server's bytes in two replies, the second of which goes on
+    where the first is cut. `pauses`: leave the rest of the bytes in which a thought was ended, as
+    so many `unused` ones, to who asks for the second. `stopped`: no more is wanted of a reply.
+    `is_over`: of none. `made`: tokens of the first, as far as frames tell.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        client: Dialect,
+        server_form: Form,
+        client_form: Form | None = None,
+        *,
+        server: Dialect = COMMON,
+        context: ReplyContext | None = None,
+        expected: Expected | None = None,
+    ) -> None:
+        self._client = client
+        self._same_dialect = client is server and client.wire.keeps_raw
+        self.form = client_form or server_form
+        expected = expected or Expected()
+        whole = Form.WHOLE in (server_form, self.form)
+        self._settings, self._expected = settings, expected
+        self._pipeline_of = partial(Pipeline, server=server, form=server_form, whole=whole)
+        self._pipeline = self._pipeline_of(settings=settings, expected=expected)
+        self.findings = self._pipeline.findings
+        self._label = server.label.reply
+        asked, named = context or ReplyContext(), settings.fields
+        asked = replace(asked, fields=named, signature=settings.signature)
+        self._encoder = client.wire.encoder(asked, self.form is Form.WHOLE)
+        self._splices = settings.fast and server.wire.keeps_raw and not whole
+        self._fast = self._fast_path()
+        self._keeps_thoughts = expected.budget is not None
+        self.end = ReplyEnd(self._label)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._model = ""
+        self._spoiled = SpoiledFrames()
+        self._faults: list[str] = []
+        self._at = 0.0
+        self.summary = Summary()
+        self.events: list[Event] = []
+        self.thoughts: list[ThoughtEvent] = []
+        self.whole_thoughts: list[str] = []
+        self.changed = self.closed = self._broken = False
+        self.pauses = self.stopped = self.is_over = False
+        self.unused = self.made = self._ends = 0
+        self._second: SecondReply | None = None
+        self._cut: list[Event] = []
+        self._told_before: list[ThoughtEvent] = []
+
+    def held(self) -> int:
+        """Return how many bytes wait for their frame's end."""
+        return self._pipeline.held()
+
+    def _fast_path(self) -> FastPath | None:
+        if not self._splices:
+            return None
+        return FastPath(self._pipeline, self._encoder, self._noted, self._client.wire.counter)
+
+    def call_model(self, name: str) -> None:
+        """From now on have the client read this name for the model, in place of the server's."""
+        self._model, self._fast = name, None  # every frame is to be looked at
+        self._splices = False
+
+    def go_on_from(self, begun: "Rewriter") -> None:
+        """Write on where another has begun, which has sent signs of life and nothing else."""
+        self._encoder = begun._encoder
+        if self._fast:
+            self._fast.encoder = begun._encoder
+
+    @property
+    def goes_on(self) -> bool:
+        """Tell whether a second reply comes now, which goes on behind a thought."""
+        return self._second is not None
+
+    @property
+    def failure(self) -> str:
+        """The reason of an error that the client got instead of a message, or empty."""
+        return self._encoder.failure or (self._faults[0] if self._broken else self.end.words)
+
+    @property
+    def hurried(self) -> int:
+        """The number of frames that were rewritten without being parsed."""
+        return self._fast.taken if self._fast else 0
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes for a person, a line each; all of them after `close`."""
+        spoiled = self._spoiled.notes("passed as they came" if self._same_dialect else "left out")
+        return [*self._faults, *notes_of(self.findings), *spoiled, *self._encoder.notes]
+
+    def feed(self, chunk: bytes, at: float = 0.0) -> list[bytes]:
+        """Return the bytes that the client can have now; never an empty piece. `at`: when it came,
+        in seconds, for the summary.
+        """
+        self._at, self.events = at, []
+        if self.is_over:
+            return self._told([])
+        self.summary.arrived(at)
+        raws, place, out = self._pipeline.cut(chunk), 0, list[bytes]()
+        while place < len(raws):
+            taken = self._hurry(self._fast, raws, place, out) if self._fast else 0
+            if not taken:
+                out += self._rewrite(self._pipeline.read(raws[place]))
+            place += taken or 1
+            if len(self.findings.ended) > self._ends:
+                held = self.held()
+                out += self._end_thought()
+                if self.pauses or self.is_over:
+                    self.unused = sum(map(len, raws[place:])) + held
+                    return self._told(out)
+        out += [piece for frame in self._pipeline.overflow() for piece in self._rewrite(frame)]
+        return self._told(out)
+
+    def close(self) -> list[bytes]:
+        """Return the rest: a stream is over, or a whole body complete."""
+        self.closed, self.events = True, []
+        if self.is_over:
+            return self._told(self._ended([], self._cut.copy, b""))
+        frames = self._pipeline.rest()
+        out = [piece for frame in frames for piece in self._rewrite(frame)]
+        whole = frames[-1].raw if self.form is Form.WHOLE and frames and not out else b""
+        return self._told(self._ended(out, self.end.close, whole))
+
+    def refuse(self, words: str) -> None:
+        """Note why a server does not go on behind a thought, where the reply then ends."""
+        self._faults.append(words)
+        self.is_over, self._cut = True, CUT.copy()
+
+    def _end_thought(self) -> list[bytes]:
+        """Get ready for the reply that goes on behind a thought, or end this one there: where the
+        server cannot go on, and the second time.
+        """
+        self._ends, self.stopped = len(self.findings.ended), True
+        if self._second or not self.findings.turn:
+            self.is_over = True
+            return self._encoder.feed(self._noted(CUT.copy()))
+        self.made += self.hurried
+        self._second = SecondReply(self.summary.usage, self.made)
+        self._told_before = self._pipeline.take_thoughts()
+        settings = replace(self._settings, start=InitialState.TEXT)
+        expected = replace(self._expected, initial=InitialState.TEXT)
+        frames = None if self.pauses else self._pipeline
+        self._pipeline = self._pipeline_of(
+            settings=settings, expected=expected, findings=self.findings, frames=frames
+        )
+        self.end, self._fast = ReplyEnd(self._label), self._fast_path()
+        self.end.feed([Start("", "")])  # the client's reply has begun
+        return []
+
+    def whole(self, body: bytes, at: float = 0.0) -> list[bytes]:
+        """Return all that the client gets for a reply that is all there: both calls in one."""
+        out = self.feed(body, at)
+        events, thoughts = self.events, self.thoughts
+        out += self.close()
+        self.events, self.thoughts = [*events, *self.events], [*thoughts, *self.thoughts]
+        return out
+
+    def abort(self, reason: str) -> list[bytes]:
+        """Return the rest of a reply that broke off: the held words, then the client's error.
+
+        A reply whose finish had come already is whole.
+        """
+        if self.summary.finish:
+            return self.close()
+        self.closed, self.events = True, []
+        return self._told(self._ended([], lambda: self.end.broke_off(reason), b""))
+
+    def ping(self) -> list[bytes]:
+        """Return a frame that says nothing, for silence in mid-stream, where one may stand."""
+        self.events, self.thoughts = [], []  # nothing is told by it, and nothing once more
+        return [] if self.closed or self._broken else self._encoder.ping()
+
+    def _told(self, out: list[bytes]) -> list[bytes]:
+        self.thoughts = [*self._told_before, *self._pipeline.take_thoughts()]
+        self._told_before = []
+        if self._keeps_thoughts:
+            self.whole_thoughts += within_limit(self.thoughts, self.whole_thoughts)
+        return out
+
+    def _ended(
+        self, out: list[bytes], drain: Callable[[], list[Event]], whole: bytes
+    ) -> list[bytes]:
+        """Return `out`, the held events and the results of the events that `drain` gives; `whole`:
+        a body of which nothing has gone out yet.
+        """
+        if self._broken:
+            return out
+        try:
+            if self._fast:
+                self._fast.settle()
+            events = self._noted([*self._pipeline.close(), *drain()])
+            self.summary.close(self._at)
+            rest = [*self._encoder.feed(events), *self._encoder.close()]
+        except Exception as error:
+            return [*out, *self._fault(error, whole)]
+        ends = self._client.wire.framing.ends
+        if out and rest and not out[-1].endswith(ends):
+            out.append(ends[0])  # the server was cut short in the middle of a frame
+        return [*out, *rest]
+
+    def _rewrite(self, frame: Frame) -> list[bytes]:
+        if self._broken:
+            return []
+        try:
+            return self._of(renamed_frame(frame, self._model) if self._model else frame)
+        except Exception as error:
+            return self._fault(error, frame.raw)
+
+    def _of(self, came: Frame) -> list[bytes]:
+        """Return the client's bytes for a frame."""
+        if self._fast:
+            self._fast.settle()
+        frame, read = self._pipeline.decode(came)
+        made = self._pipeline.feed(self.end.feed(read))
+        events = self._noted(self._second.feed(made) if self._second else made)
+        self._spoiled.count(came, frame, read)
+        self.made += not _WORDS.isdisjoint(map(type, read))
+        passes = (
+            self._same_dialect and not self._second and frame.is_body == (self.form is Form.WHOLE)
+        )
+        # an end alone is on no wire here
+        spoken = [event for event in events if not isinstance(event, ThinkingEnd)]
+        unchanged = passes and spoken == read and self.end.keeps(read)
+        shown = events if passes or not self._same_dialect else without_frames(events)
+        out = self._encoder.feed(shown, frame.raw if unchanged else None)
+        self.changed = self.changed or out != [came.raw]
+        self._fast = None if self.end.failure else self._fast
+        if self._fast:
+            self._fast.learn(frame.raw if frame is came else b"", read, events, out)
+        return out
+
+    def _hurry(self, fast: FastPath, raws: list[bytes], place: int, out: list[bytes]) -> int:
+        """Rewrite frames of a known shape from `place` on without parsing; return how many."""
+        if self._broken:
+            return 0
+        try:
+            taken, made = fast.rewrite(raws, place)
+        except Exception as error:
+            out += self._fault(error, b"".join(raws[place:]))
+            return len(raws) - place
+        if taken:
+            out.append(made)
+            self.changed = self.changed or fast.changes
+        return taken
+
+    def _noted(self, events: list[Event]) -> list[Event]:
+        for event in events:
+            self.summary.feed(event, self._at)
+            if isinstance(event, Failure):
+                self.end.failed(event)
+        self.events += events
+        return events
+
+    def _fault(self, error: Exception, raw: bytes) -> list[bytes]:
+        """Pass a frame that broke a machine as it came; in another dialect say so, and no more."""
+        words, status = fault_of(error)
+        if words not in self._faults and len(self._faults) < MOST_FAULTS:
+            self._faults.append(words)
+        if self._same_dialect:
+            self.end.give_up()
+            return [raw] if raw else []
+        self._broken = True
+        try:
+            return [*self._encoder.feed([Failure(words, status=status)]), *self._encoder.close()]
+        except Exception:  # it is the encoder that is broken
+            body = self._client.answers.error(words, "api_error", 500)
+        if self.form is Form.WHOLE:
+            return [body]
+        wire = self._client.wire
+        return [wire.framing.write(body, wire.error_event)]

@@ -1,0 +1,164 @@
+"""A reply at a glance: how much was thought and said, when it began, why it ended.
+
+Events go in as they reach the client, each with the time at which it came; nothing here has a clock
+of its own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from converter.core.model.events import (
+    Event,
+    Failure,
+    Finish,
+    Start,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+)
+
+LONGEST_NAME = 300
+"""Characters of a model's name; servers choose it, and it is kept with the flow."""
+
+_COUNTED = ("model", "finish", "failure", "thoughts", "thinking", "text", "calls")
+_TOKENS = ("input", "output", "thinking", "cached")
+TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
+"""Facts that are times: known only of a reply whose bytes came with theirs."""
+
+type Told = dict[str, object]
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts and times of one reply. Times are seconds since its request began, None for what did
+    not come.
+
+    `thinking_time`: seconds from the first words of a thought to the next event, over all
+    thoughts. `thinking` and `text` count characters. `read_from`: where calls stood that the server
+    did not send as such.
+    """
+
+    model: str = ""
+    finish: str = ""
+    failure: str = ""
+    thoughts: int = 0
+    thinking: int = 0
+    text: int = 0
+    calls: int = 0
+    read_from: list[str] = field(default_factory=list)
+    usage: Usage | None = None
+    timings: Mapping[str, object] = field(default_factory=dict)
+    first_byte: float | None = None
+    first_thought: float | None = None
+    first_text: float | None = None
+    thinking_time: float = 0.0
+    end: float | None = None
+    _began: dict[int, float] = field(default_factory=dict)
+    """When the thought that is still open began, by choice."""
+
+    def arrived(self, at: float) -> None:
+        """Take note of bytes, whatever they say."""
+        self.first_byte = at if self.first_byte is None else self.first_byte
+        self.end = at
+
+    def feed(self, event: Event, at: float) -> None:
+        """Take note of an event that came `at` so many seconds."""
+        match event:
+            case Thinking() if event.text:
+                self._think(event, at)
+            case Text() if event.text:
+                self._say(event, at)
+            case ToolCall():
+                self._call(event, at)
+            case ThinkingEnd() | Finish():
+                self._ended(event.choice, at)
+                self.finish = event.reason if isinstance(event, Finish) else self.finish
+            case Usage():
+                self.usage = event
+            case Failure():
+                self.failure = event.message
+            case Start():
+                timings = event.own.fields.get("timings") if event.own else None
+                self.timings = timings if isinstance(timings, dict) else self.timings
+                self.model = event.model[:LONGEST_NAME] or self.model
+            case _:
+                pass
+
+    def close(self, at: float) -> None:
+        """The reply is over, or broke off."""
+        for choice in list(self._began):
+            self._ended(choice, at)
+
+    @property
+    def counted(self) -> Usage | None:
+        """The server's counts; from llama.cpp's timings what its usage does not tell."""
+        usage, timed = self.usage, _counted(self.timings)
+        if usage and timed and usage.cached is None:
+            return replace(usage, cached=timed.cached)
+        return usage or timed
+
+    def told(self) -> Told:
+        """Return it as plain values, for a flow's metadata; unknown ones are left out."""
+        usage = self.counted
+        values = {
+            **{name: getattr(self, name) for name in _COUNTED},
+            "calls_read_from": ", ".join(self.read_from),
+            **{f"{name}_tokens": getattr(usage, name, None) for name in _TOKENS},
+            **{
+                name: None if (at := getattr(self, name)) is None else round(at, 3)
+                for name in TIMES
+            },
+        }
+        return {name: value for name, value in values.items() if value not in (None, "")}
+
+    def _think(self, event: Thinking, at: float) -> None:
+        self.thinking += len(event.text)
+        if event.choice not in self._began and not event.text.isspace():
+            self._began[event.choice] = at
+            self.thoughts += 1
+            self.first_thought = at if self.first_thought is None else self.first_thought
+
+    def _say(self, event: Text, at: float) -> None:
+        self.text += len(event.text)
+        if not event.text.isspace():
+            self._ended(event.choice, at)
+            self.first_text = at if self.first_text is None else self.first_text
+
+    def _call(self, event: ToolCall, at: float) -> None:
+        self._ended(event.choice, at)
+        self.calls += bool(event.name)
+        if event.read_from and event.read_from not in self.read_from:
+            self.read_from.append(event.read_from)
+
+    def _ended(self, choice: int, at: float) -> None:
+        began = self._began.pop(choice, None)
+        self.thinking_time += at - began if began is not None else 0.0
+
+
+def _counted(timings: Mapping[str, object]) -> Usage | None:
+    """Return llama.cpp's own counts, which it sends where no client has asked for usage."""
+    read, cached, written = (timings.get(name) for name in ("prompt_n", "cache_n", "predicted_n"))
+    if type(read) is not int or type(written) is not int:
+        return None
+    known = cached if type(cached) is int else 0
+    return Usage(read + known, written, cached=known)
+
+
+def in_words(summary: Mapping[str, object]) -> str:
+    """Return the thinking of a reply in a few words, from its summary: `2 thoughts, 1,240
+    chars in 3.1 s`.
+    """
+    count, characters, seconds = map(summary.get, ("thoughts", "thinking", "thinking_time"))
+    if not count:
+        return "no thought"
+    words = f"{count} thought{'s' if count != 1 else ''}, {characters:,} chars"
+    timed = isinstance(seconds, float) and seconds >= SHORTEST
+    return f"{words} in {seconds:.1f} s" if timed else words
+
+
+SHORTEST = 0.05
+"""Seconds of thinking worth telling, because a whole reply comes at once, and its thinking time is
+not known.
+"""

@@ -1,0 +1,101 @@
+"""Every thought of a reply, told once as an event that other tools can follow, when it ends.
+
+The events of the think stage go in. Form and dialect do not matter: a thought in tags ends with
+its `ThinkingEnd`, one that the server sent as such (which chat completions never end) with whatever
+comes next.
+"""
+
+from collections.abc import Iterable, Sequence
+from io import StringIO
+
+from converter.core.model.events import (
+    End,
+    Event,
+    Failure,
+    Finish,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    WordKind,
+)
+from converter.core.wire.bounds import LONGEST_THOUGHT
+
+type ThoughtEvent = dict[str, object]
+
+
+class ThoughtEvents:
+    """A stage that tells of thoughts as they end, and passes all events on. `task`: the exchange;
+    `context`: the conversation; `told`: a list that gets a thought event for each that ended.
+
+    A thought loses CR and LF at both ends; one of nothing but blanks makes no event. Choices are
+    kept apart.
+    """
+
+    def __init__(self, task: str, context: str, told: list[ThoughtEvent]) -> None:
+        self._task = task
+        self._context = context
+        self._told = told
+        self._said: dict[int, StringIO] = {}
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Tell the thoughts that end with `event`; return it."""
+        match event:
+            case Thinking():
+                words = self._said.setdefault(event.choice, StringIO(newline=""))
+                if room := max(0, LONGEST_THOUGHT - words.tell()):
+                    words.write(event.text[:room])
+            case ThinkingEnd():
+                self._end(event)
+            case Text() if event.text and not event.text.isspace():
+                self._end(ThinkingEnd(event.choice))
+            case ToolCall() | Finish():
+                self._end(ThinkingEnd(event.choice))
+            case End() | Failure():
+                self.close()
+        return [event]
+
+    def close(self) -> Sequence[Event]:
+        """Tell the thought so far: the reply is over, or cut."""
+        for choice in sorted(self._said):
+            self._end(ThinkingEnd(choice))
+        return []
+
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        """Return words that end no thought, as they are."""
+        return None if kind is Text and self._said else (kind, "")
+
+    def _end(self, end: ThinkingEnd) -> None:
+        words = self._said.pop(end.choice, None)
+        thought = words.getvalue().strip("\r\n") if words else ""
+        if thought and not thought.isspace():
+            self._told.append(self._event(thought, end))
+
+    def _event(self, thought: str, end: ThinkingEnd) -> ThoughtEvent:
+        return {
+            "kind": "thought-stream",
+            "taskId": self._task,
+            "contextId": self._context,
+            "thoughtType": "reasoning",
+            "thought": thought,
+            "metadata": _metadata(end),
+        }
+
+
+def _metadata(end: ThinkingEnd) -> dict[str, object]:
+    metadata: dict[str, object] = {"verbosity": "normal"}
+    if end.thought_type:
+        metadata["thoughtType"] = end.thought_type
+    if end.confidence is not None:
+        metadata["confidence"] = end.confidence
+    return metadata
+
+
+def within_limit(thoughts: Iterable[ThoughtEvent], kept: Iterable[str]) -> list[str]:
+    """Return the words of thoughts as far as they may be kept beside others."""
+    room, words = LONGEST_THOUGHT - sum(map(len, kept)), []
+    for event in thoughts:
+        thought = str(event["thought"])[: max(0, room)]
+        room -= len(thought)
+        words += [thought] if thought else []
+    return words

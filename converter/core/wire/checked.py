@@ -1,0 +1,126 @@
+"""Reading parsed JSON with its place in mind: whatever is wrong is said with the path to it."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any
+
+from converter.core.model.conversation import RequestError
+
+# JSON type -> its name in the messages of Anthropic's API.
+TYPE_NAMES: dict[type, str] = {
+    str: "a valid string",
+    int: "a valid integer",
+    bool: "a valid boolean",
+    dict: "an object",
+    list: "a valid array",
+}
+
+
+class Fields:
+    """One JSON object and the place it stands at.
+
+    `null` counts as absent, as in the Messages API. Types are exact: `true` is no integer. Each
+    reader raises `RequestError` with the place of the field (`messages.0.content.1.text`) when its
+    value is of another type, or absent though required. `unread` yields the fields that no reader
+    asked for.
+    """
+
+    __slots__ = ("_read", "place", "values")
+
+    def __init__(self, value: object, place: str = "") -> None:
+        if not isinstance(value, dict):
+            raise RequestError(place, "Input should be an object")
+        self.place = place
+        self.values = value
+        self._read: dict[str, Sequence[Fields]] = {}  # each field asked for, and the objects in it
+
+    def place_of(self, name: str) -> str:
+        """The path to a field of this object."""
+        return f"{self.place}.{name}" if self.place else name
+
+    def error(self, name: str, problem: str) -> RequestError:
+        """Return the error to raise when this field is wrong."""
+        return RequestError(self.place_of(name), problem)
+
+    def value(self, name: str) -> Any:
+        """The field, of whatever type; None when it is absent."""
+        self._read.setdefault(name, ())
+        return self.values.get(name)
+
+    @property
+    def asked(self) -> Set[str]:
+        """The names of all fields that somebody asked for, there or not."""
+        return self._read.keys()
+
+    def unread(self) -> Iterator[tuple[str, object]]:
+        """The fields that nobody asked for, in this object and in those read from it."""
+        for name, value in self.values.items():
+            if name not in self._read:
+                yield name, value
+            for inner in self._read.get(name, ()):
+                yield from inner.unread()
+
+    def optional[T](self, name: str, kind: type[T]) -> T | None:
+        """The field, or None when it is absent."""
+        self._read.setdefault(name, ())
+        value = self.values.get(name)
+        if value is None or type(value) is kind:
+            return value
+        raise self.error(name, f"Input should be {TYPE_NAMES[kind]}")
+
+    def required[T](self, name: str, kind: type[T]) -> T:
+        """The field, which must be there."""
+        value = self.optional(name, kind)
+        if value is None:
+            raise self.error(name, "Field required")
+        return value
+
+    def number(self, name: str) -> float | None:
+        """The field as a finite number, or None when it is absent."""
+        value: float | None = self.value(name)
+        if value is None or (type(value) in (int, float) and math.isfinite(value)):
+            return value
+        raise self.error(name, "Input should be a valid number")
+
+    def strings(self, name: str) -> list[str]:
+        """The strings of the array in this field; none when it is absent."""
+        strings = self.optional(name, list) or []
+        for index, string in enumerate(strings):
+            if not isinstance(string, str):
+                raise self.error(f"{name}.{index}", "Input should be a valid string")
+        return strings
+
+    def one_of(self, name: str, choices: Sequence[str]) -> str:
+        """The field, which must be one of these words."""
+        value = self.required(name, str)
+        if value not in choices:
+            raise self.error(
+                name, f"Input should be {' or '.join(repr(choice) for choice in choices)}"
+            )
+        return value
+
+    def row[Row](self, name: str, rows: Mapping[str, Row]) -> Row:
+        """The row of a table that the field names."""
+        return rows[self.one_of(name, tuple(rows))]
+
+    def child(self, name: str) -> "Fields | None":
+        """The object in this field, or None when it is absent."""
+        return None if self.optional(name, dict) is None else self.inner(name)
+
+    def within(self, name: str) -> "Fields":
+        """The object in this field; one without fields when it is absent."""
+        return self.child(name) or Fields({}, self.place_of(name))
+
+    def inner(self, name: str) -> "Fields":
+        """The object in this field, which must be there."""
+        inner = Fields(self.value(name), self.place_of(name))
+        self._read[name] = (inner,)
+        return inner
+
+    def children(self, name: str) -> "list[Fields]":
+        """The objects of the array in this field; none when it is absent."""
+        items = self.optional(name, list) or []
+        place = self.place_of(name)
+        inner = [Fields(item, f"{place}.{index}") for index, item in enumerate(items)]
+        self._read[name] = inner
+        return inner

@@ -1,0 +1,148 @@
+"""A mitmproxy script: once the proxy listens, say where it is and what to try.
+
+It also ends the proxy when the terminal in which it was started is gone.
+"""
+
+import json
+import logging
+import select
+import shlex
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from mitmproxy import ctx
+from mitmproxy.log import ALERT
+from mitmproxy.proxy.mode_specs import ReverseMode
+
+from converter.addon.servers.model_facts import ModelFacts
+from converter.addon.servers.model_names import entries
+from converter.core.dialects.table import DIALECTS, Dialect
+from converter.extras.command.addresses import CommandError
+from converter.extras.command.doctor import facts_until_window, too_small
+from converter.extras.command.link import ServerLink, in_front_of, itself
+from converter.extras.page.addon import address
+
+UNKNOWN_MODEL = "NAME-OF-YOUR-MODEL"
+SECONDS_TO_ANSWER = 2.0
+BLANKS = "# Claude Code, Codex, llm show blank lines before answers: --set think_blanks=trim"
+UNTOLD = ModelFacts()
+SAMPLING = {"stream": True, "seed": 1, "temperature": 0.7}
+
+logger = logging.getLogger(__name__)
+
+
+def running() -> None:
+    """mitmproxy's hook: everything listens now. Where it ends at once because of an error, that is
+    its last word.
+    """
+    if failed():
+        return
+    if sys.stdout.isatty() and hasattr(select, "poll"):
+        watch_terminal(sys.stdout.fileno(), ctx.master.shutdown)
+    server = ReverseMode.parse(ctx.options.mode[0]).data
+    model, facts = met(server)
+    trimmed = str(ctx.options.think_blanks) == "trim"
+    # with the token that opens it; mitmdump has none
+    web: Any = getattr(ctx.master, "web_url", None)
+    words = announcement(server, proxy_address(), web and str(web), model, facts, trimmed)
+    if hasattr(ctx.master, "keymap"):
+        logger.log(ALERT, "Proxy: %s (in front of %s)", proxy_address(), server)
+    else:
+        print(words, flush=True)
+
+
+def failed() -> bool:
+    """Tell whether mitmproxy is about to end because of an error at its start."""
+    check: Any = ctx.master.addons.get("errorcheck")
+    return bool(check and check.logger.has_errored)
+
+
+def proxy_address() -> str:
+    """Return where a client on this machine connects."""
+    host = ctx.options.listen_host
+    shown = "127.0.0.1" if host in ("", "0.0.0.0", "::") else host
+    return f"http://{f'[{shown}]' if ':' in shown else shown}:{ctx.options.listen_port}"
+
+
+def announcement(
+    server: str,
+    proxy: str,
+    web: str | None,
+    model: str,
+    facts: ModelFacts = UNTOLD,
+    trimmed: bool = False,
+) -> str:
+    """Return the words for the person who started the proxy. `trimmed`: no blank lines are left for
+    agents to show.
+    """
+    lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
+    lines += [f"Model:   {model}  ({told})"] if (told := facts.words) else []
+    lines += [f"mitmweb: {web}", f"Watch:   {address(web)}"] if web else []
+    for dialect in DIALECTS:
+        lines.append(
+            f"\n# Ask in the {dialect.label.title} dialect:\n{curl(proxy, dialect, model)}"
+        )
+    lines += ["\n# Or point a client here:", *clients(proxy, model, facts.window)]
+    lines += [] if trimmed else [BLANKS]
+    return "\n".join([*lines, "\nCtrl-C stops everything.\n"])
+
+
+def clients(proxy: str, model: str, window: int | None = None) -> list[str]:
+    """Return Claude Code's start line, unless its first request is beyond the window, and the
+    variables that programs with an SDK read.
+    """
+    anthropic = f"ANTHROPIC_BASE_URL={proxy} ANTHROPIC_API_KEY=unused"
+    openai = f"OPENAI_BASE_URL={proxy}/v1 OPENAI_API_KEY=unused"
+    claude = f"{anthropic} claude --model {shlex.quote(model)}"
+    if words := too_small("Claude Code", window):
+        claude = f"# {words}"
+    return [claude, f"{openai} python my_program.py"]
+
+
+def curl(proxy: str, dialect: Dialect, model: str) -> str:
+    """Return a command that asks the dialect's example, and shows the reply as it comes."""
+    body = json.dumps({"model": model, **SAMPLING, **dialect.requests.example}).replace(
+        "'", r"\u0027"
+    )
+    return (
+        f"curl -sN {proxy}{dialect.requests.path} -H 'content-type: application/json' -d '{body}'"
+    )
+
+
+def met(server: str) -> tuple[str, ModelFacts]:
+    """Return the server's first model, and what it says of it; log a warning when nobody is there
+    yet, or the server is the addon, whose replies are rewritten already.
+    """
+    link, model = ServerLink(server, patience=SECONDS_TO_ANSWER), UNKNOWN_MODEL
+    try:
+        reply = link.reply("/v1/models")
+        if reply is None:
+            logger.warning("%s does not answer yet", server)
+        if not (reply and (listed := reply.value())):
+            return model, UNTOLD
+        if behind := in_front_of(link):
+            logger.warning("%s is %s: start it in front of %s", server, itself(behind), behind)
+        named = (str(entry["id"]) for entry in entries(listed))
+        model = next(filter(str.isprintable, named), model)  # people paste it into a shell
+        return model, facts_until_window(link, model, listed)
+    except CommandError as error:
+        logger.warning("There is %s", error)
+        return model, UNTOLD
+
+
+def watch_terminal(file: int, end: Callable[[], object]) -> None:
+    """Call `end` when the terminal, pipe or socket of a file descriptor has hung up.
+
+    The signal that says so does not reach a child of GNU make when make leads the session, as in
+    `tmux new -d 'make run'`: make waits for its children to end by themselves (4.3).
+    """
+    watch = select.poll()
+    watch.register(file, 0)
+
+    def wait() -> None:
+        if any(happened & (select.POLLHUP | select.POLLERR) for _, happened in watch.poll()):
+            end()
+
+    threading.Thread(target=wait, daemon=True).start()

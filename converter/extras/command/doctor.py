@@ -1,0 +1,310 @@
+"""`think-addon doctor URL`: ask a server what it is and how its model thinks; say what follows."""
+
+import argparse
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from converter.addon.servers import initial_state
+from converter.addon.servers.chat_templates import history_of
+from converter.addon.servers.initial_state import Facts
+from converter.addon.servers.model_facts import SAID_AT, SHOWN_AT, ModelFacts, read
+from converter.addon.servers.probes import IDENTITY_PATHS, recognise
+from converter.addon.servers.profiles import Server, thinking_fields
+from converter.core.model.conversation import ThinkingSwitch
+from converter.core.reading.families import PHRASES, TABLE, ThinkTags
+from converter.core.reading.mark_search import Mark, MarkSearch, expression
+from converter.core.reading.tag_matcher import for_model
+from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
+from converter.core.reading.unread_tag import Pair, pair_at_head
+from converter.core.wire.printable import one_line
+from converter.extras.command.addresses import USUAL_PORTS, CommandError, server_address
+from converter.extras.command.link import (
+    PATIENCE,
+    Heard,
+    ServerLink,
+    find_local_server,
+    in_front_of,
+    itself,
+    listed_models,
+)
+
+QUESTION = "What is 12 * 7?"
+TOOL_QUESTION = "What is the weather in Oslo? Call the tool."
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "The weather in a place.",
+        "parameters": {
+            "type": "object",
+            "properties": {"place": {"type": "string"}},
+            "required": ["place"],
+        },
+    },
+}
+MOST_TOKENS = 2048
+KNOWS_ITS_PROMPT = ("llama.cpp", "vllm")
+"""Servers that tell the addon where a reply begins, so that nobody has to say it."""
+NEEDS = {"Claude Code": 40_000, "Codex": 12_000}
+"""Tokens of context that a client needs to work: its first request, its reserve and some turns
+(docs/clients.md)."""
+ENOUGH = 65536
+MORE_CONTEXT = {
+    "llama.cpp": f"llama-server -c {ENOUGH}",
+    "vllm": f"vllm serve --max-model-len {ENOUGH}",
+    "sglang": f"sglang --context-length {ENOUGH}",
+    "ollama": f"OLLAMA_CONTEXT_LENGTH={ENOUGH} ollama serve",
+    "lmstudio": f"lms load --context-length {ENOUGH}",
+}
+CALLS_TOOLS = {
+    "vllm": "vllm serve --enable-auto-tool-choice --tool-call-parser NAME",
+    "sglang": "sglang --tool-call-parser NAME",
+    "llama.cpp": "llama-server --jinja",
+}
+"""How to start a server so that it reads tool calls itself."""
+_CLOSED = re.compile(r"\s*<([A-Za-z][\w:.|-]{0,40})>(?=.*</\1>)", re.DOTALL)
+_CALLS = MarkSearch(dict.fromkeys((*OPENERS, *SECTIONS), Mark.OPEN))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report. `wrong`: a user should do something about it."""
+
+    about: str
+    words: str
+    options: tuple[str, ...] = ()
+    wrong: bool = False
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Examine a server and print the findings; return the exit status."""
+    chosen = parser().parse_args(arguments)
+    address = server_address(chosen.url or find_local_server())
+    link = ServerLink(address, chosen.key, chosen.patience, chosen.insecure)
+    if server := in_front_of(link):
+        raise CommandError(f"{address} is {itself(server)}: ask {server}")
+    findings = []
+    for finding in examine(link, chosen.model):
+        findings.append(finding)
+        mark = "!" if finding.wrong else " "
+        print(f"{mark} {finding.about:<10}{one_line(finding.words)}", flush=True)
+    print(f"\n{command_line(link.address, findings)}")
+    return 1 if any(finding.wrong for finding in findings) else 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the reader of the command line."""
+    made = argparse.ArgumentParser(
+        "think-addon doctor",
+        description="Ask a server what it is and how its model thinks; say which options follow.",
+        epilog="Exit codes: 0 all is well; 1 a line marked ! says what is not; 2 wrong use.",
+    )
+    ports = ", ".join(map(str, USUAL_PORTS))
+    made.add_argument("url", nargs="?", metavar="URL", help=f"else local ports are tried: {ports}")
+    made.add_argument("--model", help="which one to ask; else the first that the server lists")
+    made.add_argument("--key", default="", help="the API key, for a server that wants one")
+    made.add_argument("--insecure", action="store_true", help="take any certificate")
+    patience = "for each reply (%(default)g)"
+    made.add_argument("--patience", type=float, default=PATIENCE, metavar="SECONDS", help=patience)
+    return made
+
+
+def examine(link: ServerLink, asked_model: str | None) -> Iterator[Finding]:
+    """Yield the findings as they come."""
+    server = recognise({path: link.reply(path) for path in IDENTITY_PATHS})
+    if server is None:
+        words = "does not answer as a model server does; does it want a --key?"
+        raise CommandError(f"{link.address} {words}")
+    name = "unknown to the addon" if server.name == "generic" else server.name
+    yield Finding("server", f"{name} at {link.address}")
+    models = listed_models(link)
+    model = asked_model or (models[0] if models else "")
+    yield _listed(models, model)
+    heard, asks_for_thinking = _thinks(link, server, model)
+    if heard.refused:
+        yield Finding("reply", heard.refused, wrong=True)
+        return
+    yield thinking(heard, server, model, asks_for_thinking)
+    yield history(model)
+    facts = model_facts(link, model, server)
+    yield context(facts.window, server)
+    if facts.abilities:  # in the server's words
+        yield Finding("told", ", ".join(facts.abilities))
+    body = {**_question(model, TOOL_QUESTION), "tools": [TOOL]}
+    yield tools(link.hear(body, lambda reply: bool(reply.calls)), server)
+
+
+def _listed(models: Sequence[str], model: str) -> Finding:
+    if not models:
+        return Finding("models", f"none are listed{f'; {model} is asked' if model else ''}")
+    if model not in models:
+        return Finding("models", f"{', '.join(models)}; not among them: {model}", wrong=True)
+    more = f"; {model} is asked" if len(models) > 1 else ""
+    return Finding("models", ", ".join(models) + more)
+
+
+def _thinks(link: ServerLink, server: Server, model: str) -> tuple[Heard, bool]:
+    """Ask a question; once more, with the server's switch for thinking, when no thinking comes."""
+    body = _question(model, QUESTION)
+    heard = link.hear(body, _answers)
+    switches = thinking_fields(server, ThinkingSwitch("enabled"), None, model)
+    if heard.refused or shows_thinking(heard) or not switches:
+        return heard, False
+    again = link.hear({**body, **switches}, _answers)
+    return (heard, False) if again.refused else (again, True)
+
+
+def _question(model: str, words: str) -> dict[str, object]:
+    named = {"model": model} if model else {}
+    messages = [{"role": "user", "content": words}]
+    return {**named, "stream": True, "max_tokens": MOST_TOKENS, "messages": messages}
+
+
+def _answers(heard: Heard) -> bool:
+    """Tell whether an answer has begun behind a thought: the rest of it says nothing new."""
+    return bool(heard.fields and heard.text.strip())
+
+
+def model_facts(link: ServerLink, model: str, server: Server) -> ModelFacts:
+    """Return the server's facts of a model."""
+    told = {path: link.get(path) for path in SAID_AT}
+    if server.name == "ollama":
+        told[SHOWN_AT] = link.get(SHOWN_AT, {"model": model})
+    return read(told, model)
+
+
+def facts_until_window(link: ServerLink, model: str, listed: object) -> ModelFacts:
+    """Return what the server says of a model, asking no further once the window is known: one who
+    waits for a start needs no more. `listed`: its list of models.
+    """
+    told = {"/v1/models": listed}
+    for path in SAID_AT:
+        if path not in told and read(told, model).window is None:
+            told[path] = link.get(path)
+    return read(told, model)
+
+
+def thinking(heard: Heard, server: Server, model: str, asks_for_thinking: bool) -> Finding:
+    """Return how the model thinks. `asks_for_thinking`: it was told to, in the server's way."""
+    when = f"; the first words came after {heard.first:.1f} s" if heard.first is not None else ""
+    switched = ", when a client asks for it" if asks_for_thinking else ""
+    if heard.fields:
+        names = " and ".join(f"`{name}`" for name in heard.fields)
+        return Finding("thinking", f"yes{switched}: the server sends it apart, as {names}{when}")
+    if mark := _marks(heard.text):
+        family, opened = mark
+        where = f"{family.open.strip()} and {family.close.strip()}"
+        begun = "" if opened else "; the template has opened it, so only the closer comes"
+        words = f"yes{switched}: in the text, between {where}{begun}{when}"
+        return Finding("thinking", words, _options(family, opened, server, model))
+    if unread := _unread(heard.text):
+        words = f"in the text, between {unread[0]} and {unread[1]}, which the addon reads when told"
+        return Finding("thinking", words, ("think_tags=auto", f"think_tags={' '.join(unread)}"))
+    return Finding(
+        "thinking", f"none was seen{', though it was asked for' if asks_for_thinking else ''}{when}"
+    )
+
+
+def history(model: str) -> Finding:
+    """Return the model's wish for its earlier thoughts, which the addon gives it unasked."""
+    known = history_of(model)
+    if known is None:
+        return Finding("history", "what its template does with earlier thoughts is not known")
+    if known.place == "drop":
+        return Finding("history", "the model wants none of its earlier thoughts")
+    where = ", behind the user's last message" if known.loop else ""
+    switches = ", ".join(f"{name}: {value}".lower() for name, value in known.switches.items())
+    by = f", with {switches}" if switches else ""
+    return Finding("history", f"the model wants its earlier thoughts{where}{by}")
+
+
+def shows_thinking(heard: Heard) -> bool:
+    """Tell whether thinking came, marked in any way."""
+    return bool(heard.fields or _marks(heard.text) or _unread(heard.text))
+
+
+def _unread(text: str) -> Pair | None:
+    """Return the marks around the text's head that no family has. Of an answer to so short a
+    question any tag is one, if it is closed.
+    """
+    closed = _CLOSED.match(text)
+    return (f"<{closed[1]}>", f"</{closed[1]}>") if closed else pair_at_head(text)
+
+
+def _marks(text: str) -> tuple[ThinkTags, bool] | None:
+    """Return the family whose mark comes first, and whether that is an opener."""
+    places = [
+        (written.start(), row, family, opened)
+        for row, family in enumerate(TABLE)
+        for opened, marks in ((True, family.openers), (False, _lone_closers(family)))
+        for mark in marks
+        if (written := _search(mark, text, family.ambiguous_in_prose or family in PHRASES))
+    ]
+    first = min(places, key=lambda place: place[:2], default=None)
+    return first[2:] if first else None
+
+
+def _lone_closers(family: ThinkTags) -> tuple[str, ...]:
+    return family.closers if family.bare_close_means_thinking else ()
+
+
+def _search(mark: str, text: str, only_at_head: bool) -> re.Match[str] | None:
+    pattern = expression(mark)
+    return re.match(rf"\s*{pattern}", text) if only_at_head else re.search(pattern, text)
+
+
+def _options(family: ThinkTags, opened: bool, server: Server, model: str) -> tuple[str, ...]:
+    known = not family.ambiguous_in_prose or family in for_model(model)
+    tags = () if known else ("think_tags=auto", f"think_tags={family.name}")
+    knows_beginning = server.name in KNOWS_ITS_PROMPT or initial_state.model(
+        Facts({"model": model})
+    )
+    return tags if opened or knows_beginning else (*tags, "think_start=thinking")
+
+
+def too_small(client: str, window: int | None) -> str:
+    """Return why a client cannot work with this window, nothing where it can or none is known."""
+    needed = NEEDS.get(client, 0)
+    if not window or window >= needed:
+        return ""
+    return f"{client} needs a window of about {needed:,} tokens, not {window:,}"
+
+
+def context(size: int | None, server: Server) -> Finding:
+    """Return whether the server's context holds the prompts of agents."""
+    if size is None:
+        return Finding("context", "the server does not tell; agents need " + _needs(NEEDS))
+    short = {client: tokens for client, tokens in NEEDS.items() if tokens > size}
+    if not short:
+        return Finding("context", f"{size:,} tokens: enough for {' and '.join(NEEDS)}")
+    remedy = MORE_CONTEXT.get(server.name)
+    words = f"{size:,} tokens: too few for {_needs(short)}"
+    return Finding("context", words + (f"; start it with: {remedy}" if remedy else ""), wrong=True)
+
+
+def _needs(needs: Mapping[str, int]) -> str:
+    return " and ".join(f"{client} (about {tokens:,})" for client, tokens in needs.items())
+
+
+def tools(heard: Heard, server: Server) -> Finding:
+    """Return how the model calls tools."""
+    remedy = CALLS_TOOLS.get(server.name)
+    start = f"; start it with: {remedy}" if remedy else ""
+    if heard.refused:
+        return Finding("tools", f"refused: {heard.refused}{start}", wrong=True)
+    if heard.calls:
+        return Finding("tools", "as calls")
+    if written := _CALLS.search(heard.text + "".join(heard.fields.values())):
+        words = f"written into the text, with {written[0].strip()}, where no client sees a call"
+        return Finding("tools", words + start, wrong=True)
+    return Finding("tools", "the model called none, though it was given one that fits")
+
+
+def command_line(address: str, findings: Iterable[Finding]) -> str:
+    """Return the command that starts the proxy as the findings want it."""
+    options = dict.fromkeys(option for finding in findings for option in finding.options)
+    return " ".join(
+        ["think-addon", address, *(f"--set {shlex.quote(option)}" for option in options)]
+    )

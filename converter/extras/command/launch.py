@@ -1,0 +1,358 @@
+"""`think-addon claude`: start a client on a local model, and the proxy if none runs.
+
+The client gets what it needs in its environment and on its command line; no file of the user's is
+written. What was started ends with the client.
+"""
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from converter.addon.servers.model_names import entries
+from converter.core.dialects.error_words import server_words
+from converter.extras.command.addresses import (
+    LOCAL,
+    PORTS_TRIED,
+    CommandError,
+    UsageError,
+    server_address,
+)
+from converter.extras.command.doctor import facts_until_window, too_small
+from converter.extras.command.link import ServerLink, in_front_of
+from converter.extras.command.start import ADDON, PORT, check_options
+
+NO_KEY = "unused"
+SHARE_OF_OUTPUT = 4
+"""Of so many tokens of the window one may be the reply's: Claude Code keeps them free."""
+MOST_OUTPUT = 32_000
+SECONDS_TO_END = 10.0
+_PASSED_ON = (signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
+_NOT_FOUND = 127
+"""Exit code of a shell for a program that is not there."""
+_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY")
+"""Keys of clouds, which the child does not inherit."""
+_LIMITS = ("CLAUDE_CODE_MAX_CONTEXT_TOKENS", "CLAUDE_CODE_MAX_OUTPUT_TOKENS")
+"""Limits that stay as the user has set them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFacts:
+    """The facts that a client is told. `window`: tokens of context, `None` where unknown; `sees`:
+    the server says that its model takes pictures.
+    """
+
+    proxy: str
+    model: str
+    window: int | None = None
+    sees: bool = False
+
+    @property
+    def output(self) -> int | None:
+        """Tokens that a reply may have."""
+        return self.window and min(self.window // SHARE_OF_OUTPUT, MOST_OUTPUT)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A program. `install`: how to get it; `needs` and `arguments`: what it is started with, of
+    which an object is written to a file, and the variable has the path; `options`: of a proxy of
+    its own, without which it does not work.
+    """
+
+    program: str
+    install: str
+    needs: Callable[[ClientFacts], Mapping[str, object]]
+    arguments: Callable[[ClientFacts], Sequence[str]] = lambda _: ()
+    options: Sequence[str] = ()
+
+
+def _claude(place: ClientFacts) -> Mapping[str, object]:
+    models = ("MODEL", "DEFAULT_OPUS_MODEL", "DEFAULT_SONNET_MODEL", "DEFAULT_HAIKU_MODEL")
+    return {
+        "ANTHROPIC_BASE_URL": place.proxy,
+        "ANTHROPIC_AUTH_TOKEN": NO_KEY,
+        **{f"ANTHROPIC_{name}": place.model for name in models},
+        "CLAUDE_CODE_MAX_CONTEXT_TOKENS": place.window,
+        "CLAUDE_CODE_MAX_OUTPUT_TOKENS": place.output,
+    }
+
+
+def _openai(place: ClientFacts) -> Mapping[str, object]:
+    address = f"{place.proxy}/v1"
+    return {
+        "OPENAI_BASE_URL": address,
+        "OPENAI_API_BASE": address,
+        "OPENAI_API_KEY": NO_KEY,
+        "OPENAI_MODEL": place.model,
+    }
+
+
+def _all(place: ClientFacts) -> Mapping[str, object]:
+    # Claude Code alone asks its user about this key: other programs know no other variable
+    return {**_claude(place), **_openai(place), "ANTHROPIC_API_KEY": NO_KEY}
+
+
+def _aider(place: ClientFacts) -> Mapping[str, object]:
+    """Return a description of the model as well, else aider looks for one at GitHub, and asks its
+    user at each start about a model that it does not know.
+    """
+    sizes = {"max_input_tokens": place.window, "max_output_tokens": place.output}
+    known = {name: size for name, size in sizes.items() if size}
+    described = {"litellm_provider": "openai", "mode": "chat", **known}
+    return {
+        **_openai(place),
+        "AIDER_MODEL_METADATA_FILE": {f"openai/{place.model}": described},
+    }
+
+
+def _opencode(place: ClientFacts) -> Mapping[str, object]:
+    model: dict[str, object] = {"name": place.model, "reasoning": True}
+    if place.window:
+        model["limit"] = {"context": place.window, "output": place.output}
+    if place.sees:
+        model["modalities"] = {"input": ["text", "image"], "output": ["text"]}
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": f"{place.proxy}/v1", "apiKey": NO_KEY},
+        "models": {place.model: model},
+    }
+    config = {"model": f"local/{place.model}", "provider": {"local": provider}}
+    return {"OPENCODE_CONFIG_CONTENT": json.dumps(config)}
+
+
+def _codex(place: ClientFacts) -> Sequence[str]:
+    provider = {"name": "local", "base_url": f"{place.proxy}/v1", "wire_api": "responses"}
+    settings: dict[str, object] = {
+        "model": place.model,
+        "model_provider": "local",
+        "model_context_window": place.window,
+        "model_reasoning_summary": "auto",
+        "web_search": "disabled",  # only OpenAI can run it
+        **{f"model_providers.local.{name}": value for name, value in provider.items()},
+    }
+    known = {name: value for name, value in settings.items() if value is not None}
+    return [word for name, value in known.items() for word in ("-c", f"{name}={json.dumps(value)}")]
+
+
+CLIENTS: Mapping[str, Client] = {
+    "claude": Client("claude", "npm install -g @anthropic-ai/claude-code", _claude),
+    "codex": Client("codex", "npm install -g @openai/codex", lambda _: {}, _codex),
+    "opencode": Client("opencode", "npm install -g opencode-ai", _opencode),
+    "aider": Client(
+        "aider",
+        "python -m pip install aider-install && aider-install",
+        _aider,
+        lambda place: ("--model", f"openai/{place.model}"),
+    ),
+    "llm": Client(
+        "llm", "pip install llm llm-anthropic", _all, options=("--set", "think_models=*=")
+    ),
+    "run": Client("", "", _all),
+}
+"""By the word that starts it; `run` starts any program."""
+_TITLES = {"claude": "Claude Code", "codex": "Codex"}
+"""Clients whose first request needs a window of some size."""
+_USAGE = """\
+usage: think-addon run [--url URL] [--set NAME=VALUE ...] -- PROGRAM ...
+
+Start a program on a local model, and the proxy if none runs. --url and --set are of the proxy and
+stand first; all else is the program's. Settings go into its environment and command line only."""
+
+
+def main(name: str, arguments: Sequence[str]) -> int:
+    """Start the proxy if need be, and the client; return the client's exit status."""
+    url, options, words = _own(name, arguments)
+    client = CLIENTS[name]
+    program, words = (client.program, words) if client.program else (words[0], words[1:])
+    path = shutil.which(program)
+    if not path:
+        how = f": get it with `{client.install}`" if client.install else ""
+        print(f"think-addon: {program} is not installed{how}", file=sys.stderr)
+        return _NOT_FOUND
+    url = url and (in_front_of(ServerLink(url)) or url)
+    with (
+        tempfile.TemporaryDirectory(prefix="think-addon-") as folder,
+        _proxy(url, options, client.options) as proxy,
+    ):
+        place = place_at(proxy)
+        if small := too_small(_TITLES.get(name, ""), place.window):
+            print(f"think-addon: {small}: start the server with a larger one", file=sys.stderr)
+        kept = {name: value for name, value in os.environ.items() if name not in _KEYS}
+        environment = {**kept, **_told(client.needs(place), Path(folder))}
+        return _run([path, *client.arguments(place), *words], environment)
+
+
+def show(arguments: Sequence[str]) -> int:
+    """Print a client's environment, as `export` lines for a shell."""
+    names = [name for name, client in CLIENTS.items() if client.program]
+    if len(arguments) != 1 or arguments[0] not in names:
+        raise UsageError(f"expected think-addon env {'|'.join(names)}")
+    proxy = running_proxy("")
+    if not proxy:
+        raise CommandError("no proxy runs: start one with `think-addon`")
+    client, place = CLIENTS[arguments[0]], place_at(proxy)
+    for name, value in _told(client.needs(place)).items():
+        print(f"export {name}={shlex.quote(value)}")
+    if words := client.arguments(place):
+        print(f"# {shlex.join([client.program, *words])}")
+    return 0
+
+
+def _own(name: str, arguments: Sequence[str]) -> tuple[str, list[str], list[str]]:
+    """Return the server's URL, the proxy's options, and the words that are the client's."""
+    words, url, options = list(arguments), "", list[str]()
+    while words and words[0] in ("--url", "--set"):
+        option = words.pop(0)
+        if not words:
+            raise UsageError(f"{option} needs a value: think-addon {name} {option} VALUE")
+        value = words.pop(0)
+        if option == "--set":
+            options += [option, value]
+        else:
+            url = server_address(value)
+    check_options(options[1::2])
+    if words[:1] == ["--"]:
+        del words[0]
+    if name == "run" and words in ([], ["--help"]):
+        raise UsageError(_USAGE)
+    return url, options, words
+
+
+def _told(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, str]:
+    """Return the variables; without a folder for their files none that stands for a file."""
+    told: dict[str, str] = {}
+    kept = {name: os.environ[name] for name in _LIMITS if name in needs and name in os.environ}
+    for name, value in {**needs, **kept}.items():
+        if isinstance(value, Mapping):
+            if folder:
+                (folder / name).write_text(json.dumps(value))
+                told[name] = str(folder / name)
+        elif value is not None:
+            told[name] = str(value)
+    return told
+
+
+def place_at(proxy: str) -> ClientFacts:
+    """Return the facts for a client of this proxy: the first model, and its window."""
+    behind = in_front_of(ServerLink(proxy))
+    reply = ServerLink(proxy).reply("/v1/models")
+    listed = reply and reply.value()
+    if not (models := entries(listed)):
+        words = server_words(reply.body) if reply and reply.status != 200 else ""
+        raise CommandError(words or f"{behind} lists no models: is one loaded?")
+    model = str(models[0]["id"])
+    facts = facts_until_window(ServerLink(behind), model, listed)
+    return ClientFacts(proxy, model, facts.window, bool(facts.sees))
+
+
+def running_proxy(server: str) -> str:
+    """Return the address of a proxy that runs here, in front of this server if one is named."""
+    for port in range(PORT, PORT + PORTS_TRIED):
+        address = f"http://{LOCAL}:{port}"
+        try:
+            behind = in_front_of(ServerLink(address))
+        except CommandError:
+            continue
+        if behind.startswith("http") and server in ("", behind):
+            return address
+    return ""
+
+
+@contextmanager
+def _proxy(url: str, options: Sequence[str], more: Sequence[str]) -> Iterator[str]:
+    """Yield the address of a proxy: one that runs, unless options are wanted; else one of our own
+    until the end, in front of the same server, with `more` options. A reply's blanks are trimmed in
+    one of our own: agents show them as empty lines. Its ports are where no other program looks for
+    a proxy, because it ends with our client.
+    """
+    running = running_proxy(url)
+    if running and not (options or more):
+        yield running
+        return
+    server = url or (in_front_of(ServerLink(running)) if running else "")
+    port, web_port = _free_ports()
+    words = [*([server] if server else []), "--port", port, "--web-port", web_port]
+    words += ["--set", "think_blanks=trim", *more, *options]
+    command = [sys.executable, "-P", "-m", "converter.command", *words]
+    with tempfile.TemporaryFile("w+") as log, _started(command, log) as process:
+        try:
+            yield _ready(process, log)
+        finally:
+            _end(process)
+
+
+def _started(command: Sequence[str], log: IO[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ADDON.parent)},
+        start_new_session=True,  # Ctrl-C is the client's
+    )
+
+
+def _free_ports() -> tuple[str, str]:
+    """Return two ports that the system gives to nobody else for a while."""
+    with socket.create_server((LOCAL, 0)) as one, socket.create_server((LOCAL, 0)) as other:
+        return str(one.getsockname()[1]), str(other.getsockname()[1])
+
+
+def _ready(process: subprocess.Popen[str], log: IO[str]) -> str:
+    """Return the proxy's address once it listens; say where its page is."""
+    assert process.stdout
+    identity: dict[str, str] = {}
+    lines: list[str] = []
+    for line in process.stdout:
+        lines.append(line)
+        name, _, value = line.partition(": ")
+        identity[name] = value.split("  (")[0].strip()
+        if name == "Watch" or (identity.get("Proxy") and not line.strip()):
+            threading.Thread(target=process.stdout.read, daemon=True).start()
+            print(
+                f"think-addon: watch at {identity.get('Watch') or identity['Proxy']}",
+                file=sys.stderr,
+            )
+            return identity["Proxy"]
+    log.seek(0)
+    words = " ".join("".join([*lines, log.read()]).split())
+    raise CommandError(f"the proxy did not start: {words}")
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.wait(SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run a program in this terminal, with the signals that reach us; return its exit status."""
+    # the terminal tells the program, too; a function is not handed down as SIG_IGN would be
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    process = subprocess.Popen(command, env=environment)
+    handlers = {
+        number: signal.signal(number, lambda received, _: process.send_signal(received))
+        for number in _PASSED_ON
+    }
+    try:
+        status = process.wait()
+    finally:
+        for number, handler in {**handlers, signal.SIGINT: before}.items():
+            signal.signal(number, handler)
+    return status if status >= 0 else 128 - status

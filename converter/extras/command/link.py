@@ -1,0 +1,188 @@
+"""Model servers: the one on this machine, and how `think-addon doctor` talks to one."""
+
+import http.client
+import socket
+import ssl
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
+
+from converter.addon.probes.upstream_client import credentials
+from converter.addon.servers.model_names import entries
+from converter.addon.servers.probes import ADDON_PATH, ProbeReply, server_behind
+from converter.core.dialects.dialect import Decoder
+from converter.core.dialects.error_words import server_words
+from converter.core.dialects.table import COMMON
+from converter.core.model.events import Event, Failure, Text, Thinking, ToolCall
+from converter.core.wire import json_text
+from converter.core.wire.bounds import ANSWER_LIMIT, BODY_LIMIT
+from converter.core.wire.sse import Frame, FrameDecoder
+from converter.extras.command.addresses import USUAL_PORTS, CommandError
+
+PATIENCE = 120.0
+"""Seconds for a reply; a server may have to load its model first."""
+PROBE_PATIENCE = 5.0
+_PIECE = 65536
+
+
+@dataclass(slots=True)
+class Heard:
+    """One reply of chat completions, as far as it has come. `first`: seconds from the request to
+    its first words.
+
+    `fields`: the thinking that came under names of its own. `refused`: the server's words when
+    it would not answer.
+    """
+
+    refused: str = ""
+    text: str = ""
+    fields: dict[str, str] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    first: float | None = None
+    _frames: FrameDecoder = field(default_factory=lambda: FrameDecoder(BODY_LIMIT))
+    _decoder: Decoder = field(default_factory=lambda: COMMON.wire.decoder({}))
+
+    def feed(self, chunk: bytes, at: float) -> None:
+        """Take in bytes that came `at` so many seconds."""
+        self._take(self._frames.feed(chunk), at)
+
+    def close(self, at: float) -> None:
+        """The reply is over."""
+        self._take(self._frames.close(), at)
+
+    def _take(self, frames: Iterable[Frame], at: float) -> None:
+        for frame in frames:
+            whole = replace(frame, data=frame.data or frame.raw)  # of a server that streams nothing
+            for event in self._decoder.feed(whole):
+                self._hear(event, at)
+
+    def _hear(self, event: Event, at: float) -> None:
+        match event:
+            case Failure(message):
+                self.refused = self.refused or " ".join(message.split())
+            case ToolCall(name=name) if name:
+                self.calls.append(name)
+            case Text(words) | Thinking(words) if words:
+                self.first = at if self.first is None else self.first
+                if isinstance(event, Text):
+                    self.text += words
+                    return
+                for name in (event.own and event.own.fields) or (PARTS,):
+                    self.fields[name] = self.fields.get(name, "") + words
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLink:
+    """A server, and how to talk to it. `key`: its API key; `insecure`: any certificate will do."""
+
+    address: str
+    key: str = ""
+    patience: float = PATIENCE
+    insecure: bool = False
+
+    def reply(self, path: str, body: Mapping[str, object] | None = None) -> ProbeReply | None:
+        """Return the answer at `path`, None for none. Raises CommandError when nobody is there.
+        `body`: of a POST; a GET without one.
+        """
+        patience = min(PROBE_PATIENCE, self.patience)
+        try:
+            with self._asked(path, body, patience, accept="application/json") as answer:
+                fields = {name.lower(): value for name, value in answer.getheaders()}
+                return ProbeReply(answer.status, fields, answer.read(ANSWER_LIMIT))
+        except (OSError, http.client.HTTPException):
+            return None
+
+    def get(self, path: str, body: Mapping[str, object] | None = None) -> object:
+        """Return the JSON at `path`, None for none."""
+        reply = self.reply(path, body)
+        return reply.value() if reply else None
+
+    def hear(self, body: Mapping[str, object], enough: Callable[[Heard], bool]) -> Heard:
+        """Return a streamed reply, which is broken off as soon as it is enough."""
+        heard, began = Heard(), time.monotonic()
+        try:
+            with self._asked(COMMON.requests.path, body, self.patience) as reply:
+                if reply.status != 200:
+                    heard.refused = server_words(reply.read(_PIECE)) or f"HTTP {reply.status}"
+                while not heard.refused and (chunk := reply.read1(_PIECE)):
+                    heard.feed(chunk, time.monotonic() - began)
+                    if enough(heard) or time.monotonic() - began > self.patience:
+                        break
+        except (OSError, http.client.HTTPException, CommandError) as error:
+            heard.refused = heard.refused or f"no reply ({error or type(error).__name__})"
+        heard.close(time.monotonic() - began)
+        return heard
+
+    @contextmanager
+    def _asked(
+        self, path: str, body: Mapping[str, object] | None, patience: float, **headers: str
+    ) -> Iterator[http.client.HTTPResponse]:
+        """Yield the answer at `path`. Raises CommandError when nobody is there."""
+        connection = self._connection(patience)
+        try:
+            connection.connect()
+        except (ConnectionRefusedError, socket.gaierror) as error:
+            words = f"{error.strerror}; start it, or give another address"
+            raise CommandError(f"no model server at {self.address}: {words}") from None
+        except OSError as error:
+            raise CommandError(f"no model server at {self.address}: {error}") from None
+        with closing(connection):
+            posted = None if body is None else json_text.write(body)
+            own = credentials({"x-api-key": self.key} if self.key else {})
+            headers |= {"content-type": "application/json", **own}
+            connection.request("GET" if body is None else "POST", path, posted, headers)
+            yield connection.getresponse()
+
+    def _connection(self, patience: float) -> http.client.HTTPConnection:
+        parts = urlsplit(self.address)
+        host = parts.hostname or ""
+        if parts.scheme != "https":
+            return http.client.HTTPConnection(host, parts.port or 80, timeout=patience)
+        context = ssl.create_default_context()
+        if self.insecure:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        port = parts.port or 443
+        return http.client.HTTPSConnection(host, port, timeout=patience, context=context)
+
+
+PARTS = "thinking parts of the content"
+
+
+def find_local_server() -> str:
+    """Return the address of the first server that lists models at one of the usual ports, and say
+    which it is; the addon itself is none. Raises CommandError.
+    """
+    for port in USUAL_PORTS:
+        address = f"http://127.0.0.1:{port}"
+        try:
+            link = ServerLink(address)
+            if server := in_front_of(link):
+                print(f"passed over {address}: {itself(server)}", file=sys.stderr)
+            elif listed_models(link):
+                print(f"found {address}", file=sys.stderr)
+                return address
+        except CommandError:
+            continue
+    tried = ", ".join(f"{port} ({names})" for port, names in USUAL_PORTS.items())
+    raise CommandError(
+        f"no model server at the local ports {tried}: start one, or give its URL, "
+        "such as http://gpu-box:8000"
+    )
+
+
+def in_front_of(link: ServerLink) -> str:
+    """Return the server behind a link that leads to the addon itself, nothing for any other."""
+    return server_behind(link.get(ADDON_PATH))
+
+
+def itself(server: str) -> str:
+    """Return the words about an address at which the addon is."""
+    return f"think-addon itself, in front of {server}"
+
+
+def listed_models(link: ServerLink) -> list[str]:
+    """Return the names of the models that a server lists."""
+    return [str(model["id"]) for model in entries(link.get("/v1/models"))]

@@ -1,0 +1,205 @@
+"""`think-addon http://localhost:8000`: mitmproxy with the addon, in front of a server."""
+
+import argparse
+import ipaddress
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import converter
+from converter.addon.exchange import settings
+from converter.extras.command.addresses import (
+    LOCAL,
+    USUAL_PORTS,
+    CommandError,
+    UsageError,
+    certificates_folder,
+    chosen_port,
+    free_port,
+    server_address,
+)
+
+ADDON = Path(converter.__file__).parent.parent / "think_addon.py"
+ANNOUNCEMENT = Path(__file__).with_name("announcement.py")
+PORT, WEB_PORT = 8080, 8081
+PROGRAMS = {"web": "mitmweb", "dump": "mitmdump", "console": "mitmproxy"}
+"""mitmproxy's own programs, by what shows the flows."""
+_DESCRIPTION = """\
+Start the proxy in front of a model server, or do one of these; each has --help of its own:
+
+  think-addon claude ...      start Claude Code on a local model; also codex, opencode, aider, llm,
+                              `run -- PROGRAM ...`; `env NAME` prints what they are started with
+  think-addon doctor [URL]    say what the server is, how its model thinks, which options follow
+  think-addon read [FILE]     show a saved reply
+  think-addon record COMMAND  keep, show, check and serve recordings"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the reader of the command line."""
+    made = argparse.ArgumentParser(
+        "think-addon",
+        usage="%(prog)s [URL] [options] [-- options of mitmproxy]",
+        description=_DESCRIPTION,
+        epilog=_options(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    ports = ", ".join(map(str, USUAL_PORTS))
+    about = f"the server, such as http://localhost:8000; else local ports are tried: {ports}"
+    made.add_argument("url", nargs="?", metavar="URL", help=about)
+    _add_interfaces(made)
+    made.add_argument("--port", help=f"where clients connect ({PORT}, or the next free one)")
+    made.add_argument("--web-port", help=f"where the page is ({WEB_PORT}, or the next free one)")
+    made.add_argument("--host", default=LOCAL, help=f"address to listen at ({LOCAL})")
+    made.add_argument("--web-host", default=LOCAL, help=f"address of the page ({LOCAL})")
+    made.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="processes, with --dump only (1)"
+    )
+    made.add_argument("--print", action="store_true", help="print thinking and answers here")
+    made.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an option")
+    made.add_argument("--version", action="version", version=versions())
+    return made
+
+
+def _add_interfaces(made: argparse.ArgumentParser) -> None:
+    shown = made.add_mutually_exclusive_group()
+    made.set_defaults(interface="web")
+    for interface, meaning in (
+        ("web", "look at the flows in a page: mitmweb (the default)"),
+        ("dump", "nothing but log lines: mitmdump"),
+        ("console", "look at the flows in this terminal: mitmproxy"),
+    ):
+        value = {"dest": "interface", "action": "store_const", "const": interface}
+        shown.add_argument(f"--{interface}", help=meaning, **value)  # type: ignore[arg-type]
+
+
+def _options() -> str:
+    rows = (f"  think_{option.name:<12} {option.meaning}" for option in settings.OPTIONS)
+    return "\n".join(["options for --set (mitmproxy's own are taken too):", *rows])
+
+
+def versions() -> str:
+    """Return the versions of all parts."""
+    words = [f"{name} {_version(name)}" for name in ("think-addon", "mitmproxy")]
+    return ", ".join([*words, f"Python {platform.python_version()}"])
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "(run from its folder)"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Start the proxy as the command line says, and stay until it ends."""
+    chosen, more = read(arguments)
+    if not ADDON.exists():
+        raise CommandError(f"think_addon.py is missing beside {ADDON.parent / 'converter'}")
+    check_options(chosen.set)
+    passed_on = [*mitmproxy_arguments(chosen), *more]
+    warn(chosen)
+    check_folder(passed_on)
+    if chosen.workers != 1:
+        # of several processes the first alone says where they are
+        from converter.extras.command import workers  # noqa: PLC0415 (as below)
+
+        if chosen.interface != "dump":
+            raise UsageError("--workers needs --dump: a page shows the flows of one process only")
+        try:
+            return workers.run(chosen.workers, passed_on, ["-s", str(ANNOUNCEMENT)])
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+    programs = import_module("mitmproxy.tools.main")  # not before: --help is to come at once
+    getattr(programs, PROGRAMS[chosen.interface])([*passed_on, "-s", str(ANNOUNCEMENT)])
+    return 0
+
+
+def check_options(written: Sequence[str]) -> None:
+    """Raise UsageError for an option of the addon's that is not there, or has a value that cannot
+    be read: before anything starts, and in one line.
+    """
+    options = {option.name: option for option in settings.OPTIONS}
+    for name, given, value in (word.partition("=") for word in written):
+        if not settings.is_ours(name):
+            continue
+        option = options.get(name.removeprefix(settings.PREFIX))
+        if not option:
+            raise UsageError(settings.unknown(name))
+        if not given and option.type in (str, int):
+            raise UsageError(f"expected {name}=VALUE for --set, got {name!r}")
+        if given and option.type in (str, Sequence[str]):
+            try:
+                settings.read({option.name: value if option.type is str else [value]})
+            except ValueError as error:
+                raise UsageError(str(error)) from None
+
+
+def check_folder(arguments: Sequence[str]) -> None:
+    """Raise CommandError where mitmproxy cannot keep its certificates, as in a container without a
+    home: it would end in a traceback.
+    """
+    folder = certificates_folder(arguments)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        writable = os.access(folder, os.W_OK) or (folder / "mitmproxy-ca.pem").exists()
+    except OSError:
+        writable = False
+    if not writable:
+        raise CommandError(f"{folder} cannot be written: choose a folder by --set confdir=DIR")
+
+
+def read(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Return the user's choices, and the words that go to mitmproxy as they are: all after `--`."""
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    return parser().parse_args(arguments[:at]), list(arguments[at + 1 :])
+
+
+def mitmproxy_arguments(chosen: argparse.Namespace) -> list[str]:
+    """Return the arguments for a program of mitmproxy's. Raises CommandError."""
+    found = chosen.url or import_module("converter.extras.command.link").find_local_server()
+    mode = f"reverse:{server_address(found)}"
+    port = _port("--port", chosen.port, PORT, chosen.host)
+    scripts = ["-s", str(ADDON)]
+    where = ["--mode", mode, "--listen-host", chosen.host, "--listen-port", str(port)]
+    # the addon's line on a reply is enough
+    quiet = ["--set", "flow_detail=0"] if chosen.interface == "dump" else []
+    printed = ["--set", "think_print=true"] if chosen.print else []
+    options = [word for option in chosen.set for word in ("--set", option)]
+    return [*scripts, *where, *_page(chosen, port), *quiet, *printed, *options]
+
+
+def _page(chosen: argparse.Namespace, port: int) -> list[str]:
+    if chosen.interface != "web":
+        return []
+    web_port = _port("--web-port", chosen.web_port, WEB_PORT, chosen.web_host, taken=port)
+    where = ["--web-host", chosen.web_host, "--web-port", str(web_port)]
+    return [*where, "--no-web-open-browser"]
+
+
+def _port(option: str, written: str | None, usual: int, host: str, taken: int | None = None) -> int:
+    if written is None:
+        return free_port(option, usual, host, taken)
+    port = chosen_port(option, written, host)
+    if port == taken:
+        raise CommandError(f"port {port} is for clients already: choose another with {option}")
+    return port
+
+
+def is_open_to_others(host: str) -> bool:
+    """Tell whether machines other than this one can reach an address that is listened at."""
+    try:
+        return not ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host != "localhost"
+
+
+def warn(chosen: argparse.Namespace) -> None:
+    """Say so when anybody in the network can use the proxy, and through it the server."""
+    if is_open_to_others(chosen.host) and not any("proxyauth" in word for word in chosen.set):
+        words = "whoever reaches this machine can use the server"
+        print(f"think-addon: it listens at {chosen.host}: {words}", file=sys.stderr)

@@ -1,0 +1,163 @@
+"""The addon that puts the page into mitmweb: it opens and closes with the pages that look, and does
+what their buttons ask.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from mitmproxy import ctx
+from mitmproxy.http import HTTPFlow
+
+from converter.addon.aside import SHOWING, aside
+from converter.addon.exchange import read_request
+from converter.addon.exchange.exchange import Exchange, begin
+from converter.addon.messages import content_of, model_of, upstream
+from converter.addon.probes.upstream_client import UpstreamClient, credentials
+from converter.addon.servers.profiles import Server
+from converter.core.dialects.table import COMMON
+from converter.core.model.conversation import RequestError
+from converter.core.wire import json_text
+from converter.core.wire.bounds import LONGEST_PROMPT
+from converter.extras.page import session
+from converter.extras.page.conversation import Search
+from converter.extras.page.listed import Listed
+from converter.extras.page.session import Told
+from converter.extras.page.watcher import Watcher
+from converter.extras.recordings.library import Expectation
+from converter.extras.recordings.recorder import Recorder, told
+from converter.extras.transcript import context_parts
+from converter.extras.watch.views import facts_of, reading_of, sent_of
+
+_log = logging.getLogger(__name__)
+PATH = "/think"
+_RUNS = "this exchange is still running"
+_KEPT = ("name", "thinking", "text", "why")
+
+
+class Page:
+    """An addon of its own. In mitmdump and in mitmproxy's console it does nothing at all."""
+
+    name = "think-page"
+    exchanges: Listed
+    """Those that mitmweb lists, once it runs."""
+
+    def __init__(self, recorder: Recorder, client: UpstreamClient) -> None:
+        self._recorder = recorder
+        self._client = client
+        self._watchers: list[Watcher] = []
+        self._unmount: Callable[[], None] | None = None
+        self.search = Search()
+
+    def running(self) -> None:
+        """Add the page to mitmweb's own server, and say where it is."""
+        app = getattr(ctx.master, "app", None)
+        if app is None or self._unmount:
+            return
+        # Here, because it imports mitmweb, which mitmdump does without.
+        from converter.extras.page import handlers  # noqa: PLC0415
+
+        web: Any = ctx.master  # whatever has an app is mitmweb
+        self.exchanges = Listed(web.view)
+        self._unmount = handlers.mount(app, self)
+        _log.info("think: watch it think at %s", address(str(web.web_url)))
+
+    def done(self) -> None:
+        """The script is loaded anew, or mitmproxy ends."""
+        if self._unmount:
+            self._unmount()
+            self._unmount = None
+
+    def opened(self) -> Watcher:
+        """A page looks."""
+        if not self._watchers:
+            self.exchanges.open()
+        watcher = Watcher(self.exchanges)
+        self._watchers.append(watcher)
+        return watcher
+
+    def closed(self, watcher: Watcher) -> None:
+        """A page looks no more."""
+        if watcher in self._watchers:
+            self._watchers.remove(watcher)
+            if not self._watchers:
+                self.exchanges.close()
+                self.search = Search()
+
+    async def session(self, flow: HTTPFlow) -> list[Told]:
+        """Take the exchanges that belong together with one."""
+        watcher = self.opened()  # nobody may look any more
+        try:
+            await self.exchanges.refresh()
+            return self.exchanges.session(flow.id)
+        finally:
+            self.closed(watcher)
+
+    async def context(self, flow: HTTPFlow) -> dict[str, object]:
+        """Return the parts of what the server got, by size, as the server counts them, and its
+        words on the model: it is asked when somebody opens the tab *Context*, and not before.
+        """
+        whole = await self.session(flow)
+        sent = sent_of(flow) or flow.request  # of a flow that was let go
+        chosen = reading_of(flow, of_server=True)[0]
+        body, counted = content_of(sent), facts_of(flow).get("input_tokens")
+        exchange = begin(sent.method, sent.path, {}, chosen, flow.id, reverse=True)
+        pieces, about = None, ""
+        if exchange and len(body) <= LONGEST_PROMPT:
+            written = partial(_completion, exchange, body)
+            place, headers = upstream(flow, exchange), credentials(sent.headers)
+            about = (await self._client.facts(place, headers, chosen.server, model_of(body))).words
+            pieces = await self._client.pieces(place, headers, chosen.server, written)
+        tokens = counted if isinstance(counted, int) else None
+
+        def parts() -> dict[str, object]:
+            called = session.called(whole)
+            return {"about": about, **context_parts.read(body, chosen, tokens, pieces, called)}
+
+        return await aside(len(body), parts, SHOWING)
+
+    async def keep(self, flow: HTTPFlow, asked: object) -> str:
+        """Keep an exchange as a recording under a name, and what it should read; return where it
+        is, when it is written. Raises ValueError.
+        """
+        fields = asked if isinstance(asked, dict) else {}
+        name, thinking, text, why = given = [fields.get(each) for each in _KEPT]
+        if name is None or not all(isinstance(words, str | None) for words in given):
+            raise ValueError(f"expected strings: {', '.join(_KEPT)}")
+        if flow.live:
+            raise ValueError(_RUNS)
+        asks = thinking is not None or text is not None
+        expected = Expectation(thinking, text, why or "") if asks else None
+        return told(await asyncio.wrap_future(self._recorder.keep(flow, name, expected)))
+
+    async def again(self, flow: HTTPFlow) -> str:
+        """Ask the same again; return the id of the new exchange, which stands in mitmweb's list as
+        any other. Raises ValueError.
+        """
+        copied = flow.copy()
+        refused = _RUNS if flow.live else ctx.master.addons.get("clientplayback").check(copied)
+        if refused:
+            raise ValueError(refused)
+        copied.comment = copied.marked = ""
+        ctx.master.view.add([copied])  # type: ignore[attr-defined]
+        ctx.master.commands.call("replay.client", [copied])
+        return str(copied.id)
+
+
+def address(web_url: str) -> str:
+    """Return the page's address, given mitmweb's, with the token that opens it."""
+    base, question, query = web_url.partition("?")
+    return f"{base.rstrip('/')}{PATH}{question}{query}"
+
+
+def _completion(exchange: Exchange, body: bytes, server: Server) -> Mapping[str, object] | None:
+    """Return a request as the chat completion that a server's tokenizer takes."""
+    try:
+        if exchange.client is not COMMON:
+            return read_request.read(exchange, body).written(server, parses=False).body
+        fields = json_text.read(body)
+    except (RequestError, json_text.UnreadableError):
+        return None
+    return fields if isinstance(fields, dict) and "messages" in fields else None

@@ -1,0 +1,214 @@
+"""One exchange as the page shows it: what was asked, what the client got, and what the addon did
+about it.
+
+All of it may take its time in a thread: a flow that is over changes no more, unless a person edits
+it, and is told anew then.
+"""
+
+import asyncio
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from mitmproxy.http import HTTPFlow, Response
+from mitmproxy.proxy.mode_specs import ReverseMode
+
+from converter.addon.exchange.settings import Settings
+from converter.addon.hooks.tap import METADATA as REFUSED
+from converter.addon.keep.flow_record import notes_of
+from converter.addon.messages import content_of
+from converter.core.dialects.table import DIALECTS
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.reading import Expected
+from converter.core.wire import json_text
+from converter.core.wire.bounds import SEARCH_LIMIT
+from converter.core.wire.printable import ACTING
+from converter.extras.transcript import reply, request, shown
+from converter.extras.transcript.shown import Values
+from converter.extras.transcript.turns import Field, Media, Part, ThinkingPart, Transcript
+from converter.extras.watch.views import backup_of, facts_of, reading_of, sent_of
+
+_BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
+_PROMPTED = "Added: words in the prompt that ask the model to think."
+_KEPT_BACK = "Withheld: the client got less thinking than the model had."
+_ABOUT_THINKING = re.compile(r"(?:🧠 )?[\d,]+ thoughts?, ")
+"""How a part of a comment begins that tells of the thinking, which the page shows; in older files
+with a picture.
+"""
+_KEYS = {"authorization": "Authorization: Bearer $API_KEY", "x-api-key": "X-Api-Key: $API_KEY"}
+"""Headers that hold a key, and what stands in their place."""
+_SENT = {"content-type", "accept", *(name for each in DIALECTS for name in each.label.headers)}
+_KEY_IN_LINK = re.compile(
+    r"(?<=[?&;])(?=[^=&;]*(?:key|token|secret|sig|auth|pass|pwd|credential|session|jwt))"
+    r"([^=&;]++)=[^&;]*",
+    re.IGNORECASE,
+)
+
+
+def conversation(flow: HTTPFlow, running: bool) -> Values:
+    """Return an exchange. Of a reply that still comes, it is for others to tell."""
+    chosen = reading_of(flow, of_server=True)[0]
+    answer = Transcript() if running else answer_of(flow)
+    answer = replace(answer, beside=(*answer.beside, *_refused(flow)))
+    facts, end = facts_of(flow), _end(flow)
+    withheld = _withheld(flow, answer, facts)
+    return {
+        "id": flow.id,
+        "running": running,
+        **end,
+        "ended": "" if running else end["ended"],
+        "request": shown.transcript(request.read(content_of(flow.request), chosen)),
+        "reply": shown.transcript(answer, facts),
+        "withheld": withheld,
+        "notes": [*end["notes"], *([_KEPT_BACK] if withheld else [])],
+    }
+
+
+def transcript_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
+    """Return request and reply as one transcript, and what else is known of the reply."""
+    chosen, _ = reading_of(flow, of_server=True)
+    question, answer = request.read(content_of(flow.request), chosen), answer_of(flow)
+    turns, rest = (*question.turns, *answer.turns), (*question.rest, *answer.rest)
+    return replace(answer, turns=turns, asked=question.asked, rest=rest), facts_of(flow)
+
+
+def _end(flow: HTTPFlow) -> dict[str, Any]:
+    """Return how an exchange ended, and what the addon mended, withheld or guessed, a line each."""
+    noted = notes_of(flow)
+    comment = [
+        part for part in flow.comment.split(" · ") if part and not _ABOUT_THINKING.match(part)
+    ]
+    began = [_BEGAN_INSIDE] if noted.get("begins") == InitialState.THINKING.value else []
+    failed = flow.response if flow.response and flow.response.status_code >= 400 else None
+    return {
+        "ended": flow.error.msg if flow.error else "",
+        "status": f"{failed.status_code} {failed.reason}".strip() if failed else "",
+        "notes": [*comment, *began, *([_PROMPTED] if noted.get("prompted") else [])],
+        "kept": bool(noted),
+    }
+
+
+def end_of(flow: HTTPFlow, whole: Transcript) -> Values:
+    """Return what is known at the end of a reply that has been told as it came."""
+    beside = [shown.part(field) for field in whole.beside]
+    return {"facts": shown.facts(whole, facts_of(flow)), "beside": beside, **_end(flow)}
+
+
+def answer_of(flow: HTTPFlow) -> Transcript:
+    """Return what the client got. A reply that the addon has not written is read as a server's."""
+    return _read(flow.response, *reading_of(flow, of_server=False))
+
+
+def _refused(flow: HTTPFlow) -> list[Field]:
+    """Return both requests that the server got, where it refused a part of the first."""
+    first = flow.metadata.get(REFUSED)
+    if not isinstance(first, str):
+        return []
+    second = content_of(sent_of(flow))
+    pair = (("refused by the server", first.encode()), ("sent again", second))
+    return [Field(name, json_text.read_or_none(sent)) for name, sent in pair]
+
+
+def _read(response: Response | None, chosen: Settings, expected: Expected) -> Transcript:
+    if response is None:
+        return Transcript()
+    content_type = response.headers.get("content-type", "")
+    return reply.read(content_of(response), chosen, content_type, expected=expected)
+
+
+def _withheld(flow: HTTPFlow, got: Transcript, facts: Mapping[str, object]) -> list[str]:
+    """Return the thoughts of which the client got less than the model had."""
+    noted = flow.metadata.get("think_whole")
+    if isinstance(noted, list):
+        return [str(each) for each in noted]
+    if _thoughts(got) or not facts.get("thoughts"):
+        return []
+    return _thoughts(_read(backup_of(flow), *reading_of(flow, of_server=True)))
+
+
+def _thoughts(of: Transcript) -> list[str]:
+    parts = (part for turn in of.turns for part in turn.parts)
+    return [part.text for part in parts if isinstance(part, ThinkingPart)]
+
+
+class Search:
+    """The words of conversations, remembered while the page is open. A thread reads each once, one
+    at a time.
+    """
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[str, float], str] = {}
+        self._size = 0
+
+    async def find(self, flows: Iterable[HTTPFlow], words: str) -> list[str]:
+        """Return the ids of those in which all words stand, in any case."""
+        wanted = words.casefold().split()
+        names = []
+        for flow in flows:
+            key = flow.id, flow.request.timestamp_start  # a flow that is asked again is another
+            text = self._said.get(key)
+            if text is None:
+                text = await asyncio.to_thread(_said_in, flow)
+                kept = flow.live or key in self._said or self._size + len(text) > SEARCH_LIMIT
+                if not kept:
+                    self._said[key] = text
+                    self._size += len(text)
+            if all(word in text for word in wanted):
+                names.append(flow.id)
+        return names
+
+
+def _said_in(flow: HTTPFlow) -> str:
+    whole, _ = transcript_of(flow)
+    parts = [part for turn in whole.turns for part in turn.parts]
+    return "\n".join([*(words for part in parts for words in _words(part)), *whole.rest]).casefold()
+
+
+def _words(part: Part) -> Iterable[str]:
+    if isinstance(part, Media):
+        return [part.words]
+    if isinstance(part, Field):
+        return [part.name, str(part.value)]
+    return [str(getattr(part, each.name)) for each in fields(part)]
+
+
+def curl(flow: HTTPFlow) -> str:
+    """Return the command for a shell that asks the same again. No key is in it: a person pastes
+    such a command into a chat or an issue. And it sends what stands in it: `--data-raw` reads no
+    file for a body that begins with `@`, `-g` takes no bracket of an address for a pattern. Raises
+    ValueError for a body that is no text.
+    """
+    try:
+        body = content_of(flow.request).decode()
+    except UnicodeDecodeError:
+        raise ValueError("the request is no text") from None
+    words = [
+        "curl",
+        "-sNg",
+        *(["-X", flow.request.method] if flow.request.method != "POST" else []),
+        _KEY_IN_LINK.sub(r"\1=API_KEY", _address(flow)),
+    ]
+    lines = [shlex.join(ACTING.sub("", word) for word in words)]
+    for name, value in flow.request.headers.items():
+        if name.lower() in _KEYS:
+            lines.append(f'-H "{_KEYS[name.lower()]}"')
+        elif name.lower() in _SENT:
+            lines.append(f"-H {shlex.quote(ACTING.sub('', f'{name}: {value}'))}")
+    lines += [f"--data-raw {shlex.quote(_in_json(body))}"] if body else []
+    return " \\\n  ".join(lines)
+
+
+def _address(flow: HTTPFlow) -> str:
+    """Return where the client asked: the proxy itself where it stands before a server."""
+    here = flow.client_conn.sockname
+    if isinstance(flow.client_conn.proxy_mode, ReverseMode) and here and here[1]:
+        host = f"[{here[0]}]" if ":" in here[0] else here[0]
+        return f"http://{host}:{here[1]}{flow.request.path}"
+    return flow.request.url
+
+
+def _in_json(body: str) -> str:
+    """Return the body with all that acts on a terminal escaped, for it stands within strings."""
+    return ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", body.replace("\r\n", "\n"))

@@ -1,0 +1,238 @@
+"""The page's part of mitmweb's server.
+
+Each handler is a child of mitmweb's own, so that its login, its check of the request's origin and
+its XSRF cookie hold here.
+"""
+
+import asyncio
+import contextlib
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from mitmproxy.http import HTTPFlow, Message
+
+from converter.addon.aside import AT_ONCE, SHOWING, aside
+from converter.extras.page import mitmweb_internals as mitmweb
+from converter.extras.page import session
+from converter.extras.page.addon import PATH, Page
+from converter.extras.page.conversation import curl, transcript_of
+from converter.extras.page.watcher import Watcher
+from converter.extras.transcript import terminal
+
+FOLDER = Path(__file__).parent
+_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+FILES = {file.name: _TYPES[file.suffix] for file in FOLDER.iterdir() if file.suffix in _TYPES}
+"""The style sheet and the scripts, with their types."""
+SECURITY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""Nothing from elsewhere, and no text that becomes markup: stricter than mitmweb's own."""
+INTERVAL = 0.25
+"""Seconds between two updates of a page."""
+SHARE = 4
+"""An update comes no sooner than so many times what the last one took."""
+_LONGEST_INTERVAL = 2.0
+
+
+def mount(app: Any, page: Page) -> Callable[[], None]:
+    """Add the page to mitmweb's server; return the call that takes it away again."""
+    given = {"page": page}
+    exchange = rf"{PATH}/exchanges/(?P<flow_id>[0-9a-f\-]+)"
+    handlers = [
+        (PATH, Index, given),
+        (rf"{PATH}/(?P<name>{'|'.join(map(re.escape, FILES))})", File, given),
+        (rf"{PATH}/updates", Updates, given),
+        (rf"{PATH}/search", SearchField, given),
+        (rf"{exchange}/(?P<action>keep|again)", Button, given),
+        (rf"{exchange}/(?P<form>curl|text|context)", Written, given),
+        (rf"{exchange}/session(?P<form>|\.html|\.jsonl)", SessionShown, given),
+        (mitmweb.CONTENT, Shown),
+    ]
+    return mitmweb.add_handlers(app, handlers)
+
+
+class _PageHandler(mitmweb.RequestHandler):
+    page: Page
+
+    def initialize(self, page: Page) -> None:
+        self.page = page
+
+    def prepare(self) -> None:
+        """Refuse what another site's page asks for; mitmweb's own check answers that with a 500."""
+        origin = self.request.headers.get("Sec-Fetch-Site", "none")
+        if self.request.method == "POST" and origin not in ("same-origin", "none"):
+            raise mitmweb.APIError(403, "only this page may ask for that")
+        super().prepare()  # type: ignore[no-untyped-call]
+
+    def found(self, flow_id: str) -> HTTPFlow:
+        """Return the conversation that is meant."""
+        flow = self.page.exchanges.find(flow_id)
+        if flow is None:
+            raise mitmweb.APIError(404, "this exchange is not there any more")
+        return flow
+
+    async def answer(self, words: Awaitable[str]) -> None:
+        """Answer with plain text, or say why not, in one line."""
+        try:
+            answer = await words
+        except (ValueError, OSError) as error:
+            self.set_status(400)
+            answer = " ".join(str(error).split())
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(answer.encode(errors="backslashreplace"))
+
+    def closed(self, kind: str) -> None:
+        """Have what is answered, a page or a file, load and keep nothing."""
+        self.set_header("Content-Type", f"{kind}; charset=utf-8")
+        self.set_header("Content-Security-Policy", SECURITY)
+        self.set_header("Referrer-Policy", "no-referrer")  # its address may hold the token
+        self.set_header("Cache-Control", "no-store")
+
+
+class Index(_PageHandler):
+    """The page, or mitmweb's form for its password."""
+
+    def auth_fail(self, invalid_password: bool) -> None:
+        """Ask for the password."""
+        self.render("login.html", invalid_password=invalid_password)
+
+    def get(self) -> None:
+        """Return the page; with it comes the cookie that its buttons need."""
+        assert self.xsrf_token
+        self.closed("text/html")
+        self.finish((FOLDER / "think.html").read_bytes())
+
+    post = get
+    """The form's answer."""
+
+
+class File(_PageHandler):
+    """The style sheet and the scripts."""
+
+    def get(self, name: str) -> None:
+        """Return one of them."""
+        self.set_header("Content-Type", FILES[name])
+        self.set_header("Cache-Control", "no-cache")
+        self.finish((FOLDER / name).read_bytes())
+
+
+class SearchField(_PageHandler):
+    """The field that searches."""
+
+    async def get(self) -> None:
+        """Return the ids of exchanges in which all words stand."""
+        words = self.get_query_argument("words", "")
+        self.write({"found": await self.page.search.find(self.page.exchanges.flows(), words)})
+
+
+class Button(_PageHandler):
+    """The buttons *Keep as recording* and *Ask again*."""
+
+    async def post(self, flow_id: str, action: str) -> None:
+        """Keep the exchange, or ask again; answer when that is done."""
+        flow, page = self.found(flow_id), self.page
+        await self.answer(page.again(flow) if action == "again" else page.keep(flow, self.json))
+
+
+class Written(_PageHandler):
+    """The buttons that copy, and the tab *Context*, counted when somebody opens it."""
+
+    async def get(self, flow_id: str, form: str) -> None:
+        """Return the exchange as one command or as plain text, or the parts of what the server got,
+        by size.
+        """
+        flow = self.found(flow_id)
+        if form == "context":
+            self.write(await self.page.context(flow))
+            return
+        write = {"curl": curl, "text": lambda flow: terminal.write(*transcript_of(flow))}
+        await self.answer(asyncio.to_thread(write[form], flow))
+
+
+class SessionShown(_PageHandler):
+    """A session whole: a page to read, or a file to keep."""
+
+    async def get(self, flow_id: str, form: str) -> None:
+        """Return the page, with two requests compared where it asks for that, or the file."""
+        found = await self.page.session(self.found(flow_id))
+        pair = self.get_query_argument("from", ""), self.get_query_argument("to", "")
+        style = (FOLDER / "think.css").read_text()
+        written: Mapping[str, Callable[[], str]] = {
+            "": lambda: session.page(found, _LINKED, False, pair),
+            ".html": lambda: session.page(found, f"<style>{style}</style>", True),
+            ".jsonl": lambda: session.lines(found),
+        }
+        words = await aside(sum(len(each.body) for each in found), written[form], SHOWING)
+        self.closed("application/jsonl" if form == ".jsonl" else "text/html")
+        if form:
+            name = f"attachment; filename=think-session-{flow_id[:8]}{form}"
+            self.set_header("Content-Disposition", name)
+        self.finish(words.encode(errors="backslashreplace"))
+
+
+_LINKED = '<link rel="icon" href="data:,"><link rel="stylesheet" href="../../think.css">'
+
+
+class Shown(mitmweb.FlowContentView):
+    """mitmweb's own page: a message in a content view, drawn beside the loop where it is long."""
+
+    async def get(  # type: ignore[override]
+        self, flow_id: str, message: str, content_view: str
+    ) -> None:
+        """Return the text as mitmweb does."""
+        flow = self.flow
+        shown = getattr(flow, message, None)
+        size = len(getattr(shown, "raw_content", None) or b"")
+        if size <= AT_ONCE or not isinstance(flow, HTTPFlow) or not isinstance(shown, Message):
+            super().get(flow_id, message, content_view)
+            return
+        lines = int(self.get_query_argument("lines", "0")) or None
+        drawn = partial(self.message_to_json, content_view, shown, flow, lines)
+        self.write(await aside(size, drawn, SHOWING))
+
+
+class Updates(mitmweb.WebSocketEventBroadcaster):
+    """The line on which a page is told what is new. It is no part of mitmweb's own broadcasts."""
+
+    connections: ClassVar[set[mitmweb.WebSocketEventBroadcaster]] = set()
+
+    def initialize(self, page: Page) -> None:
+        """Take what `mount` gave."""
+        self._page = page
+        self._watcher: Watcher | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def open(self, *_: str, **__: str) -> None:
+        """Begin to tell."""
+        super().open()  # type: ignore[no-untyped-call]
+        self._watcher = self._page.opened()
+        self._task = asyncio.create_task(self._tell(self._watcher), name="think page")
+
+    def on_close(self) -> None:
+        """Tell no more."""
+        if self._watcher and self._task:
+            self._task.cancel()
+            self._page.closed(self._watcher)
+            super().on_close()  # type: ignore[no-untyped-call]
+
+    def on_message(self, message: str | bytes) -> None:
+        """Take what the page asks for."""
+        with contextlib.suppress(ValueError, RecursionError):
+            if self._watcher:
+                self._watcher.hear(json.loads(message))
+
+    async def _tell(self, watcher: Watcher) -> None:
+        while True:
+            begun = time.perf_counter()
+            # a page that reads slowly gets it later, in one
+            if mitmweb.has_sent_all(self) and (news := await watcher.news()):
+                self.send(json.dumps(news).encode())
+            rest = min(max(INTERVAL, SHARE * (time.perf_counter() - begun)), _LONGEST_INTERVAL)
+            await watcher.rest(rest)

@@ -1,0 +1,143 @@
+"""The exchanges that mitmweb lists, as rows that are made anew when their flows have changed."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mitmproxy import flow
+from mitmproxy.http import HTTPFlow, Request
+
+from converter.addon.keep.flow_record import UNDER_WAY
+from converter.addon.messages import content_of
+from converter.core.wire import json_text
+from converter.core.wire.bounds import LONGEST_PROMPT
+from converter.extras.page import row as rows
+from converter.extras.page import session
+from converter.extras.page.row import Row
+from converter.extras.page.session import Told
+from converter.extras.prompt_cache.prefix import messages_of
+from converter.extras.prompt_cache.sessions import Messages, Sessions
+
+if TYPE_CHECKING:  # mitmdump's own binary is without it
+    from mitmproxy.addons.view import View
+
+SLICE = 0.01
+"""Seconds after which others have their turn, because a list of thousands is made in many slices.
+"""
+
+
+class Listed:
+    """`rows` by the ids of their flows: each is another object when it has changed.
+
+    It listens to mitmweb's list of flows only between `open` and `close`.
+    """
+
+    def __init__(self, view: "View") -> None:
+        self._view = view
+        self._signals: tuple[tuple[Any, Callable[..., None]], ...] = (
+            (view.sig_view_add, self._changed),
+            (view.sig_view_update, self._changed),
+            (view.sig_view_remove, self._changed),
+            (view.sig_view_refresh, self._all_changed),
+        )
+        self._sessions = Sessions(self._asked)
+        self.rows: dict[str, Row] = {}
+        self._stale: dict[str, None] = {}
+        self._coming: dict[str, None] = {}  # a request that comes is told late, and begins sessions
+        self._lock = asyncio.Lock()
+
+    def open(self) -> None:
+        """Begin to listen; all that is listed is to be read."""
+        for signal, hear in self._signals:
+            signal.connect(hear)
+        self._all_changed()
+
+    def close(self) -> None:
+        """Listen no more, and forget."""
+        for signal, hear in self._signals:
+            signal.disconnect(hear)
+        for each in (self.rows, self._stale, self._coming):
+            each.clear()
+        self._sessions = Sessions(self._asked)
+
+    def find(self, name: str) -> HTTPFlow | None:
+        """Return the conversation of an id."""
+        listed = self._view.get_by_id(name)
+        return listed if rows.is_listed(listed) else None
+
+    def flows(self) -> list[HTTPFlow]:
+        """Return all conversations, the newest first."""
+        return [each for each in reversed(list(self._view)) if rows.is_listed(each)]
+
+    def session(self, name: str) -> list[Told]:
+        """Take the exchanges of a session and of its branches, in the order in which they began."""
+        kin = [each for session in self._sessions.family(name) for each in session.exchanges]
+        return [
+            session.told(flow, self.rows[flow.id], content_of(self._request(flow)))
+            for each in sorted(kin or [name], key=self._created)
+            if (flow := self.find(each)) and flow.id in self.rows
+        ]
+
+    async def refresh(self) -> None:
+        """Make the rows anew that may have changed, some at a time."""
+        async with self._lock:
+            self._stale |= {name: None for name in UNDER_WAY if name in self.rows}
+            begun = time.perf_counter()
+            while self._stale:
+                self._stale |= self._coming
+                for name in sorted(self._stale, key=self._created):
+                    self._stale.pop(name, None)
+                    self._read(name)
+                    if time.perf_counter() - begun > SLICE:
+                        await asyncio.sleep(0)
+                        begun = time.perf_counter()
+
+    def _read(self, name: str) -> None:
+        listed = self.find(name)
+        if listed is None:
+            for each in (self.rows, self._coming):
+                each.pop(name, None)
+            return
+        before = self.rows.get(name)
+        made = rows.row(listed, UNDER_WAY.get(name), before)
+        made |= self._session(listed, str(made["client"]))
+        if before != made:
+            self.rows[name] = made
+
+    def _session(self, listed: HTTPFlow, client: str) -> Row:
+        """Return the session of an exchange, once its request has come, and whose branch it is."""
+        if not self._sessions.of(listed.id) and (asked := self._asked(listed.id)):
+            self._stale |= dict.fromkeys(self._sessions.add(listed.id, client, asked))
+        self._coming.pop(listed.id, None)
+        if listed.request.timestamp_end is None and listed.error is None:
+            self._coming[listed.id] = None
+        found = self._sessions.of(listed.id)
+        return {"session": found.name, "within": found.within} if found else {}
+
+    def _asked(self, name: str) -> Messages:
+        """Return the messages that a client sent, none of a request too long for a step."""
+        listed = self.find(name)
+        body = content_of(self._request(listed)) if listed else b""
+        read = json_text.read_or_none(body) if len(body) <= LONGEST_PROMPT else None
+        return messages_of(read) if isinstance(read, dict) else ()
+
+    def _request(self, flow: HTTPFlow) -> Request:
+        """Return the client's request. A flow under way shows the one that the server gets, maybe
+        of another dialect.
+        """
+        running = UNDER_WAY.get(flow.id)
+        return running.sides.asked or flow.request if running else flow.request
+
+    def _created(self, name: str) -> float:
+        """Return when an exchange began: a session grows in this order."""
+        listed = self._view.get_by_id(name)
+        return listed.timestamp_created if listed else 0.0
+
+    # mitmproxy calls it by these names.
+    def _changed(self, flow: flow.Flow, index: int = 0) -> None:  # noqa: ARG002
+        self._stale[flow.id] = None
+
+    def _all_changed(self) -> None:
+        listed = [each.id for each in self._view]
+        self._stale = dict.fromkeys([*listed, *self.rows])

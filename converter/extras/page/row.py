@@ -1,0 +1,163 @@
+"""One exchange as a row of the page's list: plain values, of a flow and of its running reply."""
+
+from collections.abc import Mapping
+from typing import TypeGuard
+
+from mitmproxy.http import HTTPFlow
+
+from converter.addon.keep.flow_record import BEFORE, FlowRecord, client_left, notes_of
+from converter.addon.messages import content_of, model_of
+from converter.core.dialects.table import find
+from converter.core.reply import reply_notes
+from converter.core.wire.printable import shortened
+from converter.extras.transcript import request
+from converter.extras.transcript.turns import TextPart
+from converter.extras.watch.views import facts_of
+
+type Row = dict[str, object]
+
+_GROWS = (("text", "answering"), ("calls", "calling"), ("thinking", "thinking"))
+"""Counts of a summary, and what a model is at that makes them grow; the later in a reply the
+earlier here.
+"""
+_SHOWN = (
+    "thoughts",
+    "thinking",
+    "text",
+    "calls",
+    "input_tokens",
+    "cached_tokens",
+    "output_tokens",
+    "thinking_tokens",
+    "first_byte",
+    "first_thought",
+    "first_text",
+)
+_TITLE = 80
+_LONGEST_READ = 1 << 19
+"""Bytes of a request that is read for its question, which mitmproxy's loop waits for."""
+_LONGEST = 300
+"""Characters of a word that comes from a header or a server."""
+
+
+def is_listed(flow: object) -> TypeGuard[HTTPFlow]:
+    """Tell whether a flow is a conversation with a model."""
+    if not isinstance(flow, HTTPFlow):
+        return False
+    endpoint = find(flow.request.method, flow.request.path)
+    return endpoint is not None and endpoint[0].is_chat
+
+
+def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
+    """Return a flow's row. `before`: the row that it had last, by which a reply that still comes is
+    told from one that rests.
+    """
+    noted = notes_of(flow) if running is None else {}
+    known = running.told if running else facts_of(flow)
+    made: Row = {
+        "id": flow.id,
+        "at": round(flow.request.timestamp_start, 3),
+        "path": _short(flow.request.path.partition("?")[0]),
+        # the client's own name for itself, without what follows its version
+        "client": _short(flow.request.headers.get("user-agent", "").partition(" ")[0]),
+        "model": _short(str(known.get("model") or "")) or _asked_model(flow, before),
+        "title": (str(before["title"]) if before else "") or _title(flow),
+        "server": _server(flow, running, noted),
+        "status": flow.response.status_code if flow.response else 0,
+        "again": flow.is_replay == "request",
+        **({"broke": _short(str(flow.metadata[BEFORE]))} if BEFORE in flow.metadata else {}),
+        **{name: known[name] for name in _SHOWN if name in known},
+        **_times(known),
+    }
+    made["running"] = running is not None or _runs(flow)
+    if made["running"]:
+        made["state"] = _state(made, before if before and before["running"] else None)
+        return made
+    misread = any(words in flow.comment for words in reply_notes.MISREAD)
+    made["state"] = "misread" if misread else "done"
+    if failure := _failure(flow, known, noted):
+        made |= {"state": "broken", "failure": _short(failure)}
+    return made
+
+
+def _runs(flow: HTTPFlow) -> bool:
+    """Tell whether a flow that the addon does not act on is still on its way."""
+    return (
+        flow.live
+        and flow.error is None
+        and (flow.response is None or flow.response.timestamp_end is None)
+    )
+
+
+def _state(made: Row, before: Row | None) -> str:
+    """Return what the model is at: what has grown since the last look, else as before."""
+    for name, state in _GROWS:
+        if number(made, name) > (number(before, name) if before else 0):
+            return state
+    return str(before["state"]) if before else "waiting"
+
+
+def number(values: Mapping[str, object], name: str) -> float:
+    """Return a number of a row or a summary, 0 for none."""
+    value = values.get(name)
+    return value if isinstance(value, int | float) else 0
+
+
+def _times(known: Mapping[str, object]) -> Row:
+    """Return the seconds of waiting, thinking and answering, and until the end; what is not known
+    is left out.
+    """
+    first, end = known.get("first_byte"), known.get("end")
+    if not isinstance(end, int | float):
+        return {}
+    waited = min(first, end) if isinstance(first, int | float) else end
+    # of a whole reply, which comes at once, nobody knows when it was thought
+    thought = min(number(known, "thinking_time"), end - waited)
+    return {"waited": round(waited, 3), "thought": round(thought, 3), "end": round(end, 3)}
+
+
+def _failure(flow: HTTPFlow, known: Mapping[str, object], noted: Mapping[str, object]) -> str:
+    """Return why an exchange is broken, empty when it is not."""
+    if words := str(known.get("failure") or ""):
+        return words
+    if flow.error:
+        return "" if client_left(flow) and known.get("finish") else flow.error.msg
+    if flow.response is None:
+        return "no reply"
+    if flow.response.status_code >= 400:
+        return f"status {flow.response.status_code}"
+    return "the reply ended without saying so" if noted and not known.get("finish") else ""
+
+
+def _server(flow: HTTPFlow, running: FlowRecord | None, noted: Mapping[str, object]) -> str:
+    name = running.server.name if running else str(noted.get("server") or "")
+    address = f"{flow.request.host}:{flow.request.port}"
+    return _short(address if name in ("", "generic") else f"{name} {address}")
+
+
+def _asked_model(flow: HTTPFlow, before: Row | None) -> str:
+    """Return the model that was asked for, which is read of a request once."""
+    if before is not None:
+        return str(before["model"])
+    return _short(model_of(content_of(flow.request)))
+
+
+def _title(flow: HTTPFlow) -> str:
+    """Return the question's first words: the newest that its user wrote, not what a client put
+    beside them in tags.
+    """
+    body = content_of(flow.request)
+    turns = request.read(body).turns if len(body) <= _LONGEST_READ else ()
+    asked = [
+        part.text
+        for turn in turns
+        if turn.role == "user"
+        for part in turn.parts
+        if isinstance(part, TextPart)
+    ]
+    words = next((text for text in reversed(asked) if not text.lstrip().startswith("<")), "")
+    return shortened(" ".join(words[:_LONGEST].split()), _TITLE)
+
+
+def _short(words: str) -> str:
+    return shortened(words, _LONGEST)

@@ -1,0 +1,274 @@
+"""A session whole: what each exchange added to the ones before it, and where two requests differ.
+
+What may change of flows is taken on mitmproxy's loop; reading it may take its time in a thread.
+"""
+
+import difflib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from html import escape
+from itertools import dropwhile
+from math import inf
+from typing import Any
+
+from mitmproxy.http import HTTPFlow
+
+from converter.core.wire import json_text
+from converter.core.wire.printable import trimmed, visible
+from converter.extras.page.conversation import answer_of
+from converter.extras.page.row import Row
+from converter.extras.prompt_cache.prefix import Fields, alike, messages_of, texts_of
+from converter.extras.transcript import request, shown
+from converter.extras.transcript.shown import Values
+from converter.extras.transcript.turns import CallPart, Transcript
+from converter.extras.watch.views import facts_of
+
+_PROMPT = ("messages", "input", "system", "tools")
+_MOST_LINES = 5000
+"""Lines of a part that are compared one by one: what is repeated takes longer and longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An exchange of a session, taken from its flow. `got`: reads what its client got, once it is
+    over. `facts`: what else is known of the reply.
+    """
+
+    row: Row
+    body: bytes
+    got: Callable[[], Transcript] | None
+    facts: Mapping[str, object]
+
+    def fields(self) -> Fields:
+        """Return the request that its client sent."""
+        read = json_text.read_or_none(self.body)
+        return read if isinstance(read, dict) else {}
+
+
+def told(flow: HTTPFlow, row: Row, asked: bytes) -> Told:
+    """Take an exchange from its flow. `asked`: the body of its client's request."""
+    got = None if row["running"] else partial(answer_of, flow)
+    own = {"session": flow.id, "within": ""}
+    return Told({**own, **row}, asked, got, facts_of(flow))
+
+
+def read(exchanges: Iterable[Told]) -> Iterator[Values]:
+    """Yield each exchange's row with what its request added to its session, and its reply."""
+    before = dict[object, Fields]()
+    for each in exchanges:
+        fields = each.fields()
+        own = each.row["session"]
+        question = _question(before.get(own), fields) if fields else request.read(each.body)
+        before[own] = fields
+        answer = each.got() if each.got else Transcript()
+        yield {
+            **each.row,
+            "request": shown.transcript(question),
+            "reply": shown.transcript(answer, each.facts),
+        }
+
+
+def called(exchanges: Iterable[Told]) -> set[str]:
+    """Return the names of the tools that models have called."""
+    turns = (turn for each in exchanges if each.got for turn in each.got().turns)
+    return {part.name for turn in turns for part in turn.parts if isinstance(part, CallPart)}
+
+
+def lines(exchanges: Iterable[Told]) -> str:
+    """Return an exchange a line, as JSON."""
+    return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in read(exchanges))
+
+
+def _question(before: Fields | None, now: Fields) -> Transcript:
+    """Return what a request says that the one before it has not said, nor the reply to that."""
+    if before is None:
+        return request.of_fields(now)
+    messages = messages_of(now)
+    fresh = {name: value for name, value in now.items() if before.get(name) != value}
+    fresh["messages" if "messages" in now else "input"] = [
+        *messages[alike(messages_of(before), messages) :]
+    ]
+    question = request.of_fields(fresh)
+    new = dropwhile(lambda turn: turn.role == "assistant", question.turns)
+    return replace(question, turns=tuple(new))
+
+
+def differences(before: Fields, now: Fields) -> Iterator[tuple[str, list[str]]]:
+    """Yield where two requests differ: the name of a setting or of a part of the prompt, and its
+    lines, marked as `difflib` does.
+    """
+    for name in [*before, *(now.keys() - before.keys())]:
+        if name not in _PROMPT and before.get(name) != now.get(name):
+            yield name, _compared(json.dumps(before.get(name)), json.dumps(now.get(name)))
+    one, other = texts_of(before), texts_of(now)
+    for name in [*one, *(each for each in other if each not in one)]:
+        if one.get(name) != other.get(name):
+            yield name, _compared(one.get(name, ""), other.get(name, ""))
+    if one.keys() == other.keys() and [*one] != [*other]:
+        yield "the order of the tools", _compared("\n".join(one), "\n".join(other))
+
+
+def _compared(before: str, now: str) -> list[str]:
+    """Return the lines that differ, with some of those around them."""
+    one, other = before.splitlines(), now.splitlines()
+    if max(len(one), len(other)) > _MOST_LINES:
+        return [f"- {len(one):,} lines", f"+ {len(other):,} lines"]
+    return [*difflib.unified_diff(one, other, lineterm="")][2:]
+
+
+type _Exchange = Mapping[str, Any]
+
+_SECURITY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_KNOWN = (
+    ("model", "{}"),
+    ("client", "{}"),
+    ("waited", "waited {:.1f} s"),
+    ("thought", "thought {:.1f} s"),
+    ("end", "{:.1f} s in all"),
+    ("input_tokens", "{:,} tokens read"),
+    ("output_tokens", "{:,} written"),
+    ("failure", "{}"),
+)
+"""What a row knows of an exchange, and how it is told."""
+
+
+def page(told: Sequence[Told], style: str, saved: bool, pair: tuple[str, str] = ("", "")) -> str:
+    """Return a session for people to read, as one HTML file in the page's own ink, in which all
+    that a client or a model wrote is text. `style`: the element of its style sheet. `saved`: it
+    asks the proxy for nothing, and needs nothing else: no script, nothing from elsewhere. `pair`:
+    the exchanges whose requests are compared.
+    """
+    exchanges: list[_Exchange] = [
+        {**each, "number": number} for number, each in enumerate(read(told), 1)
+    ]
+    title = _text(next((each["title"] for each in exchanges), "") or "A session")
+    rule = f'<meta http-equiv="Content-Security-Policy" content="{_SECURITY}">'
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{rule * saved}'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark"><title>{title}</title>{style}'
+        f'</head><body class="session"><main><h1>{title}</h1>'
+        f"{'' if saved else _actions(exchanges)}{_differences(told, *pair)}"
+        f"{_tree(exchanges)}</main></body></html>\n"
+    )
+
+
+def _differences(told: Iterable[Told], before: str, now: str) -> str:
+    asked = {str(each.row["id"]): each.fields() for each in told}
+    if before not in asked or now not in asked:
+        return ""
+    found = [
+        _folded("call", name, "", f"<pre>{''.join(map(_marked, compared))}</pre>")
+        for name, compared in differences(asked[before], asked[now])
+    ]
+    return f"<section id=differs><h2>What differs</h2>{''.join(found) or 'Nothing.'}</section>"
+
+
+def _actions(exchanges: Iterable[_Exchange]) -> str:
+    options = "".join(
+        f'<option value="{_text(each["id"])}">{_text(_label(each))}</option>' for each in exchanges
+    )
+    choices = "".join(
+        f'<label>{words} <select name="{name}">{options}</select></label>'
+        for words, name in (("Compare the request of", "from"), ("with that of", "to"))
+    )
+    return (
+        '<p class="actions"><a class="button" href="session.html">Save as HTML</a>'
+        '<a class="button" href="session.jsonl">Save as JSON lines</a></p>'
+        f'<form class="actions">{choices}<button>Show what differs</button></form>'
+    )
+
+
+def _marked(line: str) -> str:
+    tag = {"+": "ins", "-": "del"}.get(line[:1], "span")
+    return f"<{tag}>{_text(line)}</{tag}>\n"
+
+
+def _tree(exchanges: Sequence[_Exchange]) -> str:
+    """Return all sessions. One whose parent is not in mitmweb's list any more stands by itself."""
+    by_session = dict[object, list[_Exchange]]()
+    for each in exchanges:
+        by_session.setdefault(each["session"], []).append(each)
+    return "".join(
+        _session(own, by_session)
+        for own in by_session.values()
+        if own[0]["within"] not in by_session
+    )
+
+
+def _session(own: Sequence[_Exchange], by_session: Mapping[object, Sequence[_Exchange]]) -> str:
+    """Return the exchanges of a session; a branch stands behind the one in which it began."""
+    name = own[0]["session"]
+    branches = [branch for branch in by_session.values() if branch[0]["within"] == name]
+    ends = [*(each["number"] for each in own[1:]), inf]
+    written = list[str]()
+    for each, end in zip(own, ends, strict=True):
+        written.append(_exchange(each))
+        begun = [branch for branch in branches if branch[0]["number"] < end]
+        branches = branches[len(begun) :]
+        for branch in begun:
+            label = f"Sub-agent · {branch[0]['title']}"
+            written.append(_folded("branch", label, "", _session(branch, by_session)))
+    return "".join(written)
+
+
+def _label(told: _Exchange) -> str:
+    return f"{told['number']} · {told['title']}"
+
+
+def _exchange(told: _Exchange) -> str:
+    asked, reply, number = told["request"], told["reply"], told["number"]
+    about = " · ".join(form.format(told[name]) for name, form in _KNOWN if told.get(name))
+    settings = "".join(f"<span>{_text(' '.join(each))}</span>" for each in asked["asked"])
+    turns = "".join(map(turn_as_html, [*asked["turns"], *reply["turns"]]))
+    rest = "".join(map(part_as_html, [*asked["rest"], *reply["rest"]]))
+    return (
+        f'<article id="x{number}"><div class="title"><h2>{_text(_label(told))}</h2>'
+        f'<p class="about">{_text(about)}</p></div>'
+        f'<p class="asks">{settings}</p>{turns}{rest}</article>'
+    )
+
+
+def _text(words: object) -> str:
+    """Return words that are never markup, with all that acts on their reader spelled out."""
+    return escape(visible(str(words)))
+
+
+def turn_as_html(shown: Mapping[str, Any]) -> str:
+    """Return who speaks, and each part."""
+    role = str(shown["role"])
+    kind = role if role.isalnum() else ""
+    inside = "".join(map(part_as_html, shown["parts"]))
+    head = f"<h3>{_text(role)}</h3>"
+    return f'<section class="turn {kind}">{head}<div class="body">{inside}</div></section>'
+
+
+def part_as_html(shown: Mapping[str, Any]) -> str:
+    """Return a part."""
+    kind, words, name = shown["kind"], _text(shown["text"]), shown.get("name", "")
+    said = f'<div class="md"><p>{trimmed(words)}</p></div>'
+    match kind:
+        case "thinking":
+            return _folded(kind, "Thinking", shown["note"], said)
+        case "text":
+            return f'<div class="part said">{said}</div>'
+        case "call" | "result":
+            failed = "failed " if shown.get("failed") else ""
+            label = f"{'→' if kind == 'call' else '←'} {failed}{name or kind}"
+            return _folded(f"{kind} {failed}", label, shown["id"], f"<pre>{words}</pre>")
+        case "media":
+            source = escape(shown.get("source", ""))
+            picture = f'<img alt="" src="{source}">' if source else ""
+            return f'<figure class="part">{picture}<figcaption>[{words}]</figcaption></figure>'
+        case "raw":
+            return f'<pre class="part">{words}</pre>'
+    label = f"<b>Error {_text(name)}</b>" if kind == "error" else f"{_text(name)}:"
+    return f'<div class="part {kind}">{label} {words}</div>'
+
+
+def _folded(kind: str, label: object, about: object, inside: str) -> str:
+    """Return what its reader can fold."""
+    head = f"<summary>{_text(label)}<small>{_text(about)}</small></summary>"
+    return f'<details class="part {kind}" open>{head}{inside}</details>'

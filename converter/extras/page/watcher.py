@@ -1,0 +1,206 @@
+"""One open page: what it was told, and what is new for it since.
+
+It may show the server's chunks and what the client got for each, with times: a golden's picture,
+also while it comes.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from mitmproxy.http import HTTPFlow
+
+from converter.addon.keep.both_sides import BothSides
+from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
+from converter.addon.messages import content_of
+from converter.extras.page.conversation import conversation, end_of
+from converter.extras.page.listed import Listed
+from converter.extras.page.row import Row
+from converter.extras.recordings import flow_file
+from converter.extras.recordings.recording import RecordingError
+from converter.extras.transcript.accumulator import News
+from converter.extras.transcript.shown import Values, said
+from converter.extras.watch.live_view import SideReader
+
+MOST_CHOSEN = 2
+"""Exchanges that are shown side by side."""
+WINDOW = 500
+"""Rows of chunks that are sent at once."""
+
+type WireStep = tuple[float | None, bytes, bytes]
+"""A chunk: after how many seconds it came, its bytes, and what went out for it; no time for what
+went out at the end.
+"""
+
+
+@dataclass(slots=True)
+class _Chosen:
+    """An exchange that the page shows. `row`: its row when all of it was told."""
+
+    name: str
+    follower: SideReader | None = None
+    row: Row | None = None
+
+
+@dataclass(slots=True)
+class _WireView:
+    """A reply whose frames the page shows. `begin`: the step to tell next; -1 for the newest of a
+    reply that still comes. `due`: the page waits for an answer.
+    """
+
+    name: str
+    begin: int
+    whole: tuple[Sequence[WireStep], str] | None = None
+    due: bool = True
+
+
+@dataclass
+class Watcher:
+    """The news for one page. `asked`: set when the page wants something now."""
+
+    listed: Listed
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    _told: dict[str, Row] = field(default_factory=dict)
+    _chosen: dict[str, _Chosen] = field(default_factory=dict)
+    _wire: _WireView | None = None
+
+    def hear(self, message: object) -> None:
+        """Take what the page asks for; what is none of it is passed over."""
+        match message:
+            case {"choose": [*names]}:
+                wanted = [name for name in names if isinstance(name, str)][:MOST_CHOSEN]
+                self._chosen = {name: _Chosen(name) for name in wanted}
+                self._wire = None
+            case {"wire": {"id": str(name), "from": int(begin)}}:
+                whole = self._wire.whole if self._wire and self._wire.name == name else None
+                self._wire = _WireView(name, begin, whole)
+            case {"wire": None}:
+                self._wire = None
+            case _:
+                return
+        self.asked.set()
+
+    async def rest(self, seconds: float) -> None:
+        """Wait so long, or until the page asks for something."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.asked.wait(), seconds)
+        self.asked.clear()  # here: a page that asks and does not read must not keep the loop busy
+
+    async def news(self) -> Values:
+        """Return what is new; nothing when nothing is."""
+        await self.listed.refresh()
+        chosen = [
+            exchange for each in list(self._chosen.values()) if (exchange := await self._of(each))
+        ]
+        listed, told, now = self.listed.rows, self._told, time.time()
+        fresh = [row for name, row in listed.items() if told.get(name) is not row]
+        rows = [{**row, "age": round(now - float(str(row["at"])), 3)} for row in fresh]
+        news = {"rows": rows, "gone": [name for name in told if name not in listed]}
+        self._told = dict(listed)
+        news |= {"chosen": chosen, "wire": await self._of_wire()}
+        return {name: value for name, value in news.items() if value}
+
+    async def _of(self, chosen: _Chosen) -> Values | None:
+        """Return what is new of an exchange that is shown: all of it the first time, and when it
+        has become another.
+        """
+        flow = self.listed.find(chosen.name)
+        if flow is None:
+            del self._chosen[chosen.name]
+            return {"id": chosen.name, "gone": True}
+        if chosen.follower:
+            return await self._followed(flow, chosen, chosen.follower)
+        row = self.listed.rows.get(chosen.name)
+        if row is chosen.row:
+            return None
+        running = UNDER_WAY.get(chosen.name)
+        chosen.row = row
+        whole = await asyncio.to_thread(conversation, flow, running is not None)
+        if running is None:
+            return whole
+        chosen.follower = SideReader(running)
+        return {**whole, "said": await _read(chosen.follower.news)}
+
+    async def _followed(
+        self, flow: HTTPFlow, chosen: _Chosen, follower: SideReader
+    ) -> Values | None:
+        if UNDER_WAY.get(chosen.name) is follower.record:
+            news = await _read(follower.news)
+            return {"id": chosen.name, "said": news} if news else None
+        chosen.follower = None
+        if not follower.record.sides.got:  # a whole reply is in its flow at the end
+            return await self._of(chosen)
+        news = await _read(follower.close)
+        chosen.row = self.listed.rows.get(chosen.name)
+        return {"id": chosen.name, "said": news, "end": end_of(flow, follower.transcript())}
+
+    async def _of_wire(self) -> Values | None:
+        """Return the next frames that the page has not got; of a complete reply it asks for more
+        itself.
+        """
+        view = self._wire
+        flow = self.listed.find(view.name) if view else None
+        if view is None or flow is None:
+            return None
+        running = UNDER_WAY.get(view.name)
+        told = _of_running_wire(view, running) if running else await _of_whole_wire(view, flow)
+        due, view.due = view.due, False
+        return {"id": view.name, **told} if due else None
+
+
+def _of_running_wire(view: _WireView, running: FlowRecord) -> Values:
+    total = len(running.sides.given)
+    begin = view.begin if view.begin >= 0 else max(0, total - WINDOW)
+    steps = steps_of_running(running.sides, begin)[:WINDOW]
+    view.begin, view.due = begin + len(steps), view.due or bool(steps)
+    return window(steps, begin, total)
+
+
+async def _of_whole_wire(view: _WireView, flow: HTTPFlow) -> Values:
+    if view.whole is None:
+        view.whole, view.due = await asyncio.to_thread(steps_of, flow), True
+    begin, (steps, note) = max(0, view.begin), view.whole
+    return window(steps[begin:], begin, len(steps), note) if view.due else {}
+
+
+async def _read(read: Callable[[], list[News]]) -> list[Values]:
+    """Return what a running reply says, read in a thread, because much may have come."""
+    return await asyncio.to_thread(lambda: said(read()))
+
+
+def window(steps: Sequence[WireStep], begin: int, total: int, note: str = "") -> dict[str, object]:
+    """Return for the page the first of these steps, which begin with that number of so many."""
+    rows = [[at, _text(came), _text(went)] for at, came, went in steps[:WINDOW]]
+    return {"from": begin, "total": total, "rows": rows, "note": note}
+
+
+def _text(sent: bytes) -> str:
+    return sent.decode(errors="backslashreplace")
+
+
+def steps_of(flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
+    """Return all steps of a reply that is complete, and what a reader should know of them.
+
+    What went out for each chunk is in no flow: it is rewritten again, and the bytes must be those
+    that the client got.
+    """
+    got, began = content_of(flow.response), int(flow.request.timestamp_start)
+    try:
+        recording = flow_file.from_flow(flow.copy(), "reply")
+        replay = replace(recording, reply_id=flow.id, created_at=began).replayed()
+    except RecordingError as error:
+        return [(None, got, got)], f"Only what the client got is known: {error}"
+    steps: list[WireStep] = [(step.chunk.at, step.chunk.data, step.out) for step in replay.steps]
+    steps += [(None, b"", replay.end)] if replay.end and not replay.broken else []
+    other = "The client got other bytes than these, which the addon would write now."
+    return steps, "" if replay.body == got else other
+
+
+def steps_of_running(running: BothSides, begin: int) -> list[WireStep]:
+    """Return the steps of a reply that still comes, from the one with that number on."""
+    got, went = running.got or b"", pairwise([0, *running.given][begin:])
+    steps = zip(running.chunks[begin:], running.cuts[begin:], went, strict=False)
+    return [(at, chunk, bytes(got[start:end])) for chunk, (_, at), (start, end) in steps]

@@ -1,0 +1,296 @@
+"""`think-addon record`: keep, list, show, bless, check and serve recordings."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+from converter.addon.exchange import settings
+from converter.core.dialects.table import COMMON, DIALECTS
+from converter.core.wire.printable import one_line, shortened, visible
+from converter.extras.recordings import flow_file, server
+from converter.extras.recordings.golden import golden
+from converter.extras.recordings.library import Expectation, Library
+from converter.extras.recordings.recording import Recording, RecordingError, Replay
+
+HEADINGS = ("recording", "server", "client", "form", "what it shows", "chunks", "bytes")
+LONGEST = 60
+"""Characters of a server's own words in a row."""
+FAILED, BAD_USE = 1, 2
+"""Exit statuses beside those of every command: a recording breaks a law; the task cannot be
+done.
+"""
+_OPTIONS = {option.name: option for option in settings.OPTIONS}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do as the arguments say; return the exit status."""
+    chosen = parser().parse_args(arguments)
+    try:
+        return int(chosen.run(Library(chosen.dir), chosen))
+    except RecordingError as error:
+        _complain(error)
+        return BAD_USE
+
+
+def _complain(error: Exception) -> None:
+    print(one_line(str(error)), file=sys.stderr)
+
+
+def _add(library: Library, chosen: argparse.Namespace) -> int:
+    library.path(chosen.name)  # a bad name is said before the file is read
+    recordings = flow_file.read_all(chosen.file, chosen.name)
+    if chosen.flow is None and len(recordings) > 1:
+        many = f"{chosen.file} holds {len(recordings)} exchanges; choose one with --flow N:"
+        _complain(RecordingError(many))
+        for number, recording in enumerate(recordings, 1):
+            print(f"{number:3}  {_described(recording)}", file=sys.stderr)
+        return BAD_USE
+    number = chosen.flow or 1
+    if not 1 <= number <= len(recordings):
+        raise RecordingError(f"{chosen.file} has no exchange {number}: it holds {len(recordings)}")
+    recording = recordings[number - 1]
+    path = library.keep(recording, chosen.replace)
+    print(path)
+    if chosen.expect_thinking is not None or chosen.expect_text is not None:
+        expected = Expectation(chosen.expect_thinking, chosen.expect_text)
+        print(library.expect(recording, expected))
+    return 0
+
+
+def _described(recording: Recording) -> str:
+    line = f"{recording.asked.method} {recording.asked.path}"
+    sizes = f"{len(recording.chunks)} chunks, {len(recording.body):,} bytes"
+    columns = (line, str(recording.answered.status), sizes, recording.ended)
+    return one_line("  ".join(columns).rstrip())
+
+
+def _tried[Made](names: Iterable[str], make: Callable[[str], Made]) -> tuple[list[Made], int]:
+    """Return the result of each recording, and an exit status; one that cannot be read costs a
+    line.
+    """
+    made, status = [], 0
+    for name in names:
+        try:
+            made.append(make(name))
+        except RecordingError as error:
+            _complain(error)
+            status = BAD_USE
+    return made, status
+
+
+def _names(library: Library, named: list[str]) -> list[str]:
+    names = named or library.names()
+    if not names:
+        raise RecordingError(
+            f"no recordings in {library.folder}; "
+            "--dir names another folder, `add` keeps the first one"
+        )
+    return names
+
+
+def _list(library: Library, chosen: argparse.Namespace) -> int:
+    rows, status = _tried(_names(library, chosen.names), lambda name: row(library.load(name)))
+    print(table(rows), end="")
+    return status
+
+
+def _show(library: Library, chosen: argparse.Namespace) -> int:
+    recording = library.load(chosen.name)
+    if chosen.request:
+        print(server.request_of(recording))
+        return 0
+    dialects = [dialect for dialect in recording.dialects if chosen.client in (None, dialect.name)]
+    if not dialects:
+        raise RecordingError(f"{chosen.name} is for {recording.client.label.title} clients only")
+    print("\n".join(golden(recording, dialect) for dialect in dialects), end="")
+    return 0
+
+
+def _bless(library: Library, chosen: argparse.Namespace) -> int:
+    def bless(name: str) -> bool:
+        recording = library.load(name)
+        if chosen.set:
+            options = with_options(recording.options, chosen.set)
+            recording = replace(recording, options=options)
+        print(library.bless(recording, bool(chosen.set)), end="")
+        if unmet := library.unmet(recording):
+            print(visible(unmet), file=sys.stderr)
+        return bool(unmet)
+
+    unmet, status = _tried(_names(library, chosen.names), bless)
+    if chosen.set and not status:
+        print("The proxy that runs needs the same --set.")
+    return status or (FAILED if any(unmet) else 0)
+
+
+def _check(library: Library, chosen: argparse.Namespace) -> int:
+    from laws import laws  # noqa: PLC0415  # it needs more than the other commands do
+
+    names = _names(library, chosen.names)
+    failing = 0
+    for name in names:
+        faults = library.check(name, laws.told)
+        failing += bool(faults)
+        for fault in faults:
+            print(visible(fault), flush=True)
+    print(f"{len(names) - failing} of {len(names)} recordings are as they should be")
+    if not all(library.path(name).exists() for name in names):
+        return BAD_USE
+    return FAILED if failing else 0
+
+
+def _serve(library: Library, chosen: argparse.Namespace) -> int:
+    served = Library(chosen.folder) if chosen.folder else library
+    try:
+        speed = server.read_pace(chosen.pace)
+    except ValueError as error:
+        raise RecordingError(f"--pace: {error}") from None
+    recordings, _ = _tried(_names(served, []), served.load)
+    try:
+        server.serve(recordings, chosen.port, speed)
+    except (OSError, OverflowError) as error:
+        raise RecordingError(f"port {chosen.port}: {error}") from None
+    return 0
+
+
+def row(recording: Recording) -> tuple[str, ...]:
+    """Return a recording's row. Raises RecordingError for one that this version cannot read."""
+    replay = recording.replayed()
+    client, server = recording.client, recording.server_dialect
+    native = ", native" if client is server is not COMMON else ""
+    return (
+        recording.name,
+        recording.found.server,
+        client.label.title + native,
+        recording.server_form.name.lower(),
+        one_line(_shows(recording, replay)),
+        str(len(recording.chunks)),
+        f"{len(recording.body):,}",
+    )
+
+
+def _shows(recording: Recording, replay: Replay) -> str:
+    """Return the content of a reply in a few words."""
+    status, summary = recording.answered.status, replay.summary
+    if not 200 <= status < 300:
+        return f"{'error' if status >= 400 else 'status'} {status}"
+    kinds = [
+        _counted(summary.thoughts, "thought"),
+        "text" if summary.text else "",
+        _counted(summary.calls, "call"),
+    ]
+    end = shortened(recording.ended or summary.failure or summary.finish, LONGEST)
+    listed = recording.exchange().endpoint.lists_models
+    wordless = "a list" if listed else "no reply that can be read"
+    return "; ".join(filter(None, (", ".join(filter(None, kinds)), end))) or wordless
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' if count > 1 else ''}" if count else ""
+
+
+def table(rows: Iterable[Sequence[str]]) -> str:
+    """Return the rows for a terminal, in columns."""
+    lines = [HEADINGS, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADINGS))]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        + "\n"
+        for line in lines
+    )
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_USE, f"{message}; see {self.prog} --help\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the reader of the command line."""
+    made = _Parser(
+        "think-addon record", description="Keep exchanges as recordings, and check them."
+    )
+    _add_folder(made, Path("recordings"))
+    commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command, (does, run, takes) in _COMMANDS.items():
+        each = commands.add_parser(command, help=does)
+        for argument, how in takes.items():
+            each.add_argument(argument, **how)
+        each.set_defaults(run=run)
+        _add_folder(each, argparse.SUPPRESS)
+    return made
+
+
+def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:
+    """Add `--dir`, before the command or behind it: where it stands last, it is read last."""
+    folder = "folder of the recordings (recordings)"
+    parser.add_argument("--dir", type=Path, default=default, help=folder)
+
+
+def with_options(known: Mapping[str, object], written: Sequence[str]) -> dict[str, object]:
+    """Return the options with those that are written; of a sequence all that is written is its
+    value. Raises RecordingError.
+    """
+    chosen = dict(known)
+    given: dict[str, list[str]] = {}
+    for words in written:
+        name, equals, value = words.removeprefix(settings.PREFIX).partition("=")
+        if name not in settings.RECORDED or not equals:
+            allowed = ", ".join(settings.PREFIX + each for each in settings.RECORDED)
+            hint = settings.REPLACED.get(name, f"expected NAME=VALUE with one of {allowed}")
+            raise RecordingError(f"{hint}, got {words!r}")
+        given.setdefault(name, []).append(value)
+    chosen |= {name: _value(name, values) for name, values in given.items()}
+    try:
+        settings.read(chosen)
+    except ValueError as error:
+        raise RecordingError(str(error)) from None
+    return chosen
+
+
+def _value(name: str, values: list[str]) -> object:
+    kind = _OPTIONS[name].type
+    if kind is bool:
+        return values[-1].lower() == "true"
+    if kind is int:
+        return int(values[-1]) if values[-1].isdecimal() else values[-1]
+    return values[-1] if kind is str else [value for value in values if value]
+
+
+_FLOWS = "flows that passed the addon, as mitmdump -w and mitmweb save them"
+_PACE = "recorded, fast, or how many times as fast as recorded"
+_NAME, _NAMES = {"metavar": "NAME"}, {"nargs": "*", "metavar": "NAME"}
+_WORDS = {"metavar": "WORDS", "help": "what a client should get"}
+_OPTION = {"action": "append", "default": [], "metavar": "NAME=VALUE", "help": "another option"}
+_CLIENTS = [dialect.name for dialect in DIALECTS]
+_TAKEN_BY_ADD = {
+    "file": {"type": Path, "metavar": "FILE", "help": _FLOWS},
+    "name": _NAME,
+    "--flow": {"type": int, "metavar": "N", "help": "which one, of a file of several"},
+    "--replace": {"action": "store_true", "help": "in the place of another one of that name"},
+    "--expect-thinking": _WORDS,
+    "--expect-text": _WORDS,
+}
+_TAKEN_BY_SHOW = {
+    "name": _NAME,
+    "--for": {"dest": "client", "choices": _CLIENTS, "help": "one client only"},
+    "--request": {"action": "store_true", "help": "a curl command that asks `serve` for it"},
+}
+_TAKEN_BY_SERVE = {
+    "folder": {"type": Path, "nargs": "?", "metavar": "DIR"},
+    "--port": {"type": int, "default": 8000, "help": "of 127.0.0.1 (8000)"},
+    "--pace": {"default": "recorded", "help": _PACE},
+}
+_COMMANDS: Mapping[
+    str, tuple[str, Callable[[Library, argparse.Namespace], int], Mapping[str, Any]]
+] = {
+    "add": ("keep an exchange of a flow file, redacted", _add, _TAKEN_BY_ADD),
+    "list": ("what there is", _list, {"names": _NAMES}),
+    "show": ("what came in and what goes out, chunk by chunk", _show, _TAKEN_BY_SHOW),
+    "bless": ("accept what comes out now as right", _bless, {"names": _NAMES, "--set": _OPTION}),
+    "check": ("hold recordings to all laws", _check, {"names": _NAMES}),
+    "serve": ("answer as the recorded servers did", _serve, _TAKEN_BY_SERVE),
+}

@@ -1,0 +1,305 @@
+"""Flow files of mitmproxy to recordings and back. A recording's file holds one flow, and opens in
+mitmweb and mitmproxy.
+
+A flow shows what the client asked and got; its backup, which mitmproxy's *Revert* brings back, what
+the server was asked and said. How the server's body was cut, and the grounds of its reading, is
+JSON in the flow's metadata: its notes (`converter.addon.keep.flow_record` writes those of a live
+one).
+"""
+
+import io
+import json
+import uuid
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+# mitmproxy's filters use old names of pyparsing's
+with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    from mitmproxy import connection, exceptions, flow, http
+    from mitmproxy.io import FlowReader, FlowWriter
+
+from converter.addon.exchange import settings
+from converter.addon.servers.profiles import by_name
+from converter.core.model.initial_state import InitialState
+from converter.core.reply.summary import in_words
+from converter.extras.recordings.recording import (
+    Answered,
+    Chunk,
+    Found,
+    RecordedRequest,
+    Recording,
+    RecordingError,
+)
+from converter.extras.recordings.redact.scrubber import HERE
+
+METADATA = "think"
+"""The field of a flow's metadata that holds the notes."""
+VERSION = 1
+LET_GO = "let_go"
+"""The note of a flow whose server's bytes are not kept any more, to bound the memory."""
+_UNREADABLE = "what the addon noted of the flow cannot be read"
+
+BEGAN = 1_700_000_000.0
+"""When every recorded exchange began."""
+HOST, _, PORT = HERE.partition(":")
+CARRIED = {"host", "content-length", "content-encoding", "transfer-encoding", "connection"}
+"""Headers that say how a message is carried, because each copy of it has its own."""
+_NO_FLOWS = "expected a flow file, as `mitmdump -w FILE` writes it, got another or a damaged one"
+_FOREIGN = "was captured without the addon: there is nothing in it of what the server sent"
+
+type Cuts = Sequence[tuple[int, float]]
+"""Each chunk's length, and the seconds after which it came."""
+type Noted = tuple[Cuts, str, Mapping[str, object], Found]
+"""A reply's chunks, why it broke off, the options in force, and what was found out before."""
+
+
+def load(path: Path) -> Recording:
+    """Return the recording in a file that holds one. Raises RecordingError, whatever is wrong with
+    the file.
+    """
+    recordings = read_all(path)
+    if len(recordings) != 1:
+        raise RecordingError(f"{path}: {len(recordings)} recordings, where one is expected")
+    return recordings[0]
+
+
+def read_all(path: Path, name: str = "") -> list[Recording]:
+    """Return a recording for each flow that the addon has kept, of a file of any flows; called
+    `name`, or as the file.
+
+    Raises RecordingError, also when there is none.
+    """
+    try:
+        return recordings_in(path.read_bytes(), name or path.stem)
+    except OSError as error:
+        raise RecordingError(f"{path}: {error.strerror}") from None
+    except RecordingError as error:
+        raise RecordingError(f"{path}: {error}") from None
+
+
+def recordings_in(data: bytes, name: str) -> list[Recording]:
+    """Return the recordings of the readable flows; when none is, say why of the first flow that
+    looks like ours.
+    """
+    flows = _flows(data)
+    recordings, errors = [], []
+    for kept in [each for each in flows if METADATA in each.metadata] or flows:
+        try:
+            recordings.append(from_flow(kept, name))
+        except RecordingError as error:
+            errors.append(error)
+    if not recordings:
+        raise errors[0] if errors else RecordingError(_NO_FLOWS)
+    return recordings
+
+
+def _flows(data: bytes) -> list[flow.Flow]:
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return list(FlowReader(io.BytesIO(data)).stream())
+    except exceptions.FlowReadException as error:
+        newer = "flow format" in str(error)
+        raise RecordingError(str(error) if newer else _NO_FLOWS) from None
+    except Exception as error:  # any may come, because mitmproxy checks nothing of a flow's inside
+        raise RecordingError(f"damaged: {type(error).__name__} in what should be a flow") from None
+
+
+def from_flow(kept: flow.Flow, name: str) -> Recording:
+    """Return the recording of a flow that the addon has kept; raise RecordingError for another."""
+    if not isinstance(kept, http.HTTPFlow):
+        raise RecordingError(f"a {kept.type} flow is no exchange with a model")
+    if METADATA not in kept.metadata:
+        raise RecordingError(f"the flow {_FOREIGN}")
+    cuts, ended, options, found = read_notes(kept.metadata[METADATA])
+    sent, answered = _before(kept)
+    if kept.response is None or answered is None:
+        raise RecordingError(
+            f"the server gave no reply: {kept.error.msg if kept.error else 'there is none'}"
+        )
+    return Recording(
+        name,
+        asked=_asked(kept.request),
+        sent=_asked(sent),
+        answered=Answered(answered.status_code, answered.headers.get("content-type", "")),
+        chunks=_chunks(cuts, _body(answered)),
+        got=Answered(
+            kept.response.status_code,
+            kept.response.headers.get("content-type", ""),
+            _body(kept.response),
+        ),
+        options=options,
+        found=found,
+        ended=ended,
+        places=_places(kept, sent),
+    )
+
+
+def _before(kept: http.HTTPFlow) -> tuple[http.Request, http.Response | None]:
+    """Return the request as it was sent and the reply as it came."""
+    state: Any = kept.get_state()["backup"]
+    if not state:
+        return kept.request, kept.response
+    try:
+        return http.Request.from_state(state["request"]), state[
+            "response"
+        ] and http.Response.from_state(state["response"])
+    except Exception as error:  # as in _flows
+        raise RecordingError(f"damaged: {type(error).__name__} in the flow's backup") from None
+
+
+def _asked(request: http.Request) -> RecordedRequest:
+    headers = {
+        name.lower(): value
+        for name, value in request.headers.items()
+        if name.lower() not in CARRIED
+    }
+    return RecordedRequest(request.method, request.path, headers, _body(request))
+
+
+def _body(message: http.Message) -> bytes:
+    try:
+        return message.get_content() or b""
+    except ValueError:
+        return message.raw_content or b""  # not decoded
+
+
+def _chunks(cuts: Cuts, body: bytes) -> tuple[Chunk, ...]:
+    """Return the body in its chunks. Raises RecordingError when it is another one's."""
+    ends = list(accumulate((length for length, _ in cuts), initial=0))
+    if ends[-1] != len(body):
+        raise RecordingError(
+            f"the server's reply is of {len(body)} bytes, but its chunks are {ends[-1]}"
+        )
+    return tuple(
+        Chunk(at, body[start:end])
+        for (_, at), (start, end) in zip(cuts, pairwise(ends), strict=True)
+    )
+
+
+def _places(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
+    """Return every host and address, with its port and without."""
+    addresses = {(request.host, request.port) for request in (kept.request, sent)}
+    client, server = kept.client_conn, kept.server_conn
+    known = (client.peername, client.sockname, server.address, server.peername, server.sockname)
+    addresses |= {address[:2] for address in known if address}
+    places = {place for host, port in addresses for place in (host, f"{host}:{port}")}
+    for request in (kept.request, sent):
+        places |= {request.pretty_host, request.host_header or ""}
+    return frozenset(places - {"", HERE, HOST, f"{HOST}:0"})
+
+
+def dumps(recording: Recording) -> bytes:
+    """Return the bytes of a recording's file."""
+    out = io.BytesIO()
+    FlowWriter(out).add(to_flow(recording))
+    return out.getvalue()
+
+
+def to_flow(recording: Recording) -> http.HTTPFlow:
+    """Return the flow of a recording, the same for the same recording."""
+    client = connection.Client(
+        peername=(HOST, 0), sockname=(HOST, 0), timestamp_start=BEGAN, id=_id(recording, "client")
+    )
+    server = connection.Server(address=(HOST, int(PORT)), id=_id(recording, "server"))
+    made = http.HTTPFlow(client, server)
+    made.id, made.timestamp_created = _id(recording, "flow"), BEGAN
+    times = [chunk.at for chunk in recording.chunks] or [0.0]
+    if recording.ended:
+        made.error = flow.Error(recording.ended, BEGAN + times[-1])
+    summary = recording.replayed().summary.told()
+    cuts = [(len(chunk.data), chunk.at) for chunk in recording.chunks]
+    noted = cuts, recording.ended, recording.options, recording.found
+    made.metadata[METADATA] = write_notes(noted, summary)
+    made.comment = in_words(summary) if summary.get("thoughts") else ""
+    server_said = Answered(
+        recording.answered.status, recording.answered.content_type, recording.body
+    )
+    if recording.sent != recording.asked or server_said != recording.got:
+        made.request, made.response = _request(recording.sent), _response(server_said, times)
+        made.backup()
+    made.request, made.response = _request(recording.asked), _response(recording.got, times)
+    return made
+
+
+def _id(recording: Recording, what: str) -> str:
+    """Return an id; flows of one name are one flow, in a viewer as well."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"think-recording:{recording.name}:{what}"))
+
+
+def _request(request: RecordedRequest) -> http.Request:
+    headers = [
+        (name.encode(), value.encode("utf-8", "surrogateescape"))
+        for name, value in {"host": HERE, **request.headers}.items()
+    ]
+    url = f"http://{HERE}{request.path}"
+    made = http.Request.make(request.method, url, request.body, headers)
+    made.timestamp_start = made.timestamp_end = BEGAN
+    return made
+
+
+def _response(answered: Answered, times: list[float]) -> http.Response:
+    made = http.Response.make(
+        answered.status, answered.body, {"content-type": answered.content_type}
+    )
+    made.timestamp_start, made.timestamp_end = BEGAN + times[0], BEGAN + times[-1]
+    return made
+
+
+def read_notes(text: object) -> Noted:
+    """Read the notes of a flow. Raises RecordingError, also for those of another version."""
+    try:
+        noted = json.loads(str(text))
+        version = noted["version"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise RecordingError(_UNREADABLE) from None
+    if version != VERSION:
+        raise RecordingError(
+            f"expected notes of version {VERSION}, got {version!r}: "
+            "the flow was kept by another version of the addon"
+        )
+    if noted.get(LET_GO):
+        raise RecordingError("the server's own bytes were let go, to keep memory bounded")
+    try:
+        cuts = [(int(length), float(at)) for length, at in noted["chunks"]]
+        return cuts, str(noted["ended"]), settings.renamed(noted["options"]), _found(noted)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise RecordingError(f"{_UNREADABLE}: {type(error).__name__}: {error}") from None
+
+
+def _found(noted: Mapping[str, Any]) -> Found:
+    counted = noted["counted"]
+    return Found(
+        by_name(str(noted["server"])).name,
+        bool(noted["parses"]),
+        InitialState(noted["begins"]).value,
+        None if counted is None else int(counted),
+        bool(noted["prompted"]),
+    )
+
+
+def without_chunks(text: str) -> str:
+    """Return the notes of a flow without the server's chunks, which are not kept any more."""
+    return json.dumps({**json.loads(text), "chunks": [], LET_GO: True})
+
+
+def write_notes(noted: Noted, summary: Mapping[str, object], **more: object) -> str:
+    """Return the notes as a flow holds them, with the reply's summary and whatever `more` is for
+    looking at.
+
+    In ASCII: a flow file has no place for half a surrogate pair, which servers can send.
+    """
+    cuts, ended, options, found = noted
+    values = {
+        "version": VERSION,
+        "chunks": cuts,
+        "ended": ended,
+        "options": dict(options),
+        **asdict(found),
+        **more,
+        "summary": summary,
+    }
+    return json.dumps(values)

@@ -1,0 +1,115 @@
+"""A recording for people to read: `>>` chunks from the server, `<<` chunks to the client
+for it, in order.
+
+Each line of a body is a line here, behind one blank. Bytes that are no text, and characters that
+nobody sees, stand in ⟨ ⟩: ⟨FF⟩ is a byte, ⟨U+000D⟩ a character. ⟨⟩ at the end of a line says that
+no line feed is there: the chunk ended. ⟨#1⟩ stands for what the head says it does, fields that are
+the same in frame after frame.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+
+from converter.addon.exchange.settings import OPTIONS, RECORDED
+from converter.core.dialects.table import Dialect
+from converter.extras.recordings.recording import Recording, Replay
+
+AS_IT_CAME = "<< as it came"
+_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+_MAYBE_UNSEEN = re.compile(r"[^\x20-\x7e]|[⟨⟩]")
+_FIELD = r'"(?:id|object|created|model|system_fingerprint|service_tier)": ?(?:"[^"\\]*"|\d+|null)'
+_SAME_FIELDS = re.compile(rf"{_FIELD}(?:, ?{_FIELD})+")
+"""Fields that servers repeat in every frame; half of a golden would be made of it."""
+_OFTEN = 2
+
+
+def golden(recording: Recording, client: Dialect) -> str:
+    """Return the pieces that a client of this dialect gets, and when: text that never holds a
+    control character but line feeds.
+
+    Raises RecordingError for a recording that this version cannot read.
+    """
+    replay = recording.replayed(client)
+    body = "\n".join([*_steps(replay), *_end(recording, replay)])
+    counts = Counter(_SAME_FIELDS.findall(body))
+    often = [fields for fields, count in counts.items() if count >= _OFTEN]
+    names = {fields: f"⟨#{number}⟩" for number, fields in enumerate(often, 1)}
+    short = _SAME_FIELDS.sub(lambda fields: names.get(fields[0], fields[0]), body)
+    notes = [f"# {name} {fields}" for fields, name in names.items()]
+    return "\n".join([*_head(recording, client), *notes, "", short]) + "\n"
+
+
+def shown(data: bytes) -> list[str]:
+    """Return bytes as lines of text from which they can be told exactly."""
+    lines = data.decode("utf-8", "surrogateescape").split("\n")
+    texts = [_MAYBE_UNSEEN.sub(_escaped, line) for line in lines]
+    return texts[:-1] if not texts[-1] else [*texts[:-1], texts[-1] + "⟨⟩"]
+
+
+def one_line(text: str) -> str:
+    """Return text with nothing in it that a terminal would act on."""
+    return _MAYBE_UNSEEN.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
+    if "\udc80" <= character <= "\udcff":
+        return f"⟨{ord(character) - 0xDC00:02X}⟩"  # a byte that is no UTF-8
+    if character in "⟨⟩" or unicodedata.category(character) in _UNSEEN:
+        return f"⟨U+{ord(character):04X}⟩"
+    return character
+
+
+def _head(recording: Recording, client: Dialect) -> Iterator[str]:
+    request, sent, facts = recording.asked, recording.sent, recording.found
+    form, title = recording.form_for(client).name.lower(), client.label.title
+    yield f"# {recording.name}: the server's reply, and what an {title} client gets ({form})"
+    yield one_line(
+        f"# asked {request.method} {request.path}"
+        + (f", sent {sent.path}" if sent.path != request.path else "")
+    )
+    parses = ", takes thinking out itself" if facts.parses else ""
+    yield one_line(f"# server {facts.server}{parses}, begins in {facts.begins}")
+    yield one_line(f"# answered {recording.answered.status} {recording.answered.content_type}")
+    if options := _chosen(recording):
+        yield one_line(f"# options {', '.join(options)}")
+
+
+def _chosen(recording: Recording) -> list[str]:
+    defaults = {option.name: option.default for option in OPTIONS}
+    chosen = {name: recording.options.get(name, defaults[name]) for name in RECORDED}
+    return [f"{name}={_plain(value)}" for name, value in chosen.items() if value != defaults[name]]
+
+
+def _plain(value: object) -> str:
+    return "+".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _steps(replay: Replay) -> Iterator[str]:
+    for step in replay.steps:
+        yield f">> +{step.chunk.at:.3f} s"
+        yield from _indented(step.chunk.data)
+        yield from _out(step.out, step.chunk.data)
+
+
+def _out(out: bytes, came: bytes) -> Iterator[str]:
+    if out == came and out:
+        yield AS_IT_CAME
+    elif out:
+        yield "<<"
+        yield from _indented(out)
+
+
+def _indented(data: bytes) -> Iterator[str]:
+    return (f" {line}".rstrip() if not line else f" {line}" for line in shown(data))
+
+
+def _end(recording: Recording, replay: Replay) -> Iterator[str]:
+    if recording.ended:
+        yield one_line(f"-- broke off: {recording.ended}")
+    else:
+        yield "-- end"
+        yield from _out(replay.end, recording.body)
+    yield from (one_line(f"# {note}") for note in replay.notes)

@@ -1,0 +1,289 @@
+"""A folder of recordings: NAME.mitm, and beside it NAME.openai.txt, and so on for each dialect of a
+client, for people to read, and NAME.expected.json, where a person has said how it reads; all of
+them in the folder itself or in one of their own, NAME/.
+"""
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from difflib import unified_diff
+from itertools import zip_longest
+from pathlib import Path
+
+from converter.core.dialects.table import DIALECTS, Dialect
+from converter.extras.recordings import flow_file
+from converter.extras.recordings.golden import golden
+from converter.extras.recordings.recording import (
+    Recording,
+    RecordingError,
+    write_whole,
+)
+from converter.extras.recordings.redact.redactor import redacted, redacted_words
+from converter.extras.transcript import reply
+from converter.extras.transcript.turns import Part, TextPart, ThinkingPart
+
+_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,100}")
+_SHOWN = 200
+"""Characters of a line that differs; a whole picture may stand in one."""
+_DIFF_LINES = 40
+_READ: Mapping[str, type[ThinkingPart | TextPart]] = {"thinking": ThinkingPart, "text": TextPart}
+_HINTED = re.compile(r"--set think_.*")
+
+
+type Laws = Callable[[Recording, str], Iterable[str]]
+"""Returns the words about each law that a recording breaks; a command, what to do next, is their
+last line.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """A person's word for the reading of a recording: the thinking and the text that a client
+    should get; None: nobody asks. `why`: a line for people.
+
+    It is about the first choice as its own client gets it. Thoughts are one text, with a blank line
+    between two; so are the texts. Line ends around either count for nothing. A recording that was
+    misread fails its test until the reading is mended.
+    """
+
+    thinking: str | None = None
+    text: str | None = None
+    why: str = ""
+
+
+class Library:
+    """The recordings of one folder. Every method that takes a name raises RecordingError for one
+    that is none, or not there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def names(self) -> list[str]:
+        """Return the names of all recordings, in order; files whose names are none are no
+        recordings.
+        """
+        files = {*self.folder.glob("*.mitm"), *self._in_own_folders()}
+        return sorted({path.stem for path in files if _NAME.fullmatch(path.stem)})
+
+    def path(self, name: str) -> Path:
+        """Return where a recording is, or would be: a new one goes into a folder of its own where
+        others have one.
+        """
+        if not _NAME.fullmatch(name):
+            raise RecordingError(
+                "expected a name of at most 100 letters, digits, _ and, but for the first, -, "
+                f"got {name!r}"
+            )
+        file = self.folder / f"{name}.mitm"
+        own = self.folder / name / file.name
+        if own.exists() or (not file.exists() and any(self._in_own_folders())):
+            return own
+        return file
+
+    def load(self, name: str) -> Recording:
+        """Return a recording."""
+        return flow_file.load(self.path(name))
+
+    def keep(self, recording: Recording, replace: bool = False) -> Path:
+        """Clean a recording and write it, with its goldens; return its file. With `replace` it may
+        take another one's place.
+        """
+        path = self.path(recording.name)
+        self._write(recording, replace)
+        return path
+
+    def _write(self, recording: Recording, replace: bool) -> list[tuple[Path, str, str]]:
+        """Do what `keep` says; return the path of each golden, what it said and what it says."""
+        path, clean = self.path(recording.name), redacted(recording)
+        data = flow_file.dumps(clean)
+        if not replace and path.exists() and path.read_bytes() != data:
+            raise RecordingError(
+                f"{path} is another recording; --replace puts this one in its place"
+            )
+        goldens = self._goldens(clean)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RecordingError(f"{path.parent}: {error.strerror}") from None
+        write_whole(path, data)
+        return self._write_goldens(recording.name, goldens)
+
+    def bless(self, recording: Recording, changed: bool = False) -> str:
+        """Accept today's output: rewrite a recording's goldens, and return the news in them
+        as a diff. `changed`: it is written anew itself, because it has other options.
+        """
+        written = (
+            self._write(recording, replace=True)
+            if changed
+            else self._write_goldens(recording.name, self._goldens(recording))
+        )
+        return "".join(_diff(path.name, old, new) for path, old, new in written)
+
+    def check(self, name: str, laws: Laws) -> list[str]:
+        """Return all that is wrong with a recording, in words: its file, a law that it breaks,
+        goldens that say otherwise.
+        """
+        try:
+            recording = self.load(name)
+            clean = redacted(recording)
+            goldens = self._goldens(recording)
+            unmet = self.unmet(recording)
+        except RecordingError as error:
+            return [f"{name}: {error}"]
+        faults = [unmet] if unmet else []
+        if recording != clean:
+            faults.insert(0, f"{name} holds what no recording may: `add` it again")
+        return [*faults, *self._broken(recording, laws), *self._stale(name, goldens)]
+
+    def expectation_path(self, name: str) -> Path:
+        """Return where a recording's expectation is, or would be."""
+        return self.path(name).with_suffix(".expected.json")
+
+    def expect(self, recording: Recording, expected: Expectation) -> Path:
+        """Write what is expected of a recording, with the secrets that were taken from the
+        recording taken from it as well; return the file.
+        """
+        told = {name: words for name, words in asdict(expected).items() if words}
+        written = {name: redacted_words(recording, words) for name, words in told.items()}
+        written |= {name: "" for name in _READ if getattr(expected, name) == ""}
+        path = self.expectation_path(recording.name)
+        write_whole(path, (json.dumps(written, indent=2) + "\n").encode())
+        return path
+
+    def expectation(self, name: str) -> Expectation | None:
+        """Return the expectation of a recording, None where there is none."""
+        path = self.expectation_path(name)
+        try:
+            written = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError) as error:
+            raise RecordingError(f"{path} cannot be read: {error}") from None
+        if not isinstance(written, dict) or not all(
+            isinstance(written.get(name, ""), str) for name in (*_READ, "why")
+        ):
+            raise RecordingError(
+                f'{path}: expected {{"thinking": "...", "text": "...", "why": "..."}}, '
+                "each as it is needed"
+            )
+        return Expectation(written.get("thinking"), written.get("text"), written.get("why", ""))
+
+    def unmet(self, recording: Recording) -> str:
+        """Return how a recording is read otherwise than a person expects, and what to do; empty
+        when it is not, or nobody said so.
+        """
+        name = recording.name
+        expected = self.expectation(name)
+        unmet = differences(recording, expected) if expected else ""
+        if not unmet:
+            return ""
+        hints = map(_HINTED.search, recording.replayed().notes)
+        options = next((hint[0] for hint in hints if hint), "")
+        why = "" if options else "Find the option that reads it so in docs/options.md, then:\n"
+        command = f"{self.command('bless', name)} {options or '--set think_NAME=VALUE'}"
+        also = "The proxy that runs needs the same --set."
+        return f"{name} is not read as expected\n{unmet}\n{why}{command}\n{also}"
+
+    def command(self, verb: str, name: str) -> str:
+        """Return the command that does this with a recording here."""
+        return f"think-addon record {verb} {name} --dir {shlex.quote(str(self.folder))}"
+
+    def golden_path(self, name: str, dialect: Dialect) -> Path:
+        """Return where a golden is."""
+        return self.path(name).with_suffix(f".{dialect.name}.txt")
+
+    def _in_own_folders(self) -> Iterator[Path]:
+        return (path for path in self.folder.glob("*/*.mitm") if path.stem == path.parent.name)
+
+    def _goldens(self, recording: Recording) -> dict[Dialect, str]:
+        return {dialect: golden(recording, dialect) for dialect in recording.dialects}
+
+    def _write_goldens(
+        self, name: str, goldens: Mapping[Dialect, str]
+    ) -> list[tuple[Path, str, str]]:
+        """Return the path of each, and what it said and says."""
+        written = []
+        for dialect in DIALECTS:
+            path, new = self.golden_path(name, dialect), goldens.get(dialect, "")
+            old = _text(path)
+            written.append((path, old, new))
+            if not new:
+                path.unlink(missing_ok=True)
+            elif new != old:
+                write_whole(path, new.encode())
+        return written
+
+    def _broken(self, recording: Recording, laws: Laws) -> list[str]:
+        name = recording.name
+        try:
+            return list(laws(recording, self.command("check", name)))
+        except Exception as error:  # of this recording, because it says nothing of the others
+            return [f"{name} cannot be judged: {type(error).__name__}: {error}"]
+
+    def _stale(self, name: str, goldens: Mapping[Dialect, str]) -> Iterator[str]:
+        for dialect, new in goldens.items():
+            path = self.golden_path(name, dialect)
+            if (old := _text(path)) != new:
+                yield f"{_first_difference(path.name, old, new)}\n{self.command('bless', name)}"
+
+
+def _text(path: Path) -> str:
+    """Return what a golden says; one that is not there, or no text, says nothing."""
+    try:
+        return path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _diff(name: str, old: str, new: str) -> str:
+    lines = unified_diff(
+        old.split("\n")[:-1], new.split("\n")[:-1], f"before/{name}", f"now/{name}", lineterm=""
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _first_difference(name: str, old: str, new: str) -> str:
+    if not old:
+        return f"{name} is not there"
+    pairs = enumerate(zip_longest(old.split("\n"), new.split("\n"), fillvalue=""), 1)
+    number, (before, now) = next((number, pair) for number, pair in pairs if pair[0] != pair[1])
+    return f"{name}, line {number}:\n- {before[:_SHOWN]}\n+ {now[:_SHOWN]}"
+
+
+def differences(recording: Recording, expected: Expectation) -> str:
+    """Return how what is read now differs from what is expected, in lines; empty where it does not.
+
+    Raises RecordingError for a recording that this version cannot read.
+    """
+    body = recording.replayed().body
+    turns = reply.read(body, reply.AS_WRITTEN, recording.got.content_type).turns
+    parts = [part for turn in turns if turn.choice == 0 for part in turn.parts]
+    why = [f"expected, because {expected.why}:"] if expected.why else []
+    lines = [
+        line
+        for name, kind in _READ.items()
+        for line in _differing(name, getattr(expected, name), _words(parts, kind))
+    ]
+    return "\n".join([*why, *lines]) if lines else ""
+
+
+def _words(parts: Iterable[Part], kind: type[ThinkingPart | TextPart]) -> str:
+    words = (part.text.strip("\r\n") for part in parts if isinstance(part, kind))
+    return "\n\n".join(filter(None, words))
+
+
+def _differing(name: str, expected: str | None, actual: str) -> Iterator[str]:
+    if expected is None or (wanted := _lines(expected)) == (read := _lines(actual)):
+        return
+    names = f"expected {name}", f"{name} as it is read"
+    lines = list(unified_diff(wanted, read, *names, lineterm="", n=2))
+    yield from lines[:_DIFF_LINES]
+    if len(lines) > _DIFF_LINES:
+        yield f"... and {len(lines) - _DIFF_LINES} lines more"
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").strip("\r\n").split("\n")

@@ -1,0 +1,144 @@
+"""Keeps exchanges as recordings while mitmproxy runs: each one with `think_record`, a chosen one
+with the command `think.record`.
+
+A flow is copied on mitmproxy's loop, which is quick. Reading, cleaning and writing it takes its
+time, one flow after another: of a short one in a thread, of a long one in a process, so that no
+stream waits for it. Where no process starts, the thread does it in steps as short as they go.
+"""
+
+import logging
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mitmproxy import ctx
+from mitmproxy.http import HTTPFlow
+from mitmproxy.io import tnetstring
+
+from converter.addon.aside import in_short_steps
+from converter.addon.log_lines import LONGEST_LINE, path_of
+from converter.core.wire.bounds import MOST_RECORDINGS
+from converter.core.wire.printable import bounded
+from converter.extras.recordings import flow_file, recording_work
+from converter.extras.recordings.flow_file import METADATA
+from converter.extras.recordings.library import Expectation, Library
+from converter.extras.recordings.recording import RecordingError
+from converter.extras.recordings.recording_work import NothingToKeepError, Order
+from converter.extras.watch.thought_hook import announce
+
+_log = logging.getLogger(__name__)
+
+_OWN_RECORDINGS = Path(__file__).resolve().parents[3] / "recordings"
+"""The project's own, in a checkout: a person's are not put among them unasked."""
+LONG = 1 << 18
+"""Bytes of a flow's file, from which on a process keeps it. To keep so many takes half a second
+either way: a process is as long in starting. In the thread no step of it takes 30 milliseconds.
+"""
+
+
+class Recorder:
+    """An addon of its own. What it was given is written when mitmproxy ends at the latest.
+
+    `ending`: whether mitmproxy is about to end.
+    """
+
+    name = "think-recorder"
+
+    def __init__(self) -> None:
+        self._worker: ThreadPoolExecutor | None = None
+        self._waiting = set[Future[Path]]()
+        self.ending = False
+
+    def ended(self, flow: HTTPFlow) -> None:
+        """Keep an exchange that is over, if all are kept."""
+        folder = str(ctx.options.think_record)
+        if folder and len(self._waiting) >= MOST_RECORDINGS:
+            _log.error("think: no recording: %s wait to be written", MOST_RECORDINGS)
+        elif folder:
+            self._hand_over(flow, Order(str(Path(folder).expanduser())))
+
+    def keep(self, flow: HTTPFlow, name: str, expected: Expectation | None = None) -> Future[Path]:
+        """Keep a flow under a name, and what it should read; the file is there when the future is
+        done. Raises RecordingError.
+        """
+        folder = Path(str(ctx.options.think_record) or usual_folder()).expanduser().absolute()
+        path = Library(folder).path(name)
+        if path.exists():
+            raise RecordingError(f"{path} is there already")
+        flow_file.from_flow(flow, name)  # says at once when there is nothing to keep
+        recording_work.make_folder(folder)
+        future = self._hand_over(flow, Order(str(folder), name, expected))
+        future.add_done_callback(_announce)
+        return future
+
+    def done(self) -> None:
+        """Finish what is to be written, no longer in the nice process nor in short steps, because
+        no stream waits now, and on a busy machine whoever ends mitmproxy would kill it before it is
+        done.
+        """
+        self.ending = True
+        if self._worker:
+            self._worker.shutdown(wait=True)
+            self._worker = None
+
+    def _hand_over(self, flow: HTTPFlow, order: Order) -> Future[Path]:
+        self._worker = self._worker or ThreadPoolExecutor(1, "think-recorder")
+        future = self._worker.submit(self._write, _copied(flow), order)
+        self._waiting.add(future)
+        future.add_done_callback(self._waiting.discard)
+        future.add_done_callback(partial(_log_failure, flow))
+        return future
+
+    def _write(self, flow: HTTPFlow, order: Order) -> Path:
+        """Keep a flow, in the thread or in a process."""
+        if self.ending:
+            return recording_work.keep(flow, order)
+        data = in_short_steps(partial(_dumped, flow))
+        kept = recording_work.keep_beside(data, order) if len(data) > LONG else None
+        return kept or in_short_steps(partial(recording_work.keep, flow, order))
+
+
+def usual_folder() -> Path:
+    """Return where a recording goes when nobody has said."""
+    folder = Path("recordings").resolve()
+    return folder.with_name("captures") if folder == _OWN_RECORDINGS else folder
+
+
+def told(path: Path) -> str:
+    """Return where a recording was kept, and the command that comes next, on a line each."""
+    return f"kept {path}\nnext: {Library(path.parent).command('check', path.stem)}"
+
+
+def _copied(flow: HTTPFlow) -> HTTPFlow:
+    """Return a copy without what other addons have noted, which may be anything."""
+    copied: HTTPFlow = flow.copy()
+    copied.metadata = {name: copied.metadata[name] for name in {METADATA} & copied.metadata.keys()}
+    return copied
+
+
+def _dumped(flow: HTTPFlow) -> bytes:
+    """Return a flow as a file of mitmproxy's; no bytes for one that fits in none. A file in memory
+    would copy a hundred megabytes in one step of its own, in which the loop waits.
+    """
+    try:
+        return tnetstring.dumps(flow.get_state())
+    except ValueError:  # half a surrogate pair, in an error's words
+        return b""
+
+
+def _announce(written: Future[Path]) -> None:
+    if not written.exception():
+        announce(f"recording: {told(written.result()).replace('\n', '; ')}")
+
+
+def _log_failure(flow: HTTPFlow, written: Future[Any]) -> None:
+    """A recording that cannot be kept costs a line of the log."""
+    error = written.exception()
+    words = bounded(str(error), LONGEST_LINE)
+    if isinstance(error, NothingToKeepError):
+        _log.info("recording: none of %s: %s", path_of(flow), words)
+    elif isinstance(error, RecordingError):
+        _log.error("think: no recording: %s", words)
+    elif error:
+        _log.error("think: no recording, by a fault of the addon", exc_info=error)

@@ -1,0 +1,277 @@
+"""A recording: one exchange as it was, with all that decided how its reply was rewritten."""
+
+import os
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from converter.addon.exchange import read_request, settings
+from converter.addon.exchange.awaited_reply import AwaitedReply
+from converter.addon.exchange.exchange import Answer, Exchange, begin, is_stream
+from converter.addon.exchange.read_request import ReadRequest
+from converter.addon.exchange.settings import Settings
+from converter.addon.servers.profiles import Server, by_name
+from converter.core.dialects.table import DIALECTS, Dialect, Form
+from converter.core.model.initial_state import InitialState
+from converter.core.reply.rewriter import Rewriter
+from converter.core.reply.summary import Summary
+
+REPLY_ID = "recording"
+"""Names a reply to which the server gave no id."""
+
+
+class RecordingError(ValueError):
+    """A recording that cannot be had; its one line says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Bytes as they arrived, `at` so many seconds after the client's request began."""
+
+    at: float
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRequest:
+    """A request: to the proxy, or on to the server. Header names are in lower case."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A reply's head, and its body if it is the client's; the server's is in chunks."""
+
+    status: int
+    content_type: str
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Facts that the addon had found out about the server and the reply's beginning."""
+
+    server: str = "generic"
+    parses: bool = False
+    begins: str = InitialState.TEXT.value
+    counted: int | None = None
+    prompted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayStep:
+    """A chunk that came in, and the pieces that went out for it: nothing when all of it is held."""
+
+    chunk: Chunk
+    out: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A reply rewritten: step by step, then the pieces at its `end`. `notes`: what a person
+    should know of it.
+
+    `broken`: the reply broke off, and nobody got the end.
+    """
+
+    steps: tuple[ReplayStep, ...]
+    end: bytes
+    notes: tuple[str, ...] = ()
+    summary: Summary = field(default_factory=Summary)
+    broken: bool = False
+
+    @property
+    def body(self) -> bytes:
+        """All that the client gets."""
+        return b"".join(step.out for step in self.steps) + (b"" if self.broken else self.end)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One exchange. `asked` by the client, `sent` to the server; `answered` by the server in
+    `chunks`, `got` by the client.
+
+    `options`: those in force, by their short names. `ended`: empty when the reply is complete, else
+    why it broke off. `places`: the hosts and addresses that it went through, which are in no
+    recording that was redacted. `reply_id`, `created_at`: the live exchange's name and its second
+    since 1970, which no file keeps.
+    """
+
+    name: str
+    asked: RecordedRequest
+    sent: RecordedRequest
+    answered: Answered
+    chunks: tuple[Chunk, ...]
+    got: Answered
+    options: Mapping[str, object] = field(default_factory=dict)
+    found: Found = field(default_factory=Found)
+    ended: str = ""
+    places: frozenset[str] = frozenset()
+    reply_id: str = REPLY_ID
+    created_at: int = 0
+
+    @cached_property
+    def body(self) -> bytes:
+        """The server's body, in one piece."""
+        return b"".join(chunk.data for chunk in self.chunks)
+
+    @cached_property
+    def second(self) -> tuple[Chunk, ...]:
+        """The chunks behind a thought that was ended: the reply to another request."""
+        if {"budget", "loops"} & self.options.keys() and self.awaited().limits.ends:
+            rewriter = self.rewriter(self.client, self.client_form)
+            rewriter.pauses = True
+            for count, chunk in enumerate(self.chunks, 1):
+                rewriter.feed(chunk.data)
+                if rewriter.stopped:
+                    return self.chunks[count:]
+        return ()
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The options, read. Raises RecordingError for one that this version does not know the
+        value of.
+        """
+        try:
+            return settings.read(self.options)
+        except (ValueError, TypeError) as error:
+            raise RecordingError(f"{self.name}: {error}") from None
+
+    @property
+    def server_dialect(self) -> Dialect:
+        """The dialect that the server speaks."""
+        return self.exchange().server_dialect
+
+    @property
+    def server_form(self) -> Form:
+        """The form in which the server sent."""
+        return Form.STREAM if is_stream(self.answered.content_type, self.body) else Form.WHOLE
+
+    @property
+    def client(self) -> Dialect:
+        """The dialect that the client speaks."""
+        return self.exchange().client
+
+    @property
+    def client_form(self) -> Form:
+        """The form in which the client got the reply."""
+        return Form.STREAM if is_stream(self.got.content_type, self.got.body) else Form.WHOLE
+
+    def exchange(self) -> Exchange:
+        """Return the exchange. Raises RecordingError for a request that is not ours."""
+        request, at = self.asked, self.created_at
+        asked = (request.method, request.path, request.headers)
+        made = begin(*asked, self.settings, self.reply_id, reverse=True, created_at=at)
+        if made is None:
+            what = f"{request.method} {request.path}"
+            raise RecordingError(f"{self.name}: {what} is no request that the addon acts on")
+        home = made.client.requests.native_of
+        return replace(made, at_home=True) if home and home == self.found.server else made
+
+    def awaited(self, client: Dialect | None = None) -> AwaitedReply:
+        """Return the knowledge with which the reply began, of its own client or, as if that had
+        asked, of another. Raises RecordingError for a request that cannot be read.
+        """
+        facts, server = self.found, by_name(self.found.server)
+        request = self._request(self.exchange(), server)
+        exchange = replace(request.exchange, client=client or request.exchange.client)
+        request = replace(request, exchange=exchange)
+        initial = InitialState(facts.begins)
+        return AwaitedReply(request, server, initial, facts.counted, facts.prompted)
+
+    def _request(self, exchange: Exchange, server: Server) -> ReadRequest:
+        if exchange.endpoint.lists_models:
+            return ReadRequest(exchange)
+        if not (exchange.translated and exchange.endpoint.is_chat):
+            return read_request.note(exchange, self.asked.body)
+        try:
+            return read_request.read(exchange, self.asked.body).written(server, self.found.parses)
+        except ValueError as error:
+            raise RecordingError(f"{self.name}: its request cannot be read: {error}") from None
+
+    def rewriter(self, client: Dialect, form: Form) -> Rewriter:
+        """Return a rewriter of the reply for a client of this dialect that wants this form.
+
+        For the server's own dialect the form is the server's.
+        """
+        return self.awaited().rewriter(self.server_form, client, form)
+
+    @property
+    def dialects(self) -> tuple[Dialect, ...]:
+        """The dialects of the clients that such a reply can be written for."""
+        exchange = self.exchange()
+        own = exchange.native or exchange.endpoint.lists_models
+        return (exchange.client,) if own else DIALECTS
+
+    def form_for(self, client: Dialect) -> Form:
+        """Return how the client gets the reply: as it did, as far as it was this client."""
+        if client is not self.client:
+            return self.server_form
+        own = client is self.server_dialect and not self.awaited().watched
+        return self.server_form if own else self.client_form
+
+    def replayed(self, client: Dialect | None = None) -> Replay:
+        """Return the reply rewritten again for a client of this dialect, else for its own, in the
+        form in which the client got it. Nothing is rewritten twice.
+
+        Raises RecordingError for a recording that this version cannot read.
+        """
+        client = client or self.client
+        if client not in self._replays:
+            try:
+                self._replays[client] = self._rewritten(client)
+            except RecordingError:
+                raise
+            except ValueError as error:
+                raise RecordingError(f"{self.name}: {error}") from None
+        return self._replays[client]
+
+    @cached_property
+    def _replays(self) -> dict[Dialect, Replay]:
+        return {}
+
+    def _rewritten(self, client: Dialect) -> Replay:
+        if self.exchange().endpoint.lists_models or not 200 <= self.answered.status < 300:
+            return self._answered(client)
+        form, broken = self.form_for(client), bool(self.ended)
+        rewriter = self.rewriter(client, form)
+        if broken and Form.WHOLE in (self.server_form, form):
+            steps = tuple(ReplayStep(chunk, b"") for chunk in self.chunks)
+            return Replay(steps, b"", broken=True)
+        steps = tuple(
+            ReplayStep(chunk, b"".join(rewriter.feed(chunk.data, chunk.at)))
+            for chunk in self.chunks
+        )
+        end = b"".join(rewriter.close())
+        notes = filter(None, dict.fromkeys([rewriter.failure, *rewriter.notes]))
+        return Replay(steps, end, tuple(notes), rewriter.summary, broken)
+
+    def _answered(self, client: Dialect) -> Replay:
+        """Return an error, or a list of models: it is all there before any of it goes out."""
+        answered = self.answered
+        rewritten = self.awaited(client).whole(answered.status, answered.content_type, self.body)
+        answer = rewritten.answer or Answer(0, "", self.body)
+        steps = tuple(ReplayStep(chunk, b"") for chunk in self.chunks)
+        return Replay(steps, answer.body, rewritten.notes, broken=bool(self.ended))
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Put a file there: who reads it meanwhile gets the old one or the new one. Raises
+    RecordingError, and leaves the old one.
+    """
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.part")
+    try:
+        unfinished.write_bytes(data)
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise RecordingError(f"{path}: {error.strerror}") from None
+    finally:  # also after Ctrl-C
+        with suppress(OSError):
+            unfinished.unlink()

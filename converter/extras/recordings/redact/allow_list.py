@@ -1,0 +1,193 @@
+"""The fields of a request that a recording may hold: an allow-list, so that a field nobody thought
+of is left out.
+
+A table says for each field which part is kept: ALL, a table for the objects in it, or a function
+that gives the kept part.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from itertools import chain
+from urllib.parse import urlsplit
+
+from converter.core.dialects.server_fields import SHAPING_FIELDS
+
+type Table = Mapping[str, "Rule"]
+type Rule = Table | Callable[[object], object] | None
+
+ALL: Rule = None
+HEADERS = ("accept", "content-type", "anthropic-version", "anthropic-beta")
+QUERY = "beta=true"
+_HEADER_VALUE = re.compile(r"[A-Za-z0-9./;=,*+ -]{0,500}")
+"""A list of media types, of betas, or a version: other words in such a header may be anything.
+"""
+_LINK = re.compile(
+    r"\s*+(?!data:)(?P<scheme>(?:[a-z][a-z0-9+.-]{0,30}:)*)(?P<slashes>[/\\]*)"
+    r"(?:(?P<user>[^/\\?#]*)@)?(?P<rest>[^?#]*)(?P<query>[^#]*)(?P<fragment>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PARAMETERS = re.compile(r";[^/]*")
+
+
+def _names(words: str) -> list[str]:
+    return words.split()
+
+
+def is_kept(name: str, value: str | None) -> bool:
+    """Tell whether a request's header may be in a recording."""
+    return name in HEADERS and value is not None and _HEADER_VALUE.fullmatch(value) is not None
+
+
+def cut_link(link: object) -> object:
+    """Return a link without the parts that may let somebody in: its query, fragment and user."""
+    parts = parts_of_link(link) if isinstance(link, str) else None
+    if parts is None:
+        return link
+    cut = f"{parts['scheme']}{parts['slashes']}{_PARAMETERS.sub('', parts['rest'])}".rstrip()
+    try:
+        urlsplit(cut)
+    except ValueError:
+        return "http://127.0.0.1:8000/"
+    return cut
+
+
+def parts_of_link(text: str) -> dict[str, str] | None:
+    """Return a link's scheme, user, query and so on, whatever the scheme, or none; None for data
+    that stand in the link's place.
+    """
+    match = _LINK.match(text)
+    return {name: part or "" for name, part in match.groupdict().items()} if match else None
+
+
+def _image(value: object) -> object:
+    return (
+        cut_link(value) if isinstance(value, str) else kept(value, {"url": cut_link, "detail": ALL})
+    )
+
+
+def _file(_: object) -> object:
+    return "file_recording"
+
+
+_SOURCE: dict[str, Rule] = {
+    **dict.fromkeys(("type", "media_type", "data")),
+    "url": cut_link,
+    "file_id": _file,
+}
+_BLOCK: dict[str, Rule] = {
+    **dict.fromkeys(_names("type text thinking signature data id name input tool_use_id is_error")),
+    **dict.fromkeys(("title", "context", "tool_name", "refusal", "closed")),
+    "source": lambda value: cut_link(value) if isinstance(value, str) else kept(value, _SOURCE),
+    "image_url": _image,
+    "input_audio": {"data": ALL, "format": ALL},
+}
+_BLOCK["content"] = _SOURCE["content"] = _BLOCK
+_FUNCTION = dict.fromkeys(("name", "description", "parameters", "strict", "arguments"))
+_CALL: Table = {"id": ALL, "type": ALL, "index": ALL, "function": _FUNCTION}
+_MESSAGE: Table = {
+    **dict.fromkeys(_names("role name tool_call_id refusal prefix partial tool_name")),
+    **dict.fromkeys(_names("reasoning_content reasoning reasoning_text thinking thinking_blocks")),
+    "content": _BLOCK,
+    "tool_calls": _CALL,
+    "function_call": _FUNCTION,
+}
+_TOOL: Table = {
+    **dict.fromkeys(("type", "name", "description", "input_schema", "strict")),
+    "function": _FUNCTION,
+}
+_PART: Table = {**_BLOCK, "file_id": _file, "file_url": cut_link, "filename": ALL, "file_data": ALL}
+_ITEM: dict[str, Rule] = {
+    **dict.fromkeys(_names("type role id call_id name namespace arguments input status")),
+    **dict.fromkeys(("action", "operation", "execution", "queries", "code", "phase")),
+    **dict.fromkeys(("content", "summary", "output"), _PART),
+}
+_RESPONSES_TOOL: dict[str, Rule] = {
+    **_TOOL,
+    **dict.fromkeys(("parameters", "format", "execution")),
+    "environment": {"type": ALL},
+}
+_RESPONSES_TOOL["tools"] = _ITEM["tools"] = _RESPONSES_TOOL
+_STREAM_OPTIONS: Table = dict.fromkeys(
+    ("include_usage", "include_obfuscation", "continuous_usage_stats")
+)
+_TOOL_CHOICE: Table = {
+    **dict.fromkeys(("type", "name", "disable_parallel_tool_use", "namespace", "mode")),
+    "function": {"name": ALL},
+    "tools": dict.fromkeys(("type", "name", "namespace")),
+}
+_SAMPLING = _names("""
+    temperature top_p top_k min_p typical_p seed n stop stop_sequences stop_token_ids logit_bias
+    logprobs top_logprobs frequency_penalty presence_penalty repeat_penalty repetition_penalty
+    ignore_eos skip_special_tokens
+""")
+_SHAPING = _names("""
+    max_tokens max_completion_tokens max_output_tokens min_tokens n_predict thinking_token_budget
+    thinking_budget_tokens continue_final_message add_generation_prompt stream parallel_tool_calls
+    function_call reasoning reasoning_effort reasoning_format reasoning_split separate_reasoning
+    include_reasoning enable_thinking think chat_template_kwargs thinking_forced_open verbosity
+    response_format structured_outputs grammar json_schema guided_json guided_regex guided_choice
+    guided_grammar output_format instructions include store text truncation keep_alive prompt format
+""")
+_OPTIONS: Table = dict.fromkeys(
+    (*_SAMPLING, *_names("num_ctx num_predict num_keep repeat_last_n num_batch num_gpu num_thread"))
+)
+REQUEST: Table = {
+    **dict.fromkeys(["model", *_SAMPLING, *_SHAPING, *sorted(SHAPING_FIELDS)]),
+    "stream_options": _STREAM_OPTIONS,
+    "tool_choice": _TOOL_CHOICE,
+    "messages": _MESSAGE,
+    "system": {"type": ALL, "text": ALL},
+    "tools": _RESPONSES_TOOL,
+    "input": _ITEM,
+    "functions": _FUNCTION,
+    "thinking": dict.fromkeys(("type", "budget_tokens", "display")),
+    "output_config": dict.fromkeys(("effort", "format")),
+    "nvext": {"max_thinking_tokens": ALL},
+    "options": _OPTIONS,
+}
+"""The fields of the dialects, and of local servers, that shape a reply. Encrypted words
+and ids of replies that are kept elsewhere are left out.
+"""
+PROTOCOL = frozenset(
+    {
+        *chain(REQUEST, _MESSAGE, _BLOCK, _SOURCE, _TOOL, _CALL, _FUNCTION, _PART, _ITEM),
+        *chain(_RESPONSES_TOOL, _STREAM_OPTIONS, _TOOL_CHOICE, _OPTIONS),
+        *_names("""
+            assistant developer enabled disabled adaptive omitted ephemeral object string number
+            integer boolean properties required document base64 application/json text/event-stream
+            message error choices delta created usage completion_tokens prompt_tokens total_tokens
+            finish_reason stop_reason tool_use tool_result redacted_thinking end_turn stop_sequence
+            content_filter length standard_only chat.completion chat.completion.chunk message_start
+            message_delta message_stop partial_json content_block content_block_start
+            content_block_delta content_block_stop text_delta thinking_delta signature_delta
+            input_json_delta
+            response response.created response.in_progress response.completed response.incomplete
+            response.failed response.output_item.added response.output_item.done
+            response.content_part.added response.content_part.done response.output_text.delta
+            response.output_text.done response.reasoning_summary_part.added
+            response.reasoning_summary_part.done response.reasoning_summary_text.delta
+            response.reasoning_summary_text.done response.function_call_arguments.delta
+            response.function_call_arguments.done response.custom_tool_call_input.delta
+            response.custom_tool_call_input.done
+            custom_tool_call output_text input_text summary_text in_progress completed incomplete
+            failed auto server_error invalid_prompt context_length_exceeded keepalive annotations
+            sequence_number output_index content_index summary_index item_id item part input_tokens
+            output_tokens input_tokens_details output_tokens_details reasoning_tokens cached_tokens
+            cache_write_tokens incomplete_details background
+        """),
+    }
+)
+"""Words of the wire formats themselves, because they are nobody's secret, and to hide one would
+break what is kept.
+"""
+
+
+def kept(value: object, table: Rule) -> object:
+    """Return the kept part of a value; items of an array are each as their table says."""
+    if callable(table):
+        return table(value)
+    if table is None or not isinstance(value, dict | list):
+        return value
+    if isinstance(value, list):
+        return [kept(item, table) for item in value]
+    return {name: kept(inner, table[name]) for name, inner in value.items() if name in table}

@@ -1,0 +1,136 @@
+"""Ids and times in their normal form: numbered in the order in which they come, the same id by the
+same name everywhere.
+"""
+
+import datetime
+import re
+
+from converter.extras.recordings.recording import REPLY_ID
+from converter.extras.recordings.redact.json_tokens import Path, Token
+
+CREATED = 1_700_000_000
+"""When every recorded reply was made."""
+_CREATED_AT = datetime.datetime.fromtimestamp(CREATED, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+_NEVER_CREATED = ("1970-01-01T00:00:00Z", "")
+_REPLY_IDS: set[Path] = {("id",), ("message", "id"), ("response", "id")}
+_CALL_IDS: set[Path] = {
+    ("messages", None, "tool_calls", None, "id"),
+    ("messages", None, "tool_call_id"),
+    ("messages", None, "content", None, "id"),
+    ("messages", None, "content", None, "tool_use_id"),
+    ("choices", None, "delta", "tool_calls", None, "id"),
+    ("message", "tool_calls", None, "id"),
+    ("choices", None, "message", "tool_calls", None, "id"),
+    *(
+        (*place, "call_id")
+        for place in [("input", None), ("item",), ("output", None), ("response", "output", None)]
+    ),
+    ("input", None, "id"),
+    ("content_block", "id"),
+    ("content", None, "id"),
+}
+_ITEM_IDS: set[Path] = {
+    ("item_id",),
+    ("item", "id"),
+    ("output", None, "id"),
+    ("response", "output", None, "id"),
+}
+_RESPONSE_CREATED_FIELDS: set[Path] = {
+    (*place, name) for place in [(), ("response",)] for name in ("created_at", "completed_at")
+}
+"""When a response was asked for and complete, which nobody remembers: a replay has no clock."""
+_CREATED_FIELDS: set[Path] = {("created",), ("data", None, "created")}
+_CREATED_AT_FIELDS: set[Path] = {("created_at",), ("data", None, "created_at")}
+_REQUEST_IDS: set[Path] = {("request_id",), ("error", "request_id")}
+_NO_NANOSECONDS = ".000000000Z"
+"""Ends the times that are written for Ollama's clients; a replay has no clock."""
+_NANOSECONDS: dict[Path, int] = {
+    ("prompt_eval_duration",): 1_000_000,
+    ("eval_duration",): 1_000_000,
+    ("total_duration",): 2_000_000,
+}
+"""Ollama's times, as a replay makes them of normal ones in milliseconds."""
+_GIVEN = {"input", "arguments", "parameters", "input_schema", "schema", "messages"}
+"""Names of values that people and models made up, in which a name means anything."""
+_DURATION = re.compile(r".*(?:_ms|_per_second|_time|_duration|_latency)|latency|duration")
+_REPLY_PREFIX = re.compile(r"(?:chatcmpl-)?(?:msg_)?")
+_RESPONSE_PREFIX = "resp_"
+"""Begins the id of a response, which is that of its flow; a replay has the same for all."""
+_CALL_PREFIX = re.compile(r"call_|toolu_|chatcmpl-tool-|")
+_OURS = ("toolu", "call")
+"""The beginning of ids that are made here."""
+_MEANS_SOMETHING = re.compile(r"functions\.[\w.-]+:\d+")
+"""Kimi's ids tell the tool and the call's place; they are the same each time."""
+
+
+class Normaliser:
+    """Ids and times of one exchange; its bodies are read in the order in which they were sent.
+
+    `listed`: the reply lists models, whose ids are their names.
+    """
+
+    def __init__(self, listed: bool = False) -> None:
+        self._listed = listed
+        self._replies: dict[str, str] = {}
+        self._calls: dict[str, str] = {}
+
+    def of(self, token: Token) -> str | float:
+        """Return the replacement of a token: the same value, for most."""
+        if isinstance(token.value, str):
+            return token.value if token.name else self._string(token.path, token.value)
+        if token.path in _CREATED_FIELDS:
+            return type(token.value)(CREATED) if token.value else token.value
+        if token.path in _RESPONSE_CREATED_FIELDS:
+            return 0
+        if token.path in _NANOSECONDS:
+            return _NANOSECONDS[token.path]
+        timed = (
+            token.path and _DURATION.fullmatch(token.path[-1] or "") and not _GIVEN & {*token.path}
+        )
+        return type(token.value)(1) if timed else token.value
+
+    def _string(self, path: Path, value: str) -> str:
+        if path in _CALL_IDS:
+            return self._call(value)
+        if path in _REPLY_IDS and not self._listed:
+            return self._reply(value)
+        if path in _ITEM_IDS:
+            return self._item(value)
+        if path in _REQUEST_IDS:
+            return f"req_{REPLY_ID}" if value else value
+        if path == ("created_at",) and value.endswith(_NO_NANOSECONDS):
+            return f"1970-01-01T00:00:00{_NO_NANOSECONDS}"
+        return _CREATED_AT if path in _CREATED_AT_FIELDS and value not in _NEVER_CREATED else value
+
+    def _reply(self, value: str) -> str:
+        """Keep what a writer of another dialect takes off, so that it finds the same name in
+        both.
+        """
+        if value.startswith(_RESPONSE_PREFIX):
+            self._replies[value.removeprefix(_RESPONSE_PREFIX)] = REPLY_ID
+            return _RESPONSE_PREFIX + REPLY_ID
+        prefix = _REPLY_PREFIX.match(value)[0]  # type: ignore[index]  # it matches anything
+        core = value.removeprefix(prefix)
+        if not core:
+            return value
+        count = len(self._replies) + 1
+        return prefix + self._replies.setdefault(
+            core, REPLY_ID if count == 1 else f"{REPLY_ID}-{count}"
+        )
+
+    def _item(self, value: str) -> str:
+        """Name an item after its response, whose id is in it."""
+        for reply, name in self._replies.items():
+            value = value.replace(f"_{reply}_", f"_{name}_")
+        return value
+
+    def _call(self, value: str) -> str:
+        if not value or _MEANS_SOMETHING.fullmatch(value):
+            return value
+        for reply, name in self._replies.items():
+            # it was made here, because the server gave none, or the call stood in the text
+            made = re.fullmatch(rf"(.+)_{re.escape(reply)}_(\d+(?:_\d+)?)", value, re.DOTALL)
+            if made:
+                return f"{made[1] if made[1] in _OURS else self._call(made[1])}_{name}_{made[2]}"
+        prefix = _CALL_PREFIX.match(value)[0] or "call_"  # type: ignore[index]
+        return self._calls.setdefault(value, f"{prefix}{len(self._calls) + 1}")

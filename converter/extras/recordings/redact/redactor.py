@@ -1,0 +1,243 @@
+"""A recording as it may be kept and shown: without secrets, the same bytes for the same exchange.
+
+The kept part of a request is an allow-list. Left-out values are also looked for in all that is
+kept, because a server may have repeated it. To redact twice is to redact once, and what the
+rewriter makes of a redacted reply is the redacted reply of the client.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import accumulate, pairwise
+
+from converter.addon.exchange import settings
+from converter.addon.exchange.exchange import is_stream
+from converter.core.dialects.anthropic.request_reader import BILLING_LINES
+from converter.core.dialects.table import by_headers, find
+from converter.core.wire import json_text
+from converter.extras.recordings.recording import (
+    Answered,
+    Chunk,
+    RecordedRequest,
+    Recording,
+)
+from converter.extras.recordings.redact.allow_list import (
+    HEADERS,
+    PROTOCOL,
+    QUERY,
+    REQUEST,
+    is_kept,
+    kept,
+)
+from converter.extras.recordings.redact.json_tokens import (
+    Path,
+    Token,
+    moved,
+    pieces,
+    woven,
+    written,
+)
+from converter.extras.recordings.redact.normaliser import Normaliser
+from converter.extras.recordings.redact.scrubber import (
+    Scrubber,
+    is_path,
+    secrets_of_body,
+    secrets_of_headers,
+    secrets_of_link,
+)
+
+_LISTED_FIELDS: set[Path] = {
+    (name, None, inner) for name in ("data", "models") for inner in ("id", "root", "name", "model")
+}
+_MODEL_FIELDS = {("model",), ("message", "model"), ("model_path",), *_LISTED_FIELDS}
+_A_PATH = re.compile(rb'"(?:model|model_path|id|root|name)"\s*:\s*"(?:[/~\\]|[A-Za-z]:)')
+"""A model that is a path, perhaps: to know costs less than to cut all up."""
+_CONTENT_TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)(?:.*?;\s*(charset=[\w-]+))?")
+_MODELS_PATH = "/v1/models"
+"""The only endpoint with a free part: a model's name behind it."""
+
+
+def redacted(recording: Recording) -> Recording:
+    """Return the recording in its normal form, with nothing in it that is not on the list.
+
+    Raises RecordingError for a request that the addon does not act on.
+    """
+    endpoint = recording.exchange().endpoint
+    redaction = Redaction(_scrubber(recording), Normaliser(endpoint.lists_models))
+    request, sent = redaction.asked(recording.asked), redaction.asked(recording.sent)
+    answered, options = recording.answered, recording.options
+    chunks = redaction.chunks(recording.chunks, is_stream(answered.content_type, recording.body))
+    clean = replace(
+        recording,
+        asked=request,
+        sent=sent,
+        answered=Answered(answered.status, content_type_of(answered.content_type)),
+        chunks=chunks,
+        got=redaction.got(recording, chunks),
+        options={name: options[name] for name in settings.RECORDED if name in options},
+        ended=redaction.scrubber.words(recording.ended),
+        places=frozenset(),
+    )
+    wire = clean.client.wire
+    if not endpoint.is_chat or not (wire.retells or wire.framing.bare):
+        return clean
+    # Such a client is told all words a second time, whole: what is hidden in them where frames cut
+    # them would be renamed there. Lines of JSON hold times of the addon's own.
+    return replace(clean, got=replace(clean.got, body=clean.replayed().body))
+
+
+def redacted_words(recording: Recording, text: str) -> str:
+    """Return a text about a recording, such as what it should read, without what `redacted` takes
+    from the recording.
+    """
+    return _scrubber(recording).text(text)
+
+
+def _scrubber(recording: Recording) -> Scrubber:
+    secrets: set[str] = set()
+    for request in (recording.asked, recording.sent):
+        fields = json_text.read_or_none(request.body)
+        secrets |= {*secrets_of_headers(request.headers), *secrets_of_link(request.path)}
+        secrets |= {*secrets_of_body(fields, kept(fields, REQUEST))}
+        secrets |= {part for part in prefix_of(request).split("/") if re.search(r"\d", part)}
+    return Scrubber(secrets, recording.places, _models(recording))
+
+
+def _models(recording: Recording) -> set[str]:
+    bodies = (
+        ("", recording.asked.body),
+        ("", recording.sent.body),
+        (recording.answered.content_type, recording.body),
+        (recording.got.content_type, recording.got.body),
+    )
+    return {
+        model
+        for kind, body in bodies
+        if _A_PATH.search(body)
+        for token in {*pieces(body, is_stream(kind, body)).tokens}
+        if token.path in _MODEL_FIELDS and not token.name and is_path(model := str(token.value))
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """The tools that redact the parts of one exchange, in the order in which they were sent."""
+
+    scrubber: Scrubber
+    normaliser: Normaliser
+
+    def asked(self, request: RecordedRequest) -> RecordedRequest:
+        """Return a request with nothing in it that is not on the list."""
+        path, _, query = request.path.removeprefix(prefix_of(request)).partition("?")
+        known = _MODELS_PATH if path.startswith(_MODELS_PATH) else path
+        path = known + self.scrubber.text(path.removeprefix(known))
+        path += f"?{QUERY}" if QUERY in query.split("&") else ""
+        headers, body = self._headers(request), self._request(request.body)
+        return RecordedRequest(request.method, path, headers, body)
+
+    def _headers(self, request: RecordedRequest) -> Mapping[str, str]:
+        passed = {name: request.headers[name] for name in HEADERS if name in request.headers}
+        replaced = {
+            name: self.scrubber.text(value)
+            for name, value in passed.items()
+            if is_kept(name, value)
+        }
+        # a value may be too long now
+        headers = {name: value for name, value in replaced.items() if is_kept(name, value)}
+        known = find(request.method, request.path)
+        if known and known[0].lists_models and by_headers(request.headers).label.version[0]:
+            # a header tells which dialect the client speaks, though its key does not stay
+            headers.setdefault(*by_headers(request.headers).label.version)
+        return headers
+
+    def _request(self, body: bytes) -> bytes:
+        fields = kept(json_text.read_or_none(body), REQUEST)
+        if not isinstance(fields, dict):
+            return b""
+        # Claude Code makes this line new for each request; no server is sent it
+        if isinstance(system := fields.get("system"), str):
+            fields["system"] = BILLING_LINES.sub("", system)
+        for block in json_text.objects(system):
+            if isinstance(text := block.get("text"), str):
+                block["text"] = BILLING_LINES.sub("", text)
+        clean, _ = self.body(json_text.write(fields), stream=False)
+        return json_text.write(json_text.read(clean))
+
+    def got(self, recording: Recording, chunks: Sequence[Chunk]) -> Answered:
+        """Return the client's chunks, redacted; `chunks` are the server's, redacted."""
+        got, answered = recording.got, recording.answered
+        if (got.body, got.content_type) == (recording.body, answered.content_type):
+            # passed on as it came, as most streams are
+            body = b"".join(chunk.data for chunk in chunks)
+        else:
+            body, _ = self.body(got.body, is_stream(got.content_type, got.body))
+        return Answered(got.status, content_type_of(got.content_type), body)
+
+    def chunks(self, chunks: Sequence[Chunk], stream: bool) -> tuple[Chunk, ...]:
+        """Cut the redacted body where the original was cut."""
+        ends = list(accumulate(len(chunk.data) for chunk in chunks))
+        body, borders = self.body(b"".join(chunk.data for chunk in chunks), stream, ends)
+        times = accumulate((round(max(chunk.at, 0.0), 3) for chunk in chunks), max)
+        cut = (body[start:end] for start, end in pairwise([0, *borders]))
+        return tuple(Chunk(at, data) for at, data in zip(times, cut, strict=True) if data)
+
+    def body(
+        self, body: bytes, stream: bool, borders: Sequence[int] = ()
+    ) -> tuple[bytes, list[int]]:
+        """Return a body redacted, and where the borders are in it."""
+        gaps, tokens = pieces(body, stream)
+        clean = {gap: self._between(gap) for gap in set(gaps)}
+        after = woven([clean[gap] for gap in gaps], self._written(tokens, stream))
+        before = woven(gaps, [token.raw for token in tokens])
+        return b"".join(after), moved(before, after, borders)
+
+    def _written(self, tokens: Sequence[Token], stream: bool) -> list[bytes]:
+        """Return the replacement of each token. In a stream a secret may be cut anywhere, so that
+        the strings of one path are looked at as one text.
+        """
+        hide = cache(self.scrubber.hidden)
+        hidden = [str(token.value) for token in tokens]
+        paths: defaultdict[Path, list[int]] = defaultdict(list)
+        for place, token in enumerate(tokens):
+            if stream and not token.name:
+                paths[token.path].append(place)
+            else:
+                hidden[place] = hide(hidden[place])
+        for places in paths.values():
+            parts = self.scrubber.hidden_over([hidden[place] for place in places])
+            for place, part in zip(places, parts, strict=True):
+                hidden[place] = part
+        return list(map(cache(self._new), tokens, hidden))  # most tokens of a stream are the same
+
+    def _new(self, token: Token, hidden: str) -> bytes:
+        """Return the replacement of a token, of which this is left without secrets."""
+        value = self.normaliser.of(token)
+        if value == token.value and token.value not in PROTOCOL:
+            if isinstance(value, str):
+                value = self.scrubber.renamed(hidden)
+            elif hidden != str(value):
+                value = 0
+        if value == token.value:
+            return token.raw
+        return written(value) if isinstance(value, str) else str(value).encode()
+
+    def _between(self, gap: bytes) -> bytes:
+        """Return text that is no JSON, redacted: a page, a comment, a string that was cut short."""
+        if not gap.strip(b" \t\r\n,:{}[]"):
+            return gap
+        text = gap.decode("utf-8", "surrogateescape")
+        return self.scrubber.text(text).encode("utf-8", "surrogateescape")
+
+
+def prefix_of(request: RecordedRequest) -> str:
+    """Return the part of a path before the endpoint."""
+    known = find(request.method, request.path)
+    return known[1] if known else ""
+
+
+def content_type_of(written: str) -> str:
+    """Return a content type without anything that a server may have added to it."""
+    match = _CONTENT_TYPE.match(written)
+    return "; ".join(part for part in match.groups() if part) if match else ""

@@ -1,0 +1,307 @@
+"""A server made of recordings: it answers on loopback as the recorded servers did, chunk borders
+and pace included.
+
+A request is matched by what it asks: endpoint, messages, tools, streamed or not. Of several
+recordings that fit, the one with the most equal fields answers, and of equals each in turn. A path
+that begins with a recording's name (`/NAME/v1/chat/completions`) is for that one alone. A request
+that the addon had translated is answered as well, with what the client got, so that a client can
+see it again without a proxy. The addon asks on its own account, too: for the list of models, and
+where a reply begins and how long a prompt is, as it asks vLLM; it is told what it had found out, so
+that it reads a reply as it did; and where it goes on behind an ended thought, it gets the second
+reply.
+"""
+
+import json
+import shlex
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from time import monotonic, sleep
+from typing import Self
+
+from converter.addon.exchange.exchange import is_stream
+from converter.addon.servers.profiles import GENERIC, by_name
+from converter.core.model.initial_state import InitialState
+from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
+from converter.extras.recordings.redact.allow_list import REQUEST, kept
+
+HOST = "127.0.0.1"
+PORT = 8000
+"""Where recordings say that their server was, so that mitmproxy's client replay finds this one."""
+SERVED_AT = f"http://{HOST}:{PORT}"
+"""Where `serve` listens when nobody has said otherwise."""
+FAST = float("inf")
+_PACES = {"recorded": 1.0, "fast": FAST}
+_OPENER = "<think>"
+_TRY = "try one that `think-addon record show NAME --request` prints, `list` has the names"
+_MUST_FIT = ("messages", "input", "instructions", "tools", "stream", "system")
+_PROMPT = ("messages", "tools")
+_IDS = ("id", "tool_call_id", "tool_use_id", "call_id")
+"""Recordings have other ids than the requests they were made of."""
+
+type Body = Mapping[str, object]
+
+
+class RecordedServer(ThreadingHTTPServer):
+    """Serves recordings until it is closed. `pace`: how many times as fast as recorded."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64
+
+    def __init__(
+        self, recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0
+    ) -> None:
+        super().__init__((HOST, port), _RecordedHandler)
+        self.recordings = {recording.name: recording for recording in recordings}
+        self.pace = pace
+        self._given: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        threading.Thread(
+            target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+    @property
+    def address(self) -> str:
+        """The address on which it listens."""
+        return f"http://{HOST}:{self.server_port}"
+
+    def chosen(self, path: str) -> tuple[list[Recording], str]:
+        """Return the recordings that a path is for, and the path without the name of one."""
+        name, slash, rest = path.removeprefix("/").partition("/")
+        if slash and name in self.recordings:
+            return [self.recordings[name]], "/" + rest
+        return list(self.recordings.values()), path
+
+    def match(
+        self, method: str, path: str, body: bytes
+    ) -> tuple[Answered, Sequence[Chunk], bool] | None:
+        """Return the answer to this request, in its pieces, and whether it broke off there; None
+        when no recording does.
+        """
+        recordings, path = self.chosen(path)
+        best = self._best([(fit(each.sent, method, path, body), each) for each in recordings])
+        if best:
+            return best.answered, best.chunks, bool(best.ended)
+        ended = [recording for recording in recordings if recording.second]
+        before = _before_the_turn(body) if ended else b""
+        best = self._best([(fit(each.sent, method, path, before), each) for each in ended])
+        if best:
+            return best.answered, best.second, bool(best.ended)
+        best = self._best([(fit(each.asked, method, path, body), each) for each in recordings])
+        if best:
+            last = best.chunks[-1].at if best.chunks else 0.0
+            return best.got, [Chunk(last, best.got.body)], bool(best.ended)
+        return None
+
+    def own(self, method: str, path: str, body: bytes) -> tuple[int, object]:
+        """Return the status and JSON for a request that no recording answers: the models, a
+        prompt's tokens, or an error that says where those stand that are answered.
+        """
+        if method == "GET" and endpoint_of(path).endswith("/v1/models"):
+            return 200, self.models(path)
+        if counted := self.tokens(path, body):
+            return 200, counted
+        words = f"no recording answers this request, {method} {path}; {_TRY}"
+        return 404, {"error": {"message": words, "type": "not_found_error"}}
+
+    def _best(self, fitting: Sequence[tuple[int, Recording]]) -> Recording | None:
+        """Return the recording that fits best; of several, the one that was given least often."""
+        best = max((fit for fit, _ in fitting), default=0)
+        equals = [recording for fit, recording in fitting if fit == best] if best else []
+        with self._lock:
+            nearest = min(equals, key=lambda recording: self._given[recording.name], default=None)
+            if nearest:
+                self._given[nearest.name] += 1
+        return nearest
+
+    def models(self, path: str) -> dict[str, object]:
+        """Return the list of models that the servers of these recordings would give; owned as
+        theirs, if they are of one kind.
+        """
+        recordings, _ = self.chosen(path)
+        named = (read_body(recording.sent.body).get("model") for recording in recordings)
+        kinds = set(map(_kind, recordings))
+        marks = by_name(min(kinds)).marks if len(kinds) == 1 else ()
+        owner = next((mark.value for mark in marks if mark.field == "owned_by"), "recordings")
+        names = sorted({str(name or "recorded") for name in named})
+        models = [{"id": name, "object": "model", "owned_by": owner} for name in names]
+        return {"object": "list", "data": models}
+
+    def tokens(self, path: str, body: bytes) -> dict[str, object] | None:
+        """Return the tokenizer's words for a prompt, as far as the addon had found it out; None
+        for one that no recording has.
+        """
+        recordings, path = self.chosen(path)
+        request = read_body(body)
+        known = [each for each in recordings if _same(request, read_body(each.sent.body), _PROMPT)]
+        if endpoint_of(path) != "/tokenize" or not known:
+            return None
+        inside = known[0].found.begins == InitialState.THINKING.value
+        return {"count": known[0].found.counted, "token_strs": [_OPENER if inside else "\n"]}
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of a client that leaves in the middle; that is its right."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
+def serve(recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0) -> None:
+    """Serve until interrupted; say on the standard output where. Raises OSError when the port is
+    taken.
+    """
+    with RecordedServer(recordings, port, pace) as server:
+        print(f"ready {server.address}: {len(recordings)} recordings", flush=True)
+        with suppress(KeyboardInterrupt):
+            threading.Event().wait()
+
+
+def _kind(recording: Recording) -> str:
+    """Return the server's kind; a client of chat completions did not need to know, but where the
+    reply began vLLM can tell.
+    """
+    begun = recording.found.begins == InitialState.THINKING.value
+    return "vllm" if begun and recording.found.server == GENERIC.name else recording.found.server
+
+
+class _RecordedHandler(BaseHTTPRequestHandler):
+    server: RecordedServer
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = 0  # a chunk goes out as one
+
+    def do_POST(self) -> None:
+        """Answer as it was recorded."""
+        arrived = monotonic()
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        recording = self.server.match(self.command, self.path, body)
+        if recording:
+            self._replay(*recording, arrived)
+        else:
+            status, value = self.server.own(self.command, self.path, body)
+            self._whole(status, "application/json", json.dumps(value).encode())
+
+    do_GET = do_POST  # noqa: N815 (the name that http.server looks for)
+
+    def _replay(
+        self, answered: Answered, chunks: Sequence[Chunk], ended: bool, arrived: float
+    ) -> None:
+        pieces = paced(chunks, arrived, self.server.pace)
+        if not (ended or is_stream(answered.content_type)):
+            self._whole(answered.status, answered.content_type, b"".join(pieces))
+            return
+        self._head(answered.status, answered.content_type, "transfer-encoding", "chunked")
+        for piece in filter(None, pieces):
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        if ended:
+            self.close_connection = True  # it broke off here
+        else:
+            self.wfile.write(b"0\r\n\r\n")
+
+    def _whole(self, status: int, content_type: str, body: bytes) -> None:
+        self._head(status, content_type, "content-length", str(len(body)))
+        self.wfile.write(body)
+
+    def _head(self, status: int, content_type: str, framing: str, value: str) -> None:
+        self.send_response(status)
+        self.send_header("content-type", content_type)
+        self.send_header(framing, value)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (http.server's)
+        """Say nothing: the proxy in front tells of requests."""
+
+
+def read_pace(written: str) -> float:
+    """Return how many times as fast as recorded: `recorded` is 1, `fast` waits for nothing. Raises
+    ValueError.
+    """
+    try:
+        pace = _PACES.get(written) or float(written)
+    except ValueError:
+        pace = 0
+    if not pace > 0:
+        raise ValueError(
+            f"{written!r} is no pace: recorded, fast, or how many times as fast as recorded"
+        )
+    return pace
+
+
+def paced(chunks: Sequence[Chunk], arrived: float, pace: float) -> Iterator[bytes]:
+    """Yield the chunks, each at its time. `arrived`: when the request came, monotonic."""
+    for chunk in chunks:
+        wait = arrived + chunk.at / pace - monotonic()
+        if wait > 0:
+            sleep(wait)
+        yield chunk.data
+
+
+def request_of(recording: Recording) -> str:
+    """Return a curl command that sends the client's request to where recordings are served."""
+    request = recording.asked
+    address = f"{SERVED_AT}/{recording.name}{request.path}"
+    words = ["curl", "-sN", address]
+    if request.method != "GET":
+        words += ["-X", request.method] if request.method != "POST" else []
+        words += ["-H", "content-type: application/json"]
+        words += ["-d", request.body.decode(errors="replace")]
+    return shlex.join(words)
+
+
+def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
+    """Tell how well a request is the one that was recorded: 0 for not at all."""
+    if (sent.method, endpoint_of(sent.path)) != (method, endpoint_of(path)):
+        return 0
+    request, known = read_body(body), read_body(sent.body)
+    if not _same(request, known, _MUST_FIT):
+        return 0
+    return 1 + sum(request.get(name) == value for name, value in known.items())
+
+
+def _before_the_turn(body: bytes) -> bytes:
+    """Return a request without the turn that is to be gone on with."""
+    asked = read_body(body)
+    messages = asked.get("messages")
+    if not isinstance(messages, list):
+        return b""
+    return json.dumps({**asked, "messages": messages[:-1]}).encode()
+
+
+def _same(request: Body, known: Body, names: Sequence[str]) -> bool:
+    def said(body: Body, name: str) -> object:
+        return _comparable(kept(body.get(name), REQUEST[name]))  # a recording holds no more
+
+    return all(said(request, name) == said(known, name) for name in names)
+
+
+def endpoint_of(path: str) -> str:
+    """Return the path without its query."""
+    return path.partition("?")[0].rstrip("/")
+
+
+def read_body(body: bytes) -> Body:
+    """Return a request's fields; anything but a JSON object is one field."""
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return {"": body}  # a body that is none fits its like
+    return value if isinstance(value, dict) else {"": value}
+
+
+def _comparable(value: object) -> object:
+    """Return a value without ids; no wish for a stream is the wish for none."""
+    if isinstance(value, Mapping):
+        return {name: _comparable(item) for name, item in value.items() if name not in _IDS}
+    if isinstance(value, list):
+        return [_comparable(item) for item in value]
+    return value or None

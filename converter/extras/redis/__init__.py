@@ -1,0 +1,1 @@
+"""Memory that several proxies share, in Redis."""

@@ -1,0 +1,147 @@
+"""The way of spans to an OpenTelemetry collector: a thread of its own sends them in batches, and
+drops what the collector does not take. No reply waits for it.
+"""
+
+import logging
+import os
+import threading
+from collections import Counter, deque
+from collections.abc import Iterable
+from contextlib import closing
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from urllib.parse import unquote, urlsplit
+
+from mitmproxy import ctx
+
+from converter.addon.keep.flow_record import FlowRecord
+from converter.addon.probes.upstream_http import tls_for_host
+from converter.core.model.events import Event
+from converter.core.wire import json_text
+from converter.core.wire.bounds import MOST_SPANS
+from converter.extras.traces.spans import Fields, TracedWords, attributes_of, span_of
+from converter.extras.watch.metrics_endpoint import MetricsEndpoint, outcome_of
+
+SECONDS_BETWEEN_BATCHES = 1.0
+SECONDS_AT_THE_END = 3.0
+"""For what has not been sent when mitmproxy ends."""
+HEADERS_VARIABLE = "OTEL_EXPORTER_OTLP_HEADERS"
+"""In the environment, as for every exporter: a collector's keys, `name=value,name=value`."""
+_PATIENCE = 5.0
+_log = logging.getLogger(__name__)
+
+
+class Traces:
+    """Sends a span for each reply while the option says where."""
+
+    name = "think-traces"
+
+    def __init__(self, endpoint: MetricsEndpoint) -> None:
+        self._counts = endpoint.metrics.spans
+        self._sender: Sender | None = None
+        self._words = False
+
+    def open(self, url: str, words: bool) -> None:
+        """Send to another place from the next reply on, or to none. `words`: send them too."""
+        self._words = words
+        if url != (self._sender.url if self._sender else ""):
+            self.done()
+            self._sender = Sender(url, self._counts) if url else None
+
+    def hear(self, record: FlowRecord, events: Iterable[Event]) -> None:
+        """Keep the words that the client was told, if they are to be sent."""
+        if self._words and self._sender:
+            record.words = record.words or TracedWords()
+            record.words.feed(events)
+
+    def ended(self, record: FlowRecord) -> None:
+        """Have the span of a reply sent that is over."""
+        if self._sender and record.exchange.endpoint.is_chat:
+            self._sender.give(span_of(record, outcome_of(record.flow, record.told)))
+
+    def done(self) -> None:
+        """Let the last batch go. When mitmproxy ends, wait for it; a script that is loaded anew, or
+        another option, has the proxy running on.
+        """
+        if self._sender:
+            self._sender.end(SECONDS_AT_THE_END if ctx.master.should_exit.is_set() else 0)
+        self._sender = None
+
+
+class Sender:
+    """A queue and the thread that empties it. `counts`: what was sent, and what dropped."""
+
+    def __init__(self, url: str, counts: Counter[str]) -> None:
+        self.url = url
+        self._counts, self._counting = counts, threading.Lock()
+        counts.update(sent=0, dropped=0)
+        self._waiting: deque[Fields] = deque()
+        self._ended = threading.Event()
+        self._complained = False
+        self._thread = threading.Thread(target=self._run, name="think-traces", daemon=True)
+        self._thread.start()
+
+    def give(self, span: Fields) -> None:
+        """Take a span, unless too many wait."""
+        if len(self._waiting) < MOST_SPANS:
+            self._waiting.append(span)
+        else:
+            self._drop(1, "it takes less than comes")
+
+    def end(self, seconds: float) -> None:
+        """Send what waits, and take no more. Wait so many seconds for it."""
+        self._ended.set()
+        if seconds:
+            self._thread.join(seconds)
+            if self._thread.is_alive():
+                self._drop(len(self._waiting), f"it did not take the last in {seconds:g} s")
+
+    def _run(self) -> None:
+        while self._waiting or not self._ended.is_set():
+            self._ended.wait(SECONDS_BETWEEN_BATCHES)
+            if batch := [self._waiting.popleft() for _ in range(len(self._waiting))]:
+                self._send(batch)
+
+    def _send(self, batch: list[Fields]) -> None:
+        try:
+            status = self._post(_body(batch))
+            fault = "" if status // 100 == 2 else f"it answers with status {status}"
+        except (OSError, HTTPException, ValueError) as error:  # others' words may hold a header
+            fault = getattr(error, "strerror", "") or type(error).__name__
+        if fault:
+            self._drop(len(batch), fault)
+            return
+        self._complained = False
+        with self._counting:
+            self._counts["sent"] += len(batch)
+
+    def _post(self, body: bytes) -> int:
+        url = urlsplit(self.url)
+        place = url.hostname or "", url.port
+        connection = HTTPConnection(*place, timeout=_PATIENCE)
+        if url.scheme == "https":
+            tls = tls_for_host(place[0])
+            connection = HTTPSConnection(*place, timeout=_PATIENCE, context=tls)
+        with closing(connection):
+            connection.request("POST", self.url.partition(url.netloc)[2], body, _headers())
+            return connection.getresponse().status
+
+    def _drop(self, spans: int, words: str) -> None:
+        """Say it once, until the collector takes some; without the URL, which may hold a key."""
+        with self._counting:
+            self._counts["dropped"] += spans
+        if not self._complained:
+            self._complained = True
+            _log.warning("think: think_traces: the collector loses spans: %s (said once)", words)
+
+
+def _body(spans: list[Fields]) -> bytes:
+    service = attributes_of({"service.name": os.environ.get("OTEL_SERVICE_NAME", "think-addon")})
+    scope = {"scope": {"name": "think-addon"}, "spans": spans}
+    said = [{"resource": {"attributes": service}, "scopeSpans": [scope]}]
+    return json_text.write({"resourceSpans": said})
+
+
+def _headers() -> dict[str, str]:
+    rows = (row.partition("=") for row in os.environ.get(HEADERS_VARIABLE, "").split(","))
+    own = {name.strip(): unquote(value.strip()) for name, _, value in rows if value}
+    return {"content-type": "application/json", **own}

@@ -1,0 +1,129 @@
+"""A request or reply for people, free of any dialect: turns, and the parts in them. Flat, frozen
+values.
+
+Text is kept as it came; text that must not reach a terminal, or is too long to read, is a matter
+of each rendering.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from converter.core.wire.printable import in_bytes
+
+type Facts = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingPart:
+    """A thought. `note`: other facts of it (its type, that only its vendor can read it)."""
+
+    text: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """Something said. `place`: where it stood, when it was not the content (a refusal)."""
+
+    text: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallPart:
+    """The model calls a tool. `arguments`: JSON text, as the model wrote it. `read_from`: where the
+    call stood, if the server did not send it as one.
+    """
+
+    name: str
+    id: str = ""
+    arguments: str = ""
+    read_from: str = ""
+
+    @property
+    def note(self) -> str:
+        """Return the facts beside the name."""
+        return ", ".join(filter(None, (self.id, self.read_from and f"read from {self.read_from}")))
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPart:
+    """The result of a called tool; `id` is its call's. Pictures in it are a line each."""
+
+    text: str
+    id: str = ""
+    name: str = ""
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """A picture, a document, sound. `size` in bytes and `data` in base64, if it came along; else
+    `place` says where it is.
+    """
+
+    kind: str
+    type: str = ""
+    size: int | None = None
+    place: str = ""
+    title: str = ""
+    data: str = field(default="", repr=False, compare=False)
+
+    @property
+    def words(self) -> str:
+        """Return it in one line: `image/png 12.3 kB`."""
+        size = "" if self.size is None else in_bytes(self.size)
+        return (
+            " ".join(filter(None, (self.type, size, self.place, self.title)))
+            or "nothing known of it"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field that no part has a place for: a vendor's own, or of odd shape. `value` is JSON's."""
+
+    name: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class FailurePart:
+    """The server says that it failed."""
+
+    message: str
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Data that could not be read, as it came."""
+
+    text: str
+
+
+type Part = ThinkingPart | TextPart | CallPart | ResultPart | Media | Field | FailurePart | Raw
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTurn:
+    """A speaker and the words. `choice`: which of several answers to the same request."""
+
+    role: str
+    parts: tuple[Part, ...]
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A request (`asked`: its model and settings) or a reply (`facts`: how it ended), and what of
+    it could not be read (`rest`).
+
+    `beside`: fields about a reply that are none of it, a server's timings.
+    """
+
+    turns: tuple[ShownTurn, ...] = ()
+    asked: Facts = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
+    rest: tuple[str, ...] = ()
+    beside: tuple[Field, ...] = ()

@@ -1,0 +1,116 @@
+"""A reply shown while it comes: a few times a second at most, and only where somebody can look.
+
+mitmproxy shows a body when it is complete. Here the flow gets what the client has got so far, and
+is announced as changed; mitmweb's page and the console then ask for the view again. The stream
+itself is not touched; nothing is done for a chunk.
+"""
+
+import asyncio
+
+from mitmproxy import ctx
+from mitmproxy.hooks import UpdateHook
+
+from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
+from converter.addon.mitmproxy_internals import flow_list, somebody_looks
+from converter.core.reading.reading import Expected
+from converter.core.wire.bounds import LIVE_LIMIT
+from converter.extras.transcript.accumulator import News
+from converter.extras.transcript.reply import AS_WRITTEN, ReplyReader
+from converter.extras.transcript.turns import Transcript
+
+INTERVAL = 0.25
+"""Seconds between two looks at a running reply: four a second read as steadily growing text."""
+PACE = 1 << 21
+"""Bytes of a reply for which as long again passes between two looks: to show a reply takes time by
+its length, of 17 MB 57 ms every 2 s.
+"""
+
+
+class SideReader:
+    """One side of a reply that still comes. What came is read once, however often it is looked
+    at.
+    """
+
+    def __init__(self, record: FlowRecord, of_server: bool = False) -> None:
+        self.record = record
+        self._of_server = of_server
+        self._read = 0
+        self._reader = ReplyReader(AS_WRITTEN)
+        if of_server:
+            expected = record.awaited.expected if record.awaited else Expected()
+            shown = Expected(expected.initial, expected.model)  # all of a thought, told to nobody
+            self._reader = ReplyReader(record.exchange.settings, expected=shown)
+
+    def news(self) -> list[News]:
+        """Return what has been said since the last time."""
+        sides = self.record.sides
+        came = b"".join(sides.chunks) if self._of_server else sides.got or b""
+        fresh = bytes(came[self._read :])
+        self._read += len(fresh)
+        return self._reader.feed(fresh) if fresh else []
+
+    def close(self) -> list[News]:
+        """Return the rest, when the reply is over."""
+        return [*self.news(), *self._reader.close()]
+
+    def transcript(self) -> Transcript:
+        """Return all that has come so far."""
+        self.news()
+        return self._reader.transcript()
+
+
+class Running:
+    """Both sides of a reply that still comes, as people look at them."""
+
+    def __init__(self, record: FlowRecord) -> None:
+        self.record = record
+        self._sides = {of_server: SideReader(record, of_server) for of_server in (False, True)}
+        self.task = asyncio.ensure_future(self._show())
+
+    @property
+    def size(self) -> int:
+        """The number of bytes that the client has got."""
+        return len(self.record.sides.got or b"")
+
+    @property
+    def over(self) -> bool:
+        """Tell whether the last byte has come, or too many, or the reply broke off."""
+        record, rewriter = self.record, self.record.rewriter
+        # a script that is unloaded and not loaded anew takes nothing from the exchanges under way
+        ended = UNDER_WAY.get(record.flow.id) is not record or not record.flow.live
+        return ended or rewriter is None or rewriter.closed or self.size > LIVE_LIMIT
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """The facts known of the reply so far."""
+        summary = self.record.told
+        return {"still coming": f"{summary.pop('end', 0.0)} s so far"} | summary
+
+    def transcript(self, of_server: bool) -> Transcript:
+        """Return what the client has got so far, or what the server has sent."""
+        return self._sides[of_server].transcript()
+
+    async def _show(self) -> None:
+        """Give the flow what has come, and tell all that show flows.
+
+        The last byte, a frame's blank line, is left out: who shows a flow looks again only when its
+        bytes are others than before, so that the complete reply has to differ from all that was
+        shown of it, or its end (times, tokens) would never be seen.
+        """
+        flow, shown = self.record.flow, 0
+        while not self.over:
+            await asyncio.sleep(INTERVAL * (1 + self.size / PACE))
+            got = self.record.sides.got
+            if self.size != shown and not self.over and somebody_looks():
+                shown = self.size
+                if flow.response and got:
+                    flow.response.data.content = bytes(got[:-1])
+                    await ctx.master.addons.trigger_event(UpdateHook([flow]))
+
+
+def follow(record: FlowRecord) -> None:
+    """Show a reply that begins, where there is anything that shows flows; to be called in
+    mitmproxy's loop.
+    """
+    if flow_list() is not None:  # not by its truth, because an empty one is false
+        record.live = Running(record)

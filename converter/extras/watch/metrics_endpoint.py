@@ -1,0 +1,152 @@
+"""The place where the counts of all replies can be read: a port of its own, or a file."""
+
+import asyncio
+import logging
+import re
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+
+from mitmproxy.http import HTTPFlow
+
+from converter.addon.exchange.option_readers import MetricsPlace
+from converter.addon.hooks.doors import foreign_page, is_loopback
+from converter.addon.keep.flow_record import FlowRecord, client_left
+from converter.core.wire import json_text
+from converter.extras.recordings.recording import RecordingError, write_whole
+from converter.extras.watch.metrics import CONTENT_TYPE, Metrics
+
+PATHS = ("/metrics", "/metrics.json")
+SECONDS_BETWEEN_FILES = 1.0
+_PATIENCE = 5.0
+_LONGEST_REQUEST = 8192
+_HOST = re.compile(rb"\r\nhost:[ \t]*([^\r\n]*)", re.IGNORECASE)
+_log = logging.getLogger(__name__)
+
+
+class MetricsEndpoint:
+    """Counts replies; serves the counts while the option says where."""
+
+    def __init__(self) -> None:
+        self.metrics = Metrics()
+        self._place: MetricsPlace | None = None
+        self._hosts: tuple[str, ...] = ()
+        self._listens = False
+        self._server: asyncio.Future[asyncio.Server] | None = None
+        self._writing: asyncio.TimerHandle | None = None
+
+    def open(self, place: MetricsPlace | None, hosts: tuple[str, ...] = ()) -> None:
+        """Move to another place, or to none. Raises ValueError when it cannot be had.
+
+        `hosts`: names of web pages that may read the counts, beside local ones.
+        """
+        self._hosts = hosts
+        if place == self._place:
+            return
+        listening = _listen(place) if self._listens and place and not place.file else None
+        self.done()
+        self._place = place
+        if listening and place:
+            _log.info("metrics at http://%s:%s/metrics", place.host, place.port)
+            serving = asyncio.start_server(self._answer, sock=listening, limit=_LONGEST_REQUEST)
+            self._server = asyncio.ensure_future(serving)
+
+    def running(self) -> None:
+        """Serve from now on; a port that is taken stops mitmproxy, with one line."""
+        self._listens, place, self._place = True, self._place, None
+        try:
+            self.open(place, self._hosts)
+        except ValueError as error:
+            _log.error("think: %s", error)
+
+    def ended(self, record: FlowRecord) -> None:
+        """Count a reply that is over."""
+        if self._place is None or not record.exchange.endpoint.is_chat:
+            return
+        told, flow = {"model": record.model} | record.summary(), record.flow
+        address = f"{flow.request.host}:{flow.request.port}"
+        self.metrics.add(told, address, outcome_of(flow, told), record.notes)
+        if self._place.file and not self._writing:
+            loop = asyncio.get_running_loop()
+            self._writing = loop.call_later(SECONDS_BETWEEN_FILES, self._write)
+
+    def done(self) -> None:
+        """Write what is left, and close."""
+        if self._writing:
+            self._writing.cancel()
+            self._write()
+        if self._server and self._server.done():
+            self._server.result().close()  # now, because a script loaded anew listens at once
+        elif self._server:
+            self._server.add_done_callback(lambda started: started.result().close())
+        self._place = self._server = None
+
+    def _write(self) -> None:
+        self._writing = None
+        file = Path(self._place.file if self._place else "")
+        try:
+            write_whole(file, self._body(file.suffix == ".json"))
+        except RecordingError as error:
+            _log.error("think: think_metrics: %s", error)
+
+    def _body(self, as_json: bool) -> bytes:
+        if as_json:
+            return json_text.write(self.metrics.values())
+        return self.metrics.text().encode()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _PATIENCE)
+            here = writer.get_extra_info("sockname")[0]
+            writer.write(self._reply(head, is_loopback(str(here))))
+            await asyncio.wait_for(writer.drain(), _PATIENCE)
+        except (
+            TimeoutError,
+            OSError,
+            asyncio.IncompleteReadError,
+            asyncio.LimitOverrunError,
+        ) as error:  # it has asked nothing, or does not wait for the answer
+            _log.debug("think: metrics: a client left: %s", type(error).__name__)
+        finally:
+            writer.close()
+
+    def _reply(self, head: bytes, on_loopback: bool) -> bytes:
+        named = _HOST.search(head)
+        host = named[1].decode("latin-1") if named else ""
+        if on_loopback and foreign_page(host, None, self._hosts):
+            return _http("403 Forbidden", "text/plain", b"think_hosts allows a web page's name\n")
+        method, _, rest = head.partition(b" ")
+        path = rest.partition(b" ")[0].partition(b"?")[0].decode("latin-1")
+        if path not in PATHS:
+            return _http("404 Not Found", "text/plain", f"try {' or '.join(PATHS)}\n".encode())
+        if method not in (b"GET", b"HEAD"):
+            return _http("405 Method Not Allowed", "text/plain", b"GET, please\n")
+        as_json = path.endswith(".json")
+        reply = _http(
+            "200 OK", "application/json" if as_json else CONTENT_TYPE, self._body(as_json)
+        )
+        return reply if method == b"GET" else reply.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+
+
+def outcome_of(flow: HTTPFlow, summary: Mapping[str, object]) -> str:
+    """Return how a request ended, in one or two words."""
+    if flow.error and not summary.get("finish"):
+        return "client left" if client_left(flow) else "broke off"
+    if flow.response and flow.response.status_code >= 400:
+        return "refused"
+    return "ok" if summary.get("finish") and not summary.get("failure") else "failed"
+
+
+def _listen(place: MetricsPlace) -> socket.socket:
+    family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+    try:
+        return socket.create_server((place.host, place.port), family=family)
+    except OSError as error:
+        reason = str(error.strerror or error).partition(" (")[0]  # Python adds the address
+        words = f"{place.host}:{place.port} cannot be listened at ({reason})"
+        raise ValueError(f"think_metrics: {words}") from None
+
+
+def _http(status: str, content_type: str, body: bytes) -> bytes:
+    head = f"HTTP/1.1 {status}\r\ncontent-type: {content_type}\r\ncontent-length: {len(body)}\r\n"
+    return f"{head}connection: close\r\n\r\n".encode() + body

@@ -1,0 +1,287 @@
+"""The lines that a person at mitmdump's or mitmweb's terminal sees: a line per exchange, and with
+`think_print` the model's words, live.
+
+mitmproxy's console draws the whole screen by itself: there the lines go to its event log, and
+nothing is printed.
+"""
+
+import logging
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from queue import SimpleQueue
+from threading import Event as Signal
+from threading import Thread
+from time import sleep
+from typing import TextIO
+
+from mitmproxy import ctx
+from mitmproxy.http import HTTPFlow
+
+from converter.addon.keep.flow_record import FlowRecord, client_left
+from converter.addon.log_lines import LONGEST, LONGEST_LINE, is_heard, path_of
+from converter.core.model.events import Event, Start
+from converter.core.reply.summary import in_words
+from converter.core.wire.bounds import TERMINAL_LIMIT
+from converter.core.wire.printable import bounded
+from converter.extras.traces.spans import length_of
+from converter.extras.transcript.accumulator import Accumulator
+from converter.extras.transcript.terminal import TerminalWriter
+from converter.extras.transcript.turns import Field
+
+_log = logging.getLogger(__name__)
+_PATIENCE = 0.02
+"""Seconds that a line of the log waits, at most, for what was printed before it."""
+_LAST_PATIENCE = 1.0
+"""Seconds that mitmproxy's end waits, at most, for a terminal that does not take the rest."""
+_PIECE = 1 << 12
+"""Bytes per write: no more than every pipe takes at once, so that a line of the log never lands
+inside one.
+"""
+_PAUSE = 0.05
+"""Seconds until a file that does not block, and is full, is tried again."""
+_LINE = re.compile(r"\n(?=[^\n])")
+MARGIN = "  "
+"""At the left of all that a model says, so that no line of it passes for one of the log."""
+_LONGEST_NAME = 200
+"""Characters of a path and of a model in a head."""
+
+
+class Terminal:
+    """An addon of its own. Told of each reply as it comes and ends; prints nothing by which a model
+    could act on the terminal.
+    """
+
+    name = "think-terminal"
+
+    def __init__(self) -> None:
+        self._printer: Printer | None = None
+        self._over = False
+
+    @property
+    def prints(self) -> bool:
+        """Tell whether replies are to be printed as they come: asked for, and there is a terminal
+        that nobody draws on.
+        """
+        return bool(ctx.options.think_print) and self._log_handler() is not None
+
+    def heard(self, flow: HTTPFlow, events: Sequence[Event]) -> None:
+        """Print what the client was told."""
+        if events and not self._over:
+            self._printer = self._printer or self._opened()
+            self._printer.hear(flow.id, path_of(flow), events)
+
+    def ended(self, record: FlowRecord) -> None:
+        """Print the line of an exchange that is over."""
+        if self._printer:
+            self._printer.end(record.flow.id)
+            self._make_room()  # mitmdump prints a line of its own after ours
+        if record.exchange.endpoint.is_chat and is_heard(logging.INFO):
+            _log.info("reply: %s", reply_line(record))
+
+    def done(self) -> None:
+        """Give the terminal back."""
+        if self._printer:
+            self._printer.close(_LAST_PATIENCE)
+        if handler := self._log_handler():
+            handler.removeFilter(self._make_room)
+        self._printer = None
+        self._over = True  # a script that is loaded anew has a terminal of its own
+
+    def _opened(self) -> "Printer":
+        handler = self._log_handler()
+        file: TextIO = getattr(handler, "file", None) or sys.stdout
+        if hasattr(file, "reconfigure"):
+            # or lines of the log would come late, and cut in two
+            file.reconfigure(line_buffering=True)
+        if handler:
+            handler.addFilter(self._make_room)
+        return Printer(file, _coloured(file))
+
+    def _make_room(self, _: logging.LogRecord | None = None) -> bool:
+        """End the open line before somebody else prints one."""
+        if self._printer:
+            self._printer.make_room(_PATIENCE)
+        return True
+
+    def _log_handler(self) -> logging.Handler | None:
+        """Return what prints the log on the terminal; mitmproxy's console has none."""
+        termlog = ctx.master.addons.get("termlog")
+        return termlog.logger if termlog else None
+
+
+class _Reply:
+    """A reply that is being said: its words in the margin, below a head with the first `names`.
+    `waiting`: characters of it that came and are not printed.
+    """
+
+    def __init__(self, names: Sequence[str], coloured: bool) -> None:
+        self.waiting = 0
+        self.over = False
+        self._names = names
+        self._coloured = coloured
+        self._begun = False
+        self._writer = TerminalWriter(coloured)
+        self._accumulator = Accumulator()
+        self._text: list[str] = []
+
+    def hear(self, events: Sequence[Event]) -> None:
+        """Take what is new; of several choices the first is printed."""
+        for event in events:
+            if isinstance(event, Start) and event.model:
+                self._names = (*self._names[:2], event.model[:_LONGEST_NAME])
+            if getattr(event, "choice", 0) == 0:
+                self._text.append(self._writer.feed(self._accumulator.feed(event)))
+
+    def close(self) -> None:
+        """Take the end; fields of the server's own, told now, are nothing to print."""
+        news = [each for each in self._accumulator.close() if not isinstance(each.part, Field)]
+        self._text += self._writer.feed(news), self._writer.close()
+        self.over = True
+
+    def take(self) -> tuple[str, str]:
+        """Return its head, once, and what of its words is not printed yet."""
+        text, self._text, self.waiting = "".join(self._text), [], 0
+        if not text or self._begun:
+            return "", text
+        self._begun = True
+        return TerminalWriter(self._coloured).role(f"── {' '.join(self._names)} ──"), text
+
+
+class Printer:
+    """Prints replies one at a time, in the order in which they began; the others wait with what has
+    come of them so far. A thread lays it out and writes it, because a terminal may be slow, or not
+    read at all. Words beyond the bound are left out, and a line says how many.
+    """
+
+    def __init__(self, file: TextIO, coloured: bool) -> None:
+        binary = file.buffer  # not the text layer: whoever waits in it keeps all of the log waiting
+        self._raw = getattr(binary, "raw", binary)
+        self._encoding = file.encoding or "utf-8"
+        self._coloured = coloured
+        self._given = self._left_out = 0  # characters, counted in mitmproxy's loop
+        self._taken = 0  # counted in the thread
+        self._settled = Signal()
+        self._settled.set()
+        self._replies: dict[str, _Reply] = {}
+        self._count = 0
+        self._open = False
+        self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        # A daemon: a terminal that never takes the rest must not keep the program from ending.
+        Thread(target=self._run, name="think-terminal", daemon=True).start()
+
+    def hear(self, name: str, path: str, events: Sequence[Event]) -> None:
+        """Have what the reply `name` says printed when it is its turn."""
+        size = sum(map(length_of, events))
+        if self._given - self._taken + size > TERMINAL_LIMIT:
+            self._left_out += size
+            return
+        if self._left_out:
+            self._work.put(partial(self._note, f"{self._left_out:,} characters"))
+            self._left_out = 0
+        self._given += size
+        self._work.put(partial(self._hear, name, path, events, size))
+
+    def end(self, name: str) -> None:
+        """Take the end of a reply."""
+        self._work.put(partial(self._end, name))
+
+    def make_room(self, seconds: float) -> bool:
+        """End a line that is open, and wait until all is written, at most so long; tell whether it
+        is. Nobody waits twice for what does not move.
+        """
+        if self._settled.is_set():
+            self._settled = Signal()
+            self._work.put(self._end_line)
+            self._work.put(self._settled.set)
+            self._settled.wait(seconds)
+        return self._settled.is_set()
+
+    def close(self, seconds: float) -> None:
+        """Write the rest, at most so long, and end."""
+        self.make_room(seconds)
+        self._work.put(None)
+
+    def _run(self) -> None:
+        while work := self._work.get():
+            try:
+                work()
+            except Exception:  # a fault of ours costs these words
+                _log.exception("think: a reply could not be printed")
+
+    def _hear(self, name: str, path: str, events: Sequence[Event], size: int) -> None:
+        if name not in self._replies:
+            self._count += 1
+            names = f"#{self._count}", path[:_LONGEST_NAME]
+            self._replies[name] = _Reply(names, self._coloured)
+        self._replies[name].waiting += size
+        self._replies[name].hear(events)
+        self._show()
+
+    def _end(self, name: str) -> None:
+        if name in self._replies:
+            self._replies[name].close()
+            self._show()
+
+    def _show(self) -> None:
+        """Print what the first reply has to say, and the next one when it is over."""
+        while self._replies:
+            name, reply = next(iter(self._replies.items()))
+            size, (head, text) = reply.waiting, reply.take()
+            begins = "" if self._open else "\n"
+            self._put(head + _LINE.sub(f"\n{MARGIN}", begins + text)[len(begins) :])
+            self._open = not text.endswith("\n") if text else self._open
+            self._taken += size
+            if not reply.over:
+                return
+            del self._replies[name]
+            self._end_line()
+
+    def _note(self, much: str) -> None:
+        self._end_line()
+        self._put(f"[{much} were not printed: the terminal did not take them]\n")
+
+    def _end_line(self) -> None:
+        if self._open:
+            self._open = False
+            self._put("\n")
+
+    def _put(self, text: str) -> None:
+        data = memoryview(text.encode(self._encoding, "backslashreplace"))
+        # nobody may be there any more, as mitmproxy will notice by its own lines
+        with suppress(OSError, ValueError):
+            while data:
+                written = self._raw.write(data[:_PIECE])
+                if written is None:  # full, and another program has made it non-blocking
+                    sleep(_PAUSE)
+                data = data[written or 0 :]
+
+
+def reply_line(record: FlowRecord) -> str:
+    """Return an exchange in a few words: `/v1/messages tiny-think · 2 thoughts, 90 chars · first
+    byte 0.2 s, whole 4 s · stop`.
+    """
+    flow, summary = record.flow, record.told
+    model = str(summary.get("model") or record.model)
+    thoughts = in_words(summary) if record.rewriter else ""
+    status = flow.response.status_code if flow.response else 0
+    failed = f"status {status}" if status >= 400 else ""
+    ended = str(summary.get("failure") or summary.get("finish") or "")
+    if flow.error and not (ended and client_left(flow)):
+        ended = flow.error.msg
+    parts = [f"{path_of(flow)} {bounded(model, LONGEST)}", thoughts, _times(summary), failed, ended]
+    return bounded(" · ".join(part.strip() for part in parts if part.strip()), LONGEST_LINE)
+
+
+def _times(summary: Mapping[str, object]) -> str:
+    first, end = summary.get("first_byte"), summary.get("end")
+    if not isinstance(first, (int, float)) or not isinstance(end, (int, float)):
+        return ""
+    return f"first byte {first:.2f} s, whole {end:.2f} s" if end > first else f"{end:.2f} s"
+
+
+def _coloured(file: TextIO) -> bool:
+    return file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,103 @@
+"""The listeners to thoughts: any addon with a `thought` hook, and the file of `think_events`."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from mitmproxy import ctx
+from mitmproxy.hooks import Hook
+from mitmproxy.http import HTTPFlow
+from mitmproxy.log import ALERT
+
+from converter.addon.keep.flow_record import in_short
+from converter.addon.layers.hook_table import TABLE
+from converter.addon.log_lines import LONGEST_LINE, in_a_line
+from converter.core.reply.thought_events import ThoughtEvent
+from converter.core.wire import json_text
+from converter.core.wire.bounds import MOST_HOOKS
+from converter.core.wire.printable import bounded
+
+_log = logging.getLogger(__name__)
+
+
+AT_A_TIME = 50
+"""Thoughts of a whole reply that are told before others have their turn: some 5 milliseconds."""
+
+
+@dataclass
+class ThoughtHook(Hook):
+    """A thought has ended: any addon may have a method `thought(self, event)`."""
+
+    name = "thought"
+    event: ThoughtEvent
+
+
+class ThoughtTeller:
+    """Passes on thoughts that have ended, at once; those of an exchange one after the other."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Future[None]] = set()
+        self._last: dict[object, asyncio.Future[None]] = {}
+
+    def call(self, events: Sequence[ThoughtEvent]) -> None:
+        """Call the hooks of other addons. `events`: thoughts of one exchange."""
+        if events and len(self._tasks) < MOST_HOOKS and TABLE.of(ThoughtHook.name):
+            exchange = events[0]["taskId"]
+            task = asyncio.ensure_future(_pass_on(events, self._last.get(exchange)))
+            self._tasks.add(task)
+            self._last[exchange] = task
+            task.add_done_callback(partial(self._over, exchange))
+
+    def _over(self, exchange: object, task: asyncio.Future[None]) -> None:
+        self._tasks.discard(task)
+        if self._last.get(exchange) is task:
+            del self._last[exchange]
+
+
+async def _pass_on(events: Sequence[ThoughtEvent], before: asyncio.Future[None] | None) -> None:
+    if before:
+        await asyncio.wait([before])
+    for number, event in enumerate(events, 1):
+        await ctx.master.addons.trigger_event(ThoughtHook(event))
+        if number % AT_A_TIME == 0:
+            await asyncio.sleep(0)
+
+
+def report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -> list[str]:
+    """Say in one line of the log what a person should know; return it in a few words for the flow's
+    comment.
+    """
+    if notes := [note for note in words if note]:  # servers' words are among them
+        _log.log(level, "think: %s: %s", in_a_line(flow), bounded("; ".join(notes), LONGEST_LINE))
+    return [in_short(note) for note in notes]
+
+
+def announce(words: str) -> None:
+    """Say what was done for a person who has just asked for it; mitmweb's page lists no alerts, the
+    console shows nothing else.
+    """
+    _log.log(ALERT if hasattr(ctx.master, "keymap") else logging.INFO, words)
+
+
+def append(path: str, events: Sequence[ThoughtEvent]) -> None:
+    """Write a line for each at once, unless there is no path; a file that cannot be written, or a
+    pipe that nobody reads, costs a log line, no reply.
+    """
+    if not events or not path:
+        return
+    lines = b"".join(json_text.write(event) + b"\n" for event in events)
+    try:
+        with open(Path(path).expanduser(), "ab", buffering=0, opener=_at_once) as file:
+            if (file.write(lines) or 0) < len(lines):
+                _log.error("think: think_events: %s is full", path)
+    except OSError as error:
+        _log.error("think: think_events: %s", error)
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a file; a pipe without a reader fails in place of waiting for one."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)

@@ -1,0 +1,292 @@
+"""mitmproxy's content views `Thinking` and `Thinking server`: a request or reply as a conversation
+that a person reads.
+
+`Thinking` is chosen by itself for model traffic. It shows what the client asked and got; `Thinking
+server` what the server was asked and said, which is the flow's backup, or the message itself where
+there is none. A view never fails: what cannot be read is shown raw, below what could be read.
+"""
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+
+from mitmproxy import contentviews, ctx
+from mitmproxy.addonmanager import Loader
+from mitmproxy.contentviews import Contentview, Metadata, SyntaxHighlight
+from mitmproxy.flow import Flow
+from mitmproxy.http import HTTPFlow, Request, Response
+
+from converter.addon.exchange import settings
+from converter.addon.exchange.settings import Settings
+from converter.addon.keep.flow_record import UNDER_WAY, notes_of, summary_of
+from converter.addon.messages import content_of, model_of
+from converter.addon.mitmproxy_internals import flow_list, state_before
+from converter.core.dialects.table import find
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.reading import Expected
+from converter.core.wire import json_text
+from converter.core.wire.partial_json import complete_part
+from converter.core.wire.printable import visible
+from converter.extras.recordings.flow_file import LET_GO
+from converter.extras.transcript import reply, request, text
+from converter.extras.transcript.reply import AS_WRITTEN
+from converter.extras.transcript.turns import Transcript
+
+_log = logging.getLogger(__name__)
+
+STREAM_LIMIT = 8 << 20
+"""Bytes of a stream that a view reads: 32,000 tokens. They take two seconds of a processor."""
+WHOLE_LIMIT = 1 << 20
+"""Bytes of a body in one piece that a view reads, such as 250,000 tokens of text. Its many short
+lines take as long.
+"""
+TEXT_LIMIT = 300_000
+"""Characters of a view's text; mitmproxy needs half a second to look through a million for control
+characters.
+"""
+LINES_LIMIT = 4_800
+"""Lines of a view's text: fewer than mitmweb shows at once, so that the end is seen."""
+WHERE_ALL_IS = "The page /think and think.show have all."
+_FIRST, _LAST = 2 / 3, 1 / 3
+"""The shares of a text's first and last lines."""
+LINES = 5000
+"""Lines shown at once, in place of mitmproxy's 512: a long thought would else hide all that is said
+after it.
+"""
+_AROUND = 9
+"""Lines of the console around a reply besides its headers: its flow, tabs and help, and our own
+that says how much is hidden.
+"""
+_LEAST_LINES = 5
+_LET_GO = "# The server's own bytes are not kept any more: think_limits bounds the memory.\n"
+
+
+class ThinkingView(Contentview):
+    """The view of what the client asked and got."""
+
+    name = "Thinking"
+    syntax_highlight: SyntaxHighlight = text.HIGHLIGHT
+    priority = 10.0
+    """Above all of mitmproxy's own views."""
+    of_server = False
+
+    def render_priority(self, data: bytes, metadata: Metadata) -> float:
+        """Be chosen for chat completions and Messages, unless somebody answered with a page."""
+        message, flow = metadata.http_message, metadata.flow
+        if not isinstance(flow, HTTPFlow) or message is None or data.lstrip()[:1] == b"<":
+            return -1
+        endpoint = find(flow.request.method, flow.request.path)
+        of_request = isinstance(message, Request)
+        ours = endpoint and (endpoint[0].is_request if of_request else endpoint[0].is_chat)
+        return self.priority if ours else -1
+
+    def prettify(self, data: bytes, metadata: Metadata) -> str:
+        """Return the transcript."""
+        flow = metadata.flow
+        record = UNDER_WAY.get(flow.id) if flow else None
+        try:
+            if record and record.live and isinstance(metadata.http_message, Response):
+                told = _written(record.live.transcript(self.of_server), record.live.facts)
+                return newest(told, *_room(metadata.http_message))
+            return self._complete(data, metadata)
+        except Exception:  # a fault of ours; the reader gets the bytes
+            _log.exception("think: the view %s failed", self.name)
+            return visible(data.decode(errors="backslashreplace"))
+
+    def _complete(self, data: bytes, metadata: Metadata) -> str:
+        flow, message = metadata.flow, metadata.http_message
+        if self.of_server and isinstance(flow, HTTPFlow) and notes_of(flow).get(LET_GO):
+            return _LET_GO
+        if self.of_server:
+            other = sent_of(flow) if isinstance(message, Request) else backup_of(flow)
+            data, message = (content_of(other), other) if other else (data, message)
+        chosen, expected = reading_of(flow, self.of_server)
+        begun = beginning(data)
+        read, every = (f"{len(body) / (1 << 20):.1f}" for body in (begun, data))
+        left_out = f"# The first {read} of {every} MB. {WHERE_ALL_IS}\n"
+        note = left_out if begun is not data else ""
+        if isinstance(message, Request):
+            return note + _written(request.read(begun, chosen), {})
+        content_type = (
+            message.headers.get("content-type", "") if message else metadata.content_type or ""
+        )
+        answer = reply.read(begun, chosen, content_type, expected=expected)
+        return note + _written(answer, facts_of(flow))
+
+
+class ThinkingServerView(ThinkingView):
+    """The view of what the server was asked and said."""
+
+    # no "Thinking (server)": mitmweb asks for a view by its name, and its route knows no
+    # parentheses
+    name = "Thinking server"
+    priority = -1.0
+    """Only a person chooses it."""
+    of_server = True
+
+
+class Views:
+    """An addon of its own: it has mitmproxy offer the views, and make room for them."""
+
+    name = "think-views"
+
+    def load(self, _: Loader) -> None:
+        """Offer the views; once, however often the script is loaded."""
+        for kind in (ThinkingView, ThinkingServerView):
+            if not isinstance(contentviews.registry.get(kind.name.lower()), kind):
+                contentviews.add(kind())
+
+    def running(self) -> None:
+        """Show comments as a column in mitmweb, and more lines at once, unless the user chose
+        otherwise.
+        """
+        options = ctx.options
+        if flow_list() is not None and not options.has_changed("content_view_lines_cutoff"):
+            options.update(content_view_lines_cutoff=LINES)
+        if "web_columns" in options and not options.has_changed("web_columns"):
+            options.update(web_columns=[*options.web_columns, "comment"])
+
+
+def sent_of(flow: Flow | None) -> Request | None:
+    """Return what the server got, where the client asked something else, as far as it is kept."""
+    if flow and (running := UNDER_WAY.get(flow.id)):
+        return running.sides.sent
+    state = state_before(flow).get("request")
+    return Request.from_state({**state}) if state else None  # it consumes what it gets
+
+
+def backup_of(flow: Flow | None) -> Response | None:
+    """Return what the server sent, where the client got something else; the flow stays as it is."""
+    state = state_before(flow).get("response")
+    return Response.from_state({**state}) if state else None  # it consumes what it gets
+
+
+def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
+    """Return how to read a reply: a server's as the addon did; what it has written itself is not to
+    be split again. A flow without a backup holds the server's own.
+    """
+    if not isinstance(flow, HTTPFlow):
+        return settings.read(), Expected()
+    noted = notes_of(flow)
+    try:
+        chosen = settings.read(noted.get("options") or {})  # type: ignore[arg-type]  # or it fails
+        begins = InitialState(noted.get("begins", InitialState.TEXT.value))
+    except (ValueError, TypeError, AttributeError):  # notes of another version
+        chosen, begins = settings.read(), InitialState.TEXT
+    if of_server or not (noted and (state_before(flow) or noted.get(LET_GO))):
+        request_body = content_of(flow.request)
+        return chosen, Expected(
+            begins, model_of(request_body)
+        )  # its name may tell how it marks thoughts
+    return AS_WRITTEN, Expected()
+
+
+def facts_of(flow: Flow | None) -> dict[str, object]:
+    """Return what was noted of a reply: its summary, and what broke it off; beside it what
+    mitmproxy's times tell.
+    """
+    if not isinstance(flow, HTTPFlow) or not flow.response:
+        return {}
+    noted, began, response = notes_of(flow), flow.request.timestamp_start, flow.response
+    times = {"first_byte": response.timestamp_start, "end": response.timestamp_end}
+    known = {name: round(at - began, 3) for name, at in times.items() if at} | summary_of(noted)
+    if (ended := noted.get("ended")) and not known.get("finish"):  # SDKs hang up at the last event
+        known["broke_off"] = ended
+    return known
+
+
+def _written(transcript: Transcript, facts: Mapping[str, object]) -> str:
+    return both_ends(wrapped(text.write(transcript, facts)))
+
+
+def newest(written: str, columns: int, lines: int) -> str:
+    """Return the end of a text that has more lines than there is room for, and how much stands
+    above; all of it without a limit.
+    """
+    every = written.removesuffix("\n").split("\n")
+    kept, room = len(every), lines
+    while kept and (room := room - 1 - max(0, len(every[kept - 1]) - 1) // columns) >= 0:
+        kept -= 1
+    return (
+        f"# {kept} lines above, until the reply is complete\n" + "\n".join(every[kept:]) + "\n"
+        if kept and lines
+        else written
+    )
+
+
+def _room(response: Response) -> tuple[int, int]:
+    """Return the columns and lines that the console has for a reply; no lines, for no limit, where
+    it can be scrolled.
+
+    The console goes back to the top of a flow at each change, so that what comes now would never be
+    seen.
+    """
+    ui = getattr(ctx.master, "ui", None)
+    if ui is None:
+        return WIDTH, 0
+    columns, rows = ui.get_cols_rows()
+    rows = rows if ctx.options.console_layout == "single" else rows // 2
+    return max(1, columns), max(_LEAST_LINES, rows - _AROUND - len(response.headers.fields))
+
+
+def beginning(body: bytes) -> bytes:
+    """Return as much of a body as a view reads, in a form that can be read: whole frames of a
+    stream, an object that is closed where it was cut.
+    """
+    is_object = body[:100].lstrip()[:1] == b"{"
+    limit = WHOLE_LIMIT if is_object else STREAM_LIMIT
+    if len(body) <= limit:
+        return body
+    cut = body[:limit]
+    if not is_object:
+        return cut[: cut.rfind(b"\n\n") + 2 or limit]
+    closed = complete_part(cut.decode(errors="ignore"), cut_string=True).encode()
+    return closed if json_text.readable(closed) else cut
+
+
+def both_ends(written: str) -> str:
+    """Return a text's first and last lines, and how much stands between; all of a short one."""
+    if len(written) <= TEXT_LIMIT and written.count("\n") <= LINES_LIMIT:
+        return written
+    first = written[: int(_FIRST * TEXT_LIMIT)].split("\n")[:-1][: int(_FIRST * LINES_LIMIT)]
+    last = written[-int(_LAST * TEXT_LIMIT) :].split("\n")[1:][-int(_LAST * LINES_LIMIT) :]
+    ends = "\n".join(first), "\n".join(last)
+    between = len(written) - sum(map(len, ends))
+    note = f"# {between:,} characters are left out here. {WHERE_ALL_IS}"
+    return f"{ends[0]}\n{note}\n{ends[1]}"
+
+
+WIDTH = 72
+"""Columns: as many as the page has beside its list, 1280 pixels wide."""
+_INDENT = "  "
+"""What a further piece of a line begins with, so that it passes for no line."""
+_PREFIX = re.compile(r"[ ]*+(?:#│? )?+")
+
+
+def wrapped(written: str) -> str:
+    """Return a transcript's text with its long lines broken for mitmweb's page, which wraps none.
+    Pieces begin as their line does, for the highlighter, and a little deeper.
+
+    An empty line gets a blank, because the page gives no height to one that has nothing in it.
+    """
+    body = written.removesuffix("\n")
+    if not body:
+        return written
+    pieces = (piece for line in body.split("\n") for piece in _pieces(line or " "))
+    return "\n".join(pieces) + written[len(body) :]
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """Yield a line in pieces, broken at blanks; a word is only cut where it is too long."""
+    prefix = _PREFIX.match(line)
+    begin = prefix.end() if prefix else 0
+    lead = line[:begin]
+    further = lead + _INDENT
+    while len(line) - begin > (room := max(WIDTH - len(lead), WIDTH // 2)):
+        blank = line.rfind(" ", begin + 1, begin + room + 1)
+        if line.startswith('":', blank - 2):  # JSON: a name stays with its value
+            blank = (line.rfind(", ", begin, blank) + 1) or blank
+        end = blank if blank > begin else begin + room
+        yield lead + line[begin:end]
+        lead, begin = further, end + (blank > begin)
+    yield lead + line[begin:]

@@ -1,1 +1,0 @@
-"""Observations of a reply: summary, thought events, counts, printable text."""

@@ -1,0 +1,94 @@
+"""What decides how a reply is rewritten, and what it teaches. (Whole replies: test_exchange.py.)"""
+
+import json
+
+import pytest
+
+from converter.addon.exchange import read_request, settings
+from converter.addon.exchange.awaited_reply import AwaitedReply
+from converter.addon.exchange.exchange import Exchange
+from converter.addon.servers.known_servers import KnownServers, Upstream
+from converter.addon.servers.profiles import GENERIC
+from converter.core.dialects.table import OPENAI_CHAT, Form
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.findings import Findings
+from tests.support import endpoints
+
+UPSTREAM = Upstream("http", "127.0.0.1", 8000)
+BODY = {"model": "small", "reasoning_effort": "high", "messages": []}
+
+
+def _awaited(body: dict[str, object] | None = None, **options: object) -> AwaitedReply:
+    exchange = Exchange(endpoints.CHAT, settings.read(options), id="7", client=OPENAI_CHAT)
+    return AwaitedReply(read_request.note(exchange, json.dumps(body or BODY).encode()))
+
+
+def test_the_reply_is_expected_as_its_request_says() -> None:
+    expected = _awaited().expected
+    assert (expected.model, expected.task, expected.budget) == ("small", "7", None)
+    assert len(expected.context) == 16
+
+
+@pytest.mark.parametrize("name", ["thinking_token_budget", "thinking_budget_tokens"])
+def test_the_proxy_keeps_a_budget_only_where_it_is_told_to(name: str) -> None:
+    body = {**BODY, name: 1}
+    assert _awaited(body).expected.budget is None
+    kept = _awaited(body, budget="proxy")
+    out = kept.rewriter(Form.WHOLE).whole(
+        b'{"choices":[{"message":{"content":"<think>a long thought</think>b"}}]}'
+    )
+    message = json.loads(b"".join(out))["choices"][0]["message"]
+    assert (message["reasoning_content"], message["content"]) == ("a lo", "b")
+
+
+@pytest.mark.parametrize("name", ["thinking_token_budget", "thinking_budget_tokens"])
+@pytest.mark.parametrize(
+    ("server", "budget", "kept"),
+    [("llama.cpp", "enforce", True), ("llama.cpp", "server", False), ("nim", "enforce", False)],
+)
+def test_who_ends_a_thought_keeps_its_budget(
+    name: str, server: str, budget: str, kept: bool
+) -> None:
+    request = _awaited({**BODY, name: 9}, budget=budget).request
+    awaited = AwaitedReply(request, settings.read({"server": server}).server or GENERIC)
+    assert awaited.kept_budgets == ({name} if kept else set())
+
+
+def test_a_model_that_thinks_only_when_asked_is_asked_each_time() -> None:
+    known = KnownServers()
+    for _ in range(2):
+        awaited = _awaited(prompt="tags")
+        assert awaited.request.prompted(known, UPSTREAM) is not None
+        prompted = AwaitedReply(awaited.request, prompted=True)
+        prompted.learn(Findings(thought=True), known, UPSTREAM)
+
+
+def test_a_model_that_thinks_by_itself_is_not_asked_again() -> None:
+    known, awaited = KnownServers(), _awaited(prompt="tags")
+    awaited.learn(Findings(thought=False), known, UPSTREAM)
+    assert awaited.request.prompted(known, UPSTREAM) is not None
+    awaited.learn(Findings(thought=True), known, UPSTREAM)
+    assert awaited.request.prompted(known, UPSTREAM) is None
+
+
+def test_a_wrong_guess_is_corrected_unless_the_user_has_said_where_replies_begin() -> None:
+    known, found = KnownServers(), Findings(correction=InitialState.THINKING)
+    _awaited(start="text").learn(found, known, UPSTREAM)
+    assert known.facts(UPSTREAM, BODY).corrected is None
+    _awaited().learn(found, known, UPSTREAM)
+    assert known.facts(UPSTREAM, BODY).corrected is InitialState.LIKELY_THINKING
+
+
+def test_what_a_misread_reply_teaches_is_a_guess_until_a_reply_confirms_it() -> None:
+    known = KnownServers()
+    _awaited().learn(Findings(correction=InitialState.THINKING), known, UPSTREAM)
+    _awaited().learn(Findings(confirmed=InitialState.THINKING), known, UPSTREAM)
+    assert known.facts(UPSTREAM, BODY).corrected is InitialState.THINKING
+    _awaited().learn(Findings(correction=InitialState.TEXT), known, UPSTREAM)
+    assert known.facts(UPSTREAM, BODY).corrected is InitialState.TEXT
+
+
+def test_a_server_that_takes_thinking_out_is_remembered() -> None:
+    known = KnownServers()
+    _awaited().learn(Findings(native=True), known, UPSTREAM)
+    assert known.takes_thinking_out(UPSTREAM)

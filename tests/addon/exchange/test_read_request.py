@@ -1,0 +1,101 @@
+"""Requests, read: what the server is asked, what is left out, what is refused."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from converter.addon.exchange import settings
+from converter.addon.exchange.exchange import Exchange
+from converter.addon.exchange.read_request import note, read
+from converter.addon.servers.profiles import by_name
+from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
+from converter.core.model.conversation import RequestError
+from converter.core.wire.json_text import UnreadableError
+from tests.support import endpoints
+
+ASKED = {"model": "small", "max_tokens": 3000, "messages": [{"role": "user", "content": "hi"}]}
+EXCHANGE = Exchange(endpoints.MESSAGES, settings.read({}), prefix="/gateway", client=ANTHROPIC)
+
+
+def test_a_request_is_written_for_the_server_and_its_endpoint() -> None:
+    request = read(EXCHANGE, json.dumps({**ASKED, "stream": True}).encode())
+    asked = request.written(by_name("llama.cpp"), parses=False)
+    written = asked.body
+    assert (EXCHANGE.path, asked.form, asked.model) == (
+        "/gateway/v1/chat/completions",
+        Form.STREAM,
+        "small",
+    )
+    assert (written["model"], written["stream"], written["stream_options"]) == (
+        "small",
+        True,
+        {"include_usage": True},
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "stops"),
+    [
+        ({}, ()),
+        ({"stop": "END"}, ("END",)),
+        ({"stop": ["a", "", 5, "b"]}, ("a", "b")),
+        ({"stop_sequences": ["END"]}, ("END",)),
+        ({"stop": {"no": "list"}}, ()),
+    ],
+)
+def test_the_strings_at_which_a_server_stops(asked: object, stops: tuple[str, ...]) -> None:
+    assert note(EXCHANGE, json.dumps(asked).encode()).stops == stops
+
+
+def test_what_is_left_out_is_noted() -> None:
+    tools = [{"type": "web_search_20250305", "name": "web_search"}]
+    request = read(EXCHANGE, json.dumps({**ASKED, "tools": tools}).encode())
+    assert any("web_search" in note for note in request.notes)
+
+
+REFUSED = [
+    (b"", UnreadableError),
+    (b"{", UnreadableError),
+    (b"[]", RequestError),
+    (b"{}", RequestError),
+]
+
+
+@pytest.mark.parametrize(("body", "error"), REFUSED, ids=repr)
+def test_a_request_that_breaks_the_format_is_refused(body: bytes, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        read(EXCHANGE, body)
+
+
+NATIVE = replace(EXCHANGE, settings=settings.read({"native": ["messages"]}))
+OMITTED = {"thinking": {"type": "adaptive", "display": "omitted"}}
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ({}, True),
+        ({"thinking": {"type": "adaptive"}}, True),
+        ({"thinking": "omitted"}, True),
+        (OMITTED, False),
+    ],
+)
+def test_a_native_request_may_ask_that_no_thinking_be_shown(
+    asked: dict[str, object], shown: bool
+) -> None:
+    body = json.dumps({**ASKED, **asked}).encode()
+    assert note(NATIVE, body).shown is shown
+    assert note(NATIVE, body).reply_context.shown is shown
+    assert asked == {"thinking": "omitted"} or read(EXCHANGE, body).shown is shown
+
+
+def test_a_field_of_another_dialect_hides_nothing() -> None:
+    chat = Exchange(endpoints.CHAT, settings.read({}), client=OPENAI_CHAT)
+    assert note(chat, json.dumps({**ASKED, **OMITTED}).encode()).shown
+
+
+def test_the_reply_is_called_as_the_client_called_the_model() -> None:
+    chat = Exchange(endpoints.CHAT, settings.read({}), client=OPENAI_CHAT)
+    served = note(chat, json.dumps(ASKED).encode()).served_as("local")
+    assert (served.body["model"], served.called, served.asked_model) == ("local", "small", "small")

@@ -1,0 +1,104 @@
+"""The tools of a request, in either dialect."""
+
+from typing import Any
+
+import pytest
+
+from converter.addon.exchange.read_request import offered
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
+OPENAI: dict[str, Any] = {
+    "tools": [{"type": "function", "function": {"name": "f", "parameters": SCHEMA}}]
+}
+ANTHROPIC: dict[str, Any] = {"tools": [{"name": "f", "input_schema": SCHEMA}]}
+BOTH = pytest.mark.parametrize("body", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
+
+
+@BOTH
+def test_names_and_schemas_are_read(body: dict[str, Any]) -> None:
+    tools = offered(body)
+    assert tools
+    assert (tools.schemas, tools.parallel, tools.wants_json) == ({"f": SCHEMA}, True, False)
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"type": "function", "function": {"name": "f"}},
+        {"type": "function", "function": {"name": "f", "parameters": None}},
+        {"name": "f"},
+        {"type": "bash_20250124", "name": "f"},
+    ],
+)
+def test_a_tool_without_a_schema_has_an_empty_one(tool: object) -> None:
+    tools = offered({"tools": [tool]})
+    assert tools
+    assert tools.schemas == {"f": {}}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"tools": []},
+        {"tools": None},
+        {"tools": "f"},
+        {"tools": [None, 1, {}, {"name": ""}, {"name": 1}, {"function": {}}]},
+        OPENAI | {"tool_choice": "none"},
+        ANTHROPIC | {"tool_choice": {"type": "none"}},
+    ],
+)
+def test_a_request_may_offer_none(body: dict[str, Any]) -> None:
+    assert offered(body) is None
+
+
+TWO: dict[str, Any] = {"tools": [*OPENAI["tools"], {"type": "function", "function": {"name": "g"}}]}
+LIST = {"mode": "auto", "tools": [{"type": "function", "function": {"name": "g"}}]}
+
+
+@pytest.mark.parametrize(
+    ("choice", "names"),
+    [
+        ("auto", {"f", "g"}),
+        ("required", {"f", "g"}),
+        ({"type": "auto"}, {"f", "g"}),
+        ({"type": "any"}, {"f", "g"}),
+        ({"type": "function", "function": {"name": "g"}}, {"g"}),
+        ({"type": "tool", "name": "f"}, {"f"}),
+        ({"type": "allowed_tools", "allowed_tools": LIST}, {"g"}),
+    ],
+)
+def test_a_choice_may_allow_some_of_them_only(choice: object, names: set[str]) -> None:
+    tools = offered(TWO | {"tool_choice": choice})
+    assert tools
+    assert set(tools.schemas) == names
+
+
+def test_a_choice_of_a_tool_that_is_not_offered_allows_none() -> None:
+    assert offered(OPENAI | {"tool_choice": {"type": "tool", "name": "other"}}) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        OPENAI | {"parallel_tool_calls": False},
+        ANTHROPIC | {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}},
+    ],
+)
+def test_it_may_want_one_call_at_a_time(body: dict[str, Any]) -> None:
+    tools = offered(body)
+    assert tools
+    assert not tools.parallel
+
+
+@pytest.mark.parametrize("kind", ["json_object", "json_schema"])
+def test_it_may_want_json(kind: str) -> None:
+    tools = offered(OPENAI | {"response_format": {"type": kind}})
+    assert tools
+    assert tools.wants_json
+
+
+def test_text_is_no_json() -> None:
+    tools = offered(OPENAI | {"response_format": {"type": "text"}, "tool_choice": "auto"})
+    assert tools
+    assert not tools.wants_json

@@ -1,0 +1,304 @@
+"""The commands, given to a real mitmweb as its page does; and what the command bar says of them."""
+
+import json
+import re
+import shutil
+import socket
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from mitmproxy.test import taddons
+from mitmproxy.tools.console.keymap import Keymap
+
+from converter.addon.hooks.commands import KEY, KEY_CONTEXTS, Commands
+from converter.core.dialects.table import DIALECTS
+from converter.extras.recordings.library import Library
+from converter.extras.recordings.recorder import Recorder
+from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
+from tests.support.console import Console
+from tests.support.frames import END, ROLE, stream, text
+from tests.support.harness import ADDON, FAULTS, MITMWEB, Program
+from tests.support.scripted_server import Reply, ScriptedServer
+
+pytestmark = pytest.mark.slow
+
+TOKEN = "token-of-this-test"
+HELLO = "hello <b>you</b>"
+GOOD = Reply(stream("<think>deep</think>", HELLO))
+NAMES = ("think.record", "think.show")
+
+
+class Web(Program):
+    """mitmweb, whose commands are called as its page calls them."""
+
+    def __init__(self, server: str, folder: Path, *arguments: str) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self._page = free.getsockname()[1]
+        mode = [
+            "--mode",
+            f"reverse:{server}@127.0.0.1:0",
+            "--set",
+            f"confdir={folder / 'mitmproxy'}",
+        ]
+        page = [
+            "--web-host",
+            "127.0.0.1",
+            "--web-port",
+            str(self._page),
+            "--no-web-open-browser",
+            "--set",
+            f"web_password={TOKEN}",
+        ]
+        command = [
+            str(MITMWEB),
+            "-s",
+            str(ADDON),
+            *mode,
+            *page,
+            "--set",
+            "think_server=generic",
+            *arguments,
+        ]
+        super().__init__(command, folder / "web.log", cwd=folder)
+        self.recordings = folder / "recordings"
+        self.wait_for("Web server listening")
+        self.port = int(self.wait_for(r"proxy to \S+ listening at 127\.0\.0\.1:(\d+)")[0])
+
+    def forget(self) -> None:
+        """Have no flow, no recording and no output, as if it had just been started."""
+        self.call("view.clear")
+        if self.recordings.is_file():
+            self.recordings.unlink()
+        shutil.rmtree(self.recordings, ignore_errors=True)
+        super().forget()
+
+    def call(self, name: str, *arguments: str) -> Any:
+        """What the command returns; its error is raised."""
+        headers = {
+            "content-type": "application/json",
+            "cookie": "_mitmproxy_xsrf=abcd",
+            "x-xsrftoken": "abcd",
+        }
+        body = json.dumps({"arguments": arguments}).encode()
+        address = f"http://127.0.0.1:{self._page}/commands/{name}?token={TOKEN}"
+        with urllib.request.urlopen(urllib.request.Request(address, body, headers)) as answer:
+            said = json.load(answer)
+        if "error" in said:
+            raise CommandError(said["error"])
+        return said["value"]
+
+    def listed(self) -> dict[str, Any]:
+        """What the page knows of all commands."""
+        with urllib.request.urlopen(
+            f"http://127.0.0.1:{self._page}/commands?token={TOKEN}"
+        ) as answer:
+            return dict(json.load(answer))
+
+    def ask(self, dialect: Dialect = OPENAI, streamed: bool = True, query: str = "") -> None:
+        """Have one more flow, complete."""
+        before = len(self.wait_for("reply: ", 0))
+        with Client(self.port) as client:
+            client.ask(dialect.path + query, question(streamed))
+        self.wait_for("reply: ", before + 1)
+        self.wait_for("client disconnect", before + 1)
+
+
+class CommandError(Exception):
+    """What the command bar would show in red."""
+
+
+@pytest.fixture(scope="module")
+def one_web(
+    scripted_server: ScriptedServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Web]:
+    with Web(scripted_server.address, tmp_path_factory.mktemp("web")) as program:
+        yield program
+
+
+@pytest.fixture
+def web(server: ScriptedServer, one_web: Web) -> Iterator[Web]:
+    server.answer(GOOD)
+    one_web.forget()
+    yield one_web
+    assert not FAULTS.search(one_web.output), one_web.output
+
+
+def test_each_command_has_a_help_of_one_sentence(web: Web) -> None:
+    listed = web.listed()
+    for name in NAMES:
+        words = " ".join(listed[name]["help"].split())
+        assert re.fullmatch(r"[A-Z].{30,150}\.", words), words
+    assert [listed[name]["signature_help"] for name in NAMES] == [
+        "think.record *flow_and_name",
+        "think.show flow target",
+    ]
+
+
+def test_show_writes_the_conversation_to_the_log(web: Web, dialect: Dialect) -> None:
+    web.ask(dialect)
+    assert web.call("think.show", "@focus") is None
+    web.wait_for(rf"conversation:\n(?s:.*)user\n.*hi(?s:.*)assistant\n.*deep\n\n.*{HELLO}")
+
+
+def test_show_needs_a_clipboard_only_when_asked_for_one(web: Web) -> None:
+    web.ask()
+    with pytest.raises(CommandError, match=r"^expected log or clipboard, got 'page'$"):
+        web.call("think.show", "@focus", "page")
+    with pytest.raises(CommandError, match=r"^there is no clipboard: [^\n]*$"):
+        web.call("think.show", "@focus", "clipboard")
+
+
+def test_record_keeps_the_chosen_flow(web: Web, dialect: Dialect) -> None:
+    web.ask(dialect)
+    assert web.call("think.record", "@focus", "odd-reply") is None
+    web.wait_for("recording: kept .*/recordings/odd-reply.mitm")
+    library = Library(web.recordings)
+    assert library.names() == ["odd-reply"]
+    assert library.check("odd-reply", lambda *_: []) == []
+    assert len(list(library.folder.iterdir())) == 1 + len(DIALECTS)
+
+
+def test_record_without_a_flow_takes_the_last_reply_and_says_which(web: Web) -> None:
+    web.ask(OPENAI)
+    web.ask(ANTHROPIC, query="?key=secret")
+    web.call("think.record", "the-last")
+    web.wait_for("recording: the last reply, POST /v1/messages\n")
+    assert "secret" not in web.output
+    web.wait_for("recording: kept .*/recordings/the-last.mitm")
+    assert Library(web.recordings).load("the-last").asked.path == "/v1/messages"
+
+
+def test_record_wants_one_flow_and_a_name(web: Web) -> None:
+    with pytest.raises(CommandError, match="no reply is there yet"):
+        web.call("think.record", "early")
+    web.ask()
+    web.ask()
+    with pytest.raises(CommandError, match="expected one flow, got 2 by '@marked'"):
+        web.call("think.record", "@marked", "both")
+    with pytest.raises(CommandError, match="expected a name, or a flow and a name"):
+        web.call("think.record", "@focus", "two", "three")
+
+
+def test_record_takes_the_folder_of_the_option(server: ScriptedServer, tmp_path: Path) -> None:
+    server.answer(GOOD)
+    with Web(server.address, tmp_path, "--set", f"think_record={tmp_path / 'mine'}") as web:
+        web.ask()
+        web.call("think.record", "@focus", "odd-reply")
+        web.wait_for("kept .*odd-reply.mitm")
+    assert Library(tmp_path / "mine").names() == ["0001-chat-small", "odd-reply"]
+
+
+def _again(web: Web, _: Path) -> None:
+    web.call("think.record", "@focus", "twice")
+    web.wait_for("kept .*/recordings/twice.mitm")
+    web.call("think.record", "@focus", "twice")
+
+
+def _unwritable(web: Web, _: Path) -> None:
+    web.recordings.write_text("in the way")
+    web.call("think.record", "@focus", "x")
+
+
+def _foreign(web: Web, _: Path) -> None:
+    with Client(web.port) as client:
+        client.ask("/v1/embeddings", b"{}")
+    web.wait_for("client disconnect", 2)
+    web.call("think.record", "~u embeddings", "x")
+
+
+def _foreign_shown(web: Web, _: Path) -> None:
+    with Client(web.port) as client:
+        client.ask("/v1/embeddings", b"{}")
+    web.call("think.show", "~u embeddings")
+
+
+REFUSED: dict[str, tuple[Callable[[Web, Path], None], str]] = {
+    "a name that is none": (
+        lambda web, _: web.call("think.record", "@focus", "../x"),
+        r"expected a name .*, got '\.\./x'",
+    ),
+    "a recording that is there": (_again, r".*/recordings/twice\.mitm is there already"),
+    "a folder that cannot be": (_unwritable, r".*/recordings cannot be made: .*"),
+    "a flow that is not ours": (_foreign, r".*without the addon.*"),
+    "a flow that is no conversation": (
+        _foreign_shown,
+        r"this flow is no conversation with a model",
+    ),
+}
+
+
+@pytest.mark.parametrize(("do", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_is_refused_in_one_line(
+    web: Web, tmp_path: Path, do: Callable[[Web, Path], None], words: str
+) -> None:
+    web.ask()
+    with pytest.raises(CommandError, match=f"^{words}$"):
+        do(web, tmp_path)
+
+
+def test_a_flow_that_still_runs_is_shown_and_not_kept(server: ScriptedServer, web: Web) -> None:
+    held = Event()
+    server.answer(Reply([ROLE, *text("<think>deep</think>hel"), held, *END]))
+    with Client(web.port) as client:
+        live = Live(client.send(OPENAI.path, question(stream=True)))
+        live.until(b"hel")
+        with pytest.raises(CommandError, match=r"^this flow is still running$"):
+            web.call("think.record", "@focus", "x")
+        assert web.call("think.show", "@focus") is None
+        held.set()
+        live.rest()
+    web.wait_for("reply: ")
+
+
+@contextmanager
+def _keymap(*taken: str) -> Iterator[Keymap]:
+    """The console's own map of keys, some of them taken in these contexts."""
+    with taddons.context() as context:
+        keys = context.master.keymap = Keymap(context.master)
+        for name in taken:
+            keys.add(KEY, "the.users.own", [name])
+        Commands(Recorder()).running()
+        yield keys
+
+
+def test_a_key_asks_for_the_name_of_a_recording() -> None:
+    with _keymap() as keys:
+        bound = [keys.get(name, KEY) for name in KEY_CONTEXTS]
+    assert [binding.command for binding in bound if binding] == [
+        "console.command think.record @focus"
+    ] * 2
+
+
+def test_the_key_keeps_the_chosen_flow_of_the_console(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.answer(GOOD)
+    folder = tmp_path / "mine"
+    with Console(
+        server.address, tmp_path, "--set", "think_server=generic", "--set", f"think_record={folder}"
+    ) as console:
+        with Client(console.port) as client:
+            client.ask(OPENAI.path, question(stream=True))
+        console.shows(OPENAI.path)
+        console.press("t")
+        console.shows("think.record")
+        console.press(*"pressed", "Enter")
+        console.shows("recording: kept")
+    assert Library(folder).names() == ["0001-chat-small", "pressed"]
+
+
+@pytest.mark.parametrize("taken", [*KEY_CONTEXTS, "global"])
+def test_a_key_of_the_users_own_stays_theirs(taken: str) -> None:
+    with _keymap(taken) as keys:
+        bound = [keys.get(name, KEY) for name in [*KEY_CONTEXTS, "global"]]
+    assert [binding.command for binding in bound if binding] == ["the.users.own"]
+
+
+def test_where_there_are_no_keys_none_is_offered() -> None:
+    with taddons.context():
+        Commands(Recorder()).running()

@@ -1,0 +1,290 @@
+"""What never goes to a model server, where the addon acts, and which web pages stay outside."""
+
+import asyncio
+import json
+import socket
+import time
+
+import pytest
+from mitmproxy.connection import ConnectionState
+from mitmproxy.http import Headers, HTTPFlow
+from mitmproxy.proxy.mode_specs import ProxyMode
+
+from converter.addon.exchange import settings
+from converter.addon.hooks import doors
+from converter.addon.hooks.doors import (
+    Doorkeeper,
+    foreign_page,
+    is_at_home,
+    is_loopback,
+    is_private,
+    leads_to_private,
+    withhold_headers,
+    withhold_keys,
+)
+from converter.addon.keep.flow_record import UNDER_WAY
+from converter.core.dialects.table import ANTHROPIC
+from tests.support.addon_flows import CHAT, MESSAGES, ask, request, running
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("x-api-key", "sk-ant-api03-secret"),
+        ("authorization", "Bearer sk-ant-oat01-secret"),
+        ("Authorization", "bearer  sk-ant-api03-secret"),
+        ("X-Api-Key", " SK-ANT-x"),
+    ],
+)
+def test_keys_of_anthropic_stay_here(name: str, value: str) -> None:
+    headers = Headers([(name.encode(), value.encode()), (b"accept", b"*/*")])
+    assert withhold_keys(headers) == [name.lower()]
+    assert dict(headers) == {"accept": "*/*"}
+
+
+@pytest.mark.parametrize("value", ["Bearer local", "Bearer sk-proj-x", "Basic sk-ant", "sk-an"])
+def test_other_keys_go_to_the_server(value: str) -> None:
+    headers = Headers(authorization=value)
+    assert withhold_keys(headers) == []
+    assert headers["authorization"] == value
+
+
+def test_cookies_and_headers_of_anthropic_stay_here() -> None:
+    names = ["Cookie", "anthropic-version", "anthropic-beta", "X-Claude-Code-Session-Id", "x-app"]
+    headers = Headers([(name.encode(), b"x") for name in [*names, "cookie", "accept"]])
+    withhold_headers(headers, ())
+    assert list(headers) == ["accept"]
+
+
+def test_a_server_that_speaks_messages_gets_what_belongs_to_them() -> None:
+    headers = Headers(cookie="a", anthropic_version="1", anthropic_beta="b", anthropic_other="c")
+    withhold_headers(headers, ANTHROPIC.label.headers)
+    assert sorted(headers) == ["anthropic-beta", "anthropic-version"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1",
+        "127.9.9.9",
+        "::1",
+        "10.0.0.5",
+        "172.16.3.4",
+        "192.168.1.1",
+        "169.254.1.1",
+        "100.64.0.7",
+        "fd00::1",
+        "fe80::1%eth0",
+        "::ffff:192.168.1.1",
+        "[::1]",
+    ],
+)
+def test_addresses_that_are_private(address: str) -> None:
+    assert is_private(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "8.8.8.8",
+        "1.1.1.1",
+        "2606:4700::1",
+        "::ffff:8.8.8.8",
+        "172.32.0.1",
+        "0.0.0.0",
+        "224.0.0.1",
+        "localhost",
+        "",
+        "127.0.0.1.example",
+        "2130706433",
+    ],
+)
+def test_addresses_that_are_not(address: str) -> None:
+    assert not is_private(address)
+
+
+def test_addresses_of_this_machine() -> None:
+    assert [is_loopback(one) for one in ("127.0.0.1", "::1", "::ffff:127.0.0.1")] == [True] * 3
+    assert [is_loopback(one) for one in ("10.0.0.1", "::", "localhost")] == [False] * 3
+
+
+def test_a_name_is_private_if_all_its_addresses_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"both.example": ["10.0.0.1", "8.8.8.8"], "inside.example": ["10.0.0.1", "::1"]}
+
+    def resolve(host: str, *_: object, **__: object) -> list[tuple[object, ...]]:
+        if host not in found:
+            raise socket.gaierror
+        return [(0, 0, 0, "", (address, 0)) for address in found[host]]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    asked = ["inside.example", "both.example", "none.example", "10.1.1.1", "8.8.8.8"]
+    assert [asyncio.run(leads_to_private(host)) for host in asked] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
+def test_localhost_is_private() -> None:
+    assert asyncio.run(leads_to_private("localhost"))
+
+
+def test_a_name_that_takes_too_long_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(0.2))
+    monkeypatch.setattr(doors, "SECONDS_TO_RESOLVE", 0.01)
+    assert not asyncio.run(leads_to_private("slow.example"))
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "localhost:8080",
+        "LOCALHOST",
+        "localhost.:8080",
+        "127.0.0.1:8080",
+        "[::1]:8080",
+        "192.168.1.5",
+        "gpubox:80",
+        "model.localhost",
+        "host.docker.internal:8080",
+        "gpubox.lan",
+        "gpubox.local",
+        "",
+    ],
+)
+def test_hosts_that_no_page_can_have_come_in(host: str) -> None:
+    assert foreign_page(host, None, ()) == ""
+    assert foreign_page("localhost", f"http://{host or 'localhost'}", ()) == ""
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example:8080",
+        "127.0.0.1.nip.io",
+        "localhost.evil.example",
+        "a.evillocal",
+        "[::1",
+        "localhost.evil.example.",
+        "1.2.3.4.5",
+    ],
+)
+def test_a_page_that_points_its_name_here_stays_outside(host: str) -> None:
+    assert foreign_page(host, None, ()) == f"Host: {host}"
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["https://evil.example", "http://evil.example:80", "null", "", "evil", "http://8.8.8.8"],
+)
+def test_a_foreign_page_that_posts_stays_outside(origin: str) -> None:
+    assert foreign_page("localhost:8080", origin, ()) == f"Origin: {origin}"
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://localhost:3000", "vscode-webview://x", "chrome-extension://abc", "app://x"]
+)
+def test_local_pages_and_programs_come_in(origin: str) -> None:
+    assert foreign_page("localhost:8080", origin, ()) == ""
+
+
+def test_a_name_that_a_person_allows_comes_in() -> None:
+    assert foreign_page("llm.example", "https://llm.example", ("llm.example",)) == ""
+    assert foreign_page("llm.example", "https://other.example", ("llm.example",)) != ""
+    assert foreign_page("any.example", "null", ("*",)) == ""
+
+
+DEFAULT = settings.read()
+FOREIGN = {"origin": "https://evil.example"}
+
+
+def local(path: str = CHAT, **headers: str) -> HTTPFlow:
+    """A request to a proxy that listens on this machine only."""
+    flow = request(path, **headers)
+    flow.client_conn.sockname = ("127.0.0.1", 8080)
+    return flow
+
+
+@pytest.mark.parametrize(("path", "dialect"), [(CHAT, "openai"), (MESSAGES, "anthropic")])
+def test_a_foreign_page_is_told_in_the_dialect_of_its_path(
+    path: str, dialect: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    refused = Doorkeeper().refusal(local(path, **FOREIGN), "localhost:8080", DEFAULT)
+    assert refused
+    assert refused.status_code == 403
+    body = json.loads(refused.content or b"")
+    assert ("type" in body) == (dialect == "anthropic")
+    assert "Origin: https://evil.example" in body["error"]["message"]
+    assert "think_hosts" in caplog.text
+
+
+def test_a_name_pointed_at_this_machine_is_refused() -> None:
+    refused = Doorkeeper().refusal(local(), "evil.example:8080", DEFAULT)
+    assert refused
+    assert b"Host: evil.example:8080" in (refused.content or b"")
+
+
+def test_what_is_not_a_pages_comes_in() -> None:
+    assert Doorkeeper().refusal(local(), "localhost:8080", DEFAULT) is None
+    assert Doorkeeper().refusal(local(), None, DEFAULT) is None
+
+
+def test_what_a_person_allows_comes_in() -> None:
+    allowed = settings.read({"hosts": ["Evil.Example"]})
+    assert Doorkeeper().refusal(local(**FOREIGN), "evil.example", allowed) is None
+
+
+def test_a_proxy_that_listens_elsewhere_or_goes_forward_refuses_nobody() -> None:
+    flow = local(**FOREIGN)
+    flow.client_conn.sockname = ("192.168.1.5", 8080)
+    assert Doorkeeper().refusal(flow, "evil.example", DEFAULT) is None
+    flow = local(**FOREIGN)
+    flow.client_conn.proxy_mode = ProxyMode.parse("regular")
+    assert Doorkeeper().refusal(flow, "evil.example", DEFAULT) is None
+
+
+def test_the_addon_refuses_before_anything_else() -> None:
+    with running() as (addon, _):
+        flow = ask(addon, local(**FOREIGN))
+        assert flow.response
+        assert flow.response.status_code == 403
+        assert flow.id not in UNDER_WAY
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/unknown"])
+def test_a_key_of_anthropics_stays_here_and_is_told_of_once(
+    path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running() as (addon, _):
+        for _ in range(2):
+            flow = ask(addon, local(path, authorization="Bearer sk-ant-oat01-x", x_api_key="mine"))
+            assert "sk-ant" not in str(flow.request.headers)
+            assert "mine" in str(flow.request.headers)
+        assert caplog.text.count("is not sent to the model server") == 1
+        assert "sk-ant" not in caplog.text
+
+
+def test_before_anthropics_own_api_its_keys_pass() -> None:
+    flow = local(x_api_key="sk-ant-x", anthropic_version="1")
+    flow.request.host, flow.request.scheme = "api.anthropic.com", "https"
+    Doorkeeper().clean(flow, None)
+    assert flow.request.headers["x-api-key"] == "sk-ant-x"
+    flow.request.scheme = "http"  # whoever answers there, it is not the API
+    Doorkeeper().clean(flow, None)
+    assert "x-api-key" not in flow.request.headers
+
+
+def test_what_is_none_of_our_requests_keeps_its_cookies() -> None:
+    with running() as (addon, _):
+        assert ask(addon, local("/ui", cookie="a")).request.headers["cookie"] == "a"
+        assert "cookie" not in ask(addon, local(CHAT, cookie="a")).request.headers
+
+
+def test_home_is_where_the_connection_leads() -> None:
+    flow = local(host="localhost")
+    flow.request.host = "8.8.8.8"
+    assert not asyncio.run(is_at_home(flow))
+    flow.server_conn.state, flow.server_conn.peername = ConnectionState.OPEN, ("10.0.0.1", 80)
+    assert asyncio.run(is_at_home(flow))

@@ -1,0 +1,240 @@
+"""What our layers say for the addon: errors in the dialect, early heads, late words."""
+
+import asyncio
+import gc
+import json
+import socket
+
+import pytest
+from mitmproxy.http import Response
+from mitmproxy.proxy.mode_specs import ProxyMode
+
+from converter.addon.hooks.exchange_listener import LONGEST, ExchangeListener, fault_of
+from converter.addon.hooks.tap import Tap
+from tests.support.addon_flows import (
+    CHAT,
+    EVENT_STREAM,
+    MESSAGES,
+    ask,
+    begin,
+    request,
+    running,
+    streaming,
+    wait,
+)
+from think_addon import ThinkAddon
+
+FLOW = request(CHAT)
+HERE = "http://localhost:8000"
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("[Errno 111] Connect call failed ('127.0.0.1', 8000)", "connection refused"),
+        (
+            "Multiple exceptions: [Errno 111] Connect call failed ('::1', 8000, 0, 0), [Errno 111] "
+            "Connect call failed ('127.0.0.1', 8000)",
+            "connection refused",
+        ),
+        ("[Errno -2] Name or service not known", "no such host"),
+        ("[Errno -3] Temporary failure in name resolution", "no such host"),
+        ("[Errno 113] Connect call failed", "connection refused"),
+        ("[Errno 101] Network is unreachable", "the network is unreachable"),
+        ("The remote server does not speak TLS.", "it does not speak TLS; try http:// in"),
+        (
+            "Certificate verify failed: self-signed certificate",
+            "no TLS connection (Certificate verify failed: self-signed certificate)",
+        ),
+    ],
+)
+def test_a_server_that_is_not_there(reason: str, words: str) -> None:
+    assert fault_of(FLOW, reason).startswith(f"no model server at {HERE}: {words}")
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("server closed connection", "closed the connection without an answer"),
+        ("peer closed connection", "broke off its answer"),
+        ("stream reset by client (INTERNAL_ERROR)", "reset its answer (INTERNAL_ERROR)"),
+        ("unexpected server response: b'HTTP/1.1 2'", "broke off within the head of its answer"),
+        ("Cannot parse HTTP response: it begins with b'SSH'", "did not answer in HTTP: it begins"),
+        (
+            "HTTP/1 protocol error: peer closed connection without sending complete message body "
+            "(incomplete chunked read)",
+            "broke off its answer",
+        ),
+        (
+            "HTTP/1 protocol error: peer closed connection without sending complete message body "
+            "(received 3 bytes, expected 9)",
+            "broke off its answer (3 bytes, expected 9)",
+        ),
+        (
+            "HTTP/1 protocol error: illegal chunk header: bytearray(b'zz')",
+            "broke the rules of HTTP: illegal chunk header: bytearray(b'zz')",
+        ),
+    ],
+)
+def test_a_server_that_breaks_its_reply_off(reason: str, words: str) -> None:
+    assert fault_of(FLOW, reason).startswith(f"the model server at {HERE} {words}")
+
+
+def test_other_words_are_told_as_they_are_in_one_line_of_bounded_length() -> None:
+    words = fault_of(FLOW, "a\x1b[2Jb\n" + "c" * 999)
+    assert words.startswith(f"no reply from the model server at {HERE}: a")
+    assert words.isprintable()
+    assert len(words) < LONGEST + 100
+
+
+def test_what_the_system_says_is_known() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        _, port = closed.getsockname()
+        for host, words in [("127.0.0.1", "connection refused"), ("no.invalid", "no such host")]:
+            with pytest.raises(OSError) as refused:  # noqa: PT011 (its words are what is tested)
+                asyncio.run(_connect(host, port))
+            assert fault_of(FLOW, str(refused.value)).endswith(words)
+
+
+async def _connect(host: str, port: int) -> None:
+    await asyncio.open_connection(host, port)
+
+
+STREAM = {"stream": True, "messages": []}
+
+
+def listener(addon: ThinkAddon) -> ExchangeListener:
+    return addon._listener
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_a_server_that_is_not_there_is_named(path: str) -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(path))
+        answer = listener(addon).failed(flow, "[Errno 111] Connect call failed ('x', 1)")
+        assert answer
+        assert (answer.status_code, answer.headers["content-type"]) == (502, "application/json")
+        words = json.loads(answer.content or b"")["error"]["message"]
+        assert words == "no model server at http://localhost:8000: connection refused"
+
+
+def test_a_server_that_hung_up_at_once_is_worth_another_try() -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(MESSAGES))
+        answer = listener(addon).failed(flow, "server closed connection")
+        assert answer
+        assert answer.status_code == 529
+        assert json.loads(answer.content or b"")["error"]["type"] == "overloaded_error"
+
+
+def test_what_is_not_ours_is_left_to_mitmproxy_by_a_forward_proxy() -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request("/v1/unknown"))
+        flow.client_conn.proxy_mode = ProxyMode.parse("regular")
+        assert listener(addon).failed(flow, "server closed connection") is None
+        assert listener(addon).early(flow) is None
+
+
+def test_before_one_server_all_that_fails_is_an_error_in_json() -> None:
+    with running() as (addon, _):
+        answer = listener(addon).failed(ask(addon, request("/v1/models")), "no answer")
+        assert answer
+        assert "message" in json.loads(answer.content or b"")["error"]
+
+
+def test_the_clients_host_is_taken_once() -> None:
+    with running() as (addon, _):
+        flow = request(CHAT)
+        listener(addon).hosts[flow] = "here"
+        begin(addon, flow)
+        assert flow not in listener(addon).hosts
+
+
+def test_a_host_that_nobody_asks_for_is_forgotten_with_its_flow() -> None:
+    """So is that of each CONNECT."""
+    with running() as (addon, _):
+        flow = request(CHAT)
+        listener(addon).hosts[flow] = "here"
+        assert len(listener(addon).hosts) == 1
+        del flow
+        gc.collect()
+        assert len(listener(addon).hosts) == 0
+
+
+def test_silence_is_as_long_as_the_option_says() -> None:
+    with running(ping="7") as (addon, _):
+        assert listener(addon).seconds_of_silence == 7
+
+
+def test_a_stream_begins_early_only_when_somebody_wants_it() -> None:
+    with running() as (addon, _):
+        assert listener(addon).early(ask(addon, streaming())) is None
+    with running(ping="10,early") as (addon, _):
+        assert listener(addon).early(ask(addon, request(MESSAGES))) is None
+        assert listener(addon).early(ask(addon, request(CHAT))) is None
+        for flow in (ask(addon, streaming()), ask(addon, request(CHAT, STREAM))):
+            head = listener(addon).early(flow)
+            assert head
+            assert isinstance(head.stream, Tap)
+            assert head.headers["content-type"].startswith(EVENT_STREAM)
+            assert "content-length" not in head.headers
+            assert head.stream.ping()
+
+
+def test_an_error_that_comes_late_is_told_with_the_servers_words() -> None:
+    with running(ping="10,early") as (addon, _):
+        flow = ask(addon, streaming())
+        head = listener(addon).early(flow)
+        assert head
+        assert isinstance(head.stream, Tap)
+        flow.response = Response.make(400, b'{"error": {"message": "too long"}}')
+        said = b"".join(listener(addon).late(flow, head.stream))
+        assert said.startswith(b"event: error\n")
+        assert b"status 400: too long" in said
+
+
+def test_a_whole_reply_that_was_made_a_stream_goes_on_as_one() -> None:
+    with running(ping="10,early") as (addon, _):
+        flow = ask(addon, streaming())
+        head = listener(addon).early(flow)
+        assert head
+        assert isinstance(head.stream, Tap)
+        flow.response = Response.make(200, b"data: x\n\n", {"content-type": EVENT_STREAM})
+        assert listener(addon).late(flow, head.stream) == [b"data: x\n\n"]
+
+
+def test_a_fault_names_the_server_that_was_asked() -> None:
+    words = fault_of(request(CHAT), "server closed connection")
+    assert words == (
+        "the model server at http://localhost:8000 closed the connection without an answer"
+    )
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/responses", f"{MESSAGES}/count_tokens"])
+def test_a_request_that_is_too_large_is_answered_in_its_dialect(path: str) -> None:
+    with running(limits=["request_mb=1"]) as (addon, _):
+        flow = request(path)
+        begin(addon, flow)
+        assert listener(addon).takes(flow, 1024 * 1024)
+        assert not listener(addon).takes(flow, 1024 * 1024 + 1)
+        assert not listener(addon).takes(flow, 5)  # the rest of it
+        wait(addon.request(flow))
+        assert flow.response
+        assert flow.response.status_code == 413
+        error = json.loads(flow.response.content or b"")["error"]
+        assert "more than 1 megabytes; think_limits=request_mb=" in error["message"]
+
+
+def test_a_request_that_is_not_ours_may_be_of_any_size() -> None:
+    with running(limits=["request_mb=1"]) as (addon, _):
+        flow = request("/api/blobs/sha256")
+        begin(addon, flow)
+        assert listener(addon).takes(flow, 10**12)
+
+
+def test_without_a_limit_a_request_may_be_of_any_size() -> None:
+    with running(limits=["request_mb=0"]) as (addon, _):
+        flow = request(CHAT)
+        begin(addon, flow)
+        assert listener(addon).takes(flow, 10**12)

@@ -1,0 +1,78 @@
+"""The addon's options, as mitmproxy keeps them and as an exchange notes them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from mitmproxy import exceptions
+
+from converter.addon.exchange import settings
+from converter.addon.hooks import options
+from converter.core.model.initial_state import InitialState
+from tests.support.addon_flows import running
+from tests.support.harness import start_proxy
+
+pytestmark = pytest.mark.slow
+
+
+def test_every_row_is_an_option_with_its_default() -> None:
+    with running(server="auto") as (_, context):
+        for row in settings.OPTIONS:
+            assert getattr(context.options, f"think_{row.name}") == row.default
+
+
+def test_the_options_in_force_are_plain_values_by_short_names() -> None:
+    with running(tags=["think", "thinking"], start="thinking"):
+        noted = json.loads(json.dumps(options.in_force()))
+    assert noted == {
+        **noted,
+        "tags": ["think", "thinking"],
+        "start": "thinking",
+        "server": "generic",
+    }
+    assert set(noted) == set(settings.RECORDED)
+    assert settings.read(noted).start is InitialState.THINKING
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("tags", ["<"]), ("flows", "~nothing"), ("fields", [])]
+)
+def test_a_bad_value_is_refused_by_the_options_name(name: str, value: object) -> None:
+    with running() as (_, context), pytest.raises(exceptions.OptionsError, match=f"think_{name}"):
+        context.options.update(**{f"think_{name}": value})
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("think_tag=x", "no option think_tag; did you mean think_tags?"),
+        ("think-tags=x", "no option think-tags; did you mean think_tags?"),
+        ("think_pirnt=true", "no option think_pirnt; did you mean think_print?"),
+        ("think_order=tools-first", "no option think_order; write think_history=tools-first"),
+        ("think_stats=true", "no option think_stats; think_metrics counts all replies"),
+        ("think_zzz=x", "no option think_zzz; there are think_tags, think_start"),
+    ],
+)
+def test_a_name_that_is_none_stops_the_start_with_the_next_best(
+    written: str, words: str, tmp_path: Path
+) -> None:
+    with start_proxy(["regular"], ["--set", written], tmp_path, "unknown") as proxy:
+        proxy.exit_status()
+    assert words in proxy.output
+    assert "Error logged during startup, exiting..." in proxy.output
+
+
+def test_a_number_in_the_configuration_is_taken_for_a_text(tmp_path: Path) -> None:
+    folder = tmp_path / "mitmproxy"
+    folder.mkdir()
+    (folder / "config.yaml").write_text("think_ping: 5\nthink_early_start: true\n")
+    with start_proxy(["regular"], [], tmp_path, "number") as proxy:
+        proxy.exit_status()
+    assert proxy.troubles() == ["think: no option think_early_start; write think_ping=10,early"]
+
+
+def test_options_of_others_are_none_of_our_business(tmp_path: Path) -> None:
+    with start_proxy(
+        ["regular"], ["--set", "my_think=1", "--set", "thinking=x"], tmp_path, "others"
+    ) as proxy:
+        proxy.check()

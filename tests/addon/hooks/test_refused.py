@@ -1,0 +1,102 @@
+"""A refusal is read as it comes, and the request goes out again without its cause."""
+
+import json
+from typing import Any
+
+import pytest
+from mitmproxy.http import HTTPFlow, Response
+
+from converter.addon.hooks.tap import METADATA, RefusalReader
+from converter.addon.servers import refusals
+from tests.support.addon_flows import CHAT, ask, request, running, wait
+
+SCHEMA = {"type": "object", "properties": {"day": {"type": "string", "pattern": r"\d"}}}
+TOOL = {"type": "function", "function": {"name": "log", "parameters": SCHEMA}}
+BODY = {"model": "m", "messages": [], "tools": [TOOL]}
+REFUSAL = b'{"error": {"message": "failed to parse grammar"}}'
+BLIND = b'{"error": {"message": "image input is not supported"}}'
+
+
+def refuse(addon: Any, flow: HTTPFlow) -> RefusalReader:
+    """Have the server refuse what it was sent."""
+    flow.response = Response.make(400, b"", {"content-type": "application/json"})
+    wait(addon.responseheaders(flow))
+    watcher = addon._listener.watcher(flow)
+    assert isinstance(watcher, RefusalReader)
+    return watcher
+
+
+@pytest.mark.parametrize("length", [1, 1000])
+def test_the_second_request_lacks_what_was_refused(length: int) -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(CHAT, BODY))
+        watcher = refuse(addon, flow)
+        for at in range(0, len(REFUSAL), length):
+            assert not watcher.stopped
+            watcher(REFUSAL[at : at + length])
+        assert watcher.stopped
+        again = watcher.again(possible=True)
+        assert again
+        assert "pattern" not in (again.text or "pattern")
+        assert json.loads(str(flow.metadata[METADATA])) == BODY
+        assert not watcher.stopped
+
+
+def test_another_part_may_be_refused_then_and_the_same_may_not() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    both = {**BODY, "messages": [{"role": "user", "content": [picture]}]}
+    with running() as (addon, _):
+        flow = ask(addon, request(CHAT, both))
+        for words, left in ((REFUSAL, "image_url"), (BLIND, "picture left out")):
+            watcher = refuse(addon, flow)
+            watcher(words)
+            again = watcher.again(possible=True)
+            assert again
+            assert left in (again.text or "")
+            assert "pattern" not in (again.text or "pattern")
+        assert json.loads(str(flow.metadata[METADATA])) == both
+        assert watcher.body == both
+        watcher = refuse(addon, flow)
+        watcher(REFUSAL)
+        assert not watcher.stopped
+
+
+@pytest.mark.parametrize(
+    ("chunk", "is_one"),
+    [
+        (b"event: error\ndata: " + REFUSAL + b"\n\n", True),
+        (b"data: " + REFUSAL + b"\n\n", True),
+        (b"data: " + REFUSAL[:-9], False),
+        (b'data: {"error": {"message": "gone"}}\n\n', False),
+        (b'data: {"choices": []}\n\n', False),
+        (b": a comment\n\n", False),
+    ],
+)
+def test_a_stream_may_be_nothing_but_a_refusal(chunk: bytes, is_one: bool) -> None:
+    with running() as (addon, _):
+        watcher = refuse(addon, ask(addon, request(CHAT, BODY)))
+        assert watcher.in_stream(chunk) is is_one
+        assert watcher.stopped is is_one
+
+
+def test_a_page_of_an_error_is_no_refusal() -> None:
+    with running() as (addon, _):
+        watcher = refuse(addon, ask(addon, request(CHAT, BODY)))
+        for chunk in (b"x" * 60_000, b"x" * 60_000, REFUSAL):
+            watcher(chunk)
+        assert not watcher.stopped
+        assert len(watcher._came) == 120_000
+
+
+def test_a_fault_of_ours_leaves_the_servers_answer(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(refusals, "refused_schemas", broken)
+    with running() as (addon, _):
+        watcher = refuse(addon, ask(addon, request(CHAT, BODY)))
+        assert watcher(REFUSAL) == []
+    assert not watcher.stopped
+    assert "could not be read" in caplog.text

@@ -1,0 +1,233 @@
+"""Requests, from the client to the server or to an answer, by the addon's hooks."""
+
+import json
+import logging
+import socket
+from pathlib import Path
+
+import pytest
+
+from converter.addon.probes.upstream_client import UpstreamClient
+from tests.support.addon_flows import (
+    ASKED,
+    CHAT,
+    MESSAGES,
+    answer,
+    ask,
+    request,
+    response,
+    running,
+)
+from tests.support.frames import whole
+from think_addon import ThinkAddon
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_the_server_is_asked_for_uncompressed_replies(path: str) -> None:
+    with running() as (addon, _):
+        assert (
+            ask(addon, request(path, accept_encoding="gzip, br")).request.headers["accept-encoding"]
+            == "identity"
+        )
+
+
+def test_a_chat_request_is_not_changed_otherwise() -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(CHAT, b"<think>{", x_api_key="k", content_type="x/y"))
+        assert flow.request.raw_content == b"<think>{"
+        assert (
+            flow.request.path,
+            flow.request.headers["x-api-key"],
+            flow.request.headers["content-type"],
+        ) == (CHAT, "k", "x/y")
+
+
+@pytest.mark.parametrize("prefix", ["", "/a/b"])
+def test_a_messages_request_becomes_a_chat_completion(prefix: str) -> None:
+    with running() as (addon, _):
+        sent = ask(addon, request(f"{prefix}{MESSAGES}?beta=true", content_type="x/y")).request
+        assert sent.path == f"{prefix}{CHAT}"
+        assert json.loads(sent.raw_content or b"")["messages"] == [
+            {"role": "user", "content": "Hi"}
+        ]
+        assert sent.headers["content-length"] == str(len(sent.raw_content or b""))
+        assert sent.headers["content-type"] == "application/json"
+
+
+def test_a_compressed_request_is_read_and_sent_uncompressed() -> None:
+    with running() as (addon, _):
+        flow = request(MESSAGES)
+        flow.request.headers["content-encoding"] = "gzip"
+        flow.request.content = json.dumps(ASKED).encode()
+        assert b"small" not in (flow.request.raw_content or b"")
+        sent = ask(addon, flow).request
+        assert "content-encoding" not in sent.headers
+        assert json.loads(sent.raw_content or b"")["model"] == "small"
+
+
+@pytest.mark.parametrize("path", [MESSAGES, CHAT, "/v1/conversations"])
+def test_a_compressed_request_may_hold_no_more_than_others(path: str) -> None:
+    for limit, status in ((1, 413), (0, None)):
+        with running(limits=[f"request_mb={limit}"]) as (addon, _):
+            flow = request(path)
+            flow.request.headers["content-encoding"] = "gzip"
+            flow.request.content = json.dumps({**ASKED, "rest": "x" * (1 << 20)}).encode()
+            assert len(flow.request.raw_content or b"") < 9999
+            answered = ask(addon, flow).response
+            assert (answered and answered.status_code) == status or path == "/v1/conversations"
+
+
+KEYS = {
+    "a key becomes a bearer token": ({"x_api_key": "k"}, "Bearer k"),
+    "a bearer token is kept": ({"authorization": "Bearer t"}, "Bearer t"),
+    "a bearer token wins": ({"x_api_key": "k", "authorization": "Basic b"}, "Basic b"),
+    "no key is none": ({}, None),
+}
+
+
+@pytest.mark.parametrize(("headers", "expected"), KEYS.values(), ids=KEYS)
+def test_credentials(headers: dict[str, str], expected: str | None) -> None:
+    with running() as (addon, _):
+        sent = ask(addon, request(MESSAGES, **headers)).request.headers
+        assert (sent.get("authorization"), sent.get("x-api-key")) == (expected, None)
+
+
+BROKEN = {
+    "no JSON": (b"{", ""),
+    "no object": (b"[]", ""),
+    "nothing": (b"", ""),
+    "no messages": ({**ASKED, "messages": []}, "messages"),
+    "an unknown role": (
+        {**ASKED, "messages": [{"role": "tool", "content": "a"}]},
+        "messages.0.role",
+    ),
+    "deep nesting": (b'{"messages":' + b"[" * 100_000, ""),
+}
+
+
+@pytest.mark.parametrize(("body", "place"), BROKEN.values(), ids=BROKEN)
+def test_a_request_that_breaks_the_format_is_refused_and_does_not_reach_the_server(
+    body: object, place: str
+) -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(MESSAGES, body))
+        assert flow.response
+        error = json.loads(flow.response.content or b"")
+        assert (flow.response.status_code, error["type"], error["error"]["type"]) == (
+            400,
+            "error",
+            "invalid_request_error",
+        )
+        assert place in error["error"]["message"]
+        assert flow.request.path == MESSAGES
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"model": "m", "input": "a", "truncate": True, "keep_alive": 5}, "truncate, keep_alive"),
+        ({"model": "m", "input": 5}, "input: Input should be a string or an array of strings"),
+    ],
+    ids=["dropped", "refused"],
+)
+def test_the_log_says_what_a_counterpart_does_not_take(
+    body: object, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running() as (addon, _), caplog.at_level(logging.INFO):
+        ask(addon, request("/api/embed", body))
+    assert words in caplog.text
+
+
+def test_a_client_that_leaves_while_the_request_is_prepared_breaks_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def left(*_: object) -> int:
+        addon.error(flow)
+        return 7
+
+    monkeypatch.setattr(UpstreamClient, "count", left)
+    with running() as (addon, _):
+        flow = request(
+            f"{MESSAGES}/count_tokens", {"model": "small", "messages": ASKED["messages"]}
+        )
+        ask(addon, flow)
+        assert flow.response
+
+
+@pytest.mark.parametrize(("counted", "who"), [(7, "vllm"), (None, "estimate")])
+def test_it_is_said_who_counted_the_tokens(
+    monkeypatch: pytest.MonkeyPatch, counted: int | None, who: str
+) -> None:
+    async def count(*_: object) -> int | None:
+        return counted
+
+    monkeypatch.setattr(UpstreamClient, "count", count)
+    with running(server="vllm") as (addon, _):
+        flow = ask(addon, request(f"{MESSAGES}/count_tokens", ASKED))
+    assert flow.response
+    assert flow.response.headers["x-think-tokens-counted-by"] == who
+
+
+@pytest.mark.parametrize("path", [MESSAGES, "/v1/responses"])
+def test_a_server_that_is_not_there_is_named_with_its_address(path: str) -> None:
+    with socket.socket() as closed, running(server="auto") as (addon, _):
+        closed.bind(("127.0.0.1", 0))  # nobody listens there, and nobody else can
+        port = closed.getsockname()[1]
+        flow = request(path, {**ASKED, "input": "hi"})
+        flow.request.host, flow.request.port = "127.0.0.1", port
+        ask(addon, flow)
+        assert flow.response
+        error = json.loads(flow.response.content or b"")["error"]
+        assert (flow.response.status_code, error["message"]) == (
+            502,
+            f"no model server at http://127.0.0.1:{port}: connection refused",
+        )
+
+
+def _asked_to_think(addon: ThinkAddon, body: dict[str, object], reply: str) -> bool:
+    """Whether the addon asks the model to think; then the reply comes."""
+    flow = ask(addon, request(CHAT, {**body, "messages": ASKED["messages"]}))
+    sent = json.loads(flow.request.content or b"")
+    answer(addon, flow, response(), whole(reply))
+    return bool(sent["messages"] != ASKED["messages"])
+
+
+WISHES: dict[str, object] = {"model": "small", "reasoning_effort": "high"}
+
+
+def test_a_model_that_thinks_only_when_it_is_asked_is_asked_each_time() -> None:
+    with running(prompt="tags") as (addon, _):
+        assert [_asked_to_think(addon, WISHES, "<think>a</think>b") for _ in range(2)] == [True] * 2
+
+
+def test_a_model_that_thinks_by_itself_is_not_asked() -> None:
+    with running(prompt="tags") as (addon, _):
+        assert not _asked_to_think(addon, {"model": "small"}, "<think>a</think>b")
+        assert not _asked_to_think(addon, WISHES, "<think>a</think>b")
+
+
+def test_a_reply_without_a_thought_teaches_nothing_of_the_model() -> None:
+    with running(prompt="tags") as (addon, _):
+        assert not _asked_to_think(addon, {"model": "small"}, "b")
+        assert _asked_to_think(addon, WISHES, "b")
+
+
+def test_the_server_is_asked_for_its_own_name_of_a_model() -> None:
+    with running(models=["gpt-*=small"]) as (addon, _):
+        for name, served in (("gpt-4o", "small"), ("other", "other")):
+            flow = ask(addon, request(CHAT, {**ASKED, "model": name}))
+            assert json.loads(flow.request.content or b"")["model"] == served
+
+
+@pytest.mark.parametrize(
+    ("memory", "replies", "shared"),
+    [("memory:", 9, False), ("sqlite:{}", 9, True), ("sqlite:{}", 0, False)],
+)
+def test_lessons_are_shared_where_others_reach_them(
+    memory: str, replies: int, shared: bool, tmp_path: Path
+) -> None:
+    options = {"memory": memory.format(tmp_path / "file"), "limits": [f"replies={replies}"]}
+    with running(**options) as (addon, _):
+        assert (addon._requests._client.lessons._store is not None) is shared
+        assert ask(addon, request(CHAT)).response is None
+        assert bool(addon._requests._client.lessons._looks) is shared

@@ -1,0 +1,168 @@
+"""The tap lets every chunk through, whatever goes wrong beside it."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from mitmproxy.http import Headers, Request
+from mitmproxy.test.tflow import tflow
+
+from converter.addon.exchange import settings
+from converter.addon.exchange.exchange import Exchange
+from converter.addon.hooks.tap import LONG, Tap
+from converter.addon.keep.both_sides import BothSides
+from converter.addon.keep.flow_record import FlowRecord
+from converter.addon.memory.remembering import StoreElsewhere
+from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, by_name
+from converter.core.model.memory import Bounds, Memory, ProcessStore
+from converter.core.reply.rewriter import Rewriter
+from tests.support import endpoints
+from tests.support.addon_flows import EVENT_STREAM, response, streaming
+from tests.support.frames import END, ROLE, stream, text
+from tests.support.kept_flows import watched
+
+
+def tap(
+    tell: Callable[[], None] = lambda: None,
+    dialect: Dialect = OPENAI_CHAT,
+    asked: Request | None = None,
+    memory: Memory | None = None,
+) -> Tap:
+    exchange = Exchange(endpoints.CHAT, settings.read(), client=dialect)
+    sides = BothSides(Headers(), asked=asked)
+    record = FlowRecord(tflow(), exchange, sides, {}, memory=memory)
+    rewriter = Rewriter(settings.read(), dialect, Form.STREAM)
+    return Tap(rewriter, tell, record, lambda reason: f"because {reason}")
+
+
+def test_what_goes_out_is_what_the_rewriter_says() -> None:
+    through, rewriter = tap(), Rewriter(settings.read(), OPENAI_CHAT, Form.STREAM)
+    chunks = stream("<think>a</think>", "b")
+    passed = [through(chunk) for chunk in [*chunks, b""]]
+    said = [*(b"".join(rewriter.feed(chunk)) for chunk in chunks), b"".join(rewriter.close())]
+    assert passed == [[piece] if piece else [] for piece in said]
+
+
+def test_no_piece_is_empty_before_the_end() -> None:
+    through = tap()
+    assert all(
+        piece
+        for byte in b"".join(stream("<think>a</think>", "b"))
+        for piece in through(bytes([byte]))
+    )
+
+
+def test_who_fails_to_listen_costs_no_chunk(caplog: pytest.LogCaptureFixture) -> None:
+    def broken() -> None:
+        raise ValueError
+
+    through, chunks = tap(broken), stream("b")
+    assert [b"".join(through(chunk)) for chunk in chunks] == chunks
+    assert "could not be told of" in caplog.text
+
+
+def test_what_comes_in_one_read_goes_out_in_one_piece() -> None:
+    assert len(tap()(b"".join(stream("<think>a</think>", "b")))) == 1
+
+
+def test_a_reply_that_breaks_off_is_ended_with_the_explanation() -> None:
+    through = tap(dialect=ANTHROPIC)
+    through(b"".join(stream("<think>a")[:-3]))
+    said = b"".join(through.abort("boom"))
+    assert b"event: error\n" in said
+    assert b"because boom" in said
+    assert through.abort("again") == []
+
+
+def test_a_reply_that_is_over_cannot_break_off() -> None:
+    through = tap()
+    through(stream("a")[0])
+    assert through(b"")
+    assert through.abort("boom") == []
+
+
+def test_a_ping_may_stand_before_the_first_frame_and_not_after_the_last() -> None:
+    through = tap()
+    assert through.ping() == [b": ping\n\n"]
+    through(b"")
+    assert through.ping() == []
+
+
+def test_a_long_frame_is_read_beside_the_loop_to_the_same_bytes() -> None:
+    chunks = stream("<think>a</think>", "b" * (2 * LONG), "c")
+    whole = b"".join(chunks)
+    places = range(0, len(whole), LONG // 2)
+
+    async def beside() -> tuple[bytes, int]:
+        through, said, long = tap(), b"", 0
+        for chunk in [*(whole[at : at + LONG // 2] for at in places), b""]:
+            long += through.is_long
+            told = await through.beside(chunk) if through.is_long else through(chunk)
+            said += b"".join(told)
+        return said, long
+
+    rewriter = Rewriter(settings.read(), OPENAI_CHAT, Form.STREAM)
+    said, long = asyncio.run(beside())
+    assert said == b"".join([*rewriter.feed(whole), *rewriter.close()])
+    assert long >= 2
+
+
+def test_what_is_told_of_a_long_call_is_told_in_the_loop() -> None:
+    told: list[threading.Thread] = []
+    through = tap(lambda: told.append(threading.current_thread()))
+    asyncio.run(through.beside(stream("b")[0]))
+    assert told == [threading.main_thread()]
+
+
+@pytest.mark.parametrize(("dialect", "long"), [(OPENAI_CHAT, False), (by_name("responses"), True)])
+def test_a_reply_that_tells_a_long_request_again_is_long(dialect: Dialect, long: bool) -> None:
+    asked = Request.make("POST", "http://x/", b" " * (64 * LONG))
+    assert tap(dialect=dialect, asked=asked).is_long is long
+
+
+def test_the_last_words_of_a_reply_wait_for_its_writing() -> None:
+    memory = Memory(store=StoreElsewhere(ProcessStore(Bounds(9, 1000))))
+    may_write, through = threading.Event(), tap(memory=memory)
+    first, *chunks = stream("b")
+    assert through(first) == [first]
+    with ThreadPoolExecutor(1) as writer:
+        memory.waits.writes.append(writer.submit(lambda: _wait_for(may_write)))
+        _ends_with_its_writing(through, chunks, may_write)
+
+
+def _ends_with_its_writing(through: Tap, chunks: list[bytes], may_write: threading.Event) -> None:
+    assert [through(chunk) for chunk in chunks] == [[]] * len(chunks)
+    assert through.is_long
+
+    async def end() -> list[bytes]:
+        ending = asyncio.ensure_future(through.beside(b""))
+        await asyncio.sleep(0)
+        assert not ending.done()
+        may_write.set()
+        return await ending
+
+    assert b"".join(asyncio.run(end())) == b"".join(chunks)
+
+
+def _wait_for(event: threading.Event) -> None:
+    assert event.wait(30)
+
+
+def test_what_comes_of_a_body_that_was_left_is_nobodys() -> None:
+    """A long read comes in pieces, and the rest of it is not the second reply's."""
+    with watched(server="llama.cpp", budget="enforce", budget_tokens="1") as there:
+        flow = there.begin(streaming(), response(EVENT_STREAM))
+        through = flow.response.stream if flow.response else None
+        assert isinstance(through, Tap)
+        through(b"".join([ROLE, *text("<think>ab", "cdef")]))
+        assert through.stopped
+        assert through(b"".join(text("of the first"))) == []
+        assert asyncio.run(through.beside(b"".join(text("of the first")))) == []
+        assert through.again(possible=True)
+        said = b"".join(through(b"".join([ROLE, *text("It is 5."), *END])))
+        through(b"")
+        kept = there.end(flow).response
+    assert b"It is 5." in said
+    assert b"of the first" not in said + (kept.content or b"" if kept else b"")

@@ -1,0 +1,295 @@
+"""All exchanges of a client: one timer, one end, and our layer where mitmproxy chose its own."""
+
+import asyncio
+import itertools
+from typing import Any
+
+import pytest
+from mitmproxy.connection import Client, ConnectionState, Server
+from mitmproxy.exceptions import OptionsError
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layer import NextLayer
+from mitmproxy.proxy.layers import ClientTLSLayer, TCPLayer
+from mitmproxy.proxy.layers.modes import HttpProxy, ReverseProxy
+
+from converter.addon.layers.connection import LIVE, Quit, ReplyLayer, put_in_place
+from converter.addon.layers.guard import HttpLayer, HTTPMode
+from tests.support.proxy_core import END, HEAD, REQUEST, Core, Marker, Says, chunk
+
+
+def test_one_timer_serves_all_exchanges_of_a_client() -> None:
+    with Core() as core:
+        for _ in range(3):
+            core.ask()
+            core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na")
+        assert len(core.timers) == 1
+
+
+def test_without_exchanges_the_timer_stops() -> None:
+    with Core() as core:
+        core.ask()
+        core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na")
+        core.tick()
+        assert len(core.timers) == 1
+        core.ask()
+        assert len(core.timers) == 2
+
+
+def test_no_silence_is_too_long_when_pings_are_off() -> None:
+    with Core(Says(seconds_of_silence=0)) as core:
+        core.ask()
+        assert core.timers == []
+
+
+def reset_at_once(server: Server) -> None:
+    """How mitmproxy leaves a connection whose task has broken."""
+    server.state = ConnectionState.OPEN
+
+
+def test_a_connection_that_was_reset_at_once_is_told_of() -> None:
+    with Core() as core:
+        core.opens_never = reset_at_once
+        core.ask()
+        assert core.heard() == b""
+        core.happens(events.Wakeup(core.watches[-1]))
+        assert core.heard().endswith(b"{server closed connection}")
+        assert len(core.watches) == 1
+
+
+def test_a_connection_that_takes_long_is_waited_for() -> None:
+    with Core() as core:
+        opening: list[Server] = []
+        core.opens_never = opening.append
+        core.ask()
+        core.happens(events.Wakeup(core.watches[-1]))
+        assert len(core.watches) == 2
+        assert core.heard() == b""
+
+
+def test_a_connection_that_was_opened_is_watched_no_more() -> None:
+    with Core() as core:
+        core.ask()
+        core.happens(events.Wakeup(core.watches[-1]))
+        assert len(core.watches) == 1
+        assert core.layer._opening == {}
+
+
+def test_when_mitmproxy_ends_every_stream_ends_properly() -> None:
+    with Core() as core:
+        core.streams_with(Marker())
+        core.ask()
+        core.answer(HEAD + chunk(b"a"))
+        core.heard()
+        core.happens(Quit("bye"))
+        assert core.heard() == chunk(b"<held><abort: bye>") + END
+        core.answer(chunk(b"b"))
+        assert core.heard() == b""
+        assert core.layer.streams == {}
+
+
+def test_when_mitmproxy_ends_who_still_waits_is_told() -> None:
+    with Core() as core:
+        core.ask()
+        core.happens(Quit("bye"))
+        assert core.heard().endswith(b"{bye}")
+
+
+def test_layers_of_open_connections_are_known() -> None:
+    with Core() as core:
+        assert core.layer in LIVE
+
+
+def tunnel(core: Core, seconds_of_silence: float = 0) -> ReplyLayer:
+    """A layer of ours within a tunnel of ours, as in regular mode; `seconds_of_silence`: of the outer."""
+    context = Context(core.client, core.layer.context.options)
+    HttpProxy(context)
+    listener = Says(seconds_of_silence=seconds_of_silence)
+    core.layer = outer = ReplyLayer(context, HTTPMode.regular, listener)
+
+    def choose(nextlayer: NextLayer) -> None:
+        nextlayer.layer = HttpLayer(nextlayer.context, HTTPMode.transparent)
+        put_in_place(nextlayer, core.listener)
+
+    core.choose = choose
+    core.happens(events.Start())
+    core.ask(b"CONNECT 127.0.0.1:8000 HTTP/1.1\r\nhost: x\r\n\r\n")
+    assert core.heard().startswith(b"HTTP/1.1 200 ")
+    return outer
+
+
+def test_in_a_tunnel_pings_and_the_end_find_their_way(clock: list[float]) -> None:
+    with Core() as core:
+        tunnel(core)
+        core.streams_with(Marker())
+        core.ask(REQUEST)
+        core.answer(HEAD + chunk(b"a"))
+        core.answer(chunk(b"b"))
+        assert core.heard().endswith(chunk(b"<a>") + chunk(b"<b>"))
+        clock[0] += 10
+        core.tick()
+        assert core.heard() == chunk(b"<ping>")
+        core.happens(Quit("bye"))
+        assert core.heard() == chunk(b"<held><abort: bye>") + END
+
+
+def test_a_tunnel_keeps_no_timer(clock: list[float]) -> None:
+    """Each look counts as activity, so that mitmproxy would never close an idle connection."""
+    with Core() as core:
+        tunnel(core, seconds_of_silence=10)
+        clock[0] += 10
+        core.tick()
+        assert len(core.timers) == 1
+
+
+def test_an_exchange_whose_hook_waits_is_looked_at_seldom_and_told_nothing(
+    clock: list[float],
+) -> None:
+    """A person may hold it for hours."""
+    with Core() as core:
+        core.hold = "request"
+        core.ask()
+        for _ in range(3):
+            clock[0] += 10
+            core.tick()
+            assert core.timers[-1].delay == 10
+        assert not core.layer.streams[1]._paused_event_queue
+        core.release()
+
+
+def chosen(*kinds: type) -> tuple[NextLayer, Context]:
+    """A decision of mitmproxy's, for some layers one within another."""
+    client = Client(
+        peername=("c", 1), sockname=("p", 2), timestamp_start=0.0, state=ConnectionState.OPEN
+    )
+    context = Context(client, Core().layer.context.options)
+    ReverseProxy(context)
+    asked = NextLayer(context)
+    made: list[Any] = [
+        kind(context, HTTPMode.regular) if kind is HttpLayer else kind(context) for kind in kinds
+    ]
+    for outer, inner in itertools.pairwise(made):
+        outer.child_layer = inner
+    asked.layer = made[0]
+    return asked, context
+
+
+def test_our_layer_stands_where_mitmproxys_stood() -> None:
+    asked, context = chosen(HttpLayer)
+    put_in_place(asked, Says())
+    assert type(asked.layer) is ReplyLayer
+    assert asked.layer.mode is HTTPMode.regular
+    assert [type(layer) for layer in context.layers] == [ReverseProxy, ReplyLayer]
+
+
+def test_our_layer_stands_within_tls() -> None:
+    asked, context = chosen(ClientTLSLayer, HttpLayer)
+    put_in_place(asked, Says())
+    assert isinstance(asked.layer, ClientTLSLayer)
+    assert [type(layer) for layer in context.layers][1:] == [ClientTLSLayer, ReplyLayer]
+    assert asked.layer.child_layer is context.layers[-1]
+
+
+def test_what_is_no_http_is_left_alone() -> None:
+    asked, _ = chosen(TCPLayer)
+    put_in_place(asked, Says())
+    assert type(asked.layer) is TCPLayer
+
+
+def test_connections_that_are_over_are_forgotten() -> None:
+    with Core() as core:
+        for _ in range(20):
+            core.ask()
+            core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na")
+            core.server_closes()
+        assert len(core.servers) == 20
+        assert len(core.layer.connections) <= 3  # the client's, the context's, the last
+
+
+def test_a_stream_that_broke_off_leaves_no_connection() -> None:
+    with Core() as core:
+        core.streams_with(Marker())
+        for _ in range(5):
+            core.ask()
+            core.answer(HEAD)
+            core.answer(chunk(b"a"))
+            core.server_closes()
+        assert core.heard().count(b"<abort") == 5
+        assert len(core.layer.connections) <= 3
+
+
+def test_a_connection_that_a_stream_still_uses_stays() -> None:
+    with Core() as core:
+        core.ask(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{}")
+        core.ask(b"       ")
+        core.layer._closed = {core.servers[-1]}
+        core.servers[-1].state = ConnectionState.CLOSED
+        core.layer._forget_closed()
+        assert core.servers[-1] in core.layer.connections
+
+
+class Handler:
+    """What moves a client's bytes, as far as it calls hooks; each waits for `waits`."""
+
+    def __init__(self, core: Core, waits: asyncio.Event | None = None) -> None:
+        self.core, self.waits = core, waits
+        self.client, self.transports = core.client, dict[object, object]()
+        self.called: list[str] = []
+
+    async def handle_hook(self, hook: commands.StartHook) -> None:
+        self.called.append(hook.name)
+        if self.waits:
+            await self.waits.wait()
+
+    async def server_event(self, event: events.Event) -> None:
+        self.core.happens(event)
+
+
+OF_AN_EXCHANGE = ["requestheaders", "request", "responseheaders", "response"]
+REPLY = b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na"
+
+
+async def test_an_exchange_in_whose_hooks_nobody_waits_goes_on_at_once() -> None:
+    with Core() as core:
+        core.layer.connection_handler = handler = Handler(core)
+        core.ask()
+        assert core.asked
+        core.answer(REPLY)
+        assert core.heard().endswith(b"\r\n\r\na")
+        assert handler.called == OF_AN_EXCHANGE
+        assert core.named == []  # mitmproxy was asked for none
+
+
+async def test_an_exchange_waits_for_a_hook_in_which_somebody_waits() -> None:
+    with Core() as core:
+        waits = asyncio.Event()
+        core.layer.connection_handler = handler = Handler(core, waits)
+        core.ask()
+        await asyncio.sleep(0)
+        assert (handler.called, core.asked) == (["requestheaders"], [])
+        waits.set()
+        for _ in OF_AN_EXCHANGE:
+            await asyncio.sleep(0)
+        assert handler.called == ["requestheaders", "request"]
+        assert core.asked
+
+
+async def test_requests_behind_one_another_are_answered_in_turn() -> None:
+    with Core() as core:
+        core.layer.connection_handler = handler = Handler(core)
+        core.ask(REQUEST * 3)
+        for _ in range(3):
+            core.answer(REPLY)
+        assert core.heard().count(REPLY) == 3
+        assert handler.called == OF_AN_EXCHANGE * 3
+
+
+async def test_an_error_that_mitmproxy_lets_through_is_not_swallowed() -> None:
+    class Fails(Handler):
+        async def handle_hook(self, hook: commands.StartHook) -> None:
+            raise OptionsError(hook.name)
+
+    with Core() as core:
+        core.layer.connection_handler = Fails(core)
+        with pytest.raises(OptionsError, match="requestheaders"):
+            core.ask()

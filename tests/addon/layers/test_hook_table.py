@@ -1,0 +1,178 @@
+"""The table of hooks: the same addons, in the same order, with the same care, as by mitmproxy."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from mitmproxy import exceptions
+from mitmproxy.addonmanager import AddonManager
+from mitmproxy.log import AddLogHook, LogEntry
+from mitmproxy.proxy.layers.http._hooks import HttpRequestHook
+from mitmproxy.test import taddons, tflow
+
+from converter.addon.layers.hook_table import TABLE, HookTable, put_in_place
+
+
+class Named:
+    """An addon that notes its calls; `does` is what else it does then."""
+
+    def __init__(self, name: str, calls: list[str], does: Callable[[], object] | None = None):
+        self.name, self.calls, self.does = name, calls, does
+
+    def request(self, _: object) -> object:
+        self.calls.append(self.name)
+        return self.does() if self.does else None
+
+
+class Silent:
+    """An addon without the hook."""
+
+    def __init__(self, name: str = "silent") -> None:
+        self.name = name
+
+
+def fails() -> None:
+    raise RuntimeError("of no use")
+
+
+def halts() -> None:
+    raise exceptions.AddonHalt
+
+
+async def later(calls: list[str]) -> None:
+    await asyncio.sleep(0)
+    calls.append("later")
+
+
+def several(calls: list[str]) -> list[object]:
+    """Addons of all kinds."""
+    outer = Named("outer", calls)
+    outer.addons = [Named("inner", calls), Silent("within")]  # type: ignore[attr-defined]
+    module = Silent("module")
+    module.request = logging  # type: ignore[attr-defined]
+    return [
+        Silent(),
+        outer,
+        Named("fails", calls, fails),
+        module,
+        Named("later", calls, lambda: later(calls)),
+        Named("halts", calls, halts),
+        Named("never", calls),
+    ]
+
+
+async def by_mitmproxy(addons: AddonManager, hook: HttpRequestHook) -> None:
+    await addons.trigger_event(hook)
+
+
+async def by_the_table(addons: AddonManager, hook: HttpRequestHook) -> None:
+    put_in_place(addons)
+    await addons.trigger_event(hook)
+
+
+@pytest.mark.parametrize("way", [by_mitmproxy, by_the_table])
+async def test_the_same_addons_are_called_in_the_same_order(
+    way: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls: list[str] = []
+    with taddons.context(*several(calls)) as context:
+        await way(context.master.addons, HttpRequestHook(tflow.tflow()))
+    assert calls == ["outer", "inner", "fails", "later", "later", "halts"]
+    assert caplog.text.count("Addon error: of no use") == 1
+
+
+async def test_an_addon_that_comes_later_is_called_and_one_that_went_is_not() -> None:
+    calls: list[str] = []
+    with taddons.context(Named("first", calls)) as context:
+        addons, hook = context.master.addons, HttpRequestHook(tflow.tflow())
+        await TABLE.trigger_event(hook)
+        second = Named("second", calls)
+        addons.add(second)
+        await TABLE.trigger_event(hook)
+        addons.remove(second)
+        await TABLE.trigger_event(hook)
+    assert calls == ["first", "first", "second", "first"]
+
+
+async def test_a_log_line_reaches_who_hears_it_and_asks_nobody_else() -> None:
+    heard: list[LogEntry] = []
+    asked: list[str] = []
+
+    class Listener:
+        def add_log(self, entry: LogEntry) -> None:
+            heard.append(entry)
+
+    class Curious:
+        def __getattr__(self, name: str) -> object:
+            asked.append(name)
+            raise AttributeError(name)
+
+    with taddons.context(Curious()) as context:
+        addons, line = context.master.addons, AddLogHook(LogEntry("a line", "info"))
+        put_in_place(addons)
+        addons.trigger(line)
+        known = asked.count("add_log")
+        addons.trigger(line)
+        assert asked.count("add_log") == known
+        addons.add(Listener())
+        addons.trigger(line)
+    assert heard == [line.entry]
+
+
+async def test_an_error_of_options_is_not_caught() -> None:
+    def refuses() -> None:
+        raise exceptions.OptionsError("no such value")
+
+    with taddons.context(Named("refuses", [], refuses)), pytest.raises(exceptions.OptionsError):
+        await TABLE.trigger_event(HttpRequestHook(tflow.tflow()))
+
+
+class Hears:
+    """An addon with the hook, and others within it."""
+
+    def __init__(self, name: str, *addons: object) -> None:
+        self.name, self.addons = name, list(addons)
+
+    def request(self, _: object) -> None: ...
+
+
+class Deaf:
+    """An addon without the hook."""
+
+    def __init__(self, name: str, *addons: object) -> None:
+        self.name, self.addons = name, list(addons)
+
+
+def test_who_holds_an_addon_with_the_hook_is_found_in_order() -> None:
+    last = Hears("last")
+    outer = Deaf("outer", Deaf("between", Hears("deep")), Hears("inner"))
+    with taddons.context(Deaf("deaf"), outer, last):
+        assert HookTable().of("request") == [outer, last]
+        assert HookTable().of("response") == []
+
+
+def test_an_addon_that_a_script_loads_anew_is_found() -> None:
+    script = Deaf("script", first := Hears("within"))
+    with taddons.context(script) as context:
+        addons, listeners = context.master.addons, HookTable()
+        assert listeners.of("request") == [script]
+        addons.remove(first)
+        script.addons = []
+        assert listeners.of("request") == []
+        script.addons = [second := Hears("within")]
+        addons.register(second)
+        assert listeners.of("request") == [script]
+
+
+async def test_a_whole_exchange_of_hooks_goes_by_the_table() -> None:
+    class Updates(Named):
+        def update(self, _: object) -> None:
+            self.calls.append("update")
+
+    calls: list[str] = []
+    with taddons.context(Updates("one", calls)) as context:
+        put_in_place(context.master.addons)
+        await context.master.addons.handle_lifecycle(HttpRequestHook(tflow.tflow()))
+    assert calls == ["one", "update"]

@@ -1,0 +1,500 @@
+"""One exchange: its proper end, whatever the server does, and no long silence."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from mitmproxy import flow as mitmproxy_flow
+from mitmproxy.http import HTTPFlow, Response
+
+from converter.addon.layers import promises
+from converter.addon.layers.guard import ResponseData
+from converter.addon.layers.promises import BodyBuffer
+from converter.addon.layers.turns import UnfinishedHook
+from tests.support.proxy_core import END, HEAD, Core, Marker, Says, chunk
+
+
+@pytest.fixture
+def buffer(monkeypatch: pytest.MonkeyPatch) -> BodyBuffer:
+    monkeypatch.setattr(promises, "BODY_LIMIT", 10)
+    return BodyBuffer()  # type: ignore[no-untyped-call]  # theirs
+
+
+def test_up_to_the_limit_all_is_held(buffer: BodyBuffer) -> None:
+    for _ in range(5):
+        buffer += b"ab"
+    assert (bytes(buffer), buffer.fault) == (b"ababababab", "")
+
+
+def test_beyond_the_limit_nothing_more_is_held(buffer: BodyBuffer) -> None:
+    for _ in range(100):
+        buffer += b"abc"
+    assert bytes(buffer) == b"abcabcabcabc"
+    assert buffer.fault.startswith("reply too long: more than ")
+
+
+def test_a_buffer_that_was_emptied_holds_again(buffer: BodyBuffer) -> None:
+    buffer += b"x" * 11
+    buffer.clear()  # type: ignore[no-untyped-call]  # theirs
+    buffer += b"a"
+    assert (bytes(buffer), buffer.fault) == (b"a", "")
+
+
+ABORTED = b"<held><abort: "
+
+
+def streaming(core: Core, function: Marker | None = None) -> Marker:
+    """A stream of which one chunk has come."""
+    function = function or Marker()
+    core.streams_with(function)
+    core.ask()
+    core.answer(HEAD)
+    core.answer(chunk(b"a"))
+    assert core.heard().endswith(b"" if function.silent else chunk(b"<a>"))
+    return function
+
+
+def broken(core: Core, how: str) -> None:
+    """The server breaks its stream off."""
+    if how == "closed":
+        core.server_closes()
+    elif how == "in a chunk":
+        core.answer(b"5\r\nab")
+        core.server_closes()
+    else:
+        core.answer(how.encode())
+
+
+@pytest.mark.parametrize("how", ["closed", "zz\r\n", "1\r\nab\r\n", "-1\r\n"])
+def test_a_stream_that_breaks_off_ends_properly(how: str) -> None:
+    with Core() as core:
+        streaming(core)
+        broken(core, how)
+        heard = core.heard()
+        assert ABORTED in heard
+        assert heard.endswith(END)
+        assert core.named[-1] == "error"
+        assert core.client not in core.closed
+
+
+def test_an_empty_frame_of_http_2_is_no_end() -> None:
+    with Core() as core:
+        function = streaming(core)
+        list(core.layer.event_to_child(core.layer.streams[1], ResponseData(1, b"")))
+        core.answer(chunk(b"b") + END)
+        assert function.calls == [b"a", b"b", b""]
+
+
+def test_what_came_before_the_break_is_heard() -> None:
+    with Core() as core:
+        streaming(core)
+        broken(core, "in a chunk")
+        said, _, rest = core.heard().partition(chunk(b"<ab>"))
+        assert said == b""
+        assert ABORTED in rest
+
+
+def test_the_error_hook_comes_after_the_last_words() -> None:
+    with Core() as core:
+        streaming(core)
+        heard: list[bytes] = []
+        core.hooks["error"] = lambda _: heard.append(core.heard())
+        core.server_closes()
+        assert ABORTED in heard[0]
+        assert core.heard() == END
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_connection_that_closes_after_a_fault_is_told_of_once(streams: bool) -> None:
+    with Core() as core:
+        core.streams_with(Marker() if streams else False)
+        core.hold = "error"
+        core.ask()
+        core.answer(HEAD + chunk(b"a") + b"zz\r\n")
+        core.server_closes()
+        core.release()
+        assert core.named.count("error") == 1
+        assert core.client not in core.closed
+        core.ask()
+        assert len(core.servers) == 2
+
+
+def test_after_a_broken_stream_the_next_request_is_answered() -> None:
+    with Core() as core:
+        streaming(core)
+        core.server_closes()
+        core.heard()
+        streaming(core)
+        core.answer(END)
+        assert core.heard() == chunk(b"<end>") + END
+        assert len(core.servers) == 2
+
+
+def test_a_client_that_leaves_is_told_nothing() -> None:
+    with Core() as core:
+        streaming(core)
+        core.client_leaves()
+        assert core.heard() == b""
+        assert core.flows[0].error
+        assert core.servers[0] in core.closed
+
+
+def test_a_stream_of_another_addon_is_left_to_mitmproxy() -> None:
+    with Core() as core:
+        core.streams_with(lambda data: data.upper())
+        core.ask()
+        core.answer(HEAD + chunk(b"a"))
+        assert core.heard().endswith(chunk(b"A"))
+        core.server_closes()
+        assert core.heard() == b""
+        assert core.client in core.closed
+
+
+def test_a_server_that_is_not_there_is_told_in_the_dialect() -> None:
+    with Core() as core:
+        core.refuse = "[Errno 111] Connect call failed"
+        core.ask()
+        heard = core.heard()
+        assert heard.startswith(b"HTTP/1.1 502 Bad Gateway\r\ncontent-type: a/json\r\n")
+        assert heard.endswith(b"{[Errno 111] Connect call failed}")
+        assert core.client not in core.closed
+        response = core.flows[0].response
+        assert response
+        assert response.status_code == 502
+
+
+def test_a_server_that_came_up_answers_the_same_client() -> None:
+    with Core() as core:
+        core.refuse = "refused"
+        core.ask()
+        core.ask()
+        assert core.heard().count(b"{refused}") == 2
+        core.refuse = ""
+        core.ask()
+        core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na")
+        assert core.heard().endswith(b"\r\n\r\na")
+
+
+def test_what_is_not_ours_gets_the_page_of_mitmproxy() -> None:
+    with Core(Says(fails=False)) as core:
+        core.refuse = "refused"
+        core.ask()
+        assert b"<h1>502 Bad Gateway</h1>" in core.heard()
+        assert core.client in core.closed
+
+
+@pytest.mark.parametrize("part", [b"", b"HTTP/1.1 200 OK\r\nx", HEAD + chunk(b"a")])
+def test_a_whole_reply_that_breaks_off_is_an_error(part: bytes) -> None:
+    with Core() as core:
+        core.ask()
+        if part:
+            core.answer(part)
+        core.server_closes()
+        assert core.heard().startswith(b"HTTP/1.1 502 ")
+        assert core.named[-1] == "error"
+
+
+def test_headers_that_mitmproxy_refuses_are_told_in_the_dialect() -> None:
+    with Core() as core:
+        core.ask()
+        core.answer(HEAD.replace(b"transfer-encoding", b"content-length: 1\r\ntransfer-encoding"))
+        assert b"\r\ncontent-type: a/json\r\n" in core.heard()
+
+
+def test_a_reply_beyond_the_limit_is_told_in_the_dialect() -> None:
+    with Core(body_size_limit="3") as core:
+        core.ask()
+        core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n")
+        assert b"body_size_limit.}" in core.heard()
+
+
+def test_a_request_beyond_the_limit_is_left_to_mitmproxy() -> None:
+    with Core(body_size_limit="1") as core:
+        core.ask()
+        assert core.heard().startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_flow_that_a_person_kills_just_ends() -> None:
+    def kill(flow: HTTPFlow) -> None:
+        flow.error = mitmproxy_flow.Error(mitmproxy_flow.Error.KILLED_MESSAGE)
+
+    with Core() as core:
+        core.hooks["request"] = kill
+        core.ask()
+        assert core.heard() == b""
+        assert core.client in core.closed
+
+
+def test_the_clients_own_host_is_heard_before_mitmproxy_replaces_it() -> None:
+    with Core() as core:
+        heard: list[object] = []
+        core.hooks["requestheaders"] = lambda flow: heard.append(
+            (core.listener.hosts[flow], flow.request.host_header)
+        )
+        core.ask()
+        assert heard == [("x", "127.0.0.1:8000")]
+
+
+def test_a_request_that_is_streamed_reaches_its_server() -> None:
+    def stream(flow: HTTPFlow) -> None:
+        flow.request.stream = True
+
+    with Core() as core:
+        core.hooks["requestheaders"] = stream
+        core.ask()
+        assert core.asked[-1] == b"{}"
+        core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na")
+        assert core.heard().endswith(b"\r\n\r\na")
+
+
+def test_a_request_that_is_streamed_to_nobody_gets_the_page_of_mitmproxy() -> None:
+    def stream(flow: HTTPFlow) -> None:
+        flow.request.stream = True
+
+    with Core() as core:
+        core.hooks["requestheaders"] = stream
+        core.refuse = "refused"
+        core.ask()
+        assert core.heard().startswith(b"HTTP/1.1 502 ")
+
+
+def test_in_silence_a_ping_goes_out_each_time(clock: list[float]) -> None:
+    with Core() as core:
+        streaming(core)
+        for _ in range(3):
+            clock[0] += 10
+            core.tick()
+        assert core.heard() == chunk(b"<ping>") * 3
+
+
+def test_while_the_reply_comes_no_ping_goes_out(clock: list[float]) -> None:
+    with Core() as core:
+        streaming(core)
+        clock[0] += 9
+        core.answer(chunk(b"b"))
+        clock[0] += 2
+        core.tick()
+        assert core.heard() == chunk(b"<b>")
+        assert core.timers[-1].delay == pytest.approx(8, abs=0.1)
+
+
+def test_bytes_that_are_held_back_are_silence(clock: list[float]) -> None:
+    with Core() as core:
+        function = streaming(core, Marker(silent=True))
+        clock[0] += 9
+        core.answer(chunk(b"b"))
+        function.silent = False
+        clock[0] += 1
+        core.tick()
+        assert core.heard() == chunk(b"<ping>")
+
+
+def test_where_no_ping_may_stand_none_goes_out(clock: list[float]) -> None:
+    with Core() as core:
+        streaming(core, Marker(silent=True))
+        clock[0] += 10
+        core.tick()
+        assert core.heard() == b""
+
+
+def test_before_the_head_nothing_goes_out(clock: list[float]) -> None:
+    with Core() as core:
+        core.ask()
+        clock[0] += 10
+        core.tick()
+        assert core.heard() == b""
+
+
+def test_with_early_start_the_stream_begins_in_silence(clock: list[float]) -> None:
+    with Core(Says(starts_early=Marker())) as core:
+        core.ask()
+        for _ in range(2):
+            clock[0] += 10
+            core.tick()
+        assert core.heard().endswith(b"\r\n\r\n" + chunk(b"<ping>") * 2)
+        streaming_late = Marker()
+        core.streams_with(streaming_late)
+        core.answer(HEAD + chunk(b"a"))
+        core.answer(chunk(b"b") + END)
+        assert core.heard() == chunk(b"<a>") + chunk(b"<b>") + chunk(b"<end>") + END
+        assert core.named == ["requestheaders", "request", "responseheaders", "response"]
+
+
+def test_an_error_after_an_early_start_is_told_in_the_stream(clock: list[float]) -> None:
+    with Core(Says(starts_early=Marker())) as core:
+        core.ask()
+        clock[0] += 10
+        core.tick()
+        core.heard()
+        core.answer(b"HTTP/1.1 400 Bad\r\ncontent-length: 3\r\n\r\nno!")
+        assert core.heard() == chunk(b"<late: 400 no!>") + END
+        assert core.named[-1] == "response"
+
+
+def test_a_server_that_dies_after_an_early_start_is_told_in_the_stream(clock: list[float]) -> None:
+    with Core(Says(starts_early=Marker())) as core:
+        core.ask()
+        clock[0] += 10
+        core.tick()
+        core.heard()
+        core.server_closes()
+        assert core.heard() == chunk(b"<held><abort: server closed connection>") + END
+
+
+def test_bad_headers_after_an_early_start_are_told_in_the_stream(clock: list[float]) -> None:
+    with Core(Says(starts_early=Marker())) as core:
+        core.ask()
+        clock[0] += 10
+        core.tick()
+        core.heard()
+        core.answer(HEAD.replace(b"transfer-encoding", b"content-length: 1\r\ntransfer-encoding"))
+        heard = core.heard()
+        assert ABORTED in heard
+        assert heard.endswith(END)
+
+
+def test_what_was_sent_is_stored_where_bodies_are(clock: list[float]) -> None:
+    with Core(store_streamed_bodies=True) as core:
+        streaming(core)
+        clock[0] += 10
+        core.tick()
+        core.answer(chunk(b"b") + END)
+        assert core.flows[0].response
+        assert core.flows[0].response.raw_content == b"<a><ping><b><end>"
+
+
+def test_reads_during_a_hook_wait_for_it() -> None:
+    with Core() as core:
+        core.streams_with(Marker())
+        core.hold = "responseheaders"
+        core.ask()
+        core.answer(HEAD + chunk(b"a"))
+        core.answer(chunk(b"b"))
+        assert core.heard() == b""
+        core.release()
+        core.answer(chunk(b"c"))
+        heard = core.heard()
+        assert heard.endswith(chunk(b"<a>") + chunk(b"<b>") + chunk(b"<c>"))
+
+
+def test_a_break_during_a_hook_waits_for_it() -> None:
+    with Core() as core:
+        core.streams_with(Marker())
+        core.hold = "responseheaders"
+        core.ask()
+        core.answer(HEAD + chunk(b"a"))
+        core.server_closes()
+        core.release()
+        heard = core.heard()
+        assert chunk(b"<a>") in heard
+        assert ABORTED in heard
+        assert heard.endswith(END)
+
+
+def test_only_a_stream_function_begins_a_stream_early(clock: list[float]) -> None:
+    with Core() as core:
+        core.listener.starts_early = True  # type: ignore[assignment]
+        core.ask()
+        clock[0] += 10
+        core.tick()
+        assert core.heard() == b""
+
+
+def test_of_a_request_that_is_too_long_the_beginning_is_held_and_the_hook_answers() -> None:
+    def answer(flow: HTTPFlow) -> None:
+        flow.response = Response.make(413, b"too large")
+
+    with Core(Says(longest_request=10)) as core:
+        core.hooks["request"] = answer
+        core.ask(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 24\r\n\r\n12345678")
+        core.ask(b"12345678")
+        core.ask(b"12345678")
+        assert core.heard().endswith(b"\r\n\r\ntoo large")
+        assert core.flows[0].request.raw_content == b"12345678"
+        assert core.asked == []
+        core.hooks.clear()
+        core.ask()  # the connection is as good as before
+        assert core.asked
+
+
+def test_a_whole_reply_that_is_too_long_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(promises, "BODY_LIMIT", 100)
+    with Core() as core:
+        core.ask()
+        core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n" + b"x" * 90)
+        assert core.heard() == b""
+        core.answer(b"x" * 20)
+        assert b"{reply too long: " in core.heard()
+        assert core.servers[-1] in core.closed
+
+
+def test_of_a_stream_that_is_kept_only_the_first_bytes_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(promises, "BODY_LIMIT", 100)
+    for function in (Marker(), True):
+        with Core(store_streamed_bodies=True) as core:
+            core.streams_with(function)
+            core.ask()
+            core.answer(HEAD)
+            for _ in range(50):
+                core.answer(chunk(b"x" * 10))
+            assert len(core.heard()) > 500
+            core.answer(END)
+            assert core.flows[0].response
+            assert 100 < len(core.flows[0].response.raw_content or b"") < 130
+
+
+def _beside(then: Callable[[Core, Marker], None]) -> tuple[bytes, Marker]:
+    """What the client hears of a long call, and of what happens before it is over."""
+
+    async def long() -> tuple[bytes, Marker]:
+        with Core() as core:
+            function = streaming(core)
+            function.is_long = True
+            core.hold = "think_unfinished_hook"
+            core.answer(chunk(b"b"))
+            then(core, function)
+            assert core.heard() == b""
+            (hook,) = core.held
+            assert isinstance(hook, UnfinishedHook)
+            await hook.task
+            function.is_long = False
+            core.release()
+            return core.heard(), function
+
+    return asyncio.run(long())
+
+
+def test_a_long_call_is_made_beside_the_loop_and_what_comes_meanwhile_waits_for_it() -> None:
+    heard, function = _beside(lambda core, _: core.answer(chunk(b"c")))
+    assert heard == chunk(b"<b>") + chunk(b"<c>")
+    assert function.made_beside == [b"b"]
+
+
+def test_the_end_during_a_long_call_waits_for_it() -> None:
+    heard, _ = _beside(lambda core, _: core.answer(END))
+    assert heard == chunk(b"<b>") + chunk(b"<end>") + END
+
+
+def test_a_break_during_a_long_call_waits_for_it() -> None:
+    heard, _ = _beside(lambda core, _: core.server_closes())
+    assert heard.startswith(chunk(b"<b>"))
+    assert ABORTED in heard
+    assert heard.endswith(END)
+
+
+def test_a_long_end_is_made_beside_the_loop_once() -> None:
+    async def long() -> None:
+        with Core() as core:
+            function = streaming(core)
+            function.is_long = True
+            core.hold = "think_unfinished_hook"
+            core.answer(END)
+            (hook,) = core.held
+            assert isinstance(hook, UnfinishedHook)
+            await hook.task
+            core.release()
+            assert core.heard() == chunk(b"<end>") + END
+            assert function.calls == [b"a", b""]
+            assert core.named[-1] == "response"
+
+    asyncio.run(long())

@@ -1,0 +1,337 @@
+"""What one process has learnt of a server, the others need not ask, whatever keeps it."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from converter.addon.memory import shared_lessons
+from converter.addon.memory.remembering import StoreElsewhere
+from converter.addon.memory.shared_lessons import OWNER, WAIT, SharedLessons
+from converter.addon.servers.initial_state import initial_state
+from converter.addon.servers.known_servers import AGE, KnownServers, Upstream
+from converter.addon.servers.profiles import by_name
+from converter.core.model.initial_state import InitialState
+from converter.core.model.memory import Bounds, ProcessStore, Store
+from tests.support.stores import KINDS, Opens
+
+pytestmark = pytest.mark.slow
+
+HERE = Upstream("http", "model.lan", 8000, "/gateway")
+VLLM, LLAMA = by_name("vllm"), by_name("llama.cpp")
+TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
+SMALL = {"model": "small"}
+TOOL = {"function": {"name": "f", "parameters": {"properties": {"a": {"pattern": "x"}}}}}
+PICTURE = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a.png"}}]}
+ASKED = {**SMALL, "tools": [TOOL], "messages": [PICTURE]}
+
+
+class Process:
+    """One process: what it knows, and what it shares."""
+
+    def __init__(self, store: Store | None) -> None:
+        self.known = KnownServers(time.time)
+        self.lessons = SharedLessons(self.known)
+        self.lessons.share(store)
+
+    async def tells(self, upstream: Upstream = HERE) -> None:
+        self.lessons.tell(upstream)
+        await asyncio.gather(*self.lessons._telling.values())
+
+    async def looks(self, upstream: Upstream = HERE) -> "Process":
+        """Look, however long it takes on a busy machine."""
+        await self.lessons.look(upstream, anew=True)
+        await self.lessons._looks[upstream].task
+        return self
+
+
+@pytest.fixture(params=KINDS)
+def opens(request: pytest.FixtureRequest) -> Iterator[Opens]:
+    yield from KINDS[request.param]()
+
+
+type Story = Callable[[Store], Awaitable[None]]
+
+
+def run(opens: Opens, story: Story, count: int = 100, size: int = 100_000) -> Store:
+    store = opens(count, size).store
+    asyncio.run(story(store))  # type: ignore[arg-type]
+    return store
+
+
+def teach(known: KnownServers) -> None:
+    """All kinds of lessons."""
+    known.recognised(HERE, VLLM)
+    known.saw_prompt(HERE, SMALL, THINKING)
+    known.saw_prompt(HERE, {"model": "untold"}, None)
+    known.correct(HERE, {"model": "guessed"}, THINKING)
+    known.saw_thought(HERE, {"model": "thinks"})
+    known.saw_refusal(HERE, ASKED, frozenset({"pattern", "pictures"}))
+
+
+def learnt(known: KnownServers) -> list[object]:
+    """What there is to know of each kind."""
+    return [
+        known.server(HERE),
+        initial_state(known.facts(HERE, SMALL)),
+        known.has_prompt(HERE, {"model": "untold"}),
+        initial_state(known.facts(HERE, {"model": "guessed"})),
+        known.thinks(HERE, {"model": "thinks"}),
+        "pattern" in str(known.spared(HERE, ASKED, pictures=True)),
+        "image_url" in str(known.spared(HERE, ASKED, pictures=True)),
+    ]
+
+
+ALL = [VLLM, THINKING, True, THINKING, True, False, False]
+NOTHING = [None, TEXT, False, TEXT, False, True, True]
+
+
+def test_what_one_learns_the_others_know(opens: Opens) -> None:
+    async def story(store: Store) -> None:
+        one, other = Process(store), Process(store)
+        assert learnt((await other.looks()).known) == NOTHING
+        teach(one.known)
+        await one.tells()
+        assert learnt((await other.looks()).known) == ALL
+
+    run(opens, story)
+
+
+def test_two_that_learn_different_things_tell_both(opens: Opens) -> None:
+    async def story(store: Store) -> None:
+        one, other = Process(store), Process(store)
+        one.known.recognised(HERE, VLLM)
+        other.known.saw_thinking(HERE)
+        await one.tells()
+        await other.tells()
+        third = await Process(store).looks()
+        assert third.known.server(HERE) is VLLM
+        assert third.known.takes_thinking_out(HERE)
+
+    run(opens, story)
+
+
+def test_lessons_of_a_server_that_another_has_replaced_are_gone(opens: Opens) -> None:
+    async def story(store: Store) -> None:
+        one, other = Process(store), Process(store)
+        teach(one.known)
+        await one.tells()
+        await other.looks()
+        other.known.recognised(HERE, LLAMA)
+        await other.tells()
+        for process in (one, other, Process(store)):
+            assert learnt((await process.looks()).known) == [LLAMA, *NOTHING[1:]]
+
+    run(opens, story)
+
+
+def test_a_prompt_that_a_reply_contradicts_is_asked_for_by_all(opens: Opens) -> None:
+    async def story(store: Store) -> None:
+        one, other = Process(store), Process(store)
+        one.known.saw_prompt(HERE, SMALL, TEXT)
+        await one.tells()
+        await other.looks()
+        other.known.correct(HERE, SMALL, THINKING)
+        await other.tells()
+        await one.looks()
+        for process in (one, other):
+            assert not process.known.has_prompt(HERE, SMALL)
+            assert initial_state(process.known.facts(HERE, SMALL)) is THINKING
+
+    run(opens, story)
+
+
+def test_a_lesson_is_anothers_for_a_day_only(opens: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(store: Store) -> None:
+        one = Process(store)
+        teach(one.known)
+        await one.tells()
+        now = time.time()
+        monkeypatch.setattr(time, "time", lambda: now + AGE + 1)
+        assert learnt((await Process(store).looks()).known) == NOTHING
+
+    run(opens, story)
+
+
+@pytest.mark.parametrize("written", [b"", b"\xff", b"[1]", b'{"server": ["now", "vllm"]}'])
+def test_what_nobody_can_read_is_ignored_and_replaced(opens: Opens, written: bytes) -> None:
+    async def story(store: Store) -> None:
+        one = Process(store)
+        store.keep(shared_lessons._key(HERE), written, "", [], "")
+        assert learnt((await one.looks()).known) == NOTHING
+        teach(one.known)
+        await one.tells()
+        assert learnt((await Process(store).looks()).known) == ALL
+
+    run(opens, story)
+
+
+def test_another_version_of_the_program_has_lessons_of_its_own(
+    opens: Opens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(store: Store) -> None:
+        one = Process(store)
+        teach(one.known)
+        await one.tells()
+        monkeypatch.setattr(shared_lessons, "_version", lambda: "another")
+        assert learnt((await Process(store).looks()).known) == NOTHING
+
+    run(opens, story)
+
+
+@pytest.mark.parametrize(
+    ("host", "shared"),
+    [
+        *dict.fromkeys(("model.lan", "10.0.0.7", "fd00::7"), True).items(),
+        *dict.fromkeys(("localhost", "LOCALHOST", "127.0.0.1", "::1", "0.0.0.0"), False).items(),
+        ("host.docker.internal", False),
+    ],
+)
+def test_an_address_of_each_machine_itself_means_another_server_on_another(
+    host: str, shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upstream = replace(HERE, host=host)
+    keys = {shared_lessons._key(upstream)}
+    monkeypatch.setattr("socket.gethostname", lambda: "another")
+    keys.add(shared_lessons._key(upstream))
+    assert (len(keys) == 1) is shared
+
+
+def test_the_store_holds_one_entry_that_names_no_server(opens: Opens) -> None:
+    async def story(store: Store) -> None:
+        one = Process(store)
+        teach(one.known)
+        await one.tells()
+        one.known.saw_thinking(HERE)
+        await one.tells()
+
+    store = run(opens, story)
+    key = shared_lessons._key(HERE)
+    assert key.startswith(f"{OWNER} ")
+    kept = (store.get(key) or b"").decode()
+    assert store.size == len(kept)
+    assert not [word for word in ("lan", "8000", "gateway", "small") if word in key + kept]
+
+
+def test_lessons_stay_within_the_bounds_of_the_store(opens: Opens) -> None:
+    async def story(store: Store) -> None:
+        one = Process(store)
+        for number in range(4):
+            upstream = replace(HERE, port=number)
+            one.known.recognised(upstream, VLLM)
+            await one.tells(upstream)
+        found = [await Process(store).looks(replace(HERE, port=port)) for port in range(4)]
+        servers = [each.known.server(replace(HERE, port=port)) for port, each in enumerate(found)]
+        assert servers == [None, None, VLLM, VLLM]
+
+    run(opens, story, count=2)
+
+
+def test_nothing_is_told_twice(opens: Opens) -> None:
+    async def story(store: Store) -> None:
+        one = Process(store)
+        teach(one.known)
+        await one.tells()
+        store.forget(shared_lessons._key(HERE))
+        one.known.saw_thought(HERE, {"model": "thinks"})
+        await one.tells()
+        assert store.size == 0
+
+    run(opens, story)
+
+
+class Troubled(ProcessStore):
+    """A store that fails, or answers when it may."""
+
+    def __init__(self) -> None:
+        super().__init__(Bounds(9, 10_000))
+        self.fails = False
+        self.asked = 0
+        self.may_answer = threading.Event()
+        self.may_answer.set()
+
+    def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
+        self.asked += 1
+        assert self.may_answer.wait(30)
+        if self.fails:
+            raise OSError("the disk is gone")
+        return super().values(key, one=one)
+
+
+def test_a_silent_store_is_waited_for_once_and_not_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float | None] = []
+    store, wait = Troubled(), asyncio.wait
+
+    def noted(tasks: set[asyncio.Task[None]], timeout: float) -> object:
+        waits.append(timeout)
+        return wait(tasks, timeout=0)
+
+    monkeypatch.setattr(asyncio, "wait", noted)
+    monkeypatch.setattr(shared_lessons, "WAIT", 30.0)
+    monkeypatch.setattr(shared_lessons, "AGAIN", 0.0)
+
+    async def story() -> None:
+        one = Process(StoreElsewhere(store))
+        store.may_answer.clear()
+        await one.lessons.look(HERE)
+        monkeypatch.setattr(shared_lessons, "WAIT", 0.0)
+        store.may_answer.set()
+        await one.lessons._looks[HERE].task
+        store.may_answer.clear()
+        for _ in range(5):
+            await one.lessons.look(HERE)
+        store.may_answer.set()
+        await one.lessons._looks[HERE].task
+
+    asyncio.run(story())
+    assert waits == [30.0]
+    assert store.asked == 2
+    assert WAIT < 1
+
+
+def test_what_could_not_be_told_is_told_with_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("converter.addon.memory.remembering.REST", 0.0)
+    store = Troubled()
+
+    async def story() -> None:
+        one = Process(StoreElsewhere(store))
+        store.fails = True
+        teach(one.known)
+        await one.tells()
+        assert learnt((await Process(StoreElsewhere(store)).looks()).known) == NOTHING
+        store.fails = False
+        await one.tells()
+        assert learnt((await Process(StoreElsewhere(store)).looks()).known) == ALL
+
+    asyncio.run(story())
+
+
+def test_without_a_store_nothing_is_shared() -> None:
+    async def story() -> None:
+        one = Process(None)
+        teach(one.known)
+        await one.lessons.look(HERE)
+        one.lessons.tell(HERE)
+        assert (one.lessons._looks, one.lessons._telling) == ({}, {})
+
+    asyncio.run(story())
+
+
+def test_others_lessons_are_looked_at_again_after_some_time(
+    opens: Opens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(store: Store) -> None:
+        one, other = await Process(store).looks(), Process(store)
+        teach(other.known)
+        await other.tells()
+        await one.lessons.look(HERE)
+        assert learnt(one.known) == NOTHING
+        monkeypatch.setattr(shared_lessons, "AGAIN", 0.0)
+        await one.lessons.look(HERE)
+        await one.lessons._looks[HERE].task
+        assert learnt(one.known) == ALL
+
+    run(opens, story)

@@ -1,0 +1,756 @@
+"""Servers asked by the addon: how often, who waits for it, and what a server that says nothing
+costs. The servers are real ones, on loopback.
+"""
+
+import asyncio
+import gc
+import logging
+import socket
+import ssl
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from converter.addon.aside import AT_ONCE
+from converter.addon.probes import upstream_client, upstream_http
+from converter.addon.probes.upstream_client import UpstreamClient, carried, credentials
+from converter.addon.probes.upstream_http import fetch
+from converter.addon.servers.known_servers import Body, KnownServers, Upstream
+from converter.addon.servers.probes import IDENTITY_PATHS, Probe, ProbeRequest
+from converter.addon.servers.profiles import GENERIC, Server, by_name
+from converter.core.model.initial_state import InitialState
+from converter.core.model.memory import Bounds, ProcessStore, Store
+from converter.core.wire.bounds import MOST_KNOWN
+from tests.support.by_path_server import ByPathServer, Says, owned_by
+from tests.support.scripted_server import Asked
+
+TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
+LIKELY = InitialState.LIKELY_THINKING
+HOST = "127.0.0.1"
+OPTIONS = Path(__file__).parents[3] / "docs" / "options.md"
+SMALL = {"model": "small", "messages": [{"role": "user", "content": "hi"}]}
+LARGE = {**SMALL, "model": "large"}
+BEGUN = {"messages": [{"role": "assistant", "content": "<think>hm"}]}
+OPENED = Says({"count": 5, "token_strs": ["<|im_start|>", "<think>", "Ċ"]})
+VLLM = by_name("vllm")
+NIM = by_name("nim")
+NO_HTTP = Says({"count": 1}, headers={"content-length": "long"})
+SHORT = 0.05
+
+
+@pytest.fixture
+def server() -> Iterator[ByPathServer]:
+    with ByPathServer() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def no_haste(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take longer to answer than a reply would wait."""
+    monkeypatch.setattr(upstream_client, "GRACE", 30.0)
+
+
+@pytest.fixture
+def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long enough for a request to come to a server on a busy machine."""
+    monkeypatch.setattr(upstream_client, "PATIENCE", 0.5)
+
+
+@contextmanager
+def _silent() -> Iterator[Upstream]:
+    """A server whose connections are taken by the system, and nobody reads them."""
+    with socket.create_server((HOST, 0)) as listener:
+        yield Upstream("http", HOST, listener.getsockname()[1])
+
+
+def _gone() -> Upstream:
+    """An address where nobody listens."""
+    with socket.create_server((HOST, 0)) as listener:
+        return Upstream("http", HOST, listener.getsockname()[1])
+
+
+def _at(server: ByPathServer) -> Upstream:
+    return Upstream("http", HOST, server.server_port)
+
+
+type Step = Callable[[UpstreamClient], Awaitable[object]]
+
+
+def _run(*steps: Step, known: KnownServers | None = None) -> list[object]:
+    """What each step with the same client comes to, one after another."""
+
+    async def run() -> list[object]:
+        client = UpstreamClient(known or KnownServers())
+        return [await step(client) for step in steps]
+
+    return asyncio.run(run())
+
+
+def _recognise(upstream: Upstream, **headers: str) -> Step:
+    return lambda client: client.recognise(upstream, headers)
+
+
+def _count(upstream: Upstream) -> Step:
+    return lambda client: client.count(upstream, {}, VLLM, SMALL)
+
+
+def _ask(upstream: Upstream, body: Body = SMALL, server: object = None) -> Step:
+    async def ask(client: UpstreamClient) -> None:
+        row = None if server is None else by_name(str(server))
+        client.ask_initial_state(upstream, {}, body, row)
+
+    return ask
+
+
+def _begins(upstream: Upstream, body: Body = SMALL) -> Step:
+    return lambda client: client.initial_state(upstream, body)
+
+
+async def _settled(_: UpstreamClient) -> None:
+    """Wait for what is asked in the background."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+def _pause(seconds: float) -> Step:
+    return lambda _: asyncio.sleep(seconds)
+
+
+def test_a_server_is_asked_once(server: ByPathServer) -> None:
+    server.rows |= owned_by("vllm")
+    assert _run(*[_recognise(_at(server))] * 3) == [VLLM] * 3
+    assert sorted(server.paths()) == sorted(IDENTITY_PATHS)
+
+
+def test_a_server_is_asked_once_by_many_at_the_same_time(server: ByPathServer) -> None:
+    server.rows |= owned_by("vllm")
+    recognise = _recognise(_at(server))
+
+    async def many(client: UpstreamClient) -> object:
+        return await asyncio.gather(*(recognise(client) for _ in range(5)))
+
+    assert _run(many) == [[VLLM] * 5]
+    assert sorted(server.paths()) == sorted(IDENTITY_PATHS)
+
+
+def test_what_a_server_is_will_be_remembered(server: ByPathServer) -> None:
+    server.rows |= owned_by("sglang")
+    known = KnownServers()
+    _run(_recognise(_at(server)), known=known)
+    assert known.server(_at(server)) is by_name("sglang")
+
+
+def _shares(client: UpstreamClient, store: Store) -> UpstreamClient:
+    client.lessons.share(store)
+    return client
+
+
+async def _has_told(client: UpstreamClient) -> None:
+    await asyncio.gather(*client.lessons._telling.values())
+
+
+def test_processes_that_share_lessons_ask_a_server_once(server: ByPathServer) -> None:
+    """What it is, and where its replies begin; one lets another begin when it has told."""
+    server.rows |= {**owned_by("vllm"), "/tokenize": OPENED}
+
+    async def run() -> None:
+        store = ProcessStore(Bounds(9, 100_000))
+        for _ in range(3):
+            client = _shares(UpstreamClient(KnownServers(time.time)), store)
+            assert await client.recognise(_at(server), {}) is VLLM
+            client.ask_initial_state(_at(server), {}, SMALL, None)
+            assert await client.initial_state(_at(server), SMALL) is THINKING
+            await _has_told(client)
+
+    asyncio.run(run())
+    assert sorted(server.paths()) == sorted([*IDENTITY_PATHS, "/tokenize"])
+
+
+def test_a_request_waits_for_lessons_once(server: ByPathServer) -> None:
+    """It looks before it is taken up; when it then has to ask the server, it looks no more."""
+    looks: list[str] = []
+
+    class Noted(ProcessStore):
+        def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
+            looks.append(f"after {len(server.asked)} questions")
+            return super().values(key, one=one)
+
+    async def run() -> None:
+        client = _shares(UpstreamClient(KnownServers(time.time)), Noted(Bounds(9, 100_000)))
+        server.rows = dict.fromkeys(IDENTITY_PATHS, Says({}, 401))
+        for _ in range(2):
+            await client.lessons.look(_at(server))
+            assert await client.recognise(_at(server), {}) is GENERIC
+
+    asyncio.run(run())
+    assert looks == ["after 0 questions"]
+    assert len(server.asked) == 2 * len(IDENTITY_PATHS)
+
+
+@pytest.mark.parametrize("why", ["time", "doubt"])
+def test_a_server_swapped_for_another_is_noticed_by_all(
+    server: ByPathServer, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for the question: the first request after that is asked as before."""
+    upstream = _at(server)
+    now = [time.time()]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+
+    async def run() -> list[object]:
+        store = ProcessStore(Bounds(9, 100_000))
+        known = [KnownServers(lambda: now[0]) for _ in range(2)]
+        one, other = (_shares(UpstreamClient(each), store) for each in known)
+        server.rows = dict(owned_by("vllm"))
+        found: list[object] = [await one.recognise(upstream, {})]
+        await _has_told(one)
+        found.append(await other.recognise(upstream, {}))
+        server.rows = dict(owned_by("sglang"))
+        found.append(await one.recognise(upstream, {}))
+        now[0] += upstream_client.TERM if why == "time" else 1.0
+        if why == "doubt":
+            known[0].doubt(upstream)
+        found.append(await one.recognise(upstream, {}))
+        await _settled(one)
+        found.append(await one.recognise(upstream, {}))
+        await other.lessons.look(upstream, anew=True)
+        found.append(await other.recognise(upstream, {}))
+        return found
+
+    sglang = by_name("sglang")
+    assert asyncio.run(run()) == [VLLM, VLLM, VLLM, VLLM, sglang, sglang]
+    assert sorted(server.paths()) == sorted(2 * IDENTITY_PATHS)
+
+
+def test_a_known_server_that_lets_nobody_in_is_left_alone_for_a_while(
+    server: ByPathServer,
+) -> None:
+    server.rows |= owned_by("vllm")
+    recognise, known = _recognise(_at(server)), KnownServers()
+
+    async def shuts(_: UpstreamClient) -> None:
+        server.rows = dict.fromkeys(IDENTITY_PATHS, Says({}, 401))
+        known.doubt(_at(server))
+
+    steps = [recognise, shuts, recognise, _settled, recognise, _settled, recognise]
+    assert _run(*steps, known=known)[::2] == [VLLM] * 4
+    assert sorted(server.paths()) == sorted(2 * IDENTITY_PATHS)
+
+
+def test_a_generic_server_is_asked_once(server: ByPathServer) -> None:
+    assert _run(*[_recognise(_at(server))] * 2) == [GENERIC] * 2
+    assert len(server.asked) == len(IDENTITY_PATHS)
+
+
+def test_the_questions_carry_the_clients_key(server: ByPathServer) -> None:
+    _run(_recognise(_at(server), authorization="Bearer secret"))
+    assert {asked.headers["authorization"] for asked in server.asked} == {"Bearer secret"}
+
+
+def test_a_server_that_lets_nobody_in_is_asked_again(server: ByPathServer) -> None:
+    def guarded(asked: Asked) -> Says:
+        right = asked.headers["authorization"] == "Bearer right"
+        return owned_by("sglang")["/v1/models"] if right else Says({}, 401)
+
+    server.rows["/v1/models"] = guarded
+    wrong, right = (
+        _recognise(_at(server), authorization=f"Bearer {key}") for key in ("wrong", "right")
+    )
+    assert _run(wrong, right) == [GENERIC, by_name("sglang")]
+
+
+def test_a_server_that_cannot_even_be_connected_to_is_generic(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """mitmproxy's tasks begin at once, so that this one is over before anybody has noted it."""
+
+    monkeypatch.setattr(upstream_http, "tls_for_host", _no_authorities)
+
+    async def unreadable(client: UpstreamClient) -> object:
+        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+        upstream = Upstream("https", HOST, 443)
+        told = [await client.recognise(upstream, {}) for _ in range(2)]
+        return told, client._running
+
+    assert _run(unreadable) == [([GENERIC, GENERIC], {})]
+
+
+def _no_authorities(_: str) -> ssl.SSLContext:
+    raise FileNotFoundError("authorities.pem")
+
+
+def test_nobody_there_is_an_error_each_time() -> None:
+    upstream = _gone()
+
+    async def refused(client: UpstreamClient) -> None:
+        with pytest.raises(ConnectionError, match="refused"):
+            await client.recognise(upstream, {})
+
+    _run(refused, refused)
+
+
+def test_a_server_that_was_not_there_is_asked_when_it_is() -> None:
+    upstream = _gone()
+
+    async def refused(client: UpstreamClient) -> None:
+        with pytest.raises(ConnectionError):
+            await client.recognise(upstream, {})
+
+    async def comes(_: UpstreamClient) -> None:
+        reborn.append(ByPathServer(owned_by("vllm"), upstream.port))
+
+    reborn: list[ByPathServer] = []
+    assert _run(refused, comes, _recognise(upstream))[-1] is VLLM
+    reborn[0].shutdown()
+    reborn[0].server_close()
+
+
+def test_a_client_that_leaves_does_not_take_the_answer_away(server: ByPathServer) -> None:
+    server.rows |= owned_by("vllm")
+    recognise = _recognise(_at(server))
+
+    async def one_leaves(client: UpstreamClient) -> object:
+        leaves, stays = (asyncio.ensure_future(recognise(client)) for _ in range(2))
+        await asyncio.sleep(0)
+        leaves.cancel()
+        return await stays
+
+    assert _run(one_leaves) == [VLLM]
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What a server is waited for: the beginning and the end of each question, and each grace."""
+    heard: list[object] = []
+    timeout, wait = asyncio.timeout, asyncio.wait
+
+    @asynccontextmanager
+    async def noted(seconds: float) -> AsyncIterator[None]:
+        heard.append("asked")
+        try:
+            async with timeout(seconds):
+                yield
+        finally:
+            heard.append("over")
+
+    def graced(tasks: set[asyncio.Task[None]], timeout: float) -> object:
+        heard.append(timeout)
+        return wait(tasks, timeout=timeout)
+
+    monkeypatch.setattr(asyncio, "timeout", noted)
+    monkeypatch.setattr(asyncio, "wait", graced)
+    return heard
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_server_that_answers_nothing_is_waited_for_once(waits: list[object]) -> None:
+    with _silent() as upstream:
+        steps = [*[_recognise(upstream)] * 5, _count(upstream), _ask(upstream), _begins(upstream)]
+        results = _run(*steps)
+    assert results == [*[GENERIC] * 5, None, None, TEXT]
+    number = len(IDENTITY_PATHS)
+    assert waits[: 2 * number] == [*["asked"] * number, *["over"] * number]  # all at once
+    assert waits.count("asked") == number
+
+
+@contextmanager
+def _hanging(server: ByPathServer, *paths: str) -> Iterator[None]:
+    """The server does not come to an end with these."""
+    let_go = threading.Event()
+    server.rows |= {path: Says(steps=[let_go, b"{}"]) for path in paths}
+    yield
+    let_go.set()
+    server.rows.clear()
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_server_that_hangs_on_one_question_is_known_by_the_others(
+    server: ByPathServer,
+) -> None:
+    server.rows |= {**owned_by("vllm"), "/tokenize": Says({"count": 7})}
+    with _hanging(server, "/v1/metadata"):
+        assert _run(_recognise(_at(server)), _count(_at(server))) == [VLLM, 7]
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_server_that_hung_on_an_earlier_question_is_asked_again_in_the_background(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NIM hangs on /v1/metadata while it loads, and lists the models of the vLLM inside."""
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
+    recognise = _recognise(_at(server))
+
+    async def wakes(_: UpstreamClient) -> None:
+        server.rows = {**owned_by("vllm"), "/v1/metadata": Says({"modelInfo": []})}
+
+    server.rows = dict(owned_by("vllm"))
+    with _hanging(server, "/v1/metadata"):
+        found = _run(recognise, wakes, recognise, _settled, recognise)
+    assert [found[0], found[2], found[4]] == [VLLM, VLLM, NIM]
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_server_that_was_silent_is_asked_again_in_the_background(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
+    recognise = _recognise(_at(server))
+
+    async def wakes(_: UpstreamClient) -> None:
+        server.rows = dict(owned_by("vllm"))
+
+    with _hanging(server, *IDENTITY_PATHS):
+        found = _run(recognise, wakes, recognise, _settled, recognise)
+    assert [found[0], found[2], found[4]] == [GENERIC, GENERIC, VLLM]
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_silent_server_that_is_gone_when_it_is_asked_again_is_nobodys_error(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
+    listener = socket.create_server((HOST, 0))
+    recognise = _recognise(Upstream("http", HOST, listener.getsockname()[1]))
+
+    async def goes(_: UpstreamClient) -> None:
+        listener.close()
+
+    assert _run(recognise, goes, recognise, _settled, recognise)[2::2] == [GENERIC] * 2
+    gc.collect()  # an error that nobody has asked for is told when its task is forgotten
+    assert [record.name for record in caplog.records] == [upstream_client.__name__]
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_silent_server_is_left_alone_while_it_rests(server: ByPathServer) -> None:
+    with _hanging(server, *IDENTITY_PATHS):
+        _run(*[_recognise(_at(server))] * 4, _count(_at(server)), _pause(0.2))
+    assert len(server.asked) == len(IDENTITY_PATHS)
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_server_that_has_rested_is_asked_once_at_a_time(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
+    recognise, count = _recognise(_at(server)), _count(_at(server))
+
+    async def rests_long(_: UpstreamClient) -> None:
+        monkeypatch.setattr(upstream_client, "REST", 60.0)
+
+    with _hanging(server, *IDENTITY_PATHS, "/tokenize"):
+        _run(count, rests_long, *[count] * 3, _settled, *[recognise] * 3)
+    assert server.paths() == ["/tokenize"] * 2
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_count_without_an_answer_is_waited_for_once(
+    server: ByPathServer, waits: list[object]
+) -> None:
+    with _hanging(server, "/tokenize"):
+        assert _run(*[_count(_at(server))] * 3) == [None] * 3
+    assert waits == ["asked", "over"]
+    assert server.paths() == ["/tokenize"]
+
+
+def test_a_server_that_answers_again_is_waited_for_again(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
+    server.rows["/tokenize"] = [NO_HTTP, Says({"count": 7})]
+    count = _count(_at(server))
+    assert _run(count, count, _settled, count) == [None, None, None, 7]
+
+
+def test_a_server_counts(server: ByPathServer) -> None:
+    server.rows["/tokenize"] = Says({"count": 7})
+    assert _run(_count(_at(server))) == [7]
+
+
+def test_the_models_of_a_server_are_asked_for_once(server: ByPathServer) -> None:
+    server.rows |= owned_by("vllm")
+    first, second = _run(*[lambda client: client.models(_at(server), {})] * 2)
+    assert first == second == [{"id": "small", "owned_by": "vllm"}]
+    assert server.paths() == ["/v1/models"]
+
+
+def _facts(upstream: Upstream, meets: bool = True, server: Server | None = None) -> Step:
+    async def ask(client: UpstreamClient) -> object:
+        if meets:
+            client.meets(upstream)
+        return (await client.facts(upstream, {}, server, "small")).words
+
+    return ask
+
+
+def test_a_server_tells_of_a_model(server: ByPathServer) -> None:
+    server.rows |= owned_by("organization_owner")
+    loaded = {"id": "small", "type": "vlm", "loaded_context_length": 8192}
+    server.rows["/api/v0/models"] = Says({"data": [loaded, {**loaded, "id": "other"}]})
+    [told] = _run(_facts(_at(server)))
+    assert told == "a window of 8,192 tokens, sees pictures: yes"
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_server_that_is_slow_to_tell_of_a_model_is_asked_by_others(server: ByPathServer) -> None:
+    let_go = threading.Event()
+    server.rows |= {"/v1/models": Says(steps=[let_go]), "/tokenize": Says({"count": 7})}
+    upstream = _at(server)
+    try:
+        assert _run(_facts(upstream, server=VLLM), _count(upstream)) == ["", 7]
+    finally:
+        let_go.set()
+
+
+def test_only_servers_that_are_there_and_were_sent_requests_tell_of_models(
+    server: ByPathServer,
+) -> None:
+    server.rows |= owned_by("vllm")
+    assert _run(_facts(_at(server), meets=False)) == [""]
+    assert server.paths() == []
+    assert _run(_facts(_gone())) == [""]
+
+
+def test_a_server_that_is_gone_counts_nothing() -> None:
+    assert _run(_count(_gone())) == [None]
+
+
+def test_where_a_reply_begins_is_asked_once_for_each_model_and_switch(server: ByPathServer) -> None:
+    server.rows |= {**owned_by("vllm"), "/tokenize": OPENED}
+    upstream, off = _at(server), {**SMALL, "reasoning_effort": "none"}
+    asks = [_ask(upstream), _ask(upstream), _begins(upstream), _ask(upstream)]
+    found = _run(*asks, _begins(upstream), _ask(upstream, off), _begins(upstream, off))
+    assert found == [None, None, THINKING, None, THINKING, None, THINKING]
+    assert server.paths().count("/tokenize") == 2
+
+
+def test_a_server_that_the_user_names_is_not_recognised_first(server: ByPathServer) -> None:
+    server.rows["/tokenize"] = OPENED
+    found = _run(_ask(_at(server), server="vllm"), _begins(_at(server)))
+    assert (found[1], server.paths()) == (THINKING, ["/tokenize"])
+
+
+@pytest.mark.parametrize("name", ["llama.cpp", None])
+def test_a_server_that_repeats_openers_begins_in_text(
+    server: ByPathServer, name: str | None
+) -> None:
+    server.rows |= owned_by("llamacpp")
+    model = {"model": "qwq-32b"}
+    found = _run(_ask(_at(server), model, name), _begins(_at(server), model))
+    assert found[1] is TEXT
+
+
+def test_an_answer_that_does_not_come_is_waited_for_no_longer_than_grace(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch, waits: list[object]
+) -> None:
+    monkeypatch.setattr(upstream_client, "GRACE", SHORT)
+    upstream, model = _at(server), {"model": "qwq-32b"}
+    with _hanging(server, "/tokenize"):
+        begins = _begins(upstream, model)
+        assert _run(_ask(upstream, model, "vllm"), begins) == [None, LIKELY]
+    assert waits.count(SHORT) == 1
+
+
+def test_nobody_waits_for_an_answer_that_cannot_decide(
+    server: ByPathServer, waits: list[object]
+) -> None:
+    with _hanging(server, "/tokenize"):
+        begins = _begins(_at(server), BEGUN)
+        assert _run(_ask(_at(server), BEGUN, "vllm"), begins) == [None, THINKING]
+    assert upstream_client.GRACE not in waits
+
+
+def test_a_reply_that_nobody_asked_about_is_not_waited_for(waits: list[object]) -> None:
+    assert _run(_begins(_gone(), {"model": "qwq-32b"})) == [LIKELY]
+    assert waits == []
+
+
+@pytest.mark.parametrize("name", ["llama.cpp", None])
+def test_what_is_known_at_once_costs_no_turn_of_the_loop(name: str | None) -> None:
+    known, upstream = KnownServers(), _gone()
+    known.recognised(upstream, GENERIC)
+
+    async def without_a_turn(client: UpstreamClient) -> object:
+        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)  # as mitmproxy does
+        await _ask(upstream, SMALL, name)(client)
+        try:
+            client.initial_state(upstream, SMALL).send(None)
+        except StopIteration as known_now:
+            return known_now.value
+        raise AssertionError("the reply would wait")
+
+    assert _run(without_a_turn, known=known) == [TEXT]
+    assert known.has_prompt(upstream, SMALL)
+
+
+def test_a_prompt_that_was_not_told_is_not_asked_for_again(server: ByPathServer) -> None:
+    ask, begins = _ask(_at(server), server="vllm"), _begins(_at(server))
+    _run(ask, begins, ask, begins)
+    assert server.paths() == ["/tokenize"]
+
+
+def test_a_server_that_was_not_there_yet_is_asked_again_where_its_replies_begin() -> None:
+    upstream = _gone()
+    ask, begins = _ask(upstream), _begins(upstream)
+
+    async def comes(_: UpstreamClient) -> None:
+        rows = {**owned_by("vllm"), "/tokenize": OPENED}
+        reborn.append(ByPathServer(rows, upstream.port))
+
+    reborn: list[ByPathServer] = []
+    found = _run(ask, begins, comes, ask, begins)
+    reborn[0].shutdown()
+    reborn[0].server_close()
+    assert (found[1], found[4]) == (TEXT, THINKING)
+
+
+def test_a_server_that_did_not_say_what_it_is_is_asked_again_where_its_replies_begin(
+    server: ByPathServer,
+) -> None:
+    server.rows |= {"/tokenize": OPENED, "/v1/models": [Says({}, 503), *owned_by("vllm").values()]}
+    ask, begins = _ask(_at(server)), _begins(_at(server))
+    assert _run(ask, begins, ask, begins) == [None, TEXT, None, THINKING]
+
+
+def test_whatever_goes_wrong_changes_only_the_guess(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(upstream_client, "prompt_state", broken)
+    model = {"model": "qwq-32b"}
+    ask, begins = _ask(_at(server), model, "vllm"), _begins(_at(server), model)
+    assert _run(ask, begins, ask, begins) == [None, LIKELY] * 2
+    assert [record.getMessage() for record in caplog.records] == [
+        f"think: {_at(server)} was asked what it is: "
+        "it cannot say where its replies begin: broken (said once)"
+    ]
+
+
+def test_a_failure_is_told_once_for_each_server(caplog: pytest.LogCaptureFixture) -> None:
+    with _silent() as one, _silent() as other, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(upstream_client, "PATIENCE", SHORT)
+        patch.setattr(upstream_client, "REST", 0.0)
+        again = [_recognise(one), _settled] * 3
+        _run(*again, _recognise(other), _ask(other, server="vllm"), _settled)
+    told = [(record.levelno, record.getMessage()) for record in caplog.records]
+    words = "no answer to {}: nothing came within 0.05 s (said once)"
+    assert told == [
+        (
+            logging.WARNING,
+            f"think: {upstream} was asked what it is: " + words.format("/v1/metadata"),
+        )
+        for upstream in (one, other)
+    ]
+
+
+def test_a_server_that_answered_meanwhile_is_complained_of_again(
+    server: ByPathServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
+    server.rows["/tokenize"] = [NO_HTTP, NO_HTTP, Says({"count": 7}), NO_HTTP, NO_HTTP]
+    counted = _run(*[_count(_at(server)), _settled] * 5)
+    assert (counted[0], len(caplog.records)) == (None, 2)
+
+
+def test_a_failure_is_told_in_one_line(
+    server: ByPathServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    _run(_recognise(Upstream("http", HOST, server.server_port, "/a\x1b[2J\nb")))
+    (record,) = caplog.records
+    assert record.getMessage().isprintable()
+
+
+def _two() -> Probe[list[int]]:
+    first = yield ProbeRequest("/1")
+    second = yield ProbeRequest("/2")
+    return [reply.status for reply in (first, second) if reply]
+
+
+def test_a_probe_may_ask_twice(server: ByPathServer) -> None:
+    ask = partial(fetch, _at(server), {})
+    assert _run(lambda _: carried(_two(), ask, 0)) == [[404, 404]]
+    assert server.paths() == ["/1", "/2"]
+
+
+def _where() -> Probe[list[str]]:
+    here = [threading.current_thread().name]
+    yield ProbeRequest("/1")
+    return [*here, threading.current_thread().name]
+
+
+@pytest.mark.parametrize(("size", "beside"), [(AT_ONCE, False), (AT_ONCE + 1, True)])
+def test_a_probe_that_carries_a_long_request_runs_beside_the_loop(
+    server: ByPathServer, size: int, beside: bool
+) -> None:
+    ask = partial(fetch, _at(server), {})
+    threads = _run(lambda _: carried(_where(), ask, size))
+    assert (threads == [[threading.main_thread().name] * 2]) is not beside
+
+
+@pytest.mark.parametrize(
+    ("headers", "sent"),
+    [
+        ({"authorization": "Bearer a", "x-api-key": "b"}, {"authorization": "Bearer a"}),
+        ({"x-api-key": "b"}, {"authorization": "Bearer b"}),
+        ({"x-api-key": ""}, {}),
+        ({"cookie": "c"}, {}),
+    ],
+)
+def test_a_clients_key_lets_it_in(headers: dict[str, str], sent: dict[str, str]) -> None:
+    assert credentials(headers) == sent
+
+
+def test_the_manual_tells_how_long_a_silent_server_is_waited_for() -> None:
+    told = (
+        OPTIONS.read_text().partition("### What the addon asks a server\n")[2].partition("###")[0]
+    )
+    assert f"wait {upstream_client.PATIENCE:g} s in all" in told
+    assert f"after {upstream_client.REST:g} s" in told
+    assert f"{upstream_client.TERM / 60:g} minutes have passed" in " ".join(told.split())
+    assert f"newest {MOST_KNOWN:,} servers" in told
+    assert all(f"`{path}`" in told or f"GET {path}`" in told for path in IDENTITY_PATHS)
+
+
+def _pieces(upstream: Upstream, met: bool = True) -> Step:
+    async def ask(client: UpstreamClient) -> object:
+        if met:
+            client.meets(upstream)
+        return await client.pieces(upstream, {}, VLLM, lambda _: SMALL)
+
+    return ask
+
+
+def test_the_tokens_of_a_prompt_are_asked_for_when_somebody_looks(server: ByPathServer) -> None:
+    server.rows["/tokenize"] = OPENED
+    assert _run(_pieces(_at(server))) == [[b"<|im_start|>", b"<think>", b"\n"]]
+
+
+def test_a_server_of_a_file_that_was_loaded_is_not_asked(server: ByPathServer) -> None:
+    server.rows["/tokenize"] = OPENED
+    assert _run(_pieces(_at(server), met=False)) == [None]
+    assert server.paths() == []
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_tokens_that_do_not_come_say_nothing_of_the_server(
+    gone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long prompt may take long, and clients' requests are none the worse for it."""
+    monkeypatch.setattr(upstream_client, "PATIENCE_OF_READERS", SHORT)
+    with _silent() as silent:
+        at = _gone() if gone else silent
+        known = KnownServers()
+        told = _run(_pieces(at), _says_nothing_of(at), known=known)
+    assert told == [None, False]
+
+
+def _says_nothing_of(upstream: Upstream) -> Step:
+    async def look(client: UpstreamClient) -> bool:
+        return upstream in client._rests_until
+
+    return look

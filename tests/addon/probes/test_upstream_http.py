@@ -1,0 +1,281 @@
+"""One request to a server on loopback: a real one, that answers well, badly or not at all."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+import pytest
+
+from converter.addon.probes import upstream_http
+from converter.addon.probes.upstream_http import NoReplyError, context, fetch, host_header
+from converter.addon.servers.known_servers import Upstream
+from converter.addon.servers.probes import ProbeReply, ProbeRequest
+from tests.support.scripted_server import JSON, Asked, Drop, Framing, ScriptedServer
+from tests.support.scripted_server import Reply as Scripted
+
+HOST = "127.0.0.1"
+SOMETHING = ProbeRequest("/x")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as scripted:
+        yield scripted
+        scripted.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def no_authorities(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upstream_http, "tls_for_host", lambda _: context(insecure=True))
+
+
+def _ask(upstream: Upstream, ask: ProbeRequest = SOMETHING, **headers: str) -> ProbeReply:
+    return asyncio.run(fetch(upstream, headers, ask))
+
+
+def _at(port: int, prefix: str = "", scheme: str = "http", host: str = HOST) -> Upstream:
+    return Upstream(scheme, host, port, prefix)
+
+
+def _exchanged(
+    server: ScriptedServer, reply: Scripted, ask: ProbeRequest = SOMETHING, **headers: str
+) -> tuple[ProbeReply, Asked]:
+    server.answer(reply)
+    got = _ask(_at(server.server_port), ask, **headers)
+    return got, server.asked[-1]
+
+
+@contextmanager
+def _speaking(*said: bytes) -> Iterator[int]:
+    """The port of a server that says this to each that connects, whatever it was asked, and closes;
+    with nothing: at once.
+    """
+    with socket.create_server((HOST, 0)) as listener, ExitStack() as connections:
+        thread = threading.Thread(target=_speak, args=(listener, said, connections), daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join()
+
+
+def _speak(listener: socket.socket, said: tuple[bytes, ...], connections: ExitStack) -> None:
+    connection = connections.enter_context(listener.accept()[0])
+    with suppress(
+        OSError
+    ):  # who reads it may give up in the middle: that is what these answers are for
+        if said:
+            connection.recv(65536)
+            connection.sendall(b"".join(said))
+        connection.shutdown(socket.SHUT_WR)
+
+
+GOOD = Scripted([b'{"a":', b"1}"], JSON)
+
+
+def test_an_ask_without_a_body_is_a_get(server: ScriptedServer) -> None:
+    _, asked = _exchanged(server, GOOD, ProbeRequest("/v1/models"))
+    assert (asked.method, asked.target, asked.body) == ("GET", "/v1/models", b"")
+
+
+def test_an_ask_with_a_body_is_a_post(server: ScriptedServer) -> None:
+    _, asked = _exchanged(server, GOOD, ProbeRequest("/tokenize", b'{"a":1}'))
+    assert (asked.method, asked.target, asked.body) == ("POST", "/tokenize", b'{"a":1}')
+    assert asked.headers["content-type"] == "application/json"
+
+
+def test_an_empty_body_is_a_post(server: ScriptedServer) -> None:
+    assert _exchanged(server, GOOD, ProbeRequest("/x", b""))[1].method == "POST"
+
+
+def test_a_path_begins_after_the_prefix(server: ScriptedServer) -> None:
+    server.answer(GOOD)
+    _ask(_at(server.server_port, prefix="/gateway/small"), ProbeRequest("/v1/models"))
+    assert server.asked[-1].target == "/gateway/small/v1/models"
+
+
+def test_headers_are_passed(server: ScriptedServer) -> None:
+    _, asked = _exchanged(server, GOOD, authorization="Bearer secret")
+    assert asked.headers["authorization"] == "Bearer secret"
+    assert asked.headers["accept"] == "application/json"
+
+
+def test_a_key_goes_out_as_the_bytes_that_came(server: ScriptedServer) -> None:
+    key = "Bearer \u4f60\udcff"  # as mitmproxy holds bytes that are UTF-8, and one that is not
+    _, asked = _exchanged(server, GOOD, authorization=key)
+    assert asked.headers["authorization"].encode("latin-1") == b"Bearer \xe4\xbd\xa0\xff"
+
+
+@pytest.mark.parametrize(
+    ("upstream", "host"),
+    [
+        (_at(8000), "127.0.0.1:8000"),
+        (_at(80), "127.0.0.1"),
+        (_at(443), "127.0.0.1:443"),
+        (_at(443, scheme="https"), "127.0.0.1"),
+        (_at(8000, host="::1"), "[::1]:8000"),
+        (_at(80, host="::1"), "[::1]"),
+    ],
+    ids=str,
+)
+def test_the_host_has_its_port_where_it_is_not_the_usual_one(upstream: Upstream, host: str) -> None:
+    assert host_header(upstream) == host
+
+
+@pytest.mark.parametrize(
+    "framing", [Framing.CHUNKED, Framing.LENGTH, Framing.CLOSE], ids=lambda framing: framing.value
+)
+def test_the_whole_answer_comes_back(server: ScriptedServer, framing: Framing) -> None:
+    reply, _ = _exchanged(
+        server, Scripted(GOOD.steps, {"Server": "llama.cpp", "X-Odd": "A"}, 203, framing)
+    )
+    assert (reply.status, reply.body, reply.headers["server"], reply.headers["x-odd"]) == (
+        203,
+        b'{"a":1}',
+        "llama.cpp",
+        "A",
+    )
+
+
+@pytest.mark.parametrize("status", [301, 404, 500])
+def test_an_error_is_an_answer_and_nobody_is_followed(server: ScriptedServer, status: int) -> None:
+    reply, _ = _exchanged(server, Scripted([b"{}"], {"location": "/y"}, status))
+    assert (reply.status, reply.value(), len(server.asked)) == (status, None, 1)
+
+
+def test_nobody_listening_is_an_error_of_its_own() -> None:
+    with socket.create_server((HOST, 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(ConnectionError, match="refused"):
+        _ask(_at(port, prefix="/p"))
+
+
+def test_nobody_listening_at_any_address_of_a_name_is_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A machine without IPv6 says so of the first address, and that the second refuses."""
+
+    failures = [OSError(99, "Cannot assign"), ConnectionRefusedError(111, "no")]
+    both = [(0, 0, 0, "", (HOST, port)) for port in (1, 2)]
+
+    async def failing(*_: object, **__: object) -> None:
+        raise failures.pop(0)
+
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: both)
+    monkeypatch.setattr(asyncio, "open_connection", failing)
+    with pytest.raises(ConnectionError, match="refused"):
+        _ask(_at(1, host="localhost"))
+    assert failures == []
+
+
+def test_a_name_that_is_none_is_nobody() -> None:
+    with pytest.raises(ConnectionError):
+        _ask(_at(1, host="nobody.invalid"))
+
+
+def test_an_address_that_cannot_be_reached_is_no_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def failing(*_: object, **__: object) -> None:
+        raise OSError(101, "Network is unreachable")
+
+    monkeypatch.setattr(asyncio, "open_connection", failing)
+    with pytest.raises(NoReplyError, match="unreachable"):
+        _ask(_at(1))
+
+
+def test_a_server_in_the_clear_asked_encrypted_gives_no_reply(server: ScriptedServer) -> None:
+    server.answer(GOOD)
+    with pytest.raises(NoReplyError):
+        _ask(_at(server.server_port, scheme="https"))
+
+
+def test_giving_up_closes_the_connection() -> None:
+    async def give_up(port: int) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await fetch(_at(port), {}, SOMETHING)
+
+    with socket.create_server((HOST, 0)) as listener:
+        asyncio.run(give_up(listener.getsockname()[1]))
+        connection = listener.accept()[0]
+        with connection, suppress(ConnectionResetError):
+            connection.settimeout(10)
+            connection.recv(65536)
+            assert connection.recv(65536) == b""
+
+
+GARBAGE = {
+    "a closed connection": (),
+    "no HTTP": (b"SSH-2.0-OpenSSH_9.2\r\n",),
+    "a status that is no number": (b"HTTP/1.1 OK fine\r\n\r\n",),
+    "an endless first line": (b"H" * 100_000,),
+    "too many headers": (b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 100_000 + b"\r\n",),
+    "half a head": (b"HTTP/1.1 200 OK\r\ncontent-le",),
+    "a body cut short": (b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{}",),
+    "a chunk without its size": (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}",),
+    "a chunked body cut short": (
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("said", GARBAGE.values(), ids=GARBAGE)
+def test_garbage_is_no_reply(said: tuple[bytes, ...]) -> None:
+    with _speaking(*said) as port, pytest.raises(NoReplyError):
+        _ask(_at(port))
+
+
+def test_a_connection_dropped_in_mid_body_is_no_reply(server: ScriptedServer) -> None:
+    with pytest.raises(NoReplyError):
+        _exchanged(server, Scripted([b"{", Drop()], JSON))
+
+
+def test_a_longer_reply_than_the_limit_is_no_reply(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_http, "ANSWER_LIMIT", 7)
+    assert _exchanged(server, GOOD)[0].body == b'{"a":1}'
+    with pytest.raises(NoReplyError, match="at most 7 bytes"):
+        _exchanged(server, Scripted([b'{"a":', b"12}"], JSON))
+
+
+def test_words_before_the_reply_are_not_the_reply() -> None:
+    early = b"HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n"
+    with _speaking(early, b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}") as port:
+        assert _ask(_at(port)) == ProbeReply(200, {"content-length": "2"}, b"{}")
+
+
+def test_a_reply_may_end_with_its_connection() -> None:
+    with _speaking(b"HTTP/1.0 200 OK\r\n\r\n", b"{}") as port:
+        assert _ask(_at(port)).body == b"{}"
+
+
+UNSAYABLE: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+    "a header of two lines": ({"authorization": "a\r\nb: c"}, {}),
+    "a path with a blank": ({}, {"prefix": "/a b"}),
+    "a path of other letters": ({}, {"prefix": "/\u4f60"}),
+    "a host that is no name": ({}, {"host": "a" * 300}),
+}
+
+
+@pytest.mark.parametrize(("headers", "fields"), UNSAYABLE.values(), ids=UNSAYABLE)
+def test_what_cannot_be_asked_has_no_reply(
+    server: ScriptedServer, headers: Mapping[str, Any], fields: Mapping[str, Any]
+) -> None:
+    server.answer(GOOD)
+    with pytest.raises(NoReplyError):
+        _ask(_at(**{"port": server.server_port, **fields}), **headers)
+    assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    "name", ["http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "ALL_PROXY"]
+)
+def test_proxies_of_the_environment_are_not_used(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    with socket.create_server((HOST, 0)) as listener:
+        proxy = f"http://{HOST}:{listener.getsockname()[1]}"
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv(name, proxy)
+    assert _exchanged(server, GOOD)[0].status == 200

@@ -1,0 +1,74 @@
+"""Chat templates by the names of their models."""
+
+import pytest
+
+from converter.addon.servers.chat_templates import (
+    EXACT,
+    EXACT_LOOP,
+    LOOP,
+    NEVER,
+    TEMPLATES,
+    HistoryPlace,
+    history_of,
+    template_of,
+)
+
+
+def test_every_row_says_where_it_was_read() -> None:
+    assert all(row.source for row in TEMPLATES)
+
+
+def test_a_pattern_is_written_once_and_in_lower_case() -> None:
+    patterns = [row.models for row in TEMPLATES]
+    assert len(set(patterns)) == len(patterns)
+    assert [pattern for pattern in patterns if pattern != pattern.lower()] == []
+
+
+def test_a_model_that_always_thinks_has_no_switches() -> None:
+    assert [row for row in TEMPLATES if row.always and (row.switches or row.bare_closer)] == []
+
+
+@pytest.mark.parametrize(
+    ("model", "source"),
+    [
+        ("deepseek-v4", "DeepSeek-V4"),
+        ("deepseek-v4-flash", "DeepSeek-V4"),
+        ("deepseek-v4.1", "DeepSeek-V4.1"),
+        ("poolside/laguna-xs-2.1", "SGLang, template detection: off by default"),
+        ("poolside/laguna-s-2.1", "SGLang, template detection: Laguna-S, on by default"),
+    ],
+)
+def test_of_two_rows_the_closer_one_counts(model: str, source: str) -> None:
+    row = template_of(model)
+    assert row is not None
+    assert row.source.endswith(source)
+
+
+@pytest.mark.parametrize("model", ["", "qwen3-8b", "glm-4.6", "llama-3.3-70b", "gpt-oss-20b"])
+def test_of_other_models_nothing_is_known(model: str) -> None:
+    assert template_of(model) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "history"),
+    [
+        ("deepseek-ai/DeepSeek-R1-0528", NEVER),
+        ("deepseek-v4-pro", EXACT),
+        ("MiniMaxAI/MiniMax-M3", HistoryPlace()),
+        ("google/gemma-4-31B-it", LOOP),
+        ("openai/gpt-oss-120b", EXACT_LOOP),
+        ("Qwen/Qwen3-8B", LOOP),
+        ("Qwen/Qwen3.5-4B", LOOP),
+        ("Qwen/Qwen3.6-35B-A3B", HistoryPlace(switches={"preserve_thinking": True})),
+        ("moonshotai/Kimi-K2.6", HistoryPlace(switches={"preserve_thinking": True}, exact=True)),
+        ("moonshotai/Kimi-K2-Thinking", EXACT_LOOP),
+        ("zai-org/GLM-4.6", LOOP),
+        ("zai-org/GLM-4.7-Flash", HistoryPlace(switches={"clear_thinking": False})),
+        ("Qwen/Qwen3-Coder-30B", None),
+        ("llama-3.3-70b", None),
+    ],
+)
+def test_a_row_says_what_becomes_of_earlier_thoughts(
+    model: str, history: HistoryPlace | None
+) -> None:
+    assert history_of(model) == history

@@ -1,0 +1,351 @@
+"""Where a reply will begin: each rule by itself, and their order."""
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+
+from converter.addon.servers import initial_state as rules
+from converter.addon.servers.initial_state import (
+    RULES,
+    Facts,
+    Rule,
+    end_of_prompt,
+    initial_state,
+    needs_prompt,
+    switch_of,
+    thinking_is_off,
+)
+from converter.core.model.initial_state import InitialState
+
+TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
+LIKELY = InitialState.LIKELY_THINKING
+READING = Path(__file__).parents[3] / "docs" / "reading.md"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "begun"),
+    [
+        ("<|im_start|>assistant\n<think>\n", THINKING),
+        ("<|im_start|>assistant\n", TEXT),
+        ("<|im_start|>assistant\n<think>\n\n</think>\n\n", TEXT),
+        ("what is <think>?<|im_end|>\n<|im_start|>assistant\n", TEXT),
+        ("<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|><|START_THINKING|>", THINKING),
+        ("]~b]ai\n<mm:think>", THINKING),
+        ("", TEXT),
+    ],
+)
+def test_the_rendered_prompt_tells_by_how_it_ends(prompt: str, begun: InitialState) -> None:
+    assert end_of_prompt(prompt) is begun
+
+
+def _continued(said: object) -> dict[str, object]:
+    turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": said}]
+    return {"messages": turns}
+
+
+@pytest.mark.parametrize(
+    ("said", "begun"),
+    [
+        ("The answer", TEXT),
+        ("<think>hm", THINKING),
+        ("<think>hm</think>So", TEXT),
+        ("<think>a</think>b<think>c", THINKING),
+        ("", None),
+        (None, None),
+        ([{"type": "text", "text": "<think>"}], None),
+    ],
+)
+def test_a_reply_that_the_request_begins_goes_on_there(
+    said: object, begun: InitialState | None
+) -> None:
+    assert rules.request(Facts(_continued(said))) is begun
+
+
+def test_a_last_turn_of_the_user_begins_nothing() -> None:
+    bodies: list[dict[str, object]] = [
+        {"messages": [{"role": "user", "content": "<think>"}]},
+        {"messages": ["<think>"]},
+        {"messages": []},
+        {"messages": "<think>"},
+        {},
+    ]
+    assert [rules.request(Facts(body)) for body in bodies] == [None] * 5
+
+
+@pytest.mark.parametrize(
+    ("asked", "begun"),
+    [
+        ({"chat_template_kwargs": {"enable_thinking": False}}, TEXT),
+        ({"chat_template_kwargs": {"thinking": False}}, TEXT),
+        ({"chat_template_kwargs": {"thinking_mode": "disabled"}}, TEXT),
+        ({"reasoning_effort": "none"}, TEXT),
+        ({"reasoning_effort": "no_think"}, TEXT),
+        ({"thinking": {"type": "disabled"}}, TEXT),
+        ({"thinking": {"type": "enabled"}}, None),
+        ({"think": False}, TEXT),
+        ({"chat_template_kwargs": {"enable_thinking": True}}, None),
+        ({"reasoning_effort": "low"}, None),
+        ({}, None),
+    ],
+)
+def test_thinking_turned_off_begins_with_text(
+    asked: dict[str, object], begun: InitialState | None
+) -> None:
+    assert rules.switches(Facts(asked)) is begun
+
+
+@pytest.mark.parametrize(
+    ("model", "begun"),
+    [
+        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", LIKELY),
+        ("qwq-32b", LIKELY),
+        ("Qwen/Qwen3-4B-Thinking-2507", LIKELY),
+        ("Qwen/Qwen3-VL-30B-A3B-Thinking", LIKELY),
+        ("Qwen3.5-9B", LIKELY),
+        ("Qwen/Qwen3-8B", None),
+        ("Hcompany/Holo2-8B", LIKELY),
+        ("zai-org/GLM-4.7-Flash", LIKELY),
+        ("GLM-4.6", None),
+        ("MiniMax-M2", LIKELY),
+        ("MiniMax-M3", TEXT),
+        ("NVIDIA-Nemotron-Nano-9B-v2", LIKELY),
+        ("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", LIKELY),
+        ("ibm-granite/granite-4.2-small", LIKELY),
+        ("ibm-granite/granite-4.0-h-small", None),
+        ("stepfun-ai/Step-3.5-Flash", LIKELY),
+        ("StepFun3.7-Flash", LIKELY),
+        ("poolside/laguna", LIKELY),
+        ("poolside/Laguna-S-2.1", LIKELY),
+        ("poolside/Laguna-XS.2", TEXT),
+        ("zai-org/GLM-5.2", LIKELY),
+        ("deepseek-ai/DeepSeek-V4-Flash", TEXT),
+        ("deepseek-ai/DeepSeek-V4.1", LIKELY),
+        ("iflytek/Spark2.5", TEXT),
+        ("moonshotai/Kimi-K2.5", LIKELY),
+        ("inclusionAI/Ling-3.0-flash", LIKELY),
+        ("inclusionAI/Ling-flash-2.0", None),
+        ("Nanbeige/Nanbeige4.2-3B", LIKELY),
+        ("upstage/Solar-Open2-100B", LIKELY),
+        ("upstage/Solar-Open-100B", None),
+        ("Tele-AI/TeleChat4", LIKELY),
+        ("meituan-longcat/LongCat-Flash-Thinking", TEXT),
+        ("ai-sage/GigaChat3.5-10B", TEXT),
+        ("ai-sage/GigaChat3.5-10B-Reasoning", LIKELY),
+        ("openPangu-Embedded-7B", LIKELY),
+        ("LGAI-EXAONE/EXAONE-Deep-7.8B", LIKELY),
+        ("CohereLabs/command-a-plus-05-2026", LIKELY),
+        ("CohereLabs/command-a-reasoning-08-2025", LIKELY),
+        ("Cohere2MoE", LIKELY),
+        ("c4ai-command-a-03-2025", None),
+        ("Apriel-1.6-15b-Thinker", LIKELY),
+        ("allenai/Olmo-3-7B-Think", LIKELY),
+        ("allenai/Olmo-3-7B-Instruct", None),
+        ("baidu/ERNIE-4.5-21B-A3B-Thinking", LIKELY),
+        ("baidu/ERNIE-4.5-21B-A3B-PT", None),
+        ("XiaomiMiMo/MiMo-V2-Flash", TEXT),
+        ("LLM360/K2-Horizon", LIKELY),
+        ("moonshotai/Kimi-K3", LIKELY),
+        ("moonshotai/Kimi-K2-Thinking", None),
+        ("DeepSeek-V3.1", TEXT),
+        ("Bielik-11B-v3.0-Instruct", TEXT),
+        ("RekaAI/Reka-Edge", TEXT),
+        ("rwkv7-g1", TEXT),
+        ("openbmb/MiniCPM5-1B", TEXT),
+        ("tencent/Hy3-preview", TEXT),
+        ("llama-3.3-70b", None),
+        ("", None),
+    ],
+)
+def test_the_name_of_a_model_tells_when_its_template_opens_the_thought(
+    model: str, begun: InitialState | None
+) -> None:
+    assert rules.model(Facts({"model": model})) is begun
+
+
+@pytest.mark.parametrize("name", ["thinking", "enable_thinking"])
+@pytest.mark.parametrize(("value", "begun"), [(True, LIKELY), (False, TEXT), ("yes", TEXT)])
+@pytest.mark.parametrize(
+    "model", ["DeepSeek-V3.1", "Bielik-11B-v3.0", "MiniCPM5-1B", "Reka-Edge", "rwkv7-g1"]
+)
+def test_a_model_that_thinks_when_asked_opens_the_thought_then(
+    model: str, name: str, value: object, begun: InitialState
+) -> None:
+    body = {"model": model, "chat_template_kwargs": {name: value}}
+    assert rules.model(Facts(body)) is begun
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "begun"),
+    [
+        ("MiniMax-M3", {"chat_template_kwargs": {"thinking_mode": "enabled"}}, LIKELY),
+        ("MiniMax-M3", {"chat_template_kwargs": {"thinking_mode": "adaptive"}}, TEXT),
+        ("MiniMax-M3", {"chat_template_kwargs": {"enable_thinking": True}}, TEXT),
+        ("Hy3", {"reasoning_effort": "high"}, LIKELY),
+        ("Hy3", {"chat_template_kwargs": {"reasoning_effort": "low"}}, LIKELY),
+        ("Hy3", {"reasoning_effort": "no_think"}, TEXT),
+        ("Hy3", {"reasoning_effort": ["high"]}, TEXT),
+    ],
+)
+def test_what_asks_a_model_to_think_is_its_templates_word(
+    model: str, asked: dict[str, object], begun: InitialState
+) -> None:
+    assert rules.model(Facts({"model": model, **asked})) is begun
+
+
+@pytest.mark.parametrize(
+    "model", ["qwq-32b", "DeepSeek-R1", "Qwen3-4B-Thinking-2507", "MiniMax-M2", "Step-3.5-Flash"]
+)
+def test_a_model_that_always_thinks_is_not_turned_off(model: str) -> None:
+    body = {"model": model, "enable_thinking": False}
+    assert rules.switches(Facts(body)) is None
+    assert initial_state(Facts(body)) is LIKELY
+    assert not thinking_is_off(body, InitialState.AUTO)
+
+
+OFF = {"reasoning_effort": "none"}
+
+
+@pytest.mark.parametrize(
+    ("body", "chosen", "off"),
+    [
+        ({}, InitialState.AUTO, False),
+        ({}, TEXT, False),
+        (OFF, InitialState.AUTO, True),
+        (OFF, TEXT, True),
+        ({"model": "any", **OFF}, TEXT, True),
+        ({"model": "Qwen3.5-9B"}, InitialState.AUTO, False),
+        ({"model": "Qwen3.5-9B"}, TEXT, True),
+        ({"model": "Qwen3.5-9B", **OFF}, InitialState.AUTO, True),
+        ({"model": "DeepSeek-V3.1"}, TEXT, False),
+        ({"model": "bielik-11b-v3.0"}, TEXT, False),
+        ({"model": "poolside/laguna", **OFF}, TEXT, False),
+        ({"model": "MiniMax-M3", "thinking_mode": "disabled"}, InitialState.AUTO, False),
+        ({"model": "GLM-4.7", "enable_thinking": False}, InitialState.AUTO, False),
+    ],
+)
+def test_a_closer_at_the_head_is_words_where_the_prompt_has_closed_the_thought(
+    body: dict[str, object], chosen: InitialState, off: bool
+) -> None:
+    assert thinking_is_off(body, chosen) is off
+
+
+@pytest.mark.parametrize(
+    ("whole", "corrected", "begun"),
+    [
+        (False, None, None),
+        (False, THINKING, None),
+        (True, None, TEXT),
+        (True, TEXT, TEXT),
+        (True, THINKING, THINKING),
+    ],
+)
+def test_a_server_that_sends_whole_text_is_believed_until_it_was_wrong(
+    whole: bool, corrected: InitialState | None, begun: InitialState | None
+) -> None:
+    facts = Facts(sends_whole_text=whole, corrected=corrected)
+    assert rules.server(facts) is begun
+
+
+SAYS: dict[Rule, dict[InitialState, Facts]] = {
+    rules.request: {TEXT: Facts(_continued("So")), THINKING: Facts(_continued("<think>hm"))},
+    rules.server: {TEXT: Facts(sends_whole_text=True)},
+    rules.prompt: {TEXT: Facts(prompt=TEXT), THINKING: Facts(prompt=THINKING)},
+    rules.correction: {TEXT: Facts(corrected=TEXT), THINKING: Facts(corrected=THINKING)},
+    rules.switches: {TEXT: Facts({"think": False})},
+    rules.model: {
+        TEXT: Facts({"model": "DeepSeek-V3.1"}),
+        LIKELY: Facts({"model": "Qwen3.5-9B"}),
+    },
+}
+"""Facts by which a rule, and no other, says this."""
+
+
+def _both(one: Facts, other: Facts) -> Facts:
+    return Facts(
+        {**other.body, **one.body},
+        one.sends_whole_text or other.sends_whole_text,
+        one.prompt or other.prompt,
+        one.corrected or other.corrected,
+    )
+
+
+def test_here_is_every_rule_in_order() -> None:
+    assert tuple(SAYS) == RULES
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_a_rule_decides_when_no_other_speaks(rule: Rule) -> None:
+    assert {state: initial_state(facts) for state, facts in SAYS[rule].items()} == {
+        state: state for state in SAYS[rule]
+    }
+
+
+ORDER = [
+    (before, after, said, against)
+    for before, after in itertools.combinations(RULES, 2)
+    for said, against in itertools.product(SAYS[before], SAYS[after])
+    if said is not against and (before, after) != (rules.server, rules.correction)
+]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said", "against"),
+    ORDER,
+    ids=lambda value: value.value if isinstance(value, InitialState) else value.__name__,
+)
+def test_the_rule_that_stands_first_decides(
+    before: Rule, after: Rule, said: InitialState, against: InitialState
+) -> None:
+    assert initial_state(_both(SAYS[before][said], SAYS[after][against])) is said
+
+
+def test_a_correction_overrules_only_the_server() -> None:
+    assert initial_state(Facts(sends_whole_text=True, corrected=THINKING)) is THINKING
+    assert initial_state(Facts(prompt=TEXT, corrected=THINKING)) is TEXT
+
+
+def test_a_reply_begins_in_its_text_when_nothing_says_otherwise() -> None:
+    assert initial_state(Facts()) is TEXT
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_prompt_is_waited_for_unless_an_earlier_rule_decides(rule: Rule) -> None:
+    waits = RULES.index(rule) > RULES.index(rules.prompt)
+    assert {needs_prompt(facts) for facts in SAYS[rule].values()} == {waits}
+
+
+def test_nothing_known_is_worth_waiting_for_the_prompt() -> None:
+    assert needs_prompt(Facts())
+
+
+def test_the_manual_lists_the_rules_by_name_and_in_order() -> None:
+    listed = READING.read_text().partition("## Where a reply begins\n")[2]
+    named = re.findall(r"^\d\. \*\*(\w+)", listed, re.MULTILINE)
+    assert named == [rule.__name__ for rule in RULES]
+
+
+SWITCHES: list[dict[str, object]] = [
+    {},
+    {"chat_template_kwargs": {"enable_thinking": False}},
+    {"chat_template_kwargs": {"enable_thinking": True}},
+    {"reasoning_effort": "low"},
+    {"think": False},
+    {"thinking": {"type": "disabled"}},
+    {"enable_thinking": False},
+    {"reasoning": {"effort": "low"}},
+    {"reasoning_format": "none"},
+]
+
+
+def test_requests_with_the_same_switches_begin_alike() -> None:
+    for switch in SWITCHES:
+        assert switch_of(switch) == switch_of({**switch, "messages": [2], "temperature": 1})
+    assert len({switch_of(switch) for switch in SWITCHES}) == len(SWITCHES)
+
+
+def test_the_order_in_which_switches_are_written_does_not_matter() -> None:
+    one = {"chat_template_kwargs": {"thinking": True, "reasoning": True}, "think": True}
+    other = {"think": True, "chat_template_kwargs": {"reasoning": True, "thinking": True}}
+    assert switch_of(one) == switch_of(other)

@@ -1,0 +1,253 @@
+"""What is remembered of servers and models, of whom, and for how long."""
+
+from collections.abc import Callable
+
+import pytest
+
+from converter.addon.servers import known_servers
+from converter.addon.servers.initial_state import initial_state
+from converter.addon.servers.known_servers import (
+    Body,
+    Bounded,
+    KnownServers,
+    Lesson,
+    Upstream,
+    prompt_key,
+)
+from converter.addon.servers.profiles import by_name
+from converter.core.model.initial_state import InitialState
+from converter.core.wire.bounds import MOST_KNOWN
+
+TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
+LIKELY = InitialState.LIKELY_THINKING
+HERE = Upstream("http", "127.0.0.1", 8000)
+ELSEWHERE = [
+    Upstream("https", "127.0.0.1", 8000),
+    Upstream("http", "127.0.0.2", 8000),
+    Upstream("http", "127.0.0.1", 8001),
+    Upstream("http", "127.0.0.1", 8000, "/inner"),
+]
+SMALL = {"model": "small", "messages": [{"role": "user", "content": "hi"}]}
+LATER = {**SMALL, "messages": [], "temperature": 1}
+LARGE = {**SMALL, "model": "large"}
+OFF = {**SMALL, "reasoning_format": "none"}
+
+
+def _begins(known: KnownServers, body: Body, upstream: Upstream = HERE) -> InitialState:
+    return initial_state(known.facts(upstream, body))
+
+
+def test_nothing_is_known_at_first() -> None:
+    known = KnownServers()
+    assert known.server(HERE) is None
+    assert not known.takes_thinking_out(HERE)
+    assert not known.thinks(HERE, SMALL)
+    assert not known.has_prompt(HERE, SMALL)
+    assert _begins(known, SMALL) is TEXT
+
+
+@pytest.mark.parametrize("other", ELSEWHERE, ids=str)
+def test_what_a_server_is_holds_for_its_address_and_prefix(other: Upstream) -> None:
+    known = KnownServers()
+    known.recognised(HERE, by_name("vllm"))
+    assert known.server(HERE) is by_name("vllm")
+    assert known.server(Upstream("http", "127.0.0.1", 8000)) is by_name("vllm")
+    assert known.server(other) is None
+
+
+@pytest.mark.parametrize("other", ELSEWHERE, ids=str)
+def test_a_server_that_takes_thinking_out_is_one_address(other: Upstream) -> None:
+    known = KnownServers()
+    known.saw_thinking(HERE)
+    assert (known.takes_thinking_out(HERE), known.takes_thinking_out(other)) == (True, False)
+
+
+type Remember = Callable[[KnownServers], None]
+WHOLE_TEXT: dict[str, Remember] = {
+    "takes thinking out": lambda known: known.saw_thinking(HERE),
+    "repeats the opener": lambda known: known.saw_repeated_opener(HERE),
+}
+
+
+@pytest.mark.parametrize("remember", WHOLE_TEXT.values(), ids=WHOLE_TEXT)
+def test_a_server_of_whole_text_begins_in_text_whatever_its_prompt_opens(
+    remember: Remember,
+) -> None:
+    known = KnownServers()
+    known.saw_prompt(HERE, SMALL, THINKING)
+    assert _begins(known, SMALL) is THINKING
+    remember(known)
+    assert _begins(known, SMALL) is TEXT
+    assert _begins(known, {"model": "qwq-32b"}) is TEXT
+    known.correct(HERE, SMALL, THINKING)
+    assert _begins(known, SMALL) is THINKING
+
+
+def test_a_server_that_repeats_openers_does_not_take_thinking_out() -> None:
+    known = KnownServers()
+    known.saw_repeated_opener(HERE)
+    assert not known.takes_thinking_out(HERE)
+
+
+@pytest.mark.parametrize("state", [TEXT, THINKING])
+def test_a_prompt_holds_for_its_server_model_and_switch(state: InitialState) -> None:
+    known = KnownServers()
+    known.saw_prompt(HERE, SMALL, state)
+    assert _begins(known, LATER) is state
+    assert known.has_prompt(HERE, LATER)
+    others = [known.has_prompt(HERE, LARGE), known.has_prompt(HERE, OFF)]
+    assert [*others, *(known.has_prompt(other, SMALL) for other in ELSEWHERE)] == [False] * 6
+
+
+def test_a_prompt_that_was_not_told_is_not_asked_for_again() -> None:
+    known = KnownServers()
+    known.saw_prompt(HERE, SMALL, None)
+    assert known.has_prompt(HERE, SMALL)
+    assert _begins(known, SMALL) is TEXT
+
+
+def test_a_correction_holds_for_its_server_model_and_switch() -> None:
+    known = KnownServers()
+    known.correct(HERE, OFF, THINKING)
+    assert _begins(known, {**LATER, "reasoning_format": "none"}) is THINKING
+    assert [_begins(known, body) for body in (SMALL, {**OFF, "model": "large"})] == [TEXT] * 2
+    assert [_begins(known, OFF, other) for other in ELSEWHERE] == [TEXT] * 4
+
+
+def test_the_last_correction_holds() -> None:
+    known = KnownServers()
+    for state in (THINKING, TEXT):
+        known.correct(HERE, {"model": "qwq-32b"}, state)
+    assert _begins(known, {"model": "qwq-32b"}) is TEXT
+
+
+def test_a_model_that_thought_thinks_by_itself_whatever_the_switch() -> None:
+    known = KnownServers()
+    known.saw_thought(HERE, SMALL)
+    assert known.thinks(HERE, LATER)
+    assert known.thinks(HERE, OFF)
+    assert not known.thinks(HERE, LARGE)
+    assert [known.thinks(other, SMALL) for other in ELSEWHERE] == [False] * 4
+
+
+@pytest.mark.parametrize(("model", "thinks"), [("qwq-32b", True), ("DeepSeek-V3.1", False)])
+def test_a_models_name_may_say_that_it_thinks(model: str, thinks: bool) -> None:
+    assert KnownServers().thinks(HERE, {"model": model}) is thinks
+
+
+ODD_NAMES: list[object] = [None, 7, ["small"], "\udcff", "a" * 100_000]
+
+
+@pytest.mark.parametrize("model", ODD_NAMES, ids=lambda model: repr(model)[:20])
+def test_any_name_is_remembered_in_a_few_bytes(model: object) -> None:
+    known = KnownServers()
+    known.correct(HERE, {"model": model}, THINKING)
+    assert _begins(known, {"model": model}) is THINKING
+    assert len(prompt_key(HERE, {"model": model})[1]) == 64
+
+
+def test_a_name_and_a_switch_are_not_mixed_up() -> None:
+    keys = [prompt_key(HERE, {"model": "a{}"}), prompt_key(HERE, {"model": "a"})]
+    assert keys[0] != keys[1]
+
+
+def test_another_server_at_an_address_begins_anew() -> None:
+    known = KnownServers()
+    for server in ("vllm", "vllm", "sglang"):
+        known.recognised(HERE, by_name(server))
+        known.recognised(ELSEWHERE[0], by_name("vllm"))
+        begins = _begins(known, SMALL)
+        for upstream in (HERE, ELSEWHERE[0]):
+            known.correct(upstream, SMALL, THINKING)
+    assert (begins, _begins(known, SMALL, ELSEWHERE[0])) == (TEXT, THINKING)
+
+
+def test_what_a_server_is_is_asked_again_after_some_time_or_doubt() -> None:
+    now = [1000.0]
+    known = KnownServers(lambda: now[0])
+    assert known.is_due(HERE, 600, 60)
+    for certain, seconds in ((True, 600), (False, 60)):
+        known.recognised(HERE, by_name("vllm"), certain)
+        now[0] += seconds - 1
+        assert not known.is_due(HERE, 600, 60)
+        now[0] += 1
+        assert known.is_due(HERE, 600, 60)
+        assert known.server(HERE) is by_name("vllm")
+    known.recognised(HERE, by_name("vllm"))
+    known.doubt(HERE)
+    assert known.is_due(HERE, 600, 60)
+
+
+def test_a_prompt_that_a_reply_contradicts_is_to_be_asked_for_again() -> None:
+    known = KnownServers()
+    known.saw_prompt(HERE, SMALL, THINKING)
+    known.correct(HERE, SMALL, LIKELY)
+    assert known.has_prompt(HERE, SMALL)
+    known.correct(HERE, SMALL, TEXT)
+    assert not known.has_prompt(HERE, SMALL)
+    assert _begins(known, SMALL) is TEXT
+
+
+def test_news_are_what_was_learnt_since_they_were_asked_for() -> None:
+    known = KnownServers(iter(range(99)).__next__)
+    known.recognised(HERE, by_name("vllm"))
+    known.saw_thinking(HERE)
+    assert known.news(ELSEWHERE[0]) == {}
+    assert known.news(HERE) == {"server": Lesson(0, "vllm"), "parses": Lesson(1, "")}
+    known.saw_thinking(HERE)
+    assert known.news(HERE) == {}
+    known.recognised(HERE, by_name("vllm"), certain=False)
+    news = known.news(HERE)
+    assert news == {"server": Lesson(3, "vllm?")}
+    known.untold(HERE, news)
+    assert known.news(HERE) == news
+
+
+def test_of_what_others_tell_the_later_word_holds() -> None:
+    known = KnownServers(lambda: 5.0)
+    known.recognised(HERE, by_name("vllm"))
+    known.saw_thinking(HERE)
+    known.news(HERE)
+    known.take(HERE, {"server": Lesson(4, "sglang"), "repeats": Lesson(9, "")})
+    known.take(ELSEWHERE[0], {"parses": Lesson(9, "")})
+    assert (known.server(HERE), known.takes_thinking_out(HERE)) == (by_name("vllm"), True)
+    assert known.takes_thinking_out(ELSEWHERE[0])
+    known.take(HERE, {"server": Lesson(6, "sglang")})
+    assert (known.server(HERE), known.takes_thinking_out(HERE)) == (by_name("sglang"), False)
+    assert known.news(HERE) == known.news(ELSEWHERE[0]) == {}
+
+
+def test_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_servers, "MOST_KNOWN", 3)
+    kept: Bounded[str, int] = Bounded()
+    for number, name in enumerate("abcad"):
+        kept[name] = number
+    assert dict(kept) == {"c": 2, "a": 3, "d": 4}
+
+
+def test_no_memory_of_a_server_grows_without_end() -> None:
+    known = KnownServers()
+    for number in range(MOST_KNOWN + 10):
+        upstream, body = Upstream("http", f"host{number}", 80), {"model": str(number)}
+        known.recognised(upstream, by_name("vllm"))
+        known.saw_repeated_opener(upstream)
+        known.saw_thinking(upstream)
+        known.saw_prompt(upstream, body, TEXT)
+        known.correct(upstream, body, TEXT)
+        known.saw_thought(upstream, body)
+        refused = {**body, "tools": [{"function": {"parameters": {"pattern": "x"}}}]}
+        known.saw_refusal(upstream, refused, frozenset({"pattern", "pictures"}))
+        known.doubt(upstream)
+    kept = [value for value in vars(known).values() if isinstance(value, dict)]
+    assert [len(each) for each in kept] == [MOST_KNOWN] * 3
+
+
+@pytest.mark.parametrize(
+    ("upstream", "written"),
+    [
+        (HERE, "http://127.0.0.1:8000"),
+        (Upstream("https", "::1", 443, "/inner"), "https://[::1]:443/inner"),
+    ],
+)
+def test_an_upstream_is_written_as_its_address(upstream: Upstream, written: str) -> None:
+    assert str(upstream) == written

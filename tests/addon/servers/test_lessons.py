@@ -1,0 +1,110 @@
+"""What processes tell each other of a server: all that comes is checked, and the later word holds."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.addon.servers.known_servers import (
+    AGE,
+    SERVER,
+    Lesson,
+    prevailing,
+    read,
+    word_of,
+    write,
+)
+from converter.addon.servers.profiles import SERVERS
+from converter.core.wire.bounds import MOST_SHARED
+
+NOW = 1_000_000.0
+DIGEST = "0a" * 32
+GOOD = {
+    "server": "vllm",
+    "repeats": "",
+    "parses": "",
+    f"prompt {DIGEST}": "thinking",
+    f"begins {DIGEST}": "likely thinking",
+    f"thinks {DIGEST}": "",
+    f"blind {DIGEST}": "",
+    f"refuses {DIGEST}": "format\npattern\nschemas without a meaning",
+}
+
+
+def told(lessons: dict[str, str], at: float = NOW) -> dict[str, Lesson]:
+    return {name: Lesson(at, word) for name, word in lessons.items()}
+
+
+def test_what_is_written_is_read() -> None:
+    assert read(write(told(GOOD)), NOW) == told(GOOD)
+
+
+@pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
+@pytest.mark.parametrize("certain", [True, False])
+def test_every_server_can_be_told(server: object, certain: bool) -> None:
+    lessons = told({SERVER: word_of(server, certain)})  # type: ignore[arg-type]
+    assert read(write(lessons), NOW) == lessons
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("server", "a later version's"),
+        ("server x", "vllm"),
+        (f"prompt {DIGEST}", "auto"),
+        (f"prompt {DIGEST[1:]}", "thinking"),
+        (f"begins {DIGEST}", ""),
+        (f"refuses {DIGEST}", "tools"),
+        ("repeats", "yes"),
+        (f"tells {DIGEST}", ""),
+    ],
+)
+def test_what_cannot_be_read_is_left_out_and_the_rest_is_read(name: str, word: str) -> None:
+    assert read(write(told({**GOOD, name: word})), NOW).keys() == GOOD.keys() - {name}
+
+
+@pytest.mark.parametrize("value", [None, b"", b"{", b"\xff", b"[]", b'{"server": "vllm"}'])
+def test_what_is_no_lesson_says_nothing(value: bytes | None) -> None:
+    assert read(value, NOW) == {}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(st.dictionaries(st.sampled_from([*GOOD]) | st.text(), JSON) | JSON)
+def test_whatever_comes_is_read_without_complaint(value: object) -> None:
+    for name, lesson in read(json.dumps(value).encode(), NOW).items():
+        assert lesson.at <= NOW
+        assert read(write({name: lesson}), NOW) == {name: lesson}
+
+
+def test_a_lesson_grows_old_and_none_is_of_the_future() -> None:
+    assert read(write(told(GOOD, NOW - AGE + 1)), NOW) == told(GOOD, NOW - AGE + 1)
+    assert read(write(told(GOOD, NOW - AGE)), NOW) == {}
+    assert read(write(told(GOOD, NOW + 9)), NOW) == told(GOOD)
+
+
+def test_no_more_than_the_newest_are_written() -> None:
+    many = {f"thinks {number:064x}": Lesson(NOW + number, "") for number in range(MOST_SHARED + 9)}
+    kept = read(write(many), NOW + 999)
+    assert len(kept) == MOST_SHARED
+    assert min(lesson.at for lesson in kept.values()) == NOW + 9
+
+
+def test_the_later_word_holds() -> None:
+    one = {"repeats": Lesson(1, ""), f"begins {DIGEST}": Lesson(3, "text")}
+    other = {f"begins {DIGEST}": Lesson(2, "thinking"), "parses": Lesson(4, "")}
+    both = {**other, **one}
+    assert prevailing(one, other) == prevailing(other, one) == both
+
+
+def test_nothing_is_left_of_a_server_that_another_has_replaced() -> None:
+    gone = {"server": Lesson(1, "vllm"), f"begins {DIGEST}": Lesson(9, "thinking")}
+    there = {"server": Lesson(2, "llama.cpp"), "repeats": Lesson(2, "")}
+    assert prevailing(gone, there) == prevailing(there, gone) == there
+    sure = {"server": Lesson(2, "vllm?")}
+    assert prevailing(gone, sure) == {**gone, **sure}

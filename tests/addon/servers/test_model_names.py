@@ -1,0 +1,130 @@
+"""The names that clients have for models."""
+
+import json
+
+import pytest
+
+from converter.addon.servers.model_names import (
+    VARIANTS,
+    Entry,
+    Row,
+    entries,
+    find,
+    only_one,
+    read_rows,
+    renamed,
+    row_of,
+    variant_of,
+    with_aliases,
+    with_variants,
+)
+
+ROWS = read_rows(["claude-*=Qwen3-8B", "gpt-4o = small", "last=", "o?=big", "*="])
+SERVED: list[Entry] = [{"id": "small", "owned_by": "vllm"}, {"id": "Qwen3-8B", "max_model_len": 9}]
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ("claude-sonnet-5", "Qwen3-8B"),
+        ("gpt-4o", "small"),
+        ("o3", "big"),
+        ("Claude-x", ""),
+        ("", ""),
+    ],
+)
+def test_the_first_row_that_fits_counts(asked: str, name: str) -> None:
+    row = row_of(ROWS, asked)
+    assert row is not None
+    assert row.name == name
+
+
+def test_without_a_row_a_name_stays() -> None:
+    assert row_of(read_rows(["a=b"]), "c") is None
+
+
+@pytest.mark.parametrize("row", ["", "=", "=x", "claude-*"])
+def test_what_is_no_row_is_refused(row: str) -> None:
+    with pytest.raises(ValueError, match=r"expected PATTERN=NAME, such as .*, got"):
+        read_rows([row])
+
+
+@pytest.mark.parametrize(
+    ("written", "row"),
+    [
+        ("a=b effort=low budget=2000", Row("a", "b", "low", 2000)),
+        ("a=b  budget=5", Row("a", "b", "", 5)),
+        ("*= effort=none", Row("*", "", "none")),
+        ("a=b c", Row("a", "b c")),
+    ],
+)
+def test_a_row_may_wish_how_much_is_thought(written: str, row: Row) -> None:
+    assert read_rows([written]) == (row,)
+
+
+@pytest.mark.parametrize("row", ["a=b effort=much", "a=b budget=few", "a=b budget="])
+def test_a_wish_that_is_none_is_refused(row: str) -> None:
+    with pytest.raises(
+        ValueError, match=r"expected effort= one of none, .*, budget= a number, got"
+    ):
+        read_rows([row])
+
+
+@pytest.mark.parametrize(
+    ("asked", "row"),
+    [
+        ("small-low", Row("small-low", "small", "low", 2048)),
+        ("gpt-4o-nothink", Row("gpt-4o-nothink", "small", "none")),
+        ("claude-x-max", Row("claude-x-max", "Qwen3-8B", "max")),
+        ("small-lower", None),
+        ("o3-high", None),
+    ],
+)
+def test_a_name_may_wish_how_much_is_thought(asked: str, row: Row | None) -> None:
+    assert variant_of(SERVED, ROWS, asked) == row
+
+
+def test_a_model_that_is_served_by_such_a_name_is_itself() -> None:
+    assert variant_of([*SERVED, {"id": "small-max"}], ROWS, "small-max") is None
+
+
+def test_all_wishes_are_listed_behind_the_models() -> None:
+    listed = with_variants(SERVED[:1])
+    assert [entry["id"] for entry in listed] == ["small", *(f"small-{name}" for name in VARIANTS)]
+    assert find(SERVED, (), "small-low") == {"id": "small-low", "owned_by": "vllm"}
+
+
+def test_a_list_has_the_names_without_wildcards_too() -> None:
+    listed = with_aliases(SERVED, ROWS)
+    assert [entry["id"] for entry in listed] == ["small", "Qwen3-8B", "gpt-4o"]
+    assert listed[2]["owned_by"] == "vllm"
+    assert [entry["id"] for entry in with_aliases(SERVED[:1], ROWS)] == ["small", "gpt-4o", "last"]
+    assert with_aliases(SERVED, read_rows(["small=Qwen3-8B"])) == SERVED
+
+
+def test_one_model_is_found_by_any_of_its_names() -> None:
+    assert find(SERVED, ROWS, "small") == SERVED[0]
+    assert find(SERVED, ROWS, "claude-opus") == {"id": "claude-opus", "max_model_len": 9}
+    assert find(SERVED, ROWS, "other") is None
+    assert find(SERVED[:1], ROWS, "other") == {"id": "other", "owned_by": "vllm"}
+
+
+def test_only_one_is_what_its_name_says() -> None:
+    assert (only_one(SERVED[:1]), only_one(SERVED), only_one([])) == ("small", "", "")
+
+
+@pytest.mark.parametrize("listed", [None, [], {"data": 3}, {"data": [3, {"id": 4}, {}]}])
+def test_a_list_that_is_none_is_empty(listed: object) -> None:
+    assert entries(listed) == []
+
+
+@pytest.mark.parametrize("space", ["", " "])
+def test_a_frame_gets_the_clients_name_and_keeps_every_other_byte(space: str) -> None:
+    text = json.dumps('say "model":"x" \\')
+    frame = f'data: {{"choices":[{{"delta":{{"content":{text}}}}}],"model":{space}"a\\"b"}}\n\n'
+    got = renamed(frame.encode(), 'c"d').decode()
+    assert got == frame.replace('"a\\"b"', '"c\\"d"')
+
+
+def test_a_frame_without_a_model_stays() -> None:
+    assert renamed(b"data: [DONE]\n\n", "x") == b"data: [DONE]\n\n"

@@ -1,0 +1,392 @@
+"""What the addon asks servers: each question is driven by hand, against servers told in a table of
+path and answer.
+"""
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from converter.addon.servers.probes import (
+    IDENTITY_PATHS,
+    Probe,
+    ProbeReply,
+    ProbeRequest,
+    count_tokens,
+    estimate_tokens,
+    is_certain,
+    prompt_pieces,
+    prompt_state,
+    recognise,
+)
+from converter.addon.servers.profiles import GENERIC, SERVERS, Server, by_name
+from converter.core.model.initial_state import InitialState
+from converter.core.wire import json_text
+
+type Answers = Mapping[str, ProbeReply]
+
+TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
+NOT_FOUND = ProbeReply(404, {}, b'{"detail":"Not Found"}')
+BROKEN = ProbeReply(500, {}, b'{"data":[{"id":"m","owned_by":"vllm"}],"version":"1"}')
+
+
+def _ok(value: object, **headers: str) -> ProbeReply:
+    return ProbeReply(
+        200, headers, value if isinstance(value, bytes) else json.dumps(value).encode()
+    )
+
+
+def _models(*models: object, **headers: str) -> ProbeReply:
+    return _ok({"object": "list", "data": list(models)}, **headers)
+
+
+def _asked[Result](
+    question: Probe[Result], answers: Answers, otherwise: ProbeReply | None = NOT_FOUND
+) -> tuple[Result, list[ProbeRequest]]:
+    """The question's result, and what it asked on the way."""
+    asks: list[ProbeRequest] = []
+    reply: ProbeReply | None = None
+    while True:
+        try:
+            asks.append(question.send(reply))
+        except StopIteration as settled:
+            result: Result = settled.value
+            return result, asks
+        reply = answers.get(asks[-1].path, otherwise)
+
+
+def _recognised(answers: Answers, otherwise: ProbeReply | None = NOT_FOUND) -> str | None:
+    server = recognise({path: answers.get(path, otherwise) for path in IDENTITY_PATHS})
+    return server.name if server else None
+
+
+VLLM = {
+    "id": "m",
+    "object": "model",
+    "created": 1,
+    "owned_by": "vllm",
+    "root": "m",
+    "max_model_len": 2048,
+}
+VERSION = _ok({"version": "0.32.0"})
+REAL: dict[str, tuple[str, Answers]] = {
+    "nim": (
+        "nim",
+        {"/v1/metadata": _ok({"assetInfo": [], "modelInfo": [{"shortName": "m", "modelUrl": ""}]})},
+    ),
+    "nim with vLLM inside": (
+        "nim",
+        {"/v1/metadata": _ok({"modelInfo": []}), "/v1/models": _models(VLLM), "/version": VERSION},
+    ),
+    "vllm": ("vllm", {"/v1/models": _models(VLLM, server="uvicorn"), "/version": VERSION}),
+    "vllm whose models have an owner": (
+        "vllm",
+        {"/v1/models": _models({"id": "m", "owned_by": "us"}), "/version": VERSION},
+    ),
+    "vllm with an adapter listed first": (
+        "vllm",
+        {"/v1/models": _models({"id": "lora", "parent": "m"}, VLLM)},
+    ),
+    "sglang": (
+        "sglang",
+        {"/v1/models": _models({"id": "m", "object": "model", "owned_by": "sglang"})},
+    ),
+    "llama.cpp": (
+        "llama.cpp",
+        {"/v1/models": _models({"id": "m.gguf", "owned_by": "llamacpp"}, server="llama.cpp")},
+    ),
+    "llama.cpp behind a gateway": (
+        "llama.cpp",
+        {"/v1/models": _models({"id": "m", "owned_by": "llamacpp"}, server="nginx")},
+    ),
+    "llama.cpp that wants a key": (
+        "llama.cpp",
+        {"/v1/models": ProbeReply(401, {"server": "llama.cpp"}, b"{}")},
+    ),
+    "ollama": (
+        "ollama",
+        {
+            "/api/version": _ok({"version": "0.12.0"}),
+            "/v1/models": _models({"id": "m", "owned_by": "library"}),
+        },
+    ),
+    "lmstudio": (
+        "lmstudio",
+        {"/v1/models": _models({"id": "m", "object": "model", "owned_by": "organization_owner"})},
+    ),
+    "transformers serve": (
+        "generic",
+        {"/v1/models": _models({"id": "org/m", "object": "model", "owned_by": "org"})},
+    ),
+    "a server that says no more than its models": ("generic", {"/v1/models": _models({"id": "m"})}),
+    "a server with no models": ("generic", {"/v1/models": _models()}),
+    "a server that knows none of the paths": ("generic", {}),
+}
+
+
+@pytest.mark.parametrize(("name", "answers"), REAL.values(), ids=REAL)
+def test_a_server_is_known_by_what_it_says_of_itself(name: str, answers: Answers) -> None:
+    assert _recognised(answers) == name
+
+
+def test_every_server_that_has_a_mark_is_recognised_here() -> None:
+    marked = {server.name for server in SERVERS if server.marks}
+    assert marked <= {name for name, _ in REAL.values()}
+
+
+def test_a_server_that_answers_nothing_has_not_said_what_it_is() -> None:
+    assert _recognised({}, None) is None
+
+
+def test_a_server_that_leaves_a_question_unanswered_is_known_by_the_rest() -> None:
+    assert _recognised({"/v1/models": _models(VLLM)}, None) == "vllm"
+
+
+def test_a_server_that_leaves_a_question_unanswered_is_not_generic_yet() -> None:
+    assert _recognised({"/v1/metadata": NOT_FOUND, "/v1/models": _models()}, None) is None
+
+
+def test_an_answer_that_is_not_there_counts_as_none() -> None:
+    assert recognise({"/v1/models": NOT_FOUND}) is None
+
+
+def test_every_path_of_a_mark_is_asked_once() -> None:
+    assert len(IDENTITY_PATHS) == len(set(IDENTITY_PATHS))
+    assert set(IDENTITY_PATHS) == {mark.path for server in SERVERS for mark in server.marks}
+
+
+ODD: dict[str, ProbeReply] = {
+    "no JSON": _ok(b"<html>"),
+    "nothing": _ok(b""),
+    "no UTF-8": _ok(b"\xff\xfe"),
+    "null": _ok(None),
+    "a number": _ok(1),
+    "an array": _ok([VLLM, {"version": "1"}]),
+    "models that are no array": _ok({"data": VLLM}),
+    "models that are no objects": _models("vllm", None, 3, ["owned_by"]),
+    "an owner that is no text": _models({"owned_by": ["vllm"]}, {"owned_by": {"vllm": 1}}),
+    "an owner of a longer name": _models({"owned_by": "vllm-fork"}),
+    "too deep": _ok(b"[" * 100_000),
+    "a header that says nothing": _ok({}, server=""),
+}
+
+
+@pytest.mark.parametrize("reply", ODD.values(), ids=ODD)
+def test_odd_answers_make_a_server_generic(reply: ProbeReply) -> None:
+    assert _recognised({}, reply) == GENERIC.name
+
+
+@pytest.mark.parametrize("status", [401, 403, 500, 503])
+def test_a_server_that_lets_nobody_in_has_not_said_what_it_is(status: int) -> None:
+    assert _recognised({"/v1/models": ProbeReply(status)}) is None
+
+
+BODY = {
+    "model": "m",
+    "messages": [{"role": "user", "content": "hi"}],
+    "tools": [{"type": "function", "function": {"name": "f"}}],
+    "chat_template_kwargs": {"enable_thinking": True},
+    "max_tokens": 5,
+    "stream": True,
+}
+TEMPLATE = _ok({"prompt": "<|im_start|>hi"})
+
+
+def _counted(
+    name: str, answers: Answers, otherwise: ProbeReply | None = NOT_FOUND
+) -> tuple[int | None, list[ProbeRequest]]:
+    return _asked(count_tokens(by_name(name), BODY), answers, otherwise)
+
+
+def _said(ask: ProbeRequest) -> object:
+    assert ask.body is not None
+    return json_text.read(ask.body)
+
+
+def test_llama_cpp_renders_the_template_and_then_counts() -> None:
+    count, (render, tokenize) = _counted(
+        "llama.cpp", {"/apply-template": TEMPLATE, "/tokenize": _ok({"tokens": [1, 2, 3]})}
+    )
+    assert (count, render.path, _said(render)) == (3, "/apply-template", BODY)
+    assert tokenize.path == "/tokenize"
+    assert _said(tokenize) == {
+        "content": "<|im_start|>hi",
+        "add_special": True,
+        "parse_special": True,
+    }
+
+
+def test_vllm_counts_what_a_request_says_to_the_model() -> None:
+    count, (ask,) = _counted(
+        "vllm", {"/tokenize": _ok({"count": 42, "max_model_len": 2048, "tokens": [1]})}
+    )
+    said = {name: BODY[name] for name in ("model", "messages", "tools", "chat_template_kwargs")}
+    assert (count, ask.path, _said(ask)) == (42, "/tokenize", said)
+
+
+def test_vllm_is_not_told_of_tools_that_are_not_there() -> None:
+    _, (ask,) = _asked(count_tokens(by_name("vllm"), {"model": "m", "messages": []}), {})
+    assert _said(ask) == {"model": "m", "messages": []}
+
+
+OTHERS = [server for server in SERVERS if server.name not in ("llama.cpp", "vllm")]
+
+
+@pytest.mark.parametrize("server", OTHERS, ids=lambda server: server.name)
+def test_other_servers_are_not_asked_to_count(server: Server) -> None:
+    assert _asked(count_tokens(server, BODY), {}) == (None, [])
+
+
+UNCOUNTED: dict[str, ProbeReply | None] = {
+    "nothing": None,
+    "an error": ProbeReply(400, {}, b'{"count":1,"tokens":[1],"prompt":"p"}'),
+    "no JSON": _ok(b"count"),
+    "an array": _ok([1]),
+    "other fields": _ok({"length": 3}),
+    "values of another type": _ok({"count": "3", "tokens": 3, "prompt": 3}),
+    "null": _ok({"count": None, "tokens": None, "prompt": None}),
+}
+
+
+@pytest.mark.parametrize("name", ["llama.cpp", "vllm"])
+@pytest.mark.parametrize("reply", UNCOUNTED.values(), ids=UNCOUNTED)
+def test_an_answer_that_cannot_be_read_is_no_count(name: str, reply: ProbeReply | None) -> None:
+    count, asks = _counted(name, {}, reply)
+    assert (count, len(asks)) == (None, 1)
+
+
+@pytest.mark.parametrize("reply", UNCOUNTED.values(), ids=UNCOUNTED)
+def test_a_rendered_prompt_without_its_tokens_is_no_count(reply: ProbeReply | None) -> None:
+    count, asks = _counted("llama.cpp", {"/apply-template": TEMPLATE}, reply)
+    assert (count, len(asks)) == (None, 2)
+
+
+@pytest.mark.parametrize("count", [True, False], ids=repr)
+def test_a_count_that_is_no_number_is_not_believed(count: object) -> None:
+    assert _counted("vllm", {"/tokenize": _ok({"count": count})})[0] is None
+
+
+def test_a_prompt_of_no_tokens_has_none() -> None:
+    assert (
+        _counted("llama.cpp", {"/apply-template": TEMPLATE, "/tokenize": _ok({"tokens": []})})[0]
+        == 0
+    )
+
+
+def _estimate(text: str, **fields: object) -> int:
+    return estimate_tokens(
+        {"model": "m", "messages": [{"role": "user", "content": text}], **fields}
+    )
+
+
+def test_an_estimate_grows_with_what_the_model_reads() -> None:
+    assert _estimate("word " * 1000) - _estimate("") == 1250
+    assert _estimate("", tools=[{"description": "d" * 4000}]) - _estimate("") >= 1000
+
+
+def test_an_estimate_is_of_characters_not_of_how_they_are_written() -> None:
+    assert _estimate("\u4f60" * 400) == _estimate("a" * 400)
+
+
+def test_an_estimate_does_not_depend_on_what_the_model_does_not_read() -> None:
+    assert _estimate("hi", user="u" * 4000, stop=["s"] * 400) == _estimate("hi")
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"messages": []}, {"messages": None, "tools": None}], ids=repr
+)
+def test_an_estimate_is_one_at_least(body: dict[str, object]) -> None:
+    assert estimate_tokens(body) >= 1
+
+
+CLOSED = ["<|im_start|>", "assistant", "Ċ"]
+LONG = ["<think>", *["word"] * 20]
+
+
+def _prompt_state(
+    tokens: object, name: str = "vllm"
+) -> tuple[InitialState | None, list[ProbeRequest]]:
+    told = {"/tokenize": _ok({"count": 5, "token_strs": tokens})}
+    return _asked(prompt_state(by_name(name), BODY), told)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "state"),
+    [
+        ([*CLOSED, "<think>", "Ċ"], THINKING),
+        ([*CLOSED, "<", "th", "ink", ">"], THINKING),
+        ([*CLOSED, "<|START_THINKING|>", "Ġ"], THINKING),
+        (CLOSED, TEXT),
+        (LONG, TEXT),
+    ],
+    ids=["opened", "in pieces", "a blank behind it", "not opened", "long before"],
+)
+def test_vllm_tells_how_its_prompt_ends(tokens: list[str], state: InitialState) -> None:
+    assert _prompt_state(tokens)[0] is state
+
+
+def test_vllm_is_asked_for_the_prompt_of_this_request() -> None:
+    _, (ask,) = _prompt_state(CLOSED)
+    named = ("model", "messages", "tools", "chat_template_kwargs")
+    assert ask.path == "/tokenize"
+    assert _said(ask) == {name: BODY[name] for name in named} | {"return_token_strs": True}
+
+
+@pytest.mark.parametrize("tokens", [None, 5, [], "text", {}], ids=repr)
+def test_a_prompt_that_cannot_be_read_tells_nothing(tokens: object) -> None:
+    assert _prompt_state(tokens)[0] is None
+
+
+def test_a_prompt_that_is_refused_tells_nothing() -> None:
+    assert _asked(prompt_state(by_name("vllm"), BODY), {})[0] is None
+
+
+@pytest.mark.parametrize(
+    "name", [server.name for server in SERVERS if server.name != "vllm"], ids=str
+)
+def test_other_servers_are_not_asked_for_their_prompt(name: str) -> None:
+    assert _prompt_state(CLOSED, name) == (None, [])
+
+
+def test_a_row_is_certain_when_no_row_before_it_was_silent() -> None:
+    heard = dict.fromkeys(IDENTITY_PATHS, NOT_FOUND)
+    vllm = next(row for row in SERVERS if row.name == "vllm")
+    assert is_certain(vllm, heard)
+    assert is_certain(vllm, {**heard, "/version": None})
+    assert not is_certain(vllm, {**heard, "/v1/metadata": None})
+    assert is_certain(SERVERS[0], {**heard, "/version": None})
+
+
+PIECES = ["<|im_start|>", "user", "\n", [32, 195], [164], "x"]
+
+
+def test_llama_cpp_tells_each_token_of_a_prompt() -> None:
+    told = {"tokens": [{"id": at, "piece": piece} for at, piece in enumerate(PIECES)]}
+    answers = {"/apply-template": _ok({"prompt": "…"}), "/tokenize": _ok(told)}
+    pieces, asks = _asked(prompt_pieces(by_name("llama.cpp"), {"messages": []}), answers)
+    assert pieces == [b"<|im_start|>", b"user", b"\n", b" \xc3", b"\xa4", b"x"]
+    assert json.loads(asks[1].body or b"")["with_pieces"] is True
+
+
+@pytest.mark.parametrize(
+    ("spelled", "words"),
+    [
+        (["<|im_start|>", "user", "Ċ", "ĠÃ", "¤", "Ġx"], "<|im_start|>user\n ä x"),
+        (["<s>", "▁Be", "▁short", "<0x0A>", "<0xC3>", "<0xA4>"], "<s> Be short\nä"),
+        (["<｜User｜>", "ĠðŁ", "§", "ł"], "<｜User｜> 🧠"),
+    ],
+)
+def test_vllm_tells_tokens_as_their_vocabulary_spells_them(spelled: list[str], words: str) -> None:
+    answers = {"/tokenize": _ok({"count": len(spelled), "token_strs": spelled})}
+    pieces, _ = _asked(prompt_pieces(by_name("vllm"), {"messages": []}), answers)
+    assert pieces is not None
+    assert len(pieces) == len(spelled)
+    assert b"".join(pieces).decode() == words
+
+
+@pytest.mark.parametrize("server", ["llama.cpp", "vllm", "generic", "ollama"])
+@pytest.mark.parametrize("told", [{}, {"tokens": 5, "token_strs": {}}, {"tokens": []}, [], None])
+def test_a_server_that_tells_no_tokens_has_no_pieces(server: str, told: object) -> None:
+    answers = {"/apply-template": _ok({"prompt": "…"}), "/tokenize": _ok(told)}
+    assert _asked(prompt_pieces(by_name(server), {}), answers)[0] is None
+    assert _asked(prompt_pieces(by_name(server), {}), {}, None)[0] is None

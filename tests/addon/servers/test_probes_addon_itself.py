@@ -1,0 +1,21 @@
+"""What the addon says of itself."""
+
+import json
+
+import pytest
+
+from converter.addon.servers.probes import ANY_SERVER, addon_words, server_behind
+
+
+@pytest.mark.parametrize(
+    ("server", "behind"), [("http://localhost:8000", "http://localhost:8000"), ("", ANY_SERVER)]
+)
+def test_what_it_says_is_understood(server: str, behind: str) -> None:
+    assert server_behind(json.loads(addon_words(server))) == behind
+
+
+@pytest.mark.parametrize(
+    "value", [None, [], {}, {"name": "llama.cpp", "server": "x"}, "think-addon"]
+)
+def test_another_is_not_taken_for_it(value: object) -> None:
+    assert server_behind(value) == ""

@@ -1,0 +1,160 @@
+"""Tools told in words: what a server gets that knows of none."""
+
+import json
+from typing import Any
+
+import pytest
+
+from converter.addon.servers.prompts import FAMILIES, HERMES, Family, family_of, tell_tools
+from converter.core.model.events import Event, ToolCall, joined
+from converter.core.reading.tool_calls.parser import ToolCallParser
+from converter.core.reading.tool_calls.reading import Expectations
+
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+    },
+}
+ASKED = {"role": "user", "content": "Is it warm in Oslo?"}
+CALL = {
+    "id": "c1",
+    "type": "function",
+    "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'},
+}
+CALLED = {"role": "assistant", "content": "I look.", "tool_calls": [CALL]}
+RESULT = {"role": "tool", "tool_call_id": "c1", "content": "5 degrees"}
+
+
+def told(*messages: object, **fields: object) -> dict[str, Any]:
+    body = tell_tools({"model": "m", "messages": list(messages), "tools": [TOOL], **fields})
+    assert body is not None
+    return body
+
+
+def system(**fields: object) -> str:
+    return str(told(ASKED, **fields)["messages"][0]["content"])
+
+
+def test_tools_are_told_in_the_system_turn_and_gone_from_the_request() -> None:
+    body = told(ASKED, tool_choice="auto", parallel_tool_calls=True, temperature=0)
+    assert set(body) == {"model", "messages", "temperature"}
+    first, second = body["messages"]
+    assert first["role"] == "system"
+    assert json.dumps(TOOL) in first["content"].splitlines()
+    assert '<tool_call>\n{"name": "the tool", "arguments": ' in first["content"]
+    assert second == ASKED
+
+
+@pytest.mark.parametrize("role", ["system", "developer"])
+@pytest.mark.parametrize("content", ["Be brief.", [{"type": "text", "text": "Be brief."}]])
+def test_they_stand_behind_what_the_system_turn_says(role: str, content: object) -> None:
+    first = told({"role": role, "content": content}, ASKED)["messages"][0]
+    assert first["role"] == role
+    assert first["content"].startswith("Be brief.\n\n# Tools\n")
+
+
+def test_earlier_calls_and_results_become_text() -> None:
+    assert told(ASKED, CALLED, RESULT)["messages"][1:] == [
+        ASKED,
+        {
+            "role": "assistant",
+            "content": "I look.\n<tool_call>\n"
+            '{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>',
+        },
+        {"role": "user", "content": "<tool_response>\n5 degrees\n</tool_response>"},
+    ]
+
+
+def test_results_in_a_row_and_the_words_behind_them_are_one_turn() -> None:
+    last = told(CALLED, RESULT, RESULT, {"role": "user", "content": "So?"})["messages"][-1]
+    one = "<tool_response>\n5 degrees\n</tool_response>"
+    assert last == {"role": "user", "content": f"{one}\n{one}\nSo?"}
+
+
+def test_answers_in_a_row_stay_turns_of_their_own() -> None:
+    said = {"role": "assistant", "content": "I look."}
+    assert told(ASKED, said, said)["messages"][1:] == [ASKED, said, said]
+
+
+def test_a_turn_with_an_image_stays_as_it_is() -> None:
+    image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}
+    assert told(ASKED, image)["messages"][1:] == [ASKED, image]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ({"a": 1}, {"a": 1}),
+        ("", {}),
+        ("no JSON", {"arguments": "no JSON"}),
+        ("[1]", {}),
+        (None, {}),
+    ],
+)
+def test_arguments_of_any_kind_are_written(arguments: object, wanted: object) -> None:
+    call = {"function": {"name": "f", "arguments": arguments}}
+    message = told({"role": "assistant", "content": None, "tool_calls": [call, "x"]})["messages"][1]
+    assert json.loads(message["content"].split("\n")[1])["arguments"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"tool_choice": "required"}, "Use at least one of them now."),
+        (
+            {"tool_choice": {"type": "function", "function": {"name": "f"}}},
+            "Use the tool f now.",
+        ),
+        ({"parallel_tool_calls": False}, "Use one at a time."),
+        ({"tool_choice": "auto"}, "</tool_call>"),
+    ],
+)
+def test_what_the_client_asks_of_calls_is_told(fields: dict[str, object], words: str) -> None:
+    assert system(**fields).endswith(words)
+
+
+def test_where_no_call_is_wanted_the_tools_are_not_told_but_the_history_is_text() -> None:
+    body = told(ASKED, CALLED, RESULT, tool_choice="none")
+    assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
+    assert "tools" not in body
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"messages": []}, {"messages": [], "tools": []}, {"messages": 1, "tools": [TOOL]}]
+)
+def test_a_request_without_tools_is_left_alone(body: dict[str, object]) -> None:
+    assert tell_tools(body) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("Qwen3-Coder-30B-A3B", "qwen3-coder"),
+        ("qwen2.5-coder", "hermes"),
+        ("Qwen/Qwen3.5-4B", "qwen3-coder"),
+        ("Qwen/Qwen3-8B", "hermes"),
+        ("zai-org/GLM-4.6", "glm"),
+        ("MiniMaxAI/MiniMax-M2", "minimax"),
+        ("", "hermes"),
+        ("tiny-think", "hermes"),
+    ],
+)
+def test_the_models_name_tells_the_family(model: str, family: str) -> None:
+    assert family_of(model).name == family
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, HERMES], ids=lambda family: family.name)
+def test_what_a_family_writes_is_read_as_its_calls(family: Family) -> None:
+    """The words in the prompt are an example of what the parser knows under the same name."""
+    arguments = {"city": "Oslo", "note": "a\nb"}
+    parser = ToolCallParser(Expectations({"get_weather": {}}))
+    events: list[Event] = joined(
+        [*parser.feed(family.call("get_weather", arguments)), *parser.close()]
+    )
+    (call,) = events
+    assert isinstance(call, ToolCall)
+    assert json.loads(call.arguments) == arguments
+    assert [call.form for call in parser.calls if call.done] == [family.name]

@@ -1,0 +1,153 @@
+"""What servers refuse, by their own words, and a request without it."""
+
+from typing import Any
+
+import pytest
+
+from converter.addon.servers.refusals import (
+    ODD,
+    PICTURES,
+    SCHEMA_WORDS,
+    may_be_refused,
+    pared,
+    refused,
+    refused_schemas,
+    without_pictures,
+    without_schemas,
+)
+
+DATE = {"type": "string", "pattern": r"\d", "format": "date", "default": {"pattern": 1}}
+SCHEMA = {"type": "object", "properties": {"pattern": DATE, "at": {"items": [DATE]}}}
+TOOL = {"type": "function", "function": {"name": "log", "parameters": SCHEMA}}
+OTHER = {"type": "function", "function": {"name": "say", "parameters": {"type": "object"}}}
+BODY: dict[str, Any] = {"model": "m", "tools": [TOOL, OTHER], "messages": []}
+
+
+CONVERSION = "Unable to generate parser for this template. JSON schema conversion failed:\n"
+LM_STUDIO = (
+    'Engine protocol predict request returned 400: {"error":{"code":400,'
+    '"message":"Failed to initialize samplers: failed to parse grammar"}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (CONVERSION + "Pattern must start with '^' and end with '$'", {"pattern"}),
+        (CONVERSION + "Invalid pattern ^(ab$: unbalanced parentheses", {"pattern"}),
+        (CONVERSION + "Unrecognized schema: true", {ODD}),
+        ("JSON schema error at #/properties/a: unrecognized type strange", {ODD}),
+        ("Failed to initialize samplers: failed to parse grammar", SCHEMA_WORDS | {ODD}),
+        ("The provided JSON schema contains features not supported by xgrammar.", SCHEMA_WORDS),
+        ("Grammar error: Unknown format: uri", SCHEMA_WORDS),
+        ('Grammar error: Unimplemented keys: ["propertyNames"]', SCHEMA_WORDS),
+        ("Failed to transform json schema into a regex: unsupported", SCHEMA_WORDS),
+        ("Regex uses unsupported feature for structured outputs: look-around", SCHEMA_WORDS),
+        ("Regex does not have a anchored universal start stateThis means", SCHEMA_WORDS),
+        (LM_STUDIO, SCHEMA_WORDS | {ODD}),
+        ("image input is not supported - hint: provide the mmproj", {PICTURES}),
+        ("Model does not support images. Please use a model that does", {PICTURES}),
+        ("m is not a multimodal model", {PICTURES}),
+        ("At most 0 image(s) may be provided in one prompt.", {PICTURES}),
+        ("At most 0 vision_chunk(s) may be provided in one prompt.", {PICTURES}),
+        ("this model does not support image input (ref: b8bd630e)", {PICTURES}),
+        ('Failed to parse messages: Unsupported content part type: "image_url"', {PICTURES}),
+        ("this model is missing data required for image input", {PICTURES}),
+    ],
+)
+def test_words_name_what_is_refused(words: str, names: set[str]) -> None:
+    assert refused(400, words) == refused(500, words) == names
+    assert not refused(429, words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "the request exceeds the available context size",
+        "At most 1 image(s) may be provided in one prompt.",
+        "Failed to load image or audio file",
+    ],
+)
+def test_another_error_names_nothing(words: str) -> None:
+    assert not refused(400, words)
+
+
+def test_a_schema_goes_without_the_words_and_keeps_its_names() -> None:
+    held = refused_schemas(BODY, frozenset({"pattern"}))
+    assert len(held) == 1
+    tools = without_schemas(BODY, held.get)["tools"]
+    assert isinstance(tools, list)
+    made = tools[0]["function"]["parameters"]["properties"]
+    bare = {"type": "string", "format": "date", "default": {"pattern": 1}}
+    assert made == {"pattern": bare, "at": {"items": [bare]}}
+    assert tools[1] == OTHER
+    assert DATE["pattern"] == r"\d"
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"items": True}, {"items": {}}),
+        ({"anyOf": [{"type": "strange", "title": "T"}]}, {"anyOf": [{"title": "T"}]}),
+        ({"type": ["string", {}]}, {}),
+        ({"enum": []}, {}),
+        ({"type": "object", "properties": {}, "additionalProperties": False}, {"type": "object"}),
+        ({"enum": [1], "not": False}, {"enum": [1], "not": False}),
+        ({"properties": {"a": {"$ref": "#/$defs/none"}}}, {"properties": {"a": {}}}),
+        ({"properties": {"a": {"$ref": "./x.json"}}}, {"properties": {"a": {}}}),
+        (
+            {"$ref": "#/$defs/a~1b", "$defs": {"a/b": {}}},
+            {"$ref": "#/$defs/a~1b", "$defs": {"a/b": {}}},
+        ),
+    ],
+)
+def test_a_schema_without_a_meaning_allows_anything(given: object, kept: object) -> None:
+    tool = {"function": {"name": "f", "parameters": given}}
+    assert pared(tool, frozenset({ODD})) == {"function": {"name": "f", "parameters": kept}}
+    assert pared(tool, frozenset({"pattern"})) == tool
+
+
+def test_a_schema_may_be_of_any_depth() -> None:
+    deep: dict[str, Any] = {"pattern": "x"}
+    for _ in range(5000):
+        deep = {"items": deep}
+    for names in ({ODD}, {"pattern"}):
+        assert pared({"function": {"parameters": deep}}, frozenset(names))
+
+
+def test_a_response_format_is_a_schema() -> None:
+    body = {"response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA}}}
+    made = without_schemas(body, refused_schemas(body, SCHEMA_WORDS).get)
+    assert r"\d" not in str(made)
+    assert "json_schema" in str(made)
+
+
+def test_what_may_be_refused_holds_a_schema_or_a_picture() -> None:
+    picture = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a.png"}}]}
+    assert may_be_refused(BODY)
+    assert may_be_refused({"messages": [picture]})
+    assert may_be_refused({"response_format": {"type": "json_object"}})
+    assert not may_be_refused({"messages": [{"role": "user", "content": "hi"}], "tools": []})
+
+
+def test_what_holds_nothing_refused_stays_the_same_request() -> None:
+    body = {"tools": [OTHER], "messages": [{"role": "user", "content": "hi"}]}
+    assert without_schemas(body, refused_schemas(body, SCHEMA_WORDS).get) is body
+    assert without_pictures(body) is body
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("data:image/png;base64,aGVsbG8h", "image/png, 6 bytes"),
+        ("https://a.example/b/cat.jpg?x=1", "cat.jpg"),
+    ],
+)
+def test_a_picture_is_told_in_its_place(url: str, words: str) -> None:
+    text = {"type": "text", "text": "What is it?"}
+    picture = {"type": "image_url", "image_url": {"url": url}}
+    made = without_pictures({"messages": [{"role": "user", "content": [text, picture]}]})
+    told = f"[picture left out, as this model cannot see: {words}]"
+    assert made == {
+        "messages": [{"role": "user", "content": [text, {"type": "text", "text": told}]}]
+    }

@@ -1,0 +1,105 @@
+"""Lines of the log: nothing raw, nothing without an end."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+from mitmproxy import ctx, log
+from mitmproxy.test import taddons
+
+from converter.addon.log_lines import (
+    LONGEST,
+    LONGEST_LINE,
+    in_a_line,
+    is_heard,
+    path_of,
+    write_heard,
+)
+from converter.extras.watch.thought_hook import report
+from tests.support.addon_flows import request
+
+HOSTILE = "/a\x1b[2J\n\u202e" + "b" * 9999
+
+
+def test_a_request_is_named_in_bounded_words_without_its_query() -> None:
+    flow = request(HOSTILE + "?secret=1")
+    for said in (in_a_line(flow), path_of(flow)):
+        assert said.isprintable()
+        assert len(said) == LONGEST
+        assert "secret" not in said
+    assert path_of(request("/v1/models?secret=1")) == "/v1/models"
+
+
+def test_what_is_reported_of_a_reply_is_one_line_of_bounded_length(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    report(request(HOSTILE), ["one\ntwo\x1b[31m", "x" * 9999], logging.WARNING)
+    [line] = [record.getMessage() for record in caplog.records]
+    assert line.isprintable()
+    assert "one two" in line
+    assert len(line) < LONGEST + LONGEST_LINE + 20
+
+
+class Legacy(logging.NullHandler):
+    """What calls the deprecated hook."""
+
+
+class Hears:
+    """An addon of the old kind."""
+
+    name = "hears"
+
+    def add_log(self, entry: object) -> None: ...
+
+
+@contextmanager
+def shown(level: str) -> Iterator[None]:
+    """The log has one handler of this level, and that of the hook."""
+    handler = logging.NullHandler()
+    handler.setLevel(level)
+    with taddons.context(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(log, "LegacyLogEvents", Legacy)
+        patch.setattr(logging.getLogger(), "handlers", [Legacy(), handler])
+        yield
+
+
+@pytest.mark.parametrize(("level", "heard"), [("DEBUG", True), ("INFO", True), ("WARNING", False)])
+def test_a_line_is_heard_where_a_handler_takes_it(level: str, heard: bool) -> None:
+    with shown(level):
+        assert is_heard(logging.INFO) is heard
+        assert is_heard(logging.ERROR)
+
+
+def test_a_line_is_heard_by_an_addon_with_the_hook() -> None:
+    with shown("ERROR"):
+        assert not is_heard(logging.INFO)
+        ctx.master.addons.add(Hears())
+        assert is_heard(logging.INFO)
+
+
+def test_who_wants_no_lines_on_flows_gets_none_on_connections(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    line = logging.getLogger("mitmproxy.proxy.server")
+    with shown("INFO"), caplog.at_level(logging.INFO, line.name):
+        logging.getLogger().addHandler(caplog.handler)
+        ctx.options.add_option("flow_detail", int, 1, "how much")
+        line.info("server connect")
+        ctx.options.flow_detail = 0
+        line.info("client connect")
+        line.warning("broken")
+    assert caplog.messages == ["server connect", "broken"]
+
+
+@pytest.mark.parametrize(("level", "lines"), [("INFO", 2), ("ERROR", 1)])
+def test_what_nobody_hears_is_not_written(level: str, lines: int) -> None:
+    written: list[object] = []
+    handler = SimpleNamespace(log=lambda *line: written.append(line))
+    write_heard(handler)
+    with shown(level):
+        handler.log("server connect")
+        handler.log("broken", logging.ERROR, exc_info=True)
+    assert len(written) == lines
+    assert written[-1] == ("broken", logging.ERROR, True)

@@ -1,0 +1,236 @@
+"""What is done to mitmproxy's own messages."""
+
+import gzip
+import tracemalloc
+import zlib
+
+import brotli  # type: ignore[import-untyped]
+import pytest
+from mitmproxy.http import Headers
+from mitmproxy.net import encoding
+
+from converter.addon import messages
+from converter.addon.exchange.exchange import JSON, Answer
+from converter.addon.messages import change, leave_out, uncompressed
+from converter.core.wire.bounds import BODY_LIMIT
+from tests.support.addon_flows import (
+    CHAT,
+    EVENT_STREAM,
+    MESSAGES,
+    ask,
+    request,
+    response,
+    running,
+    wait,
+)
+
+FIELDS = ((b"Host", b"a"), (b"X-Api-Key", b"1"), (b"accept", b"x"), (b"x-api-key", b"2"))
+
+
+def test_a_field_keeps_its_place_and_its_spelling() -> None:
+    headers = Headers(FIELDS)
+    change(headers, {b"host": b"b", b"accept": b"y"})
+    assert headers.fields == (
+        (b"Host", b"b"),
+        (b"X-Api-Key", b"1"),
+        (b"accept", b"y"),
+        (b"x-api-key", b"2"),
+    )
+
+
+def test_a_field_with_one_value_is_there_once() -> None:
+    headers = Headers(FIELDS)
+    change(headers, {b"x-api-key": b"3"})
+    assert headers.get_all("x-api-key") == ["3"]
+
+
+def test_a_field_without_a_value_goes_and_a_new_one_comes_last() -> None:
+    headers = Headers(FIELDS)
+    change(headers, {b"x-api-key": None, b"none": None, b"new": b"1"})
+    assert headers.fields == ((b"Host", b"a"), (b"accept", b"x"), (b"new", b"1"))
+
+
+def test_what_mitmproxy_would_make_of_it_is_the_same() -> None:
+    ours, theirs = Headers(FIELDS), Headers(FIELDS)
+    change(ours, {b"x-api-key": None, b"host": b"c", b"new": b"1"})
+    del theirs["x-api-key"]
+    theirs["host"], theirs["new"] = "c", "1"
+    assert ours == theirs
+
+
+def test_fields_are_left_out_by_their_names() -> None:
+    headers = Headers(FIELDS)
+    leave_out(headers, lambda name: name.startswith(b"x-"))
+    assert headers.fields == ((b"Host", b"a"), (b"accept", b"x"))
+
+
+def test_a_head_of_which_nothing_goes_stays_the_same() -> None:
+    headers = Headers(FIELDS)
+    before = headers.fields
+    leave_out(headers, lambda _: False)
+    assert headers.fields is before
+
+
+@pytest.mark.parametrize(
+    ("encoding", "compressed"), [("", False), ("identity", False), ("gzip", True), (" GZIP ", True)]
+)
+def test_what_must_be_whole_to_be_read(encoding: str, compressed: bool) -> None:
+    assert messages.is_compressed(response(content_encoding=encoding)) is compressed
+
+
+def test_the_servers_connection_is_used_once_and_the_client_does_not_know() -> None:
+    flow = request(CHAT)
+    flow.response = from_server = response(connection="keep-alive")
+    messages.use_connection_once(flow)
+    assert from_server.headers["connection"] == "close"
+    assert flow.response.headers["connection"] == "keep-alive"
+
+
+def test_a_copy_shares_nothing_that_changes_and_is_not_streamed() -> None:
+    message = response(EVENT_STREAM, a="1")
+    message.stream = True
+    made = messages.copied(message)
+    assert vars(made.data) == vars(message.data)
+    assert made.stream is False
+    made.headers["a"], made.http_version, made.raw_content = "2", "HTTP/2.0", b"other"
+    assert message.headers["a"] == "1"
+    assert message.http_version == "HTTP/1.1"
+    assert message.raw_content != b"other"
+
+
+def test_a_request_is_copied_as_a_request() -> None:
+    message = request(CHAT).request
+    made = messages.copied(message)
+    made.path = "/other"
+    assert (type(made), message.path) == (type(message), CHAT)
+
+
+def test_a_request_with_another_body_says_how_long_it_is() -> None:
+    sent = request(CHAT).request
+    sent.headers["transfer-encoding"], sent.headers["content-encoding"] = "chunked", "gzip"
+    messages.fill(sent, b"{}", {b"x-own": b"1", b"content-type": None})
+    assert (sent.raw_content, sent.headers["content-length"]) == (b"{}", "2")
+    gone = ("transfer-encoding", "content-encoding", "content-type")
+    assert not any(name in sent.headers for name in gone)
+    assert sent.headers["x-own"] == "1"
+
+
+def test_a_stream_has_no_length() -> None:
+    flow, head = request(CHAT), response(EVENT_STREAM, content_length="7")
+    messages.open_for_streaming(flow.request, head)
+    assert "content-length" not in head.headers
+    assert head.headers["transfer-encoding"] == "chunked"
+
+
+def test_a_body_is_uncompressed_and_one_that_cannot_be_comes_as_it_is() -> None:
+    good, bad, notes = (
+        response(content_encoding="gzip"),
+        response(content_encoding="gzip"),
+        list[str](),
+    )
+    good.raw_content, bad.raw_content = gzip.compress(b"a"), b"no gzip"
+    assert (messages.body(good, notes), notes) == (b"a", [])
+    assert messages.body(bad, notes) == b"no gzip"
+    assert ["is no gzip" in note for note in notes] == [True]
+
+
+def test_of_a_compressed_body_no_more_is_read_than_its_limit() -> None:
+    long, notes = response(content_encoding="gzip"), list[str]()
+    long.raw_content = gzip.compress(bytes(9 << 20))
+    assert messages.body(long, notes, 2 << 20) == bytes((2 << 20) + 1)
+    assert notes == ["the body has more than 2 megabytes uncompressed, not read on"]
+
+
+@pytest.mark.parametrize("name", ["", "identity", "None"])
+def test_a_body_may_be_said_to_be_plain(name: str) -> None:
+    """Servers of streams write `none`, so that nobody in between compresses them."""
+    plain, notes = response(content_encoding=name), list[str]()
+    plain.raw_content = b"a"
+    assert not messages.is_compressed(plain)
+    assert (messages.body(plain, notes), notes) == (b"a", [])
+
+
+def test_a_reply_is_replaced_whole() -> None:
+    replaced = response("text/plain", 500, content_encoding="gzip", transfer_encoding="chunked")
+    messages.replace(replaced, Answer(200, JSON, b"{}"))
+    assert (replaced.status_code, replaced.reason, replaced.raw_content) == (200, "OK", b"{}")
+    assert dict(replaced.headers) == {"content-type": JSON, "content-length": "2"}
+
+
+def test_an_answer_of_our_own() -> None:
+    made = messages.made(Answer(404, JSON, b"{}"))
+    assert (made.status_code, made.content, made.headers["content-type"]) == (404, b"{}", JSON)
+
+
+@pytest.mark.parametrize(("path", "named"), [(MESSAGES, True), (CHAT, False)])
+def test_a_messages_reply_has_the_request_id_that_sdks_show(path: str, named: bool) -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(path))
+        flow.response = response()
+        wait(addon.responseheaders(flow))
+        refused = ask(addon, request(path, b"{"))
+    assert ("request-id" in flow.response.headers) is named
+    if named:
+        assert refused.response
+        assert refused.response.headers["request-id"].startswith("req_")
+
+
+@pytest.mark.parametrize(
+    ("body", "model"), [(b'{"model": "m"}', "m"), (b"{}", ""), (b"[]", ""), (b"no JSON", "")]
+)
+def test_the_model_of_a_request_is_what_it_names(body: bytes, model: str) -> None:
+    assert messages.model_of(body) == model
+
+
+def test_what_people_look_at_is_uncompressed_up_to_the_limit() -> None:
+    bomb = response(content_encoding="gzip")
+    bomb.raw_content = gzip.compress(bytes(BODY_LIMIT + 1000))
+    assert messages.content_of(bomb) == bytes(BODY_LIMIT + 1)
+    assert messages.content_of(None) == b""
+
+
+def test_an_answer_says_when_to_try_again() -> None:
+    assert messages.made(Answer(503, JSON, b"", retry_after=1)).headers["retry-after"] == "1"
+    assert "retry-after" not in messages.made(Answer(200, JSON, b"")).headers
+
+
+NAMES = ["gzip", "deflate", "br", "zstd"]
+MEGABYTE = 1 << 20
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("body", [b"", b"a", b'{"a": 1}' * 1000, bytes(range(256)) * 999])
+def test_a_body_is_read(name: str, body: bytes) -> None:
+    packed = encoding.encode(body, name)
+    assert isinstance(packed, bytes)
+    assert uncompressed(packed, name, len(body)) == body
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_body_that_holds_much_is_not_read_to_its_end(name: str) -> None:
+    packed = encoding.encode(bytes(300 * MEGABYTE), name)
+    assert isinstance(packed, bytes)
+    tracemalloc.start()
+    assert uncompressed(packed, name, MEGABYTE) == bytes(MEGABYTE + 1)
+    assert tracemalloc.get_traced_memory()[1] < 150 * MEGABYTE
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", [*NAMES, "bz2", "utf-8", "gzip, br"])
+def test_what_is_no_such_encoding_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        uncompressed(b"no such body", name, MEGABYTE)
+
+
+def test_what_a_server_may_leave_out_or_add_is_read() -> None:
+    bare = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    assert uncompressed(bare.compress(b"Hello") + bare.flush(), "deflate", 9) == b"Hello"
+    assert uncompressed(zlib.compress(b"Hello"), "gzip", 9) == b"Hello"
+    frames = messages.ZSTD.compress(b"Hel") + messages.ZSTD.compress(b"lo")
+    assert uncompressed(frames, "zstd", 9) == b"Hello"
+
+
+def test_of_a_body_that_is_cut_short_the_beginning_is_read() -> None:
+    whole = b"Hello" * 99
+    for packed, name in ((zlib.compress(whole), "gzip"), (brotli.compress(whole), "br")):
+        assert whole.startswith(uncompressed(packed[:-4], name, 999))

@@ -1,0 +1,33 @@
+"""What we use of mitmproxy does what we take it for."""
+
+from mitmproxy.addons.view import View
+from mitmproxy.test import taddons, tflow
+
+from converter.addon import mitmproxy_internals as internals
+
+
+def test_an_option_set_to_its_default_is_set() -> None:
+    with taddons.context() as context:
+        context.options.add_option("strategy", str, "eager", "")
+        assert not internals.is_set_by_user("strategy")
+        context.options.update(strategy="eager")
+        assert internals.is_set_by_user("strategy")
+
+
+def test_the_state_before_is_the_one_that_revert_restores() -> None:
+    flow = tflow.tflow(resp=True)
+    assert not internals.state_before(flow)
+    assert not internals.state_before(None)
+    flow.backup()
+    flow.request.path = "/changed"
+    assert internals.state_before(flow)["request"]["path"] == b"/path"
+    internals.forget_state_before(flow)
+    flow.revert()
+    assert flow.request.path == "/changed"
+
+
+def test_mitmdump_has_no_list_of_flows_and_mitmweb_has_one() -> None:
+    with taddons.context() as context:
+        assert internals.flow_list() is None
+        context.master.addons.add(view := View())
+        assert internals.flow_list() is view

@@ -1,0 +1,194 @@
+"""Message threads: kept by the id of the last reply, gone on with, or refused in the API's codes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from converter.core.dialects.anthropic import ANTHROPIC, threads
+from converter.core.dialects.anthropic.encoder import AnthropicEncoder
+from converter.core.dialects.dialect import Form, Purpose, ReplyContext
+from converter.core.model.conversation import RequestError
+from converter.core.model.events import End, Event, Failure, Finish, Text, Thinking
+from converter.core.model.memory import Memory
+from tests.support.messages_of import HEAD
+
+CREATE: dict[str, Any] = {
+    "model": "m",
+    "max_tokens": 9,
+    "system": "Be brief.",
+    "tools": [{"name": "add", "input_schema": {"type": "object"}}],
+    "messages": [{"role": "user", "content": "12 * 7"}],
+    "thread": {"type": "create"},
+}
+MORE = {"role": "user", "content": "And 3 * 3?"}
+SAID: list[Event] = [HEAD, Thinking("12 * 7"), Text("84"), Finish("stop"), End()]
+REPLY = {
+    "role": "assistant",
+    "content": [
+        {"type": "thinking", "thinking": "12 * 7", "signature": "ours"},
+        {"type": "text", "text": "84"},
+    ],
+}
+
+
+@pytest.fixture
+def memory() -> Memory:
+    return Memory(9, 100_000)
+
+
+def going_on(name: str = "msg_one", **fields: Any) -> dict[str, Any]:
+    thread = {"type": "continue", "previous_message_id": name}
+    return {"model": "m", "max_tokens": 9, "messages": [MORE], "thread": thread, **fields}
+
+
+def exchange(memory: Memory, body: object, name: str = "one", form: Form = Form.STREAM) -> None:
+    """One request and its reply, which is kept."""
+    asked = ANTHROPIC.requests.read(body, {}, Purpose.REPLY, memory)
+    context = ReplyContext("m", name, signature="ours", own=asked.own)
+    machine = ANTHROPIC.wire.encoder(context, form is Form.WHOLE)
+    assert b"".join([*machine.feed(SAID), *machine.close()]).count(f"msg_{name}".encode()) == 1
+
+
+def whole(memory: Memory, body: object) -> Mapping[str, Any]:
+    found, thread = threads.complete(body, memory)
+    assert thread
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize("form", list(Form))
+def test_a_thread_goes_on_with_all_that_was_said(memory: Memory, form: Form) -> None:
+    exchange(memory, CREATE, form=form)
+    found = whole(memory, going_on())
+    assert found["messages"] == [*CREATE["messages"], REPLY, MORE]
+    assert (found["system"], found["tools"]) == (CREATE["system"], CREATE["tools"])
+
+
+def test_each_turn_adds_only_its_own(memory: Memory) -> None:
+    exchange(memory, CREATE)
+    before = memory.size
+    exchange(memory, going_on(), "two")
+    assert memory.size - before < before
+    assert len(whole(memory, going_on("msg_two"))["messages"]) == 5
+
+
+def test_a_reply_may_be_gone_on_with_twice(memory: Memory) -> None:
+    exchange(memory, CREATE)
+    exchange(memory, going_on(), "two")
+    exchange(memory, going_on(), "other")
+    assert len(whole(memory, going_on("msg_other"))["messages"]) == 5
+
+
+def test_a_turn_without_messages_of_its_own_goes_on(memory: Memory) -> None:
+    exchange(memory, CREATE)
+    assert len(whole(memory, going_on(messages=[]))["messages"]) == 2
+
+
+def test_a_request_without_a_thread_is_left_as_it_is(memory: Memory) -> None:
+    for thread in ({}, {"thread": None}):
+        body = {"messages": [MORE], **thread}
+        assert threads.complete(body, memory) == (body, None)
+    exchange(memory, CREATE | {"thread": None}, "1")
+    assert memory.size == 0
+
+
+def test_without_a_memory_a_request_stands_alone() -> None:
+    asked = ANTHROPIC.requests.read(going_on(), {}, Purpose.REPLY, None)
+    assert (len(asked.turns), asked.own) == (1, None)
+
+
+def refusal(memory: Memory, body: object) -> tuple[int, Mapping[str, Any]]:
+    assert ANTHROPIC.answers.refusal
+    with pytest.raises(RequestError) as caught:
+        threads.complete(body, memory)
+    status, said = ANTHROPIC.answers.refusal(caught.value)
+    assert said["type"] == "error"
+    error = said["error"]
+    assert isinstance(error, dict)
+    return status, error
+
+
+def test_an_unknown_thread_is_not_found(memory: Memory) -> None:
+    status, error = refusal(memory, going_on())
+    assert (status, error["type"]) == (404, "not_found_error")
+    assert error["details"] == {"error_code": "thread_not_found"}
+    assert "'msg_one'" in error["message"]
+
+
+def test_a_thread_whose_beginning_is_gone_is_not_found() -> None:
+    memory = Memory(1, 100_000)
+    exchange(memory, CREATE)
+    exchange(memory, going_on(), "two")
+    assert refusal(memory, going_on("msg_two"))[0] == 404
+
+
+def test_without_room_a_request_goes_on_unthreaded() -> None:
+    for memory in (Memory(0, 1000), Memory(9, 0)):
+        status, error = refusal(memory, CREATE)
+        assert (status, error["type"]) == (400, "invalid_request_error")
+        assert error["details"] == {
+            "error_code": "thread_unsupported_request",
+            "unsupported": ["thread"],
+        }
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"system": "Be long."}, "`system`"),
+        ({"tools": [], "system": "x"}, "`system` and `tools`"),
+    ],
+)
+def test_what_a_thread_keeps_cannot_change(
+    memory: Memory, fields: dict[str, Any], named: str
+) -> None:
+    exchange(memory, CREATE)
+    status, error = refusal(memory, going_on(**fields))
+    assert (status, error["details"]["error_code"]) == (400, "thread_fingerprint_mismatch")
+    assert named in error["message"]
+    assert whole(memory, going_on(system=CREATE["system"]))["system"] == CREATE["system"]
+
+
+@pytest.mark.parametrize(
+    ("thread", "place"),
+    [
+        ("create", "thread"),
+        ({}, "thread.type"),
+        ({"type": "fork"}, "thread.type"),
+        ({"type": "continue"}, "thread.previous_message_id"),
+    ],
+)
+def test_what_is_no_thread_is_refused_with_its_place(
+    memory: Memory, thread: object, place: str
+) -> None:
+    status, error = refusal(memory, CREATE | {"thread": thread})
+    assert (status, "details" in error) == (400, False)
+    assert error["message"].startswith(f"{place}: ")
+
+
+@pytest.mark.parametrize("form", list(Form))
+def test_a_reply_that_broke_off_is_not_kept(memory: Memory, form: Form) -> None:
+    asked = ANTHROPIC.requests.read(CREATE, {}, Purpose.REPLY, memory)
+    encoder = ANTHROPIC.wire.encoder(ReplyContext("m", "one", own=asked.own), form is Form.WHOLE)
+    encoder.feed([HEAD, Text("a"), Failure("gone")])
+    encoder.close()
+    assert memory.size == 0
+
+
+def test_a_stream_larger_than_the_memory_is_not_gathered() -> None:
+    memory = Memory(9, 2000)
+    asked = ANTHROPIC.requests.read(CREATE, {}, Purpose.REPLY, memory)
+    assert isinstance(asked.own, threads.Thread)
+    encoder = AnthropicEncoder(ReplyContext("m", "one", own=asked.own))
+    encoder.feed([HEAD, *[Text("word " * 20)] * 50, Finish("stop"), End()])
+    assert memory.size == 0
+    exchange(memory, CREATE)
+    assert memory.size > 0
+
+
+def test_the_servers_own_endpoint_gets_no_thread() -> None:
+    refused = ANTHROPIC.requests.natively_refused(CREATE)
+    assert refused
+    assert refused.details["error_code"] == "thread_unsupported_request"
+    assert ANTHROPIC.requests.natively_refused({"messages": []}) is None

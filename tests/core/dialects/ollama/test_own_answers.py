@@ -1,0 +1,154 @@
+"""What Ollama's clients ask beside replies: what runs, what is served, what a model can."""
+
+import json
+from typing import Any
+
+import pytest
+
+from converter.core.dialects.dialect import OwnRequest
+from converter.core.dialects.ollama.own_answers import COUNTERPARTS, error_body, error_reply, own
+from converter.core.model.conversation import RequestError
+from converter.core.model.memory import Memory
+from converter.core.wire.checked import Fields
+
+LLAMA = {
+    "id": "Qwen3-8B",
+    "created": 1_700_000_000,
+    "meta": {"n_ctx": 8192, "n_params": 8_190_735_360, "size": 5_000_000_000},
+}
+VLLM = {"id": "org/GLM-4.5V", "max_model_len": 65536, "capabilities": ["vision"]}
+
+
+def asked(method: str, path: str, page: bool = False, **body: object) -> tuple[int, Any]:
+    request = OwnRequest(method, path, json.dumps(body).encode(), served=(LLAMA, VLLM), page=page)
+    answer = own(request, Memory())
+    assert answer
+    return answer
+
+
+def test_it_runs_and_says_which_api_it_speaks() -> None:
+    assert asked("GET", "/") == (200, "Ollama is running")
+    status, told = asked("GET", "/api/version")
+    assert (status, list(told)) == (200, ["version"])
+    assert all(part.isdecimal() for part in told["version"].split("."))
+
+
+def test_a_browser_gets_the_servers_own_page() -> None:
+    assert own(OwnRequest("GET", "/", page=True), Memory()) is None
+
+
+def test_models_are_listed_as_served() -> None:
+    listed = asked("GET", "/api/tags")[1]["models"]
+    assert [each["model"] for each in listed] == ["Qwen3-8B", "org/GLM-4.5V"]
+    assert listed[0]["modified_at"] == "2023-11-14T22:13:20Z"
+    assert listed[0]["details"]["family"] == "qwen3"
+    assert listed[0]["details"]["parameter_size"] == "8.2B"
+    assert listed[0]["digest"] != listed[1]["digest"], "clients take one digest for one model"
+    loaded = asked("GET", "/api/ps")[1]["models"]
+    assert [each["context_length"] for each in loaded] == [8192, 65536]
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "length", "sees"),
+    [
+        ("Qwen3-8B", "qwen3", 8192, False),
+        ("Qwen3-8B:latest", "qwen3", 8192, False),
+        ("org/GLM-4.5V", "glm-4.5", 65536, True),
+    ],
+)
+def test_a_model_is_shown_with_what_it_can(name: str, family: str, length: int, sees: bool) -> None:
+    status, told = asked("POST", "/api/show", model=name)
+    assert status == 200
+    assert told["model_info"]["general.architecture"] == family
+    assert told["model_info"][f"{family}.context_length"] == length
+    assert ("vision" in told["capabilities"]) is sees
+    assert {"completion", "tools", "thinking"} <= set(told["capabilities"])
+    assert b"null" not in json.dumps(told).encode()
+
+
+def test_what_the_server_denies_or_never_said_is_not_claimed() -> None:
+    """`n_ctx_train` is what a model was made for, and no window that it was loaded with."""
+    entry: dict[str, object] = {
+        "id": "m",
+        "meta": {"n_ctx_train": 65536},
+        "capabilities": {"reasoning": False},
+    }
+    request = OwnRequest("POST", "/api/show", b'{"model": "m"}', served=(entry,))
+    answer = own(request, Memory())
+    assert answer
+    assert isinstance(answer[1], dict)
+    assert answer[1]["capabilities"] == ["completion", "tools"]
+    assert answer[1]["parameters"] == ""
+
+
+def test_a_model_that_is_not_served_is_not_found() -> None:
+    assert asked("POST", "/api/show", model="other") == (
+        404,
+        {"error": "model 'other' not found"},
+    )
+
+
+@pytest.mark.parametrize("path", ["/api/pull", "/api/create", "/api/delete"])
+def test_nothing_can_be_managed_here(path: str) -> None:
+    status, told = asked("POST", path, model="x")
+    assert (status, list(told)) == (501, ["error"])
+
+
+def test_an_error_is_one_text() -> None:
+    assert error_body("busy", "api_error", 500) == {"error": "busy"}
+
+
+@pytest.mark.parametrize("code", [400, 404, 429, 500])
+def test_a_servers_error_keeps_its_status_and_its_words(code: int) -> None:
+    said = json.dumps({"error": {"message": "no such model", "code": code}}).encode()
+    status, body = error_reply(code, said) or (0, {})
+    assert (status, body) == (code, {"error": "no such model"})
+
+
+def test_an_error_of_the_dialect_goes_on_as_it_came() -> None:
+    assert error_reply(404, b'{"error":"model \'x\' not found"}') is None
+
+
+def test_an_answer_that_is_no_reply_is_a_bad_gateway() -> None:
+    status, body = error_reply(302, b"") or (0, {})
+    assert status == 502
+    assert "302" in str(body["error"])
+
+
+EMBED, OLDER = COUNTERPARTS["/api/embed"], COUNTERPARTS["/api/embeddings"]
+REPLY = {
+    "model": "m",
+    "data": [{"index": 1, "embedding": [0.5]}, {"index": 0, "embedding": [0.25, -1e-05]}],
+    "usage": {"prompt_tokens": 3},
+}
+
+
+def test_the_server_is_asked_for_vectors_of_the_same_words() -> None:
+    asked = {"model": "m", "input": ["a", "b"], "truncate": True, "keep_alive": 5}
+    own = {"model": "m", "input": ["a", "b"], "encoding_format": "float"}
+    assert EMBED.request(Fields(asked)) == own
+    assert EMBED.request(Fields({**asked, "dimensions": 64})) == {**own, "dimensions": 64}
+    assert OLDER.request(Fields({"model": "m", "prompt": "a"})) == {**own, "input": "a"}
+
+
+def test_vectors_come_in_the_order_of_the_words() -> None:
+    told = {"model": "m", "embeddings": [[0.25, -1e-05], [0.5]], "prompt_eval_count": 3}
+    assert EMBED.reply(Fields(REPLY), 7) == told | {"total_duration": 7}
+    assert OLDER.reply(Fields(REPLY), 7) == {"embedding": [0.25, -1e-05]}
+
+
+@pytest.mark.parametrize("took", [0, -1])
+def test_a_time_that_nobody_knows_is_left_out(took: int) -> None:
+    assert "total_duration" not in EMBED.reply(Fields(REPLY), took)
+
+
+@pytest.mark.parametrize("fields", [{}, {"model": "m"}, {"input": "a"}, {"model": 1, "input": "a"}])
+def test_a_request_without_words_or_model_is_refused(fields: dict[str, object]) -> None:
+    with pytest.raises(RequestError):
+        EMBED.request(Fields(fields))
+
+
+@pytest.mark.parametrize("reply", [{}, {"data": {}}, {"data": [{}]}, {"data": [1]}])
+def test_an_answer_without_vectors_is_none(reply: dict[str, object]) -> None:
+    with pytest.raises(RequestError):
+        EMBED.reply(Fields(reply), 7)

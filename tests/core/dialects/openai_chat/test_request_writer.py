@@ -1,0 +1,449 @@
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from openai.types.chat.completion_create_params import (
+    CompletionCreateParamsNonStreaming,
+    CompletionCreateParamsStreaming,
+)
+from pydantic import TypeAdapter, ValidationError
+
+from converter.addon.servers.profiles import SERVERS, by_name
+from converter.core.dialects.anthropic import request_reader as anthropic_request
+from converter.core.dialects.openai_chat.request_writer import RequestSettings, write
+from converter.core.model.conversation import (
+    Conversation,
+    Data,
+    Document,
+    Image,
+    Linked,
+    Sampling,
+    Stored,
+    TextBlock,
+    ThinkingBlock,
+    ThinkingSwitch,
+    Tool,
+    ToolChoice,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
+
+pytestmark = pytest.mark.slow
+
+SERVER_NAMES = [server.name for server in SERVERS]
+F = Tool("f", {"type": "object"}, "does f")
+G = Tool("g", {"type": "object"})
+F_SENT = {
+    "type": "function",
+    "function": {"name": "f", "description": "does f", "parameters": {"type": "object"}},
+}
+G_SENT = {"type": "function", "function": {"name": "g", "parameters": {"type": "object"}}}
+HI = (Turn("user", (TextBlock("hi"),)),)
+
+
+def settings(server: str = "generic", **fields: Any) -> RequestSettings:
+    return RequestSettings(server=by_name(server), **fields)
+
+
+def body_of(server: str = "generic", **fields: Any) -> dict[str, Any]:
+    body, _ = write(Conversation(**{"model": "m", "turns": HI, **fields}), settings(server))
+    return body
+
+
+# Pydantic checks an `Iterable` only as it is read, and needs its adapter alive until then.
+OPENAI = {
+    False: TypeAdapter[Any](CompletionCreateParamsNonStreaming),
+    True: TypeAdapter[Any](CompletionCreateParamsStreaming),
+}
+
+
+def read_through(value: Any) -> None:
+    if isinstance(value, dict):
+        value = value.values()
+    if not isinstance(value, str | int | float | None):
+        for item in value:
+            read_through(item)
+
+
+def check(body: dict[str, Any]) -> None:
+    """The official SDK's own types accept the body."""
+    read_through(OPENAI["stream" in body].validate_python(body))
+
+
+def test_the_check_sees_a_bad_message() -> None:
+    with pytest.raises(ValidationError):
+        check({"model": "m", "messages": [{"role": "tool", "content": "no id"}]})
+
+
+STANDARD = (
+    CompletionCreateParamsStreaming.__required_keys__
+    | CompletionCreateParamsStreaming.__optional_keys__
+)
+
+FULL = Conversation(
+    model="m",
+    system=("be brief",),
+    turns=(
+        Turn("user", (TextBlock("q"), Image(Data("image/png", "iVBO")))),
+        Turn(
+            "assistant",
+            (ThinkingBlock("t", "sig-secret"), TextBlock("a"), ToolUse("c", "f", {"x": 1})),
+        ),
+        Turn(
+            "user",
+            (
+                ToolResult("c", (TextBlock("r"), Image(Linked("http://x/a.png")))),
+                Document((TextBlock("d"),), "T"),
+            ),
+        ),
+    ),
+    max_tokens=100,
+    tools=(F, G),
+    tool_choice=ToolChoice("required"),
+    parallel_tool_use=False,
+    stop_sequences=("stop",),
+    sampling=Sampling(0.5, 0.9, 40),
+    stream=True,
+    thinking=ThinkingSwitch("enabled", 2048),
+    effort="high",
+    output_schema={"type": "object"},
+    user_id="u",
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "sent"),
+    [
+        ({}, {}),
+        ({"max_tokens": 5}, {"max_tokens": 5}),
+        ({"max_tokens": 0}, {"max_tokens": 1}),
+        ({"stop_sequences": ("a", "b")}, {"stop": ["a", "b"]}),
+        ({"sampling": Sampling(0.0, 0.5)}, {"temperature": 0.0, "top_p": 0.5}),
+        ({"user_id": "u"}, {"user": "u"}),
+        ({"stream": True}, {"stream": True, "stream_options": {"include_usage": True}}),
+        ({"tools": (F, G)}, {"tools": [F_SENT, G_SENT]}),
+        (
+            {"tools": (F,), "tool_choice": ToolChoice("auto")},
+            {"tools": [F_SENT], "tool_choice": "auto"},
+        ),
+        (
+            {"tools": (F,), "tool_choice": ToolChoice("required")},
+            {"tools": [F_SENT], "tool_choice": "required"},
+        ),
+        (
+            {"tools": (F,), "tool_choice": ToolChoice("none")},
+            {"tools": [F_SENT], "tool_choice": "none"},
+        ),
+        (
+            {"tools": (F, G), "tool_choice": ToolChoice("named", "f")},
+            {
+                "tools": [F_SENT, G_SENT],
+                "tool_choice": {"type": "function", "function": {"name": "f"}},
+            },
+        ),
+        ({"tool_choice": ToolChoice("required"), "parallel_tool_use": False}, {}),
+        (
+            {"tools": (F,), "parallel_tool_use": False},
+            {"tools": [F_SENT], "parallel_tool_calls": False},
+        ),
+        (
+            {"tools": (replace(G, strict=True),)},
+            {
+                "tools": [
+                    {
+                        "type": "function",
+                        "function": {"name": "g", "parameters": {"type": "object"}, "strict": True},
+                    }
+                ]
+            },
+        ),
+        (
+            {"output_schema": {"type": "object"}},
+            {
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {"name": "output", "schema": {"type": "object"}},
+                }
+            },
+        ),
+    ],
+    ids=[
+        "nothing asked",
+        "max_tokens",
+        "max_tokens 0 is 1",
+        "stop sequences",
+        "sampling",
+        "user id",
+        "a stream asks for usage",
+        "tools",
+        "choice auto",
+        "choice any",
+        "choice none",
+        "choice of one tool",
+        "no choice without tools",
+        "no parallel calls",
+        "strict tool",
+        "JSON output",
+    ],
+)
+def test_each_field(fields: dict[str, Any], sent: dict[str, Any]) -> None:
+    body = body_of(**fields)
+    assert body == {"model": "m", "messages": [{"role": "user", "content": "hi"}], **sent}
+    check(body)
+
+
+@pytest.mark.parametrize(
+    ("server", "mode", "tools", "choice"),
+    [
+        ("llama.cpp", "named", [F_SENT], "required"),
+        ("lmstudio", "named", [F_SENT], "required"),
+        ("vllm", "named", [F_SENT, G_SENT], {"type": "function", "function": {"name": "f"}}),
+        ("ollama", "named", [F_SENT], None),
+        ("transformers", "none", None, None),
+        ("ollama", "none", None, None),
+        ("llama.cpp", "none", [F_SENT, G_SENT], "none"),
+        ("ollama", "required", [F_SENT, G_SENT], None),
+    ],
+)
+def test_a_choice_the_server_cannot_be_told_shapes_the_offer(
+    server: str, mode: Any, tools: object, choice: object
+) -> None:
+    body = body_of(
+        server, tools=(F, G), tool_choice=ToolChoice(mode, "f" if mode == "named" else "")
+    )
+    assert (body.get("tools"), body.get("tool_choice")) == (tools, choice)
+
+
+@pytest.mark.parametrize("name", SERVER_NAMES)
+def test_no_server_gets_what_its_row_leaves_out(name: str) -> None:
+    body, _ = write(FULL, settings(name))
+    assert not body.keys() & by_name(name).leaves_out
+    json.dumps(body)
+    check({field: value for field, value in body.items() if field in STANDARD})
+
+
+def test_a_server_nobody_knows_gets_plain_openai() -> None:
+    body, _ = write(FULL, settings())
+    assert set(body) <= STANDARD
+    assert "reasoning_effort" not in body
+    check(body)
+
+
+@pytest.mark.parametrize("name", ["vllm", "sglang", "llama.cpp", "nim", "lmstudio"])
+def test_top_k_goes_where_it_is_taken(name: str) -> None:
+    assert body_of(name, sampling=Sampling(top_k=40))["top_k"] == 40
+
+
+@pytest.mark.parametrize("name", SERVER_NAMES)
+@pytest.mark.parametrize("history", ["tags", "reasoning_content", "reasoning", "drop"])
+def test_no_signature_is_ever_sent(name: str, history: Any) -> None:
+    assert "sig-secret" not in json.dumps(write(FULL, settings(name, history=history))[0])
+
+
+PREFILL = (*HI, Turn("assistant", (TextBlock("The answer is"),)))
+
+
+@pytest.mark.parametrize(
+    ("server", "turns", "sent"),
+    [
+        ("vllm", PREFILL, {"continue_final_message": True, "add_generation_prompt": False}),
+        ("sglang", PREFILL, {"continue_final_message": True}),
+        ("llama.cpp", PREFILL, {}),
+        ("generic", PREFILL, {}),
+        ("vllm", HI, {}),
+        ("vllm", (*HI, Turn("assistant", (ToolUse("c", "f", {}),))), {}),
+    ],
+)
+def test_a_prefill_is_continued(server: str, turns: Any, sent: dict[str, Any]) -> None:
+    body = body_of(server, turns=turns)
+    assert {
+        name: value for name, value in body.items() if name not in ("model", "messages")
+    } == sent
+
+
+def test_a_server_that_parses_gets_the_budget_it_then_takes() -> None:
+    thinking = Conversation("m", HI, thinking=ThinkingSwitch("enabled", 2048))
+    assert "thinking_token_budget" not in write(thinking, settings("vllm"))[0]
+    body, _ = write(thinking, settings("vllm", server_parses=True))
+    assert body["thinking_token_budget"] == 2048
+
+
+@pytest.mark.parametrize(
+    ("server", "asked", "lines"),
+    [
+        ("vllm", replace(FULL, sampling=Sampling(0.5)), ()),
+        ("generic", FULL, ("top_k left out: generic does not take it",)),
+        (
+            "transformers",
+            FULL,
+            tuple(
+                f"{name} left out: transformers does not take it"
+                for name in ("parallel_tool_calls", "response_format", "tool_choice", "top_k")
+            ),
+        ),
+        (
+            "vllm",
+            Conversation(
+                "m",
+                (
+                    Turn(
+                        "user",
+                        (
+                            Document(Data("application/pdf", "JVBE")),
+                            Image(Stored("f")),
+                            Document((TextBlock("x"),)),
+                        ),
+                    ),
+                    Turn("user", (ToolResult("a", (Document(Linked("http://x")),)),)),
+                ),
+            ),
+            ("3 attachment(s) left out: no text, or not sent with the request",),
+        ),
+    ],
+    ids=["nothing left out", "generic", "transformers", "attachments"],
+)
+def test_what_is_left_out_is_noted(
+    server: str, asked: Conversation, lines: tuple[str, ...]
+) -> None:
+    assert write(asked, settings(server))[1] == lines
+
+
+def test_a_tool_loop_of_claude_code_as_a_whole() -> None:
+    asked = {
+        "model": "tiny",
+        "max_tokens": 32000,
+        "stream": True,
+        "system": [
+            {
+                "type": "text",
+                "text": "x-anthropic-billing-header: cc_version=2.1.197.a1; cch=00f3a;",
+            },
+            {
+                "type": "text",
+                "text": "You are Claude Code.",
+                "cache_control": {"type": "ephemeral"},
+            },
+        ],
+        "messages": [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": "<system-reminder>x</system-reminder>"},
+                    {"type": "text", "text": "list"},
+                ],
+            },
+            {"role": "system", "content": "The date is 1 November."},
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "thinking", "thinking": "ls will do", "signature": "s"},
+                    {"type": "text", "text": "Looking."},
+                    {
+                        "type": "tool_use",
+                        "id": "toolu_1",
+                        "name": "Bash",
+                        "input": {"command": "ls"},
+                    },
+                    {
+                        "type": "tool_use",
+                        "id": "toolu_2",
+                        "name": "Bash",
+                        "input": {"command": "cat x"},
+                    },
+                ],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "toolu_1",
+                        "content": [{"type": "text", "text": "a.txt"}],
+                        "is_error": False,
+                    },
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "toolu_2",
+                        "content": "no such file",
+                        "is_error": True,
+                    },
+                    {"type": "text", "text": "go on", "cache_control": {"type": "ephemeral"}},
+                ],
+            },
+        ],
+        "tools": [
+            {
+                "name": "Bash",
+                "description": "Runs.",
+                "input_schema": {"type": "object"},
+                "cache_control": {"type": "ephemeral"},
+            }
+        ],
+        "thinking": {"type": "adaptive"},
+        "output_config": {"effort": "medium"},
+        "context_management": {"edits": []},
+        "metadata": {"user_id": "user_1"},
+    }
+    body, _ = write(anthropic_request.read(asked), settings("llama.cpp"))
+    assert body == {
+        "model": "tiny",
+        "max_tokens": 32000,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "user": "user_1",
+        "chat_template_kwargs": {"reasoning_effort": "medium"},
+        "tools": [
+            {
+                "type": "function",
+                "function": {
+                    "name": "Bash",
+                    "description": "Runs.",
+                    "parameters": {"type": "object"},
+                },
+            }
+        ],
+        "messages": [
+            {"role": "system", "content": "You are Claude Code."},
+            {
+                "role": "user",
+                "content": (
+                    "<system-reminder>x</system-reminder>\n\nlist\n\n<system-reminder>\nThe date is 1 November.\n</system-reminder>"
+                ),
+            },
+            {
+                "role": "assistant",
+                "content": "<think>ls will do</think>\n\nLooking.",
+                "tool_calls": [
+                    {
+                        "id": "toolu_1",
+                        "type": "function",
+                        "function": {"name": "Bash", "arguments": '{"command": "ls"}'},
+                    },
+                    {
+                        "id": "toolu_2",
+                        "type": "function",
+                        "function": {"name": "Bash", "arguments": '{"command": "cat x"}'},
+                    },
+                ],
+            },
+            {"role": "tool", "tool_call_id": "toolu_1", "content": "a.txt"},
+            {
+                "role": "tool",
+                "tool_call_id": "toolu_2",
+                "content": "[The tool reported an error.]\nno such file",
+            },
+            {"role": "user", "content": "go on"},
+        ],
+    }
+    check({name: value for name, value in body.items() if name in STANDARD})
+
+
+def test_a_model_that_is_switched_in_the_system_turn_is_told_there() -> None:
+    turns = (Turn("user", (TextBlock("hi"),)),)
+    asked = Conversation(
+        "nemotron-nano-8b-v1", turns, ("be brief",), thinking=ThinkingSwitch("disabled")
+    )
+    messages = write(asked, RequestSettings(server=by_name("nim")))[0]["messages"]
+    assert messages[0] == {"role": "system", "content": "detailed thinking off\n\nbe brief"}  # type: ignore[index]

@@ -1,0 +1,318 @@
+import json
+from typing import Any
+
+import pytest
+
+from converter.addon.servers.profiles import Server
+from converter.core.dialects.openai_chat.request_writer import (
+    RequestSettings,
+    join_texts,
+    write_messages,
+)
+from converter.core.model.conversation import (
+    Block,
+    Conversation,
+    Data,
+    Document,
+    Image,
+    Linked,
+    RedactedThinking,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
+
+PLAIN = RequestSettings()
+STRICT = Server("strict", tool_turn_history="reasoning_content")
+PNG = Image(Data("image/png", "iVBO"))
+PNG_PART = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}}
+CALL = ToolUse("a", "f", {"x": "ä"})
+CALL_PART = {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x": "ä"}'}}
+FIRST, SECOND = ThinkingBlock("first", "sig-1"), ThinkingBlock("second", "sig-2")
+INTERLEAVED = (FIRST, TextBlock("Here is the answer."), SECOND)
+
+
+def user(*blocks: Block | str) -> Turn:
+    return Turn(
+        "user", tuple(TextBlock(block) if isinstance(block, str) else block for block in blocks)
+    )
+
+
+def assistant(*blocks: Block | str) -> Turn:
+    return Turn("assistant", user(*blocks).blocks)
+
+
+def write(
+    *turns: Turn, system: tuple[str, ...] = (), settings: RequestSettings = PLAIN
+) -> list[dict[str, Any]]:
+    return write_messages(Conversation("m", turns, system), settings)
+
+
+def said(role: str, content: object, **more: object) -> dict[str, object]:
+    return {"role": role, "content": content, **more}
+
+
+def result(text: str, call: str = "a") -> dict[str, object]:
+    return said("tool", text, tool_call_id=call)
+
+
+@pytest.mark.parametrize(
+    ("texts", "joined"),
+    [
+        ((), ""),
+        (("a",), "a"),
+        (("a", "b"), "a\n\nb"),
+        (("a\n", "b"), "a\nb"),
+        (("a", "\n\nb"), "a\n\nb"),
+        (("a", " \n", "", "b"), "a\n\nb"),
+        ((" a ", " b "), " a \n\n b "),
+    ],
+)
+def test_texts_are_joined_with_a_blank_line_unless_they_bring_a_break(
+    texts: tuple[str, ...], joined: str
+) -> None:
+    assert join_texts(texts) == joined
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        (
+            INTERLEAVED,
+            said(
+                "assistant", "<think>first</think>\n\nHere is the answer.\n\n<think>second</think>"
+            ),
+        ),
+        ((TextBlock("so"), FIRST), said("assistant", "so\n\n<think>first</think>")),
+        ((FIRST, SECOND), said("assistant", "<think>first</think>\n\n<think>second</think>")),
+        (
+            (FIRST, TextBlock("\n\nas it was"), SECOND),
+            said("assistant", "<think>first</think>\n\nas it was\n\n<think>second</think>"),
+        ),
+        (
+            (ThinkingBlock("\n two \n lines \n"),),
+            said("assistant", "<think>\n two \n lines \n</think>"),
+        ),
+        ((ThinkingBlock(" "), TextBlock("x")), said("assistant", "x")),
+        ((RedactedThinking("secret"), TextBlock("x")), said("assistant", "x")),
+        (
+            (FIRST, CALL, TextBlock("after")),
+            said("assistant", "<think>first</think>\n\nafter", tool_calls=[CALL_PART]),
+        ),
+        ((CALL,), said("assistant", "", tool_calls=[CALL_PART])),
+    ],
+    ids=[
+        "thinking and text interleaved",
+        "text first",
+        "two thoughts",
+        "own line breaks",
+        "thinking unaltered",
+        "blank thought",
+        "redacted thinking dropped",
+        "tool calls last",
+        "a call alone has empty text",
+    ],
+)
+def test_an_assistant_turn_is_one_message(
+    blocks: tuple[Block, ...], message: dict[str, object]
+) -> None:
+    assert write(user("q"), Turn("assistant", blocks), user("next"))[1] == message
+
+
+@pytest.mark.parametrize(
+    ("history", "message"),
+    [
+        (
+            "tags",
+            said(
+                "assistant", "<think>first</think>\n\nHere is the answer.\n\n<think>second</think>"
+            ),
+        ),
+        (
+            "reasoning_content",
+            said("assistant", "Here is the answer.", reasoning_content="first\n\nsecond"),
+        ),
+        ("reasoning", said("assistant", "Here is the answer.", reasoning="first\n\nsecond")),
+        ("drop", said("assistant", "Here is the answer.")),
+    ],
+)
+def test_history_goes_where_it_is_wanted(history: Any, message: dict[str, object]) -> None:
+    messages = write(assistant(*INTERLEAVED), settings=RequestSettings(history))
+    assert messages == [message]
+    assert "sig-" not in json.dumps(messages)
+
+
+@pytest.mark.parametrize("history", ["tags", "reasoning_content", "reasoning", "drop"])
+@pytest.mark.parametrize(
+    ("blocks", "field"),
+    [((FIRST, CALL), "first"), ((CALL,), "")],
+    ids=["with a thought", "without"],
+)
+def test_a_server_may_insist_on_the_field_in_tool_turns(
+    history: Any, blocks: tuple[Block, ...], field: str
+) -> None:
+    messages = write(
+        user("q"),
+        Turn("assistant", blocks),
+        settings=RequestSettings(history, server=STRICT),
+    )
+    assert messages[1] == said("assistant", "", reasoning_content=field, tool_calls=[CALL_PART])
+
+
+@pytest.mark.parametrize(
+    ("turns", "messages"),
+    [
+        ((user("a", "b"),), [said("user", "a\n\nb")]),
+        ((user("a"), user("b")), [said("user", "a\n\nb")]),
+        ((user("a", " ", "b"),), [said("user", "a\n\nb")]),
+        ((user(" "),), [said("user", "")]),
+        ((user(),), [said("user", "")]),
+        (
+            (user("look", PNG, "then"),),
+            [
+                said(
+                    "user",
+                    [{"type": "text", "text": "look"}, PNG_PART, {"type": "text", "text": "then"}],
+                )
+            ],
+        ),
+        ((user(PNG, ""),), [said("user", [PNG_PART])]),
+        (
+            (user(Image(Linked("http://x/a.png"))),),
+            [said("user", [{"type": "image_url", "image_url": {"url": "http://x/a.png"}}])],
+        ),
+        (
+            (user("q"), assistant("The an"), assistant("swer")),
+            [said("user", "q"), said("assistant", "The an\n\nswer")],
+        ),
+        (
+            (user("q"), assistant("The answer is ")),
+            [said("user", "q"), said("assistant", "The answer is ")],
+        ),
+        ((user("q"), assistant("")), [said("user", "q")]),
+        ((assistant(""),), [said("assistant", "")]),
+        (
+            (user("q"), assistant(RedactedThinking("x")), user("r")),
+            [said("user", "q"), said("assistant", ""), said("user", "r")],
+        ),
+    ],
+    ids=[
+        "texts of a turn",
+        "two user turns",
+        "blank text left out",
+        "a blank turn stays a turn",
+        "an empty turn stays a turn",
+        "parts only with an image",
+        "image alone",
+        "image by link",
+        "two assistant turns",
+        "a prefill stays last, as it is",
+        "an empty prefill is none",
+        "an empty turn alone stays, because servers refuse a request without messages",
+        "a turn nobody can read stays a turn",
+    ],
+)
+def test_turns_of_one_role_are_one_message(turns: tuple[Turn, ...], messages: list[object]) -> None:
+    assert write(*turns) == messages
+
+
+def test_system_text_comes_first_and_once() -> None:
+    early = Turn("system", (TextBlock("c"),))
+    assert write(early, early, user("q"), system=("a", "b")) == [
+        said("system", "a\n\nb\n\nc\n\nc"),
+        said("user", "q"),
+    ]
+
+
+def test_system_text_inside_keeps_its_place_as_user_text() -> None:
+    late = Turn("system", (TextBlock("now brief"),))
+    assert write(user("q"), late, assistant("r"), late, user("s")) == [
+        said("user", "q\n\n<system-reminder>\nnow brief\n</system-reminder>"),
+        said("assistant", "r"),
+        said("user", "<system-reminder>\nnow brief\n</system-reminder>\n\ns"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (ToolResult("a", (TextBlock("ok"),)), "ok"),
+        (ToolResult("a", (TextBlock("x"), TextBlock("y"))), "x\n\ny"),
+        (ToolResult("a"), "(no output)"),
+        (ToolResult("a", (TextBlock(" "),)), "(no output)"),
+        (
+            ToolResult("a", (TextBlock("no such file"),), True),
+            "[The tool reported an error.]\nno such file",
+        ),
+        (ToolResult("a", (), True), "[The tool reported an error.]\n(no output)"),
+        (
+            ToolResult("a", (Document((TextBlock("body"),), "T"),)),
+            "<document>\ntitle: T\n\nbody\n\n</document>",
+        ),
+    ],
+    ids=["text", "texts", "empty", "blank", "error", "empty error", "document"],
+)
+def test_a_tool_result_is_text(answer: ToolResult, text: str) -> None:
+    assert write(assistant(CALL), user(answer))[1:] == [result(text)]
+
+
+ANSWER = ToolResult("a", (TextBlock("one"),))
+OTHER = ToolResult("b", (TextBlock("two"),))
+
+
+@pytest.mark.parametrize(
+    ("order", "turns", "messages"),
+    [
+        (
+            "as-written",
+            (user("before", ANSWER, "after"),),
+            [said("user", "before"), result("one"), said("user", "after")],
+        ),
+        (
+            "tools-first",
+            (user("before", ANSWER, "after"),),
+            [result("one"), said("user", "before\n\nafter")],
+        ),
+        (
+            "as-written",
+            (user(ANSWER, "between", OTHER),),
+            [result("one"), said("user", "between"), result("two", "b")],
+        ),
+        (
+            "tools-first",
+            (user(ANSWER, "between", OTHER),),
+            [result("one"), result("two", "b"), said("user", "between")],
+        ),
+        ("as-written", (user("before"), user(ANSWER)), [said("user", "before"), result("one")]),
+        ("tools-first", (user("before"), user(ANSWER)), [result("one"), said("user", "before")]),
+        (
+            "tools-first",
+            (Turn("system", (TextBlock("now"),)), user(ANSWER)),
+            [result("one"), said("user", "<system-reminder>\nnow\n</system-reminder>")],
+        ),
+    ],
+)
+def test_results_stay_in_place_or_come_first(
+    order: Any, turns: tuple[Turn, ...], messages: list[object]
+) -> None:
+    assert write(assistant(CALL), *turns, settings=RequestSettings(order=order))[1:] == messages
+
+
+def test_images_of_results_follow_the_run_of_results() -> None:
+    messages = write(
+        assistant(CALL), user(ToolResult("a", (TextBlock("shot:"), PNG)), OTHER, "what is it?")
+    )
+    assert messages[1:] == [
+        result("shot:\n\n[image: in the next user message]"),
+        result("two", "b"),
+        said(
+            "user",
+            [
+                {"type": "text", "text": "[image from the result of tool call a]"},
+                PNG_PART,
+                {"type": "text", "text": "what is it?"},
+            ],
+        ),
+    ]

@@ -1,0 +1,67 @@
+import json
+
+import pytest
+
+from converter.core.dialects.responses.errors import FINAL, error_body, error_reply, failure, named
+
+TOO_LONG = "request (20 tokens) exceeds the available context size (10 tokens)"
+
+
+def test_an_error_has_the_apis_shape() -> None:
+    assert error_body("no", 400, "input.0.content") == {
+        "error": {
+            "message": "no",
+            "type": "invalid_request_error",
+            "param": "input[0].content",
+            "code": None,
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "given"),
+    [(400, 400), (401, 401), (404, 404), (413, 400), (422, 400), (429, 429), (500, 400), (502, 400), (503, 503), (529, 503), (200, 400)],
+)  # fmt: skip
+def test_what_does_not_heal_is_not_asked_again(status: int, given: int) -> None:
+    assert error_reply(status, b"{}")[0] == given
+
+
+def test_the_servers_words_are_kept() -> None:
+    status, body = error_reply(500, b'{"error": {"message": "template"}}')
+    assert (status, body["error"]["message"]) == (400, "the server answered with status 500: template")  # type: ignore[index]  # fmt: skip
+    assert error_reply(400, b"")[1]["error"]["message"] == "the server answered with status 400 and no words"  # type: ignore[index]  # fmt: skip
+
+
+def test_a_prompt_too_long_has_the_only_code_that_codex_compacts_on() -> None:
+    body = json.dumps({"error": {"message": TOO_LONG}}).encode()
+    status, said = error_reply(400, body)
+    assert (status, said["error"]["code"]) == (400, "context_length_exceeded")  # type: ignore[index]
+    assert failure(TOO_LONG)["code"] == "context_length_exceeded"
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "code"),
+    [
+        ("", 0, "server_error"),
+        ("api_error", 502, "server_error"),
+        ("api_error", 500, "invalid_prompt"),
+        ("invalid_request_error", 0, "invalid_prompt"),
+        ("", 400, "invalid_prompt"),
+        ("", 429, "rate_limit_exceeded"),
+    ],
+)
+def test_a_failure_inside_a_stream_has_its_code(kind: str, status: int, code: str) -> None:
+    assert failure("no", kind, status)["code"] == code
+    assert (code in FINAL) == (code == "invalid_prompt")
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "said"),
+    [
+        ("invalid_request_error", 400, "invalid_request_error"),
+        ("api_error", 502, "server_error"),
+        ("not_found_error", 404, "invalid_request_error"),
+    ],
+)
+def test_an_error_of_ours_is_one_of_the_api(kind: str, status: int, said: str) -> None:
+    assert named("no", kind, status)["error"]["type"] == said  # type: ignore[index]

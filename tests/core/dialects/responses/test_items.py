@@ -1,0 +1,220 @@
+import base64
+from typing import Any
+
+import pytest
+from openai.types.responses import ResponseInputItemParam
+from pydantic import TypeAdapter
+
+from converter.core.dialects.openai_chat.request_writer import RequestSettings, write_messages
+from converter.core.dialects.responses import thoughts
+from converter.core.dialects.responses.compaction import HEAD
+from converter.core.dialects.responses.items import Items
+from converter.core.dialects.responses.tools import Toolbox
+from converter.core.model.conversation import (
+    Conversation,
+    Data,
+    Document,
+    Image,
+    Linked,
+    RequestError,
+    Sound,
+    Stored,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
+from converter.core.wire.checked import Fields
+
+pytestmark = pytest.mark.slow
+
+TEXT = base64.b64encode(b"a = 1").decode()
+
+
+@pytest.mark.parametrize(
+    ("part", "block"),
+    [
+        ({"type": "input_text", "text": "a"}, TextBlock("a")),
+        ({"type": "output_text", "text": "a", "annotations": []}, TextBlock("a")),
+        ({"type": "refusal", "refusal": "no"}, TextBlock("no")),
+        ({"type": "input_image", "image_url": "http://h/p", "detail": "auto"}, Image(Linked("http://h/p"), "auto")),
+        ({"type": "input_image", "file_id": "f1", "detail": "high"}, Image(Stored("f1"), "high")),
+        ({"type": "input_image", "image_url": "data:image/png;base64,aGk="}, Image(Data("image/png", "aGk="))),
+        ({"type": "input_image", "file_id": "f1"}, Image(Stored("f1"))),
+        ({"type": "input_file", "file_url": "http://h/a.pdf"}, Document(Linked("http://h/a.pdf"))),
+        ({"type": "input_file", "file_id": "f1"}, Document(Stored("f1"))),
+        (
+            {"type": "input_file", "filename": "a.py", "file_data": f"data:text/x-python;base64,{TEXT}"},
+            Document((TextBlock("a = 1"),), "a.py"),
+        ),
+        (
+            {"type": "input_audio", "input_audio": {"data": "aGk=", "format": "mp3"}},
+            Sound(Data("audio/mp3", "aGk=")),
+        ),
+    ],
+)  # fmt: skip
+def test_each_part_has_its_block(part: dict[str, Any], block: object) -> None:
+    assert turns({"role": "user", "content": [part]}) == [Turn("user", (block,))]  # type: ignore[arg-type]
+
+
+def test_a_part_without_a_meaning_here_is_named() -> None:
+    assert read({"role": "user", "content": [{"type": "input_smell"}]}).left_out == {"input_smell"}
+
+
+pytestmark = pytest.mark.slow
+
+ITEM = TypeAdapter[Any](ResponseInputItemParam)
+CALL = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": '{"a": 1}'}
+
+
+def read(*items: dict[str, Any]) -> Items:
+    reading = Items(Toolbox())
+    for item in items:
+        reading.add(Fields(item))
+    return reading
+
+
+def turns(*items: dict[str, Any]) -> list[Turn]:
+    reading = read(*items)
+    assert reading.left_out == set()
+    return reading.turns
+
+
+@pytest.mark.parametrize(
+    ("role", "expected"),
+    [("system", "system"), ("developer", "system"), ("user", "user"), ("assistant", "assistant")],
+)
+@pytest.mark.parametrize("kind", [{}, {"type": "message"}])
+def test_a_message_needs_no_type(role: str, expected: Any, kind: dict[str, str]) -> None:
+    assert turns({**kind, "role": role, "content": "a"}) == [Turn(expected, (TextBlock("a"),))]
+
+
+@pytest.mark.parametrize(
+    ("item", "block"),
+    [
+        ({"summary": [{"type": "summary_text", "text": "s"}]}, ThinkingBlock("s")),
+        ({"summary": [], "content": [{"type": "reasoning_text", "text": "r"}]}, ThinkingBlock("r")),
+        ({"summary": [{"type": "summary_text", "text": "s"}], "content": None}, ThinkingBlock("s")),
+        ({"summary": [{"type": "summary_text", "text": "s"}], "content": []}, ThinkingBlock("s")),
+        ({"summary": [], "encrypted_content": thoughts.encode("t")}, ThinkingBlock("t")),
+        (
+            {"summary": [{"type": "summary_text", "text": "s"}], "encrypted_content": thoughts.encode("t")},
+            ThinkingBlock("t"),
+        ),
+        ({"summary": [{"type": "summary_text", "text": "s"}], "encrypted_content": "gAAA"}, ThinkingBlock("s")),
+    ],
+)  # fmt: skip
+def test_a_thought_is_read_wherever_its_client_kept_it(item: dict[str, Any], block: object) -> None:
+    assert turns({"type": "reasoning", "id": "rs_1", **item}) == [Turn("assistant", (block,))]  # type: ignore[arg-type]
+
+
+def test_an_empty_thought_is_no_turn() -> None:
+    assert turns({"type": "reasoning", "id": "rs_1", "summary": []}) == []
+
+
+def test_what_the_model_did_in_a_row_is_written_as_one_message() -> None:
+    thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "t"}]}
+    second = {**CALL, "call_id": "c2"}
+    outputs = [
+        {"type": "function_call_output", "call_id": name, "output": name} for name in ("c1", "c2")
+    ]
+    read = turns(thought, {"role": "assistant", "content": "a"}, CALL, second, *outputs)
+    written = write_messages(Conversation("m", tuple(read)), RequestSettings(history="reasoning"))
+    assert [message["role"] for message in written] == ["assistant", "tool", "tool"]
+    said = written[0]
+    assert (said["reasoning"], said["content"], len(said["tool_calls"])) == ("t", "a", 2)  # type: ignore[arg-type]
+    assert [message["content"] for message in written[1:]] == ["c1", "c2"]
+
+
+def test_messages_of_others_stand_alone() -> None:
+    said = [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]
+    assert len(turns(*said)) == 2
+
+
+def test_an_output_may_be_a_list_with_pictures() -> None:
+    parts = [
+        {"type": "input_text", "text": "a"},
+        {"type": "input_image", "image_url": "http://h/p"},
+    ]
+    output = {"type": "function_call_output", "call_id": "c1", "output": parts}
+    assert turns(CALL, output)[1].blocks == (ToolResult("c1", (TextBlock("a"), Image(Linked("http://h/p")))),)  # fmt: skip
+
+
+CALLS: list[tuple[dict[str, Any], ToolUse]] = [
+    ({**CALL, "namespace": "n"}, ToolUse("c1", "n__f", {"a": 1})),
+    ({"type": "custom_tool_call", "call_id": "c1", "name": "f", "input": "t"}, ToolUse("c1", "f", {"input": "t"})),
+    (
+        {"type": "tool_search_call", "call_id": "c1", "execution": "client", "arguments": {"query": "q"}},
+        ToolUse("c1", "tool_search", {"query": "q"}),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("item", "block"), CALLS, ids=[item["type"] for item, _ in CALLS])
+def test_each_call_of_the_history_is_a_call(item: dict[str, Any], block: ToolUse) -> None:
+    ITEM.validate_python(item)
+    assert turns(item) == [Turn("assistant", (block,))]
+
+
+OUTPUTS: list[tuple[dict[str, Any], ToolResult]] = [
+    ({"type": "function_call_output", "output": "o"}, ToolResult("c1", (TextBlock("o"),))),
+    ({"type": "custom_tool_call_output", "output": "o"}, ToolResult("c1", (TextBlock("o"),))),
+    (
+        {"type": "custom_tool_call_output", "status": "failed", "output": "no"},
+        ToolResult("c1", (TextBlock("no"),), is_error=True),
+    ),
+    (
+        {"type": "tool_search_output", "tools": [
+            {"type": "namespace", "name": "n", "description": "d", "tools": [{"type": "function", "name": "f"}]}
+        ]},
+        ToolResult("c1", (TextBlock("Tools found: n__f"),)),
+    ),
+    ({"type": "tool_search_output", "tools": []}, ToolResult("c1", (TextBlock("Tools found: none"),))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("item", "block"), OUTPUTS, ids=[item["type"] for item, _ in OUTPUTS])
+def test_each_output_of_the_history_is_a_result(item: dict[str, Any], block: ToolResult) -> None:
+    item = {**item, "call_id": "c1"}
+    ITEM.validate_python(item)
+    assert turns(CALL, item)[1:] == [Turn("user", (block,))]
+
+
+def test_an_output_without_its_call_is_refused_in_the_apis_words() -> None:
+    with pytest.raises(RequestError, match="No tool call found for function call output"):
+        read({"type": "function_call_output", "call_id": "c9", "output": "o"})
+
+
+def test_a_thought_that_others_have_sealed_makes_no_turn_and_is_named() -> None:
+    sealed = read({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"})
+    assert (sealed.turns, sealed.left_out) == ([], {"reasoning.encrypted_content"})
+
+
+def test_a_compaction_of_our_own_is_read_and_others_are_named() -> None:
+    ours = {"type": "compaction", "encrypted_content": thoughts.encode("so far")}
+    assert turns(ours) == [Turn("user", (TextBlock(HEAD + "so far"),))]
+    theirs = read({"type": "compaction", "encrypted_content": "gAAA"})
+    assert (theirs.turns, theirs.left_out) == ([], {"compaction"})
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["mcp_list_tools", "web_search_call", "shell_call", "shell_call_output", "something_new"],
+)
+def test_an_item_without_a_meaning_here_is_named(kind: str) -> None:
+    assert read({"type": kind}).left_out == {kind}
+
+
+@pytest.mark.parametrize(
+    ("item", "place"),
+    [
+        ({"role": "nobody", "content": "a"}, "role"),
+        ({"role": "user", "content": 1}, "content"),
+        ({"type": "function_call", "call_id": "c"}, "name"),
+    ],
+)
+def test_a_wrong_item_is_refused_with_its_place(item: dict[str, Any], place: str) -> None:
+    with pytest.raises(RequestError) as raised:
+        read(item)
+    assert raised.value.place == place

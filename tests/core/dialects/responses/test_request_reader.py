@@ -1,0 +1,248 @@
+from typing import Any
+
+import pytest
+from openai.types.responses import Response
+
+from converter.core.dialects.openai_chat.request_writer import RequestSettings, write
+from converter.core.dialects.responses.request_reader import (
+    ECHOED,
+    SILENT,
+    ResponseContext,
+    begun,
+    echo,
+    read,
+)
+from converter.core.dialects.server_fields import SERVER_FIELDS
+from converter.core.model.conversation import (
+    Conversation,
+    RequestError,
+    Sampling,
+    TextBlock,
+    ThinkingSwitch,
+    ToolChoice,
+    ToolUse,
+    Turn,
+)
+from converter.core.wire.checked import Fields
+from tests.support.responses_of import context_of
+
+FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object"}}
+MCP = {"type": "namespace", "name": "mcp__m", "description": "d", "tools": [FUNCTION]}
+CODEX = {
+    "model": "m",
+    "input": [
+        {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "a"}]},
+        {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "b"}]},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "c"}]},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "d"}]},
+    ],
+    "tools": [FUNCTION, MCP, {"type": "web_search", "external_web_access": False}],
+    "tool_choice": "auto",
+    "parallel_tool_calls": True,
+    "reasoning": {"summary": "auto"},
+    "store": False,
+    "stream": True,
+    "include": ["reasoning.encrypted_content"],
+    "prompt_cache_key": "k",
+    "client_metadata": {"x": "y"},
+    "text": {"verbosity": "low"},
+}
+"""As Codex 0.169 asks."""
+
+
+def asked(**fields: Any) -> Conversation:
+    conversation, _ = read({"model": "m", "input": "hi", **fields})
+    return conversation
+
+
+def test_a_text_is_a_users_message() -> None:
+    assert asked() == Conversation("m", (Turn("user", (TextBlock("hi"),)),))
+
+
+def test_a_request_of_codex_becomes_one_that_every_template_takes() -> None:
+    conversation, context = read(CODEX)
+    body, _ = write(conversation, RequestSettings())
+    assert body["messages"] == [
+        {"role": "system", "content": "a\n\nb"},
+        {"role": "user", "content": "c\n\nd"},
+    ]
+    assert [tool["function"]["name"] for tool in body["tools"]] == ["f", "mcp__m__f"]  # type: ignore[attr-defined]
+    assert body.keys() == {"model", "messages", "tools", "tool_choice", "stream", "stream_options"}
+    assert context.encrypted
+    assert context.repeats
+    assert not read({"model": "m", "input": "hi"})[1].repeats
+    assert conversation.notes == ("tools left out, which a chat server does not know: web_search",)
+
+
+def test_lm_studios_check_is_a_request_like_any_other() -> None:
+    body, _ = write(asked(input="", max_output_tokens=1), RequestSettings())
+    assert (body["messages"], body["max_tokens"]) == ([{"role": "user", "content": ""}], 1)
+
+
+def test_instructions_are_the_system_text() -> None:
+    assert asked(instructions="be brief").system == ("be brief",)
+
+
+@pytest.mark.parametrize(
+    ("reasoning", "switch", "effort"),
+    [
+        (None, None, None),
+        ({}, None, None),
+        ({"summary": "auto"}, None, None),
+        ({"effort": "none"}, ThinkingSwitch("disabled"), None),
+        ({"effort": "minimal"}, ThinkingSwitch("adaptive"), "low"),
+        ({"effort": "xhigh"}, ThinkingSwitch("adaptive"), "xhigh"),
+    ],
+)
+def test_the_effort_says_whether_to_think(reasoning: Any, switch: object, effort: object) -> None:
+    conversation = asked(reasoning=reasoning)
+    assert (conversation.thinking, conversation.effort) == (switch, effort)
+
+
+def test_a_schema_keeps_its_name_and_strictness() -> None:
+    form = {"type": "json_schema", "name": "n", "schema": {"type": "object"}, "strict": True}
+    body, _ = write(asked(text={"format": form}), RequestSettings())
+    assert body["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "n", "schema": {"type": "object"}, "strict": True},
+    }
+
+
+def test_json_without_a_schema_is_asked_for_as_such() -> None:
+    body, _ = write(asked(text={"format": {"type": "json_object"}}), RequestSettings())
+    assert body["response_format"] == {"type": "json_object"}
+
+
+def test_limits_and_sampling_are_read() -> None:
+    conversation = asked(max_output_tokens=5, temperature=0.5, top_p=0.9, top_k=3, user="u", parallel_tool_calls=False)  # fmt: skip
+    assert (conversation.max_tokens, conversation.user_id) == (5, "u")
+    assert conversation.sampling == Sampling(0.5, 0.9, 3)
+    assert not conversation.parallel_tool_use
+
+
+@pytest.mark.parametrize(
+    ("choice", "read_as", "names"),
+    [
+        (None, None, ["f", "mcp__m__f"]),
+        ("none", ToolChoice("none"), ["f", "mcp__m__f"]),
+        ({"type": "function", "name": "f"}, ToolChoice("named", "f"), ["f", "mcp__m__f"]),
+        (
+            {"type": "function", "name": "f", "namespace": "mcp__m"},
+            ToolChoice("named", "mcp__m__f"),
+            ["f", "mcp__m__f"],
+        ),
+        (
+            {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "f"}]},
+            ToolChoice("required"),
+            ["f"],
+        ),
+        ({"type": "web_search"}, ToolChoice("auto"), ["f", "mcp__m__f"]),
+    ],
+)  # fmt: skip
+def test_the_tool_choice_is_read_in_every_form(
+    choice: object, read_as: object, names: list[str]
+) -> None:
+    conversation = asked(tools=[FUNCTION, MCP], tool_choice=choice)
+    assert conversation.tool_choice == read_as
+    assert [tool.name for tool in conversation.tools] == names
+
+
+def test_tools_that_come_with_the_input_are_offered() -> None:
+    search = {"type": "tool_search", "execution": "client", "description": "d"}
+    items = [
+        {"type": "additional_tools", "role": "developer", "tools": [search]},
+        {"role": "user", "content": "a"},
+        {"type": "tool_search_call", "call_id": "c", "execution": "client", "arguments": {}},
+        {"type": "tool_search_output", "call_id": "c", "tools": [MCP]},
+        {"type": "function_call", "call_id": "d", "name": "f", "namespace": "mcp__m", "arguments": "{}"},
+    ]  # fmt: skip
+    conversation = asked(input=items)
+    assert [tool.name for tool in conversation.tools] == ["tool_search", "mcp__m__f"]
+    assert conversation.turns[-1].blocks[-1] == ToolUse("d", "mcp__m__f", {})
+
+
+def test_the_history_that_a_memory_completed_stands_for_the_input() -> None:
+    items = [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]
+    conversation, _ = read({"model": "m", "previous_response_id": "resp_1"}, items)
+    assert len(conversation.turns) == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ({"background": True}, "background"),
+        ({"prompt": {"id": "p"}}, "prompt"),
+        ({"input": None}, "input"),
+        ({"input": 1}, "input"),
+        ({"input": ["a"]}, "input.0"),
+        ({"model": None}, "model"),
+        ({"tools": [{"type": "function"}]}, "tools.0.name"),
+        ({"tool_choice": "often"}, "tool_choice"),
+        ({"temperature": "hot"}, "temperature"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_with_its_place(
+    fields: dict[str, Any], place: str
+) -> None:
+    with pytest.raises(RequestError) as raised:
+        asked(**fields)
+    assert raised.value.place == place
+
+
+def test_a_request_that_says_nothing_has_the_apis_defaults() -> None:
+    said = echo(Fields({}))
+    assert said.items() >= ECHOED.items()
+    assert said["reasoning"] == {"effort": None, "summary": None}
+    assert said["text"] == {"format": {"type": "text"}}
+    assert said["store"] is True
+
+
+def test_what_the_request_says_is_repeated() -> None:
+    said = echo(Fields({"store": False, "text": {"verbosity": "low"}, "top_p": 0.5, "tools": None}))
+    assert (said["store"], said["top_p"], said["tools"]) == (False, 0.5, [])
+    assert said["text"] == {"format": {"type": "text"}, "verbosity": "low"}
+
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_response_begins_as_the_apis_type() -> None:
+    response = Response.model_validate(begun(context_of(tool_choice="required"), "served"))
+    assert (response.id, response.model, response.tool_choice) == ("resp_1", "asked", "required")
+
+
+def test_the_server_names_the_model_when_nobody_else_does() -> None:
+    assert begun(ResponseContext(), "served")["model"] == "served"
+
+
+def test_fields_of_local_servers_go_to_the_server() -> None:
+    said = {"chat_template_kwargs": {"a": 1}, "stop": ["x"], "seed": 1}
+    conversation = asked(**said)
+    assert conversation.extensions == said
+    assert conversation.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"surprise": 1}, "fields left out, which a chat server does not know: surprise"),
+        ({"top_logprobs": 3}, "fields left out, which a chat server does not know: top_logprobs"),
+        ({"truncation": "auto"}, "truncation left out"),
+        ({"reasoning": {"effort": "wild"}}, "reasoning.effort left out: 'wild'"),
+        ({"tool_choice": {"type": "file_search"}}, "tool_choice 'file_search' left out"),
+        ({"input": [{"type": "mcp_list_tools"}]}, "items left out"),
+    ],
+)
+def test_what_is_left_out_is_named(fields: dict[str, Any], words: str) -> None:
+    (note,) = asked(**fields).notes
+    assert note.startswith(words)
+
+
+def test_a_field_that_means_nothing_here_means_nothing_to_servers() -> None:
+    assert not SILENT & SERVER_FIELDS
+
+
+def test_a_history_that_a_memory_completed_is_not_left_out() -> None:
+    body = {"model": "m", "input": "Hi", "previous_response_id": "resp_1", "conversation": None}
+    conversation, _ = read(body, [{"role": "user", "content": "Hi"}])
+    assert conversation.notes == ()

@@ -1,0 +1,149 @@
+from typing import Any
+
+import pytest
+
+from converter.core.dialects.dialect import OwnRequest
+from converter.core.dialects.responses.state import (
+    BOTH,
+    ITEM,
+    UnknownError,
+    answer,
+    complete,
+    keep,
+)
+from converter.core.model.conversation import RequestError
+from converter.core.model.memory import Memory
+
+OUTPUT: list[dict[str, Any]] = [
+    {"id": "rs_{}", "type": "reasoning", "summary": [{"type": "summary_text", "text": "t"}]},
+    {"id": "msg_{}", "type": "message", "role": "assistant", "status": "completed", "content": []},
+]
+
+
+def memory() -> Memory:
+    return Memory(10, 100_000)
+
+
+def turn(kept: Memory, name: str, **body: Any) -> list[object]:
+    """One exchange: its whole input, and its response kept."""
+    history = complete(kept, body)
+    output = [{**item, "id": item["id"].format(name)} for item in OUTPUT]
+    response: dict[str, Any] = {"id": f"resp_{name}", "status": "completed", "output": output}
+    keep(kept, body, history, response)
+    return history.items
+
+
+def kinds(items: list[object]) -> list[Any]:
+    return [(item["type"], item.get("role")) for item in items if isinstance(item, dict)]
+
+
+TURN = [("message", "user"), ("reasoning", None), ("message", "assistant")]
+
+
+def test_a_response_goes_on_where_its_previous_one_ended() -> None:
+    kept = memory()
+    turn(kept, "a", input="one")
+    turn(kept, "b", input="two", previous_response_id="resp_a")
+    items = turn(kept, "c", input="three", previous_response_id="resp_b")
+    assert kinds(items) == [*TURN, *TURN, ("message", "user")]
+
+
+def test_two_may_go_on_from_the_same_response() -> None:
+    kept = memory()
+    turn(kept, "a", input="one")
+    for name in ("b", "c"):
+        assert len(turn(kept, name, input="two", previous_response_id="resp_a")) == 4
+
+
+@pytest.mark.parametrize("form", ["conv_1", {"id": "conv_1"}])
+def test_a_conversation_grows_by_itself(form: object) -> None:
+    kept = memory()
+    begun = b'{"items": [{"role": "user", "content": "zero"}]}'
+    assert answer(OwnRequest("POST", "/v1/conversations", begun, "1", 5), kept)[0] == 200
+    turn(kept, "a", input="one", conversation=form)
+    items = turn(kept, "b", input="two", conversation=form)
+    assert kinds(items) == [("message", "user"), *TURN, ("message", "user")]
+
+
+def test_a_reference_is_the_item_that_was_sent() -> None:
+    kept = memory()
+    turn(kept, "a", input="one")
+    said = [{"type": "item_reference", "id": "rs_a"}, {"id": "msg_a"}]
+    assert kinds(complete(kept, {"input": said}).items) == TURN[1:]
+
+
+def test_an_item_with_its_id_from_a_response_is_found_there_or_where_it_was_sent_again() -> None:
+    kept, made = memory(), {**OUTPUT[1], "id": "msg_a_1"}
+    said = complete(kept, {"input": "one"})
+    keep(kept, {}, said, {"id": "resp_a", "status": "completed", "output": [made]})
+    asked = {"input": [{"id": "msg_a_in0"}, {"id": "msg_a_1"}]}
+    assert kinds(complete(kept, asked).items) == [TURN[0], TURN[2]]
+    assert kept.find(f"{ITEM}msg_a_1") == ""
+    turn(kept, "b", input=[made])
+    kept.forget("resp_a")
+    assert complete(kept, {"input": [{"id": "msg_a_1"}]}).items == [made]
+
+
+def test_a_thought_that_is_no_longer_known_is_left_out_and_counted() -> None:
+    history = complete(memory(), {"input": [{"type": "item_reference", "id": "rs_x"}]})
+    assert (history.items, history.left_out) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "words"),
+    [
+        (
+            {"input": "a", "previous_response_id": "resp_x"},
+            400,
+            "previous_response_not_found",
+            "Previous response with id 'resp_x' not found.",
+        ),
+        ({"input": "a", "conversation": "conv_x"}, 404, "", "Conversation with id 'conv_x' not found."),
+        (
+            {"input": [{"type": "item_reference", "id": "msg_x"}]},
+            404,
+            "",
+            "Item with id 'msg_x' not found.",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_not_known_is_refused_in_the_apis_words(
+    body: dict[str, Any], status: int, code: str, words: str
+) -> None:
+    with pytest.raises(UnknownError) as raised:
+        complete(memory(), body)
+    assert (raised.value.status, raised.value.details, raised.value.message) == (
+        status,
+        {"code": code},
+        words,
+    )
+
+
+def test_two_histories_at_once_are_refused() -> None:
+    body = {"input": "a", "previous_response_id": "resp_x", "conversation": "conv_x"}
+    with pytest.raises(RequestError, match="Mutually exclusive") as raised:
+        complete(memory(), body)
+    assert BOTH in raised.value.message
+
+
+def test_a_history_with_a_gap_is_refused() -> None:
+    kept = memory()
+    turn(kept, "a", input="one")
+    turn(kept, "b", input="two", previous_response_id="resp_a")
+    kept.forget("resp_a")
+    with pytest.raises(UnknownError):
+        complete(kept, {"input": "three", "previous_response_id": "resp_b"})
+
+
+def test_a_client_that_stores_nothing_leaves_nothing() -> None:
+    kept = memory()
+    turn(kept, "a", input="one", store=False)
+    assert kept.size == 0
+
+
+def test_a_failed_response_is_not_kept() -> None:
+    kept = memory()
+    keep(
+        kept, {}, complete(kept, {"input": "a"}), {"id": "resp_a", "status": "failed", "output": []}
+    )
+    assert kept.size == 0

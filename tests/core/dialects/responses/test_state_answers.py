@@ -1,0 +1,83 @@
+from typing import Any
+
+import pytest
+from openai.types.responses.response_item_list import ResponseItemList
+
+from converter.core.dialects.dialect import OwnRequest
+from converter.core.dialects.responses.state import complete, keep
+from converter.core.model.memory import Memory
+from tests.support.responses_of import own_answer
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def memory() -> Memory:
+    kept = Memory(10, 10_000)
+    body = {"input": "hi"}
+    keep(kept, body, complete(kept, body), {"id": "resp_1", "status": "completed", "output": []})
+    return kept
+
+
+def asked(memory: Memory, method: str, path: str, body: bytes = b"") -> tuple[int, dict[str, Any]]:
+    return own_answer(OwnRequest(method, path, body, "x", 5), memory)
+
+
+@pytest.mark.parametrize("prefix", ["/v1", "/openai/v1"])
+def test_a_kept_response_is_shown_listed_and_deleted(memory: Memory, prefix: str) -> None:
+    path = f"{prefix}/responses/resp_1"
+    assert asked(memory, "GET", f"{path}?include=x")[1]["id"] == "resp_1"
+    assert asked(memory, "GET", f"{path}/input_items")[1]["data"][0]["content"][0]["text"] == "hi"
+    assert asked(memory, "DELETE", path) == (200, {"id": "resp_1", "object": "response", "deleted": True})  # fmt: skip
+    status, said = asked(memory, "GET", path)
+    assert (status, said["error"]["message"]) == (404, "Response with id 'resp_1' not found.")
+
+
+@pytest.mark.parametrize(
+    ("query", "shown", "more"),
+    [
+        ("", ["msg_1_in2", "msg_1_in1", "msg_1_in0"], False),
+        ("?order=asc", ["msg_1_in0", "msg_1_in1", "msg_1_in2"], False),
+        ("?limit=2", ["msg_1_in2", "msg_1_in1"], True),
+        ("?limit=2&after=msg_1_in1", ["msg_1_in0"], False),
+        ("?after=msg_1_in0&limit=x", [], False),
+        ("?limit=" + "9" * 5000, ["msg_1_in2", "msg_1_in1", "msg_1_in0"], False),
+    ],
+)
+def test_the_input_is_listed_in_pages_the_last_item_first(
+    query: str, shown: list[str], more: bool
+) -> None:
+    kept = Memory(10, 10_000)
+    body = {"input": [{"role": "user", "content": text} for text in "abc"]}
+    keep(kept, body, complete(kept, body), {"id": "resp_1", "status": "completed", "output": []})
+    listed = asked(kept, "GET", f"/v1/responses/resp_1/input_items{query}")[1]
+    assert [item["id"] for item in listed["data"]] == shown
+    assert (listed["first_id"], listed["last_id"]) == ((shown[0], shown[-1]) if shown else (None, None))  # fmt: skip
+    assert listed["has_more"] is more
+    if shown:  # the API itself sends null for an empty list, and the SDK has no type for that
+        ResponseItemList.model_validate(listed)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/v1/responses", 426),
+        ("POST", "/v1/responses/resp_1/cancel", 400),
+        ("POST", "/v1/responses/resp_9/cancel", 404),
+        ("GET", "/v1/responses/resp_1?stream=true", 400),
+        ("GET", "/v1/responses/resp_9", 404),
+        ("DELETE", "/v1/responses/resp_9", 404),
+        ("DELETE", "/v1/conversations/conv_9", 404),
+        ("PUT", "/v1/responses/resp_1", 404),
+    ],
+)
+def test_what_there_is_not_is_refused_plainly(
+    memory: Memory, method: str, path: str, status: int
+) -> None:
+    got, said = asked(memory, method, path)
+    assert got == status
+    assert said["error"]["message"]
+
+
+def test_a_body_that_is_no_json_is_refused(memory: Memory) -> None:
+    assert asked(memory, "POST", "/v1/conversations", b"{")[0] == 400

@@ -1,0 +1,332 @@
+"""Calls and words as blocks, blanks that wait for words, and frames."""
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from converter.core.dialects.anthropic.encoder import AnthropicEncoder
+from converter.core.dialects.block_writer import BlockWriter, Message, left_out
+from converter.core.dialects.dialect import ReplyContext
+from converter.core.dialects.responses.request_reader import ResponseContext
+from converter.core.dialects.responses.response_events import ResponsesEncoder
+from converter.core.model.events import (
+    End,
+    Event,
+    Finish,
+    Opaque,
+    OpaqueFrame,
+    Own,
+    Text,
+    Thinking,
+    ToolCall,
+)
+from converter.core.wire.bounds import BLANKS_LIMIT
+from tests.support.messages_of import blocks, complete, ending
+
+CALLED = Finish("tool_calls")
+
+
+def _piece(index: int, arguments: str = "", name: str = "", id_: str = "") -> ToolCall:
+    return ToolCall(index, id_, name, arguments)
+
+
+def _calls(*pieces: Event) -> list[tuple[str, str, object]]:
+    """Each call's id, name and input, of a message that must be right."""
+    stream = complete([*pieces, CALLED])
+    heads = [event["content_block"] for event in stream if event["type"] == "content_block_start"]
+    inputs = [
+        json.loads(said.partition(" ")[2]) for kind, said in blocks(stream) if kind == "tool_use"
+    ]
+    named = [(head["id"], head["name"]) for head in heads if head["type"] == "tool_use"]
+    return [(*head, given) for head, given in zip(named, inputs, strict=True)]
+
+
+BOTH = [("a", "f", {"x": 1}), ("b", "g", {"y": 2})]
+WAYS: dict[str, list[ToolCall]] = {
+    "one after another": [
+        _piece(0, '{"x":', "f", "a"),
+        _piece(0, "1}"),
+        _piece(1, '{"y":', "g", "b"),
+        _piece(1, "2}"),
+    ],
+    "each in one piece": [_piece(0, '{"x":1}', "f", "a"), _piece(1, '{"y":2}', "g", "b")],
+    "alternating": [
+        *[_piece(0, "", "f", "a"), _piece(1, "", "g", "b"), _piece(0, '{"x"'), _piece(1, '{"y"')],
+        *[_piece(0, ":1"), _piece(1, ":2"), _piece(1, "}"), _piece(0, "}")],
+    ],
+    "the second complete first": [
+        _piece(0, '{"x":', "f", "a"),
+        _piece(1, '{"y":2}', "g", "b"),
+        _piece(0, "1}"),
+    ],
+    "a new id at the same index": [
+        _piece(0, '{"x":1', "f", "a"),
+        _piece(0, "}"),
+        _piece(0, '{"y":', "g", "b"),
+        _piece(0, "2}"),
+    ],
+    "the id repeated in each piece": [
+        *[
+            _piece(0, '{"x"', "f", "a"),
+            _piece(1, '{"y"', "g", "b"),
+            _piece(0, ":1}", "", "a"),
+            _piece(1, ":2}", "", "b"),
+        ],
+    ],
+    "id and name repeated in each piece": [
+        *[
+            _piece(0, '{"x"', "f", "a"),
+            _piece(0, ":1}", "f", "a"),
+            _piece(1, '{"y"', "g", "b"),
+            _piece(1, ":2}", "g", "b"),
+        ],
+    ],
+    "alternating, all at index 0, the id repeated": [
+        *[
+            _piece(0, '{"x"', "f", "a"),
+            _piece(0, '{"y"', "g", "b"),
+            _piece(0, ":1}", "", "a"),
+            _piece(0, ":2}", "", "b"),
+        ],
+    ],
+    "the name late": [
+        _piece(0, "", "", "a"),
+        _piece(0, '{"x"'),
+        _piece(0, ":1}", "f"),
+        _piece(1, '{"y":2}', "", "b"),
+        _piece(1, "", "g"),
+    ],
+    "the id late": [
+        _piece(0, '{"x"', "f"),
+        _piece(0, ":1}", "", "a"),
+        _piece(1, '{"y"', "g"),
+        _piece(1, ":2}", "", "b"),
+    ],
+    "empty last pieces": [
+        _piece(0, '{"x":1}', "f", "a"),
+        _piece(0, ""),
+        _piece(1, '{"y":2}', "g", "b"),
+        _piece(1, ""),
+        _piece(0, "\n"),
+    ],
+}
+
+
+@pytest.mark.parametrize("pieces", WAYS.values(), ids=WAYS)
+def test_nothing_is_lost_and_nothing_gets_into_the_wrong_call(pieces: list[ToolCall]) -> None:
+    assert [(name, given) for _, name, given in _calls(*pieces)] == [
+        (name, given) for _, name, given in BOTH
+    ]
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "the id late"])
+def test_a_call_keeps_its_id(way: str) -> None:
+    assert _calls(*WAYS[way]) == BOTH
+
+
+def test_calls_without_ids_get_ids_of_their_own() -> None:
+    first, second = _calls(_piece(0, "{}", "f"), _piece(1, "{}", "g"))
+    assert len({first[0], second[0], ""}) == 3
+
+
+@pytest.mark.parametrize("ids", [("ab", "a"), ("a", "ab")])
+def test_an_id_that_begins_another_is_another(ids: tuple[str, str]) -> None:
+    calls = _calls(_piece(0, '{"x":1}', "f", ids[0]), _piece(0, '{"y":2}', "g", ids[1]))
+    assert calls == [(ids[0], "f", {"x": 1}), (ids[1], "g", {"y": 2})]
+
+
+def test_two_calls_of_one_id_are_still_two() -> None:
+    assert [
+        (name, given)
+        for _, name, given in _calls(_piece(0, "{}", "f", "a"), _piece(1, '{"x":1}', "g", "a"))
+    ] == [
+        ("f", {}),
+        ("g", {"x": 1}),
+    ]
+
+
+def test_a_name_in_a_piece_after_the_arguments_is_no_second_call_when_nothing_follows() -> None:
+    assert [
+        (name, given) for _, name, given in _calls(_piece(0, '{"x":1}', "f"), _piece(0, "", "f"))
+    ] == [("f", {"x": 1})]
+
+
+def test_a_second_call_at_the_same_index_without_ids_is_known_by_its_name() -> None:
+    assert [
+        (name, given)
+        for _, name, given in _calls(_piece(0, '{"x":1}', "f"), _piece(0, '{"x":2}', "f"))
+    ] == [
+        ("f", {"x": 1}),
+        ("f", {"x": 2}),
+    ]
+
+
+def test_every_piece_of_an_input_leaves_what_can_become_json() -> None:
+    stream = complete(
+        [
+            *(_piece(0, character, "f", "a") for character in '{"a":[true,null],"b":"\\u00e9"}'),
+            CALLED,
+        ]
+    )
+    pieces = [
+        event["delta"]["partial_json"] for event in stream if event["type"] == "content_block_delta"
+    ]
+    assert len(pieces) > 5
+    assert all(pieces)
+
+
+@pytest.mark.parametrize("between", [Text("later"), Thinking("later")])
+def test_words_between_the_pieces_of_a_call_are_delayed_and_not_lost(
+    between: Text | Thinking,
+) -> None:
+    stream = complete([Text("a"), _piece(0, '{"x":', "f", "a"), between, _piece(0, "1}"), CALLED])
+    assert blocks(stream) == [
+        ("text", "a"),
+        ("tool_use", 'f {"x":1}'),
+        (type(between).__name__.lower(), "later"),
+    ]
+
+
+def test_words_after_a_call_come_at_once() -> None:
+    stream = complete(
+        [_piece(0, '{"x":1}', "f", "a"), Text("b"), _piece(1, "{}", "g", "b"), CALLED]
+    )
+    assert blocks(stream) == [("tool_use", 'f {"x":1}'), ("text", "b"), ("tool_use", "g {}")]
+
+
+def test_words_delayed_behind_a_call_that_is_never_completed_come_at_the_end() -> None:
+    stream = complete([_piece(0, '{"x":', "f", "a"), Text("b"), Finish("length"), End()])
+    assert blocks(stream) == [("tool_use", 'f {"x":'), ("text", "b")]
+
+
+REASONS = {
+    "a call": ([_piece(0, "{}", "f", "a")], Finish("tool_calls"), ("tool_use", None)),
+    "the old word for it": (
+        [_piece(0, "{}", "f", "a")],
+        Finish("function_call"),
+        ("tool_use", None),
+    ),
+    "a forced call that ends with stop": (
+        [_piece(0, "{}", "f", "a")],
+        Finish("stop"),
+        ("tool_use", None),
+    ),
+    "a call wins over a stop string": (
+        [_piece(0, "{}", "f", "a")],
+        Finish("stop", "END"),
+        ("tool_use", None),
+    ),
+    "length wins over a call": ([_piece(0, "{", "f", "a")], Finish("length"), ("max_tokens", None)),
+    "a call that was announced and never came": ([], Finish("tool_calls"), ("end_turn", None)),
+}
+
+
+@pytest.mark.parametrize(("pieces", "finish", "expected"), REASONS.values(), ids=REASONS)
+def test_why_a_message_with_calls_stopped(
+    pieces: list[ToolCall], finish: Finish, expected: tuple[str, str | None]
+) -> None:
+    assert ending(complete([Text("a"), *pieces, finish])) == expected
+
+
+def test_a_call_without_a_name_is_still_a_call() -> None:
+    [(id_, name, given)] = _calls(_piece(0, '{"x":1}', "", "a"))
+    assert (id_, given) == ("a", {"x": 1})
+    assert name
+
+
+def _told(*events: Event) -> list[str]:
+    """The words that a message tells of the answer, for each of the events."""
+    writer = AnthropicEncoder(ReplyContext())
+    stream = [[event.get("delta") for event in writer.told(event)] for event in events]
+    told = [[delta for delta in deltas if isinstance(delta, dict)] for deltas in stream]
+    return ["".join(str(delta.get("text", "")) for delta in deltas) for deltas in told]
+
+
+def test_blanks_wait_for_words() -> None:
+    assert _told(*map(Text, ("\n", " ", "a", "b"))) == ["", "", "\n a", "b"]
+
+
+def test_blanks_are_forgotten_when_something_else_begins() -> None:
+    assert _told(Text("\n"), Thinking("hm"), Text("a")) == ["", "", "a"]
+
+
+def test_more_blanks_than_are_held_begin_the_answer() -> None:
+    told = _told(Text("\n" * BLANKS_LIMIT), Text("\n"))
+    assert told == ["", "\n" * (BLANKS_LIMIT + 1)]
+
+
+WRITERS = pytest.mark.parametrize(
+    "make",
+    [lambda: AnthropicEncoder(ReplyContext()), lambda: ResponsesEncoder(ResponseContext())],
+    ids=["message", "response"],
+)
+
+
+@WRITERS
+def test_what_had_no_place_is_named_in_one_line(make: Callable[[], BlockWriter]) -> None:
+    writer = make()
+    assert writer.notes == []
+    writer.leave_out({"b", "a"})
+    assert writer.notes == [f"fields that a {writer.reply} has no place for: a, b"]
+
+
+@WRITERS
+def test_a_call_counts_the_same_however_its_arguments_are_spaced(
+    make: Callable[[], BlockWriter],
+) -> None:
+    """Streamed they are the server's own JSON text, whole they are an object written anew."""
+    writers = [make(), make()]
+    arguments = ['{"city": "New York",\n "n": 1}', '{"city":"New York","n":1}']
+    for writer, text in zip(writers, arguments, strict=True):
+        deque(writer.told(ToolCall(0, "c", "f", text)))
+    assert writers[0].said == writers[1].said > 0
+
+
+def test_what_says_something_and_has_no_place_is_named() -> None:
+    inner = {"role": "assistant", "content": None, "audio": {"id": 1}, "refusal": ""}
+    assert left_out(Opaque("anthropic", inner, {"logprobs": {}, "vendor": 1})) == {
+        "audio",
+        "vendor",
+    }
+
+
+def test_what_is_told_otherwise_is_not_named() -> None:
+    assert left_out(
+        Opaque(
+            "anthropic", {"content": [1], "plan": "a", "vendor": 1}, {}, told=("content", "plan")
+        )
+    ) == {"vendor"}
+
+
+class _Encoder(AnthropicEncoder):
+    """Each text is an event, and the end is one."""
+
+    def told(self, event: Event) -> Iterator[Message]:
+        if isinstance(event, Text):
+            self._started = True
+            yield {"type": "said", "text": event.text}
+
+    def _stop(self, own: Own | None = None) -> Iterator[Message]:  # noqa: ARG002
+        yield {"type": "end"}
+
+    def _fold(self, event: Message) -> None:
+        self._result.setdefault(str(event["type"]), 1)
+
+
+COMMENT = OpaqueFrame(Own("openai", raw=b": ping\r\n\r\n"), comment=True)
+
+
+def test_a_stream_has_a_frame_for_each_event_and_a_comment_in_its_place() -> None:
+    encoder = _Encoder(ReplyContext())
+    said = encoder.framed({"type": "said", "text": "a"})
+    assert encoder.feed([Text("a"), COMMENT, Text("a")]) == [said, b": ping\n\n", said]
+    assert encoder.close() == [b'event: end\ndata: {"type":"end"}\n\n']
+
+
+def test_a_whole_reply_is_the_stream_folded() -> None:
+    encoder = _Encoder(ReplyContext(), whole=True)
+    assert encoder.feed([Text("a"), COMMENT, Text("b")]) == []
+    assert encoder.ping() == []
+    assert encoder.close() == [b'{"said":1,"end":1}']

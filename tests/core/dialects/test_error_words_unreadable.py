@@ -1,0 +1,59 @@
+"""Frames that are not in order, in any dialect."""
+
+import pytest
+
+from converter.core.dialects.error_words import (
+    DialectDecoder,
+    MisshapenError,
+    as_count,
+    as_index,
+    as_words,
+)
+from converter.core.model.events import Event, Failure, OpaqueFrame, Own
+from converter.core.wire.sse import read_frame
+
+
+class Toy(DialectDecoder):
+    name = "x"
+
+    def _read(self, *_: object) -> list[Event]:
+        return []
+
+
+def test_words_under_an_errors_name_are_an_error() -> None:
+    assert Toy().feed(read_frame(b"event: error\ndata: gone\n\n")) == [Failure("gone")]
+
+
+@pytest.mark.parametrize("value", [5, True, ["a"], {"a": 1}])
+def test_words_are_text(value: object) -> None:
+    assert (as_words("a"), as_words(None)) == ("a", "")
+    with pytest.raises(MisshapenError):
+        as_words(value)
+
+
+@pytest.mark.parametrize("count", [None, True, "5", -1, 10**13, float("inf"), float("nan")])
+def test_a_count_is_a_number_of_tokens(count: object) -> None:
+    assert as_count({"a": count}, "a") is None
+    assert as_count({"a": 5.0}, "a") == 5
+    assert as_count([], "a") is None
+
+
+def test_other_words_are_lost() -> None:
+    raw = b"data: gone\n\n"
+    assert Toy().feed(read_frame(raw)) == [OpaqueFrame(Own("x", raw=raw), lost=True)]
+
+
+@pytest.mark.parametrize(
+    ("value", "index"),
+    [
+        (3, 3),
+        ("3", 3),
+        (3.0, 3),
+        (None, 7),
+        ("99999999", "99999999"),
+        (3.5, 3.5),
+        ("\u00b2", "\u00b2"),
+    ],
+)
+def test_an_index_may_be_written_in_many_ways(value: object, index: object) -> None:
+    assert as_index(value, 7) == index

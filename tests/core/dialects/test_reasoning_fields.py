@@ -1,0 +1,200 @@
+"""Rows of fields, the words in them, and one thought under several names."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.core.dialects.reasoning_fields import (
+    REASONING_FIELDS,
+    THINKING,
+    Mapped,
+    ReasoningMerger,
+    is_said,
+    read_map,
+    thoughts_of,
+    words_of,
+)
+
+
+def test_a_row_gives_a_field_its_block_and_key() -> None:
+    rows = read_map(
+        ["my_custom_field=custom:custom_data", "x-plan.v2=plan:steps", "musings=thinking:thinking"]
+    )
+    assert rows == {
+        "my_custom_field": Mapped("custom", "custom_data"),
+        "x-plan.v2": Mapped("plan", "steps"),
+        "musings": THINKING,
+    }
+
+
+def test_no_rows_are_allowed() -> None:
+    assert read_map([]) == {}
+
+
+def test_a_name_of_thinking_may_become_another_block() -> None:
+    assert read_map(["reasoning=plan:steps"]) == {"reasoning": Mapped("plan", "steps")}
+
+
+BAD_ROWS = {
+    "no block": ("a", "FIELD=BLOCK:KEY"),
+    "no key": ("a=b", "FIELD=BLOCK:KEY"),
+    "an empty key": ("a=b:", "FIELD=BLOCK:KEY"),
+    "no field": ("=b:c", "FIELD=BLOCK:KEY"),
+    "blanks": ("a = b:c", "FIELD=BLOCK:KEY"),
+    "two keys": ("a=b:c:d", "FIELD=BLOCK:KEY"),
+    "nothing": ("", "FIELD=BLOCK:KEY"),
+    "a field that has its place": ("content=custom:x", "got content, which has its place"),
+    "calls": ("tool_calls=custom:x", "got tool_calls, which has its place"),
+    "thinking under another key": (
+        "a=thinking:words",
+        "expected thinking:thinking or a block of your own",
+    ),
+    "text": ("a=text:text", "expected thinking:thinking or a block of your own"),
+    "a block of the API's": (
+        "a=server_tool_use:x",
+        "expected thinking:thinking or a block of your own",
+    ),
+    "a delta of the API's": ("a=input_json:x", "expected thinking:thinking or a block of your own"),
+    "the key of every block's type": ("a=custom:type", "expected another key than type"),
+}
+
+
+@pytest.mark.parametrize(("row", "words"), BAD_ROWS.values(), ids=BAD_ROWS)
+def test_a_bad_row_is_refused_with_what_is_allowed(row: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words) as refused:
+        read_map(["good=custom:x", row])
+    assert repr(row) in str(refused.value)
+
+
+def test_a_field_has_one_row() -> None:
+    with pytest.raises(ValueError, match="a has a row already"):
+        read_map(["a=b:c", "a=b:d"])
+
+
+def test_every_name_that_means_thinking_is_mapped_to_it() -> None:
+    assert set(REASONING_FIELDS.values()) == {THINKING}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(None, False), ("", False), ([], False), ({}, False), (0, True), ([0], True)],
+)
+def test_what_says_something(value: object, said: bool) -> None:
+    assert is_said(value) is said
+
+
+WORDS: dict[str, tuple[object, str]] = {
+    "a string": ("a", "a"),
+    "OpenRouter's text": ([{"type": "reasoning.text", "text": "a", "signature": "s"}], "a"),
+    "OpenRouter's summary": ([{"type": "reasoning.summary", "summary": "a"}], "a"),
+    "what is encrypted": ([{"type": "reasoning.encrypted", "data": "gAAA"}], ""),
+    "a signature after the text": (
+        [{"type": "reasoning.text", "text": None, "signature": "s"}],
+        "",
+    ),
+    "several entries": ([{"text": "a"}, {"data": "x"}, {"summary": "b"}], "ab"),
+    "Mistral's part": (
+        [
+            {
+                "type": "thinking",
+                "thinking": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
+            }
+        ],
+        "ab",
+    ),
+    "LiteLLM's block": ([{"type": "thinking", "thinking": "a", "signature": "s"}], "a"),
+    "an object alone": ({"effort": "low", "summary": "auto"}, ""),
+    "a number": (5, ""),
+    "null": (None, ""),
+    "odd entries": ([None, 1, [], {"text": {"a": 1}}], ""),
+}
+
+
+@pytest.mark.parametrize(("value", "words"), WORDS.values(), ids=WORDS)
+def test_words_in_a_field(value: object, words: str) -> None:
+    assert words_of(value) == words
+
+
+def test_deep_nesting_has_no_words_and_raises_nothing() -> None:
+    value: object = "a"
+    for _ in range(5000):
+        value = [value]
+    assert words_of(value) == ""
+
+
+def _told(*pieces: tuple[str, str]) -> str:
+    voices = ReasoningMerger()
+    return "|".join(voices.feed(name, text) for name, text in pieces)
+
+
+ONE_THOUGHT = {
+    "in step": ([("a", "The"), ("b", "The"), ("a", " cat"), ("b", " cat")], "The|| cat|"),
+    "one lags": (
+        [("a", "The"), ("a", " cat"), ("b", "T"), ("b", "he c"), ("b", "at")],
+        "The| cat|||",
+    ),
+    "one overtakes": (
+        [("a", "T"), ("b", "The"), ("a", "he"), ("a", " c"), ("b", " cat")],
+        "T|he|| c|at",
+    ),
+    "one begins at the end": ([("a", "The"), ("a", " cat"), ("b", "The cat sat")], "The| cat| sat"),
+    "three names": ([("a", "x"), ("b", "xy"), ("c", "xyz"), ("a", "yz")], "x|y|z|"),
+    "the same word again under one name": ([("a", "ha"), ("a", "ha")], "ha|ha"),
+}
+
+
+@pytest.mark.parametrize(("pieces", "told"), ONE_THOUGHT.values(), ids=ONE_THOUGHT)
+def test_one_text_under_several_names_is_told_once(
+    pieces: list[tuple[str, str]], told: str
+) -> None:
+    assert _told(*pieces) == told
+
+
+SEVERAL = {
+    "from the first word": ([("a", "x"), ("b", "y"), ("a", "z"), ("b", "z")], "x|y|z|z"),
+    "after a common beginning": (
+        [("a", "The cat"), ("b", "The"), ("b", " dog"), ("b", "s")],
+        "The cat||The dog|s",
+    ),
+    "a third repeats the second": (
+        [("a", "x"), ("b", "y"), ("c", "y"), ("b", "1"), ("c", "1")],
+        "x|y||1|",
+    ),
+    "a third leaves one for the other": (
+        [("a", "ab"), ("b", "ac"), ("c", "a"), ("c", "c")],
+        "ab|ac||",
+    ),
+}
+
+
+@pytest.mark.parametrize(("pieces", "told"), SEVERAL.values(), ids=SEVERAL)
+def test_a_text_that_goes_another_way_is_told_whole(
+    pieces: list[tuple[str, str]], told: str
+) -> None:
+    assert _told(*pieces) == told
+
+
+@given(st.text(max_size=30), st.lists(st.integers(1, 5)), st.randoms(use_true_random=False))
+def test_however_it_is_cut_and_mixed_one_text_is_told_once(
+    text: str, lengths: list[int], chance: random.Random
+) -> None:
+    voices, told, places = ReasoningMerger(), "", {"a": 0, "b": 0, "c": 0}
+    for length in [*lengths, *[len(text)] * 9]:
+        name = chance.choice("abc")
+        told += voices.feed(name, text[places[name] : places[name] + length])
+        places[name] += length
+    assert told == text[: max(places.values())]
+
+
+def test_a_long_thought_in_short_pieces_is_told_once() -> None:
+    voices, told = ReasoningMerger(), 0
+    for _ in range(100_000):
+        told += len(voices.feed("a", "0123456789")) + len(voices.feed("b", "0123456789"))
+    assert told == 1_000_000
+
+
+def test_a_thought_under_two_names_of_a_message_is_told_once() -> None:
+    message = {"reasoning_content": "deep", "reasoning": "deep", "thinking": None, "content": "a"}
+    assert thoughts_of(message) == {"reasoning_content": "deep", "reasoning": ""}

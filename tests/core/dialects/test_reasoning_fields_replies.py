@@ -1,0 +1,367 @@
+"""Fields that no standard knows, from a server's bytes to a client's: streamed and whole, cut
+anywhere.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from converter.core.dialects.table import ANTHROPIC, Form
+from tests.support.frames import delta, whole
+from tests.support.frames_of import OPENAI, STREAM, WHOLE, Json, entry, passed, values
+from tests.support.messages_of import folded, strictly_sequential
+from tests.support.reasoning_field_replies import (
+    BLOCK_OF_CALL,
+    CALL,
+    ROWS,
+    custom,
+    details,
+    mapping,
+    streamed,
+    text,
+    thinking,
+    written,
+)
+
+CHUNKS = (1, 2, 3, 7, 64, 100_000)
+EMPTY: list[object] = [None, "", [], {}]
+TOLD: dict[str, tuple[list[Json], Json, list[Json]]] = {
+    "reasoning and content in one delta: reasoning first": (
+        [{"content": "x", "reasoning": "a"}, {"content": "y"}],
+        {"content": "xy", "reasoning": "a"},
+        [thinking("a"), text("xy")],
+    ),
+    "OpenRouter: one text in two fields": (
+        [
+            {"reasoning": "a", "reasoning_details": details("a")},
+            {"reasoning": "b", "reasoning_details": details("b")},
+        ],
+        {"content": None, "reasoning": "ab", "reasoning_details": details("ab")},
+        [thinking("ab")],
+    ),
+    "OpenRouter: a summary in its list alone": (
+        [{"reasoning_details": details("a", "summary")}, {"content": "x"}],
+        {"content": "x", "reasoning_details": details("a", "summary")},
+        [thinking("a"), text("x")],
+    ),
+    "OpenRouter: encrypted reasoning has no words": (
+        [{"reasoning_details": [{"type": "reasoning.encrypted", "data": "g"}]}, {"content": "x"}],
+        {"content": "x", "reasoning_details": [{"type": "reasoning.encrypted", "data": "g"}]},
+        [text("x")],
+    ),
+    "LiteLLM: one text in two fields, the signature alone at the end": (
+        [
+            {"reasoning_content": "a", "thinking_blocks": [{"type": "thinking", "thinking": "a"}]},
+            {
+                "reasoning_content": "",
+                "thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "s"}],
+            },
+            {"content": "x"},
+        ],
+        {
+            "content": "x",
+            "reasoning_content": "a",
+            "thinking_blocks": [{"type": "thinking", "thinking": "a", "signature": "s"}],
+        },
+        [thinking("a"), text("x")],
+    ),
+    "two names out of step are one thought": (
+        [
+            {"reasoning": "The"},
+            {"reasoning_content": "T"},
+            {"reasoning": " cat"},
+            {"reasoning_content": "he cat"},
+            {"content": "x"},
+        ],
+        {"content": "x", "reasoning": "The cat", "reasoning_content": "The cat"},
+        [thinking("The cat"), text("x")],
+    ),
+    "Mistral: parts": (
+        [
+            {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "a"}]}]},
+            {"content": "x"},
+        ],
+        {
+            "content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "a"}]},
+                {"type": "text", "text": "x"},
+            ]
+        },
+        [thinking("a"), text("x")],
+    ),
+    "parts that repeat a field": (
+        [
+            {"reasoning_content": "a", "content": [{"type": "thinking", "thinking": "a"}]},
+            {"content": "x"},
+        ],
+        {
+            "reasoning_content": "a",
+            "content": [{"type": "thinking", "thinking": "a"}, {"type": "text", "text": "x"}],
+        },
+        [thinking("a"), text("x")],
+    ),
+    "a field that the user says is thinking": (
+        [{"musings": "a"}, {"musings": "b"}, {"content": "x"}],
+        {"content": "x", "musings": "ab"},
+        [thinking("ab"), text("x")],
+    ),
+    "a string in pieces is one block": (
+        [
+            {"my_custom_field": "a"},
+            {"my_custom_field": "b"},
+            {"my_custom_field": ""},
+            {"content": "x"},
+        ],
+        {"content": "x", "my_custom_field": "ab"},
+        [custom("ab"), text("x")],
+    ),
+    "a block of the user's stands between thinking and text": (
+        [{"reasoning": "t", "my_custom_field": "a", "content": "x"}],
+        {"content": "x", "my_custom_field": "a", "reasoning": "t"},
+        [thinking("t"), custom("a"), text("x")],
+    ),
+    "a block of the user's stands before a call": (
+        [{"reasoning": "t"}, {"my_custom_field": "a"}, {"tool_calls": [CALL]}],
+        {"content": None, "my_custom_field": "a", "reasoning": "t", "tool_calls": [CALL]},
+        [thinking("t"), custom("a"), BLOCK_OF_CALL],
+    ),
+    "an object is put whole": (
+        [{"my_custom_field": {"a": [1]}}, {"content": "x"}],
+        {"content": "x", "my_custom_field": {"a": [1]}},
+        [custom({"a": [1]}), text("x")],
+    ),
+    "empty values say nothing": (
+        [{"my_custom_field": empty, "content": "x"} for empty in EMPTY],
+        {"content": "xxxx", "my_custom_field": None},
+        [text("xxxx")],
+    ),
+    "two fields are two blocks": (
+        [{"my_custom_field": "a", "plan": ["b"]}, {"content": "x"}],
+        {"content": "x", "plan": ["b"], "my_custom_field": "a"},
+        [custom("a"), {"type": "plan", "steps": ["b"]}, text("x")],
+    ),
+    "tags are looked for beside a block of the user's": (
+        [{"my_custom_field": "a", "content": "<think>t</th"}, {"content": "ink>x"}],
+        {"content": "<think>t</think>x", "my_custom_field": "a"},
+        [custom("a"), thinking("t"), text("x")],
+    ),
+}
+TABLE = pytest.mark.parametrize(("deltas", "message", "blocks"), TOLD.values(), ids=TOLD)
+
+
+@TABLE
+@pytest.mark.parametrize("form", Form)
+def test_an_anthropic_client_reads_the_same_blocks_streamed_and_whole(
+    deltas: list[Json], message: Json, blocks: list[Json], form: Form
+) -> None:
+    for server, body in ((STREAM, streamed(deltas)), (WHOLE, whole(**message))):
+        for length in CHUNKS:
+            out = written(ANTHROPIC, body, server, form, length=length)
+            assert form is WHOLE or strictly_sequential(values(out))
+            content = (
+                folded(out)["content"] if form is STREAM else json.loads(b"".join(out))["content"]
+            )
+            assert content == blocks
+
+
+def _joined(bodies: Iterable[Json]) -> Json:
+    """Each field of a message, its pieces joined."""
+    said: Json = {}
+    for body in bodies:
+        for choice in body["choices"]:
+            for name, value in (choice.get("message") or choice["delta"]).items():
+                if isinstance(value, str | list):
+                    said[name] = (
+                        said.get(name, type(value)()) + value
+                        if isinstance(said.get(name), type(value))
+                        else value
+                    )
+    return said
+
+
+@TABLE
+def test_an_openai_client_gets_every_field_as_it_came_and_the_names_it_wants(
+    deltas: list[Json], message: Json, blocks: list[Json]
+) -> None:
+    thinking = "".join(block.get("thinking", "") for block in blocks)
+    for server, body in ((STREAM, streamed(deltas)), (WHOLE, whole(**message))):
+        sent = _joined(values([body]) if server is STREAM else [json.loads(body)])
+        out = [written(OPENAI, body, server, length=length) for length in CHUNKS]
+        assert len({b"".join(pieces) for pieces in out}) == 1
+        got = _joined(values(out[0]) if server is STREAM else [json.loads(b"".join(out[0]))])
+        assert got.pop("reasoning_content", "") == thinking
+        changed = ("reasoning_content", "content" if "<think>" in str(sent.get("content")) else "")
+        assert {name: got.get(name) for name in sent if name not in changed} == {
+            name: value for name, value in sent.items() if name not in changed
+        }
+
+
+@pytest.mark.parametrize(("deltas", "message"), [row[:2] for row in TOLD.values()], ids=TOLD)
+def test_rows_of_blocks_change_nothing_for_openai_clients(
+    deltas: list[Json], message: Json
+) -> None:
+    for server, body in ((STREAM, streamed(deltas)), (WHOLE, whole(**message))):
+        assert written(OPENAI, body, server, rows=ROWS[2:]) == written(OPENAI, body, server)
+
+
+def test_a_block_of_the_users_is_started_filled_and_stopped() -> None:
+    stream = values(
+        written(
+            ANTHROPIC,
+            streamed([{"my_custom_field": "a"}, {"my_custom_field": "b"}]),
+            STREAM,
+            STREAM,
+        )
+    )
+    assert stream[1:-2] == [
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "custom", "custom_data": ""},
+        },
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "custom_delta", "custom_data": "a"},
+        },
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "custom_delta", "custom_data": "b"},
+        },
+        {"type": "content_block_stop", "index": 0},
+    ]
+
+
+def test_a_value_that_is_no_string_stands_in_the_start_and_each_is_a_block() -> None:
+    stream = values(
+        written(
+            ANTHROPIC,
+            streamed([{"my_custom_field": [1]}, {"my_custom_field": [2]}]),
+            STREAM,
+            STREAM,
+        )
+    )
+    assert [event.get("content_block") for event in stream[1:-2]] == [
+        custom([1]),
+        None,
+        custom([2]),
+        None,
+    ]
+
+
+def test_pieces_with_text_between_them_are_blocks_of_their_own() -> None:
+    deltas = [
+        {"my_custom_field": "a"},
+        {"content": "x"},
+        {"my_custom_field": "b"},
+        {"content": "y"},
+    ]
+    out = written(ANTHROPIC, streamed(deltas), STREAM, STREAM)
+    assert folded(out)["content"] == [custom("a"), text("x"), custom("b"), text("y")]
+    assert strictly_sequential(values(out))
+
+
+def test_a_piece_within_a_call_waits_for_its_end() -> None:
+    first, rest = entry(0, "f", '{"a":', id="call_1"), entry(0, arguments="1}")
+    out = written(
+        ANTHROPIC,
+        streamed([{"tool_calls": [first]}, {"my_custom_field": "a"}, {"tool_calls": [rest]}]),
+        STREAM,
+        STREAM,
+    )
+    assert folded(out)["content"] == [BLOCK_OF_CALL | {"input": {"a": 1}}, custom("a")]
+    assert strictly_sequential(values(out))
+
+
+def test_a_thought_that_a_block_interrupts_goes_on_after_it() -> None:
+    out = written(
+        ANTHROPIC,
+        streamed([{"reasoning": "a"}, {"my_custom_field": "b"}, {"reasoning": "c"}]),
+        STREAM,
+        STREAM,
+    )
+    assert folded(out)["content"] == [thinking("a"), custom("b"), thinking("c")]
+
+
+def test_choices_think_apart() -> None:
+    """The same words in two choices are no repetition."""
+    frames = [delta(index, reasoning="a") for index in (0, 1)]
+    *bodies, _unended = values(written(OPENAI, b"".join(frames), STREAM))
+    assert [body["choices"][0]["delta"] for body in bodies] == [
+        {"reasoning": "a", "reasoning_content": "a"}
+    ] * 2
+
+
+def test_a_server_that_repeats_under_the_name_asked_for_does_not_double_it() -> None:
+    deltas: list[Json] = [
+        {"reasoning": "a"},
+        {"reasoning_content": "a"},
+        {"reasoning": "b"},
+        {"reasoning_content": "b"},
+    ]
+    got = _joined(values(written(OPENAI, streamed(deltas), STREAM)))
+    assert (got["reasoning"], got["reasoning_content"]) == ("ab", "ab")
+
+
+def test_two_thoughts_of_one_message_both_go_under_the_name_asked_for() -> None:
+    got = json.loads(b"".join(written(OPENAI, whole("x", reasoning="a", thinking="b"), WHOLE)))[
+        "choices"
+    ][0]["message"]
+    assert (got["reasoning"], got["thinking"], got["reasoning_content"]) == ("a", "b", "ab")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"thinking": [{"text": "a"}]},
+        {"reasoning_content": "a", "thinking": "a"},
+        {"plan": {"a": 1}},
+    ],
+)
+def test_what_needs_no_name_added_is_the_same_bytes(fields: Json) -> None:
+    named = fields if "thinking" not in fields else fields | {"reasoning_content": "a"}
+    body = streamed([named, {"content": "x"}])
+    assert b"".join(written(OPENAI, body, STREAM)) == body
+
+
+def _notes(body: bytes, server: Form) -> list[str]:
+    through = mapping(ANTHROPIC, server)
+    passed(through, [body])
+    return through.notes
+
+
+NOTED: dict[str, tuple[Json, list[str]]] = {
+    "unmapped fields, each once": (
+        {"b_field": {"x": 1}, "a_field": "y", "content": "x"},
+        ["fields that a message has no place for: a_field, b_field"],
+    ),
+    "not what is told in a block": ({"my_custom_field": "a", "plan": [1], "content": "x"}, []),
+    "not what is thinking": (
+        {"reasoning": "a", "reasoning_details": details("a"), "content": "x"},
+        [],
+    ),
+    "not what says nothing": ({"a_field": None, "b_field": [], "content": "x"}, []),
+    "parts that nothing tells": (
+        {"content": [{"type": "image_url"}]},
+        ["fields that a message has no place for: content"],
+    ),
+    "not parts that are told": ({"content": [{"type": "thinking", "thinking": "x"}]}, []),
+    "what is encrypted": (
+        {"reasoning_details": [{"type": "reasoning.encrypted", "data": "g"}], "content": "x"},
+        ["fields that a message has no place for: reasoning_details"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("fields", "notes"), NOTED.values(), ids=NOTED)
+def test_what_has_no_place_in_a_message_is_noted(fields: Json, notes: list[str]) -> None:
+    assert _notes(streamed([fields, fields]), STREAM) == notes
+    assert _notes(whole(**fields), WHOLE) == notes
+
+
+def test_fields_beside_the_choices_are_not_noted() -> None:
+    body: Any = json.loads(whole("x")) | {"timings": {"n": 1}, "provider": "p"}
+    assert _notes(json.dumps(body).encode(), WHOLE) == []

@@ -1,0 +1,99 @@
+"""Events are flat values."""
+
+import dataclasses
+from typing import get_args
+
+import pytest
+
+from converter.core.model import events
+from converter.core.model.events import (
+    Event,
+    Finish,
+    Own,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    joined,
+)
+
+KINDS = get_args(events.Event.__value__)
+
+
+def test_every_value_of_the_module_is_an_event() -> None:
+    here = {value for value in vars(events).values() if dataclasses.is_dataclass(value)}
+    assert here == {*KINDS, events.Own, events.LateCloser}  # a late closer is an end of thinking
+    assert issubclass(events.LateCloser, events.ThinkingEnd)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_event_cannot_be_changed_and_has_no_room_for_more(kind: type) -> None:
+    assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    assert hasattr(kind, "__slots__")
+
+
+@pytest.mark.parametrize("kind", [events.Text, events.Thinking])
+def test_words_belong_to_the_first_choice_unless_they_say_so(
+    kind: type[events.Text | events.Thinking],
+) -> None:
+    assert kind("a") == kind("a", choice=0)
+    assert kind("a") != kind("a", choice=1)
+
+
+def test_thinking_and_text_of_the_same_words_are_not_the_same() -> None:
+    thinking, text = (kind("a") for kind in (events.Thinking, events.Text))
+    assert thinking != text
+
+
+def test_the_fields_of_two_events_are_not_shared() -> None:
+    assert events.Own("a").fields is not events.Own("a").fields
+
+
+def test_what_only_one_dialect_can_write_back_is_given_to_that_one() -> None:
+    own = events.Own("a", {"x": 1}, b"raw")
+    assert events.own_fields(own, "a") == {"x": 1}
+    assert events.own_fields(own, "b") is events.own_fields(None, "a") is None
+
+
+def test_only_words_of_one_kind_and_choice_are_joined() -> None:
+    events: list[Event] = [
+        Thinking("a"),
+        Thinking("b"),
+        ThinkingEnd(),
+        Text("c"),
+        Text("d", 1),
+        Text("e", 1),
+        Text("f", own=Own("openai")),
+        Text("g", refusal=True),
+    ]
+    assert joined(events) == [
+        Thinking("ab"),
+        ThinkingEnd(),
+        Text("c"),
+        Text("de", 1),
+        Text("f", own=Own("openai")),
+        Text("g", refusal=True),
+    ]
+
+
+def test_pieces_of_one_call_are_one() -> None:
+    pieces = [ToolCall(0, "i", "n", ""), ToolCall(0, "", "", "{"), ToolCall(0, "", "", "}")]
+    another = [ToolCall(1, "j", "n", ""), ToolCall(1, "", "", "{}")]
+    assert joined([*pieces, *another]) == [ToolCall(0, "i", "n", "{}"), ToolCall(1, "j", "n", "{}")]
+
+
+def test_other_events_stay_apart() -> None:
+    assert joined([Finish("stop"), Finish("stop")]) == [Finish("stop"), Finish("stop")]
+    assert joined([]) == []
+
+
+def test_words_of_one_field_are_joined_where_its_fields_may_be_lost() -> None:
+    first, second = (Thinking(word, own=Own("openai", {"reasoning": word})) for word in "ab")
+    assert joined([first, second]) == [first, second]
+    assert joined([first, second], fields=True) == [dataclasses.replace(first, text="ab")]
+    assert joined([first, Thinking("c")], fields=True) == [first, Thinking("c")]
+
+
+def test_a_call_of_another_id_begins_anew() -> None:
+    calls = [ToolCall(0, "i", "n", "{}"), ToolCall(0, "j", "", "{}")]
+    assert joined(calls) == calls

@@ -1,0 +1,101 @@
+"""The search for marks in a text that arrives in pieces."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.core.reading.mark_search import Mark, MarkSearch
+from tests.support.strategies import HALF_TAGS, TAGS, law
+
+
+def opening(*literals: str) -> MarkSearch:
+    return MarkSearch(dict.fromkeys(literals, Mark.OPEN))
+
+
+def test_the_earliest_mark_is_found() -> None:
+    marks = opening("<think>", "[THINK]")
+    found = marks.search("a[THINK]<think>", 0)
+    assert found
+    assert found[0] == "[THINK]"
+
+
+def test_no_marks_find_nothing_and_hold_nothing() -> None:
+    marks = opening()
+    assert marks.search("<think>", 0) is None
+    assert marks.undecided("<think", 0) == 0
+
+
+@law(150)
+@given(
+    st.lists(st.sampled_from([*TAGS, *HALF_TAGS, "a"]), max_size=4).map("".join), st.integers(0, 3)
+)
+def test_undecided_is_the_longest_end_that_begins_a_mark(text: str, begin: int) -> None:
+    begin = min(begin, len(text))
+    marks = opening(*TAGS)
+    ends = [text[place:] for place in range(begin, len(text))]
+    expected = [end for end in ends if any(tag.startswith(end) and tag != end for tag in TAGS)]
+    assert marks.undecided(text, begin) == (len(expected[0]) if expected else 0)
+
+
+SUFFIXED = ["<think:SUFFIX>", "</think:SUFFIX>", "<think>"]
+
+
+@pytest.mark.parametrize("suffix", ["a", "0a1b2c3d", "A-_9", "x" * 32, "SUFFIX"])
+def test_a_suffix_is_any_word(suffix: str) -> None:
+    found = opening(*SUFFIXED).search(f"a<think:{suffix}>b", 0)
+    assert found
+    assert opening(*SUFFIXED).read(found[0]) == (Mark.OPEN, "<think:SUFFIX>", suffix)
+
+
+@pytest.mark.parametrize("suffix", ["", " ", "a b", "x" * 33, "é", "<"])
+def test_what_is_no_word_is_no_suffix(suffix: str) -> None:
+    assert opening(*SUFFIXED).search(f"a<think:{suffix}>b", 0) is None
+
+
+@pytest.mark.parametrize("begun", ["<", "<thi", "<think:", "<think:a", "</think:" + "x" * 32])
+def test_a_suffix_that_may_still_come_is_undecided(begun: str) -> None:
+    assert opening(*SUFFIXED).undecided(f"a{begun}", 0) == len(begun)
+    assert opening(*SUFFIXED).undecided(f"a{begun}?", 0) == 0
+
+
+def test_a_suffix_that_is_too_long_is_decided() -> None:
+    assert opening(*SUFFIXED).undecided("<think:" + "x" * 33, 0) == 0
+
+
+GAPPED = ["<|channel|>final…<|message|>", "<|channel|>final<|message|>"]
+
+
+@pytest.mark.parametrize(
+    "gap", [" ", "\n", " json", " <|constrain|>json", "<|constrain|>", "-" * 48]
+)
+def test_a_gap_is_what_stands_in_a_header(gap: str) -> None:
+    written = f"<|channel|>final{gap}<|message|>"
+    found = opening(*GAPPED).search(f"a{written}b", 0)
+    assert found
+    assert opening(*GAPPED).read(found[0]) == (Mark.OPEN, GAPPED[0], "")
+    for length in range(1, len(written)):
+        assert opening(*GAPPED).undecided(f"a{written[:length]}", 0) == length
+
+
+@pytest.mark.parametrize("gap", ["s", " to=run", "-" * 49, " <|end|>", " <b>", "<|constrain|>" * 2])
+def test_what_is_no_header_is_no_gap(gap: str) -> None:
+    written = f"<|channel|>final{gap}"
+    assert opening(*GAPPED).search(f"{written}<|message|>", 0) is None
+    assert opening(*GAPPED).undecided(written, 0) == 0
+
+
+def test_a_header_that_may_be_an_answer_is_not_torn() -> None:
+    marks = opening(*GAPPED)
+    assert marks.is_torn("<|channel|>final <|constrain|>js")
+    assert marks.is_torn("<|channel|>final\n<|mess")
+    assert not marks.is_torn("<|channel|>final It is")
+    assert not marks.is_torn("<|channel|>finals")
+
+
+def test_with_a_suffix_given_only_that_counts() -> None:
+    marks = MarkSearch({"</think:SUFFIX>": Mark.CLOSE}, "ab")
+    found = marks.search("</think:a></think:abc></think:ab>", 0)
+    assert found
+    assert found.start() == 22
+    assert marks.undecided("</think:a", 0) == 9
+    assert marks.undecided("</think:b", 0) == 0

@@ -1,0 +1,470 @@
+"""Thoughts marked by words alone: a text, and the message that it is, however it is cut."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.core.model.events import Event, Text, Thinking, ThinkingEnd
+from converter.core.reading.findings import Findings
+from converter.core.reading.phrases import CLOSING, LEADS, OPENING, STRUCTURE, PhraseStage
+from converter.core.wire.bounds import BLANKS_LIMIT
+from laws.oracle_blocks import Block
+from tests.support.read_back import blocks_of
+from tests.support.strategies import cut, law
+
+LONGEST = max(
+    map(len, OPENING + STRUCTURE + tuple(lead + phrase for lead in LEADS for phrase in CLOSING))
+)
+
+
+def text(said: str) -> Block:
+    return Block("text", said)
+
+
+def thinking(said: str) -> Block:
+    return Block("thinking", said)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is said, and what it is."""
+
+    rule: str
+    said: str
+    message: Sequence[Block]
+
+
+def plain(rule: str, said: str) -> Row:
+    return Row(rule, said, [text(said)])
+
+
+ROWS = [
+    Row("nothing is nothing", "", []),
+    plain("text without phrases", " \n Hello \r\n\t "),
+    Row(
+        "a thought and its answer",
+        "Let me think.\n2 + 2.\n\nNow I'll say it: 4",
+        [thinking("Let me think.\n2 + 2."), text("Now I'll say it: 4")],
+    ),
+    Row(
+        "a thought of paragraphs",
+        "Let me think.\n\nA.\n\nB.\n\nLet me proceed: C",
+        [thinking("Let me think.\n\nA.\n\nB."), text("Let me proceed: C")],
+    ),
+    Row(
+        "each case",
+        "LET ME THINK\nnOW i WILL go",
+        [thinking("LET ME THINK"), text("nOW i WILL go")],
+    ),
+    Row(
+        "a typographic apostrophe",
+        "Let me think.\nNow I’ll go",
+        [thinking("Let me think."), text("Now I’ll go")],
+    ),
+    Row(
+        "behind blanks at the start", " \n\tLet me think", [text(" \n\t"), thinking("Let me think")]
+    ),
+    Row("behind a blank line", "Hi.\n\nLet me think", [text("Hi.\n\n"), thinking("Let me think")]),
+    Row(
+        "behind a line of blanks",
+        "Hi.\r\n \t\r\n  Let me think",
+        [text("Hi.\r\n \t\r\n  "), thinking("Let me think")],
+    ),
+    plain("not behind one line break", "Hi.\nLet me think"),
+    plain("not within a line", "Hi. Let me think"),
+    plain("not in quotes", '"Let me think", he said'),
+    plain("not behind a mark of Markdown", "**Thinking:** a"),
+    plain("a longer word is none", "Let me thinking\n\nLet me think_a"),
+    plain("a word before is none", "outlet me think"),
+    plain("two blanks are none", "Let me  think"),
+    plain("half a phrase at the end", "Let me thin"),
+    Row("a phrase at the end is one", "Let me think", [thinking("Let me think")]),
+    Row("punctuation ends the word", "My reasoning, so far", [thinking("My reasoning, so far")]),
+    Row("a colon ends itself", "Thinking:x", [thinking("Thinking:x")]),
+    plain("closing phrases without a thought", "Now I'll go. Let me proceed."),
+    Row(
+        "a closing phrase at a sentence's beginning",
+        "Let me think. Now I will go",
+        [thinking("Let me think. "), text("Now I will go")],
+    ),
+    Row(
+        "behind a quotation's end",
+        'I need to think "so." Let me proceed',
+        [thinking('I need to think "so." '), text("Let me proceed")],
+    ),
+    Row(
+        "behind an indentation",
+        "Let me think\n  Now I'll go",
+        [thinking("Let me think\n  "), text("Now I'll go")],
+    ),
+    Row(
+        "behind a word that leads in",
+        "Let me think. Okay, now I'll go",
+        [thinking("Let me think. "), text("Okay, now I'll go")],
+    ),
+    Row(
+        "not within a sentence",
+        "Let me think if now I'll go",
+        [thinking("Let me think if now I'll go")],
+    ),
+    Row(
+        "not behind a full stop without a blank",
+        "Let me think a.now I'll go",
+        [thinking("Let me think a.now I'll go")],
+    ),
+    Row(
+        "a closing phrase in a longer word is none",
+        "Let me think. Now I'llx",
+        [thinking("Let me think. Now I'llx")],
+    ),
+    Row("half a closing phrase", "Let me think. Now I", [thinking("Let me think. Now I")]),
+    Row(
+        "an opening phrase within a thought",
+        "Let me think\n\nThinking: a",
+        [thinking("Let me think\n\nThinking: a")],
+    ),
+    Row(
+        "two thoughts",
+        "Let me think. Now I'll a\n\nThinking: b\nNow I'll c",
+        [
+            thinking("Let me think. "),
+            text("Now I'll a\n\n"),
+            thinking("Thinking: b"),
+            text("Now I'll c"),
+        ],
+    ),
+    Row("cut off", "Let me think\na\n", [thinking("Let me think\na")]),
+    Row(
+        "a heading is the answer's",
+        "Let me think.\n\n## Answer\n4",
+        [thinking("Let me think."), text("## Answer\n4")],
+    ),
+    Row("a number sign is none", "Let me think.\n#1 is it", [thinking("Let me think.\n#1 is it")]),
+    Row(
+        "seven number signs are none",
+        "Let me think.\n####### a",
+        [thinking("Let me think.\n####### a")],
+    ),
+    Row(
+        "a fence is the answer's",
+        "Let me think.\n```\nx\n```\n\nb",
+        [thinking("Let me think."), text("```\nx\n```\n\nb")],
+    ),
+    Row(
+        "a fence within a line is none",
+        "Let me think ```x``` a",
+        [thinking("Let me think ```x``` a")],
+    ),
+    Row("two backticks are none", "Let me think\n``a``", [thinking("Let me think\n``a``")]),
+    plain("an opening phrase in a fence", "```\n\nLet me think\n```"),
+    plain("an opening phrase in a fence of tildes", "~~~x\n\nThinking: a\n~~~"),
+    Row(
+        "an opening phrase behind a fence",
+        "```\na\n```\n\nLet me think",
+        [text("```\na\n```\n\n"), thinking("Let me think")],
+    ),
+    Row(
+        "several in a span",
+        "Thinking: `a. Now I'll b. Now I'll c` d",
+        [thinking("Thinking: `a. Now I'll b. Now I'll c` d")],
+    ),
+    plain("several in a fence", "```\n\nLet me think\n\nLet me think\n```\n"),
+    plain("an opening phrase in a span", "`Let me think`"),
+    Row(
+        "a closing phrase in a span",
+        "Let me think `a. Now I'll b` c",
+        [thinking("Let me think `a. Now I'll b` c")],
+    ),
+    Row(
+        "a fence that ended a thought is one",
+        "Thinking: a\n```\n\nLet me think\n```",
+        [thinking("Thinking: a"), text("```\n\nLet me think\n```")],
+    ),
+    Row(
+        "CR LF at a thought's end",
+        "Let me think\r\n\r\nNow I'll go",
+        [thinking("Let me think"), text("Now I'll go")],
+    ),
+]
+
+
+def stage(choice: int = 0) -> PhraseStage:
+    return PhraseStage(choice, Findings())
+
+
+def parse(pieces: Sequence[str]) -> list[Block]:
+    parser = stage()
+    said = [*(event for piece in pieces for event in parser.feed(Text(piece))), *parser.close()]
+    return blocks_of([it for it in said if isinstance(it, Text | Thinking | ThinkingEnd)])
+
+
+def words(events: Sequence[Event]) -> str:
+    return "".join(getattr(event, "text", "") for event in events)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule)
+def test_rule_holds_wherever_the_text_is_cut(row: Row) -> None:
+    assert parse([row.said]) == row.message
+    assert parse(row.said) == row.message
+    for place in range(len(row.said)):
+        assert parse([row.said[:place], row.said[place:]]) == row.message
+
+
+@pytest.mark.parametrize("opening", OPENING)
+@pytest.mark.parametrize("closing", CLOSING)
+@pytest.mark.parametrize("lead", LEADS)
+def test_every_row_is_read(opening: str, closing: str, lead: str) -> None:
+    said = f"a\n\n{opening} b.\n{lead}{closing} c"
+    for place in range(len(said)):
+        pieces = [said[:place], said[place:]]
+        assert parse(pieces) == [
+            text("a\n\n"),
+            thinking(f"{opening} b."),
+            text(f"{lead}{closing} c"),
+        ]
+
+
+@pytest.mark.parametrize("opening", OPENING)
+def test_a_heading_of_every_level_ends_a_thought_and_so_do_fences(opening: str) -> None:
+    for structure in STRUCTURE:
+        assert parse(f"{opening} b\n{structure}c") == [
+            thinking(f"{opening} b"),
+            text(f"{structure}c"),
+        ]
+
+
+# What is held, and no more.
+
+
+@pytest.mark.parametrize(
+    ("said", "held"),
+    [
+        ("Hello ", ""),
+        ("Let ", "Let "),
+        ("Let me think", "Let me think"),
+        ("Let me think ", ""),
+        ("Let me thinking", ""),
+        ("Thinking:", ""),
+        ("\n\n  ", ""),
+        ("a let me", ""),
+        ("Let me think. ", ""),
+        ("Let me think. No", "No"),
+        ("Let me think. Not", ""),
+        ("Let me think. So, now i", "So, now i"),
+        ("Let me think\n\n", "\n\n"),
+        ("Let me think\n\nNow I'll", "\n\nNow I'll"),
+        ("Let me think\n##", "\n##"),
+        ("Let me think a #", ""),
+    ],
+)
+def test_what_is_held_is_what_is_undecided(said: str, held: str) -> None:
+    parser = stage()
+    assert words(parser.feed(Text(said))) == said.removesuffix(held)
+
+
+def test_text_that_nobody_touched_comes_out_as_it_went_in() -> None:
+    for said in (
+        "Hello.\n\nHow are you?\n\n```\n\nLet me think\n```\n",
+        "`\nThinking: `",
+        "\n",
+        " ",
+    ):
+        assert stage().feed(Text(said)) == [Text(said)]
+
+
+def test_what_follows_a_flush_begins_anew() -> None:
+    parser = stage(2)
+    first = [*parser.feed(Text("Let me think: `a", 2)), *parser.close()]
+    assert first == [Thinking("Let me think: `a", 2), ThinkingEnd(2)]
+    assert [*parser.feed(Text("Let me think", 2)), *parser.close()] == [
+        Thinking("Let me think", 2),
+        ThinkingEnd(2),
+    ]
+    assert parser.feed(Text("b", 2)) == [Text("b", 2)]
+    assert parser.close() == []
+
+
+@pytest.mark.parametrize(
+    ("said", "unclosed"),
+    [
+        ("a", False),
+        ("Let me think", True),
+        ("Let me think. Now I'll", False),
+        ("Let me think\n# a", False),
+        ("Thinking: a\n", True),
+    ],
+)
+def test_a_thought_that_nothing_closed_is_told(said: str, unclosed: bool) -> None:
+    findings = Findings()
+    parser = PhraseStage(0, findings)
+    parser.feed(Text(said))
+    assert not findings.unclosed
+    parser.close()
+    parser.close()
+    assert bool(findings.unclosed) is unclosed
+
+
+def test_a_later_thought_that_was_closed_takes_it_back() -> None:
+    findings = Findings()
+    parser = PhraseStage(0, findings)
+    for said in ("Let me think", "Let me think. Now I'll go"):
+        parser.feed(Text(said))
+        parser.close()
+    assert not findings.unclosed
+
+
+PHRASES = [
+    *OPENING,
+    *CLOSING,
+    *(phrase.title() for phrase in (*OPENING, *CLOSING)),
+    "Now I’ll",
+    "so, now i will",
+    *STRUCTURE,
+]
+PARTS = [
+    "let ",
+    "me ",
+    "thin",
+    "thinking",
+    "now ",
+    "i",
+    "'ll",
+    "I will",
+    "my ",
+    "reasoning",
+    ":",
+    "x",
+    "okay, ",
+    "so",
+]
+CODE = ["`", "``", "```", "~~~\n"]
+BETWEEN = [
+    " ",
+    "\n",
+    "\n\n",
+    "\r\n",
+    "\r\n\r\n",
+    ". ",
+    ".",
+    "! ",
+    ".) ",
+    "…",
+    "\t",
+    "\u00a0",
+    "\u2028",
+    "- ",
+    "* ",
+    "#",
+    "🙂",
+]
+
+
+def texts(*sorts: list[str]) -> st.SearchStrategy[str]:
+    return st.lists(st.one_of(*map(st.sampled_from, sorts)), max_size=16).map("".join)
+
+
+TEXTS = texts(PHRASES, PARTS, BETWEEN, CODE)
+
+
+@law(1000)
+@given(st.data(), TEXTS)
+def test_cut_anywhere_it_is_the_same_message(data: st.DataObject, said: str) -> None:
+    assert parse(data.draw(cut(said))) == parse([said])
+    assert parse(said) == parse([said])
+
+
+def without_breaks(said: str) -> str:
+    return said.translate({ord("\r"): None, ord("\n"): None})
+
+
+@law(500)
+@given(TEXTS)
+def test_nothing_is_lost_but_line_breaks_around_thoughts(said: str) -> None:
+    blocks = parse(said)
+    assert without_breaks("".join(block.text for block in blocks)) == without_breaks(said)
+    if not any(block.kind == "thinking" for block in blocks):
+        assert blocks == ([text(said)] if said else [])
+
+
+@law(500)
+@given(TEXTS)
+def test_no_more_is_held_than_a_phrase_and_blanks(said: str) -> None:
+    parser, came = stage(), ""
+    for number, character in enumerate(said, 1):
+        came += words(parser.feed(Text(character)))
+        lost = sum(said[:number].count(blank) - came.count(blank) for blank in "\r\n")
+        assert number - len(came) <= LONGEST + lost
+
+
+# The rules once more, as two slow and obvious expressions over a text without code.
+
+_ENDS = r"(?:(?<=:)|(?!\w))"
+_OPENS = re.compile(
+    rf"(?:\A|^[^\S\n]*\n)\s*(?P<phrase>(?:let me think|i need to think|thinking:|my reasoning){_ENDS})",
+    re.I | re.M,
+)
+_CLOSES = re.compile(
+    rf"""(?: ^[^\S\n]* | [.!?…][.!?…"'”’)\]*_]*[^\S\n]+ )
+         (?P<phrase> (?:(?:(?:ok|okay|alright|so),[ ] | so[ ])? (?:now[ ]i['’]ll|now[ ]i[ ]will|let[ ]me[ ]proceed)) {_ENDS})
+       | ^[^\S\n]*(?P<heading>[#]{{1,6}}[ ])""",
+    re.I | re.M | re.X,
+)
+
+
+def oracle(said: str) -> list[Block]:
+    blocks, begin, thought = [], 0, False
+    while found := (_CLOSES if thought else _OPENS).search(said, begin + thought):
+        place = max(found.start(name) for name in found.groupdict())
+        blocks.append((thought, said[begin:place]))
+        begin, thought = place, not thought
+    blocks.append((thought, said[begin:]))
+    return [
+        thinking(part.rstrip("\r\n")) if thought else text(part) for thought, part in blocks if part
+    ]
+
+
+@law(2000)
+@given(
+    texts(PHRASES, PHRASES, PARTS, BETWEEN, BETWEEN).filter(
+        lambda said: "```" not in said and "~~~" not in said
+    )
+)
+def test_the_parser_and_the_oracle_agree(said: str) -> None:
+    assert parse([said]) == oracle(said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "said",
+    [
+        "let me think " * 40_000,
+        "let me think\n\n" * 40_000,
+        "let me think. now i'll\n\n" * 20_000,
+        "now i'" * 100_000,
+        ". so " * 100_000,
+        "thinking:" + ". no" * 100_000,
+        "\n" * 500_000,
+        "thinking:" + "\n" * 500_000,
+        "thinking:" + "`\n#" * 100_000,
+        "x" * 1_000_000,
+        "#" * 500_000,
+    ],
+    ids=lambda said: f"{said[:16]!r} and so on",
+)
+def test_a_stream_holds_little_whatever_comes(said: str) -> None:
+    parser = stage()
+    for place in range(0, len(said), 1000):
+        parser.feed(Text(said[place : place + 1000]))
+        assert len(parser._held) <= LONGEST
+        assert len(parser._thought._held) <= BLANKS_LIMIT
+    stage().feed(Text(said))
+
+
+def test_a_model_that_tags_its_thoughts_is_not_searched_for_phrases() -> None:
+    parser, said = stage(), Text("Let me think about it.\n")
+    parser.feed(Thinking("why"))
+    assert [*parser.feed(said), *parser.close()] == [said]

@@ -1,0 +1,66 @@
+"""How a reply is to be read."""
+
+import pytest
+
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.reading import Expected, Reading
+from converter.core.reading.tag_matcher import AUTO, choose
+from converter.core.reading.think_states import Mode
+
+TAGS = choose([AUTO])
+TEXT, THINKING, UNSAID = InitialState.TEXT, InitialState.THINKING, InitialState.AUTO
+
+
+@pytest.mark.parametrize(
+    ("chosen", "found", "inside"),
+    [
+        (UNSAID, TEXT, False),
+        (UNSAID, THINKING, True),
+        (TEXT, THINKING, False),
+        (THINKING, TEXT, True),
+    ],
+)
+def test_the_users_word_goes_before_the_guess(
+    chosen: InitialState, found: InitialState, inside: bool
+) -> None:
+    reading = Reading(TAGS, chosen_start=chosen, expected=Expected(found))
+    assert reading.inside is inside
+    assert reading.mode is (Mode.THINKING if inside else Mode.ANSWERING)
+
+
+def test_a_models_name_adds_families_to_auto_only() -> None:
+    expected = Expected(model="ibm/granite-3.2")
+    assert "granite" in {family.name for family in Reading(TAGS, expected=expected).families}
+    chosen = choose(["think"])
+    assert Reading(chosen, expected=expected).families == chosen
+
+
+def test_the_marks_of_the_same_rows_are_made_once_for_each_model() -> None:
+    plain, again = Reading(TAGS).tag_set, Reading(choose([AUTO])).tag_set
+    granite = Reading(TAGS, expected=Expected(model="ibm/granite-3.2")).tag_set
+    assert plain is again
+    assert set(granite.openers) > set(plain.openers)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize(
+    ("chosen", "found", "mode"),
+    [
+        (UNSAID, TEXT, Mode.CLOSED),
+        (TEXT, TEXT, Mode.CLOSED),
+        (TEXT, THINKING, Mode.CLOSED),
+        (UNSAID, THINKING, Mode.THINKING),
+        (UNSAID, InitialState.LIKELY_THINKING, Mode.GUESSED),
+        (THINKING, TEXT, Mode.THINKING),
+    ],
+)
+def test_with_thinking_off_streamed_and_whole_replies_begin_alike(
+    whole: bool, chosen: InitialState, found: InitialState, mode: Mode
+) -> None:
+    expected = Expected(found, off=True)
+    assert Reading(TAGS, chosen_start=chosen, whole=whole, expected=expected).mode is mode
+
+
+def test_only_a_whole_reply_of_which_nothing_is_known_decides_by_itself() -> None:
+    modes = {Reading(TAGS, chosen_start=UNSAID, whole=whole).mode for whole in (False, True)}
+    assert modes == {Mode.ANSWERING, Mode.UNDECIDED}

@@ -1,0 +1,128 @@
+"""Memory and time of the parser: with these texts a machine that holds all, or reads it twice,
+would not come to an end.
+"""
+
+import pytest
+
+from converter.core.reading.tag_matcher import choose, tag_set
+from converter.core.reading.think_parser import ThinkParser
+from converter.core.reading.think_states import Mode
+from converter.core.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT
+from laws.oracle_blocks import Block
+from tests.support.read_back import blocks_of
+from tests.support.strategies import every_so_many
+
+ALL = tag_set(choose(["auto"]))
+LARGE = [
+    "<think>" * 20_000,
+    "<think></think>" * 10_000,
+    "<thinking " * 10_000,
+    "<thinking a='" * 4_000,
+    '<thinking x="" ' * 1_000,
+    "<" * 100_000,
+    '<thinking thought="' + "x" * 1_000_000,
+    "\x00" * 200_000,
+    "`" * 200_000,
+    "` " * 40_000 + "<think>",
+    "`" + "<think>" * 10_000,
+    "\\" * 200_000,
+    "\n" * 200_000,
+    "<think>" + "\n" * 200_000,
+    "<think>" + " " * 200_000,
+    "</think>" * 10_000,
+    "<|end|>" * 10_000,
+    "<think:" * 10_000,
+    "<think:" + "a" * 200_000,
+    "`" + "<|start|>assistant" * 4_000,
+]
+
+
+def words(events: list[object]) -> str:
+    return "".join(getattr(event, "text", "") for event in events)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", [Mode.ANSWERING, Mode.THINKING], ids=lambda mode: mode.name)
+@pytest.mark.parametrize("said", LARGE, ids=lambda said: f"{said[:16]!r} and so on")
+def test_a_stream_holds_little_whatever_comes(said: str, start: Mode) -> None:
+    parser = ThinkParser(ALL, start)
+    came = 0
+    for place in range(0, len(said), 1000):
+        piece = said[place : place + 1000]
+        came += len(words([*parser.feed(piece)]))
+        assert len(parser._held) + len(parser._thought._held) <= max(
+            ATTRIBUTE_LIMIT, BLANKS_LIMIT
+        ) + len(piece)
+    assert came + len(words([*parser.flush()])) <= len(said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("said", LARGE, ids=lambda said: f"{said[:16]!r} and so on")
+def test_one_large_piece_is_read_once(said: str) -> None:
+    parser = ThinkParser(ALL, Mode.UNDECIDED)
+    assert len(words([*parser.feed(said), *parser.flush()])) <= len(said)
+
+
+@pytest.mark.parametrize("begin", ['<thinking thought="', "<thinking\n", "<thinking a='1'  "])
+def test_single_characters_of_a_tag_without_end_are_held_to_the_limit_only(begin: str) -> None:
+    said = begin + ("x" if "=" in begin and begin.count("'") != 2 else " ") * ATTRIBUTE_LIMIT
+    parser = ThinkParser(ALL)
+    came = [words([*parser.feed(character)]) for character in said]
+    assert not any(came[: ATTRIBUTE_LIMIT - 1])
+    assert "".join(came) == said
+
+
+def test_a_tag_of_the_limits_length_is_read_and_a_longer_one_is_not() -> None:
+    frame = '<thinking thought=""/>'
+    fits, too_long = (
+        frame.replace('""', f'"{"x" * (ATTRIBUTE_LIMIT - len(frame) + more)}"') for more in (0, 1)
+    )
+    for pieces in ([fits], list(fits)):
+        assert [block.kind for block in read(pieces)] == ["thinking"]
+    for pieces in ([too_long], list(too_long)):
+        assert read(pieces) == [Block("text", too_long)]
+
+
+def test_blanks_beyond_the_limit_are_given_out_the_same_however_they_are_cut() -> None:
+    for said in (
+        "<think>a" + "\n" * (BLANKS_LIMIT + 5),
+        "<think>" + " " * (BLANKS_LIMIT + 5),
+        "<think>" + "\n" * BLANKS_LIMIT + "a",
+    ):
+        assert read([said]) == read(list(said))
+
+
+def read(pieces: list[str]) -> list[Block]:
+    parser = ThinkParser(ALL)
+    said = [event for piece in pieces for event in parser.feed(piece)]
+    return blocks_of(said + parser.flush())
+
+
+EVERY = tag_set(choose(["auto", "think-answer", "granite", "harmony-words", "muse"]))
+FRAMED = "<think>a</think><answer>"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "more",
+    every_so_many(
+        [
+            "</answer>",
+            "</answer> ",
+            "<answer>",
+            " to=",
+            "Here",
+            "analysis",
+            "\n" * 5000 + "</answer>",
+        ]
+    ),
+)
+def test_marks_that_are_words_are_read_once_and_hold_little(more: str) -> None:
+    said = FRAMED + more * (200_000 // len(more))
+    whole, parser = ThinkParser(EVERY, Mode.UNDECIDED), ThinkParser(EVERY)
+    came = words([*whole.feed(said), *whole.flush()])
+    in_pieces = ""
+    for place in range(0, len(said), 1000):
+        in_pieces += words([*parser.feed(said[place : place + 1000])])
+        assert len(parser._held) <= BLANKS_LIMIT + 1000
+    assert in_pieces + words([*parser.flush()]) == came

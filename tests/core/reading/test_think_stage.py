@@ -1,0 +1,298 @@
+"""Between decoder and encoder: where a reply began, its budget, its thoughts told."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from converter.addon.exchange import settings
+from converter.core.model.events import End, Event, Finish, Text, Thinking, ThinkingEnd
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.families import ThinkTags
+from converter.core.reading.reading import Expected
+from converter.core.reading.tag_matcher import choose
+from converter.core.reading.think_stage import HEAD, RepeatedThought, UnmatchedCloser
+from converter.core.reply.pipeline import Stages, reading_of
+
+
+def _stage(
+    begins: InitialState = InitialState.TEXT, whole: bool = False, **chosen: object
+) -> Stages:
+    return Stages(reading_of(settings.read(chosen), Expected(begins), whole))
+
+
+def _read(stage: Stages, *texts: str, finish: str = "stop") -> str:
+    """What comes out, a word for each kind: thinking in parentheses."""
+    events: list[Event] = [*map(Text, texts), Finish(finish), End()]
+    out = [made for event in events for made in stage.feed(event)] + list(stage.close())
+    marks = {Thinking: "({})", Text: "{}", ThinkingEnd: "."}
+    return "".join(
+        marks[type(event)].format(getattr(event, "text", ""))
+        for event in out
+        if type(event) in marks
+    )
+
+
+def test_a_stream_known_to_begin_inside_a_thought_is_read_so() -> None:
+    stage = _stage(InitialState.THINKING)
+    assert _read(stage, "a</think>b") == "(a).b"
+    assert stage.findings.correction is None
+
+
+def test_an_opener_that_comes_all_the_same_is_swallowed() -> None:
+    assert _read(_stage(InitialState.THINKING), "<think>\na</think>b") == "(a).b"
+
+
+def test_a_stream_begun_as_text_keeps_an_unmatched_closer_and_learns() -> None:
+    stage = _stage()
+    assert _read(stage, "a</thi", "nk>b") == "a</think>b"
+    assert stage.findings.correction is InitialState.THINKING
+
+
+@pytest.mark.parametrize("text", ["`</think>` ends it", "<think>a</think>b</think>c", "plain"])
+def test_a_closer_in_code_or_behind_a_thought_teaches_nothing(text: str) -> None:
+    stage = _stage()
+    _read(stage, text)
+    assert stage.findings.correction is None
+
+
+def test_a_stream_begun_as_thinking_that_ends_without_a_closer_loses_nothing_and_learns() -> None:
+    stage = _stage(InitialState.THINKING)
+    assert _read(stage, "all of it") == "(all of it)."
+    assert stage.findings.correction is InitialState.TEXT
+
+
+def test_a_reply_with_an_opener_of_its_own_was_read_rightly() -> None:
+    stage = _stage(InitialState.THINKING)
+    assert _read(stage, "<thi", "nk>\nall of it") == "(all of it)."
+    assert stage.findings.correction is None
+
+
+def test_a_thought_that_its_limit_cut_off_teaches_nothing() -> None:
+    stage = _stage(InitialState.THINKING)
+    assert _read(stage, "all of it", finish="length") == "(all of it)."
+    assert stage.findings.correction is None
+
+
+def test_an_unmatched_closer_that_goes_teaches_as_well() -> None:
+    stage = _stage()
+    assert _read(stage, "a<channel|>b") == "ab"
+    assert stage.findings.correction is InitialState.THINKING
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_guess_that_no_closer_confirms_leaves_the_answer_and_learns(whole: bool) -> None:
+    stage = _stage(InitialState.LIKELY_THINKING, whole)
+    assert _read(stage, "Hello there") == "Hello there"
+    assert stage.findings.correction is InitialState.TEXT
+    assert stage.findings.confirmed is None
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_guess_that_a_closer_confirms_is_none_the_next_time(whole: bool) -> None:
+    stage = _stage(InitialState.LIKELY_THINKING, whole)
+    assert _read(stage, "why", "</think>so") == "(why).so"
+    assert stage.findings.correction is None
+    assert stage.findings.confirmed is InitialState.THINKING
+
+
+KNOWN = [
+    ("Use the ` sign</think>so `it` is", "(Use the ` sign).so `it` is"),
+    ("```python\nprint()\n```</think>so", "(```python\nprint()\n```).so"),
+    ("no closer at all", "(no closer at all)."),
+    ("<think>\nits own opener</think>so", "(its own opener).so"),
+]
+
+
+@pytest.mark.parametrize(("said", "read"), KNOWN)
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_is_known_of_the_prompt_holds_streamed_and_whole(
+    said: str, read: str, whole: bool
+) -> None:
+    assert _read(_stage(InitialState.THINKING, whole), said) == read
+
+
+def test_what_the_user_says_goes_first() -> None:
+    assert _read(_stage(InitialState.THINKING, start="text"), "a") == "a"
+    assert _read(_stage(InitialState.TEXT, start="thinking"), "a</think>b") == "(a).b"
+
+
+def test_a_whole_reply_decides_with_the_text_in_hand() -> None:
+    assert _read(_stage(InitialState.TEXT, whole=True), "a</think>b") == "(a).b"
+    assert _read(_stage(InitialState.TEXT, whole=True), "a") == "a"
+    assert _read(_stage(InitialState.THINKING, whole=True), "<think>a</think>b") == "(a).b"
+
+
+def test_a_whole_reply_cut_off_inside_the_thought_it_began_in_is_thinking() -> None:
+    assert _read(_stage(InitialState.THINKING, whole=True), "\na\n", finish="length") == "(a)."
+    assert _read(_stage(InitialState.TEXT, whole=True), "a", finish="length") == "a"
+
+
+def test_a_budget_hides_what_goes_beyond_and_thoughts_are_told_whole() -> None:
+    expected = Expected(budget=1, task="task", context="context")
+    stage = Stages(reading_of(settings.read(), expected, False))
+    assert _read(stage, "<think>abcdefgh</think>so") == "(abcd).so"
+    assert stage.findings.withheld == 4
+    assert [told["thought"] for told in stage.take_thoughts()] == ["abcdefgh"]
+
+
+def test_markers_are_read_in_what_is_text_after_the_tags() -> None:
+    stage = _stage(markers=True)
+    assert _read(stage, "Let me think. 1 and 1. Now I'll say 2.").endswith(".Now I'll say 2.")
+    assert not stage.findings.unclosed
+
+
+def test_a_model_that_tags_needs_no_markers() -> None:
+    assert (
+        _read(_stage(markers=True), "<think>a</think>Let me think. Now I'll say 2.")
+        == "(a).Let me think. Now I'll say 2."
+    )
+
+
+def test_a_thought_of_a_phrase_that_nothing_ends_is_reported() -> None:
+    stage = _stage(markers=True)
+    assert _read(stage, "Let me think. 1 and 1.").startswith("(Let me think.")
+    assert stage.findings.unclosed
+
+
+def test_markers_are_off_unless_asked_for() -> None:
+    assert _read(_stage(), "Let me think. Now I'll say 2.") == "Let me think. Now I'll say 2."
+
+
+@pytest.mark.parametrize(("text", "thought"), [("<think>a</think>b", True), ("b", False)])
+def test_a_thought_is_found_where_there_is_one(text: str, thought: bool) -> None:
+    stage = _stage()
+    _read(stage, text)
+    assert stage.findings.thought is thought
+
+
+def test_a_thought_in_the_field_and_in_the_content_is_told_once() -> None:
+    events: list[Event] = [
+        Text("<think>"),
+        Thinking("Hm"),
+        Text("Hm"),
+        Thinking("."),
+        Text(".</think>So"),
+    ]
+    for begins, said in ((InitialState.TEXT, events), (InitialState.THINKING, events[1:])):
+        stage = _stage(begins)
+        out = [made for event in [*said, Finish("stop"), End()] for made in stage.feed(event)]
+        words = [(type(event), event.text) for event in out if isinstance(event, Text | Thinking)]
+        assert words == [(Thinking, "Hm"), (Thinking, "."), (Text, "So")]
+
+
+# A closer without its opener is found wherever the text is cut, and in code it is a word.
+
+
+FOUND = [
+    "so it is.</think>\n\nYes",
+    " a</think>",
+    "a\n`b` </thinking> c",
+    "`</think>` and </think>",
+]
+NOT_FOUND = [
+    "",
+    "Yes",
+    "`</think>`",
+    "```\n</think>\n```\n",
+    "</think",
+    "</THINK>",
+    "< /think>",
+    "a `b </think> c` d",
+    "</think>",
+    " \n</think>\n\nYes",
+]
+
+
+def _watched(pieces: list[str]) -> bool:
+    watch = UnmatchedCloser(["</think>", "</thinking>"])
+    for piece in pieces:
+        watch.feed(piece)
+    return watch.found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [*((text, True) for text in FOUND), *((text, False) for text in NOT_FOUND)]
+)
+def test_a_closer_counts_outside_of_code(text: str, found: bool) -> None:
+    assert _watched([text]) is found
+    assert _watched(list(text)) is found
+    assert [_watched([text[:cut], text[cut:]]) for cut in range(len(text))] == [found] * len(text)
+
+
+def test_without_closers_nothing_is_found() -> None:
+    watch = UnmatchedCloser([])
+    watch.feed("a </think> b")
+    assert not watch.found
+
+
+# A thought in the field and again in the content: told once, however it is cut.
+
+
+AUTO = choose(["auto"])
+LONG = "I look at it. " * 20
+
+
+def told_once(
+    told: str,
+    content: Sequence[str],
+    closers: tuple[str, ...] = (),
+    families: Sequence[ThinkTags] = AUTO,
+) -> str:
+    again = RepeatedThought(families, closers)
+    again.hear(told)
+    return "".join([*map(again.feed, content), again.close()])
+
+
+def test_no_family_is_no_tag() -> None:
+    assert told_once("Hm.", ["<think>Hm.</think>So."], families=()) == "<think>Hm.</think>So."
+
+
+@pytest.mark.parametrize(
+    ("told", "content", "rest"),
+    [
+        ("Hm.", "<think>Hm.</think>So.", "So."),
+        ("\nHm.\n", "\n<think>\nHm.\n</think>\n\nSo.", "\n\nSo."),
+        (LONG, f"[THINK]{LONG}[/THINK]So.", "So."),
+        (LONG, f"<think>{LONG}</think>", ""),
+        (LONG, f"<think>{LONG}", ""),
+        ("Hm.", "<think>Another.</think>So.", "<think>Another.</think>So."),
+        ("Hm.", "<think>Hm. No.</think>So.", "<think>Hm. No.</think>So."),
+        ("Hm.", "<think>Hm.", "<think>Hm."),
+        ("Hm.", "So <think>Hm.</think>", "So <think>Hm.</think>"),
+        (LONG, "<think>" + LONG[: HEAD - 1] + "!</think>", "<think>" + LONG[: HEAD - 1] + "!</think>"),
+        ("Hm.", "<thin", "<thin"),
+        ("Hm.", "Hm.</think>So.", "Hm.</think>So."),
+        ("", "<think></think>So.", "<think></think>So."),
+    ],
+)  # fmt: skip
+def test_content_begins_behind_a_thought_that_the_field_has_told(
+    told: str, content: str, rest: str
+) -> None:
+    assert told_once(told, [content]) == rest
+    assert told_once(told, list(content)) == rest
+    for place in range(len(content)):
+        assert told_once(told, [content[:place], content[place:]]) == rest
+
+
+def test_a_thought_whose_opener_is_gone_ends_with_its_closer() -> None:
+    for content in (["Hm.</think>So."], [*"Hm.</think>So."]):
+        assert told_once("Hm.", content, ("</think>",)) == "So."
+    assert told_once("Hm.", [*"So."], ("</think>",)) == "So."
+
+
+def test_field_and_content_may_take_turns() -> None:
+    again = RepeatedThought(AUTO, ("</think>",))
+    out = []
+    for piece in ("Hm", ", well", "."):
+        again.hear(piece)
+        out.append(again.feed(piece))
+    assert "".join([*out, again.feed("</think>So.")]) == "So."
+    assert again.over
+
+
+def test_an_answer_does_not_wait_for_its_end() -> None:
+    again = RepeatedThought(AUTO)
+    again.hear("Hm.")
+    assert again.listens
+    assert again.feed("So") == "So"
+    assert not again.listens

@@ -1,0 +1,190 @@
+"""One thought after another: what of it goes out, and when."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.core.model.events import Thinking, ThinkingEnd
+from converter.core.reading.mark_search import Mark
+from converter.core.reading.tag_matcher import choose, tag_set
+from converter.core.reading.think_parser import ThinkParser
+from converter.core.reading.think_states import Mode
+from converter.core.reading.thought import (
+    ENDS,
+    UNREADABLE_CONFIDENCE,
+    Guess,
+    Thought,
+    attribute_tag,
+)
+from converter.core.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT, GUESS_LIMIT
+from laws.oracle_blocks import Block
+from tests.support.read_back import blocks_of
+from tests.support.strategies import cut, law
+
+
+def test_line_breaks_are_held_until_something_follows() -> None:
+    thought = Thought()
+    assert thought.feed("\n") == []
+    assert thought.feed("a\n") == [Thinking("a")]
+    assert thought.feed("b") == [Thinking("\nb")]
+    assert thought.end() == [ThinkingEnd()]
+
+
+def test_a_thought_of_blanks_has_no_end() -> None:
+    thought = Thought()
+    assert thought.feed(" \n ") == []
+    assert thought.end() == []
+
+
+def test_after_its_end_another_begins() -> None:
+    thought = Thought(2)
+    assert [*thought.feed("a\n"), *thought.end(), *thought.feed("\nb")] == [
+        Thinking("a", 2),
+        ThinkingEnd(2),
+        Thinking("b", 2),
+    ]
+
+
+def test_no_more_blanks_are_held_than_the_limit() -> None:
+    thought = Thought()
+    assert thought.feed("a" + "\n" * (BLANKS_LIMIT + 3)) == [Thinking("a\n\n\n")]
+
+
+@pytest.mark.parametrize(
+    ("confidence", "read"),
+    [
+        ('"0.7"', 0.7),
+        ("'1'", 1.0),
+        ('"much"', UNREADABLE_CONFIDENCE),
+        ('"inf"', UNREADABLE_CONFIDENCE),
+    ],
+)
+def test_a_tag_tells_the_thought_and_what_is_known_of_it(confidence: str, read: float) -> None:
+    thought = Thought()
+    tag = f' thought="a" thought_type=\'plan\' other="b" confidence={confidence}/>'
+    assert thought.read_attributes(tag) == [Thinking("a")]
+    assert thought.end() == [ThinkingEnd(0, "plan", read)]
+
+
+# Tags with attributes, as far as they have come.
+
+
+OPENER = "<thinking "
+
+
+@pytest.mark.parametrize(
+    ("rest", "end"),
+    [
+        ('thought="a > b" n=\'"\'>', ">"),
+        ('thought="a"/>', "/>"),
+        ('thought="a" />', "/>"),
+        ('thought="a', None),
+        ("thought=", None),
+        ("thou", None),
+        ("", None),
+    ],
+)
+def test_a_tag_is_found_as_far_as_it_has_come(rest: str, end: str | None) -> None:
+    found = attribute_tag(OPENER + rest, 0, len(OPENER))
+    assert found
+    assert found["end"] == end
+
+
+@pytest.mark.parametrize("rest", ["about it", "thought=a>", '"a">'])
+def test_prose_is_no_tag(rest: str) -> None:
+    assert attribute_tag(OPENER + rest, 0, len(OPENER)) is None
+
+
+def test_a_tag_is_looked_for_within_its_limit() -> None:
+    found = attribute_tag(f'{OPENER}thought="{"a" * ATTRIBUTE_LIMIT}">', 0, len(OPENER))
+    assert found
+    assert found["end"] is None
+    assert found.end() == ATTRIBUTE_LIMIT
+
+
+def test_a_slash_makes_a_tag_whole() -> None:
+    assert {">": Mark.WITH_ATTRIBUTES, "/>": Mark.WHOLE} == ENDS
+
+
+# A reply that is only guessed to begin in a thought: it never leaves the client without an answer.
+
+
+ALL = tag_set(choose(["auto"]))
+LONG = "word " * GUESS_LIMIT
+
+
+def read(pieces: list[str], finish: str = "stop") -> list[Block]:
+    parser = ThinkParser(ALL, Mode.GUESSED)
+    said = [event for piece in pieces for event in parser.feed(piece)]
+    return blocks_of(said + parser.flush(finish))
+
+
+def thinking(said: str) -> Block:
+    return Block("thinking", said)
+
+
+def text(said: str) -> Block:
+    return Block("text", said)
+
+
+CASES = [
+    ("a short answer", "Hello there", "stop", [text("Hello there")]),
+    ("several paragraphs of one", "Hello.\n\nHow are you?", "stop", [text("Hello.\n\nHow are you?")]),
+    ("a long answer", f"{LONG}\n\nIt is 4.", "stop", [thinking(LONG), text("It is 4.")]),
+    ("blanks at its end", f"{LONG}\n \n\nIt is 4.\n\n", "stop", [thinking(f"{LONG}\n "), text("It is 4.\n\n")]),
+    ("no paragraph that is short enough", LONG, "stop", [thinking("word " * (GUESS_LIMIT - 80)), text("word " * 80)]),
+    ("no word that is", "x" * GUESS_LIMIT * 2, "stop", [thinking("x" * GUESS_LIMIT), text("x" * GUESS_LIMIT)]),
+    ("cut off by its limit", "Hello there", "length", [thinking("Hello there")]),
+    ("a call follows", "I look.", "tool_calls", [thinking("I look.")]),
+    ("the server is gone", "Hello there", "", [thinking("Hello there")]),
+    ("a closer: the guess was right", "why</think>so", "stop", [thinking("why"), text("so")]),
+    ("a closer in a long reply", f"{LONG}\n\nwhy\n</think>so", "stop", [thinking(f"{LONG}\n\nwhy"), text("so")]),
+    ("a closer and no answer", "why</think>", "stop", [thinking("why")]),
+    ("an opener of its own, and no closer", "<think>why", "stop", [thinking("why")]),
+    ("a tool call in the text", "why\n<tool_call>{}", "stop", [thinking("why"), text("<tool_call>{}")]),
+    ("a special token behind the answer", "It is 4.<|END_TEXT|>", "stop", [text("It is 4.")]),
+    ("an opener further on", "I try.<think>why", "stop", [text("I try."), thinking("why")]),
+    ("an opener in code", "I try `<think>` now", "stop", [text("I try `<think>` now")]),
+    ("nothing", "", "stop", []),
+    ("half a closer", "Hello </thi", "stop", [text("Hello </thi")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "finish", "message"), [row[1:] for row in CASES], ids=[row[0] for row in CASES]
+)
+def test_a_guessed_thought(said: str, finish: str, message: list[Block]) -> None:
+    assert read([said], finish) == message
+    assert read(list(said), finish) == message
+    for place in range(0, len(said), max(1, len(said) // 50)):
+        assert read([said[:place], said[place:]], finish) == message
+
+
+@law(200)
+@given(
+    st.data(),
+    st.lists(
+        st.sampled_from(["a", " ", "\n", "\n\n", "word " * 30, "word " * 7, "x" * 150]), max_size=12
+    ),
+)
+def test_what_waits_does_not_depend_on_the_cuts(data: st.DataObject, words: list[str]) -> None:
+    said = "".join(words)
+    whole, pieces = Guess(), Guess()
+    told = whole.feed(said)
+    assert "".join(map(pieces.feed, data.draw(cut(said)))) == told
+    assert pieces.rest == whole.rest
+    assert told + whole.rest == said
+
+
+@law(100)
+@given(st.lists(st.sampled_from(["a", " ", "\n\n", "word " * 30, "x" * 150]), max_size=20))
+def test_no_more_waits_than_the_limit(words: list[str]) -> None:
+    guess = Guess()
+    for word in words:
+        guess.feed(word)
+        assert len(guess.rest) <= GUESS_LIMIT
+
+
+def test_a_reply_with_words_has_an_answer() -> None:
+    for length in range(1, 3 * GUESS_LIMIT, 7):
+        assert read(["ab c\n\n" * length])[-1].kind == "text"

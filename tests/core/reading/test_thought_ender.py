@@ -1,0 +1,216 @@
+"""Thoughts that are ended: where, with which words, and that nothing else of the reply goes on."""
+
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.core.model.events import Event, Finish, Own, Text, Thinking, ThinkingEnd, ToolCall
+from converter.core.reading.findings import Findings
+from converter.core.reading.thought_ender import (
+    EVERY,
+    JOINT,
+    LEAST,
+    LONGEST,
+    SHORTEST,
+    TIMES,
+    LoopFinder,
+    ThoughtEnder,
+    ThoughtLimits,
+)
+from tests.support.strategies import cut, law
+
+DRAWN = random.Random(7)
+PROSE = " ".join(f"word{DRAWN.randrange(400)}" for _ in range(LEAST)) + " "
+
+
+def circle(size: int, times: int) -> str:
+    return " ".join(f"x{word % size}" for word in range(size * times)) + " "
+
+
+END, STOP = ThinkingEnd(), Finish("stop")
+ENOUGH = "Enough."
+LOOP = PROSE + circle(9, 40)
+
+
+def run(limits: ThoughtLimits, events: Sequence[Event]) -> tuple[list[Event], Findings]:
+    findings = Findings()
+    stage = ThoughtEnder(limits, findings)
+    return [out for event in events for out in stage.feed(event)] + stage.close(), findings
+
+
+def words(events: Sequence[Event], kind: type[Text] | type[Thinking] = Thinking) -> str:
+    return "".join(event.text for event in events if isinstance(event, kind))
+
+
+def test_a_thought_beyond_its_budget_is_cut_and_closed_and_nothing_follows() -> None:
+    out, findings = run(
+        ThoughtLimits(1, goes_on=True, sentence=ENOUGH), [Thinking("abcdef"), END, Text("g"), STOP]
+    )
+    assert out == [Thinking("abcd"), Thinking(JOINT + ENOUGH), END]
+    assert findings.ended == ["budget"]
+    assert findings.turn == (Thinking("abcd" + JOINT + ENOUGH),)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [ThoughtLimits(2), ThoughtLimits(9, "end", sentence=ENOUGH), ThoughtLimits(None, "tell")],
+)
+def test_a_thought_within_its_limits_passes_as_it_came(limits: ThoughtLimits) -> None:
+    said: list[Event] = [
+        Thinking("abcd"),
+        Thinking("efgh"),
+        END,
+        Text("i"),
+        ToolCall(0, "a", "b", "{}"),
+        STOP,
+    ]
+    out, findings = run(limits, said)
+    assert out == said
+    assert (findings.ended, findings.turn, findings.loop) == ([], (), ())
+
+
+def test_all_thoughts_of_a_reply_have_one_budget() -> None:
+    said: list[Event] = [Thinking("ab"), END, Text("x"), Thinking("cdef"), END]
+    out, findings = run(ThoughtLimits(1, goes_on=True), said)
+    assert out == [Thinking("ab"), END, Text("x"), Thinking("cd"), END]
+    assert findings.turn == (Thinking("ab"), Text("x"), Thinking("cd"))
+    assert findings.ended_at == len("abcd")
+
+
+def test_without_a_budget_left_no_thought_begins() -> None:
+    out, findings = run(ThoughtLimits(0, goes_on=True), [Text("x"), Thinking("ab")])
+    assert out == [Text("x")]
+    assert findings.turn == (Text("x"),)
+
+
+def test_a_turn_with_calls_is_none_that_can_go_on() -> None:
+    _, findings = run(ThoughtLimits(0, goes_on=True), [ToolCall(0, "a", "b", "{}"), Thinking("ab")])
+    assert (findings.ended, findings.turn) == (["budget"], ())
+
+
+def test_a_loop_is_ended_where_it_is_found() -> None:
+    out, findings = run(
+        ThoughtLimits(loops="end", sentence=ENOUGH), [Thinking(LOOP), END, Text("x")]
+    )
+    thought, closing, end = out
+    assert isinstance(thought, Thinking)
+    assert LOOP.startswith(thought.text)
+    assert len(thought.text) < len(LOOP)
+    assert (closing, end) == (Thinking(JOINT + ENOUGH), END)
+    assert findings.ended == ["loop"]
+    assert len(findings.loop) == 9
+
+
+def test_a_loop_that_is_only_told_of_goes_on() -> None:
+    said: list[Event] = [Thinking(LOOP), Thinking(LOOP), END, Text("x")]
+    out, findings = run(ThoughtLimits(loops="tell"), said)
+    assert out == said
+    assert len(findings.loop) == 9
+    assert findings.ended == []
+
+
+def test_two_thoughts_are_no_circle() -> None:
+    once: list[Event] = [Thinking(circle(9, 1)), END, Text("x")]
+    assert run(ThoughtLimits(loops="tell"), once * 40)[1].loop == ()
+
+
+@pytest.mark.parametrize(
+    ("limits", "passes"), [(ThoughtLimits(loops="tell"), True), (ThoughtLimits(loops="end"), False)]
+)
+def test_words_of_a_thought_go_the_fast_way_where_none_is_ended(
+    limits: ThoughtLimits, passes: bool
+) -> None:
+    stage = ThoughtEnder(limits, Findings())
+    assert (stage.plain(Thinking) is not None) == passes
+    assert stage.plain(Text) == (Text, "")
+
+
+def test_the_servers_own_field_has_the_words_that_go_on() -> None:
+    own = Own("openai", {"reasoning": "abcdef"})
+    out, _ = run(ThoughtLimits(1, goes_on=True, sentence=ENOUGH), [Thinking("abcdef", own=own)])
+    sent = [event.own for event in out if isinstance(event, Thinking)]
+    assert [said and said.fields for said in sent] == [
+        {"reasoning": "abcd"},
+        {"reasoning": JOINT + ENOUGH},
+    ]
+
+
+@law(200)
+@given(st.data(), st.one_of(st.none(), st.integers(0, 700)), st.sampled_from(["end", "off"]))
+def test_cut_anywhere_the_same_words_go_on(
+    data: st.DataObject, budget: int | None, loops: str
+) -> None:
+    limits = ThoughtLimits(budget, loops, goes_on=True, sentence=ENOUGH)
+    whole, findings = run(limits, [Thinking(LOOP), END, Text("x")])
+    pieces = map(Thinking, data.draw(cut(LOOP)))
+    out, found = run(limits, [*pieces, END, Text("x")])
+    assert (words(out), words(out, Text)) == (words(whole), words(whole, Text))
+    assert (found.ended, found.turn) == (findings.ended, findings.turn)
+
+
+# Loops: found whatever their period, at the same place however the words are cut, in linear time.
+
+
+def found(*pieces: str) -> tuple[int, int] | None:
+    """Where a loop ends in all the text, and how many words it has."""
+    finder, before = LoopFinder(), 0
+    for piece in pieces:
+        if (at := finder.feed(piece)) is not None:
+            return before + at, len(finder.period)
+        before += len(piece)
+    return None
+
+
+@pytest.mark.parametrize("size", [SHORTEST, 5, 17, 64, 100, LONGEST])
+def test_words_that_come_three_times_in_a_row_are_found(size: int) -> None:
+    ended = found(PROSE + circle(size, TIMES) + circle(size, EVERY))
+    assert ended is not None
+    assert ended[1] == size
+    words = (PROSE + circle(size, TIMES + EVERY))[: ended[0]].split()
+    assert words[-size:] == words[-2 * size : -size] == words[-3 * size : -2 * size]
+    assert len(words) <= LEAST + TIMES * size + EVERY
+
+
+@pytest.mark.parametrize("few", ["no no, ", "ha ", "a b a c "])
+def test_fewer_words_are_found_several_times_over(few: str) -> None:
+    assert found(PROSE + few * 200) is not None
+
+
+@pytest.mark.parametrize("said", ["你好吗我不知道", "no.no.no.yes.", "-" * 7 + ">"])
+def test_words_without_blanks_are_found(said: str) -> None:
+    assert found(PROSE + said * 2000) is not None
+
+
+NO_LOOPS = {
+    "prose": PROSE * 1,
+    "a short loop, before there is enough to look at": circle(4, 40),
+    "twice": PROSE + circle(70, 2) + PROSE[::-1],
+    "a period that is too long": PROSE + circle(LONGEST + 1, 6),
+    "a count": " ".join(map(str, range(3000))),
+    "a list whose rows differ": "".join(f"- row {n} of the table is fine\n" for n in range(500)),
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("said", NO_LOOPS.values(), ids=NO_LOOPS)
+def test_all_else_is_no_loop(said: str) -> None:
+    assert found(said) is None
+
+
+@law(200)
+@given(st.data(), st.integers(SHORTEST, 40))
+def test_cut_anywhere_it_ends_at_the_same_place(data: st.DataObject, size: int) -> None:
+    said = PROSE + circle(size, 40)
+    assert found(*data.draw(cut(said))) == found(said)
+
+
+@pytest.mark.parametrize("word", ["word{} ", "好", "x"])
+def test_the_finder_holds_little(word: str) -> None:
+    finder = LoopFinder()
+    for number in range(20_000):
+        finder.feed(word.format(number))
+    assert len(finder._tail) <= TIMES * LONGEST + EVERY
+    assert len(finder._part) <= 64

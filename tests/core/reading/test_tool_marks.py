@@ -1,0 +1,193 @@
+"""Which marks begin a tool call in the text, and which are words about one."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.core.reading.tag_matcher import choose, tag_set
+from converter.core.reading.think_parser import ThinkParser
+from converter.core.reading.think_states import Mode
+from converter.core.reading.tool_calls.call_form import EndsThought
+from converter.core.reading.tool_calls.forms import FORMS
+from converter.core.reading.tool_marks import (
+    BY_OPENER,
+    TOOL_MARKS,
+    ToolMarks,
+    begins_call,
+    openers_in_thought,
+)
+from laws.oracle_blocks import Block
+from tests.core.reading.test_think_parser import parse
+from tests.support.read_back import blocks_of
+from tests.support.strategies import every_so_many, law
+
+CASES = [
+    ("\n", '\n{"name"', True),
+    ("", '{"name"', True),
+    (". ", '{"name"', True),
+    ("  ", '{"name"', True),
+    ("about ", '{"name"', False),
+    ("then, ", '{"name"', False),
+    (".", "[", True),
+    ("\n", "\n<function=run>", True),
+    ("e", "get_weather\n", True),
+    (". ", "get_weather\n", True),
+    (": ", "get_weather<arg_key>", True),
+    ("\n", "\nget_weather", True),
+    ("\n", "", True),
+    (". ", "", False),
+    (". ", " mark", False),
+    (". ", "s are", False),
+    ("a ", "", False),
+    ("\n", " mark", False),
+    ("\n", "</tool_call>", False),
+    ("\n", ".", False),
+    ("\n", "` is", False),
+    ("`", "{", False),
+    ('"', "{", False),
+    ("(", "{", False),
+    ("\n", " " * 65 + "{", False),
+]
+
+
+@pytest.mark.parametrize(("before", "behind", "call"), CASES)
+def test_a_mark_that_prose_may_say_begins_a_call_where_one_goes_on(
+    before: str, behind: str, call: bool
+) -> None:
+    assert begins_call(before, behind, last=True) is call
+
+
+@law(500)
+@given(
+    st.sampled_from(["", "\n", ". ", "a ", "e", "`"]),
+    st.lists(st.sampled_from(["{", "<", "/", "a", "name", " ", "\n", ".", "("]), max_size=8),
+)
+def test_what_is_decided_early_stays(before: str, behind: list[str]) -> None:
+    said = "".join(behind)
+    early = [begins_call(before, said[:place], last=False) for place in range(len(said))]
+    decided = [answer for answer in early if answer is not None]
+    assert set(decided) <= {begins_call(before, said, last=True)}
+
+
+def test_forms_that_share_a_mark_agree_on_it() -> None:
+    assert len(BY_OPENER) == len(TOOL_MARKS)
+
+
+def test_with_tools_more_marks_end_a_thought() -> None:
+    assert set(openers_in_thought(offered=False)) < set(openers_in_thought(offered=True))
+    assert set(openers_in_thought(offered=True)) == {row.open for row in ENDING}
+    assert set(openers_in_thought(offered=True)) < set(BY_OPENER)
+
+
+def test_marks_are_those_of_the_forms_that_end_a_thought() -> None:
+    ending = [form for form in FORMS if form.ends_thought is not EndsThought.NEVER]
+    assert {row.open for row in ENDING} == {mark for form in ending for mark, _ in form.pairs}
+    assert not BY_OPENER["[TOOL_CALLS]"].in_thoughts
+
+
+@pytest.mark.parametrize("row", TOOL_MARKS, ids=lambda row: row.open)
+@pytest.mark.parametrize("before", ["", "Yes.\n"])
+def test_nothing_is_a_tag_in_a_call_in_the_text(row: ToolMarks, before: str) -> None:
+    call = f'{row.open}{{"a": "<think>b</think>"}}{row.close}'
+    for place in every_so_many(range(len(before + call))):
+        pieces = [(before + call)[:place], (before + call)[place:] + " so"]
+        assert parse(pieces, tools_offered=True) == [Block("text", f"{before}{call} so")]
+
+
+BARE = [
+    '{"name": "f", "arguments": {"a": "%s"}}',
+    '[{"name": "f", "arguments": {"a": "%s"}}]',
+    "[f(a='%s')]",
+    'I call <tool_call>{"name": "f", "arguments": {"a": "%s"}}</tool_call>',
+]
+
+
+@pytest.mark.parametrize("call", BARE)
+@pytest.mark.parametrize("tag", ["<think>", "</think>", "<think>x</think>", "<thinking a='1'/>"])
+@pytest.mark.parametrize("start", [Mode.ANSWERING, Mode.UNDECIDED])
+def test_nothing_is_a_tag_in_a_call_without_its_mark(call: str, tag: str, start: Mode) -> None:
+    said = call % tag
+    for place in every_so_many(range(len(said))):
+        assert parse([said[:place], said[place:]], start, tools_offered=True) == [
+            Block("text", said)
+        ]
+
+
+@pytest.mark.parametrize("tag", ["<think>", "</think>", "<think>x</think>"])
+@pytest.mark.parametrize("start", [Mode.ANSWERING, Mode.UNDECIDED])
+def test_in_an_answer_that_is_json_a_string_holds_no_tag(tag: str, start: Mode) -> None:
+    answer = f'{{"doc": "write {tag} first", "n": [1, "{tag}"]}}'
+    thought = [Block("thinking", "plan")] if start is Mode.ANSWERING else []
+    said = f"<think>plan</think>{answer}" if thought else answer
+    parser = ThinkParser(tag_set(choose(["auto"])), start, json_answer=True)
+    out = [event for character in said for event in parser.feed(character)]
+    assert blocks_of([*out, *parser.flush()]) == [*thought, Block("text", answer)]
+
+
+ENDING = [row for row in TOOL_MARKS if row.in_thoughts]
+
+
+@pytest.mark.parametrize("row", ENDING, ids=lambda row: row.open)
+def test_every_mark_ends_a_thought_and_its_call_is_text(row: ToolMarks) -> None:
+    call = f'{row.open}{{"a": "<think>"}}{row.close}'
+    for tags, said in (("think", f"<think>a\n{call}b"), ("auto", f"a\n{call}b")):
+        families = choose([tags])
+        mode = Mode.ANSWERING if tags == "think" else Mode.THINKING
+        expected = [Block("thinking", "a"), Block("text", call + "b")]
+        for place in range(len(said)):
+            pieces = [said[:place], said[place:]]
+            assert parse(pieces, mode, families, tools_offered=True) == expected
+
+
+THOUGHTS = [
+    "The format is <tool_call>, then JSON, then </tool_call>. I can do that.",
+    "I must not write <tool_call> here, because no tool fits.",
+    "`<tool_call>{}</tool_call>` is what Hermes wants.",
+    "The template says:\n```\n<tool_call>\n{\"name\": ...}\n</tool_call>\n```\nSo I follow it.",
+    "~~~xml\n<tool_call>\n<function=run>\n~~~\nis Qwen's.",
+    "Should I use '<tool_call>' or \"<tool_calls>\"? Neither.",
+    "<tool_call> and <tool_calls> are marks.",
+    "It may write <tool_call>\n{\"name\": 1}</tool_call> there, hm.",
+    "Two <tool_call>s would do (<tool_call>{...} each).",
+    "An empty <tool_call></tool_call> is an error.",
+    "The mark:\n<tool_call>, alone in its line.",
+    "- <tool_call> opens\n- </tool_call> closes",
+    "<function=run> without the outer mark, <invoke name=\"run\"> too.",
+    "[TOOL_CALLS]run[ARGS]{} is how Mistral calls.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("thought", THOUGHTS)
+@pytest.mark.parametrize("tools_offered", [False, True])
+def test_thoughts_about_marks_survive_wherever_they_are_cut(
+    thought: str, tools_offered: bool
+) -> None:
+    said = f"<think>{thought}</think>so"
+    expected = [Block("thinking", thought), Block("text", "so")]
+    for place in range(len(said)):
+        pieces = [said[:place], said[place:]]
+        assert parse(pieces, tools_offered=tools_offered) == expected
+
+
+@pytest.mark.parametrize("thought", THOUGHTS)
+def test_answers_about_marks_pass_unchanged(thought: str) -> None:
+    assert parse(list(thought), tools_offered=True) == [Block("text", thought)]
+
+
+@pytest.mark.parametrize(
+    ("said", "held"),
+    [
+        ("<think>a\n<tool_call>", "<tool_call>"),
+        ("<think>a <tool_call> ", ""),
+        ("<think>a. <tool_call> ", "<tool_call> "),
+        ("<think>a. <tool_call> m", ""),
+        ("<think>a. <tool_call>run", "<tool_call>run"),
+        ("<think>a. <tool_call>{", ""),
+        ("<think>a<|tool_call_begin|>", ""),
+        ("<think>a<tool_call>{</tool", "</tool"),
+    ],
+)
+def test_no_more_is_held_than_it_takes_to_decide(said: str, held: str) -> None:
+    parser = ThinkParser(tag_set(choose(["auto"])))
+    parser.feed(said)
+    assert parser._held == held

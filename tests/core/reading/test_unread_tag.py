@@ -1,0 +1,83 @@
+"""A tag at the head that speaks of thinking and that nobody reads: noted, never changed."""
+
+import pytest
+
+from converter.core.model.events import Event, Finish, Text, Thinking
+from converter.core.reading.findings import Findings
+from converter.core.reading.unread_tag import Pair, UnreadTag, pair_at_head
+
+
+@pytest.mark.parametrize(
+    ("text", "pair"),
+    [
+        ("<mythink>I add", ("<mythink>", "</mythink>")),
+        ("\n <THINK>I add", ("<THINK>", "</THINK>")),
+        ("[my_thoughts] I add", ("[my_thoughts]", "[/my_thoughts]")),
+        ("<|begin_of_reasoning|>x", ("<|begin_of_reasoning|>", "<|end_of_reasoning|>")),
+        ("<|START_REFLECTION|>x", ("<|START_REFLECTION|>", "<|END_REFLECTION|>")),
+        ("<scratchpad>x", ("<scratchpad>", "</scratchpad>")),
+        ("<cot>x", ("<cot>", "</cot>")),
+        ("<reason>x", ("<reason>", "</reason>")),
+        ("<div>why</div> 84", None),
+        ("<answer>84</answer> yes", None),
+        ("<analysis>a</analysis>\n<summary>b</summary>", None),
+        ("<reasons><reason>a</reason></reasons>", None),
+        ("<!DOCTYPE html><p>think</p>", None),
+        ("<mythink is a tag", None),
+        ("<think about it> he said", None),
+        ("<mythink] x", None),
+        ("84 <mythink>x</mythink>", None),
+        ("`<mythink>` is a tag", None),
+        ("< mythink>", None),
+        ("", None),
+    ],
+)
+def test_a_tag_at_the_head_that_speaks_of_thinking_is_found(text: str, pair: Pair | None) -> None:
+    assert pair_at_head(text) == pair
+
+
+def unread(*events: Event) -> Pair | None:
+    findings = Findings()
+    stage = UnreadTag(findings)
+    assert [made for event in events for made in stage.feed(event)] == list(events)
+    assert stage.close() == []
+    return findings.unread
+
+
+PAIR = ("<mythink>", "</mythink>")
+WHY = "I add seven twelves, which is a long thought that needs many words to say."
+
+
+@pytest.mark.parametrize(
+    ("text", "pair"),
+    [
+        ("<mythink>why</mythink>84", PAIR),
+        (f"<mythink>{WHY}</mythink>\n\n84", PAIR),
+        ("<mythink>why", PAIR),
+        (f"<mythink>{WHY}", PAIR),
+        (f"<mythink>{WHY}</mythink>\n", None),
+        ("<mythink>84</mythink>", None),
+        (WHY, None),
+        (f"{WHY} <mythink>84</mythink> yes", None),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_it_is_told_unless_all_of_the_text_stands_in_it(
+    text: str, pair: Pair | None, size: int
+) -> None:
+    pieces = [Text(text[at : at + size]) for at in range(0, len(text), size)]
+    assert unread(*pieces, Finish("stop")) == pair
+    assert unread(*pieces) == pair
+
+
+def test_nothing_is_told_of_a_reply_with_a_thought() -> None:
+    assert unread(Thinking("a"), Text("<mythink>b</mythink>c"), Finish("stop")) is None
+    assert unread(Text("<mythink>b"), Thinking("a"), Text("c"), Finish("stop")) is None
+
+
+def test_a_refusal_is_no_text() -> None:
+    assert unread(Text("<mythink>b</mythink>c", refusal=True), Finish("stop")) is None
+
+
+def test_plain_words_stay_what_they_are() -> None:
+    assert UnreadTag(Findings()).plain(Text) == (Text, "")

@@ -1,0 +1,107 @@
+"""Calls that a stop string of the request cut off."""
+
+import pytest
+
+from converter.core.model.events import Event, Failure, Finish, Text, Thinking, ToolCall
+from converter.core.reading.whole_calls import CallIds, WholeCalls
+
+CUT = [ToolCall(0, "a", "weather", '{"city"'), ToolCall(0, "", "", ': "Os')]
+WHOLE = [ToolCall(0, "a", "weather", '{"city": "Os"'), ToolCall(0, "", "", "}")]
+NO_OBJECT = [ToolCall(0, "a", "weather", '{"city" "Oslo"')]
+
+
+def judged(*events: Event, taken: tuple[str, ...] = ()) -> list[Event]:
+    stage = WholeCalls((), CallIds(frozenset(taken), "x"), [])
+    return [made for event in events for made in stage.feed(event)]
+
+
+@pytest.mark.parametrize("reason", ["stop", "tool_calls", "function_call"])
+@pytest.mark.parametrize("pieces", [CUT, NO_OBJECT], ids=["cut", "no JSON"])
+def test_a_call_without_meaning_ends_the_reply_in_a_failure(
+    pieces: list[ToolCall], reason: str
+) -> None:
+    out = judged(*pieces, Finish(reason))
+    assert any(isinstance(event, Failure) for event in out)
+    assert not any(isinstance(event, ToolCall) and event.ends for event in out)
+
+
+def test_a_bracket_missing_at_the_end_is_put_there_where_the_calls_are_over() -> None:
+    piece = ToolCall(0, "a", "weather", '{"city": "Oslo"')
+    *_, last, finish = judged(piece, Finish("tool_calls"))
+    assert isinstance(last, ToolCall)
+    assert (last.arguments, last.ends, finish) == ("}", True, Finish("tool_calls"))
+    assert isinstance(judged(piece, Finish("stop"))[-1], Failure)
+
+
+def test_what_is_json_passes_as_it_came() -> None:
+    assert judged(*WHOLE, Finish("tool_calls")) == [*WHOLE, Finish("tool_calls")]
+
+
+def test_an_id_of_the_history_is_not_used_again() -> None:
+    ids = [
+        event.id
+        for event in judged(ToolCall(0, "a", "f", "{}"), ToolCall(1, "b", "f", "{}"), taken=("a",))
+        if isinstance(event, ToolCall)
+    ]
+    assert len({*ids, "a"}) == 3
+    assert ids[1] == "b"
+
+
+def finish(pieces: list[ToolCall], said: Finish, strings: tuple[str, ...] = ("lo",)) -> Event:
+    """The last event of a reply of these calls."""
+    stage = WholeCalls(strings, CallIds(frozenset(), "x"), [])
+    events: list[Event] = [*pieces, said]
+    out = [made for event in events for made in stage.feed(event)]
+    assert stage.close() == []
+    return out[-1]
+
+
+@pytest.mark.parametrize("reason", ["stop", "tool_calls", "function_call"])
+def test_a_call_without_its_end_was_stopped_whatever_the_server_says(reason: str) -> None:
+    assert finish(CUT, Finish(reason)) == Finish("stop", "lo")
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_a_limit_and_a_filter_keep_their_word(reason: str) -> None:
+    assert finish(CUT, Finish(reason)) == Finish(reason)
+
+
+def test_of_several_strings_nobody_knows_which_it_was() -> None:
+    assert finish(CUT, Finish("tool_calls"), ("lo", "}")) == Finish("stop", "")
+
+
+def test_a_string_that_the_server_names_is_the_one() -> None:
+    assert finish(CUT, Finish("tool_calls", "}"), ("lo", "}")) == Finish("stop", "}")
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [],
+        WHOLE,
+        [ToolCall(0, "a", "now", "")],
+    ],
+    ids=["none", "whole", "no arguments"],
+)
+def test_a_reply_whose_last_call_is_not_cut_ends_as_the_server_says(pieces: list[ToolCall]) -> None:
+    assert finish(pieces, Finish("tool_calls")) == Finish("tool_calls")
+
+
+@pytest.mark.parametrize(
+    "second",
+    [ToolCall(1, "b", "now", '{"a'), ToolCall(0, "b", "now", '{"a'), ToolCall(0, "", "now", '{"a')],
+    ids=["by its index", "by its id", "by its name"],
+)
+def test_the_last_call_counts_however_it_begins(second: ToolCall) -> None:
+    assert finish([*WHOLE, second], Finish("tool_calls")) == Finish("stop", "lo")
+
+
+def test_a_name_told_again_begins_no_call() -> None:
+    again = [CUT[0], ToolCall(0, "a", "weather", ': "Oslo"}')]
+    assert finish(again, Finish("tool_calls")) == Finish("tool_calls")
+
+
+def test_words_pass_as_they_are() -> None:
+    stage = WholeCalls(("lo",), CallIds(frozenset(), "x"), [])
+    assert (stage.plain(Text), stage.plain(Thinking)) == ((Text, ""), (Thinking, ""))
+    assert stage.feed(Text("a")) == [Text("a")]

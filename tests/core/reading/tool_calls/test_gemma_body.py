@@ -1,0 +1,97 @@
+"""Calls as Gemma writes them."""
+
+import json
+
+import pytest
+
+from converter.core.model.events import Text, ToolCall
+from converter.core.reading.tool_calls.gemma_body import SCALAR_LIMIT
+from converter.core.reading.tool_calls.values import NESTED_LIMIT
+from tests.core.reading.tool_calls.test_json_body import read
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ("{}", {}),
+        ('{a:<|"|>x<|"|>}', {"a": "x"}),
+        ('{a:<|"|>x, y} <|"|>,b:2}', {"a": "x, y} ", "b": 2}),
+        (
+            "{a:1,b:-2.5,c:true,d:null,e:word}",
+            {"a": 1, "b": -2.5, "c": True, "d": None, "e": "word"},
+        ),
+        ('{a:[1,<|"|>]<|"|>,[],{b:{}}]}', {"a": [1, "]", [], {"b": {}}]}),
+        ('{<|"|>a b<|"|>:1, "c": 2, \'d\' : 3}', {"a b": 1, "c": 2, "d": 3}),
+        ('{a:<|"|><|"|>}', {"a": ""}),
+        ('{a:<|"|>"quoted" \\ \n<|"|>}', {"a": '"quoted" \\ \n'}),
+    ],
+)
+def test_arguments_become_json(written: str, wanted: object) -> None:
+    (call,) = read(f"<|tool_call>call:f{written}<tool_call|>")
+    assert isinstance(call, ToolCall)
+    assert json.loads(call.arguments) == wanted
+
+
+@pytest.mark.parametrize("text", ["call:g{}", "call:f", "f{}", "call: " + "f" * 300 + "{}"])
+def test_what_is_no_call_comes_back(text: str) -> None:
+    text = f"<|tool_call>{text}<tool_call|>"
+    assert read(text) == [Text(text)]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "{a:1 b:2,",
+        "{a:1,}",
+        "{a:" + "1" * (SCALAR_LIMIT + 10) + "}",
+        "{a:" + "[" * (NESTED_LIMIT + 10),
+        '{a:<|"|>x',
+        "{a:[1 2]x",
+    ],
+)
+def test_arguments_that_do_not_fit_stay_open(written: str) -> None:
+    events = read(f"<|tool_call>call:f{written}")
+    assert isinstance(events[0], ToolCall)
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(events[0].arguments)
+
+
+def test_blanks_where_a_key_should_be_take_linear_time() -> None:
+    """Hours if each number of blanks were tried for each part of the key."""
+    blanks = " " * 100_000
+    text = "<|tool_call>call:f{" + blanks
+    assert read(text) == [Text(text)]
+
+
+@pytest.mark.parametrize("written", ["{a}", '{<|"|>a<|"|>1}', "{oops}"])
+def test_what_is_none_before_its_first_argument_is_text(written: str) -> None:
+    text = f"<|tool_call>call:f{written}<tool_call|>"
+    good = "<|tool_call>call:f{a:1}<tool_call|>"
+    (said, call) = read(text + good)
+    assert (said, isinstance(call, ToolCall)) == (Text(text), True)
+
+
+@pytest.mark.parametrize("end", ["", "<tool_call|>"])
+def test_arguments_may_stand_in_parentheses(end: str) -> None:
+    (call,) = read(f'<|tool_call>call:f(a="x(y) + )", b=10, c=False){end}')
+    assert isinstance(call, ToolCall)
+    assert json.loads(call.arguments) == {"a": "x(y) + )", "b": 10, "c": False}
+    text = f'<|tool_call>call:f("x"){end}'
+    assert read(text) == [Text(text)]
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ('{a:<|"|>x<|"|>', {"a": "x"}),
+        ('{a:[<|"|>x<|"|>', {"a": ["x"]}),
+        ('{a:{b:<|"|>x<|"|>}', {"a": {"b": "x"}}),
+    ],
+)
+def test_brackets_missing_before_the_closer_are_mended(written: str, wanted: object) -> None:
+    """The string does not go on into the call behind it."""
+    good = "<|tool_call>call:f{a:1}<tool_call|>"
+    first, second = read(f"<|tool_call>call:f{written}<tool_call|>{good}")
+    assert isinstance(first, ToolCall)
+    assert isinstance(second, ToolCall)
+    assert (json.loads(first.arguments), json.loads(second.arguments)) == (wanted, {"a": 1})

@@ -1,0 +1,88 @@
+"""Calls as Python writes them."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from converter.core.model.events import Text, ToolCall
+from converter.core.wire.bounds import PYTHON_LIMIT
+from tests.core.reading.tool_calls.test_json_body import read
+
+pytestmark = pytest.mark.slow
+
+
+def wrapped(written: str) -> str:
+    return f"<|tool_call_start|>{written}<|tool_call_end|>"
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ("f()", {}),
+        ("f(a=1)", {"a": 1}),
+        ("f( a = 'x' , b = \"y\" )", {"a": "x", "b": "y"}),
+        ("f(a=True, b=None, c=false, d=null)", {"a": True, "b": None, "c": False, "d": None}),
+        (
+            "f(a=-1.5, b=[1, 'x'], c={'k': (1, 2)}, d=())",
+            {"a": -1.5, "b": [1, "x"], "c": {"k": [1, 2]}, "d": []},
+        ),
+        ("f(a=')', b=\"(]\")", {"a": ")", "b": "(]"}),
+        ("f(a='it\\'s')", {"a": "it's"}),
+        ("f(a='''two\nlines ' \" ''')", {"a": "two\nlines ' \" "}),
+        ("f(a='é🙂\\n')", {"a": "é🙂\n"}),
+        ("f(a=[true, {'b': null}])", {"a": [True, {"b": None}]}),
+        ("f(\n  a=1,\n)", {"a": 1}),
+        ("f(a='')", {"a": ""}),
+    ],
+)
+def test_arguments_are_literals(written: str, wanted: object) -> None:
+    (call,) = read(wrapped(f"[{written}]"))
+    assert isinstance(call, ToolCall)
+    assert json.loads(call.arguments) == wanted
+
+
+def test_several_calls_are_listed() -> None:
+    calls = read(wrapped("[f(a=1), f(a=2),\nf(a=3)]"))
+    assert [e.arguments for e in calls if isinstance(e, ToolCall)] == [
+        '{"a": 1}',
+        '{"a": 2}',
+        '{"a": 3}',
+    ]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "[f(1)]",
+        "[f(**{})]",
+        "[f(a=g())]",
+        "[f(a=b)]",
+        "[f(a=1 if True else 2)]",
+        "[f(a=__import__('os'))]",
+        "[f(a={1, 2})]",
+        "[f(a=b'x')]",
+        "[f(a=1j)]",
+        "[f(a=[-1e999])]",
+        "[f(a=1]",
+        "[f(a='x]",
+        "[f]",
+        "[]",
+        "[f(a=" + "(" * 3000 + ")" * 3000 + ")]",
+        "[f(a='" + "x" * PYTHON_LIMIT + "')]",
+    ],
+)
+def test_what_is_no_literal_comes_back(written: str) -> None:
+    text = wrapped(written)
+    assert read(text) == [Text(text)]
+
+
+def test_an_escape_that_python_does_not_know_is_read_and_prints_nothing() -> None:
+    source = (
+        "from tests.core.reading.tool_calls.test_python_body import read, wrapped\n"
+        "(call,) = read(wrapped('[f(a=\"\\\\d+\")]'))\n"
+        "print(call.arguments)"
+    )
+    ran = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    assert (json.loads(ran.stdout), ran.stderr) == ({"a": "\\d+"}, "")

@@ -1,0 +1,382 @@
+"""Frames that are not parsed: the client gets the very bytes that the full way writes."""
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.addon.exchange import settings
+from converter.addon.exchange.settings import Settings
+from converter.core.dialects.anthropic import threads
+from converter.core.dialects.dialect import Purpose
+from converter.core.dialects.table import (
+    ANTHROPIC,
+    DIALECTS,
+    OPENAI_CHAT,
+    RESPONSES,
+    Dialect,
+    Form,
+    ReplyContext,
+)
+from converter.core.model.events import Text, Thinking
+from converter.core.model.memory import Memory
+from converter.core.reading.reading import Expected
+from converter.core.reply.fast_path import splice_of
+from converter.core.reply.rewriter import Rewriter
+from converter.core.wire.bounds import Bound
+from converter.extras.recordings.library import Library
+from converter.extras.recordings.recording import Recording
+from tests.support.frames import data
+from tests.support.recorded import FOLDER
+from tests.support.strategies import law
+
+LIBRARY = Library(FOLDER)
+STREAMS = [
+    recording
+    for name in LIBRARY.names()
+    if (recording := LIBRARY.load(name)).server_form is Form.STREAM
+    and recording.server_dialect is OPENAI_CHAT
+]
+CLIENTS = pytest.mark.parametrize("client", DIALECTS, ids=repr)
+
+
+def _rewriter(chosen: Settings, client: Dialect, fast: bool, **more: object) -> Rewriter:
+    expected = Expected(task="task", context="context", **more)  # type: ignore[arg-type]
+    return Rewriter(replace(chosen, fast=fast), client, Form.STREAM, Form.STREAM, expected=expected)
+
+
+def _both(
+    chunks: Sequence[bytes], chosen: Settings, client: Dialect, **more: object
+) -> tuple[Rewriter, Rewriter]:
+    """Rewrite the chunks both ways; what comes of each chunk must be the same bytes."""
+    fast, slow = (_rewriter(chosen, client, way, **more) for way in (True, False))
+    for chunk in chunks:
+        assert b"".join(fast.feed(chunk)) == b"".join(slow.feed(chunk))
+        assert _said(fast.events) == _said(slow.events)
+        assert fast.thoughts == slow.thoughts
+    assert b"".join(fast.close()) == b"".join(slow.close())
+    assert (fast.notes, fast.changed, fast.failure) == (slow.notes, slow.changed, slow.failure)
+    assert fast.summary.told() == slow.summary.told()
+    assert fast.findings == slow.findings
+    return fast, slow
+
+
+def _said(events: Iterable[object]) -> list[tuple[str, str]]:
+    """The words of the events, those of one kind in one piece."""
+    said: list[tuple[str, str]] = []
+    for event in events:
+        if isinstance(event, Text | Thinking):
+            kind = type(event).__name__
+            if said and said[-1][0] == kind:
+                said[-1] = (kind, said[-1][1] + event.text)
+            else:
+                said.append((kind, event.text))
+    return said
+
+
+@CLIENTS
+@pytest.mark.parametrize("recording", STREAMS, ids=lambda recording: recording.name)
+def test_every_recording_comes_out_alike(recording: Recording, client: Dialect) -> None:
+    chunks = [chunk.data for chunk in recording.chunks]
+    _both(chunks, recording.settings, client)
+    _both([b"".join(chunks)], recording.settings, client)
+
+
+@CLIENTS
+@pytest.mark.parametrize("recording", STREAMS[::6], ids=lambda recording: recording.name)
+def test_a_recording_may_be_cut_anywhere(recording: Recording, client: Dialect) -> None:
+    seeded, body = random.Random(recording.name), recording.body
+    for pieces in (2, 5, 40):
+        cuts = sorted(seeded.randrange(len(body)) for _ in range(pieces))
+        places = zip([0, *cuts], [*cuts, len(body)], strict=True)
+        _both([body[begin:end] for begin, end in places], recording.settings, client)
+
+
+HEAD = {"id": "a", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+
+
+def _frame(fields: dict[str, object], **more: object) -> bytes:
+    choice = {"index": 0, "delta": fields, "finish_reason": None}
+    return data({**HEAD, **more, "choices": [choice]})
+
+
+WORDS = st.one_of(
+    st.sampled_from(
+        [" the", "a", "Ü", "◁", "<", "think>", "</think>", "<think>", "\n", '"', "`", ""]
+    ),
+    st.text(max_size=6),
+)
+FIELDS = st.sampled_from(["content", "content", "content", "reasoning", "reasoning_content"])
+FRAMES = st.lists(st.tuples(FIELDS, WORDS, st.booleans()), max_size=40)
+
+
+@law(300)
+@given(FRAMES, st.data())
+def test_drawn_streams_come_out_alike(
+    drawn: list[tuple[str, str, bool]], draw: st.DataObject
+) -> None:
+    frames = [
+        _frame({name: words}, **({"created": 2} if odd else {})) for name, words, odd in drawn
+    ]
+    body = b"".join([*frames, b"data: [DONE]\n\n"])
+    cuts = sorted(draw.draw(st.lists(st.integers(0, len(body)), max_size=6)))
+    places = list(zip([0, *cuts], [*cuts, len(body)], strict=True))
+    for client in DIALECTS:
+        _both([body[begin:end] for begin, end in places], settings.read(), client)
+
+
+LONG = [" word", " more"] * 200
+
+
+def _stream(name: str, words: Sequence[str]) -> list[bytes]:
+    frames = [_frame({name: piece}) for piece in words]
+    finish = data({**HEAD, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    return [*frames, finish, b"data: [DONE]\n\n"]
+
+
+@CLIENTS
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("content", LONG),
+        ("content", ["<think>", "so", *LONG, "</think>", "then", *LONG]),
+        ("reasoning", LONG),
+        ("reasoning_content", LONG),
+    ],
+    ids=["text", "tags", "vLLM", "SGLang"],
+)
+def test_most_frames_of_an_ordinary_stream_are_not_parsed(
+    name: str, words: list[str], client: Dialect
+) -> None:
+    fast, slow = _both([b"".join(_stream(name, words))], settings.read(), client)
+    assert fast.hurried > 0.95 * len(words)
+    assert slow.hurried == 0
+
+
+@CLIENTS
+@pytest.mark.parametrize("name", ["content", "reasoning"])
+def test_words_that_wait_do_not_make_the_next_ones_unknown(client: Dialect, name: str) -> None:
+    waiting = [" a", " <", " b", "", ".\n", "c", " d"] * 50
+    words = ["<think>so", *waiting, "</think>", "then", *waiting] if name == "content" else waiting
+    fast, _ = _both(_stream(name, words), settings.read(), client)
+    assert fast.hurried > 0.35 * len(words)
+
+
+@CLIENTS
+def test_frames_that_come_one_by_one_are_not_parsed_either(client: Dialect) -> None:
+    fast, _ = _both(_stream("content", LONG), settings.read(), client)
+    assert fast.hurried > 0.95 * len(LONG)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [b'data: {"a":1}\n\n', b": ping\n\n", b"data: nonsense\n\n", data({**HEAD, "choices": []})],
+)
+@CLIENTS
+def test_odd_frames_in_between_change_nothing(broken: bytes, client: Dialect) -> None:
+    frames = _stream("content", LONG[:20])
+    for place in range(0, len(frames), 3):
+        _both([*frames[:place], broken, *frames[place:]], settings.read(), client)
+
+
+@CLIENTS
+@pytest.mark.parametrize("name", ["content", "reasoning"])
+def test_words_that_wait_in_a_mended_frame_are_not_overtaken(client: Dialect, name: str) -> None:
+    frames = _stream(name, LONG[:9])
+    for waiting in ("\n", "<thi"):
+        choice = {"index": "0", "delta": {name: waiting}, "finish_reason": None}
+        mended = data({**HEAD, "choices": [None, choice]})
+        _both([*frames[:5], mended, *frames[5:]], settings.read(), client)
+
+
+@CLIENTS
+def test_bytes_that_are_no_characters_are_mended_as_ever(client: Dialect) -> None:
+    frames = _stream("content", ["word", " word", " x", " word"])
+    frames[2] = frames[2].replace(b" x", b"\xc3")
+    frames[3] = frames[3].replace(b" word", b"\xa9 word")
+    _both([b"".join(frames)], settings.read(), client)
+
+
+@CLIENTS
+@pytest.mark.parametrize("budget", [0, 1, 50])
+def test_a_budget_of_thinking_is_kept_to_the_character(client: Dialect, budget: int) -> None:
+    words = ["<think>", "so", *LONG[:60], "</think>", "then", *LONG[:60]]
+    _both([b"".join(_stream("content", words))], settings.read(), client, budget=budget)
+
+
+@CLIENTS
+def test_phrases_are_found_as_ever(client: Dialect) -> None:
+    words = ["Let", " me", " think", ".", *LONG[:20], " Now", " I'll", " say", *LONG[:20]]
+    _both([b"".join(_stream("content", words))], settings.read({"markers": True}), client)
+
+
+@CLIENTS
+def test_a_second_name_for_the_same_thought_is_told_once(client: Dialect) -> None:
+    frames = [_frame({"reasoning": word}) for word in LONG[:9]]
+    frames += [_frame({"reasoning_content": word}) for word in LONG[:9]]
+    frames += [_frame({"reasoning": word}) for word in LONG[:9]]
+    _both([b"".join(frames)], settings.read(), client)
+
+
+def test_frames_of_many_choices_are_read_in_full() -> None:
+    frames = [
+        data({**HEAD, "choices": [{"index": at % 2, "delta": {"content": f" w{at}"}}]})
+        for at in range(40)
+    ]
+    _both([b"".join(frames)], settings.read(), OPENAI_CHAT)
+
+
+def test_words_beyond_ascii_are_plain() -> None:
+    words = ["é", "語", "\u2028", "\x7f", "/", "a b"]
+    frames = [frame for word in ["x", "y", *words] for frame in _stream("content", [word])[:1]]
+    fast, _ = _both([b"".join(frames)], settings.read(), ANTHROPIC)
+    assert fast.hurried == len(words)
+
+
+OWN_WORDS = [":", ",", "text", "delta", "index", "type", "content", "content_block_delta", "{}"]
+"""Words that the frames hold as names, values and marks of their own."""
+
+
+@CLIENTS
+@pytest.mark.parametrize("name", ["content", "reasoning", "reasoning_content"])
+@pytest.mark.parametrize("first", OWN_WORDS)
+def test_words_that_frames_have_of_their_own_teach_nothing_wrong(
+    first: str, name: str, client: Dialect
+) -> None:
+    both = settings.read({"fields": ["reasoning_content", "reasoning"]})
+    for words in ([first, " a", " b", first, " c"], [first, first, first, " a"]):
+        for chosen in (settings.read(), both):
+            _both(_stream(name, words), chosen, client)
+
+
+def test_words_of_a_frames_own_are_told_from_it_by_the_next_ones() -> None:
+    words = [":", " a", " b", *LONG]
+    fast, _ = _both(_stream("content", words), settings.read(), ANTHROPIC)
+    assert fast.hurried > 0.95 * len(words)
+
+
+THREAD = {
+    "max_tokens": 9,
+    "messages": [{"role": "user", "content": "hi"}],
+    "thread": {"type": "create"},
+}
+KEPT = [(ANTHROPIC, "thread msg_1", THREAD), (RESPONSES, "resp_1", {"input": "hi"})]
+
+
+@pytest.mark.parametrize(("client", "key", "asked"), KEPT, ids=["a thread", "a response"])
+def test_a_reply_is_kept_with_the_words_that_went_the_fast_way(
+    client: Dialect, key: str, asked: dict[str, object]
+) -> None:
+    kept, hurried = list[bytes | None](), 0
+    for fast in (True, False):
+        memory = Memory(9, 1_000_000)
+        own = client.requests.read({"model": "m", **asked}, {}, Purpose.REPLY, memory).own
+        chosen, context = settings.read({"fast": fast}), ReplyContext("m", "1", own=own)
+        rewriter = Rewriter(chosen, client, Form.STREAM, context=context)
+        body = _stream("content", ["<think>", "so", *LONG, "</think>", "then", *LONG])
+        rewriter.whole(b"".join(body).replace(b'"id":"a"', b'"id":"chatcmpl-1"'))
+        kept.append(memory.get(key))
+        hurried = max(hurried, rewriter.hurried)
+    assert hurried > 0.95 * 2 * len(LONG)
+    assert kept[0]
+    assert kept[0] == kept[1]
+
+
+def test_a_sign_of_life_in_between_has_its_own_number() -> None:
+    fast, slow = (_rewriter(settings.read(), RESPONSES, way) for way in (True, False))
+    for frame in _stream("content", LONG):
+        assert fast.feed(frame) == slow.feed(frame)
+        assert fast.ping() == slow.ping()
+    assert fast.close() == slow.close()
+    assert fast.hurried > 0.95 * len(LONG)
+
+
+def test_words_of_the_fast_way_count_for_the_longest_response(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limit = Bound(5_000, "characters", "output", "why", "error")
+    monkeypatch.setattr("converter.core.dialects.responses.response_events.OUTPUT_LIMIT", limit)
+    for fast in (True, False):
+        rewriter = _rewriter(settings.read(), RESPONSES, fast)
+        rewriter.whole(b"".join(_stream("content", LONG)))
+        assert "output" in rewriter.failure
+
+
+def test_what_a_thread_remembers_is_all_that_was_said() -> None:
+    """Its encoder has to hear every word, so that no frame may be written without it."""
+    memory = Memory(9, 1 << 20)
+    body = {"model": "m", "max_tokens": 9, "messages": [], "thread": {"type": "create"}}
+    asked = ANTHROPIC.requests.read(
+        {**body, "messages": [{"role": "user", "content": "hi"}]}, {}, Purpose.REPLY, memory
+    )
+    context = ReplyContext("m", "one", own=asked.own)
+    through = Rewriter(settings.read(), ANTHROPIC, Form.STREAM, context=context)
+    for frame in _stream("content", LONG):
+        through.feed(frame)
+    through.close()
+    going_on = {"thread": {"type": "continue", "previous_message_id": "msg_one"}}
+    more = {**body, **going_on, "messages": [{"role": "user", "content": "and?"}]}
+    found, _ = threads.complete(more, memory)
+    assert isinstance(found, dict)
+    [_, said, _] = found["messages"]
+    assert said["content"] == [{"type": "text", "text": "".join(LONG)}]
+
+
+# Frames that differ in their words and their number only.
+
+
+FRAME = b'data: {"type":"said","number":7,"text":"one","more":[]}\n\n'
+COUNTER = b'"number":'
+
+
+def test_words_go_where_the_first_ones_stood() -> None:
+    splice = splice_of(FRAME, "one")
+    assert splice.write([b"two", rb"\n"], 0) == (
+        b'data: {"type":"said","number":7,"text":"two","more":[]}\n\n'
+        b'data: {"type":"said","number":7,"text":"\\n","more":[]}\n\n'
+    )
+
+
+def test_numbered_frames_go_on_counting() -> None:
+    splice = splice_of(FRAME, "one", COUNTER)
+    assert splice.write([b"two", b"three"], 99) == (
+        b'data: {"type":"said","number":99,"text":"two","more":[]}\n\n'
+        b'data: {"type":"said","number":100,"text":"three","more":[]}\n\n'
+    )
+
+
+def test_words_that_stand_twice_are_written_twice() -> None:
+    splice = splice_of(b'{"number":1,"a":"x","b":"x"}', "x", COUNTER)
+    assert splice.places == 2
+    assert splice.write([b"y"], 5) == b'{"number":5,"a":"y","b":"y"}'
+
+
+def test_the_first_number_is_the_frames_own() -> None:
+    splice = splice_of(b'{"number":1,"text":"x","inner":{"number":3}}', "x", COUNTER)
+    assert splice.write([b"y"], 2) == b'{"number":2,"text":"y","inner":{"number":3}}'
+
+
+@pytest.mark.parametrize(
+    ("frame", "text", "gives"),
+    [
+        (FRAME, "one", True),
+        (FRAME.replace(b"7", b"8").replace(b"one", b"two"), "two", True),
+        (FRAME, "two", False),
+        (FRAME.replace(b"[]", b"{}"), "one", False),
+    ],
+)
+def test_a_frame_is_told_from_one_of_another_kind(frame: bytes, text: str, gives: bool) -> None:
+    assert splice_of(FRAME, "one", COUNTER).gives(frame, text) is gives
+
+
+def test_without_a_counter_numbers_are_part_of_the_frame() -> None:
+    splice = splice_of(FRAME, "one")
+    assert splice.gives(FRAME, "one")
+    assert not splice.gives(FRAME.replace(b"7", b"8"), "one")
+
+
+def test_a_frame_without_the_text_has_no_place_for_it() -> None:
+    assert splice_of(FRAME, "two").places == 0

@@ -1,0 +1,159 @@
+"""A reply at a glance: events go in with the times at which they came."""
+
+import pytest
+
+from converter.core.model.events import (
+    Event,
+    Failure,
+    Finish,
+    Own,
+    Start,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+)
+from converter.core.reply.summary import Summary, in_words
+
+
+def told(*events: tuple[float, Event], end: float = 9.0) -> dict[str, object]:
+    summary = Summary()
+    for at, event in events:
+        summary.arrived(at)
+        summary.feed(event, at)
+    summary.arrived(end)
+    summary.close(end)
+    return summary.told()
+
+
+USUAL = told(
+    (0.5, Start("a", "small")),
+    (1.0, Thinking("I ")),
+    (2.0, Thinking("add.")),
+    (3.0, ThinkingEnd()),
+    (3.5, Text("It is 4.")),
+    (4.0, Finish("stop")),
+    (4.5, Usage(7, 5, cached=2, thinking=3)),
+    end=5.0,
+)
+
+
+def test_a_usual_reply() -> None:
+    assert USUAL == {
+        "model": "small",
+        "finish": "stop",
+        "thoughts": 1,
+        "thinking": 6,
+        "text": 8,
+        "calls": 0,
+        "input_tokens": 7,
+        "output_tokens": 5,
+        "thinking_tokens": 3,
+        "cached_tokens": 2,
+        "first_byte": 0.5,
+        "first_thought": 1.0,
+        "first_text": 3.5,
+        "thinking_time": 2.0,
+        "end": 5.0,
+    }
+
+
+ENDS: dict[str, Event] = {
+    "its end": ThinkingEnd(),
+    "text": Text("b"),
+    "a call": ToolCall(0, "1", "f", ""),
+    "the finish": Finish("stop"),
+}
+
+
+@pytest.mark.parametrize("event", ENDS.values(), ids=ENDS)
+def test_a_thought_lasts_until(event: Event) -> None:
+    assert told((1.0, Thinking("a")), (3.0, event), (4.0, Text("c")))["thinking_time"] == 2.0
+
+
+def test_a_thought_that_nothing_ends_lasts_to_the_end_of_the_reply() -> None:
+    assert told((1.0, Thinking("a")), end=8.0)["thinking_time"] == 7.0
+
+
+def test_thoughts_are_counted_one_after_another_and_by_choice() -> None:
+    said = told(
+        (1.0, Thinking("a")),
+        (1.0, Thinking("b", choice=1)),
+        (2.0, ThinkingEnd()),
+        (3.0, ThinkingEnd(choice=1)),
+        (4.0, Thinking("c")),
+        (4.5, Text("d")),
+    )
+    assert (said["thoughts"], said["thinking"], said["thinking_time"]) == (3, 3, 3.5)
+
+
+def test_blanks_begin_neither_a_thought_nor_an_answer() -> None:
+    said = told(
+        (1.0, Thinking("\n")),
+        (2.0, Text(" \n")),
+        (3.0, Thinking("a")),
+        (4.0, Text("\n")),
+        (5.0, Text("b")),
+    )
+    assert (said["first_thought"], said["first_text"], said["thoughts"], said["thinking_time"]) == (
+        3.0,
+        5.0,
+        1,
+        2.0,
+    )
+
+
+def test_calls_are_counted_by_their_names() -> None:
+    assert told((1.0, ToolCall(0, "1", "f", "")), (2.0, ToolCall(0, "", "", "{}")))["calls"] == 1
+
+
+def test_a_failure_is_kept_and_what_is_not_known_is_left_out() -> None:
+    assert told((1.0, Failure("out of memory"))) == {
+        "failure": "out of memory",
+        "thoughts": 0,
+        "thinking": 0,
+        "text": 0,
+        "calls": 0,
+        "first_byte": 1.0,
+        "thinking_time": 0.0,
+        "end": 9.0,
+    }
+
+
+WORDS = {
+    "nothing": ({}, "no thought"),
+    "no thought": ({"thoughts": 0, "thinking": 0}, "no thought"),
+    "one": ({"thoughts": 1, "thinking": 6}, "1 thought, 6 chars"),
+    "many": (
+        {"thoughts": 2, "thinking": 1240, "thinking_time": 3.14},
+        "2 thoughts, 1,240 chars in 3.1 s",
+    ),
+    "all at once": (
+        {"thoughts": 2, "thinking": 1240, "thinking_time": 0.001},
+        "2 thoughts, 1,240 chars",
+    ),
+    "a usual reply": (USUAL, "1 thought, 6 chars in 2.0 s"),
+}
+
+
+@pytest.mark.parametrize(("said", "words"), WORDS.values(), ids=WORDS)
+def test_in_words(said: dict[str, object], words: str) -> None:
+    assert in_words(said) == words
+
+
+def test_where_calls_stood_that_were_read_from_words_is_told_once() -> None:
+    read = [ToolCall(0, "1", "f", "{}", read_from="text (hermes)")] * 2
+    other = ToolCall(1, "2", "g", "{}", read_from="a thought (glm)")
+    found = told(*((1.0, event) for event in (*read, other, ToolCall(2, "3", "h", ""))))
+    assert (found["calls"], found["calls_read_from"]) == (4, "text (hermes), a thought (glm)")
+
+
+def test_llama_cpps_timings_count_where_no_usage_came() -> None:
+    timings = {"prompt_n": 13, "cache_n": 7, "predicted_n": 50}
+    summary = Summary()
+    summary.feed(Start("1", "small", own=Own("openai", {"timings": timings})), 0.0)
+    told = summary.told()
+    assert (told["input_tokens"], told["cached_tokens"], told["output_tokens"]) == (20, 7, 50)
+    summary.feed(Usage(1, 2), 0.1)
+    assert (summary.told()["input_tokens"], summary.told()["output_tokens"]) == (1, 2)

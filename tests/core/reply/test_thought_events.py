@@ -1,0 +1,163 @@
+"""Each thought is one event, told when it ends."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.core.model.events import (
+    End,
+    Event,
+    Failure,
+    Finish,
+    Opaque,
+    Own,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+)
+from converter.core.reading.tag_matcher import choose, tag_set
+from converter.core.reading.think_parser import ThinkParser
+from converter.core.reply.thought_events import ThoughtEvent, ThoughtEvents, within_limit
+from converter.core.wire.bounds import LONGEST_THOUGHT
+from tests.support.strategies import cut, law
+
+CALL, STOP = ToolCall(0, "call_1", "add", "{}"), Finish("stop")
+
+
+def told(*events: Event) -> list[list[str]]:
+    """The thoughts told at each event, and at the close."""
+    words, steps = list[ThoughtEvent](), list[list[str]]()
+    thoughts = ThoughtEvents("flow", "conversation", words)
+    for event in [*events, None]:
+        assert [*(thoughts.feed(event) if event else thoughts.close())] == [event] * bool(event)
+        steps.append([str(each["thought"]) for each in words])
+        words.clear()
+    return steps
+
+
+def native(said: str, choice: int = 0) -> Thinking:
+    return Thinking(said, choice, own=Own("openai", dict.fromkeys(("reasoning_content",), said)))
+
+
+ROWS: list[tuple[str, list[Event], list[list[str]]]] = [
+    ("nothing is nothing", [], [[]]),
+    (
+        "a thought in tags ends with its end",
+        [Thinking("a"), Thinking("b"), ThinkingEnd(), Text("c")],
+        [[], [], ["ab"], [], []],
+    ),
+    (
+        "a native one with the text",
+        [native("a"), native("b"), Text("c"), Text("d")],
+        [[], [], ["ab"], [], []],
+    ),
+    (
+        "not with blanks",
+        [native("a"), Text("\n \t"), native("b"), Text("c")],
+        [[], [], [], ["ab"], []],
+    ),
+    ("not with empty text", [native("a"), Text(""), STOP], [[], [], ["a"], []]),
+    ("with a refusal", [native("a"), Text("no", 0, refusal=True)], [[], ["a"], []]),
+    ("with a tool call", [native("a"), CALL, CALL], [[], ["a"], [], []]),
+    ("with the finish", [native("a"), STOP, End()], [[], ["a"], [], []]),
+    ("with the end", [native("a"), End()], [[], ["a"], []]),
+    ("with a failure", [native("a"), Failure("died")], [[], ["a"], []]),
+    (
+        "with its own end, told twice",
+        [Thinking("a"), ThinkingEnd(signature="s"), ThinkingEnd()],
+        [[], ["a"], [], []],
+    ),
+    ("when the stream is cut", [native("a")], [[], ["a"]]),
+    (
+        "not with bookkeeping",
+        [native("a"), Usage(1, 2), Opaque("openai", {}, {"a": 1}), STOP],
+        [[], [], [], ["a"], []],
+    ),
+    ("CR and LF go at both ends", [native("\r\n a\n\nb \n"), STOP], [[], [" a\n\nb "], []]),
+    ("blanks make no event", [native(" \n\t\u00a0"), STOP], [[], [], []]),
+    ("many blanks make no event", [native(" " * 10_000), STOP], [[], [], []]),
+    (
+        "two thoughts are two events",
+        [Thinking("a"), ThinkingEnd(), Thinking("b"), ThinkingEnd()],
+        [[], ["a"], [], ["b"], []],
+    ),
+    ("an end of nothing is none", [ThinkingEnd(), STOP, End()], [[], [], [], []]),
+    (
+        "choices are kept apart",
+        [native("a"), native("b", 1), Text("x", 1), native("c"), STOP],
+        [[], [], ["b"], [], ["ac"], []],
+    ),
+    ("a cut stream tells each choice", [native("b", 1), native("a")], [[], [], ["a", "b"]]),
+]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
+)
+def test_rule(events: list[Event], expected: list[list[str]]) -> None:
+    assert told(*events) == expected
+
+
+@pytest.mark.parametrize(
+    ("end", "metadata"),
+    [
+        (ThinkingEnd(), {}),
+        (ThinkingEnd(0, None, 0.5), {"confidence": 0.5}),
+        (ThinkingEnd(0, "reflection", 0.7), {"thoughtType": "reflection", "confidence": 0.7}),
+        (ThinkingEnd(0, "", 0.0), {"confidence": 0.0}),
+    ],
+)
+def test_the_events_shape(end: ThinkingEnd, metadata: dict[str, object]) -> None:
+    told = list[ThoughtEvent]()
+    thoughts = ThoughtEvents("flow", "conversation", told)
+    assert [*thoughts.feed(Thinking("a")), *thoughts.feed(end)] == [Thinking("a"), end]
+    [event] = told
+    assert event == {
+        "kind": "thought-stream",
+        "taskId": "flow",
+        "contextId": "conversation",
+        "thoughtType": "reasoning",
+        "thought": "a",
+        "metadata": {"verbosity": "normal"} | metadata,
+    }
+
+
+SAID = (
+    "<think>\na\n</think>b<think> </think>[THINK]c[/THINK]"
+    "<thinking thought='d' thought_type='plan' confidence='0.9'/> <thinking thought=\"e\">\n</thinking>f<think>g\n"
+)
+
+
+@pytest.mark.parametrize("place", range(len(SAID)))
+def test_thoughts_of_each_form_are_told_wherever_the_text_is_cut(place: int) -> None:
+    out = list[ThoughtEvent]()
+    parser, thoughts = ThinkParser(tag_set(choose(["auto"]))), ThoughtEvents("", "", out)
+    events = [event for piece in (SAID[:place], SAID[place:]) for event in parser.feed(piece)]
+    for event in [*events, *parser.flush()]:
+        thoughts.feed(event)
+    thoughts.close()
+    plain = {"verbosity": "normal"}
+    assert [(event["thought"], event["metadata"]) for event in out] == [
+        ("a", plain),
+        ("c", plain),
+        ("d", plain | {"thoughtType": "plan", "confidence": 0.9}),
+        ("e", plain | {"confidence": 0.5}),
+        ("g", plain),
+    ]
+
+
+@law(200)
+@given(st.data(), st.text(st.sampled_from("a \r\n🙂"), max_size=12))
+def test_a_native_thought_is_the_same_however_it_is_cut(data: st.DataObject, said: str) -> None:
+    expected = [said.strip("\r\n")] if said.strip() else []
+    for pieces in (said, data.draw(cut(said))):
+        steps = told(*map(native, pieces), Text("x"))
+        assert [thought for step in steps for thought in step] == expected
+
+
+def test_the_words_that_are_kept_of_thoughts_are_bounded_together() -> None:
+    event: dict[str, object] = {"thought": "x" * (LONGEST_THOUGHT - 1)}
+    assert [len(words) for words in within_limit([event] * 3, [])] == [LONGEST_THOUGHT - 1, 1]
+    assert within_limit([event], ["x" * LONGEST_THOUGHT]) == []

@@ -1,0 +1,222 @@
+"""A tool call's arguments, piece by piece: what has come out is always the beginning of JSON, and
+in the end one object.
+"""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jiter import from_json
+
+from converter.core.wire.partial_json import SCALAR_LIMIT, PartialJson, complete_part, is_open
+from tests.support.strategies import cut, law
+
+pytestmark = pytest.mark.slow
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5)
+)
+OBJECTS = st.dictionaries(
+    st.text(max_size=3),
+    st.recursive(
+        SCALARS,
+        lambda inner: (
+            st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=2), inner, max_size=2)
+        ),
+        max_leaves=4,
+    ),
+    max_size=3,
+)
+FRAGMENTS = [
+    "{",
+    "}",
+    "[",
+    "]",
+    '"',
+    ":",
+    ",",
+    " ",
+    "\n",
+    "\\",
+    "\\u00",
+    "\\u00e9",
+    "\\n",
+    "a",
+    "1",
+    "-",
+    "e5",
+    "tru",
+    "true",
+    "null",
+    "你",
+    "'",
+    "\t",
+    '{"a":',
+    '"b"',
+]
+BROKEN = st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join)
+
+
+def pieces_of(pieces: list[str]) -> tuple[list[str], PartialJson]:
+    machine = PartialJson()
+    out = [machine.feed(piece) for piece in pieces]
+    if not machine.complete:
+        out.append(machine.close())
+    return out, machine
+
+
+ROWS = {
+    "an object as it is": ('{"a": [1, "b"]}', {"a": [1, "b"]}),
+    "blanks around it": (' \n{"a":1}\n', {"a": 1}),
+    "nothing": ("", {}),
+    "blanks only": (" \n", {}),
+    "null": ("null", {}),
+    "an object in a string": ('"{\\"a\\": 1}"', {"a": 1}),
+    "a bracket missing": ('{"a":"b"', {"a": "b"}),
+    "brackets missing": ('{"a":[{"b":true', {"a": [{"b": True}]}),
+    "a comma before the end": ('{"a":[1,],}', {"a": [1]}),
+    "commas": ('{,"a":1,,"b":2}', {"a": 1, "b": 2}),
+    "Python": (
+        "{'a': True, 'b': None, 'c': 'it\\'s \"d\"'}",
+        {"a": True, "b": None, "c": 'it\'s "d"'},
+    ),
+    "bare names": ("{a: 1, $b_2 : 2}", {"a": 1, "$b_2": 2}),
+    "comments": ('{/* a */"a": 1, // b\n"b": # c\n 2}', {"a": 1, "b": 2}),
+    "a bare line break in a string": ('{"a":"b\nc"}', {"a": "b\nc"}),
+    "a bare backslash": ('{"a":"\\d"}', {"a": "\\d"}),
+    "an end too many": ('{"a":1}}', {"a": 1}),
+    "a mark behind it": ('{"a":1} </tool_call>', {"a": 1}),
+}
+NO_MEANING = [
+    *("{oops}", "[1]", "get it", "12", '{"a":"b', '{"a', '{"a"', '{"a":', '{"a":tr', '{"a":2'),
+    *(
+        '{"a":1,',
+        '{"a":"b\\u00',
+        '{"a":[1}',
+        '{"a": Oslo}',
+        '{"a": NaN}',
+        '{"a" 1}',
+        "{'a': 'it's'}",
+    ),
+    *('{"a":1}{"b":2}', '{"a":1}, "b": 2}', '{"a":1} and so', '{"a": 007}', '{"a":1 /* b'),
+]
+
+
+@pytest.mark.parametrize("said", NO_MEANING)
+def test_what_has_no_meaning_is_no_object(said: str) -> None:
+    for pieces in ([said], list(said)):
+        _, machine = pieces_of(pieces)
+        assert machine.broken or not machine.complete
+
+
+@pytest.mark.parametrize(("said", "meant"), ROWS.values(), ids=ROWS.keys())
+def test_arguments_become_one_object(said: str, meant: object) -> None:
+    for pieces in ([said], list(said)):
+        assert json.loads("".join(pieces_of(pieces)[0])) == meant
+
+
+@law(150)
+@given(st.data(), OBJECTS, st.sampled_from([None, 1]))
+def test_an_object_passes_unchanged_however_it_is_cut(
+    data: st.DataObject, value: object, indent: int | None
+) -> None:
+    said = json.dumps(value, indent=indent, ensure_ascii=False)
+    out, machine = pieces_of(data.draw(cut(said)))
+    assert "".join(out) == said
+    assert machine.complete
+    assert machine.unfit == ""
+
+
+@law(150)
+@given(st.data(), BROKEN)
+def test_anything_becomes_the_same_object_however_it_is_cut(data: st.DataObject, said: str) -> None:
+    whole = "".join(pieces_of([said])[0])
+    machine = pieces_of([said])[1]
+    assert isinstance(json.loads(whole), dict) if machine.complete else True
+    assert "".join(pieces_of(data.draw(cut(said)))[0]) == whole
+
+
+@law(100)
+@given(BROKEN | OBJECTS.map(json.dumps))
+def test_all_that_has_come_out_can_be_read_as_the_sdk_reads_it(said: str) -> None:
+    out, _ = pieces_of(list(said))
+    for count in range(1, len(out) + 1):
+        if so_far := "".join(out[:count]):
+            from_json(so_far.encode(), partial_mode=True)
+
+
+def test_strings_do_not_wait_for_their_end() -> None:
+    machine = PartialJson()
+    assert machine.feed('{"city": "Os') == '{"city": "Os'
+    assert machine.feed("lo") == "lo"
+    assert machine.feed('"') == '"'
+    assert not machine.complete
+    assert machine.feed("}") == "}"
+    assert machine.complete
+
+
+@pytest.mark.parametrize(
+    ("pieces", "out"),
+    [
+        (['{"a": ', "1", "2.", "5", ",", ' "b"'], ['{"a": ', "1", "2.", "5", "", ', "b"']),
+        (['{"a":tr', "ue", "}"], ['{"a":tr', "ue", "}"]),
+        (['{"a":Tr', "ue", "}"], ['{"a":', "", "true}"]),
+        (['{"a":-', "x"], ['{"a":-', ""]),
+    ],
+)
+def test_a_bare_value_goes_on_as_far_as_it_is_json(pieces: list[str], out: list[str]) -> None:
+    machine = PartialJson()
+    assert [machine.feed(piece) for piece in pieces] == out
+
+
+def test_a_number_that_no_tool_can_use_is_none() -> None:
+    machine = PartialJson()
+    assert machine.feed('{"a":' + "x" * (SCALAR_LIMIT + 1)) == '{"a":'
+    assert machine.broken
+
+
+def test_what_could_not_be_part_of_it_is_told() -> None:
+    _, machine = pieces_of(['{"a":1} ', "and", " so"])
+    assert machine.unfit == "and so"
+
+
+def test_a_hundred_thousand_brackets_are_closed() -> None:
+    out, _ = pieces_of(['{"a":' + "[" * 100_000 + "0 "])
+    assert "".join(out).count("]") == 100_000
+
+
+@pytest.mark.parametrize(
+    ("said", "complete"),
+    [
+        ("", {}),
+        ("{", {}),
+        ('{"city": "Pa', {}),
+        ('{"city', {}),
+        ('{"city":', {}),
+        ('{"a": "x\\"y", "b": "c', {"a": 'x"y'}),
+        ('{"a": 1, "b": [2, {"c": "d", "e": "f', {"a": 1, "b": [2, {"c": "d"}]}),
+        ('{"a": {"b": [', {"a": {"b": []}}),
+        ('{"a": ["b", "c', {"a": ["b"]}),
+    ],
+)
+def test_what_is_complete_of_an_object_that_was_cut_off(
+    said: str, complete: dict[str, object]
+) -> None:
+    assert is_open(said)
+    assert json.loads(complete_part(said)) == complete
+    assert not said or from_json(said.encode(), partial_mode=True) == complete
+
+
+@pytest.mark.parametrize("said", ['{"a": 1}', "no object", '{"a": 1} more'])
+def test_an_object_that_is_whole_or_none_was_not_cut_off(said: str) -> None:
+    assert not is_open(said)
+
+
+def test_what_is_complete_of_a_hundred_thousand_objects_is_read_once() -> None:
+    """Minutes if all that is open were written down at each of them."""
+    assert complete_part('{"a":' * 100_000) == '{"a":' * 99_999 + "{" + "}" * 100_000

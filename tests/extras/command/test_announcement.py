@@ -1,0 +1,174 @@
+"""What a person is told once the proxy is ready."""
+
+import json
+import logging
+import shlex
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
+import pytest
+from mitmproxy.addons.errorcheck import ErrorCheck
+from mitmproxy.test import taddons
+
+from converter.addon.servers.model_facts import ModelFacts
+from converter.addon.servers.probes import addon_words
+from converter.core.dialects.dialect import Purpose
+from converter.core.dialects.table import ANTHROPIC, COMMON, DIALECTS, Dialect
+from converter.core.model.conversation import TextBlock, Turn
+from converter.core.wire.bounds import ANSWER_LIMIT
+from converter.extras.command.announcement import (
+    BLANKS,
+    UNKNOWN_MODEL,
+    announcement,
+    curl,
+    failed,
+    met,
+    running,
+)
+
+pytestmark = pytest.mark.slow
+
+
+@contextmanager
+def answering(status: int, body: bytes) -> Iterator[str]:
+    """The address of a server that gives this one answer."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        Thread(target=server.serve_forever, args=(0.01,)).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_the_first_model_listed_is_the_one_to_try() -> None:
+    with answering(200, b'{"data": [{"id": "large"}, {"id": "small"}]}') as address:
+        assert met(address)[0] == "large"
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (401, b"{}"),
+        (200, b"hello"),
+        (200, b'{"data": []}'),
+        (200, b"[]"),
+        (200, b'{"data": null}'),
+        (200, b'{"data": [{"id": "\\u001b]0;owned\\u0007"}]}'),
+        (200, b'{"data": [{"id": "' + b"x" * ANSWER_LIMIT + b'"}]}'),
+    ],
+)
+def test_a_server_that_lists_none_gets_a_place_to_fill_in(
+    status: int, body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with answering(status, body) as address:
+        assert met(address)[0] == UNKNOWN_MODEL
+    assert not caplog.records
+
+
+def test_a_server_that_speaks_no_http_gets_one_too() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = Thread(target=_answer_otherwise, args=(listener,))
+        thread.start()
+        assert met(f"http://127.0.0.1:{listener.getsockname()[1]}")[0] == UNKNOWN_MODEL
+        thread.join()
+
+
+def _answer_otherwise(listener: socket.socket) -> None:
+    connection, _ = listener.accept()
+    with connection:
+        connection.recv(1000)
+        connection.sendall(b"220 mail.example ESMTP\r\n")
+
+
+def test_the_addon_is_told_from_a_server(caplog: pytest.LogCaptureFixture) -> None:
+    with answering(200, addon_words("http://gpu:8000")) as address:
+        met(address)
+    behind = "think-addon itself, in front of http://gpu:8000: start it in front of http://gpu:8000"
+    assert caplog.messages == [f"{address} is {behind}"]
+    with answering(200, b"{}") as address:
+        met(address)
+    assert len(caplog.messages) == 1
+
+
+def test_a_server_that_is_not_there_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    with answering(200, b"{}") as address, caplog.at_level(logging.WARNING):
+        met(address)[0]
+    assert met(address)[0] == UNKNOWN_MODEL
+    assert f"There is no model server at {address}: " in caplog.text
+
+
+def test_a_command_survives_the_shell() -> None:
+    words = shlex.split(curl("http://127.0.0.1:8080", ANTHROPIC, 'it\'s "quoted"'))
+    assert words[:3] == ["curl", "-sN", "http://127.0.0.1:8080/v1/messages"]
+    assert json.loads(words[-1])["model"] == 'it\'s "quoted"'
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_each_dialect_is_shown_by_a_request_that_its_reader_takes(dialect: Dialect) -> None:
+    told = announcement("http://a", "http://b:8080", None, "m").splitlines()
+    words = shlex.split(told[told.index(f"# Ask in the {dialect.label.title} dialect:") + 1])
+    body = json.loads(words[-1])
+    if dialect is COMMON:  # goes on as it came
+        said = [{"role": "user", "content": "12 * 7"}]
+        assert (body["model"], body["stream"], body["messages"]) == ("m", True, said)
+        return
+    asked = dialect.requests.read(body, {}, Purpose.REPLY, None)
+    assert (asked.model, asked.stream) == ("m", True)
+    assert asked.turns == (Turn("user", (TextBlock("12 * 7"),)),)
+
+
+def test_mitmweb_is_named_when_there_is_one() -> None:
+    told = announcement("http://a", "http://b", "http://127.0.0.1:8081/?token=1", "m")
+    assert "mitmweb: http://127.0.0.1:8081/?token=1" in told
+    assert "Watch:   http://127.0.0.1:8081/think?token=1" in told
+    assert "mitmweb" not in announcement("http://a", "http://b", None, "m")
+
+
+def test_clients_are_told_where_to_go_and_what_to_ask_for() -> None:
+    told = announcement("http://a", "http://b:8080", None, "my model").splitlines()
+    claude, program = (words for words in told if "_BASE_URL=" in words)
+    assert shlex.split(claude) == [
+        *["ANTHROPIC_BASE_URL=http://b:8080", "ANTHROPIC_API_KEY=unused"],
+        *["claude", "--model", "my model"],
+    ]
+    assert "OPENAI_BASE_URL=http://b:8080/v1" in program
+
+
+def test_a_client_that_can_never_work_is_not_printed() -> None:
+    facts = ModelFacts(window=4096, sees=False)
+    told = announcement("http://a", "http://b", None, "m", facts, trimmed=True)
+    assert "Model:   m  (a window of 4,096 tokens, sees pictures: no)" in told
+    assert "# Claude Code needs a window of about 40,000 tokens, not 4,096" in told
+    assert "claude --model" not in told
+    assert BLANKS not in told
+    assert BLANKS in announcement("http://a", "http://b", None, "m")
+
+
+def test_a_start_that_failed_is_not_announced(capsys: pytest.CaptureFixture[str]) -> None:
+    check = ErrorCheck()
+    try:
+        with taddons.context(check) as context:
+            context.options.update(mode=["reverse:http://127.0.0.1:1"])
+            assert not failed()
+            logging.getLogger().error("think: no option think_tag; did you mean think_tags?")
+            assert failed()
+            running()
+    finally:
+        check.finish()
+    assert capsys.readouterr().out == ""
+
+
+def test_without_that_check_no_start_has_failed() -> None:
+    with taddons.context():
+        assert not failed()

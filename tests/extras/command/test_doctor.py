@@ -1,0 +1,207 @@
+"""`think-addon doctor`, against scripted servers and against llama.cpp."""
+
+import json
+import re
+import shlex
+import socket
+
+import pytest
+
+from converter.extras.command import link
+from converter.extras.command.__main__ import main
+from tests.conftest import Llama
+from tests.support import frames
+from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
+from tests.support.scripted_server import Asked
+
+pytestmark = pytest.mark.slow
+
+TAGGED = "<think>I add.</think>84"
+CALLED = b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"get_weather"}}]}}]}\n\n'
+
+
+def served(
+    *texts: str, owner: str = "vllm", calls: Says | None = None, rows: dict[str, Says] | None = None
+) -> ByPathServer:
+    """A server that gives these texts for questions, one after another, and calls a tool where there is one."""
+    left = list(texts)
+
+    def chat(asked: Asked) -> Says:
+        if "tools" in json.loads(asked.body):
+            return calls or Says(steps=[CALLED])
+        return Says(steps=frames.stream(left.pop(0) if len(left) > 1 else left[0]))
+
+    return ByPathServer({**owned_by(owner), CHAT: chat, **(rows or {})})
+
+
+def report(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, str], str]:
+    """The exit status, the lines by what they are about, and the command to copy."""
+    status = main(["doctor", *words])
+    lines, _, command = capsys.readouterr().out.rstrip("\n").rpartition("\n\n")
+    return status, {line[2:12].rstrip(): line[12:] for line in lines.splitlines()}, command
+
+
+def test_a_server_that_needs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    models = Says({"data": [{"id": "small", "owned_by": "vllm", "max_model_len": 131072}]})
+    with served(TAGGED, rows={"/v1/models": models}) as server:
+        status, lines, command = report(capsys, server.address)
+    assert status == 0
+    assert list(lines) == ["server", "models", "thinking", "history", "context", "tools"]
+    assert lines["server"] == f"vllm at {server.address}"
+    assert lines["models"] == "small"
+    assert lines["thinking"].startswith("yes: in the text, between <think> and </think>")
+    assert lines["context"] == "131,072 tokens: enough for Claude Code and Codex"
+    assert lines["tools"] == "as calls"
+    assert command == f"think-addon {server.address}"
+
+
+def test_what_a_user_must_do_is_marked_and_ends_in_options(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    unread = "<mythink>I add.</mythink>84"
+    refusal = Says({"error": {"message": '"auto" tool choice requires --tool-call-parser'}}, 400)
+    with served(unread, owner="organization_owner", calls=refusal) as server:
+        status, lines, command = report(capsys, server.address)
+    assert status == 1
+    assert '"auto" tool choice requires --tool-call-parser' in lines["tools"]
+    assert shlex.split(command)[2:] == [
+        "--set",
+        "think_tags=auto",
+        "--set",
+        "think_tags=<mythink> </mythink>",
+    ]
+
+
+def test_a_model_that_thinks_when_told_to_is_told_to(capsys: pytest.CaptureFixture[str]) -> None:
+    with served("84", TAGGED) as server:
+        _, lines, _ = report(capsys, server.address)
+        bodies = server.bodies()
+    assert lines["thinking"].startswith("yes, when a client asks for it: in the text")
+    assert "chat_template_kwargs" not in bodies[0]
+    assert bodies[1]["chat_template_kwargs"]["enable_thinking"] is True
+
+
+def test_a_model_that_refuses_the_question_is_not_asked_another(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with served("84", rows={CHAT: Says({"error": {"message": "out of memory"}}, 500)}) as server:
+        status, lines, _ = report(capsys, server.address)
+    assert (status, lines["reply"], "tools" in lines) == (1, "out of memory", False)
+
+
+@pytest.mark.parametrize(
+    ("owner", "rows"),
+    [
+        (
+            "llamacpp",
+            {
+                "/v1/models": {
+                    "data": [
+                        {
+                            "id": "small",
+                            "owned_by": "llamacpp",
+                            "meta": {"n_ctx": 8192, "n_ctx_train": 9},
+                        }
+                    ]
+                }
+            },
+        ),
+        ("llamacpp", {"/props": {"default_generation_settings": {"n_ctx": 8192}}}),
+        (
+            "organization_owner",
+            {
+                "/api/v0/models": {
+                    "data": [{"id": "x"}, {"id": "small", "loaded_context_length": 8192}]
+                }
+            },
+        ),
+        (
+            "library",
+            {
+                "/api/version": {"version": "1"},
+                "/api/ps": {"models": [{"name": "small", "context_length": 8192}]},
+            },
+        ),
+    ],
+)
+def test_the_context_is_found_where_each_server_tells_it(
+    capsys: pytest.CaptureFixture[str], owner: str, rows: dict[str, object]
+) -> None:
+    with served(
+        TAGGED, owner=owner, rows={path: Says(body) for path, body in rows.items()}
+    ) as server:
+        _, lines, _ = report(capsys, server.address)
+    assert lines["context"].startswith("8,192 tokens: too few")
+
+
+def test_faculties_are_told_as_the_server_tells_them(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = {"capabilities": ["completion", "thinking", "vision"]}
+    rows = {"/api/version": Says({"version": "1"}), "/api/show": Says(shown)}
+    with served(TAGGED, owner="library", rows=rows) as server:
+        told = report(capsys, server.address)[1]["told"]
+    assert told == "thinks: yes, calls tools: no, sees pictures: yes"
+    with served(TAGGED) as server:
+        assert "told" not in report(capsys, server.address)[1]
+
+
+def test_another_model_can_be_asked_and_a_wrong_name_is_marked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    listed = Says({"data": [{"id": "small"}, {"id": "large"}]})
+    with served(TAGGED, rows={"/v1/models": listed}) as server:
+        assert (
+            report(capsys, server.address, "--model", "large")[1]["models"]
+            == "small, large; large is asked"
+        )
+        status, lines, _ = report(capsys, server.address, "--model", "huge")
+        assert {body["model"] for body in server.bodies()} == {"large", "huge"}
+    assert (status, lines["models"]) == (1, "small, large; not among them: huge")
+
+
+def test_nobody_there_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        address = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    assert main(["doctor", address]) == 1
+    assert (
+        capsys.readouterr().err
+        == f"think-addon: no model server at {address}: Connection refused; "
+        "start it, or give another address\n"
+    )
+
+
+def test_without_an_address_the_usual_ports_are_tried(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(TAGGED) as server:
+        monkeypatch.setattr(link, "USUAL_PORTS", {server.server_port: "ours"})
+        assert report(capsys)[1]["server"] == f"vllm at {server.address}"
+
+
+@pytest.mark.parametrize(
+    "name", ["tags", "extracted", "opened by the template", "opened by the template, extracted"]
+)
+def test_llama_is_understood_however_it_was_started(
+    llamas: dict[str, Llama], capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    llama = llamas[name]
+    status, lines, command = report(capsys, llama.address)
+    assert lines["server"] == f"llama.cpp at {llama.address}"
+    assert lines["models"] == "tiny-think"
+    where = (
+        "the server sends it apart, as `reasoning_content`"
+        if "extracted" in name
+        else "in the text, between <think> and </think>"
+    )
+    assert lines["thinking"].startswith(f"yes: {where}")
+    assert re.match(
+        r"4,096 tokens: too few for .*; start it with: llama-server -c 65536", lines["context"]
+    )
+    assert lines["tools"] == "as calls"
+    assert (status, command) == (1, f"think-addon {llama.address}")
+
+
+def test_a_list_nested_beyond_measure_tells_no_context(capsys: pytest.CaptureFixture[str]) -> None:
+    deep = '{"data": ' + '{"a": ' * 3000 + '{"n_ctx": 8192}' + "}" * 3001
+    with served(TAGGED, rows={"/props": Says(deep.encode())}) as server:
+        _, lines, _ = report(capsys, server.address)
+    assert lines["context"].startswith("8,192 tokens: too few")

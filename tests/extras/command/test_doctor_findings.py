@@ -1,0 +1,155 @@
+"""What follows from the replies of a server."""
+
+import shlex
+
+import pytest
+
+from converter.addon.servers.profiles import GENERIC, by_name
+from converter.core.reading.families import SUFFIX, TABLE
+from converter.core.reading.tag_matcher import for_model
+from converter.extras.command.doctor import (
+    Finding,
+    command_line,
+    context,
+    history,
+    shows_thinking,
+    thinking,
+    tools,
+)
+from converter.extras.command.link import Heard
+
+pytestmark = pytest.mark.slow
+
+LLAMA = by_name("llama.cpp")
+
+
+def told(text: str, model: str = "small", server: str = "generic") -> Finding:
+    return thinking(Heard(text=text), by_name(server), model, asks_for_thinking=False)
+
+
+@pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
+def test_every_family_is_recognised_and_switched_on_where_it_is_not(family: object) -> None:
+    assert isinstance(family, type(TABLE[0]))
+    found = told(f"{family.open}why{family.close}84".replace(SUFFIX, "ab12"))
+    assert f"between {family.open.strip()} and {family.close.strip()}" in found.words
+    twin = next(row for row in TABLE if row.open == family.open)
+    asks = twin.ambiguous_in_prose and twin not in for_model("small")
+    assert found.options == (("think_tags=auto", f"think_tags={twin.name}") if asks else ())
+
+
+def test_a_closer_alone_is_said_to_the_addon_where_nobody_else_tells() -> None:
+    assert "the template has opened it" in told("why</think>84").words
+    assert told("why</think>84").options == ("think_start=thinking",)
+    assert told("why</think>84", server="vllm").options == ()
+    assert told("why</think>84", model="DeepSeek-R1").options == ()
+
+
+def test_thinking_under_a_name_of_its_own_needs_nothing() -> None:
+    found = thinking(
+        Heard(text="84", fields={"reasoning": "why"}, first=0.25),
+        GENERIC,
+        "small",
+        asks_for_thinking=False,
+    )
+    assert (found.words, found.options) == (
+        "yes: the server sends it apart, as `reasoning`; the first words came after 0.2 s",
+        (),
+    )
+
+
+def test_a_tag_that_no_family_reads_is_told_with_the_option_that_reads_it() -> None:
+    assert told("<mythink>why</mythink>84").options == (
+        "think_tags=auto",
+        "think_tags=<mythink> </mythink>",
+    )
+    assert told("[MY_THOUGHTS]why").options[1] == "think_tags=[MY_THOUGHTS] [/MY_THOUGHTS]"
+    assert told("<b>84</i>").options == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["84", "", "The tag <mythink> is none.", "Of <reason>this</reason> I am sure."]
+)
+def test_an_answer_without_thinking_is_none(text: str) -> None:
+    assert not shows_thinking(Heard(text=text))
+    assert told(text).words == "none was seen"
+
+
+def test_a_switch_that_was_needed_is_told() -> None:
+    assert (
+        thinking(Heard(text="84"), LLAMA, "small", asks_for_thinking=True).words
+        == "none was seen, though it was asked for"
+    )
+    found = thinking(Heard(text="<think>why</think>84"), LLAMA, "small", asks_for_thinking=True)
+    assert found.words.startswith("yes, when a client asks for it: in the text")
+
+
+@pytest.mark.parametrize(
+    ("size", "short"), [(4096, ["Claude Code", "Codex"]), (32768, ["Claude Code"]), (65536, [])]
+)
+def test_a_context_that_agents_would_fill_is_told_with_the_remedy(
+    size: int, short: list[str]
+) -> None:
+    found = context(size, LLAMA)
+    assert found.wrong is bool(short)
+    assert ("start it with: llama-server -c 65536" in found.words) is bool(short)
+    assert all(("too few" in found.words) and client in found.words for client in short)
+
+
+def test_a_context_that_nobody_tells_is_not_wrong() -> None:
+    assert context(None, GENERIC) == Finding(
+        "context",
+        "the server does not tell; agents need Claude Code (about 40,000) and Codex (about 12,000)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("heard", "words", "wrong"),
+    [
+        (Heard(calls=["get_weather"]), "as calls", False),
+        (
+            Heard(text="<tool_call>{}</tool_call>"),
+            "written into the text, with <tool_call>, where no client sees a call",
+            True,
+        ),
+        (
+            Heard(fields={"reasoning": "<function=get_weather>"}),
+            "written into the text, with <function=",
+            True,
+        ),
+        (Heard(refused="no --jinja"), "refused: no --jinja", True),
+        (
+            Heard(text="It rains."),
+            "the model called none, though it was given one that fits",
+            False,
+        ),
+    ],
+)
+def test_how_tools_are_called(heard: Heard, words: str, wrong: bool) -> None:
+    found = tools(heard, GENERIC)
+    assert found.words.startswith(words)
+    assert found.wrong is wrong
+    assert ("start it with: llama-server --jinja" in tools(heard, LLAMA).words) is wrong
+
+
+def test_the_command_line_survives_the_shell_and_says_everything_once() -> None:
+    found = [told("<mythink>a</mythink>b"), told("<mythink>a</mythink>b"), Finding("server", "x")]
+    words = shlex.split(command_line("http://localhost:8000", found))
+    assert words == [
+        "think-addon",
+        "http://localhost:8000",
+        *["--set", "think_tags=auto"],
+        *["--set", "think_tags=<mythink> </mythink>"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("GLM-5.2", "the model wants its earlier thoughts, with clear_thinking: false"),
+        ("Qwen3-8B", "the model wants its earlier thoughts, behind the user's last message"),
+        ("deepseek-r1", "the model wants none of its earlier thoughts"),
+        ("small", "what its template does with earlier thoughts is not known"),
+    ],
+)
+def test_what_a_model_wants_of_its_earlier_thoughts_is_told(model: str, words: str) -> None:
+    assert history(model) == Finding("history", words)

@@ -1,0 +1,323 @@
+"""`think-addon claude` and its like: what a client is started with, and what becomes of it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from converter.addon.servers.model_facts import SAID_AT
+from converter.addon.servers.probes import ADDON_PATH, addon_words
+from converter.extras.command import launch
+from converter.extras.command.__main__ import main
+from converter.extras.command.addresses import CommandError, UsageError
+from converter.extras.command.doctor import facts_until_window
+from converter.extras.command.launch import CLIENTS, ClientFacts
+from converter.extras.command.link import ServerLink
+from tests.support.by_path_server import ByPathServer, Says, owned_by
+from tests.support.harness import Program
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[3]
+PLACE = ClientFacts("http://127.0.0.1:8080", "qwen", 65536)
+UNKNOWN = ClientFacts("http://127.0.0.1:8080", "qwen")
+
+
+def _needs(name: str, place: ClientFacts) -> dict[str, object]:
+    return {key: value for key, value in CLIENTS[name].needs(place).items() if value is not None}
+
+
+def test_claude_code_is_told_of_the_servers_window() -> None:
+    told = _needs("claude", PLACE)
+    assert told["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:8080"
+    assert {told["ANTHROPIC_MODEL"], told["ANTHROPIC_DEFAULT_HAIKU_MODEL"]} == {"qwen"}
+    assert told["CLAUDE_CODE_MAX_CONTEXT_TOKENS"] == 65536
+    assert told["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] == 16384
+
+
+def test_a_window_that_no_server_tells_stays_unknown() -> None:
+    assert not [name for name in _needs("claude", UNKNOWN) if "TOKENS" in name]
+    assert not [word for word in CLIENTS["codex"].arguments(UNKNOWN) if "window" in word]
+    assert "limit" not in str(_needs("opencode", UNKNOWN))
+
+
+def test_codex_gets_all_on_its_command_line() -> None:
+    assert _needs("codex", PLACE) == {}
+    settings = dict(word.split("=", 1) for word in CLIENTS["codex"].arguments(PLACE)[1::2])
+    assert json.loads(settings["model_providers.local.base_url"]) == "http://127.0.0.1:8080/v1"
+    assert json.loads(settings["model_context_window"]) == 65536
+
+
+def test_opencode_gets_its_whole_configuration() -> None:
+    config = json.loads(str(_needs("opencode", PLACE)["OPENCODE_CONFIG_CONTENT"]))
+    assert config["model"] == "local/qwen"
+    assert config["provider"]["local"]["models"]["qwen"]["limit"]["context"] == 65536
+
+
+def test_opencode_is_told_of_a_model_that_sees() -> None:
+    sees = replace(PLACE, sees=True)
+    for place, told in ((sees, ["text", "image"]), (PLACE, None)):
+        config = json.loads(str(_needs("opencode", place)["OPENCODE_CONFIG_CONTENT"]))
+        model = config["provider"]["local"]["models"]["qwen"]
+        assert model.get("modalities", {}).get("input") == told
+
+
+def test_a_place_has_the_words_of_the_server_behind(server: ByPathServer) -> None:
+    server.rows[ADDON_PATH] = Says(addon_words(server.address))
+    assert not launch.place_at(server.address).sees
+    listed = _models()
+    listed["data"][0]["capabilities"] = ["completion", "multimodal"]
+    server.rows["/v1/models"] = Says(listed)
+    assert launch.place_at(server.address) == ClientFacts(server.address, "qwen", 4096, True)
+
+
+def test_every_client_but_claude_code_gets_a_key_of_anthropics() -> None:
+    """Claude Code has its token, and asks its user about a key."""
+    assert "ANTHROPIC_API_KEY" not in _needs("claude", PLACE)
+    assert {_needs(name, PLACE)["ANTHROPIC_API_KEY"] for name in ("llm", "run")} == {"unused"}
+
+
+def test_a_client_that_is_not_there_is_told_how_to_get(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert main(["codex", "exec", "hello"]) == 127
+    said = capsys.readouterr().err
+    assert (
+        said == "think-addon: codex is not installed: get it with `npm install -g @openai/codex`\n"
+    )
+
+
+def test_run_wants_a_program() -> None:
+    with pytest.raises(CommandError, match=r"run .* -- PROGRAM"):
+        launch.main("run", [])
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--url"], "--url needs a value"),
+        (["--url", "localhost:1", "--set"], "--set needs a value"),
+        (["--set", "think_start=soon"], "think_start: expected one of"),
+    ],
+)
+def test_wrong_use_is_told_before_anything_starts(words: list[str], complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        launch.main("claude", words)
+
+
+def test_nearly_a_command_is_no_host(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docter"]) == 2
+    assert "did you mean `think-addon doctor`?" in capsys.readouterr().err
+
+
+@pytest.fixture
+def server() -> Iterator[ByPathServer]:
+    rows = {**owned_by("vllm"), "/v1/models": Says(_models())}
+    with ByPathServer(rows) as made:
+        yield made
+
+
+def _models() -> dict[str, Any]:
+    model = {"id": "qwen", "object": "model", "owned_by": "vllm", "max_model_len": 4096}
+    return {"object": "list", "data": [model]}
+
+
+PROGRAM = """
+import os, sys
+print(*(os.environ.get(name) for name in ("ANTHROPIC_MODEL", "OPENAI_BASE_URL", "OPENAI_API_KEY")))
+print(os.environ["CLAUDE_CODE_MAX_CONTEXT_TOKENS"], *sys.argv[1:])
+sys.exit(7)
+"""
+
+
+def test_a_program_is_run_with_a_proxy_of_its_own(server: ByPathServer, tmp_path: Path) -> None:
+    done = _launched(server, tmp_path, PROGRAM, "--flag")
+    first, second = done.stdout.splitlines()
+    assert done.returncode == 7
+    assert first.split()[::2] == ["qwen", "unused"]
+    assert second == "4096 --flag"
+    assert "watch at http://127.0.0.1" in done.stderr
+    proxy = first.split()[1].removesuffix("/v1")
+    with pytest.raises(CommandError, match="no model server"):  # it ended with the program
+        launch.place_at(proxy)
+
+
+def test_aider_is_told_of_the_model_by_a_file(server: ByPathServer, tmp_path: Path) -> None:
+    _program(tmp_path, "aider", 'cat "$AIDER_MODEL_METADATA_FILE"; echo; echo "$@"')
+    words = ["aider", "--url", server.address, "--message", "hello"]
+    done = _run(tmp_path, [sys.executable, "-m", "converter.command", *words])
+    described, passed_on = done.stdout.splitlines()
+    assert json.loads(described)["openai/qwen"]["max_input_tokens"] == 4096
+    assert passed_on == "--model openai/qwen --message hello"
+
+
+def test_a_file_is_there_for_the_client_only(tmp_path: Path) -> None:
+    needs = CLIENTS["aider"].needs(UNKNOWN)
+    assert "AIDER_MODEL_METADATA_FILE" not in launch._told(needs)
+    file = Path(launch._told(needs, tmp_path)["AIDER_MODEL_METADATA_FILE"])
+    assert list(json.loads(file.read_text())["openai/qwen"]) == ["litellm_provider", "mode"]
+
+
+@pytest.fixture
+def running(server: ByPathServer, tmp_path: Path) -> Iterator[str]:
+    """The address of a proxy that its user has started."""
+    words = [server.address, "--dump", "--set", f"confdir={tmp_path}"]
+    command = [sys.executable, "-m", "converter.command", *words]
+    with Program(command, tmp_path / "proxy.log", cwd=ROOT) as proxy:
+        proxy.wait_for("Ctrl-C stops everything")
+        yield proxy.wait_for(r"(?m)^Proxy: +(\S+)")[0]
+
+
+def test_a_proxy_that_runs_is_found(server: ByPathServer, running: str, tmp_path: Path) -> None:
+    assert launch.running_proxy(server.address) == running
+    assert _launched(server, tmp_path, WHERE).stdout.split() == [f"{running}/v1"]
+
+
+def test_a_url_that_is_the_proxys_is_for_the_server_behind(running: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "converter.command", "run", "--url", running]
+    done = _run(tmp_path, [*command, "--", sys.executable, "-c", WHERE])
+    assert done.stdout.split() == [f"{running}/v1"]
+
+
+def test_a_server_that_is_down_is_named(
+    server: ByPathServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.rows[ADDON_PATH] = Says(addon_words("http://gpu:8000"))
+    down = {"error": {"message": "no model server at http://gpu:8000: connection refused"}}
+    server.rows["/v1/models"] = Says(down, 502)
+    with pytest.raises(CommandError, match="no model server at http://gpu:8000: connection"):
+        launch.place_at(server.address)
+    assert main(["run", "--url", "http://127.0.0.1:1", "--", sys.executable]) == 1
+    assert "no model server at http://127.0.0.1:1: " in capsys.readouterr().err
+
+
+def test_a_window_that_is_too_small_is_told(server: ByPathServer, tmp_path: Path) -> None:
+    _program(tmp_path, "codex", "exit 0")
+    words = ["codex", "--url", server.address]
+    done = _run(tmp_path, [sys.executable, "-m", "converter.command", *words])
+    assert "Codex needs a window of about 12,000 tokens, not 4,096: start the server" in done.stderr
+
+
+def test_llm_gets_a_proxy_that_takes_its_names_though_another_runs(
+    server: ByPathServer, running: str, tmp_path: Path
+) -> None:
+    _program(tmp_path, "llm", 'echo "$OPENAI_BASE_URL $OPENAI_MODEL"')
+    words = ["llm", "--url", server.address]
+    done = _run(tmp_path, [sys.executable, "-m", "converter.command", *words])
+    own, model = done.stdout.split()
+    assert own != f"{running}/v1"
+    assert model == "qwen"
+
+
+def test_options_are_for_a_proxy_in_front_of_the_same_server(
+    running: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(launch, "running_proxy", lambda _: running)  # no URL, and no usual port
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with launch._proxy("", ["--set", "think_models=*="], ()) as own:
+        assert own != running
+        assert launch.place_at(own).model == "qwen"
+
+
+def test_a_proxy_that_ends_with_its_program_is_for_no_other(
+    server: ByPathServer, tmp_path: Path
+) -> None:
+    command = _command(server)
+    first, second = _launched(
+        server, tmp_path, STARTS, *command[1:], "--", sys.executable, "-c", WHERE
+    ).stdout.split()
+    assert first != second
+
+
+WHERE = "import os; print(os.environ['OPENAI_BASE_URL'], flush=True)"
+STARTS = (
+    f"{WHERE}; import subprocess, sys; subprocess.run([sys.executable, *sys.argv[1:]], check=True)"
+)
+
+
+def _program(folder: Path, name: str, script: str) -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+
+
+def _launched(
+    server: ByPathServer, folder: Path, program: str, *words: str
+) -> subprocess.CompletedProcess[str]:
+    return _run(folder, [*_command(server), "--", sys.executable, "-c", program, *words])
+
+
+def _run(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
+    """In a home, and with programs, of its own."""
+    path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    home = {"HOME": str(folder), "PATH": path, "OPENAI_API_KEY": "a key of a cloud"}
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **home},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _command(server: ByPathServer) -> list[str]:
+    return [sys.executable, "-m", "converter.command", "run", "--url", server.address]
+
+
+SLEEPS = "import time; print('here', flush=True); time.sleep(600)"
+
+
+def test_limits_of_the_users_own_are_kept(
+    server: ByPathServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_MAX_CONTEXT_TOKENS", "200000")
+    assert _launched(server, tmp_path, PROGRAM).stdout.splitlines()[1] == "200000"
+
+
+def test_a_signal_reaches_the_program(server: ByPathServer, tmp_path: Path) -> None:
+    command = [*_command(server), "--", sys.executable, "-c", SLEEPS]
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "here\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 128 + signal.SIGTERM
+
+
+def test_a_client_is_shown_as_lines_for_a_shell(
+    running: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(launch, "running_proxy", lambda _: running)
+    assert main(["env", "codex"]) == main(["env", "aider"]) == 0
+    said = capsys.readouterr().out
+    assert "# codex -c" in said
+    assert f"export OPENAI_API_BASE={running}/v1\n" in said
+
+
+def test_a_proxy_that_cannot_start_says_why(server: ByPathServer, tmp_path: Path) -> None:
+    command = [*_command(server), "--set", "body_size_limit=zz", "--", sys.executable, "-c", "1"]
+    done = _run(tmp_path, command)
+    assert done.returncode == 1
+    assert "the proxy did not start" in done.stderr
+    assert "body_size_limit" in done.stderr
+
+
+def test_a_server_is_asked_no_further_than_its_window() -> None:
+    rows = {**owned_by("vllm"), "/v1/models": Says(_models())}
+    with ByPathServer(rows) as server:
+        listed = ServerLink(server.address).get("/v1/models")
+        asked = len(server.paths())
+        facts = facts_until_window(ServerLink(server.address), "qwen", listed)
+        assert (facts.window, len(server.paths()) - asked) == (4096, 0)
+        assert facts_until_window(ServerLink(server.address), "qwen", {}).window is None
+        assert len(server.paths()) - asked == len(SAID_AT) - 1

@@ -1,0 +1,68 @@
+"""Talking to a server, and what stands in the way."""
+
+import socket
+
+import pytest
+
+from converter.extras.command.addresses import CommandError
+from converter.extras.command.link import Heard, ServerLink
+from tests.support import frames
+from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
+from tests.support.scripted_server import STREAM
+
+pytestmark = pytest.mark.slow
+
+BODY = {"stream": True, "messages": []}
+
+
+def never(_: Heard) -> bool:
+    return False
+
+
+def test_a_stream_is_heard_to_its_end_and_the_key_goes_along() -> None:
+    with ByPathServer({CHAT: Says(steps=frames.stream("<think>a</think>b"))}) as server:
+        heard = ServerLink(server.address, "secret").hear(BODY, never)
+        assert (heard.text, heard.refused) == ("<think>a</think>b", "")
+        assert server.asked[0].headers["authorization"] == "Bearer secret"
+
+
+def test_what_is_enough_is_not_waited_for() -> None:
+    endless = [frames.stream("word ")[0], *[frames.stream("word ")[1]] * 1000]
+    with ByPathServer({CHAT: Says(steps=endless)}) as server:
+        heard = ServerLink(server.address).hear(BODY, lambda reply: "word" in reply.text)
+    assert 0 < len(heard.text) < 5000
+
+
+@pytest.mark.parametrize(
+    ("says", "words"),
+    [
+        (Says({"error": {"message": "no such model"}}, 404), "no such model"),
+        (Says(b"<html>", 502), "HTTP 502"),
+        (Says(b"data: " + b'{"error": {"message": "gone"}}\n\n', headers=STREAM), "gone"),
+    ],
+)
+def test_a_refusal_has_the_words_of_the_server(says: Says, words: str) -> None:
+    with ByPathServer({CHAT: says}) as server:
+        assert ServerLink(server.address).hear(BODY, never).refused == words
+
+
+def test_a_server_that_hangs_up_has_not_replied() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        heard = ServerLink(f"http://127.0.0.1:{silent.getsockname()[1]}", patience=0.2).hear(
+            BODY, never
+        )
+    assert heard.refused == "no reply (timed out)"
+
+
+def test_nobody_there_is_said_with_the_address() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        address = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    with pytest.raises(CommandError, match=f"no model server at {address}: Connection refused"):
+        ServerLink(address).get("/v1/models")
+
+
+def test_a_value_is_fetched_or_none() -> None:
+    with ByPathServer(owned_by("vllm")) as server:
+        link = ServerLink(server.address)
+        assert isinstance(link.get("/v1/models"), dict)
+        assert link.get("/props") is None

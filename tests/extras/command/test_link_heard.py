@@ -1,0 +1,74 @@
+"""What is heard of a streamed reply."""
+
+import json
+
+import pytest
+
+from converter.extras.command.link import PARTS, Heard
+from tests.support import frames
+
+pytestmark = pytest.mark.slow
+
+CALL = [{"index": 0, "function": {"name": "get_weather", "arguments": "{}"}}]
+
+
+def frame(**delta: object) -> bytes:
+    return b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta}]}).encode() + b"\n\n"
+
+
+def heard(*chunks: bytes) -> Heard:
+    reply = Heard()
+    for at, chunk in enumerate(chunks, 1):
+        reply.feed(chunk, float(at))
+    reply.close(float(len(chunks)))
+    return reply
+
+
+def test_text_thinking_and_calls_are_kept_apart() -> None:
+    reply = heard(
+        frame(role="assistant", content=None),
+        frame(reasoning_content="I "),
+        frame(reasoning_content="add."),
+        frame(content="\n\n"),
+        frame(content="84"),
+        frame(tool_calls=CALL),
+        b"data: [DONE]\n\n",
+    )
+    assert (reply.text, reply.fields, reply.calls) == (
+        "\n\n84",
+        {"reasoning_content": "I add."},
+        ["get_weather"],
+    )
+    assert reply.first == 2.0
+
+
+def test_the_cut_of_the_bytes_does_not_matter() -> None:
+    stream = b"".join(frames.stream("<think>a</think>b"))
+    assert heard(*[stream[at : at + 1] for at in range(len(stream))]).text == "<think>a</think>b"
+
+
+def test_thinking_in_parts_of_the_content_has_a_name_of_its_own() -> None:
+    parts = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "why"}]},
+        {"type": "text", "text": "84"},
+    ]
+    reply = heard(frame(content=parts))
+    assert (reply.text, reply.fields) == ("84", {PARTS: "why"})
+
+
+def test_a_server_that_does_not_stream_is_heard_too() -> None:
+    reply = heard(frames.whole("<think>a</think>b"))
+    assert reply.text == "<think>a</think>b"
+
+
+def test_an_error_in_the_stream_is_a_refusal() -> None:
+    assert heard(b'data: {"error": {"message": "too\\nlong"}}\n\n').refused == "too long"
+
+
+def test_garbage_is_nothing() -> None:
+    reply = heard(
+        b"data: {\n\n: ping\n\ndata: []\n\n",
+        b'data: {"choices": 3}\n\n',
+        b'data: {"choices": [3]}\n\n',
+    )
+    assert (reply.text, reply.fields, reply.calls, reply.refused) == ("", {}, [], "")

@@ -1,0 +1,173 @@
+"""The command line that starts the proxy, and what mitmproxy is given for it."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import mitmproxy.options
+import pytest
+
+from converter.addon.exchange import settings
+from converter.extras.command import addresses, start, workers
+from converter.extras.command.addresses import CommandError, UsageError
+
+pytestmark = pytest.mark.slow
+
+URL = "http://localhost:8000"
+
+
+def given(*words: str) -> list[str]:
+    chosen, more = start.read(words)
+    return [*start.mitmproxy_arguments(chosen), *more]
+
+
+def value(arguments: list[str], name: str) -> str:
+    return arguments[arguments.index(name) + 1]
+
+
+def test_the_addon_and_its_announcement_are_found_from_anywhere() -> None:
+    scripts = [Path(script) for script in (start.ADDON, start.ANNOUNCEMENT)]
+    assert all(script.is_absolute() and script.is_file() for script in scripts)
+    assert given(URL)[:2] == ["-s", str(scripts[0])]
+
+
+def test_it_stands_in_front_of_the_server_on_this_machine_only() -> None:
+    arguments = given("localhost:8000/v1")
+    assert value(arguments, "--mode") == "reverse:http://localhost:8000"
+    assert value(arguments, "--listen-host") == value(arguments, "--web-host") == "127.0.0.1"
+    assert "--no-web-open-browser" in arguments
+
+
+@pytest.mark.parametrize("interface", ["--dump", "--console"])
+def test_without_a_page_nothing_is_said_of_one(interface: str) -> None:
+    words = given(URL, interface)
+    assert not [word for word in words if word.startswith(("--web", "--no-web"))]
+    assert ("flow_detail=0" in words) is (interface == "--dump")
+
+
+def test_page_and_proxy_never_share_a_port() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = str(probe.getsockname()[1])
+    with pytest.raises(CommandError, match=f"port {port} is for clients already"):
+        given(URL, "--port", port, "--web-port", port)
+    arguments = given(URL)
+    assert value(arguments, "--listen-port") != value(arguments, "--web-port")
+
+
+def test_options_go_on_in_order_and_what_stands_behind_two_dashes_as_it_is() -> None:
+    arguments = given(
+        URL, "--print", "--set", "think_start=text", "--set", "a=b", "--", "-w", "f", "--set", "c=d"
+    )
+    last = [
+        "--set",
+        "think_print=true",
+        "--set",
+        "think_start=text",
+        "--set",
+        "a=b",
+        "-w",
+        "f",
+        "--set",
+        "c=d",
+    ]
+    assert arguments[-len(last) :] == last
+
+
+def test_the_help_names_every_option_of_the_addon() -> None:
+    told = start.parser().format_help()
+    assert all(f"think_{option.name} " in told for option in settings.OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("host", "others"),
+    [
+        ("127.0.0.1", False),
+        ("127.1.2.3", False),
+        ("::1", False),
+        ("localhost", False),
+        ("0.0.0.0", True),
+        ("::", True),
+        ("gpu", True),
+    ],
+)
+def test_who_opens_the_door_is_told_so(
+    host: str, others: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start.warn(start.read([URL, "--host", host])[0])
+    assert ("whoever reaches this machine can use the server" in capsys.readouterr().err) is others
+    assert start.is_open_to_others(host) is others
+    start.warn(start.read([URL, "--host", host, "--set", "proxyauth=me:secret"])[0])
+    assert capsys.readouterr().err == ""
+
+
+def test_a_missing_part_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(start, "ADDON", tmp_path / "think_addon.py")
+    with pytest.raises(CommandError, match=f"think_addon.py is missing beside {tmp_path}"):
+        start.main([URL])
+
+
+def test_several_processes_have_no_page() -> None:
+    with pytest.raises(CommandError, match="--workers needs --dump"):
+        start.main([URL, "--workers", "2"])
+
+
+def test_a_number_of_processes_that_is_none_is_told_in_a_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(UsageError, match="expected a number from 1 for --workers, got 0"):
+        start.main([URL, "--dump", "--workers", "0"])
+    assert not capsys.readouterr().err
+
+
+def test_several_processes_start_with_what_one_would_get(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[object] = []
+
+    def run(*given: object) -> int:
+        started.extend(given)
+        return 0
+
+    monkeypatch.setattr(workers, "run", run)
+    assert start.main([URL, "--dump", "--workers", "3"]) == 0
+    assert started[0] == 3
+    assert started[2] == ["-s", str(start.ANNOUNCEMENT)]
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("think_tag=x", r"no option think_tag; did you mean think_tags\?"),
+        ("think_order=tools-first", "no option think_order; write think_history=tools-first"),
+        ("think_start=soon", "think_start: expected one of: auto, text, thinking; got 'soon'"),
+        ("think_tags=<", "think_tags: expected auto, a pair OPEN CLOSE"),
+        ("think_blanks", "expected think_blanks=VALUE for --set, got 'think_blanks'"),
+    ],
+)
+def test_a_wrong_option_is_wrong_use_before_anything_starts(written: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        start.main([URL, "--set", written])
+
+
+def test_right_options_and_those_of_others_are_passed_on() -> None:
+    start.check_options(["think_print", "think_print=true", "think_budget_tokens=9", "thinking=x"])
+
+
+def test_a_home_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(CommandError, match=r"cannot be written: choose a folder by --set confdir="):
+        start.check_folder(["--set", f"confdir={tmp_path / 'file' / 'inside'}"])
+    start.check_folder(["--set", f"confdir={tmp_path / 'made'}"])
+    assert (tmp_path / "made").is_dir()
+
+
+def test_the_usual_folder_is_mitmproxys() -> None:
+    assert mitmproxy.options.CONF_DIR == addresses.CONFDIR
+
+
+@pytest.mark.parametrize("program", start.PROGRAMS.values())
+def test_each_program_is_there_and_takes_arguments(program: str) -> None:
+    script = f"from mitmproxy.tools.main import {program} as run; run(['--version'])"
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.startswith("Mitmproxy: 12.")

@@ -1,0 +1,60 @@
+"""The page costs nothing where there is none, and nothing while nobody looks."""
+
+import asyncio
+import sys
+
+import pytest
+from mitmproxy.test import taddons
+
+from converter.addon.probes.upstream_client import UpstreamClient
+from converter.addon.servers.known_servers import KnownServers
+from converter.extras.page.addon import Page, address
+from converter.extras.recordings.recorder import Recorder
+from tests.support.addon_flows import CHAT, request
+from tests.support.harness import ADDON, MITMDUMP, Program
+
+pytestmark = pytest.mark.slow
+
+WEB = "mitmproxy.tools.web.app"
+
+
+def test_without_mitmweb_it_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, WEB, raising=False)
+    page = Page(Recorder(), UpstreamClient(KnownServers()))
+    with taddons.context(page):
+        page.running()
+        page.done()
+    assert WEB not in sys.modules
+
+
+def test_mitmdump_never_imports_mitmweb(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("dump")
+    script = folder / "look.py"
+    script.write_text(
+        f"import sys\ndef running():\n    print('imported', {WEB!r} in sys.modules, flush=True)\n"
+    )
+    arguments = ["-n", "-s", str(ADDON), "-s", str(script), "--set", f"confdir={folder}"]
+    with Program([str(MITMDUMP), *arguments], folder / "log") as program:
+        assert program.wait_for(r"imported (\w+)") == ["False"]
+        assert "watch it think" not in program.output
+
+
+@pytest.mark.parametrize(
+    ("web", "page"),
+    [
+        ("http://127.0.0.1:8081/?token=a", "http://127.0.0.1:8081/think?token=a"),
+        ("http://[::1]:8081/", "http://[::1]:8081/think"),
+    ],
+)
+def test_its_address_has_the_token_of_mitmweb(web: str, page: str) -> None:
+    assert address(web) == page
+
+
+def test_a_running_exchange_is_neither_kept_nor_asked_again() -> None:
+    page = Page(Recorder(), UpstreamClient(KnownServers()))
+    flow = request(CHAT)
+    assert flow.live
+    with pytest.raises(ValueError, match="still running"):
+        asyncio.run(page.keep(flow, {"name": "name"}))
+    with taddons.context(page), pytest.raises(ValueError, match="still running"):
+        asyncio.run(page.again(flow))

@@ -1,0 +1,319 @@
+"""The page's part of mitmweb's server, asked as a program would: its login and its rules hold."""
+
+import contextlib
+import json
+import re
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from converter.extras.page.handlers import FILES, FOLDER
+from converter.extras.recordings.library import Library
+from tests.support.asked_sum import ANSWER, QUESTION, THOUGHT, question
+from tests.support.asked_sum import ask as ask_model
+from tests.support.by_path_server import CHAT, ByPathServer, Says, Step, owned_by
+from tests.support.clients import Client
+from tests.support.frames import END, ROLE, text
+from tests.support.harness import ADDON
+from tests.support.mitmweb import Mitmweb
+from tests.support.think_page import COOKIE, XSRF, ask, flows
+from tests.test_shape import LONGEST_FILE
+
+pytestmark = pytest.mark.slow
+
+OWN = {"content-type": "application/json", "cookie": COOKIE, "x-xsrftoken": XSRF}
+LIMIT = 70_000
+"""Bytes of all that a browser loads."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ByPathServer]:
+    with ByPathServer(owned_by("llamacpp")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kept")
+
+
+@pytest.fixture(scope="module")
+def web(server: ByPathServer, kept: Path, proxy_folder: Path) -> Iterator[Mitmweb]:
+    with Mitmweb(server.address, proxy_folder, "--set", f"think_record={kept / 'all'}") as made:
+        ask_model(made, server)
+        yield made
+        made.check()
+
+
+@pytest.fixture
+def exchange(web: Mitmweb) -> str:
+    return f"/exchanges/{flows(web)[0]}"
+
+
+def test_the_files_are_small_and_load_nothing_from_elsewhere() -> None:
+    files = [FOLDER / name for name in ("think.html", *FILES)]
+    assert sum(file.stat().st_size for file in files) < LIMIT
+    said = "".join(file.read_text() for file in files)
+    for word in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "@import",
+    ):
+        assert word not in said
+    assert "://" not in said.replace("http://www.w3.org/2000/svg", "").replace(":\\/\\/", "")
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith(".js")])
+def test_a_script_is_read_at_one_sitting(name: str) -> None:
+    assert len((FOLDER / name).read_text().splitlines()) <= LONGEST_FILE
+
+
+def test_the_page_is_where_the_log_says(web: Mitmweb) -> None:
+    [told] = web.wait_for(r"watch it think at (\S+)")
+    assert urlsplit(told).path == "/think"
+    assert urlsplit(told).query == urlsplit(web.page).query
+    answer = ask(web)
+    assert answer.status == 200
+    assert answer.body == (FOLDER / "think.html").read_bytes()
+    assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
+    assert "require-trusted-types-for 'script'" in answer.headers["Content-Security-Policy"]
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+    assert answer.headers["X-Frame-Options"] == "DENY"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_its_files_come_with_their_types(web: Mitmweb, name: str) -> None:
+    answer = ask(web, f"/{name}")
+    assert answer.body == (FOLDER / name).read_bytes()
+    assert answer.headers["Content-Type"] == FILES[name]
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+PATHS = (
+    "",
+    "/think.js",
+    "/line.js",
+    "/think.css",
+    "/search?words=x",
+    "/exchanges/0a/curl",
+    "/exchanges/0a/context",
+    "/exchanges/0a/session",
+    "/updates",
+)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_nothing_is_given_without_the_token(web: Mitmweb, path: str) -> None:
+    for given in (ask(web, path, token=False), ask(web, _with(path, "token=wrong"), token=False)):
+        assert given.status == 403
+        assert THOUGHT.encode() not in given.body
+    form = ask(web, token=False)
+    assert b'type="password"' in form.body
+
+
+def _with(path: str, query: str) -> str:
+    return f"{path}{'&' if '?' in path else '?'}{query}"
+
+
+@pytest.mark.parametrize("action", ["keep", "again"])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"content-type": "application/json"},
+        {**OWN, "x-xsrftoken": "bb"},
+        {**OWN, "sec-fetch-site": "cross-site"},
+        {**OWN, "sec-fetch-site": "same-site"},
+    ],
+    ids=["no cookie", "another cookie", "another site", "a neighbour"],
+)
+def test_another_site_cannot_press_a_button(
+    web: Mitmweb, exchange: str, action: str, headers: dict[str, str]
+) -> None:
+    before = flows(web)
+    answer = ask(
+        web, f"{exchange}/{action}", {"name": "stolen", "thinking": "", "text": ""}, headers
+    )
+    assert answer.status == 403
+    assert flows(web) == before
+
+
+def test_a_button_needs_the_token_as_well(web: Mitmweb, exchange: str) -> None:
+    assert ask(web, f"{exchange}/again", {}, token=False).status == 403
+
+
+def test_another_site_cannot_listen(web: Mitmweb) -> None:
+    """A browser sends the origin of who opens a line, and the cookie of a login with it."""
+    assert _upgraded(web, "").startswith("HTTP/1.1 101")
+    assert _upgraded(web, "Origin: http://evil.example\r\n").startswith("HTTP/1.1 403")
+
+
+def test_a_page_that_does_not_read_harms_nobody(web: Mitmweb, exchange: str) -> None:
+    """It is told no more than its line takes, however often it asks."""
+    name = exchange.rpartition("/")[2]
+    asked = json.dumps({"choose": [name] * 2}).encode()
+    with _line(web) as line:
+        line.sendall(b"".join(_masked(asked) for _ in range(2000)))
+        for _ in range(3):
+            assert ask(web, "/search?words=seventy").status == 200
+    web.check()
+
+
+PIECES = 120
+
+
+def test_a_page_is_told_a_few_times_a_second_not_for_each_piece(
+    web: Mitmweb, server: ByPathServer
+) -> None:
+    with _line(web) as line, Client(web.port) as client:
+        slow = [ROLE, *text(*["<think>"] + ["word "] * PIECES), *END]
+        server.rows[CHAT] = Says(steps=Paced(slow, 0.02))
+        client.ask(CHAT, question(streamed=True))
+        line.settimeout(1)
+        came = b""
+        with contextlib.suppress(TimeoutError):
+            while piece := line.recv(1 << 20):
+                came += piece
+    told = len(re.findall(rb'"rows": \[', came))
+    assert 2 <= told < PIECES / 2, told
+
+
+class Paced(list[Step]):
+    """Frames with a pause before each."""
+
+    def __init__(self, frames: list[bytes], pause: float) -> None:
+        super().__init__(frames)
+        self._pause = pause
+
+    def __iter__(self) -> Iterator[Step]:
+        for frame in super().__iter__():
+            time.sleep(self._pause)
+            yield frame
+
+
+def _masked(message: bytes) -> bytes:
+    """A frame of a browser's, masked with zeros."""
+    assert len(message) < 126
+    return bytes([0x81, 0x80 | len(message)]) + bytes(4) + message
+
+
+@contextlib.contextmanager
+def _line(web: Mitmweb) -> Iterator[socket.socket]:
+    place = urlsplit(web.page)
+    with socket.create_connection((str(place.hostname), int(place.port or 0))) as line:
+        line.sendall(_upgrade(web, "").encode())
+        assert b"101" in line.recv(12)
+        yield line
+
+
+def _upgraded(web: Mitmweb, headers: str) -> str:
+    place = urlsplit(web.page)
+    assert place.hostname
+    assert place.port
+    with socket.create_connection((place.hostname, place.port)) as line:
+        line.sendall(_upgrade(web, headers).encode())
+        return line.recv(4096).decode(errors="replace")
+
+
+def _upgrade(web: Mitmweb, headers: str) -> str:
+    place = urlsplit(web.page)
+    return (
+        f"GET /think/updates?{place.query} HTTP/1.1\r\nHost: {place.netloc}\r\n{headers}"
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    )
+
+
+def test_words_are_searched_for(web: Mitmweb) -> None:
+    assert json.loads(ask(web, "/search?words=seventy").body) == {"found": flows(web)[:1]}
+    assert json.loads(ask(web, "/search?words=eighty").body) == {"found": []}
+
+
+def test_an_exchange_can_be_copied(web: Mitmweb, exchange: str) -> None:
+    curl = ask(web, f"{exchange}/curl")
+    assert f"http://127.0.0.1:{web.port}/v1/chat/completions" in curl.body.decode()
+    assert curl.headers["Content-Type"] == "text/plain; charset=utf-8"
+    plain = ask(web, f"{exchange}/text").body.decode()
+    for words in (QUESTION, THOUGHT, ANSWER):
+        assert words in plain
+
+
+def test_what_fills_a_request_is_asked_for(web: Mitmweb, exchange: str) -> None:
+    told = json.loads(ask(web, f"{exchange}/context").body)
+    assert {kind for kind, _, _ in told["parts"]} == {kind for kind, _ in told["kinds"]} == {"turn"}
+
+
+def test_an_exchange_that_is_not_there_is_none(web: Mitmweb) -> None:
+    for form in ("curl", "text"):
+        assert ask(web, f"/exchanges/0a/{form}").status == 404
+    assert ask(web, "/exchanges/0a/again", {}).status == 404
+
+
+def test_an_exchange_is_kept_with_what_it_should_read(
+    web: Mitmweb, exchange: str, kept: Path
+) -> None:
+    expected = {"thinking": THOUGHT, "text": "The answer is 85.", "why": "one too few"}
+    answer = ask(web, f"{exchange}/keep", {"name": "sum", **expected})
+    where, following = answer.body.decode().split("\n")
+    assert (answer.status, where) == (200, f"kept {kept / 'all' / 'sum.mitm'}")
+    assert following == f"next: think-addon record check sum --dir {kept / 'all'}"
+    library = Library(kept / "all")
+    assert json.loads(library.expectation_path("sum").read_text()) == expected
+    assert "-The answer is 85." in library.unmet(library.load("sum"))
+    again = ask(web, f"{exchange}/keep", {"name": "sum", **expected})
+    assert (again.status, b"is there already" in again.body) == (400, True)
+
+
+@pytest.mark.parametrize(
+    "body", [[], {}, {"name": 5}, {"name": "../up", "thinking": "", "text": ""}]
+)
+def test_what_cannot_be_kept_is_refused(web: Mitmweb, exchange: str, body: object) -> None:
+    answer = ask(web, f"{exchange}/keep", body)
+    assert answer.status == 400
+    assert b"Traceback" not in answer.body
+
+
+def test_an_exchange_is_asked_again(web: Mitmweb, exchange: str, server: ByPathServer) -> None:
+    asked, replies = len(server.bodies()), len(web.wait_for("reply: ", 0))
+    other = ask(web, f"{exchange}/again", {}).body.decode()
+    assert other != exchange.rpartition("/")[2]
+    web.wait_for("reply: ", replies + 1)
+    assert len(server.bodies()) == asked + 1
+    assert other in flows(web)
+
+
+def test_a_script_that_is_loaded_anew_has_its_page(
+    server: ByPathServer, tmp_path: Path, proxy_folder: Path
+) -> None:
+    """mitmproxy loads a script again when its file has changed; the old page goes, the new comes."""
+    script = tmp_path / "again.py"
+    script.write_text(
+        f"import sys\nsys.path.insert(0, {str(ADDON.parent)!r})\nfrom think_addon import ThinkAddon\naddons = [ThinkAddon()]\n"
+    )
+    with Mitmweb(server.address, proxy_folder, addon=script) as web:
+        ask_model(web, server)
+        assert ask(web).status == 200
+        script.write_text(script.read_text() + "\n")
+        web.wait_for("watch it think at", 2)
+        assert ask(web).status == 200
+        assert len(json.loads(ask(web, "/search?words=seventy").body)["found"]) == 1
+        web.check()
+
+
+def test_a_session_is_a_page_and_two_files(web: Mitmweb, exchange: str) -> None:
+    page, file, lines = (ask(web, f"{exchange}/session{form}") for form in ("", ".html", ".jsonl"))
+    assert THOUGHT in page.body.decode()
+    assert "script-src 'self'" in page.headers["Content-Security-Policy"]
+    assert "<style>" in file.body.decode()
+    assert THOUGHT in file.body.decode()
+    assert ".html" in file.headers["Content-Disposition"]
+    [line] = [json.loads(line) for line in lines.body.splitlines()]
+    [thought, answer] = line["reply"]["turns"][0]["parts"]
+    assert (thought["text"], answer["text"].strip()) == (THOUGHT, ANSWER)
+    assert lines.headers["Content-Type"] == "application/jsonl; charset=utf-8"

@@ -1,0 +1,277 @@
+"""The list follows mitmweb's own, only while somebody looks, and tells what has changed."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+import pytest
+
+from converter.extras.page import listed
+from converter.extras.page.listed import Listed
+from converter.extras.page.row import Row
+from tests.support.addon_flows import (
+    ASKED,
+    CHAT,
+    EVENT_STREAM,
+    MESSAGES,
+    request,
+    response,
+    streaming,
+    wait,
+)
+from tests.support.frames import ROLE, stream, text
+from tests.support.kept_flows import Watched, pass_on, watched
+
+
+@pytest.fixture
+def there() -> Iterator[Watched]:
+    with watched() as there:
+        yield there
+
+
+def opened(there: Watched) -> Listed:
+    made = Listed(there.view)
+    made.open()
+    return made
+
+
+def ids(exchanges: Listed, told: Mapping[str, Row] = MappingProxyType({})) -> list[str]:
+    """The exchanges whose rows are others than those told."""
+    wait(exchanges.refresh())
+    return [name for name, row in exchanges.rows.items() if told.get(name) is not row]
+
+
+def test_all_that_is_there_is_read_when_it_opens(there: Watched) -> None:
+    flows = [request(CHAT) for _ in range(3)]
+    there.view.add([*flows, request("/v1/models", b"", "GET")])
+    assert sorted(map(str, ids(opened(there)))) == sorted(flow.id for flow in flows)
+
+
+def test_what_comes_changes_and_goes_is_told_once(there: Watched) -> None:
+    exchanges = opened(there)
+    assert ids(exchanges) == []
+    flow = request(CHAT)
+    there.view.add([flow])
+    assert ids(exchanges) == [flow.id]
+    told = dict(exchanges.rows)
+    there.view.update([flow])
+    assert ids(exchanges, told) == []  # nothing about it is another
+    flow.response = response(status=404)
+    there.view.update([flow])
+    assert ids(exchanges, told) == [flow.id]
+    there.view.remove([flow])
+    assert ids(exchanges) == []
+
+
+def test_a_list_that_is_cleared_has_no_rows(there: Watched) -> None:
+    exchanges = opened(there)
+    flows = [request(CHAT) for _ in range(2)]
+    there.view.add(flows)
+    assert len(ids(exchanges)) == 2
+    there.view.clear()
+    assert ids(exchanges) == []
+
+
+def test_what_runs_is_looked_at_each_time(there: Watched) -> None:
+    exchanges = opened(there)
+    flow = streaming(CHAT)
+    there.view.add([flow])
+    there.begin(flow, response(EVENT_STREAM))
+    assert ids(exchanges) == [flow.id]
+    told = dict(exchanges.rows)
+    pass_on(flow, ROLE, *text("<think>Hm"))
+    assert ids(exchanges, told) == [flow.id]
+    told = dict(exchanges.rows)
+    assert ids(exchanges, told) == []
+    there.break_off(flow, "gone")
+
+
+def test_nothing_is_followed_while_it_is_closed(there: Watched) -> None:
+    exchanges = opened(there)
+    exchanges.close()
+    there.view.add([request(CHAT)])
+    assert ids(exchanges) == []
+    exchanges.open()
+    assert len(ids(exchanges)) == 1
+
+
+def test_a_long_list_leaves_others_their_turn(
+    there: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listed, "SLICE", 0)
+    there.view.add([request(CHAT) for _ in range(50)])
+    exchanges, turns = opened(there), 0
+
+    async def others() -> None:
+        nonlocal turns
+        reading = asyncio.ensure_future(exchanges.refresh())
+        while not reading.done():
+            turns += 1
+            await asyncio.sleep(0)
+
+    wait(others())
+    assert turns >= 50
+
+
+def test_a_row_tells_what_the_numbers_at_the_head_count(there: Watched) -> None:
+    exchanges = opened(there)
+    flows = [streaming(CHAT) for _ in range(3)]
+    there.view.add(flows)
+    there.answer(flows[0], response(EVENT_STREAM), *stream("<think>a</think>", "b"))
+    there.answer(flows[1], response(status=500), b"no")
+    there.begin(flows[2], response(EVENT_STREAM))
+    there.view.update(flows)
+    wait(exchanges.refresh())
+    told = [exchanges.rows[flow.id] for flow in flows]
+    assert [(each["running"], each["state"]) for each in told] == [
+        (False, "done"),
+        (False, "broken"),
+        (True, "waiting"),
+    ]
+    assert {"thinking", "text", "first_byte", "first_thought", "first_text", "end"} <= told[
+        0
+    ].keys()
+    there.break_off(flows[2], "gone")
+
+
+def test_a_conversation_is_found_by_its_id(there: Watched) -> None:
+    exchanges = opened(there)
+    flow, other = request(CHAT), request("/v1/models", b"", "GET")
+    there.view.add([flow, other])
+    assert exchanges.find(flow.id) is flow
+    assert exchanges.find(other.id) is None
+    assert exchanges.find("none") is None
+    assert exchanges.flows() == [flow]
+
+
+def chat(*said: tuple[str, str], **more: object) -> dict[str, object]:
+    messages = [{"role": role, "content": words} for role, words in said]
+    return {"model": "small", "messages": [*messages, *more.get("calls", [])]}  # type: ignore[misc]
+
+
+def test_a_session_is_told_in_its_rows_in_whatever_order_mitmweb_lists(there: Watched) -> None:
+    turns = [("user", "Hi"), ("assistant", "Yes?"), ("user", "And?")]
+    flows = [request(CHAT, chat(*turns)), request(CHAT, chat(*turns[:1]))]
+    for flow, created in zip(flows, (2.0, 1.0), strict=True):
+        flow.timestamp_created = created
+    there.view.add(flows)
+    exchanges = opened(there)
+    wait(exchanges.refresh())
+    assert {row["session"] for row in exchanges.rows.values()} == {flows[1].id}
+
+
+def test_a_sub_agents_rows_change_when_its_call_is_read(there: Watched) -> None:
+    exchanges = opened(there)
+    function = {"name": "task", "arguments": '{"prompt": "Look at it"}'}
+    call = {"role": "assistant", "tool_calls": [{"id": "1", "function": function}]}
+    main, sub = request(CHAT, chat(("user", "Hi"))), request(CHAT, chat(("user", "Look at it")))
+    there.view.add([main])
+    there.view.add([sub])
+    wait(exchanges.refresh())
+    told = dict(exchanges.rows)
+    goes_on = request(CHAT, chat(("user", "Hi"), calls=[call]))
+    there.view.add([goes_on])
+    wait(exchanges.refresh())
+    within = {name: (row["session"], row["within"]) for name, row in exchanges.rows.items()}
+    assert {name: within[name] for name in ids(exchanges, told)} == {
+        sub.id: (sub.id, main.id),
+        goes_on.id: (main.id, ""),
+    }
+
+
+def test_a_request_that_is_no_json_or_too_long_is_a_row_without_a_session(
+    there: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listed, "LONGEST_PROMPT", 200)
+    there.view.add([request(CHAT, b"{"), request(CHAT, chat(("user", "x" * 200)))])
+    exchanges = opened(there)
+    wait(exchanges.refresh())
+    assert ["session" in row for row in exchanges.rows.values()] == [False, False]
+
+
+def test_nothing_is_read_for_sessions_before_a_page_looks(
+    there: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = list[str]()
+    plain = Listed._asked
+
+    def counted(exchanges: Listed, name: str) -> object:
+        reads.append(name)
+        return plain(exchanges, name)
+
+    monkeypatch.setattr(Listed, "_asked", counted)
+    made = Listed(there.view)
+    flows = [request(CHAT) for _ in range(5)]
+    there.view.add(flows)
+    wait(made.refresh())
+    assert reads == []
+    made.open()
+    wait(made.refresh())
+    there.view.update(flows)
+    wait(made.refresh())
+    assert sorted(reads) == sorted(flow.id for flow in flows)
+
+
+def test_a_request_under_way_is_known_by_what_its_client_sent(there: Watched) -> None:
+    """The server gets another dialect, with the system text as a message."""
+    exchanges = opened(there)
+    said = [{"role": role, "content": role} for role in ("user", "assistant", "user")]
+    asked = {**ASKED, "system": "Be brief."}
+    first = request(MESSAGES, {**asked, "messages": said[:1]})
+    goes_on = request(MESSAGES, {**asked, "messages": said})
+    there.answer(first, response(EVENT_STREAM), *stream("Yes?"))
+    for flow in (first, goes_on):
+        there.view.add([flow])
+    there.ask(goes_on)
+    assert goes_on.request.path == CHAT
+    wait(exchanges.refresh())
+    assert {row["session"] for row in exchanges.rows.values()} == {first.id}
+    there.break_off(goes_on, "gone")
+
+
+def test_a_request_that_is_told_late_is_still_the_first_of_its_session(there: Watched) -> None:
+    """Its row is made before its body is there, and it is told as changed behind those that its
+    reply has caused: a client has the last bytes before mitmproxy's hook.
+    """
+    exchanges = opened(there)
+    function = {"name": "task", "arguments": '{"prompt": "Look at it"}'}
+    call = {"role": "assistant", "tool_calls": [{"id": "1", "function": function}]}
+    main = request(CHAT, chat(("user", "Hi")))
+    goes_on = request(CHAT, chat(("user", "Hi"), calls=[call]))
+    sub = request(CHAT, chat(("user", "Look at it")))
+    for number, flow in enumerate((main, goes_on, sub)):
+        flow.timestamp_created = float(number)
+    body, main.request.raw_content, main.request.timestamp_end = (
+        main.request.raw_content,
+        None,
+        None,
+    )
+    there.view.add([main])
+    wait(exchanges.refresh())
+    wait(exchanges.refresh())
+    main.request.raw_content, main.request.timestamp_end = body, 1.0
+    for flow in (sub, goes_on):
+        there.view.add([flow])
+    wait(exchanges.refresh())
+    told = {name: (row["session"], row["within"]) for name, row in exchanges.rows.items()}
+    assert told == {main.id: (main.id, ""), goes_on.id: (main.id, ""), sub.id: (sub.id, main.id)}
+
+
+def test_a_session_is_taken_with_its_branches_in_order(there: Watched) -> None:
+    exchanges = opened(there)
+    function = {"name": "task", "arguments": '{"prompt": "Look at it"}'}
+    call = {"role": "assistant", "tool_calls": [{"id": "1", "function": function}]}
+    flows = [
+        request(CHAT, chat(("user", "Hi"))),
+        request(CHAT, chat(("user", "Look at it"))),
+        request(CHAT, chat(("user", "Hi"), calls=[call])),
+        request(CHAT, chat(("user", "Bye"))),
+    ]
+    for number, flow in enumerate(flows):
+        flow.timestamp_created = float(number)
+        there.view.add([flow])
+    wait(exchanges.refresh())
+    taken = exchanges.session(flows[1].id)
+    assert [each.row["id"] for each in taken] == [flow.id for flow in flows[:3]]
+    assert [each.row["id"] for each in exchanges.session(flows[3].id)] == [flows[3].id]
+    assert exchanges.session("gone") == []

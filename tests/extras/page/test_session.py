@@ -1,0 +1,192 @@
+"""What an exchange of a session added, and where two requests differ."""
+
+import json
+from typing import Any
+
+import pytest
+
+from converter.extras.page import session
+from converter.extras.page.session import Told, differences, page, told
+from tests.extras.page.test_session_html import HOSTILE, Read
+from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response
+from tests.support.frames import DONE, ROLE, delta, finish, stream
+from tests.support.kept_flows import kept
+
+SYSTEM = {"role": "system", "content": "Be brief."}
+ASKED = {"role": "user", "content": "Mend b.py"}
+CALL = {"id": "c1", "function": {"name": "task", "arguments": '{"prompt": "Look"}'}}
+CALLED = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+FOUND = {"role": "tool", "tool_call_id": "c1", "content": "line 3"}
+TOOLS = [{"type": "function", "function": {"name": "task"}}]
+
+
+def exchange(name: str, body: object, of: str, within: str = "", **more: object) -> Told:
+    raw = json.dumps(body).encode()
+    flow = kept(request(CHAT, raw), response(EVENT_STREAM), *stream("<think>hm</think>", "Yes"))
+    row = {"id": name, "session": of, "within": within, "running": False, "title": "", **more}
+    return told(flow, row, raw)
+
+
+def roles(value: Any, side: str = "request") -> list[str]:
+    return [turn["role"] for turn in value[side]["turns"]]
+
+
+def asked(*messages: object, **more: object) -> dict[str, object]:
+    return {"model": "m", "messages": list(messages), **more}
+
+
+def test_each_exchange_tells_what_is_new() -> None:
+    first = exchange("1", asked(SYSTEM, ASKED, tools=TOOLS), "1")
+    branch = exchange("2", asked(SYSTEM, {"role": "user", "content": "Look"}), "2", "1")
+    then = exchange("3", asked(SYSTEM, ASKED, CALLED, FOUND, tools=TOOLS, temperature=0), "1")
+    values: list[Any] = [*session.read([first, branch, then])]
+    assert roles(values[0])[:2] == ["system", "user"]
+    assert roles(values[1]) == ["system", "user"]
+    assert roles(values[2]) == ["tool"]
+    assert values[2]["request"]["asked"] == [["temperature", "0"]]
+    kinds = [part["kind"] for part in values[2]["reply"]["turns"][0]["parts"]]
+    assert kinds == ["thinking", "text"]
+
+
+def test_a_reply_that_still_comes_is_not_told() -> None:
+    flow = request(CHAT, asked(ASKED))
+    running = told(flow, {"id": flow.id, "running": True}, json.dumps(asked(ASKED)).encode())
+    [value] = session.read([running])
+    assert roles(value, "reply") == []
+    assert value["session"] == flow.id
+
+
+def test_a_request_that_cannot_be_read_is_told_as_it_came() -> None:
+    flow = request(CHAT, b'{"messages": [')
+    [value] = session.read([told(flow, {"id": flow.id, "running": True}, b'{"messages": [')])
+    read: Any = value["request"]
+    assert [part["text"] for part in read["rest"]] == ['{"messages": [']
+
+
+def test_an_exchange_is_a_line_of_json() -> None:
+    first = exchange("1", asked(ASKED), "1", title="a\nb\u2028")
+    lines = session.lines([first, exchange("2", b"{".decode(), "2")]).split("\n")
+    assert [json.loads(line)["id"] for line in lines[:-1]] == ["1", "2"]
+    assert json.loads(lines[0])["title"] == "a\nb\u2028"
+
+
+def test_tools_are_called_anywhere_in_the_session() -> None:
+    chunks = [ROLE, delta(tool_calls=[{"index": 0, **CALL}]), finish("tool_calls"), DONE]
+    flow = kept(request(CHAT, asked(ASKED, tools=TOOLS)), response(EVENT_STREAM), *chunks)
+    caller = told(flow, {"id": flow.id, "running": False}, b"{}")
+    running = told(flow, {"id": flow.id, "running": True}, b"{}")
+    assert session.called([exchange("1", asked(ASKED), "1"), running]) == set()
+    assert session.called([running, caller]) == {"task"}
+
+
+OTHER = [*TOOLS, {"type": "function", "function": {"name": "read"}}]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        (asked(ASKED), asked(ASKED), {}),
+        (
+            asked(ASKED, temperature=0),
+            asked(ASKED, temperature=1),
+            {"temperature": ["@@ -1 +1 @@", "-0", "+1"]},
+        ),
+        (
+            asked(SYSTEM, ASKED),
+            asked({**SYSTEM, "content": "Be long."}, ASKED),
+            {"message 0 (system)": ["@@ -1 +1 @@", "-Be brief.", "+Be long."]},
+        ),
+        (
+            asked(ASKED),
+            asked(ASKED, FOUND),
+            {"message 1 (tool)": ["@@ -0,0 +1,2 @@", "+line 3", "+c1"]},
+        ),
+        (
+            asked(ASKED, tools=OTHER),
+            asked(ASKED, tools=OTHER[::-1]),
+            {
+                "the order of the tools": [
+                    "@@ -1,3 +1,3 @@",
+                    "+tool read",
+                    " tool task",
+                    "-tool read",
+                    " message 0 (user)",
+                ]
+            },
+        ),
+    ],
+)
+def test_two_requests_differ(before: Any, now: Any, expected: object) -> None:
+    assert dict(differences(before, now)) == expected
+
+
+def test_very_long_parts_are_not_compared_line_by_line() -> None:
+    found = dict(differences(asked({"role": "user", "content": "a\n" * 5001}), asked(ASKED)))
+    assert found == {"message 0 (user)": ["- 5,001 lines", "+ 1 lines"]}
+
+
+GIVEN = {"role": "user", "content": "Look"}
+SESSION = (
+    exchange("1", asked(SYSTEM, ASKED), "1", title="Mend b.py", waited=1.25, client=HOSTILE),
+    exchange("2", asked(SYSTEM, GIVEN), "2", "1", title="Look"),
+    exchange("3", asked(SYSTEM, {"role": "user", "content": HOSTILE}), "3", "2", title=HOSTILE),
+    exchange("4", asked(SYSTEM, ASKED, CALLED, FOUND), "1", title="Mend b.py", output_tokens=1200),
+)
+
+
+def test_branches_stand_behind_what_began_them() -> None:
+    written = page(SESSION, "", saved=True)
+    places = [written.index(f'<article id="x{number}">') for number in (1, 2, 3, 4)]
+    assert places == sorted(places)
+    assert written.count('<details class="part branch" open>') == 2
+    assert "Sub-agent · Look" in written
+    assert "waited 1.2 s" in written
+    assert "1,200 written" in written
+
+
+def test_nothing_in_it_is_markup_that_others_wrote() -> None:
+    name = f'"{HOSTILE}'  # flows of a file may be called anything
+    hostile = exchange(name, asked(ASKED), name, "1", title=HOSTILE, model=HOSTILE)
+    for saved in (True, False):
+        read = Read(page([*SESSION, hostile], "<style></style>" * saved, saved, ("1", "3")))
+        assert read.open == []
+        assert "script" not in read.seen
+
+
+def test_a_saved_file_asks_for_nothing() -> None:
+    written = page(SESSION, "<style>i {}</style>", saved=True)
+    read = Read(written)
+    assert not {"a", "form", "link"} & read.seen
+    assert not {"href", "action"} & {name for name, _ in read.attributes}
+    assert "default-src 'none'" in written
+
+
+def test_two_requests_are_compared() -> None:
+    written = page(SESSION, "", saved=False)
+    assert '<option value="2">2 · Look</option>' in written
+    assert "What differs" not in written
+    differs = page(SESSION, "", False, ("1", "2"))
+    assert "<summary>message 1 (user)" in differs
+    assert "<del>-Mend b.py</del>\n<ins>+Look</ins>" in differs
+    assert "Nothing." in page(SESSION, "", False, ("1", "1"))
+    assert "What differs" not in page(SESSION, "", False, ("1", "gone"))
+
+
+@pytest.mark.parametrize("gone", [(0,), (1,), (0, 3), (0, 1), (1, 2), (0, 2, 3)])
+def test_what_is_left_of_a_session_is_told_whole(gone: tuple[int, ...]) -> None:
+    """mitmweb's list lets go of flows, the first of a session or of a branch as well."""
+    left = [each for number, each in enumerate(SESSION) if number not in gone]
+    written = page(left, "", saved=True)
+    assert written.count("<article ") == len(left)
+    assert all(f'<article id="x{number}">' in written for number in range(1, len(left) + 1))
+
+
+def test_nothing_left_is_an_empty_page() -> None:
+    assert "<h1>A session</h1>" in page([], "", saved=False)
+
+
+def test_a_later_branch_of_a_branch_that_lost_its_first_stays_in_it() -> None:
+    goes_on = exchange("5", asked(SYSTEM, GIVEN, CALLED, FOUND), "2", "1", title="Look")
+    left = [SESSION[0], SESSION[2], goes_on]
+    written = page(left, "", saved=True)
+    assert written.count('<details class="part branch" open>') == 2

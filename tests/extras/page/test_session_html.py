@@ -1,0 +1,91 @@
+"""A transcript as HTML: every part, and nothing of it is markup."""
+
+from html.parser import HTMLParser
+
+import pytest
+
+from converter.extras.page.session import part_as_html, turn_as_html
+from converter.extras.transcript import shown
+from converter.extras.transcript.turns import (
+    CallPart,
+    FailurePart,
+    Field,
+    Media,
+    Part,
+    Raw,
+    ResultPart,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
+)
+
+HOSTILE = "</pre><script>alert(1)</script>\u202e\x1b[2J\"'>"
+PARTS = (
+    ThinkingPart(HOSTILE, HOSTILE),
+    TextPart(HOSTILE, HOSTILE),
+    CallPart(HOSTILE, HOSTILE, HOSTILE),
+    ResultPart(HOSTILE, HOSTILE, HOSTILE, error=True),
+    Media("image", HOSTILE, 3, HOSTILE, HOSTILE, "AAAA"),
+    Media("image", "image/png", 3, data=HOSTILE),
+    Field(HOSTILE, HOSTILE),
+    FailurePart(HOSTILE, HOSTILE),
+    Raw(HOSTILE),
+)
+
+
+class Read(HTMLParser):
+    """The elements of a text, and its words."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+        self.attributes: list[tuple[str, str | None]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        self.attributes += attrs
+        if tag not in ("img", "meta", "link", "input"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: type(part).__name__)
+def test_no_part_is_markup(part: Part) -> None:
+    read = Read(turn_as_html(shown.turn(ShownTurn(HOSTILE, (part,)))))
+    assert read.open == []
+    assert "script" not in read.seen
+    assert not any(name.startswith("on") for name, _ in read.attributes)
+    said = "".join(read.words)
+    assert "alert(1)" in said
+    assert not {"\u202e", "\x1b"} & set(said)
+
+
+def test_each_part_is_told_by_its_kind() -> None:
+    parts = (
+        ThinkingPart("\nhm\n"),
+        CallPart("look", "c1", '{"at":1}'),
+        ResultPart("found", "c1", "look"),
+        ResultPart("gone", error=True),
+        TextPart("Yes"),
+    )
+    written = turn_as_html(shown.turn(ShownTurn("assistant", parts)))
+    assert '<details class="part thinking" open><summary>Thinking' in written
+    assert "<p>hm</p>" in written
+    assert "→ look<small>c1" in written
+    assert "← look" in written
+    assert "← failed result" in written
+    assert written.startswith('<section class="turn assistant"><h3>assistant</h3>')
+
+
+def test_a_picture_that_came_along_is_shown() -> None:
+    written = part_as_html(shown.part(Media("image", "image/png", 3, data="AAAA")))
+    assert '<img alt="" src="data:image/png;base64,AAAA">' in written

@@ -1,0 +1,78 @@
+"""The frames of both sides: all bytes, in the chunks in which they came, whether it runs or not."""
+
+from converter.addon.keep.flow_record import UNDER_WAY
+from converter.extras.page.watcher import WINDOW, steps_of, steps_of_running, window
+from tests.support.addon_flows import CHAT, EVENT_STREAM, MESSAGES, request, response, streaming
+from tests.support.frames import stream, whole
+from tests.support.kept_flows import kept, pass_on, saved, watched
+
+FRAMES = stream("<think>a</thi", "nk>", "b")
+
+
+def test_each_chunk_has_what_went_out_for_it() -> None:
+    flow = kept(streaming(CHAT), response(EVENT_STREAM), *FRAMES)
+    assert flow.response
+    for steps, note in (steps_of(flow), steps_of(saved(flow))):
+        assert [came for _, came, _ in steps if came] == FRAMES
+        assert b"".join(went for _, _, went in steps) == flow.response.content
+        assert note == ""
+        assert steps[1][2] == b"" or b"reasoning_content" in steps[1][2]
+
+
+def test_names_and_times_of_the_addons_own_are_the_clients() -> None:
+    asked = {"model": "small", "input": "Hi", "stream": True}
+    flow = kept(request("/v1/responses", asked), response(EVENT_STREAM), *FRAMES)
+    for each in (flow, saved(flow)):
+        steps, note = steps_of(each)
+        assert note == ""
+        assert f"resp_{flow.id}".encode() in b"".join(went for _, _, went in steps)
+
+
+def test_a_running_reply_has_the_same_steps_as_when_it_is_over() -> None:
+    with watched() as there:
+        flow = there.begin(streaming(MESSAGES), response(EVENT_STREAM))
+        running = UNDER_WAY[flow.id].sides
+        pass_on(flow, *FRAMES[:3])
+        first = steps_of_running(running, 0)
+        pass_on(flow, *FRAMES[3:])
+        steps = [*first, *steps_of_running(running, len(first))]
+        assert steps == steps_of_running(running, 0)
+        pass_on(flow, b"")
+        there.end(flow)
+    complete, _ = steps_of(flow)
+    assert [step[1:] for step in complete if step[1]] == [step[1:] for step in steps]
+
+
+def test_a_whole_reply_goes_out_at_its_end() -> None:
+    sent = whole("<think>a</think>b")
+    steps, _ = steps_of(kept(request(CHAT), response(), sent))
+    assert [came for _, came, _ in steps] == [sent, b""]
+    assert b"reasoning_content" in steps[-1][2]
+    assert steps[-1][0] is None
+
+
+def test_a_reply_without_notes_has_one_step() -> None:
+    flow = request(CHAT)
+    flow.response = response()
+    flow.response.content = b"{}"
+    steps, note = steps_of(flow)
+    assert steps == [(None, b"{}", b"{}")]
+    assert "captured without the addon" in note
+
+
+def test_a_reply_that_was_edited_is_told_of() -> None:
+    flow = kept(streaming(CHAT), response(EVENT_STREAM), *FRAMES)
+    assert flow.response
+    flow.response.content = b"data: other\n\n"
+    assert "other bytes" in steps_of(flow)[1]
+
+
+def test_a_window_has_so_many_and_bytes_that_are_no_text_are_told() -> None:
+    steps = [(0.5, b"\xff", b"a")] * (WINDOW + 1)
+    assert window(steps[WINDOW:], WINDOW, WINDOW + 1, "a note") == {
+        "from": WINDOW,
+        "total": WINDOW + 1,
+        "rows": [[0.5, "\\xff", "a"]],
+        "note": "a note",
+    }
+    assert len(window(steps, 0, WINDOW + 1)["rows"]) == WINDOW  # type: ignore[arg-type]

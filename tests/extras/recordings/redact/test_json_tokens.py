@@ -1,0 +1,202 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.extras.recordings.redact.json_tokens import (
+    Pieces,
+    Token,
+    moved,
+    pieces,
+    woven,
+    written,
+)
+from tests.support.frames import data
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+def tokens(body: bytes, streamed: bool) -> list[Token]:
+    return pieces(body, streamed).tokens
+
+
+def together(cut_up: Pieces) -> bytes:
+    return b"".join(woven(cut_up.gaps, [token.raw for token in cut_up.tokens]))
+
+
+def scalars(value: object) -> list[object]:
+    """Names and values in the order in which they are written."""
+    if isinstance(value, dict):
+        return [scalar for name, inner in value.items() for scalar in (name, *scalars(inner))]
+    if isinstance(value, list):
+        return [scalar for inner in value for scalar in scalars(inner)]
+    return [] if value is None or isinstance(value, bool) else [value]
+
+
+@given(
+    st.dictionaries(st.text(max_size=4), VALUES, max_size=4),
+    st.booleans(),
+    st.sampled_from([", ", ","]),
+    st.booleans(),
+)
+def test_every_string_and_number_is_found_where_it_stands(
+    value: dict[str, object], plain: bool, comma: str, streamed: bool
+) -> None:
+    text = json.dumps(value, ensure_ascii=plain, separators=(comma, ":")).encode()
+    body = b": ping\n\ndata: " + text + b"\n\ndata: [DONE]\n\n" if streamed else text
+    found = list(tokens(body, streamed))
+    assert [token.value for token in found] == scalars(value)
+    assert [json.loads(token.raw) for token in found] == scalars(value)
+    assert together(pieces(body, streamed)) == body
+
+
+def test_a_path_names_what_leads_there() -> None:
+    (name, value) = tokens(b'{"choices": [null, {"delta": {"content": "x"}}]}', False), "x"
+    assert [(token.path, token.name) for token in name if token.value == value] == [
+        (("choices", None, "delta", "content"), False)
+    ]
+
+
+def test_a_frame_over_several_lines_is_one_value() -> None:
+    found = list(tokens(b'data: {"a":\r\ndata: {"b": 1}}\r\n\r\ndata: {"c": 2}\n\n', True))
+    assert [(token.path, token.value) for token in found if not token.name] == [
+        (("a", "b"), 1),
+        (("c",), 2),
+    ]
+
+
+def test_a_byte_order_mark_before_a_stream_hides_nothing() -> None:
+    assert [token.value for token in tokens(b'\xef\xbb\xbfdata: {"id": "a"}\n\n', True)] == [
+        "id",
+        "a",
+    ]
+
+
+def test_what_is_cut_short_is_read_as_far_as_it_goes() -> None:
+    assert [token.value for token in tokens(b'{"a": "b", "c": "d', False)] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("end", [b"", b"\\", b"\n", b"\\\r\n"])
+def test_a_cut_string_is_read_in_one_go(end: bytes) -> None:
+    body = b'{"a": "' + b'7 \\"b\\" {' * 100_000 + end  # a megabyte; each quote by itself: hours
+    cut_up = pieces(body, False)
+    assert [token.value for token in cut_up.tokens] == ["a"]
+    assert together(cut_up) == body
+
+
+def test_what_is_no_json_has_no_tokens() -> None:
+    assert (
+        list(tokens(b'<a href="x">1</a>', False))
+        == list(tokens(data("x").replace(b"data", b"event"), True))
+        == []
+    )
+
+
+def test_bytes_that_are_no_utf_8_stay_what_they_were() -> None:
+    (token,) = tokens(b'["a\xff"]', False)
+    assert written(str(token.value)) == b'"a\xff"'
+
+
+PIECES = [
+    b"",
+    b'"',
+    b"\\",
+    b"\\q",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b",",
+    b":",
+    b"\n",
+    b"\r",
+    b"data:",
+    b'"a"',
+    b"1",
+    b"1" * 5000,
+    b"x",
+    b"\xff",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES)).map(b"".join), st.booleans())
+def test_no_byte_of_a_body_is_lost(body: bytes, stream: bool) -> None:
+    found = pieces(body, stream)
+    assert together(found) == body
+    assert len(found.gaps) == len(found.tokens) + 1
+
+
+def test_what_is_said_again_in_the_same_place_is_the_same_token() -> None:
+    first, second = b'data: {"a": "b", "c": ["b"]}\n\n', b'data: {"a": "x", "c": ["b"]}\n\n'
+    name, value, other_name, inner, *more = tokens(first + second + first, True)
+    changed = more[1]
+    assert more == [name, changed, other_name, inner, name, value, other_name, inner]
+    assert (value.path, changed.path, inner.path, changed.value) == (
+        ("a",),
+        ("a",),
+        ("c", None),
+        "x",
+    )
+
+
+@pytest.mark.parametrize(
+    "other", [b'{"b":"v"}', b'{"a":{"b":"v"}}', b'["a","v"]', b'{1:"v"}', b'{"\\q":"v"}']
+)
+def test_a_line_is_read_by_itself_whatever_came_before(other: bytes) -> None:
+    lines = [b'data: {"a":"v"}\n\n', b"data: " + other + b"\n\n"]
+    alone = [
+        [(token.path, token.value, token.name) for token in tokens(line, True)] for line in lines
+    ]
+    together = [
+        (token.path, token.value, token.name) for token in tokens(b"".join([*lines, *lines]), True)
+    ]
+    assert together == [*alone[0], *alone[1]] * 2
+
+
+@pytest.mark.parametrize("unread", [b'"\\q"', b'"\\u12"', b"1" * 5000])
+def test_what_cannot_be_read_is_no_token(unread: bytes) -> None:
+    found = pieces(b'{"a": [' + unread + b', "b"], ' + unread + b': "c"}', False)
+    assert [(token.path, token.value) for token in found.tokens if not token.name] == [
+        (("a", None), "b"),
+        ((None,), "c"),
+    ]
+    assert found.gaps[1] == b": [" + unread + b", "
+
+
+def test_what_is_nested_deep_has_a_path_that_ends() -> None:
+    deep = b"data: " + b'{"a":[' * 500 + b'"x"\n' + b'data: "y"\n\ndata: {"b":"z"}'
+    assert [len(token.path) for token in tokens(deep, True) if not token.name] == [100, 0, 1]
+
+
+@given(
+    st.lists(st.tuples(st.binary(max_size=5), st.none() | st.binary(max_size=5)), max_size=8),
+    st.data(),
+)
+def test_borders_move_along(
+    changes: list[tuple[bytes, bytes | None]], drawn: st.DataObject
+) -> None:
+    before = [old for old, _ in changes]
+    after = [old if new is None else new for old, new in changes]
+    size = len(b"".join(before))
+    borders = sorted(drawn.draw(st.lists(st.integers(0, size), max_size=6)))
+    found = moved(before, after, borders)
+    assert len(found) == len(borders)
+    assert found == sorted(found)
+    for border, place in zip(borders, found, strict=True):
+        at = next(
+            (at for at in range(len(before)) if len(b"".join(before[: at + 1])) > border),
+            len(before),
+        )
+        inner = border - len(b"".join(before[:at]))
+        assert place == len(b"".join(after[:at])) + (min(inner, len(after[at])) if inner else 0)
+
+
+def test_the_last_border_is_the_end() -> None:
+    assert moved([b"a", b"bc"], [b"a", b"xyz!"], [1, 3]) == [1, 5]

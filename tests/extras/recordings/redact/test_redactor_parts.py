@@ -1,0 +1,88 @@
+"""The redaction of one recording, part by part."""
+
+import json
+from dataclasses import replace
+
+from converter.core.dialects.table import ANTHROPIC, Form
+from converter.extras.recordings.recording import Answered, RecordedRequest
+from converter.extras.recordings.redact.redactor import redacted
+from tests.support.frames import text
+from tests.support.raw_exchanges import CHAT, exchange, with_reply
+
+
+def test_borders_still_cut_the_body() -> None:
+    body = b"".join(text("a", "b"))
+    at = body.index(b"chatcmpl-1") + len("chatcmpl-1")
+    raw = exchange([body[:at], body[at:]])
+    first, second = redacted(raw).chunks
+    assert first.data.endswith(b'"chatcmpl-r')
+    assert second.data.startswith(b'ecording", "created": 1700000000')
+
+
+def test_times_are_rounded_and_never_run_backwards() -> None:
+    raw = exchange([b"a", b"", b"c", b"d"])
+    raw = replace(
+        raw,
+        chunks=tuple(
+            replace(chunk, at=at)
+            for chunk, at in zip(raw.chunks, [-1, 0.5, 0.12345, 2.00049], strict=True)
+        ),
+    )
+    assert [(chunk.at, chunk.data) for chunk in redacted(raw).chunks] == [
+        (0, b"a"),
+        (0.5, b"c"),
+        (2.0, b"d"),
+    ]
+
+
+def test_a_system_block_without_text_is_kept_as_it_is() -> None:
+    system = [{"type": "text"}, {"type": "text", "text": "be brief"}]
+    clean = redacted(exchange(asked={"system": system}))
+    assert json.loads(clean.asked.body)["system"] == system
+
+
+def test_only_listed_headers_options_and_parts_of_the_query_are_kept() -> None:
+    raw = exchange(
+        headers={"accept": "*/*", "x-trace": "abc", "user-agent": "curl"},
+        query="?beta=true&x=1",
+        options={"start": "text", "events": "/var/e"},
+    )
+    clean = redacted(replace(raw, answered=Answered(200, "text/event-stream; charset=utf-8; x=y")))
+    assert set(clean.asked.headers) == {"accept", "content-type"}
+    assert clean.asked.path == f"{CHAT}?beta=true"
+    assert clean.options == {"start": "text"}
+    assert clean.answered.content_type == "text/event-stream; charset=utf-8"
+
+
+def test_a_request_that_is_no_json_is_left_out() -> None:
+    raw = exchange()
+    assert redacted(replace(raw, asked=replace(raw.asked, body=b"{oops"))).asked.body == b""
+
+
+def test_claude_codes_billing_line_is_left_out() -> None:
+    clean = redacted(
+        exchange(
+            asked={
+                "system": [
+                    {"type": "text", "text": "x-anthropic-billing-header: cch=1ab;\nBe nice."}
+                ]
+            }
+        )
+    )
+    assert json.loads(clean.asked.body)["system"] == [{"type": "text", "text": "Be nice."}]
+
+
+def test_a_list_of_models_still_is_for_an_anthropic_client() -> None:
+    raw = exchange([b'{"data": [{"id": "m", "created": 5}]}'], form=Form.WHOLE)
+    asked = RecordedRequest("GET", "/v1/models", {"x-api-key": "secret-77"}, b"")
+    clean = redacted(with_reply(replace(raw, asked=asked, sent=asked)))
+    assert clean.asked.headers == {"anthropic-version": "2023-06-01"}
+    assert clean.replayed(ANTHROPIC).body == clean.got.body
+    assert b'"id":"m"' in clean.got.body
+
+
+def test_a_header_that_another_name_has_made_too_long_is_left_out() -> None:
+    raw = exchange(headers={"accept": "gpu.lan," * 60}, places=["gpu.lan"])
+    assert "accept" not in redacted(raw).asked.headers
+    short = exchange(headers={"accept": "gpu.lan"}, places=["gpu.lan"])
+    assert redacted(short).asked.headers["accept"] == "127.0.0.1"

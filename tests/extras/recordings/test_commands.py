@@ -1,0 +1,270 @@
+"""`think-addon record`, as a user types it."""
+
+import argparse
+import io
+import json
+import shlex
+import subprocess
+import sys
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+from mitmproxy.http import HTTPFlow
+from mitmproxy.io import FlowWriter
+from mitmproxy.test import tflow
+
+from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT
+from converter.extras.command import __main__ as think_addon
+from converter.extras.recordings import flow_file
+from converter.extras.recordings.commands import _COMMANDS, main
+from converter.extras.recordings.library import Library
+from converter.extras.recordings.redact.redactor import redacted
+from tests.extras.recordings.conftest import PLANTED, Capture
+from tests.support.frames import stream
+from tests.support.harness import SECONDS_TO_START, TESTS, Program
+from tests.support.raw_exchanges import CHAT, exchange
+
+pytestmark = pytest.mark.slow
+
+COMMAND = [sys.executable, "-m", "converter.extras.command", "record"]
+NAMES = ["sum", "sum-whole", "anthropic", "anthropic-whole", "tools", "error", "left", "echo"]
+
+type Output = pytest.CaptureFixture[str]
+
+
+def run(folder: Path, *arguments: str, fails: int = 0) -> None:
+    assert main([*arguments, "--dir", str(folder)]) == fails
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    Library(tmp_path).keep(exchange())
+    return tmp_path
+
+
+@pytest.mark.long
+def test_real_exchanges_are_kept_listed_and_checked(
+    capture: Capture, tmp_path: Path, capsys: Output
+) -> None:
+    for number, name in enumerate(NAMES, 1):
+        run(tmp_path, "add", str(capture.file), name, "--flow", str(number))
+        assert capsys.readouterr().out == f"{tmp_path / name}.mitm\n"
+    run(tmp_path, "list")
+    rows = capsys.readouterr().out.split("\n")[1:-1]
+    assert [line.split()[0] for line in rows] == sorted(NAMES)
+    run(tmp_path, "check")
+    assert (
+        capsys.readouterr().out
+        == f"{len(NAMES)} of {len(NAMES)} recordings are as they should be\n"
+    )
+    run(tmp_path, "bless")
+    assert capsys.readouterr().out == ""
+    told = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert [word for word in PLANTED if word in told] == []
+
+
+def test_of_a_file_of_several_one_is_chosen(
+    capture: Capture, tmp_path: Path, capsys: Output
+) -> None:
+    run(tmp_path, "add", str(capture.file), "one", fails=2)
+    said = capsys.readouterr().err.split("\n")
+    assert said[0] == f"{capture.file} holds {len(NAMES)} exchanges; choose one with --flow N:"
+    assert said[5].startswith("  5  POST /v1/messages")
+    run(tmp_path, "add", str(capture.file), "one", "--flow", "99", fails=2)
+    assert capsys.readouterr().err == f"{capture.file} has no exchange 99: it holds {len(NAMES)}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_added_twice_is_the_same_and_another_one_stays(
+    kept: Path, tmp_path_factory: pytest.TempPathFactory, capsys: Output
+) -> None:
+    source = Library(tmp_path_factory.mktemp("other")).keep(exchange(ended="gone"))
+    run(kept, "add", str(kept / "hello.mitm"), "hello")
+    run(kept, "add", str(source), "hello", fails=2)
+    assert "is another recording; --replace" in capsys.readouterr().err
+    run(kept, "add", str(source), "hello", "--replace")
+
+
+def test_what_is_right_is_said_as_it_is_added_and_options_later(
+    kept: Path, tmp_path_factory: pytest.TempPathFactory, capsys: Output
+) -> None:
+    unread = exchange(stream("<mythink>I add.</mythink>84"))
+    source = Library(tmp_path_factory.mktemp("unread")).keep(unread)
+    asked = ["--expect-thinking", "I add.", "--expect-text", "84", "--replace"]
+    run(kept, "add", str(source), "hello", *asked)
+    assert capsys.readouterr().out.endswith("hello.expected.json\n")
+    run(kept, "check", fails=1)
+    said = capsys.readouterr().out.split("\n")
+    assert "-I add." in said
+    command, also = said[-4:-2]
+    run(kept, "bless", "hello", fails=1)
+    assert "hello is not read as expected" in capsys.readouterr().err
+    words = shlex.split(command)
+    assert words[:5] == ["think-addon", "record", "bless", "hello", "--dir"]
+    run(kept, "bless", "hello", *words[6:])
+    shown = capsys.readouterr().out
+    assert "+++ now/hello.openai.txt" in shown
+    assert "reasoning_content" in shown
+    assert shown.endswith(f"{also}\n")
+    run(kept, "check")
+    run(kept, "bless", "hello", "--set", "think_nothing=1", fails=2)
+
+
+def test_show_shows_each_client_s_side(kept: Path, capsys: Output) -> None:
+    run(kept, "show", "hello")
+    both = capsys.readouterr().out
+    run(kept, "show", "hello", "--for", "openai")
+    assert both.startswith(capsys.readouterr().out)
+    assert "an Anthropic client gets" in both
+
+
+def test_what_is_not_there_is_wrong_use(kept: Path) -> None:
+    for command in ("check", "list", "show", "bless"):
+        run(kept, command, "nothing", fails=2)
+
+
+def test_check_and_bless_name_what_differs(kept: Path, capsys: Output) -> None:
+    (kept / "hello.openai.txt").write_text("old\n")
+    run(kept, "check", fails=1)
+    said = capsys.readouterr().out
+    assert (
+        f"think-addon record bless hello --dir {kept}\n0 of 1 recordings are as they should be\n"
+        in said
+    )
+    run(kept, "bless", "hello")
+    assert "-old\n" in capsys.readouterr().out
+    run(kept, "check")
+
+
+def test_a_damaged_file_costs_one_line_and_no_other(kept: Path, capsys: Output) -> None:
+    (kept / "bad.mitm").write_bytes(b"")
+    for command in ("list", "bless"):
+        run(kept, command, fails=2)
+        said = capsys.readouterr()
+        assert said.err.startswith(f"{kept / 'bad.mitm'}: expected a flow file")
+        assert said.err.count("\n") == 1
+        assert ("hello" in said.out) is (command == "list")
+    run(kept, "check", fails=1)
+    assert "1 of 2 recordings" in capsys.readouterr().out
+
+
+def _damage(flow: HTTPFlow, what: str) -> None:
+    """What another version may have written, or a hand."""
+    noted = json.loads(flow.metadata["think"])
+    if what == "an option":
+        noted["options"]["start"] = "sideways"
+    elif what == "a type":
+        noted["options"] |= {"tags": 7, "fields": {"a": 1}}
+    elif what == "a path":
+        flow.request.path = "/other"
+    else:
+        flow.request.content = b"7"
+    flow.metadata["think"] = json.dumps(noted)
+
+
+@pytest.mark.parametrize("what", ["an option", "a type", "a path", "a Messages request"])
+def test_what_this_version_cannot_read_costs_one_line_and_no_other(
+    what: str, kept: Path, capsys: Output
+) -> None:
+    client = ANTHROPIC if what == "a Messages request" else OPENAI_CHAT
+    flow = flow_file.to_flow(redacted(exchange(name="bad", client=client)))
+    _damage(flow, what)
+    with (kept / "bad.mitm").open("wb") as file:
+        FlowWriter(file).add(flow)
+    for command, names, status in (
+        ("list", [], 2),
+        ("bless", [], 2),
+        ("show", ["bad"], 2),
+        ("check", [], 1),
+    ):
+        run(kept, command, *names, fails=status)
+        said = capsys.readouterr()
+        complaint = said.out if command == "check" else said.err
+        assert [("bad" in line) for line in complaint.split("\n")[:-1]] == [True, False][
+            : complaint.count("\n")
+        ]
+        assert ("hello" in said.out) is (command == "list")
+    run(kept, "add", str(kept / "bad.mitm"), "again", fails=2)
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_flow_of_a_plain_mitmproxy_says_so(tmp_path: Path, capsys: Output) -> None:
+    file = io.BytesIO()
+    FlowWriter(file).add(tflow.tflow(resp=True))
+    (tmp_path / "plain.flows").write_bytes(file.getvalue())
+    run(tmp_path, "add", str(tmp_path / "plain.flows"), "x", fails=2)
+    said = capsys.readouterr().err
+    assert "captured without the addon" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["show", "../x"], "expected a name"),
+        (["show", "nowhere"], "No such file"),
+        (["add", "/nowhere", "x"], "/nowhere: No such file"),
+        (["add", "/nowhere", "a/b"], "expected a name"),
+        (["serve", "--pace", "slow"], "--pace: 'slow' is no pace"),
+        (["serve", "--port", "99999"], "port 99999"),
+        (["serve", "/nowhere"], "no recordings in /nowhere"),
+    ],
+)
+def test_bad_use_is_one_line(arguments: list[str], words: str, kept: Path, capsys: Output) -> None:
+    run(kept, *arguments, fails=2)
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+
+
+def test_unknown_commands_and_options_are_one_line() -> None:
+    for arguments in ([], ["dance"], ["list", "--loud"]):
+        done = subprocess.run(
+            [*COMMAND, *arguments], cwd=TESTS.parent, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+def test_it_runs_as_a_program_and_stops_quietly_when_nobody_reads(kept: Path) -> None:
+    shell = f"{' '.join(COMMAND)} show hello --dir {kept} | head -n 1"
+    done = subprocess.run(
+        shell,
+        shell=True,
+        cwd=TESTS.parent,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_TO_START,
+        check=True,
+    )
+    assert (done.stdout.count("\n"), done.stderr) == (1, "")
+
+
+def test_serve_answers_as_recorded(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    log = tmp_path_factory.mktemp("serve") / "serve.log"
+    with Program([*COMMAND, "serve", str(kept), "--port", "0", "--pace", "fast"], log) as server:
+        address = server.wait_for(r"ready http://(\S+):")[0]
+        connection = HTTPConnection(address)
+        connection.request(
+            "POST",
+            CHAT,
+            Library(kept).load("hello").sent.body,
+            {"content-type": "application/json"},
+        )
+        assert connection.getresponse().read() == Library(kept).load("hello").body
+        connection.close()
+
+
+def test_an_interrupted_command_says_nothing_and_leaves_nothing_behind(
+    kept: Path, capsys: Output
+) -> None:
+    def reads_and_is_interrupted(library: Library, chosen: argparse.Namespace) -> int:
+        del chosen
+        assert library.load("hello")
+        raise KeyboardInterrupt
+
+    does, _, takes = _COMMANDS["check"]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(_COMMANDS, "check", (does, reads_and_is_interrupted, takes))
+        assert think_addon.main(["record", "check", "--dir", str(kept)]) == 130
+    assert capsys.readouterr() == ("", "")

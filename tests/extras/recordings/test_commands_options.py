@@ -1,0 +1,32 @@
+"""Options for a recording, as a command line writes them."""
+
+import pytest
+
+from converter.extras.recordings.commands import with_options
+from converter.extras.recordings.recording import RecordingError
+
+
+def test_values_have_the_type_of_their_option() -> None:
+    written = ["think_tags=auto", "tags=<a> </a>", "think_attributes=false", "start=thinking"]
+    chosen = with_options({"history": ["drop"], "tags": ["think"]}, written)
+    assert chosen == {
+        "history": ["drop"],
+        "tags": ["auto", "<a> </a>"],
+        "attributes": False,
+        "start": "thinking",
+    }
+    assert with_options({}, ["think_tags="]) == {"tags": []}
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("think_print=true", "expected NAME=VALUE with one of think_tags"),
+        ("nothing=1", "expected NAME=VALUE"),
+        ("think_tags", "expected NAME=VALUE"),
+        ("think_start=x", "think_start: expected one of"),
+    ],
+)
+def test_what_no_recording_has_is_refused(written: str, words: str) -> None:
+    with pytest.raises(RecordingError, match=words):
+        with_options({}, [written])

@@ -1,0 +1,180 @@
+"""Flow files to recordings and back, on captures of the addon itself and on damaged files."""
+
+import io
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mitmproxy.flow import Flow
+from mitmproxy.http import HTTPFlow
+from mitmproxy.io import FlowWriter, tnetstring
+from mitmproxy.test import tflow
+
+from converter.core.dialects.table import ANTHROPIC, DIALECTS, Dialect, Form
+from converter.extras.recordings import flow_file
+from converter.extras.recordings.recording import Recording, RecordingError
+from converter.extras.recordings.redact.redactor import redacted
+from tests.extras.recordings.conftest import Capture
+from tests.support.raw_exchanges import STREAMS, WHOLE, exchange
+
+pytestmark = pytest.mark.slow
+
+CLEAN = redacted(exchange())
+FILE = flow_file.dumps(CLEAN)
+
+
+def saved(*flows: Flow) -> bytes:
+    file = io.BytesIO()
+    for flow in flows:
+        FlowWriter(file).add(flow)
+    return file.getvalue()
+
+
+def changed(change: Callable[[HTTPFlow], object]) -> bytes:
+    flow = flow_file.to_flow(CLEAN)
+    change(flow)
+    return saved(flow)
+
+
+def loads(data: bytes, name: str) -> Recording:
+    (recording,) = flow_file.recordings_in(data, name)
+    return recording
+
+
+@pytest.mark.parametrize("client", DIALECTS)
+@pytest.mark.parametrize("name", STREAMS)
+def test_what_was_saved_is_loaded_and_saved_again_is_the_same_bytes(
+    name: str, client: Dialect, tmp_path: Path
+) -> None:
+    clean = redacted(exchange(STREAMS[name], client, name="hello"))
+    path, data = tmp_path / "hello.mitm", flow_file.dumps(clean)
+    path.write_bytes(data)
+    assert flow_file.load(path) == loads(data, "hello") == clean
+    assert flow_file.dumps(flow_file.load(path)) == data
+
+
+@pytest.mark.parametrize(
+    "recording",
+    [
+        exchange(WHOLE, ANTHROPIC, Form.WHOLE),
+        exchange(ended="Client disconnected."),
+        exchange([]),
+    ],
+)
+def test_whole_and_broken_and_empty_replies_come_back(recording: Recording) -> None:
+    clean = redacted(recording)
+    assert loads(flow_file.dumps(clean), clean.name) == clean
+
+
+def test_real_captures_come_back_as_they_were_redacted(capture: Capture) -> None:
+    for raw in flow_file.read_all(capture.file, "real"):
+        clean = redacted(raw)
+        assert loads(flow_file.dumps(clean), "real") == clean
+
+
+def test_a_capture_tells_who_asked_what_of_which_server(capture: Capture) -> None:
+    found = list(flow_file.read_all(capture.file))
+    assert [recording.client.name for recording in found] == ["openai"] * 2 + ["anthropic"] * 3 + [
+        "openai"
+    ] * 2 + ["anthropic"]
+    assert [recording.ended for recording in found] == [""] * 6 + ["Client disconnected.", ""]
+    assert {recording.sent.path.partition("?")[0] for recording in found} == {
+        "/v1/chat/completions"
+    }
+    assert all(
+        address.removeprefix("http://") in {*found[0].places, *found[-1].places}
+        for address in capture.addresses
+    )
+
+
+def newer() -> bytes:
+    return tnetstring.dumps({**tnetstring.loads(FILE), "version": 999})  # type: ignore[dict-item]
+
+
+def note(text: str) -> bytes:
+    return changed(lambda flow: flow.metadata.update(think=text))
+
+
+def _without_a_reply(flow: HTTPFlow) -> None:
+    flow._backup = None
+    flow.response = None
+
+
+DAMAGED = {
+    "empty": (b"", "expected a flow file"),
+    "cut short": (FILE[:-100], "damaged"),
+    "a HAR of nothing": (b'\xef\xbb\xbf{"log": {"entries": []}}', "expected a flow file"),
+    "JSON": (b'{"a": 1}', "expected a flow file"),
+    "a picture": (b"\x89PNG\r\n", "expected a flow file"),
+    "text": (b"12 monkeys", "expected a flow file"),
+    "no flow": (b"5:hello,", "got another or a damaged one"),
+    "a flow of nothing": (b"0:}", "got another or a damaged one"),
+    "a flow without its parts": (
+        tnetstring.dumps({"version": 21, "type": "http"}),
+        "damaged: KeyError",
+    ),
+    "trailing rubbish": (FILE + b"rubbish", "got another or a damaged one"),
+    "of a newer mitmproxy": (newer(), "flow format version 999"),
+    "without our data": (saved(tflow.tflow(resp=True)), "captured without the addon"),
+    "several without our data": (
+        saved(tflow.tflow(resp=True), tflow.tflow()),
+        "captured without the addon",
+    ),
+    "a TCP flow": (saved(tflow.ttcpflow()), "a tcp flow is no exchange"),
+    "a DNS flow": (saved(tflow.tdnsflow(resp=True)), "a dns flow is no exchange"),
+    "two recordings": (FILE * 2, "2 recordings, where one is expected"),
+    "notes of a newer addon": (note('{"version": 2}'), "another version of the addon"),
+    "notes that lack all": (note('{"version": 1, "replayed": true}'), "cannot be read"),
+    "notes cut short": (note("{"), "cannot be read"),
+    "another body": (
+        changed(lambda flow: flow._backup["response"].update(content=b"x")),  # type: ignore[index]
+        "but its chunks are",
+    ),
+    "a damaged backup": (
+        changed(lambda flow: flow._backup.pop("request")),  # type: ignore[union-attr]
+        "damaged: KeyError in the flow's backup",
+    ),
+    "no reply": (changed(_without_a_reply), "the server gave no reply"),
+}
+
+
+@pytest.mark.parametrize(("data", "words"), DAMAGED.values(), ids=DAMAGED)
+def test_a_file_that_is_no_recording_says_why_in_one_line(
+    data: bytes, words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.mitm"
+    path.write_bytes(data)
+    with pytest.raises(RecordingError, match=words) as error:
+        flow_file.load(path)
+    assert str(error.value).startswith(f"{path}: ")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["nowhere.mitm", "."])
+def test_what_cannot_be_opened_says_why(name: str, tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match=r"No such file|Is a directory"):
+        flow_file.load(tmp_path / name)
+
+
+def test_what_is_not_ours_in_a_capture_is_passed_over() -> None:
+    capture = saved(tflow.ttcpflow(), tflow.tflow(resp=True), flow_file.to_flow(CLEAN)) + note(
+        '{"version": 1, "replayed": true}'
+    )
+    assert loads(capture, "hello") == CLEAN
+
+
+def test_an_error_with_half_a_character_in_it_can_be_kept() -> None:
+    """Its words stand in the summary, and a flow file is UTF-8."""
+    spoiled = b'data: {"error": {"message": "\\ud800 gone"}}\n\n'
+    recording = exchange([spoiled])
+    assert loads(flow_file.dumps(recording), "hello").body == spoiled
+
+
+@given(st.integers(0, len(FILE) - 1), st.binary(min_size=1, max_size=3), st.booleans())
+def test_damage_anywhere_is_an_error_of_ours_or_none(place: int, damage: bytes, cut: bool) -> None:
+    data = FILE[:place] + damage + (b"" if cut else FILE[place + len(damage) :])
+    with suppress(RecordingError):
+        assert isinstance(loads(data, "hello"), Recording)

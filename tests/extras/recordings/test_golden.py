@@ -1,0 +1,137 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.core.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
+from converter.extras.recordings.golden import golden, one_line, shown
+from converter.extras.recordings.redact.redactor import redacted
+from tests.support.frames import stream
+from tests.support.raw_exchanges import STREAMS, exchange
+
+EXPECTED = """\
+# hello: the server's reply, and what an Anthropic client gets (stream)
+# asked POST /v1/messages, sent /v1/chat/completions
+# server generic, begins in text
+# answered 200 text/event-stream
+# options start=text, signature=mine
+
+>> +0.010 s
+ : ping
+
+<< as it came
+>> +0.022 s
+ data: {"choices":[{"delta":{"content":"<thi"}}]}
+
+<<
+ event: message_start
+ data: {"type":"message_start","message":{"id":"msg_recording","type":"message","role":"assistant","model":"m","content":[],\
+"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"output_tokens":0}}}
+
+>> +0.035 s
+ data: {"choices":[{"delta":{"content":"nk>de⟨⟩
+>> +0.047 s
+ ep"}}]}
+
+<<
+ event: content_block_start
+ data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}
+
+ event: content_block_delta
+ data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"deep"}}
+
+-- broke off: ⟨U+001B⟩[31mClient disconnected.
+# the server's reply was cut short: it ended without a finish
+"""
+PIECES = [
+    b": ping\n\n",
+    b'data: {"choices":[{"delta":{"content":"<thi"}}]}\n\n',
+    b'data: {"choices":[{"delta":{"content":"nk>de',
+    b'ep"}}]}\n\n',
+]
+
+
+def test_a_golden_tells_what_came_in_and_what_went_out_and_when() -> None:
+    options = {"start": "text", "signature": "mine", "tags": ["auto"]}
+    recording = redacted(
+        exchange(PIECES, ANTHROPIC, options=options, ended="\x1b[31mClient disconnected.")
+    )
+    assert golden(recording, ANTHROPIC) == EXPECTED
+
+
+def test_what_goes_on_as_it_came_is_said_once() -> None:
+    text = golden(exchange(stream("Hello")), OPENAI_CHAT)
+    assert text.count("Hello") == 1
+    assert text.count("<< as it came") == text.count(">> +")
+    assert text.endswith("<< as it came\n-- end\n")
+
+
+def test_what_every_frame_repeats_is_said_once() -> None:
+    text = golden(redacted(exchange()), OPENAI_CHAT)
+    assert text.count("1700000000") == 2  # as the server writes it, and as we do
+    assert text.count("⟨#1⟩") > 5
+    assert text.count("⟨#2⟩") == 3
+
+
+def test_the_notes_of_a_reply_stand_at_its_end() -> None:
+    text = golden(exchange([*stream("Hello")[:2], b"oops\n\n"]), ANTHROPIC)
+    cut, unread, end = text.split("\n")[-3:]
+    assert cut.startswith("# the server's reply was cut short")
+    assert unread.startswith("# 1 frames cannot be read")
+    assert end == ""
+
+
+@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.parametrize("client", DIALECTS)
+def test_a_golden_is_the_same_each_time(name: str, client: Dialect) -> None:
+    clean = redacted(exchange(STREAMS[name]))
+    assert golden(clean, client) == golden(replace(clean), client)
+
+
+def test_an_empty_and_a_whole_reply_have_goldens() -> None:
+    assert golden(exchange([]), OPENAI_CHAT).endswith("\n\n# the server's reply was empty\n")
+    assert "-- end\n<< as it came\n" in golden(
+        exchange([b'{"error":{"message":"no"}}'], form=Form.WHOLE, status=404), OPENAI_CHAT
+    )
+
+
+def test_what_nobody_sees_is_shown() -> None:
+    data = "a\r\n\x1b[31m\u2028\u202e⟨b⟩ é 🧠\n".encode() + b"\xff\tx"
+    assert shown(data) == [
+        "a⟨U+000D⟩",
+        "⟨U+001B⟩[31m⟨U+2028⟩⟨U+202E⟩⟨U+27E8⟩b⟨U+27E9⟩ é 🧠",
+        "⟨FF⟩⟨U+0009⟩x⟨⟩",
+    ]
+
+
+def unescaped(lines: list[str]) -> bytes:
+    """Read what `shown` wrote."""
+    out = b""
+    for line in lines:
+        rest = line
+        while rest:
+            before, mark, after = rest.partition("⟨")
+            code, _, rest = after.partition("⟩") if mark else ("", "", "")
+            out += before.encode()
+            out += (
+                chr(int(code[2:], 16)).encode("utf-8", "surrogatepass")
+                if code.startswith("U+")
+                else bytes.fromhex(code)
+            )
+        out += b"" if line.endswith("⟨⟩") else b"\n"
+    return out
+
+
+@given(st.binary(max_size=30) | st.text(max_size=15).map(str.encode))
+def test_bytes_can_be_told_from_what_is_shown(data: bytes) -> None:
+    assert unescaped(shown(data)) == data
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_one_line_is_one_line(text: str) -> None:
+    shown_text = one_line(text)
+    assert shown_text.splitlines() == [shown_text] * bool(shown_text)
+    assert not [
+        character for character in shown_text if ord(character) < 32 or 127 <= ord(character) < 160
+    ]

@@ -1,0 +1,116 @@
+"""What a person expects of a recording: kept beside it, without secrets, and unmet until it is read
+that way.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from converter.extras.recordings.library import Expectation, Library, differences
+from converter.extras.recordings.recording import Recording, RecordingError
+from tests.support.recordings_of import of_whole, streamed
+
+SAYS = ("<think>\nI add", " them.</think>\n\nIt is ", "5.\n")
+READ = Expectation("I add them.", "It is 5.")
+
+
+@pytest.fixture(params=[streamed(*SAYS), of_whole("".join(SAYS))], ids=["streamed", "whole"])
+def sum_(request: pytest.FixtureRequest) -> Recording:
+    recorded = request.param
+    assert isinstance(recorded, Recording)
+    return recorded
+
+
+def test_what_is_read_as_expected_is_met(sum_: Recording) -> None:
+    assert differences(sum_, READ) == ""
+
+
+@pytest.mark.parametrize("text", ["\n\nIt is 5.\n", "It is 5.\r\n"])
+def test_line_ends_around_count_for_nothing(sum_: Recording, text: str) -> None:
+    assert differences(sum_, Expectation(text=text)) == ""
+
+
+def test_what_nobody_asks_for_is_not_compared(sum_: Recording) -> None:
+    assert differences(sum_, Expectation()) == ""
+    assert differences(sum_, Expectation(thinking="I add them.")) == ""
+
+
+def test_what_is_read_otherwise_is_told_in_lines(sum_: Recording) -> None:
+    told = differences(sum_, Expectation("I add them twice.", "It is 5.", "it adds twice"))
+    assert told.split("\n") == [
+        "expected, because it adds twice:",
+        "--- expected thinking",
+        "+++ thinking as it is read",
+        "@@ -1 +1 @@",
+        "-I add them twice.",
+        "+I add them.",
+    ]
+
+
+def test_no_thinking_can_be_expected(sum_: Recording) -> None:
+    assert "+I add them." in differences(sum_, Expectation(thinking=""))
+
+
+def test_a_tag_left_in_the_text_is_text() -> None:
+    unread = streamed(*SAYS, options={"tags": [""]})
+    assert "+<think>" in differences(unread, READ)
+    assert differences(unread, Expectation("", "".join(SAYS))) == ""
+
+
+def test_thoughts_are_one_text() -> None:
+    two = streamed("<think>one</think>a", "<think>two</think>b")
+    assert differences(two, Expectation("one\n\ntwo", "a\n\nb")) == ""
+
+
+def test_it_is_kept_beside_the_recording(tmp_path: Path, sum_: Recording) -> None:
+    library = Library(tmp_path)
+    assert library.expectation(sum_.name) is None
+    path = library.expect(sum_, Expectation("deep", "", "wrong"))
+    assert path == tmp_path / f"{sum_.name}.expected.json"
+    assert library.expectation(sum_.name) == Expectation("deep", "", "wrong")
+    library.expect(sum_, Expectation(text="5"))
+    assert library.expectation(sum_.name) == Expectation(None, "5")
+
+
+def test_secrets_of_the_recording_are_not_kept(tmp_path: Path) -> None:
+    secret = "sk-not-to-be-kept-0123456789"
+    recorded = streamed(f"<think>The key is {secret}.</think>", "5")
+    headers = {**recorded.asked.headers, "authorization": f"Bearer {secret}"}
+    object.__setattr__(recorded.asked, "headers", headers)
+    library = Library(tmp_path)
+    library.keep(recorded, replace=True)
+    assert library.unmet(library.load("sample")) == ""
+    path = library.expect(recorded, Expectation(f"The key is {secret}."))
+    assert secret not in path.read_text()
+    assert path == tmp_path / "sample.expected.json"
+    assert library.unmet(library.load("sample")) == ""
+
+
+@pytest.mark.parametrize("body", ["", "[]", '{"thinking": 5}', "\ud800", "[" * 100_000])
+def test_a_damaged_file_is_told_of(tmp_path: Path, body: str) -> None:
+    (tmp_path / "a.expected.json").write_bytes(body.encode(errors="surrogatepass"))
+    with pytest.raises(RecordingError, match=r"a\.expected\.json"):
+        Library(tmp_path).expectation("a")
+
+
+def test_a_library_holds_its_recordings_to_what_is_expected(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    library.keep(streamed(*SAYS))
+    assert library.check("sample", lambda *_: []) == []
+    library.expectation_path("sample").write_text(json.dumps({"text": "It is 6."}))
+    [wrong] = library.check("sample", lambda *_: [])
+    assert "-It is 6." in wrong
+    library.expectation_path("sample").write_text("{}")
+    assert library.check("sample", lambda *_: []) == []
+
+
+def test_options_that_a_note_hints_at_are_named(tmp_path: Path, sum_: Recording) -> None:
+    library = Library(tmp_path)
+    unread = streamed("<mythink>I add.</mythink>84")
+    library.keep(unread)
+    library.expect(unread, Expectation("I add."))
+    hinted = "--set think_tags=auto --set think_tags='<mythink> </mythink>'"
+    assert f"{library.command('bless', unread.name)} {hinted}\n" in library.unmet(unread)
+    library.expect(sum_, Expectation("I add."))
+    assert " --set think_NAME=VALUE\n" in library.unmet(sum_)

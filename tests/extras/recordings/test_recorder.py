@@ -1,0 +1,407 @@
+"""`think_record`: a real mitmdump keeps each exchange, without secrets, and no reply waits for it
+or fails by it.
+"""
+
+import itertools
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.client import HTTPException
+from pathlib import Path
+
+import pytest
+from mitmproxy.http import HTTPFlow
+from mitmproxy.test import taddons
+
+from converter.core.dialects.table import DIALECTS
+from converter.extras.recordings import recorder, recording_work
+from converter.extras.recordings.flow_file import to_flow
+from converter.extras.recordings.library import Library
+from converter.extras.recordings.recorder import Recorder
+from converter.extras.recordings.recording import Recording
+from converter.extras.recordings.recording_work import Order
+from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
+from tests.support.frames import END, ROLE, stream, text, whole
+from tests.support.harness import (
+    ADDON,
+    MITMDUMP,
+    SECONDS_TO_START,
+    VARIANTS,
+    LlamaServer,
+    Program,
+    Proxy,
+    start_proxy,
+)
+from tests.support.made_recordings import recording
+from tests.support.scripted_server import JSON, Asked, Drop, Reply, ScriptedServer
+
+pytestmark = pytest.mark.slow
+
+GOOD = stream("<think>deep</think>", "hello")
+SUFFIXES = (".mitm", *(f".{dialect.name}.txt" for dialect in DIALECTS))
+NAME = "{number:04}-{kind}-small"
+KINDS = {"openai": "chat", "anthropic": "messages"}
+
+
+@contextmanager
+def _recording(
+    address: str, folder: Path, log: str = "recording", server: str = "generic"
+) -> Iterator[tuple[Proxy, Library]]:
+    """A mitmdump that records; when it has ended, all that it had to write is there."""
+    library = Library(folder / "kept")
+    arguments = ["--set", f"think_record={library.folder}", "--set", f"think_server={server}"]
+    with start_proxy([f"reverse:{address}"], arguments, folder, log) as proxy:
+        yield proxy, library
+
+
+def _ask(proxy: Proxy, dialect: Dialect = OPENAI, streamed: bool = True) -> bytes:
+    with Client(proxy.ports[0]) as client:
+        return client.ask(dialect.path, question(streamed)).body
+
+
+def test_each_exchange_is_a_clean_recording_with_goldens(
+    server: ScriptedServer, tmp_path: Path, dialect: Dialect, streamed: bool
+) -> None:
+    server.answer(Reply(GOOD) if streamed else Reply([whole("<think>deep</think>hello")], JSON))
+    with _recording(server.address, tmp_path) as (proxy, library):
+        got = [_ask(proxy, dialect, streamed) for _ in range(2)]
+    names = [NAME.format(number=number, kind=KINDS[dialect.name]) for number in (1, 2)]
+    assert library.names() == names
+    assert [library.check(name, lambda *_: []) for name in names] == [[], []]
+    kept = library.load(names[0])
+    assert (
+        dialect.read(kept.got.body, streamed).thinking
+        == dialect.read(got[0], streamed).thinking
+        == "deep"
+    )
+    assert b"<think>" in kept.body
+    assert len(kept.chunks) >= 1
+    assert sorted(path.name for path in library.folder.iterdir()) == sorted(
+        f"{name}{suffix}" for name in names for suffix in SUFFIXES
+    )
+
+
+def test_names_go_on_where_the_last_run_ended(server: ScriptedServer, tmp_path: Path) -> None:
+    server.answer(Reply(GOOD))
+    for _ in range(2):
+        with _recording(server.address, tmp_path) as (proxy, library):
+            _ask(proxy)
+    assert library.names() == ["0001-chat-small", "0002-chat-small"]
+
+
+def test_two_runs_at_once_take_no_name_twice(server: ScriptedServer, tmp_path: Path) -> None:
+    server.answer(Reply(GOOD))
+    with (
+        _recording(server.address, tmp_path, "first") as (first, library),
+        _recording(server.address, tmp_path, "second") as (second, _),
+    ):
+        threads = [threading.Thread(target=_ask_often, args=(proxy,)) for proxy in (first, second)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert library.names() == [f"{number:04}-chat-small" for number in range(1, 21)]
+
+
+def _ask_often(proxy: Proxy) -> None:
+    for _ in range(10):
+        _ask(proxy)
+
+
+def _only(library: Library) -> Recording:
+    [name] = library.names()
+    assert library.check(name, lambda *_: []) == []
+    return library.load(name)
+
+
+def test_a_stream_that_the_server_drops_is_kept(
+    server: ScriptedServer, tmp_path: Path, dialect: Dialect
+) -> None:
+    server.answer(Reply([ROLE, *text("<think>deep</think>hel"), Drop()]))
+    with _recording(server.address, tmp_path) as (proxy, library), Client(proxy.ports[0]) as client:
+        response = client.send(dialect.path, question(stream=True))
+        with suppress(HTTPException, OSError):
+            response.read()
+    kept = _only(library)
+    assert kept.ended
+    assert b"<think>deep</think>hel" in kept.body
+
+
+def test_a_stream_that_the_client_leaves_is_kept(
+    server: ScriptedServer, tmp_path: Path, dialect: Dialect
+) -> None:
+    held = threading.Event()
+    server.answer(Reply([ROLE, *text("<think>deep</think>hel"), held, *END]))
+    with _recording(server.address, tmp_path) as (proxy, library):
+        with Client(proxy.ports[0]) as client:
+            Live(client.send(dialect.path, question(stream=True))).until(b"hel")
+        proxy.wait_for("reply: ")
+    assert "Client disconnected" in _only(library).ended
+
+
+@pytest.mark.long
+def test_what_is_to_be_written_is_written_before_mitmproxy_ends(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.answer(Reply(stream(*(["<think>"] + ["word "] * 2000 + ["</think>", "hello"]))))
+    with _recording(server.address, tmp_path) as (proxy, library):
+        for _ in range(5):
+            _ask(proxy)
+        proxy.terminate()
+    assert len(library.names()) == 5
+    assert [path.name for path in library.folder.iterdir() if path.name.startswith(".")] == []
+
+
+def _kept(folder: Path, flow: HTTPFlow) -> Path:
+    with taddons.context() as context:
+        context.options.add_option("think_record", str, str(folder), "")
+        keeper = Recorder()
+        kept = keeper.keep(flow, "kept").result(SECONDS_TO_START)
+        keeper.done()
+        return kept
+
+
+def _flow(words: int) -> HTTPFlow:
+    return to_flow(recording(pieces=stream("<think>", *["word "] * words, "</think>", "hello")))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("words", "where"), [(10, ["thread"]), (5000, ["process"])])
+def test_only_a_long_exchange_is_kept_by_a_process(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: int, where: list[str]
+) -> None:
+    done: list[str] = []
+
+    def keep_beside(data: bytes, order: Order) -> Path | None:
+        done.append("process")
+        return in_process(data, order)
+
+    def keep(flow: HTTPFlow, order: Order) -> Path:
+        done.append("thread")
+        return in_thread(flow, order)
+
+    in_thread, in_process = recording_work.keep, recording_work.keep_beside
+    monkeypatch.setattr(recording_work, "keep", keep)
+    monkeypatch.setattr(recording_work, "keep_beside", keep_beside)
+    assert _kept(tmp_path, _flow(words)).exists()
+    assert done == where
+
+
+def test_what_waits_when_mitmproxy_ends_is_kept_by_no_nice_process(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    keeper = Recorder()
+
+    def keep(flow: HTTPFlow, order: Order) -> Path:
+        while not keeper.ending:
+            time.sleep(0.001)
+        return in_thread(flow, order)
+
+    in_thread = recording_work.keep
+    monkeypatch.setattr(recording_work, "keep", keep)
+    monkeypatch.setattr(recording_work, "keep_beside", lambda *_: pytest.fail("a nice process"))
+    with taddons.context() as context:
+        context.options.add_option("think_record", str, str(tmp_path), "")
+        kept = [keeper.keep(_flow(words), f"of-{words}") for words in (10, 5000)]
+        keeper.done()
+        assert [future.result(0).exists() for future in kept] == [True, True]
+
+
+def test_without_a_process_the_thread_keeps_a_long_exchange(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(recording_work, "keep_beside", lambda *_: None)
+    assert _kept(tmp_path, _flow(5000)).exists()
+
+
+def test_what_other_addons_have_noted_of_a_flow_is_not_kept(tmp_path: Path) -> None:
+    flow = _flow(5000)
+    flow.metadata["of another addon"] = {"any": object()}
+    assert _kept(tmp_path, flow).exists()
+
+
+def test_a_recording_that_cannot_be_written_costs_a_line_and_no_reply(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.answer(Reply(GOOD))
+    with _recording(server.address, tmp_path) as (proxy, library):
+        library.folder.rmdir()
+        library.folder.write_text("in the way")
+        assert OPENAI.read_stream(_ask(proxy)).thinking == "deep"
+        proxy.wait_for("no recording: ")
+        [trouble] = proxy.troubles()
+    assert str(library.folder) in trouble
+
+
+def test_an_exchange_without_a_reply_costs_no_recording_and_no_complaint(tmp_path: Path) -> None:
+    with (
+        ByPathServer({CHAT: _hang_up}) as server,
+        _recording(server.address, tmp_path) as (proxy, library),
+    ):
+        _ask(proxy)
+        proxy.wait_for("recording: none of /v1/chat/completions")
+    assert library.names() == []
+
+
+def _hang_up(_: Asked) -> Says:
+    raise ConnectionError
+
+
+BAD = {
+    "a file": lambda folder: folder / "file",
+    "a folder in no folder": lambda folder: folder / "none" / "kept",
+    "a folder in a file": lambda folder: folder / "file" / "kept",
+}
+
+
+@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
+def test_a_folder_that_cannot_be_is_refused_in_one_line(tmp_path: Path, bad: object) -> None:
+    assert callable(bad)
+    (tmp_path / "file").touch()
+    command = [
+        str(MITMDUMP),
+        "-s",
+        str(ADDON),
+        "--set",
+        f"confdir={tmp_path}",
+        "-p",
+        "0",
+        "--set",
+        f"think_record={bad(tmp_path)}",
+    ]
+    with Program(command, tmp_path / "log") as program:
+        assert program.exit_status() == 1
+    [line] = re.findall("think_record.*", program.output)
+    assert str(bad(tmp_path)) in line
+    assert "Traceback" not in program.output
+
+
+SECRETS = {
+    place: f"secret-{place}-{os.urandom(6).hex()}"
+    for place in (
+        "bearer",
+        "api-key",
+        "cookie",
+        "header",
+        "organisation",
+        "metadata",
+        "user",
+        "identifier",
+        "query",
+        "field",
+        "set-cookie",
+        "response-header",
+    )
+}
+
+
+def _with_secrets(dialect: Dialect, streamed: bool) -> tuple[str, bytes, dict[str, str]]:
+    fields = {
+        "metadata": {"user_id": SECRETS["metadata"]},
+        "safety_identifier": SECRETS["identifier"],
+        "my_own_field": {"deep": [SECRETS["field"]]},
+    }
+    if dialect is OPENAI:
+        fields["user"] = SECRETS["user"]
+    headers = {
+        "authorization": f"Bearer {SECRETS['bearer']}",
+        "x-api-key": SECRETS["api-key"],
+        "cookie": f"session={SECRETS['cookie']}; other=1",
+        "x-forwarded-user": SECRETS["header"],
+        "openai-organization": SECRETS["organisation"],
+        "anthropic-version": "2023-06-01",
+    }
+    return (
+        f"{dialect.path}?beta=true&key={SECRETS['query']}",
+        question(streamed, **fields),
+        headers,
+    )
+
+
+def _echo(asked: Asked) -> Says:
+    """Say again all that was said, as servers do in their errors; in the answer as well, cut in the
+    middle of each secret.
+    """
+    said = " ".join([asked.target, *asked.headers.values(), asked.body.decode()])
+    heads = {
+        "set-cookie": f"id={SECRETS['set-cookie']}",
+        "x-request-user": SECRETS["response-header"],
+    }
+    if json.loads(asked.body).get("stream"):
+        pieces = [said[at : at + 7] for at in range(0, len(said), 7)]
+        return Says(
+            steps=stream("<think>", *pieces, "</think>", *pieces),
+            headers={"content-type": "text/event-stream", **heads},
+        )
+    return Says(whole(f"<think>{said}</think>{said}"), headers={**JSON, **heads})
+
+
+def _fail(asked: Asked) -> Says:
+    words = " ".join([asked.target, *asked.headers.values(), asked.body.decode()])
+    return Says(
+        {"error": {"message": f"Incorrect API key: {words}", "type": "authentication_error"}}, 401
+    )
+
+
+@pytest.mark.parametrize(
+    "answer", [_echo, _fail], ids=["echoed in an answer", "echoed in an error"]
+)
+def test_no_secret_is_in_any_file(tmp_path: Path, answer: object) -> None:
+    assert callable(answer)
+    with (
+        ByPathServer({CHAT: answer}) as server,
+        _recording(server.address, tmp_path) as (proxy, library),
+        Client(proxy.ports[0]) as client,
+    ):
+        for dialect, streamed in itertools.product((OPENAI, ANTHROPIC), (True, False)):
+            client.ask(*_with_secrets(dialect, streamed))
+        said = [asked.headers["authorization"] for asked in server.asked]
+    assert [SECRETS["bearer"] in key for key in said] == [True] * 4  # they were sent
+    assert len(library.names()) == 4
+    written = {path.name: path.read_bytes() for path in library.folder.iterdir()}
+    found = [
+        (name, place)
+        for name, data in written.items()
+        for place, secret in SECRETS.items()
+        if secret.encode() in data
+    ]
+    assert found == []
+    assert not [name for name, data in written.items() if server.address.encode() in data]
+
+
+def test_a_real_models_replies_are_kept(tmp_path: Path) -> None:
+    body = question(
+        stream=True, model="tiny-think", messages=[{"role": "user", "content": "12 * 7"}]
+    )
+    with (
+        LlamaServer(VARIANTS["tags"], tmp_path / "llama") as llama,
+        _recording(llama.address, tmp_path, server="auto") as (proxy, library),
+        Client(proxy.ports[0]) as client,
+    ):
+        for dialect in (OPENAI, ANTHROPIC):
+            client.ask(dialect.path, body)
+        asked = {"model": "tiny-think", "input": "12 * 7", "stream": True}
+        client.ask("/v1/responses", json.dumps(asked).encode())
+    assert library.names() == [
+        "0001-chat-tiny-think",
+        "0002-messages-tiny-think",
+        "0003-responses-tiny-think",
+    ]
+    kept = [library.load(name) for name in library.names()]
+    assert [recording.found.server for recording in kept] == ["llama.cpp"] * 3
+    assert all(recording.chunks for recording in kept)
+    assert all(library.check(name, lambda *_: []) == [] for name in library.names())
+
+
+def test_a_recording_is_not_put_among_the_projects_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert recorder.usual_folder() == tmp_path / "recordings"
+    monkeypatch.chdir(Path(__file__).parents[3])
+    assert recorder.usual_folder().name == "captures"

@@ -1,0 +1,72 @@
+from dataclasses import replace
+
+import pytest
+
+from converter.core.dialects.table import ANTHROPIC, DIALECTS, OLLAMA, OPENAI_CHAT, Dialect, Form
+from converter.extras.recordings.recording import Found, RecordedRequest, RecordingError
+from tests.support.frames import stream
+from tests.support.raw_exchanges import JSON, WHOLE, exchange
+
+
+def test_a_recording_says_who_speaks_what_in_which_form() -> None:
+    translated = exchange(client=ANTHROPIC)
+    assert (translated.client, translated.server_dialect, translated.server_form) == (
+        ANTHROPIC,
+        OPENAI_CHAT,
+        Form.STREAM,
+    )
+    native = replace(translated, options={"native": ["messages"]})
+    assert (native.server_dialect, exchange(WHOLE, form=Form.WHOLE).server_form) == (
+        ANTHROPIC,
+        Form.WHOLE,
+    )
+    assert translated.client_form is Form.STREAM
+
+
+def test_the_exchange_stands_as_it_did_when_the_reply_began() -> None:
+    recording = exchange(
+        client=ANTHROPIC,
+        asked={"thinking": {"type": "disabled"}},
+        found=Found("vllm", True, "thinking", 7, True),
+    )
+    made, written = recording.awaited(), recording.awaited().request
+    assert (made.server.name, made.initial.value, made.counted, made.prompted) == (
+        "vllm",
+        "thinking",
+        7,
+        True,
+    )
+    assert (written.model, written.form, written.body["model"]) == ("m", Form.STREAM, "m")
+
+
+@pytest.mark.parametrize("client", DIALECTS)
+def test_a_reply_that_begins_inside_a_thought_is_read_so(client: Dialect) -> None:
+    recording = exchange(
+        stream("deep", "</think>", "Hello"),
+        client,
+        options={"tags": ["auto"]},
+        found=Found(begins="thinking"),
+    )
+    assert b"</think>" not in recording.got.body
+    assert b'"deep"' in recording.got.body
+
+
+def test_a_request_that_the_addon_does_not_act_on_has_no_exchange() -> None:
+    recording = replace(
+        exchange(), asked=RecordedRequest("GET", "/favicon.ico", {"accept": JSON}, b"")
+    )
+    with pytest.raises(
+        RecordingError, match=r"hello: GET /favicon\.ico is no request that the addon acts on"
+    ):
+        recording.exchange()
+
+
+def test_options_that_this_version_does_not_know_are_told_of() -> None:
+    with pytest.raises(RecordingError, match="hello: think_start: expected one of"):
+        replace(exchange(), options={"start": "sideways"}).exchange()
+
+
+def test_an_ollamas_own_reply_is_read_as_it_was_sent() -> None:
+    for server, dialect in (("ollama", OLLAMA), ("llama.cpp", OPENAI_CHAT)):
+        recording = exchange(client=OLLAMA, found=Found(server=server))
+        assert recording.server_dialect is dialect

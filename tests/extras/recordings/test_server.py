@@ -1,0 +1,230 @@
+"""A server made of recordings answers as the recorded servers did."""
+
+import json
+import socket
+import subprocess
+import sys
+from http.client import HTTPConnection, IncompleteRead
+
+import pytest
+
+from converter.extras.recordings import server as paces
+from converter.extras.recordings.library import Library
+from converter.extras.recordings.recording import Answered, Chunk, Found, RecordedRequest, Recording
+from converter.extras.recordings.server import FAST, RecordedServer
+from tests.support.clients import Client
+from tests.support.made_recordings import (
+    CHAT,
+    EVENT_STREAM,
+    JSON,
+    MESSAGES,
+    PIECES,
+    asked,
+    question,
+    recording,
+)
+from tests.support.recorded import FOLDER
+
+pytestmark = pytest.mark.slow
+
+BODY = b"".join(PIECES)
+
+
+def ask(
+    server: RecordedServer, body: object, path: str = CHAT, method: str = "POST"
+) -> tuple[int, bytes]:
+    with Client(server.server_port) as client:
+        answer = client.ask(
+            path, body if isinstance(body, bytes) else json.dumps(body).encode(), method=method
+        )
+    return answer.status, answer.body
+
+
+def serving(*recordings: Recording, pace: float = FAST) -> RecordedServer:
+    return RecordedServer(recordings, 0, pace)
+
+
+def test_it_listens_on_loopback_only() -> None:
+    with serving() as server:
+        assert server.address == f"http://127.0.0.1:{server.server_port}"
+        assert server.socket.getsockname()[0] == "127.0.0.1"
+
+
+def test_a_request_gets_the_reply_that_was_recorded_for_it() -> None:
+    with serving(
+        recording("hi"), recording("bye", question("Bye"), [b"data: [DONE]\n\n"])
+    ) as server:
+        assert ask(server, question()) == (200, BODY)
+        assert ask(server, question("Bye")) == (200, b"data: [DONE]\n\n")
+
+
+def test_chunks_come_as_they_were_cut() -> None:
+    pieces = [b"data: {", b'"choices"', b": []}\n", b"\n"]
+    wire = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+    body = json.dumps(question()).encode()
+    with (
+        serving(recording(pieces=pieces)) as server,
+        socket.create_connection(("127.0.0.1", server.server_port)) as client,
+    ):
+        client.sendall(
+            b"POST %s HTTP/1.1\r\ncontent-length: %d\r\n\r\n%s" % (CHAT.encode(), len(body), body)
+        )
+        got = b""
+        while not got.endswith(wire):
+            piece = client.recv(65536)
+            assert piece, got
+            got += piece
+    assert b"content-type: text/event-stream" in got
+
+
+def test_a_whole_reply_keeps_its_status_and_type() -> None:
+    whole = Answered(400, JSON)
+    refused = recording(chunks=(Chunk(0.1, b'{"error": 1}'),), answered=whole)
+    with serving(refused) as server, Client(server.server_port) as client:
+        answer = client.ask(CHAT, json.dumps(question()).encode())
+        again = client.ask(CHAT, json.dumps(question()).encode())  # the connection lives
+    assert (answer.status, answer.headers["content-type"], answer.body) == (
+        400,
+        JSON,
+        b'{"error": 1}',
+    )
+    assert again.body == answer.body
+
+
+def test_a_reply_that_broke_off_breaks_off_again() -> None:
+    with serving(recording(ended="Server disconnected")) as server:
+        connection = HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+        connection.request("POST", CHAT, json.dumps(question()), {"content-type": JSON})
+        with pytest.raises(IncompleteRead) as broken:
+            connection.getresponse().read()
+        connection.close()
+    assert broken.value.partial == BODY
+
+
+def test_who_asks_something_else_is_told_what_there_is() -> None:
+    with serving(recording()) as server:
+        words = json.loads(ask(server, question("Bye"))[1])["error"]["message"]
+    assert "POST /v1/chat/completions; try one that `think-addon record show" in words
+
+
+def test_a_request_that_was_translated_gets_what_the_client_got() -> None:
+    made = recording(
+        asked=asked(question(), MESSAGES),
+        got=Answered(200, EVENT_STREAM, b"event: message_stop\n\n"),
+    )
+    with serving(made, recording("other", question("Other"))) as server:
+        assert ask(server, question(), MESSAGES) == (200, b"event: message_stop\n\n")
+        assert ask(server, question("Other"), MESSAGES)[0] == 404
+
+
+def test_who_goes_on_behind_an_ended_thought_gets_the_second_reply() -> None:
+    ended = Library(FOLDER).load("llama-ended-thought-responses-stream")
+    first = json.loads(ended.sent.body)
+    begun = {"role": "assistant", "reasoning_content": "I need 6"}
+    with serving(recording("hi"), ended) as server:
+        whole = ask(server, first, ended.sent.path)
+        second = ask(server, {**first, "messages": [*first["messages"], begun]}, ended.sent.path)
+    assert whole == (200, ended.body)
+    assert second[1] == b"".join(chunk.data for chunk in ended.second)
+    assert b"reasoning_content" not in second[1]
+    assert ended.body.endswith(second[1])
+
+
+def test_the_recording_with_most_equal_fields_answers_and_equals_take_turns() -> None:
+    three = [
+        recording(name, question(seed=seed), [name.encode()])
+        for name, seed in (("a", 1), ("b", 1), ("c", 2))
+    ]
+    with serving(*three) as server:
+        said = [ask(server, question(seed=seed))[1] for seed in (1, 1, 1, 2)]
+    assert said == [b"a", b"b", b"a", b"c"]
+
+
+def test_a_path_that_begins_with_a_name_is_for_that_recording_alone() -> None:
+    with serving(recording("a", pieces=[b"a"]), recording("b", pieces=[b"b"])) as server:
+        assert [ask(server, question(), f"/b{CHAT}")[1] for _ in range(2)] == [b"b", b"b"]
+        assert ask(server, question(), f"/none{CHAT}")[0] == 404
+
+
+def test_the_list_of_models_tells_what_the_servers_were() -> None:
+    llama, other = (
+        recording("a", found=Found("llama.cpp")),
+        recording("b", question(model="big"), found=Found("vllm")),
+    )
+    with serving(llama, other) as server:
+        told = [
+            json.loads(ask(server, b"", path, "GET")[1])["data"]
+            for path in ("/v1/models", "/a/v1/models", "/b/v1/models")
+        ]
+    assert [[(model["id"], model["owned_by"]) for model in models] for models in told] == [
+        [("big", "recordings"), ("small", "recordings")],
+        [("small", "llamacpp")],
+        [("big", "vllm")],
+    ]
+
+
+def test_a_recorded_list_of_models_is_given_as_it_was() -> None:
+    models = RecordedRequest("GET", "/v1/models", {"x-api-key": ""}, b"")
+    listed = recording(
+        "models",
+        asked=models,
+        sent=models,
+        answered=Answered(200, JSON),
+        chunks=(Chunk(0.0, b'{"data": []}'),),
+    )
+    with serving(listed) as server:
+        assert ask(server, b"", "/v1/models", "GET") == (200, b'{"data": []}')
+
+
+def test_the_addon_is_told_again_what_it_had_found_out() -> None:
+    opened = recording("opened", found=Found(begins="thinking"))
+    counted = recording("counted", question("Long"), found=Found("vllm", counted=4408))
+    with serving(opened, counted) as server:
+        [models] = json.loads(ask(server, b"", "/opened/v1/models", "GET")[1])["data"]
+        told = [
+            json.loads(ask(server, body, "/tokenize")[1]) for body in (question(), question("Long"))
+        ]
+        assert ask(server, question("Other"), "/tokenize")[0] == 404
+    assert models["owned_by"] == "vllm"  # which the addon asks where a reply begins
+    assert told == [
+        {"count": None, "token_strs": ["<think>"]},
+        {"count": 4408, "token_strs": ["\n"]},
+    ]
+
+
+@pytest.mark.parametrize("pace", [1.0, 4.0])
+def test_each_chunk_waits_for_its_time(pace: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    paced = recording()
+    now = [100.0]
+    monkeypatch.setattr(paces, "monotonic", lambda: now[0])
+    monkeypatch.setattr(paces, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    sent = [now[0] - 100.0 for _ in paces.paced(paced.chunks, 100.0, pace)]
+    assert sent == pytest.approx([chunk.at / pace for chunk in paced.chunks])
+
+
+def test_serve_says_where_and_a_taken_port_is_told() -> None:
+    with serving() as server:
+        code = (
+            f"from converter.extras.recordings.server import serve; serve([], {server.server_port})"
+        )
+        ended = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        )
+    assert "Address already in use" in ended.stderr
+
+
+def test_the_sdk_reads_what_is_served() -> None:
+    import openai  # noqa: PLC0415 (the others need none)
+
+    with serving(recording(answered=Answered(200, EVENT_STREAM))) as server:
+        client = openai.OpenAI(base_url=f"{server.address}/v1", api_key="none", max_retries=0)
+        frames = list(client.chat.completions.create(**question()))
+        client.close()
+    assert (
+        "".join(frame.choices[0].delta.content or "" for frame in frames if frame.choices)
+        == "<think>a b</think>c"
+    )
+
+
+def test_a_hand_made_request_is_what_tests_think_it_is() -> None:
+    assert recording().awaited().request.body == json.loads(asked(question()).body)

@@ -1,0 +1,251 @@
+"""A real server that dies, hangs, is full or wants a password."""
+
+import gc
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from converter.addon.exchange import settings
+from converter.addon.memory import remembering
+from converter.addon.memory.remembering import StoreElsewhere
+from converter.addon.memory.stores import open_store
+from converter.core.model.memory import AwayError, Bounds, Memory
+from converter.extras.redis.redis_store import MISSING, UNREADABLE, RedisStore
+from tests.support.harness import free_ports
+from tests.support.private_authority import private_authority
+from tests.support.redis_server import RedisServer
+
+pytestmark = pytest.mark.slow
+
+BOUNDS = Bounds(10_000, 1 << 24)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with RedisServer() as started:
+        yield started
+
+
+@pytest.fixture
+def memory(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
+    monkeypatch.setattr(remembering, "REST", 0.0)
+    server.empty(BOUNDS).close()
+    store = StoreElsewhere(RedisStore(server.address, BOUNDS, 0.2))
+    memory = Memory(store=store)
+    store.keep("begun", b"0", "", ["talk"], "")
+    yield memory
+    store.store.close()
+
+
+def test_a_sealed_value_is_nobodys_to_read(server: RedisServer, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("k" * 32)
+    server.empty(BOUNDS).close()
+    chosen = settings.read({"memory": server.address, "memory_key": str(key)})
+    with closing(open_store(chosen)) as store:
+        store.keep("a", b"a secret", "", ["name"], "")
+        assert (store.find("name"), store.get("a")) == ("a", b"a secret")
+        asked = redis.Redis.from_url(server.address)
+        stored = [asked.dump(name) for name in asked.scan_iter()]
+        asked.close()
+    assert stored
+    assert b"secret" not in b"".join(filter(None, stored))
+
+
+def test_two_clients_that_add_to_one_conversation_lose_nothing(
+    memory: Memory, server: RedisServer
+) -> None:
+    def add(name: str) -> None:
+        store = RedisStore(server.address, BOUNDS)
+        for number in range(100):
+            store.keep(f"{name}{number}", b"x", "begun", [], "talk")
+        store.close()
+
+    with ThreadPoolExecutor(4) as adding:
+        list(adding.map(add, "abcd"))
+    history = memory.history(memory.find("talk"))
+    assert history is not None
+    assert len(history) == 401
+
+
+def test_what_was_kept_is_there_after_the_server_was_killed(
+    memory: Memory, server: RedisServer
+) -> None:
+    server.kill()
+    with pytest.raises(AwayError):
+        memory.history("begun")
+    server.start()
+    assert memory.history(memory.find("talk")) == [b"0"]
+
+
+def test_a_server_that_is_paused_is_not_waited_for_long(
+    memory: Memory, server: RedisServer
+) -> None:
+    with server.paused(), pytest.raises(AwayError, match="Timeout"):
+        memory.history("begun")
+    assert memory.history("begun") == [b"0"]
+
+
+def test_a_full_server_keeps_all_or_nothing(memory: Memory, server: RedisServer) -> None:
+    client = redis.Redis.from_url(server.address)
+    client.config_set("maxmemory", "1")
+    with pytest.raises(AwayError, match="maxmemory"):
+        memory.store.keep("a", b"1", "", [], "talk")
+    client.config_set("maxmemory", "0")
+    assert (memory.find("talk"), memory.history("begun")) == ("begun", [b"0"])
+    client.close()
+
+
+def test_an_entry_that_the_server_has_dropped_is_gone_with_all_that_follows(
+    memory: Memory, server: RedisServer
+) -> None:
+    memory.store.keep("a", b"1", "", [], "talk")
+    client = redis.Redis.from_url(server.address)
+    client.delete("{think}:ebegun")
+    assert (memory.history("a"), memory.get("a")) == (None, b"1")
+    memory.store.keep("begun", b"2", "", [], "")
+    assert memory.size == 6
+    assert BOUNDS.seconds <= client.ttl("{think}:ea") <= BOUNDS.seconds + 3600
+    client.close()
+
+
+def test_a_script_that_the_server_lacks_costs_no_connection(server: RedisServer) -> None:
+    with (
+        closing(server.empty(BOUNDS)) as store,
+        closing(redis.Redis.from_url(server.address)) as client,
+    ):
+        store.find("a")
+        client.script_flush()
+        came = client.info("stats")["total_connections_received"]
+        store.keep("a", b"1", "", ["name"])
+        assert store.find("name") == "a"
+        assert client.info("stats")["total_connections_received"] == came
+
+
+@pytest.mark.parametrize("password", ["", "wrong", "right"])
+def test_a_password_lets_in(password: str) -> None:
+    with RedisServer("--requirepass", "right") as server:
+        address = server.address.replace("//", f"//:{password}@") if password else server.address
+        store = RedisStore(address, BOUNDS)
+        if password == "right":
+            assert store.find("a") == ""
+        else:
+            with pytest.raises(AwayError, match="Authentication"):
+                StoreElsewhere(store).find("a")
+        store.close()
+
+
+def test_tls_lets_in_who_trusts_its_authority(tmp_path: Path) -> None:
+    authority = private_authority(tmp_path)
+    with RedisServer("--requirepass", "right", tls=authority) as server:
+        address = server.address.replace("//", "//:right@")
+        store = RedisStore(address, BOUNDS)
+        store.keep("a", b"1", "", ["name"])
+        assert (store.find("name"), store.history("a")) == ("a", [b"1"])
+        store.close()
+        for other, words in (
+            (address.partition("?")[0], "CERTIFICATE_VERIFY_FAILED"),
+            (address.replace("right", "wrong"), "Authentication"),
+            (address.replace("rediss:", "redis:").partition("?")[0], "ConnectionError"),
+        ):
+            store = RedisStore(other, BOUNDS)
+            with pytest.raises(AwayError, match=words):
+                StoreElsewhere(store).find("name")
+            store.close()
+
+
+def told(words: str, ask: Callable[..., object], *question: object) -> None:
+    """Ask until the answer has these words; servers have no other way to tell that they agree."""
+    answer: object = None
+    for _ in range(6000):
+        try:
+            if words in str(answer := ask(*question)):
+                return
+        except redis.RedisError as error:
+            answer = error
+        time.sleep(0.01)
+    raise AssertionError(f"expected {words!r}, got {answer}")
+
+
+def test_sentinels_tell_of_another_server_when_one_has_gone(tmp_path: Path) -> None:
+    """All with TLS; nobody is where the address has its first sentinel."""
+    authority = private_authority(tmp_path)
+    with ExitStack() as stack:
+        first = stack.enter_context(RedisServer("--repl-diskless-sync-delay", "0", tls=authority))
+        replica = ("--replicaof", "127.0.0.1", str(first.port))
+        second = stack.enter_context(RedisServer(*replica, tls=authority))
+        sentinel = stack.enter_context(RedisServer("--sentinel", tls=authority))
+        behind, asked = tuple[Any, ...](
+            stack.enter_context(redis.Redis.from_url(server.address.replace("/0", "")))
+            for server in (second, sentinel)
+        )
+        told("'master_link_status': 'up'", behind.execute_command, "INFO", "replication")
+        watch = partial(asked.execute_command, "SENTINEL")
+        watch("MONITOR", "main", "127.0.0.1", first.port, 1)
+        told(str(second.port), watch, "REPLICAS", "main")
+        address = f"127.0.0.1:1,127.0.0.1:{sentinel.port}/main?ssl_ca_certs={authority.file}"
+        store = stack.enter_context(closing(RedisStore(f"rediss+sentinel://{address}", BOUNDS)))
+        told("", store.find, "name")
+        told("None", store.keep, "a", b"1", "", ["name"])
+        told("1", behind.exists, "{think}:nname")
+        watch("SET", "main", "down-after-milliseconds", 100, "failover-timeout", 1000)
+        first.kill()
+        told("a", store.find, "name")
+        told("[b'1']", store.history, "a")  # a replica that is promoted ends its connections
+        store.keep("b", b"2", "a", [])
+        assert store.history("b") == [b"1", b"2"]
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # redis 8.1 leaves a socket open
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_cluster_of_three_keeps_all_on_one_node() -> None:
+    """Nobody is where the address has its first node."""
+    with ExitStack() as stack:
+        ports = free_ports(3)
+        options = [("--cluster-enabled", "yes", "--cluster-port", str(port)) for port in ports]
+        nodes = [stack.enter_context(RedisServer(*each)) for each in options]
+        clients = [stack.enter_context(redis.Redis.from_url(node.address)) for node in nodes]
+        for client, slots in zip(clients, [(0, 5460), (5461, 10922), (10923, 16383)], strict=True):
+            client.execute_command("CLUSTER", "ADDSLOTSRANGE", *slots)
+        for node, port in zip(nodes[1:], ports[1:], strict=True):
+            clients[0].execute_command("CLUSTER", "MEET", "127.0.0.1", node.port, port)
+        for client in clients:
+            told("cluster_state:ok", client.execute_command, "CLUSTER", "INFO")
+        places = f"127.0.0.1:1,127.0.0.1:{nodes[0].port}"
+        store = stack.enter_context(closing(RedisStore(f"redis+cluster://{places}", BOUNDS)))
+        store.keep("a", b"1", "", ["talk"])
+        assert (store.history("a"), store.find("talk"), store.size) == ([b"1"], "a", 5)
+        assert sorted(client.dbsize() > 0 for client in clients) == [False, False, True]
+        assert store.forget("a") is True
+        del store
+    gc.collect()
+
+
+@pytest.mark.parametrize("way", ["", "+sentinel", "+cluster"])
+def test_nobody_is_asked_before_there_is_something_to_ask(way: str) -> None:
+    store = open_store(settings.read({"memory": f"redis{way}://127.0.0.1:1/main"}))
+    with pytest.raises(AwayError, match=r"onnect|No master found"):
+        store.find("a")
+    store.close()
+
+
+@pytest.mark.parametrize("place", [":pass/word@localhost:6379/0", "localhost:x", ""])
+@pytest.mark.parametrize("way", ["", "+sentinel", "+cluster"])
+def test_an_address_that_nobody_can_read_is_told_at_the_start(way: str, place: str) -> None:
+    with pytest.raises(ValueError, match=f"^{UNREADABLE}$"):
+        open_store(settings.read({"memory": f"redis{way}://{place}"}))
+
+
+def test_a_package_that_is_missing_is_told_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "redis", None)
+    with pytest.raises(ValueError, match=f"^{re.escape(MISSING)}$"):
+        open_store(settings.read({"memory": "redis://localhost"}))

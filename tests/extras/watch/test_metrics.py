@@ -1,0 +1,161 @@
+"""Counts of all replies, read back by Prometheus' own parser."""
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from converter.core.wire.bounds import MOST_KINDS, MOST_SERIES
+from converter.extras.watch.metrics import BUCKETS, Metrics, kind_of
+
+pytestmark = pytest.mark.slow
+
+HERE = "127.0.0.1:8000"
+STREAMED: dict[str, object] = {
+    "model": "small",
+    "finish": "stop",
+    "thoughts": 2,
+    "thinking": 30,
+    "text": 10,
+    "input_tokens": 7,
+    "output_tokens": 40,
+    "first_byte": 0.1,
+    "first_thought": 0.2,
+    "first_text": 1.2,
+    "end": 2.0,
+}
+LABELS = {"model": "small", "server": HERE}
+
+type Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def samples(metrics: Metrics) -> Samples:
+    families = text_string_to_metric_families(metrics.text())
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def value(read: Samples, name: str, **labels: str) -> float:
+    return read[name, frozenset({**LABELS, **labels}.items())]
+
+
+def counted(
+    *tolds: dict[str, object], outcome: str = "ok", mended: tuple[str, ...] = ()
+) -> Metrics:
+    metrics = Metrics()
+    for told in tolds:
+        metrics.add(told, HERE, outcome, mended)
+    return metrics
+
+
+def test_requests_are_counted_by_outcome() -> None:
+    metrics = counted(STREAMED, STREAMED)
+    metrics.add({"model": "small"}, HERE, "broke off", ())
+    read = samples(metrics)
+    assert value(read, "think_requests_total", outcome="ok") == 2
+    assert value(read, "think_requests_total", outcome="broke off") == 1
+
+
+def test_tokens_of_thinking_are_the_servers_or_a_share() -> None:
+    read = samples(counted(STREAMED))
+    assert value(read, "think_thinking_tokens_total") == 30
+    assert value(read, "think_answer_tokens_total") == 10
+    assert value(read, "think_prompt_tokens_total") == 7
+    assert value(read, "think_thoughts_total") == 2
+    read = samples(counted({**STREAMED, "thinking_tokens": 12}))
+    assert value(read, "think_thinking_tokens_total") == 12
+    assert value(read, "think_answer_tokens_total") == 28
+
+
+def test_times_are_histograms() -> None:
+    read = samples(counted(STREAMED, {**STREAMED, "first_text": 1000.0}))
+    bounds = [value(read, "think_first_text_seconds_bucket", le=f"{bound:g}") for bound in BUCKETS]
+    assert bounds == sorted(bounds)
+    assert value(read, "think_first_text_seconds_bucket", le="1") == 0
+    assert value(read, "think_first_text_seconds_bucket", le="2.5") == 1
+    assert value(read, "think_first_text_seconds_bucket", le="+Inf") == 2
+    assert value(read, "think_first_text_seconds_count") == 2
+    assert value(read, "think_first_text_seconds_sum") == pytest.approx(1001.2, abs=0.1)
+
+
+def test_a_time_on_a_bound_is_not_above_it() -> None:
+    read = samples(counted({**STREAMED, "first_text": 2.5}))
+    assert value(read, "think_first_text_seconds_bucket", le="2.5") == 1
+
+
+def test_of_a_whole_reply_only_the_end_is_a_time() -> None:
+    read = samples(counted({**STREAMED, "first_byte": 2.0, "first_text": 2.0}))
+    assert value(read, "think_first_text_seconds_count") == 0
+    assert value(read, "think_end_seconds_count") == 1
+
+
+def test_what_was_mended_is_counted_by_kind() -> None:
+    assert kind_of("arguments of call 3 of 'f' mended: {") == "arguments of call # of … mended"
+    read = samples(counted(STREAMED, mended=("call 1 mended: a", "call 2 mended: b")))
+    assert value(read, "think_mended_total", what="call # mended") == 2
+
+
+def test_nothing_grows_without_end() -> None:
+    metrics = Metrics()
+    for number in range(2 * MOST_SERIES):
+        metrics.add({"model": f"m{number}"}, HERE, "ok", ())
+    assert len(metrics.values()) == MOST_SERIES + 1
+    for number in range(2 * MOST_KINDS):
+        metrics.add({"model": "m1"}, HERE, "ok", (f"kind {chr(0x4E00 + number)}",))
+    assert (
+        max(len(row["mended"]) for row in metrics.values() if isinstance(row["mended"], dict)) == 51
+    )
+
+
+def test_names_that_clients_choose_cannot_break_the_format() -> None:
+    model = 'a"b\\c\nd} 1\n# {'
+    metrics = counted({**STREAMED, "model": model})
+    assert {labels["model"] for _, key in samples(metrics) for labels in [dict(key)]} == {model}
+
+
+def test_without_replies_the_format_is_still_right() -> None:
+    assert samples(Metrics()) == {}
+    assert Metrics().values() == []
+
+
+def test_the_values_are_plain() -> None:
+    (row,) = counted(STREAMED, mended=("x",)).values()
+    assert row["requests"] == {"ok": 1}
+    assert row["thinking_tokens"] == 30
+    assert row["end_seconds"] == {"count": 1, "sum": 2.0}
+
+
+def test_a_name_that_is_half_a_character_ends_no_count() -> None:
+    """Six plain characters of JSON, which any client may send."""
+    metrics = Metrics()
+    for model in ("x\ud800", "x\udfff"):
+        metrics.add({"model": model}, HERE, "refused", ["model \ud800 refused: unknown"])
+    assert metrics.text().encode()
+    requests = value(samples(metrics), "think_requests_total", model="x?", outcome="refused")
+    assert requests == 2
+
+
+def test_earlier_thoughts_and_ended_ones_are_counted() -> None:
+    metrics = Metrics()
+    ended = {"budget": 2, "loop": 1}
+    told = {"model": "small", "thoughts_put_back": 3, "thoughts_unknown": 1}
+    for _ in range(2):
+        metrics.add({**told, "thoughts_ended": ended}, HERE, "ok", [])
+    read, (row,) = samples(metrics), metrics.values()
+    assert {name: row[name] for name in ("restored", "unknown", "ended")} == {
+        "restored": 6,
+        "unknown": 2,
+        "ended": {"budget": 4, "loop": 2},
+    }
+    for reason, count in ended.items():
+        assert value(read, "think_ended_total", reason=reason) == 2 * count
+
+
+def test_spans_are_counted_where_there_is_a_collector() -> None:
+    metrics = counted(STREAMED)
+    assert "think_spans_total" not in metrics.text()
+    metrics.spans.update({"sent": 3, "dropped": 0})
+    read = samples(metrics)
+    assert read["think_spans_total", frozenset({("outcome", "sent")})] == 3
+    assert read["think_spans_total", frozenset({("outcome", "dropped")})] == 0

@@ -1,0 +1,165 @@
+"""Thoughts reach who listens; what a person should know is a log line and a few words of a comment."""
+
+import asyncio
+import json
+import os
+from pathlib import Path
+
+import pytest
+from mitmproxy.test import taddons
+
+from converter.core.reply.thought_events import ThoughtEvent
+from converter.extras.watch import thought_hook
+from converter.extras.watch.thought_hook import AT_A_TIME, ThoughtTeller, report
+from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response, streaming
+from tests.support.frames import stream
+from tests.support.kept_flows import Watched, pass_on, watched
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.heard: list[ThoughtEvent] = []
+
+    def thought(self, event: ThoughtEvent) -> None:
+        self.heard.append(event)
+
+
+def exchanged(there: Watched) -> None:
+    flow = there.begin(streaming(), response(EVENT_STREAM))
+    pass_on(flow, *stream("<think>a</think>", "b"), b"")
+    there.end(flow)
+
+
+def test_any_addon_hears_of_thoughts_and_so_does_the_file(tmp_path: Path) -> None:
+    path, listener = tmp_path / "events.jsonl", Listener()
+    with watched(events=str(path)) as there:
+        there.add(listener)
+        exchanged(there)
+    written = [json.loads(line) for line in path.read_text().splitlines()]
+    assert (
+        [event["thought"] for event in listener.heard]
+        == [event["thought"] for event in written]
+        == ["a"]
+    )
+
+
+def test_thoughts_come_in_their_order_and_are_passed_on_to_nobody_where_nobody_listens() -> None:
+    listener, many = Listener(), [f"<think>{number}</think>b" for number in range(50)]
+    with watched() as there:
+        flow = there.begin(streaming(), response(EVENT_STREAM))
+        pass_on(flow, b"".join(stream(*many)))
+        assert not there.addon._replies._thoughts._tasks
+        there.add(listener)
+        pass_on(flow, b"".join(stream(*many)), b"")
+        there.end(flow)
+    assert [event["thought"] for event in listener.heard] == [str(number) for number in range(50)]
+
+
+class SlowListener(Listener):
+    async def thought(self, event: ThoughtEvent) -> None:  # type: ignore[override]  # either may be
+        await asyncio.sleep(0 if self.heard else 0.02)
+        self.heard.append(event)
+
+
+@pytest.mark.parametrize("listener", [Listener(), SlowListener()])
+def test_many_thoughts_are_told_in_their_order_and_others_have_their_turn(
+    listener: Listener,
+) -> None:
+    teller, turns = ThoughtTeller(), list[int]()
+    thoughts: list[ThoughtEvent] = [{"taskId": "a", "thought": at} for at in range(5 * AT_A_TIME)]
+
+    async def told() -> None:
+        teller.call(thoughts[:-2])
+        teller.call(thoughts[-2:])
+        teller.call([{"taskId": "b", "thought": "of another"}])
+        while teller._tasks:
+            turns.append(len(listener.heard))
+            await asyncio.sleep(0)
+
+    with taddons.context(listener):
+        asyncio.run(told())
+    assert [event for event in listener.heard if event["taskId"] == "a"] == thoughts
+    assert len(set(turns)) > len(thoughts) // AT_A_TIME
+    assert {"taskId": "b", "thought": "of another"} in listener.heard[: 2 * AT_A_TIME]
+    assert teller._last == {}
+
+
+def test_a_listener_that_hangs_is_told_no_more_than_so_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(thought_hook, "MOST_HOOKS", 2)
+    listener = Listener()
+    with watched() as there:
+        there.add(listener)
+        flow = there.begin(streaming(), response(EVENT_STREAM))
+        for number in range(5):  # in one turn of the loop: none of the calls is over
+            pass_on(flow, *stream(f"<think>{number}</think>b")[:-2])
+        assert len(there.addon._replies._thoughts._tasks) == 2
+        pass_on(flow, b"")
+        there.end(flow)
+
+
+def test_a_file_that_cannot_be_written_costs_a_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with watched(events=str(tmp_path / "events")) as there:
+        (tmp_path / "events").mkdir()
+        exchanged(there)
+    assert "think_events" in caplog.text
+
+
+NOTES = {
+    "nothing to say": ([], [], ""),
+    "empty notes say nothing": (["", ""], [], ""),
+    "a note ends at its colon": (
+        ["opener missing: it began so"],
+        ["opener missing"],
+        "opener missing: it began so",
+    ),
+    "each note for itself": (["a: b", "c"], ["a", "c"], "a: b; c"),
+    "a colon inside a word is none": (["no a:b"], ["no a:b"], "no a:b"),
+    "lines become one": (["a\n b"], ["a b"], "a b"),
+    "a long one is cut": (["x" * 200], ["x" * 119 + "…"], "x" * 200),
+    "nothing acts on a terminal": (["a\x9b31m"], ["a\\x9b31m"], "a\\x9b31m"),
+}
+
+
+@pytest.mark.parametrize(("words", "short", "line"), NOTES.values(), ids=NOTES)
+def test_notes_in_few_words(
+    words: list[str], short: list[str], line: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert report(request(f"{CHAT}?key=secret"), words) == short
+    assert [record.getMessage() for record in caplog.records] == (
+        [f"think: POST {CHAT}: {line}"] if line else []
+    )
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    made = tmp_path / "events"
+    os.mkfifo(made)
+    return made
+
+
+def test_a_pipe_gets_the_lines(pipe: Path) -> None:
+    with open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), "rb") as reader:
+        with watched(events=str(pipe)) as there:
+            exchanged(there)
+        assert json.loads(reader.read())["thought"] == "a"
+
+
+def test_a_pipe_that_nobody_reads_holds_nothing_up(
+    pipe: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with watched(events=str(pipe)) as there:
+        exchanged(there)
+    assert "think_events: [Errno 6]" in caplog.text
+
+
+def test_a_full_pipe_holds_nothing_up(pipe: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with open(os.open(pipe, os.O_RDWR | os.O_NONBLOCK), "wb", buffering=0) as other:
+        while other.write(bytes(4096)):
+            pass
+        with watched(events=str(pipe)) as there:
+            exchanged(there)
+    assert "is full" in caplog.text

@@ -1,0 +1,349 @@
+"""What mitmweb and the console show of a flow, as they ask for it: by mitmproxy's own registry of
+content views.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from mitmproxy import contentviews
+from mitmproxy.addonmanager import Loader
+from mitmproxy.contentviews import Metadata
+from mitmproxy.http import HTTPFlow
+from mitmproxy.test import taddons, tflow
+
+from converter.extras.recordings.flow_file import METADATA
+from converter.extras.watch.views import (
+    LINES,
+    TEXT_LIMIT,
+    WIDTH,
+    ThinkingView,
+    Views,
+    newest,
+    wrapped,
+)
+from tests.support import recorded
+from tests.support.addon_flows import (
+    ASKED,
+    CHAT,
+    EVENT_STREAM,
+    JSON,
+    MESSAGES,
+    request,
+    response,
+    streaming,
+)
+from tests.support.frames import ROLE, delta, stream, whole
+from tests.support.kept_flows import kept, pass_on, saved, shown, watched
+
+SERVER = "Thinking server"
+SAID = "  thinking:\n    #│ I add.\n  text: |\n    It is 4.\n"
+THOUGHT = stream("<think>I add.</think>", "It is 4.")
+
+
+@pytest.fixture(autouse=True)
+def offered() -> Iterator[None]:
+    with taddons.context(Views()):
+        yield
+
+
+def asked(path: str, streamed: bool = True, **fields: object) -> HTTPFlow:
+    return request(path, {**ASKED, "stream": streamed, **fields})
+
+
+def bare(path: str, content_type: str, body: bytes, asking: object = ASKED) -> HTTPFlow:
+    """A flow of another proxy's: no addon has seen it."""
+    flow = request(path, asking)
+    flow.response = response(content_type)
+    flow.response.raw_content = body
+    return flow
+
+
+def reply(flow: HTTPFlow, view: str = "auto") -> str:
+    return shown(flow, flow.response, view).text
+
+
+EXCHANGES = {
+    "streamed, OpenAI": (CHAT, True, EVENT_STREAM, THOUGHT),
+    "streamed, Anthropic": (MESSAGES, True, EVENT_STREAM, THOUGHT),
+    "whole, OpenAI": (CHAT, False, JSON, [whole("<think>I add.</think>It is 4.")]),
+    "whole, Anthropic": (MESSAGES, False, JSON, [whole("<think>I add.</think>It is 4.")]),
+}
+
+
+@pytest.mark.parametrize(("path", "streamed", "kind", "chunks"), EXCHANGES.values(), ids=EXCHANGES)
+@pytest.mark.parametrize("how", ["rewritten", "from a file", "reverted", "no addon"])
+def test_the_view_is_chosen_by_itself_and_sets_thinking_apart(
+    path: str, streamed: bool, kind: str, chunks: list[bytes], how: str
+) -> None:
+    flow = kept(asked(path, streamed), response(kind), *chunks)
+    if how == "no addon":
+        flow = bare(path, kind, b"".join(chunks), {**ASKED, "stream": streamed})
+    flow = saved(flow) if how == "from a file" else flow
+    if how == "reverted":
+        flow.revert()
+    for message, said in (
+        (flow.request, "user: |\n  Hi\n"),
+        (flow.response, "  thinking:\n    #│ I add.\n  text: |\n    It is 4.\n"),
+    ):
+        result = shown(flow, message)
+        assert (result.view_name, result.syntax_highlight) == ("Thinking", "yaml")
+        assert said in result.text
+        assert "rest:" not in result.text
+
+
+OTHERS = {
+    "another endpoint": bare("/v1/embeddings", JSON, b'{"data": []}'),
+    "JSON of anything": bare("/api/users", JSON, b'{"choices": []}'),
+    "the list of models": bare("/v1/models", JSON, b'{"data": []}'),
+    "a page": bare(CHAT, "text/html", b"<html>Bad gateway</html>"),
+    "a count of tokens": bare("/v1/messages/count_tokens", JSON, b'{"input_tokens": 1}'),
+}
+
+
+@pytest.mark.parametrize("flow", OTHERS.values(), ids=OTHERS)
+def test_what_is_no_model_traffic_is_left_to_mitmproxy(flow: HTTPFlow) -> None:
+    assert shown(flow, flow.response).view_name not in ("Thinking", SERVER)
+
+
+def test_what_has_no_flow_is_left_to_mitmproxy() -> None:
+    assert ThinkingView().render_priority(b"{}", Metadata()) < 0
+    assert ThinkingView().render_priority(b"{}", Metadata(flow=tflow.ttcpflow())) < 0
+
+
+@pytest.mark.parametrize("from_file", [False, True], ids=["live", "from a file"])
+def test_the_servers_view_shows_what_it_was_asked_and_said(from_file: bool) -> None:
+    body = stream("<think>I add.</think>", "It is 4.")
+    flow = kept(asked(MESSAGES, system="Be short."), response(EVENT_STREAM), *body)
+    flow = saved(flow) if from_file else flow
+    both = [
+        (shown(flow, flow.request, view).text, reply(flow, view)) for view in ("Thinking", SERVER)
+    ]
+    [(client_request, client_reply), (server_request, server_reply)] = both
+    assert ("stream_options" in client_request, "stream_options" in server_request) == (False, True)
+    assert ("stop: end_turn" in client_reply, "stop: stop" in server_reply) == (True, True)
+    assert "#│ I add." in server_reply
+
+
+def test_the_servers_view_reads_a_reply_as_the_addon_did() -> None:
+    begun = stream("I add.</think>", "It is 4.")
+    flow = kept(asked(CHAT), response(EVENT_STREAM), *begun, start="thinking")
+    assert "#│ I add." in reply(flow)
+    assert "#│ I add." in reply(flow, SERVER)
+    assert "</think>" not in reply(flow, SERVER)
+
+
+def test_what_the_addon_wrote_is_not_split_again() -> None:
+    flow = kept(
+        asked(CHAT), response(EVENT_STREAM), *stream("</think>", "It is 4."), start="thinking"
+    )
+    assert "thinking:" not in reply(flow)
+    assert "It is 4." in reply(flow)
+
+
+def test_without_a_backup_both_views_show_the_message() -> None:
+    flow = kept(asked(CHAT), response(EVENT_STREAM), *stream("It is 4."))
+    assert reply(flow) == reply(flow, SERVER)
+    assert shown(flow, flow.request).text == shown(flow, flow.request, SERVER).text
+
+
+def test_a_reply_ends_with_what_is_known_of_it() -> None:
+    said = reply(kept(asked(CHAT), response(EVENT_STREAM), *THOUGHT))
+    for words in (
+        "model: small\n",
+        "stop: stop\n",
+        "tokens: 7 in, 5 out\n",
+        "thoughts: 1, 6 characters\n",
+        ", thought 0.",
+    ):
+        assert words in said
+
+
+def test_without_notes_mitmproxys_own_times_are_told() -> None:
+    flow = bare(CHAT, EVENT_STREAM, b"".join(THOUGHT))
+    assert flow.response
+    flow.request.timestamp_start = 10.0
+    flow.response.timestamp_start, flow.response.timestamp_end = 11.5, 12.5
+    assert "times: first byte 1.50 s, end 2.50 s\nspeed: 5.0 tokens per second\n" in reply(flow)
+
+
+ODD = {
+    "no JSON": b"no JSON at all",
+    "half a frame": b"".join(THOUGHT)[:-40],
+    "JSON of odd shape": b'{"choices": {"a": [null]}, "usage": 7}',
+    "a list": b"[[[{}]]]",
+    "no UTF-8": b'data: {"choices": [{"delta": {"content": "\xff\xfe"}}]}\n\n',
+    "frames of many kinds": b'data: {"type": "message_start"}\n\ndata: {"choices": []}\n\nevent: x\ndata: 7\n\n',
+    "nothing": b"",
+    "depth": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("body", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("view", ["Thinking", SERVER])
+def test_a_view_never_fails(body: bytes, view: str) -> None:
+    flow = bare(CHAT, JSON, body, body)
+    for message in (flow.request, flow.response):
+        assert shown(flow, message, view).view_name == view
+
+
+def test_what_can_be_read_comes_before_the_raw_rest() -> None:
+    said = reply(bare(CHAT, EVENT_STREAM, ROLE + delta(content="It is 4.") + b'data: {"cut off'))
+    assert said.index("It is 4.") < said.index("cut off")
+
+
+@pytest.mark.parametrize(
+    "noted",
+    ["{", '{"options": 7}', '{"options": {"start": "x"}, "begins": 7}', '{"summary": []}', "[]"],
+)
+def test_notes_that_cannot_be_read_cost_no_view(noted: str) -> None:
+    flow = kept(asked(CHAT), response(EVENT_STREAM), *THOUGHT)
+    flow.metadata[METADATA] = noted
+    assert "#│ I add." in reply(flow)
+    assert "#│ I add." in reply(flow, SERVER)
+
+
+def test_a_fault_of_ours_shows_the_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise AttributeError
+
+    monkeypatch.setattr("converter.extras.transcript.reply.read", broken)
+    assert reply(bare(CHAT, JSON, b'{"a": "\x1b[31m"}')) == '{"a": "␛[31m"}'
+
+
+def test_control_sequences_are_spelled_out() -> None:
+    evil = "\x1b[31m\x9b31m\x85\u202e\u2028\r"
+    flow = kept(
+        asked(CHAT, messages=[{"role": "user", "content": evil}]),
+        response(EVENT_STREAM),
+        *stream(f"<think>{evil}</think>", evil),
+    )
+    for message in (flow.request, flow.response):
+        for view in ("Thinking", SERVER):
+            assert set(shown(flow, message, view).text) & set(evil) == set("[31m")
+
+
+@pytest.mark.parametrize("name", recorded.names())
+def test_every_recording_has_its_transcript(name: str) -> None:
+    read = recorded.load(name)
+    kind = EVENT_STREAM if read.asked.get("stream") else JSON
+    for flow in (
+        bare(CHAT, kind, read.body, read.asked),
+        kept(request(CHAT, read.asked), response(kind), read.body),
+    ):
+        for view in ("Thinking", SERVER):
+            assert "assistant:\n" in reply(flow, view)
+            assert "rest:" not in reply(flow, view)
+
+
+@pytest.mark.slow
+def test_a_running_reply_is_read_once() -> None:
+    with watched() as there:
+        flow = there.begin(streaming(), response(EVENT_STREAM))
+        pass_on(flow, ROLE, delta(content="<think>I "))
+        assert flow.response
+        flow.response.data.content = b"data"
+        said = [(reply(flow), reply(flow, SERVER))]
+        pass_on(flow, delta(content="add.</think>It is"))
+        said += [(reply(flow), reply(flow, SERVER))]
+        assert "tool_calls" not in shown(flow, flow.request).text
+        assert "max_tokens" in shown(flow, flow.request, SERVER).text
+        pass_on(flow, *THOUGHT[-2:], b"")
+        there.end(flow)
+        said += [(reply(flow), reply(flow, SERVER))]
+    for number, words in enumerate(["#│ I\n", "#│ I add.\n", "#│ I add.\n"]):
+        assert all(words in view for view in said[number])
+        assert all(("still coming" in view) is (number < 2) for view in said[number])
+
+
+def test_the_views_are_offered_once() -> None:
+    with taddons.context() as context:
+        before = contentviews.registry["thinking"], contentviews.registry["thinking server"]
+        Views().load(Loader(context.master))
+        assert (
+            contentviews.registry["thinking"],
+            contentviews.registry["thinking server"],
+        ) == before
+    assert isinstance(before[0], ThinkingView)
+
+
+def test_room_is_made_unless_the_user_chose_otherwise() -> None:
+    for chosen, expected in ((None, LINES), (100, 100)):
+        with watched() as there:
+            if chosen:
+                there.options.update(content_view_lines_cutoff=chosen)
+            there.run()
+            assert there.options.content_view_lines_cutoff == expected
+
+
+NEWEST = {
+    "all, where there is no limit": (0, "a\nb\nc\n"),
+    "all, where there is room": (3, "a\nb\nc\n"),
+    "the end": (2, "# 1 lines above, until the reply is complete\nb\nc\n"),
+    "a line that the terminal breaks counts as more": (
+        4,
+        "# 1 lines above, until the reply is complete\n" + "b" * 30 + "\nc\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("lines", "shown"), NEWEST.values(), ids=NEWEST)
+def test_the_console_shows_the_end_of_what_comes(lines: int, shown: str) -> None:
+    assert newest("a\nb\nc\n".replace("b", "b" * 30 if "bb" in shown else "b"), 10, lines) == shown
+
+
+def test_a_huge_reply_is_shown_to_a_limit_and_says_so() -> None:
+    frames = stream("<think>I add.</think>", *("It is 4. " * 100 for _ in range(10_000)))
+    flow = bare(CHAT, EVENT_STREAM, b"".join(frames))
+    first, *lines = reply(flow).splitlines()
+    assert first == "# The first 8.0 of 10.5 MB. The page /think and think.show have all."
+    assert lines[1] == "  thinking:"
+    assert sum(map(len, lines)) < TEXT_LIMIT + 1000
+    assert any("characters are left out here." in line for line in lines)
+
+
+def test_a_huge_request_is_shown_to_a_limit_and_says_so() -> None:
+    turns = [{"role": "user", "content": "How much is 2 + 2? " * 50} for _ in range(4000)]
+    flow = request(CHAT, {**ASKED, "messages": turns})
+    shown_request = shown(flow, flow.request, "auto").text
+    assert shown_request.startswith("# The first 1.0 of 3.")
+    assert "user: |" in shown_request
+    assert len(shown_request) < TEXT_LIMIT + 1000
+
+
+PROSE = "word " * 60
+
+
+def test_long_lines_are_broken_at_blanks_and_stay_what_they_are() -> None:
+    written = f"assistant:\n  thinking:\n    #│ {PROSE}\n  text: |\n    {PROSE}\n\n    short\n"
+    lines = wrapped(written).split("\n")
+    assert max(map(len, lines)) <= WIDTH
+    assert [line[:10] for line in lines[2:5]] == ["    #│ wor", "    #│   w", "    #│   w"]
+    assert wrapped("short\n") == "short\n"
+    assert " ".join(wrapped(f"a {PROSE}").split()) == " ".join(f"a {PROSE}".split())
+
+
+def test_a_further_piece_of_a_line_passes_for_no_line() -> None:
+    line = "call(" + "name, " * 30 + ")"
+    for lead in ("  ", "    # ", "    #│ "):
+        first, *further = wrapped(lead + line).split("\n")
+        assert first.startswith(f"{lead}call(name")
+        assert all(piece.startswith(f"{lead}  name") for piece in further)
+        assert max(map(len, further)) <= WIDTH
+
+
+def test_a_word_that_is_too_long_is_cut() -> None:
+    lines = wrapped("text: |\n  " + "x" * 200 + "\n").split("\n")[1:-1]
+    assert [line.startswith("    x") for line in lines] == [False, True, True]
+    assert max(map(len, lines)) <= WIDTH
+
+
+@pytest.mark.parametrize("written", ["", "\n", "a", "a\n", "a\n\nb\n"])
+def test_lines_that_fit_stay_and_empty_ones_get_a_height(written: str) -> None:
+    assert wrapped(written) == written.replace("\n\n", "\n \n")
+
+
+def test_json_keeps_its_words_when_it_is_broken() -> None:
+    value = json.dumps({"a": ["word " * 10] * 10})
+    assert "".join(wrapped(value).split()) == "".join(value.split())
