@@ -5,17 +5,18 @@
 `make bench BENCH=lengths`: what input of four times the length costs (`lengths.py`).
 `make bench BENCH=earlier`: what looking for earlier thoughts costs that are not there (`earlier.py`).
 `make bench BENCH=memory`: what keeping replies costs, and two machines with one memory (`memory.py`).
+`make bench BENCH=turns`: what an agent's turn costs, and small replies (`turns.py`).
 """
 
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import batched
 from pathlib import Path
 
-from tools.bench import earlier, gaps, lengths, memory, peers, report
+from tools.bench import earlier, gaps, lengths, memory, peers, report, turns
 from tools.bench.contenders import BARE, Contender, rows
 from tools.bench.loads import LOADS, MEMORY, Load, Measurer, values
 from tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_port
@@ -23,6 +24,14 @@ from tools.bench.proxies import Proxies
 
 SECONDS_TO_START = 120
 OUTPUT = PROJECT / "build" / "bench.json"
+OTHERS: dict[str, Callable[[Sequence[str]], int]] = {
+    "gaps": gaps.main,
+    "lengths": lengths.main,
+    "earlier": earlier.main,
+    "memory": memory.main,
+    "turns": turns.main,
+}
+"""Measurements with a report of their own, by the first word."""
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -155,14 +164,8 @@ def _module(name: str) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run; return 1 when a reply was not what it must be."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if words[:1] == ["gaps"]:
-        return gaps.main(words[1:])
-    if words[:1] == ["lengths"]:
-        return lengths.main(words[1:])
-    if words[:1] == ["earlier"]:
-        return earlier.main(words[1:])
-    if words[:1] == ["memory"]:
-        return memory.main(words[1:])
+    if words and words[0] in OTHERS:
+        return OTHERS[words[0]](words[1:])
     chosen = parse(words)
     run = Run(chosen)
     told = report.circumstances(chosen.source, run._repetitions)

@@ -1,0 +1,124 @@
+"""The requests of an agent: tools, a system text, and turns that each call a tool and get its result.
+
+A next turn says all of the turn before again, but moves its cache marks and changes its metadata, as
+clients do.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+
+from tools.bench.replies import TOKENS
+
+type Value = dict[str, object]
+
+TOOLS = 25
+TURN = 4500
+"""Characters of a turn's result."""
+_SYSTEM = 12_000
+_DESCRIPTION = 900
+_MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+@cache
+def _words(length: int) -> str:
+    """Return so many characters, with quotes, line ends and accents as models and files have them."""
+    text = "".join(TOKENS)
+    return (text * (length // len(text) + 1))[:length]
+
+
+def _schema(number: int) -> Value:
+    field = {"type": "string", "description": _words(120)}
+    names = [f"field_{number}_{at}" for at in range(4)]
+    return {"type": "object", "properties": dict.fromkeys(names, field), "required": names[:2]}
+
+
+@dataclass(frozen=True)
+class Agent:
+    """One conversation. `number` tells it from all others; `length`: characters of each result."""
+
+    number: int
+    model: str
+    length: int = TURN
+
+    def turns_of(self, size: int) -> int:
+        """Return the turns of a request of about so many bytes."""
+        head = TOOLS * (_DESCRIPTION + 800) + _SYSTEM
+        return max(1, (size - head) // (self.length + 450))
+
+    def chat(self, turns: int) -> bytes:
+        """Return a chat completion behind so many turns."""
+        messages: list[Value] = [
+            {"role": "system", "content": _words(_SYSTEM)},
+            {"role": "user", "content": f"task {self.number}: {_words(300)}"},
+        ]
+        for at in range(turns):
+            function = {"name": "tool_3", "arguments": json.dumps(self._input(at))}
+            call = {"id": self._id(at), "type": "function", "function": function}
+            messages += [
+                {"role": "assistant", "content": self._said(at), "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": self._id(at), "content": self._result(at)},
+            ]
+        functions = [
+            {"name": f"tool_{at}", "description": _words(_DESCRIPTION), "parameters": _schema(at)}
+            for at in range(TOOLS)
+        ]
+        tools = [{"type": "function", "function": function} for function in functions]
+        return _written(
+            {"model": self.model, "stream": False, "messages": messages, "tools": tools}
+        )
+
+    def messages(self, turns: int) -> bytes:
+        """Return a Messages request behind so many turns; the newest block carries the mark."""
+        told: list[Value] = [self._user(f"task {self.number}: {_words(300)}", marked=not turns)]
+        for at in range(turns):
+            call = {"type": "tool_use", "id": self._id(at), "name": "tool_3"}
+            said: list[Value] = [
+                {"type": "text", "text": self._said(at)},
+                {**call, "input": self._input(at)},
+            ]
+            result: Value = {"type": "tool_result", "tool_use_id": self._id(at)}
+            result["content"] = [{"type": "text", "text": self._result(at)}]
+            result |= _MARK if at == turns - 1 else {}
+            told += [{"role": "assistant", "content": said}, {"role": "user", "content": [result]}]
+        tools = [
+            {"name": f"tool_{at}", "description": _words(_DESCRIPTION), "input_schema": _schema(at)}
+            for at in range(TOOLS)
+        ]
+        return _written(
+            {
+                "model": self.model,
+                "max_tokens": 32000,
+                "stream": False,
+                "system": [{"type": "text", "text": _words(_SYSTEM), **_MARK}],
+                "tools": tools,
+                "messages": told,
+                "metadata": {"user_id": f"session-{self.number}-{turns}"},
+            }
+        )
+
+    def _user(self, text: str, *, marked: bool) -> Value:
+        return {
+            "role": "user",
+            "content": [{"type": "text", "text": text, **(_MARK if marked else {})}],
+        }
+
+    def _id(self, at: int) -> str:
+        return f"call_{self.number}_{at}"
+
+    def _said(self, at: int) -> str:
+        return f"Step {at} of task {self.number}. {_words(120)}"
+
+    def _input(self, at: int) -> Value:
+        return {"path": f"/src/{self.number}/file_{at}.py", "limit": at}
+
+    def _result(self, at: int) -> str:
+        return f"{self.number}.{at}: {_words(self.length)}"
+
+
+def _written(body: Value) -> bytes:
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+WRITERS = {"openai": Agent.chat, "anthropic": Agent.messages}
+"""How an agent of a dialect writes its request."""
