@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from converter.addon.exchange.exchange import JSON, Answer, is_stream
 from converter.addon.exchange.option_readers import FOLDED
 from converter.addon.exchange.read_request import Body, ReadRequest, wants_json
-from converter.addon.servers import context_length
 from converter.addon.servers.initial_state import thinking_is_off
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.profiles import GENERIC, Server
 from converter.addon.servers.prompts import begun
+from converter.core.dialects import context_length
 from converter.core.dialects.error_words import server_words
 from converter.core.dialects.server_fields import BUDGET_FIELDS
 from converter.core.dialects.table import COMMON, Dialect, Form

@@ -11,13 +11,17 @@ from converter.addon.servers import initial_state, prompts
 from converter.addon.servers.chat_templates import HistoryPlace
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.model_names import OFF, Row
-from converter.addon.servers.profiles import EFFORT_CEILINGS, Server, thinking_fields
+from converter.addon.servers.profiles import (
+    EFFORT_CEILINGS,
+    Server,
+    request_settings,
+    thinking_fields,
+)
 from converter.core.dialects.error_words import list_of
 from converter.core.dialects.server_fields import BUDGET_FIELDS
 from converter.core.dialects.table import (
     Form,
     ReplyContext,
-    RequestSettings,
     join_texts,
     request_writer,
 )
@@ -173,7 +177,7 @@ class ReadRequest:
             conversation = replace(conversation, model=self.served_model)
         chosen = self.exchange.settings.history
         history = chosen.read_by(conversation.model, server)
-        settings = RequestSettings(history.place, chosen.order, server, parses)
+        settings = request_settings(server, conversation, history.place, chosen.order, parses)
         made, notes = request_writer.write(conversation, settings)
         dropped = memory is not None and not any(map(_thinks, conversation.turns))
         body, earlier = self._restored(made, history, memory if dropped else None, join_texts)

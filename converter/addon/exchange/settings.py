@@ -30,10 +30,11 @@ from converter.addon.exchange.option_readers import (
     read_start,
     read_tokens,
 )
-from converter.addon.servers.chat_templates import HistoryPlace, Place, history_of
+from converter.addon.servers.chat_templates import HistoryPlace, history_of
 from converter.addon.servers.model_names import Rows, read_rows
-from converter.addon.servers.profiles import SERVERS, Order, Server
+from converter.addon.servers.profiles import SERVERS, Server
 from converter.core.dialects.reasoning_fields import Mapped, read_map
+from converter.core.dialects.request_settings import Order, Place
 from converter.core.dialects.table import DIALECTS
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.families import ThinkTags

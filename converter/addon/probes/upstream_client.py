@@ -29,7 +29,6 @@ from converter.addon.servers.known_servers import (
     Upstream,
     prompt_key,
 )
-from converter.addon.servers.model_facts import TOLD_BESIDE, ModelFacts, read
 from converter.addon.servers.model_names import Entry, entries
 from converter.addon.servers.probes import (
     IDENTITY_PATHS,
@@ -45,6 +44,7 @@ from converter.addon.servers.probes import (
     step,
 )
 from converter.addon.servers.profiles import GENERIC, Server
+from converter.core.dialects.model_facts import TOLD_BESIDE, ModelFacts, read
 from converter.core.model.initial_state import InitialState
 from converter.core.wire.bounds import MOST_KNOWN
 from converter.core.wire.printable import bounded

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal
+
+from converter.core.dialects.request_settings import Place
 
 type Switches = Mapping[str, tuple[object, ...]]
 """Fields of the request or of its `chat_template_kwargs`, and the values that turn thinking on."""
@@ -15,9 +16,6 @@ _ON: Switches = {"enable_thinking": (True,), "thinking": (True,)}
 _REASONING: Switches = {"reasoning": (True,)}
 _MODE: Switches = {"thinking_mode": ("enabled",)}
 _EFFORT: Switches = {"reasoning_effort": ("low", "medium", "high", "xhigh", "max")}
-
-type Place = Literal["tags", "reasoning_content", "reasoning", "drop"]
-"""Where a request holds earlier thoughts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from converter.addon.servers.chat_templates import Place
-from converter.core.model.conversation import ThinkingSwitch
-
-type Order = Literal["as-written", "tools-first"]
-"""Where tool results stand among the text of one user turn; some templates insist that they come
-first.
-"""
+from converter.core.dialects.request_settings import Order, Place, RequestSettings
+from converter.core.model.conversation import Conversation, ThinkingSwitch
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +208,31 @@ def by_name(name: str) -> Server:
     if name not in _BY_NAME:
         raise ValueError(f"no server is called {name!r}; there are {', '.join(sorted(_BY_NAME))}")
     return _BY_NAME[name]
+
+
+def request_settings(
+    server: Server,
+    conversation: Conversation,
+    history: Place = "tags",
+    order: Order = "as-written",
+    parses: bool = False,
+) -> RequestSettings:
+    """Return the choices for a request that asks this server for the conversation. `parses`: see
+    `thinking_fields`.
+    """
+    switch, effort, model = conversation.thinking, conversation.effort, conversation.model
+    return RequestSettings(
+        history,
+        order,
+        server=server.name,
+        leaves_out=server.leaves_out,
+        thinking=thinking_fields(server, switch, effort, model, parses),
+        switch=system_switch(server, switch, model),
+        prefill=server.prefill,
+        tool_turn_history=server.tool_turn_history,
+        named_tool_choice=server.named_tool_choice,
+        image_links=server.image_links,
+    )
 
 
 def thinking_fields(

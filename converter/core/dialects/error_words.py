@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from converter.addon.servers import context_length
+from converter.core.dialects import context_length
 from converter.core.dialects.dialect import Decoder
 from converter.core.model.events import Event, Failure, OpaqueFrame, Own
 from converter.core.wire import json_text

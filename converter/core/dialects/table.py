@@ -6,7 +6,7 @@ from converter.core.dialects.anthropic import ANTHROPIC
 from converter.core.dialects.dialect import Decoder, Dialect, Encoder, Endpoint, Form, ReplyContext
 from converter.core.dialects.ollama import OLLAMA
 from converter.core.dialects.openai_chat import OPENAI_CHAT, request_writer
-from converter.core.dialects.openai_chat.request_writer import RequestSettings, join_texts
+from converter.core.dialects.openai_chat.request_writer import join_texts
 from converter.core.dialects.responses import RESPONSES
 from converter.core.model.conversation import Block
 from converter.core.wire.checked import Fields
@@ -24,7 +24,6 @@ __all__ = [
     "Encoder",
     "Form",
     "ReplyContext",
-    "RequestSettings",
     "block_readers",
     "by_headers",
     "by_name",

@@ -7,7 +7,7 @@ lost. Else its last word is a `Failure`, behind which nothing follows but the se
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from converter.addon.servers import context_length
+from converter.core.dialects import context_length
 from converter.core.dialects.error_words import server_words
 from converter.core.model.events import (
     End,

@@ -16,8 +16,8 @@ from mitmproxy import ctx
 from mitmproxy.log import ALERT
 from mitmproxy.proxy.mode_specs import ReverseMode
 
-from converter.addon.servers.model_facts import ModelFacts
 from converter.addon.servers.model_names import entries
+from converter.core.dialects.model_facts import ModelFacts
 from converter.core.dialects.table import DIALECTS, Dialect
 from converter.extras.command.addresses import CommandError
 from converter.extras.command.doctor import facts_until_window, too_small

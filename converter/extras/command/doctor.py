@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from converter.addon.servers import initial_state
 from converter.addon.servers.chat_templates import history_of
 from converter.addon.servers.initial_state import Facts
-from converter.addon.servers.model_facts import SAID_AT, SHOWN_AT, ModelFacts, read
 from converter.addon.servers.probes import IDENTITY_PATHS, recognise
 from converter.addon.servers.profiles import Server, thinking_fields
+from converter.core.dialects.model_facts import SAID_AT, SHOWN_AT, ModelFacts, read
 from converter.core.model.conversation import ThinkingSwitch
 from converter.core.reading.families import PHRASES, TABLE, ThinkTags
 from converter.core.reading.mark_search import Mark, MarkSearch, expression

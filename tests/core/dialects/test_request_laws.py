@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
 from pydantic import TypeAdapter
 
-from converter.addon.servers.profiles import SERVERS, by_name
+from converter.addon.servers.profiles import GENERIC, SERVERS, Server, by_name, request_settings
 from converter.core.dialects.anthropic import request_reader as anthropic_request
-from converter.core.dialects.openai_chat.request_writer import RequestSettings, write
+from converter.core.dialects.openai_chat.request_writer import write
 
 pytestmark = pytest.mark.slow
 
@@ -29,8 +29,9 @@ OPENAI = TypeAdapter[Any](CompletionCreateParamsNonStreaming)
 SERVER_NAMES = [server.name for server in SERVERS]
 
 
-def settings(server: str = "generic", **fields: Any) -> RequestSettings:
-    return RequestSettings(server=by_name(server), **fields)
+def written(asked: dict[str, Any], server: Server = GENERIC, **fields: Any) -> dict[str, Any]:
+    conversation = anthropic_request.read(asked)
+    return write(conversation, request_settings(server, conversation, **fields))[0]
 
 
 def read_through(value: Any) -> None:
@@ -138,15 +139,12 @@ def strings(messages: Any) -> Iterator[str]:
 @given(requests(), st.sampled_from(SERVER_NAMES))
 def test_nothing_said_is_lost_or_moved(drawn: tuple[dict[str, Any], list[str]], name: str) -> None:
     asked, said = drawn
-    body, _ = write(
-        anthropic_request.read(asked),
-        RequestSettings(server=replace(by_name(name), tool_turn_history="")),
-    )
-    written = "\0".join(strings(body["messages"]))
+    body = written(asked, replace(by_name(name), tool_turn_history=""))
+    told = "\0".join(strings(body["messages"]))
     # Texts of a tool result stand in its message, its images after the run: texts alone keep their
     # order.
-    assert [int(number) for number in re.findall(r"\[(\d+)\]", written)] == list(range(len(said)))
-    assert all(text in written for text in said)
+    assert [int(number) for number in re.findall(r"\[(\d+)\]", told)] == list(range(len(said)))
+    assert all(text in told for text in said)
 
 
 @given(
@@ -160,10 +158,8 @@ def test_every_drawn_request_is_a_good_one(
 ) -> None:
     asked, _ = drawn
     read_through(ANTHROPIC.validate_python(asked))
-    body: Any = write(
-        anthropic_request.read(asked),
-        settings(name, history=history, order="tools-first" if first else "as-written"),
-    )[0]
+    order = "tools-first" if first else "as-written"
+    body = written(asked, by_name(name), history=history, order=order)
     read_through(OPENAI.validate_python(body))
     assert "sig-secret" not in json.dumps(body)
     roles = [message["role"] for message in body["messages"]]
@@ -177,7 +173,7 @@ def test_every_drawn_request_is_a_good_one(
 def test_every_result_follows_its_call_when_tools_come_first(
     drawn: tuple[dict[str, Any], list[str]],
 ) -> None:
-    body: Any = write(anthropic_request.read(drawn[0]), settings(order="tools-first"))[0]
+    body = written(drawn[0], order="tools-first")
     waiting: list[str] = []
     for message in body["messages"]:
         if message["role"] == "tool":

@@ -13,9 +13,9 @@ import pytest
 from mitmproxy.addons.errorcheck import ErrorCheck
 from mitmproxy.test import taddons
 
-from converter.addon.servers.model_facts import ModelFacts
 from converter.addon.servers.probes import addon_words
 from converter.core.dialects.dialect import Purpose
+from converter.core.dialects.model_facts import ModelFacts
 from converter.core.dialects.table import ANTHROPIC, COMMON, DIALECTS, Dialect
 from converter.core.model.conversation import TextBlock, Turn
 from converter.core.wire.bounds import ANSWER_LIMIT

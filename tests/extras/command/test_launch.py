@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from converter.addon.servers.model_facts import SAID_AT
 from converter.addon.servers.probes import ADDON_PATH, addon_words
+from converter.core.dialects.model_facts import SAID_AT
 from converter.extras.command import launch
 from converter.extras.command.__main__ import main
 from converter.extras.command.addresses import CommandError, UsageError

@@ -5,7 +5,7 @@ fitting type and its own message.
 from dataclasses import replace
 from typing import Any
 
-from converter.addon.servers import context_length
+from converter.core.dialects import context_length
 from converter.core.dialects.error_words import words_of_answer
 
 type Body = dict[str, Any]

@@ -1,6 +1,6 @@
 """The list of models, in the words of the Anthropic API."""
 
-from converter.addon.servers import model_facts
+from converter.core.dialects import model_facts
 from converter.core.dialects.error_words import string_of
 from converter.core.wire import json_text
 

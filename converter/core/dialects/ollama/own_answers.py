@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from converter.addon.servers.model_facts import created_at, of_entry
 from converter.core.dialects.dialect import Body, Counterpart, OwnRequest
 from converter.core.dialects.error_words import dict_of, words_of_answer
+from converter.core.dialects.model_facts import created_at, of_entry
 from converter.core.model.memory import Memory
 from converter.core.wire import json_text
 from converter.core.wire.checked import Fields

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from converter.addon.servers import model_facts
+from converter.core.dialects import model_facts
 from converter.core.dialects.dialect import (
     Answers,
     Dialect,

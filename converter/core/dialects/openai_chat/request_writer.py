@@ -10,12 +10,11 @@ message, and a part that no format can hold is said in words at its place.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 
-from converter.addon.servers.chat_templates import Place
-from converter.addon.servers.profiles import GENERIC, Order, Server, system_switch, thinking_fields
 from converter.core.dialects.openai_parts import Sendable, part_of, sendable
+from converter.core.dialects.request_settings import RequestSettings
 from converter.core.model.conversation import (
     Block,
     Conversation,
@@ -51,28 +50,13 @@ NAMES: dict[type, str] = {Image: "image", Sound: "sound"}
 """Parts that a tool message cannot hold, with their names there."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestSettings:
-    """The choices for a written request: where earlier thoughts go, the first part of a turn, for
-    which server.
-
-    `server_parses`: the server takes the thinking out of the text itself (it was started with a
-    reasoning parser).
-    """
-
-    history: Place = "tags"
-    order: Order = "as-written"
-    server: Server = GENERIC
-    server_parses: bool = False
-
-
 def write(conversation: Conversation, settings: RequestSettings) -> tuple[Body, tuple[str, ...]]:
     """Return the body of a chat-completions request, and notes on its omissions, a line each.
 
-    Nothing the server's row leaves out is in it, unless the client itself asks for it in the
+    Nothing that the server does not take is in it, unless the client itself asks for it in the
     server's words, and no signature ever is. Never raises for a conversation that a reader made.
     """
-    fields, leaves_out = _fields(conversation, settings), settings.server.leaves_out
+    fields, leaves_out = _fields(conversation, settings), settings.leaves_out
     body = {name: value for name, value in fields.items() if name not in leaves_out}
     for name, value in conversation.extensions.items():
         known = body.get(name)
@@ -81,8 +65,8 @@ def write(conversation: Conversation, settings: RequestSettings) -> tuple[Body, 
 
 
 def _notes(conversation: Conversation, settings: RequestSettings, fields: Body) -> tuple[str, ...]:
-    dropped = sorted(fields.keys() & (settings.server.leaves_out - UNMISSED))
-    lines = [f"{name} left out: {settings.server.name} does not take it" for name in dropped]
+    dropped = sorted(fields.keys() & (settings.leaves_out - UNMISSED))
+    lines = [f"{name} left out: {settings.server} does not take it" for name in dropped]
     blocks = [block for turn in conversation.turns for block in turn.blocks]
     results = (block.content for block in blocks if isinstance(block, ToolResult))
     blocks += [block for content in results for block in content]
@@ -101,19 +85,18 @@ def _is_unreadable(block: Block) -> bool:
 
 
 def _fields(conversation: Conversation, settings: RequestSettings) -> Body:
-    server, thinking, model = settings.server, conversation.thinking, conversation.model
-    switch = system_switch(server, thinking, model)
+    switch = settings.switch
     if switch and not "".join(conversation.system[:1]).startswith(switch):
         conversation = replace(conversation, system=(switch, *conversation.system))
     messages = write_messages(conversation, settings)
     return {
-        "model": model,
+        "model": conversation.model,
         "messages": messages,
         **_limits(conversation),
-        **_tools(conversation, server),
+        **_tools(conversation, settings),
         **_output(conversation),
-        **_prefill(messages, server),
-        **thinking_fields(server, thinking, conversation.effort, model, settings.server_parses),
+        **_prefill(messages, settings),
+        **settings.thinking,
     }
 
 
@@ -132,25 +115,27 @@ def _limits(conversation: Conversation) -> Body:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _tools(conversation: Conversation, server: Server) -> Body:
+def _tools(conversation: Conversation, settings: RequestSettings) -> Body:
     choice = conversation.tool_choice or ToolChoice("auto")
-    tools = _offered(conversation.tools, choice, server)
+    tools = _offered(conversation.tools, choice, settings)
     if not tools:
         return {}  # vLLM and OpenAI refuse a tool_choice without tools
     body: Body = {"tools": [_tool(tool) for tool in tools]}
     if conversation.tool_choice is not None:
-        body["tool_choice"] = _choice(choice, server)
+        body["tool_choice"] = _choice(choice, settings)
     if not conversation.parallel_tool_use:
         body["parallel_tool_calls"] = False
     return body
 
 
-def _offered(tools: tuple[Tool, ...], choice: ToolChoice, server: Server) -> tuple[Tool, ...]:
+def _offered(
+    tools: tuple[Tool, ...], choice: ToolChoice, settings: RequestSettings
+) -> tuple[Tool, ...]:
     """The tools to offer: where the choice cannot be said, only the allowed ones."""
-    if choice.mode == "none" and "tool_choice" in server.leaves_out:
+    if choice.mode == "none" and "tool_choice" in settings.leaves_out:
         return ()
     if choice.mode == "named" and (
-        not server.named_tool_choice or "tool_choice" in server.leaves_out
+        not settings.named_tool_choice or "tool_choice" in settings.leaves_out
     ):
         return tuple(tool for tool in tools if tool.name == choice.name)
     return tools
@@ -165,10 +150,10 @@ def _tool(tool: Tool) -> Body:
     }
 
 
-def _choice(choice: ToolChoice, server: Server) -> object:
+def _choice(choice: ToolChoice, settings: RequestSettings) -> object:
     if choice.mode != "named":
         return choice.mode
-    if not server.named_tool_choice:
+    if not settings.named_tool_choice:
         return "required"
     return {"type": "function", "function": {"name": choice.name}}
 
@@ -190,10 +175,10 @@ def _output(conversation: Conversation) -> Body:
     return body
 
 
-def _prefill(messages: list[Message], server: Server) -> Body:
+def _prefill(messages: list[Message], settings: RequestSettings) -> Body:
     last = messages[-1] if messages else {}
     continued = last.get("role") == "assistant" and "tool_calls" not in last
-    return dict(server.prefill) if continued else {}
+    return dict(settings.prefill) if continued else {}
 
 
 def write_messages(conversation: Conversation, settings: RequestSettings) -> list[Message]:
@@ -248,7 +233,7 @@ def join_texts(texts: Iterable[str]) -> str:
 
 def _assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[Message]:
     calls = [_tool_call(block) for block in blocks if isinstance(block, ToolUse)]
-    of_tool_turns = settings.server.tool_turn_history if calls else ""
+    of_tool_turns = settings.tool_turn_history if calls else ""
     field = of_tool_turns or settings.history
     message: Message = {"role": "assistant", "content": join_texts(_said(blocks, field))}
     thoughts = join_texts(block.text for block in blocks if isinstance(block, ThinkingBlock))
@@ -281,7 +266,7 @@ def _user(blocks: Sequence[Block], settings: RequestSettings) -> list[Message]:
     """The parts and tool results in their order; the images and sounds of a run of results follow
     it.
     """
-    links = settings.server.image_links
+    links = settings.image_links
     if settings.order == "tools-first":
         blocks = sorted(blocks, key=lambda block: not isinstance(block, ToolResult))
     messages, parts, waiting = list[Message](), list[Sendable](), list[Sendable]()

@@ -7,7 +7,7 @@ response it asks again 5 times, unless the code is one of `FINAL`. Only the code
 400.
 """
 
-from converter.addon.servers import context_length
+from converter.core.dialects import context_length
 from converter.core.dialects.error_words import words_of_answer
 
 type Body = dict[str, object]

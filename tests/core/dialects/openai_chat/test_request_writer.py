@@ -9,9 +9,9 @@ from openai.types.chat.completion_create_params import (
 )
 from pydantic import TypeAdapter, ValidationError
 
-from converter.addon.servers.profiles import SERVERS, by_name
+from converter.addon.servers.profiles import SERVERS, by_name, request_settings
 from converter.core.dialects.anthropic import request_reader as anthropic_request
-from converter.core.dialects.openai_chat.request_writer import RequestSettings, write
+from converter.core.dialects.openai_chat.request_writer import write
 from converter.core.model.conversation import (
     Conversation,
     Data,
@@ -43,12 +43,14 @@ G_SENT = {"type": "function", "function": {"name": "g", "parameters": {"type": "
 HI = (Turn("user", (TextBlock("hi"),)),)
 
 
-def settings(server: str = "generic", **fields: Any) -> RequestSettings:
-    return RequestSettings(server=by_name(server), **fields)
+def written(
+    conversation: Conversation, server: str = "generic", **fields: Any
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    return write(conversation, request_settings(by_name(server), conversation, **fields))
 
 
 def body_of(server: str = "generic", **fields: Any) -> dict[str, Any]:
-    body, _ = write(Conversation(**{"model": "m", "turns": HI, **fields}), settings(server))
+    body, _ = written(Conversation(**{"model": "m", "turns": HI, **fields}), server)
     return body
 
 
@@ -218,14 +220,14 @@ def test_a_choice_the_server_cannot_be_told_shapes_the_offer(
 
 @pytest.mark.parametrize("name", SERVER_NAMES)
 def test_no_server_gets_what_its_row_leaves_out(name: str) -> None:
-    body, _ = write(FULL, settings(name))
+    body, _ = written(FULL, name)
     assert not body.keys() & by_name(name).leaves_out
     json.dumps(body)
     check({field: value for field, value in body.items() if field in STANDARD})
 
 
 def test_a_server_nobody_knows_gets_plain_openai() -> None:
-    body, _ = write(FULL, settings())
+    body, _ = written(FULL)
     assert set(body) <= STANDARD
     assert "reasoning_effort" not in body
     check(body)
@@ -239,7 +241,7 @@ def test_top_k_goes_where_it_is_taken(name: str) -> None:
 @pytest.mark.parametrize("name", SERVER_NAMES)
 @pytest.mark.parametrize("history", ["tags", "reasoning_content", "reasoning", "drop"])
 def test_no_signature_is_ever_sent(name: str, history: Any) -> None:
-    assert "sig-secret" not in json.dumps(write(FULL, settings(name, history=history))[0])
+    assert "sig-secret" not in json.dumps(written(FULL, name, history=history)[0])
 
 
 PREFILL = (*HI, Turn("assistant", (TextBlock("The answer is"),)))
@@ -265,8 +267,8 @@ def test_a_prefill_is_continued(server: str, turns: Any, sent: dict[str, Any]) -
 
 def test_a_server_that_parses_gets_the_budget_it_then_takes() -> None:
     thinking = Conversation("m", HI, thinking=ThinkingSwitch("enabled", 2048))
-    assert "thinking_token_budget" not in write(thinking, settings("vllm"))[0]
-    body, _ = write(thinking, settings("vllm", server_parses=True))
+    assert "thinking_token_budget" not in written(thinking, "vllm")[0]
+    body, _ = written(thinking, "vllm", parses=True)
     assert body["thinking_token_budget"] == 2048
 
 
@@ -307,7 +309,7 @@ def test_a_server_that_parses_gets_the_budget_it_then_takes() -> None:
 def test_what_is_left_out_is_noted(
     server: str, asked: Conversation, lines: tuple[str, ...]
 ) -> None:
-    assert write(asked, settings(server))[1] == lines
+    assert written(asked, server)[1] == lines
 
 
 def test_a_tool_loop_of_claude_code_as_a_whole() -> None:
@@ -386,7 +388,7 @@ def test_a_tool_loop_of_claude_code_as_a_whole() -> None:
         "context_management": {"edits": []},
         "metadata": {"user_id": "user_1"},
     }
-    body, _ = write(anthropic_request.read(asked), settings("llama.cpp"))
+    body, _ = written(anthropic_request.read(asked), "llama.cpp")
     assert body == {
         "model": "tiny",
         "max_tokens": 32000,
@@ -445,5 +447,5 @@ def test_a_model_that_is_switched_in_the_system_turn_is_told_there() -> None:
     asked = Conversation(
         "nemotron-nano-8b-v1", turns, ("be brief",), thinking=ThinkingSwitch("disabled")
     )
-    messages = write(asked, RequestSettings(server=by_name("nim")))[0]["messages"]
-    assert messages[0] == {"role": "system", "content": "detailed thinking off\n\nbe brief"}  # type: ignore[index]
+    messages = written(asked, "nim")[0]["messages"]
+    assert messages[0] == {"role": "system", "content": "detailed thinking off\n\nbe brief"}

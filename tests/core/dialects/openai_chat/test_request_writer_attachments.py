@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from converter.addon.servers.profiles import Server
-from converter.core.dialects.openai_chat.request_writer import RequestSettings, write_messages
+from converter.core.dialects.openai_chat.request_writer import write_messages
+from converter.core.dialects.request_settings import RequestSettings
 from converter.core.model.conversation import (
     Block,
     Conversation,
@@ -22,7 +22,7 @@ from converter.core.model.conversation import (
 )
 
 PLAIN = RequestSettings()
-NO_LINKS = Server("no links", image_links=False)
+NO_LINKS = RequestSettings(image_links=False)
 PNG = Image(Data("image/png", "iVBO"))
 
 
@@ -115,6 +115,6 @@ def test_a_sound_of_a_tools_result_follows_it() -> None:
 
 
 def test_a_server_that_fetches_nothing_gets_the_link_as_text() -> None:
-    assert write(
-        user(Image(Linked("http://x/a.png"))), settings=RequestSettings(server=NO_LINKS)
-    ) == [said("user", "[image: http://x/a.png]")]
+    assert write(user(Image(Linked("http://x/a.png"))), settings=NO_LINKS) == [
+        said("user", "[image: http://x/a.png]")
+    ]

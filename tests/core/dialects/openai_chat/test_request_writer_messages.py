@@ -3,12 +3,11 @@ from typing import Any
 
 import pytest
 
-from converter.addon.servers.profiles import Server
 from converter.core.dialects.openai_chat.request_writer import (
-    RequestSettings,
     join_texts,
     write_messages,
 )
+from converter.core.dialects.request_settings import RequestSettings
 from converter.core.model.conversation import (
     Block,
     Conversation,
@@ -25,7 +24,7 @@ from converter.core.model.conversation import (
 )
 
 PLAIN = RequestSettings()
-STRICT = Server("strict", tool_turn_history="reasoning_content")
+STRICT = "reasoning_content"
 PNG = Image(Data("image/png", "iVBO"))
 PNG_PART = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}}
 CALL = ToolUse("a", "f", {"x": "ä"})
@@ -156,7 +155,7 @@ def test_a_server_may_insist_on_the_field_in_tool_turns(
     messages = write(
         user("q"),
         Turn("assistant", blocks),
-        settings=RequestSettings(history, server=STRICT),
+        settings=RequestSettings(history, tool_turn_history=STRICT),
     )
     assert messages[1] == said("assistant", "", reasoning_content=field, tool_calls=[CALL_PART])
 

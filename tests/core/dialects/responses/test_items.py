@@ -5,7 +5,8 @@ import pytest
 from openai.types.responses import ResponseInputItemParam
 from pydantic import TypeAdapter
 
-from converter.core.dialects.openai_chat.request_writer import RequestSettings, write_messages
+from converter.core.dialects.openai_chat.request_writer import write_messages
+from converter.core.dialects.request_settings import RequestSettings
 from converter.core.dialects.responses import thoughts
 from converter.core.dialects.responses.compaction import HEAD
 from converter.core.dialects.responses.items import Items

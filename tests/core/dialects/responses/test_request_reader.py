@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 from openai.types.responses import Response
 
-from converter.core.dialects.openai_chat.request_writer import RequestSettings, write
+from converter.core.dialects.openai_chat.request_writer import write
+from converter.core.dialects.request_settings import RequestSettings
 from converter.core.dialects.responses.request_reader import (
     ECHOED,
     SILENT,

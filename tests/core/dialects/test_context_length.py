@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from converter.addon.servers.context_length import ContextOverflow, find, named
 from converter.core.dialects.anthropic import errors as anthropic_errors
+from converter.core.dialects.context_length import ContextOverflow, find, named
 from converter.core.dialects.error_words import server_error
 from converter.core.dialects.responses import errors as responses_errors
 from tests.support.error_words import OVERFLOWS, TOGETHER

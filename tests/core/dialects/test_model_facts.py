@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.addon.servers.model_facts import ModelFacts, created_at, of_entry, read, told_in
+from converter.core.dialects.model_facts import ModelFacts, created_at, of_entry, read, told_in
 from tests.support.strategies import law
 
 LLAMA_PROPS = {

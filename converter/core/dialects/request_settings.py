@@ -1,0 +1,40 @@
+"""The choices for a request that is written for a server: the user's, and those that follow from
+what the server takes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+type Place = Literal["tags", "reasoning_content", "reasoning", "drop"]
+"""Where a request holds earlier thoughts."""
+type Order = Literal["as-written", "tools-first"]
+"""Where tool results stand among the text of one user turn; some templates insist that they come
+first.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSettings:
+    """The choices for one written request. The defaults fit a server of which nothing is known.
+
+    `history`: where earlier thoughts go. `order`: the first part of a user turn.
+
+    `server`: its name, for notes. `leaves_out`: fields of the body that it does not take.
+    `thinking`: the fields that tell it how much to think; `switch`: words that do, at the head of
+    the system turn. `prefill`: what to add so that it continues a last assistant message.
+    `tool_turn_history`: the field in which a past tool call must carry its thinking, whatever
+    `history` says. `named_tool_choice`: one tool can be demanded by name. `image_links`: it fetches
+    images.
+    """
+
+    history: Place = "tags"
+    order: Order = "as-written"
+    server: str = "generic"
+    leaves_out: frozenset[str] = frozenset({"top_k"})
+    thinking: Mapping[str, object] = field(default_factory=dict)
+    switch: str = ""
+    prefill: Mapping[str, object] = field(default_factory=dict)
+    tool_turn_history: str = ""
+    named_tool_choice: bool = True
+    image_links: bool = True
