@@ -17,6 +17,7 @@ from converter.addon.servers.profiles import (
     request_settings,
     thinking_fields,
 )
+from converter.addon.servers.refusals import PICTURES, TOOL_CHOICE
 from converter.core.dialects.error_words import list_of
 from converter.core.dialects.server_fields import BUDGET_FIELDS
 from converter.core.dialects.table import (
@@ -166,6 +167,13 @@ class ReadRequest:
         """Tell whether the client is to get no thinking, because it did not ask for any."""
         asks = self.asks_to_think or initial_state.asks_for_thinking(self.body)
         return self.exchange.settings.unasked == "hide" and not asks
+
+    @property
+    def may_lack(self) -> frozenset[str]:
+        """The parts that may be left out where the server refuses them."""
+        options = self.exchange.settings
+        allowed = {PICTURES: options.pictures == "text", TOOL_CHOICE: self.tools is not None}
+        return frozenset(part for part, may in allowed.items() if may)
 
     def written(self, server: Server, parses: bool, memory: Memory | None = None) -> "ReadRequest":
         """Return the request with the chat completion that asks the same of this server. `parses`:

@@ -246,8 +246,7 @@ class RequestSteps:
         """Return a request without what its server has refused before."""
         if request.exchange.native:
             return request
-        pictures = request.exchange.settings.pictures == "text"
-        body = self._known.spared(upstream, request.body, pictures)
+        body = self._known.spared(upstream, request.body, request.may_lack)
         return request if body is request.body else replace(request, body=body, mended=True)
 
 

@@ -15,7 +15,7 @@ from converter.addon.aside import aside_of_streams
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.memory.remembering import written
 from converter.addon.servers import refusals
-from converter.addon.servers.refusals import PICTURES, SCHEMA_WORDS, Body
+from converter.addon.servers.refusals import SCHEMA_WORDS, Body
 from converter.core.dialects.error_words import server_words
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
@@ -261,15 +261,16 @@ class RefusalReader:
             _log.exception("think: a refusal could not be read")
 
     def _spare(self, answer: bytes, status: int) -> None:
-        sent = self._record.sides.sent
-        body = json_text.read_or_none(messages.content_of(sent))
+        sent = messages.content_of(self._record.sides.sent)
+        body = json_text.read_or_none(sent)
         self._words = server_words(answer)
-        names = refusals.refused(status, self._words)
-        if names <= self.left_out or not isinstance(body, dict):
+        names = refusals.refused(status, self._words, sent.decode("utf-8", "replace"))
+        request = self._record.request
+        if names <= self.left_out or not isinstance(body, dict) or request is None:
             return
         spared: Body = refusals.without_schemas(body, refusals.refused_schemas(body, names).get)
-        if PICTURES in names and self._record.exchange.settings.pictures == "text":
-            spared = refusals.without_pictures(spared)
+        for part in names & request.may_lack:
+            spared = refusals.WITHOUT[part](spared)
         if spared is not body:
             self._next, self._names = spared, names - self.left_out
             self.left_out, self.body = self.left_out | names, self.body or body

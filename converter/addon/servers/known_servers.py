@@ -26,8 +26,11 @@ AGE = 86_400.0
 refuses, or its model's template, may have changed.
 """
 SERVER, REPEATS, PARSES = "server", "repeats", "parses"
-PROMPT, BEGINS, THINKS, BLIND, REFUSES = "prompt ", "begins ", "thinks ", "blind ", "refuses "
+PROMPT, BEGINS, THINKS, REFUSES = "prompt ", "begins ", "thinks ", "refuses "
+BLIND, UNCHOSEN = "blind ", "unchosen "
 """Names of lessons; a blank has a digest behind it."""
+_LACKS = {refusals.PICTURES: BLIND, refusals.TOOL_CHOICE: UNCHOSEN}
+"""Parts that are left out of all requests for a model, and the lesson of each."""
 UNTOLD = "untold"
 _UNSURE = "?"
 
@@ -60,7 +63,7 @@ _WORDS: Mapping[str, Callable[[str], bool]] = {
     PROMPT: {*_STATES, UNTOLD, ""}.__contains__,
     BEGINS: _STATES.__contains__,
     REFUSES: lambda word: not {*word.splitlines()} - SCHEMA_WORDS - {ODD},
-    **dict.fromkeys((REPEATS, PARSES, THINKS, BLIND), not_),
+    **dict.fromkeys((REPEATS, PARSES, THINKS, *_LACKS.values()), not_),
 }
 """Kinds of lessons, and the test of their words."""
 _DIGEST = re.compile("[0-9a-f]{64}|")
@@ -231,18 +234,20 @@ class KnownServers:
 
     def saw_refusal(self, upstream: Upstream, body: Body, names: frozenset[str]) -> None:
         """Remember what of a request the server refuses, and takes without."""
-        if refusals.PICTURES in names:
-            self._learn(upstream, BLIND + _model(body))
+        for part in _LACKS.keys() & names:
+            self._learn(upstream, _LACKS[part] + _model(body))
         for schema, words in refusals.refused_schemas(body, names).items():
             self._learn(upstream, REFUSES)
             self._learn(upstream, REFUSES + schema, "\n".join(sorted(words)))
 
-    def spared(self, upstream: Upstream, body: Body, pictures: bool) -> Body:
+    def spared(self, upstream: Upstream, body: Body, may_lack: frozenset[str]) -> Body:
         """Return a request without what the server has refused; the same one if that is nothing.
-        `pictures`: they may be left out.
+        `may_lack`: parts that may be left out, beside words of schemas.
         """
-        if pictures and self._word(upstream, BLIND + _model(body)) is not None:
-            body = refusals.without_pictures(body)
+        model = _model(body)
+        for part, lesson in _LACKS.items():
+            if part in may_lack and self._word(upstream, lesson + model) is not None:
+                body = refusals.WITHOUT[part](body)
         if self._word(upstream, REFUSES) is None:
             return body
 

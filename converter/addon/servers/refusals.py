@@ -1,5 +1,6 @@
 """Requests that a server refuses for a part that it can do without: words of a schema that its
-grammar does not know, pictures for a model that cannot see.
+grammar does not know, pictures for a model that cannot see, the choice among tools of a server that
+reads no calls.
 
 A row: words of a server's error, and the names of what is left out then.
 """
@@ -8,14 +9,20 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
+from urllib.parse import unquote_plus
 
 from converter.core.wire import json_text
 from converter.core.wire.bounds import DEEPEST
 
 type Body = Mapping[str, object]
 
-STATUSES = (400, 500)
+STATUSES = (400, 404, 500)
+"""mlx-lm 0.32 answers 404 to what it cannot read."""
 PICTURES = "pictures"
+TOOL_CHOICE = "tool_choice"
+"""The choice that is left to the model. The tools stay: vLLM writes them into the prompt all the
+same, and the calls come as text, which the addon reads.
+"""
 ODD = "schemas without a meaning"
 """References that lead nowhere, unknown types, `true` for a schema: no grammar has a rule for them,
 and a schema that allows anything says as much.
@@ -47,6 +54,12 @@ _ROWS: tuple[tuple[str, frozenset[str]], ...] = (
     (r"missing data required for image input", frozenset({PICTURES})),  # Ollama 0.6 to 0.31
     # vLLM 0.10 and later; a model that has eyes which are shut
     (r"is not a multimodal model|At most 0 (image|vision_chunk)\(s\)", frozenset({PICTURES})),
+    # SGLang 0.5.23; mlx-lm 0.32 with a 404; rapid-mlx 0.16
+    (r"received unsupported content type \W*(image|video|audio)_url", frozenset({PICTURES})),
+    (r"Only 'text' content type is supported", frozenset({PICTURES})),
+    (r"is serving text-only; image input is unsupported", frozenset({PICTURES})),
+    # vLLM without --enable-auto-tool-choice and --tool-call-parser, as 0.32
+    (r'"auto" tool choice requires --enable-auto-tool-choice', frozenset({TOOL_CHOICE})),
 )
 _NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
 """Words of a schema under which each name is the user's own."""
@@ -58,13 +71,26 @@ _TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
 _HELD_IN = (("function", "parameters"), ("json_schema", "schema"))
 """Places of a schema in a tool and in a response format."""
 _DATA = re.compile(r"data:([\w.+/-]*)[^,]*,")
+_NO_WORD = re.compile(r"\W+")
 
 
-def refused(status: int, words: str) -> frozenset[str]:
-    """Return the names of what a server has refused; none for another error."""
+def refused(status: int, words: str, sent: str = "") -> frozenset[str]:
+    """Return the names of what a server has refused; none for another error, and none where the
+    words stand in the request that was `sent`: a server may repeat a client's own words.
+    """
     if status not in STATUSES:
         return frozenset()
-    return next((names for row, names in _ROWS if re.search(row, words)), frozenset())
+    for row, names in _ROWS:
+        if found := re.search(row, words):
+            return frozenset() if _stands_in(found[0], sent) else names
+    return frozenset()
+
+
+def _stands_in(words: str, sent: str) -> bool:
+    """Tell whether a request holds these words, in any spelling: as JSON, or in an address."""
+    plain = _NO_WORD.sub(" ", words).strip().lower()
+    spellings = (sent, unquote_plus(sent)) if sent else ()
+    return any(plain in _NO_WORD.sub(" ", spelled).lower() for spelled in spellings)
 
 
 def schemas(body: Body) -> list[object]:
@@ -74,7 +100,7 @@ def schemas(body: Body) -> list[object]:
 
 
 def may_be_refused(body: Body) -> bool:
-    """Tell whether a chat completion holds a schema, or a picture."""
+    """Tell whether a chat completion holds a tool, a schema or a picture."""
     return any(schemas(body)) or without_pictures(body) is not body
 
 
@@ -159,6 +185,12 @@ def _digest(part: object) -> str:
     return hashlib.sha256(json_text.write(part)).hexdigest()
 
 
+def without_choice(body: Body) -> Body:
+    """Return a chat completion with tools whose call the server is not to read."""
+    chosen = body.get("tool_choice") or "auto"
+    return {**body, "tool_choice": "none"} if body.get("tools") and chosen == "auto" else body
+
+
 def without_pictures(body: Body) -> Body:
     """Return a chat completion with a line of text in each picture's place."""
     messages = body.get("messages")
@@ -186,3 +218,10 @@ def _told(part: object) -> object:
     else:
         name = url.partition("?")[0].rpartition("/")[2]
     return {"type": "text", "text": f"[picture left out, as this model cannot see: {name}]"}
+
+
+WITHOUT: Mapping[str, Callable[[Body], Body]] = {
+    PICTURES: without_pictures,
+    TOOL_CHOICE: without_choice,
+}
+"""Parts that a server takes from no request for its model, and a request without each."""

@@ -25,13 +25,17 @@ _ROWS = (
     rf"{_LIMIT}\. However, your prompt contains (?P<least>at least )?(?P<tokens>\d+) input tokens",
     rf"{_LIMIT}\. .{{0,20}} requested (?P<asked>\d+) output tokens "
     r"and your prompt contains (?P<least>at least )?(?P<tokens>\d+)",
-    # 0.32, before it looks at the prompt
-    r"max_tokens=(?P<asked>\d+) cannot be greater than max_model_len=(?P<most>\d+)",
+    # 0.32, before it looks at the prompt; its field is named as the endpoint names it
+    r"max(?:_completion|_output)?_tokens=(?P<asked>\d+) "
+    r"cannot be greater than max_model_len=(?P<most>\d+)",
     # SGLang
     r"input \((?P<tokens>\d+) tokens\) is longer than "
     r"the model's context length \((?P<most>\d+) tokens\)",
     rf"{_LIMIT}\. You requested a total of \d+ tokens: "
     r"(?P<tokens>\d+) tokens from the input.{0,20} and (?P<asked>\d+) tokens",
+    # 0.5.23 of a reply longer than the window, without a blank between its sentences
+    r"max(?:_completion)?_tokens is too large: (?P<asked>\d+)\."
+    r"This model supports at most (?P<most>\d+) completion tokens",
     # LM Studio
     r"\(n_keep: (?P<tokens>\d+) ?>= ?n_ctx: (?P<most>\d+)\)",
     # Anthropic, and who repeats its words

@@ -11,6 +11,7 @@ from converter.addon.servers.chat_templates import history_of
 from converter.addon.servers.initial_state import Facts
 from converter.addon.servers.probes import IDENTITY_PATHS, recognise
 from converter.addon.servers.profiles import Server, thinking_fields
+from converter.addon.servers.refusals import STATUSES, TOOL_CHOICE, refused
 from converter.core.dialects.model_facts import SAID_AT, SHOWN_AT, ModelFacts, read
 from converter.core.model.conversation import ThinkingSwitch
 from converter.core.reading.families import PHRASES, TABLE, ThinkTags
@@ -133,7 +134,11 @@ def examine(link: ServerLink, asked_model: str | None) -> Iterator[Finding]:
     if facts.abilities:  # in the server's words
         yield Finding("told", ", ".join(facts.abilities))
     body = {**_question(model, TOOL_QUESTION), "tools": [TOOL]}
-    yield tools(link.hear(body, lambda reply: bool(reply.calls)), server)
+    called = link.hear(body, lambda reply: bool(reply.calls))
+    if TOOL_CHOICE in refused(min(STATUSES), called.refused):  # the addon asks in the same way
+        yield tools_in_text(link.hear({**body, "tool_choice": "none"}, lambda _: False), server)
+    else:
+        yield tools(called, server)
 
 
 def _listed(models: Sequence[str], model: str) -> Finding:
@@ -300,6 +305,14 @@ def tools(heard: Heard, server: Server) -> Finding:
         words = f"written into the text, with {written[0].strip()}, where no client sees a call"
         return Finding("tools", words + start, wrong=True)
     return Finding("tools", "the model called none, though it was given one that fits")
+
+
+def tools_in_text(heard: Heard, server: Server) -> Finding:
+    """Return how the model calls tools where its server has no parser for calls."""
+    if not _CALLS.search(heard.text + "".join(heard.fields.values())):
+        return tools(heard, server)
+    words = "the server reads no calls: the addon sends `tool_choice: none`, and reads them as text"
+    return Finding("tools", words)
 
 
 def command_line(address: str, findings: Iterable[Finding]) -> str:

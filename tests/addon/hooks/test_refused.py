@@ -61,6 +61,46 @@ def test_another_part_may_be_refused_then_and_the_same_may_not() -> None:
         assert not watcher.stopped
 
 
+UNPARSED = (
+    b'{"error": {"message": "\\"auto\\" tool choice requires --enable-auto-tool-choice and '
+    b'--tool-call-parser to be set"}}'
+)
+"""vLLM 0.32 without a tool parser, of each request that an agent makes."""
+
+
+def test_tools_go_to_a_server_that_reads_no_calls() -> None:
+    with running() as (addon, _):
+        for expected in ("auto", "none"):  # the second client needs no refusal
+            flow = ask(addon, request(CHAT, {**BODY, "tool_choice": "auto"}))
+            assert json.loads(flow.request.text or "")["tool_choice"] == expected
+            watcher = refuse(addon, flow)
+            watcher(UNPARSED)
+            if expected == "none":
+                assert not watcher.stopped
+                break
+            again = watcher.again(possible=True)
+            assert again
+            assert json.loads(again.text or "") == {**BODY, "tool_choice": "none"}
+            flow.response = Response.make(200, b"{}", {"content-type": "application/json"})
+            wait(addon.responseheaders(flow))
+
+
+def test_without_a_reader_of_calls_the_refusal_stands() -> None:
+    with running(tools="off") as (addon, _):
+        watcher = refuse(addon, ask(addon, request(CHAT, BODY)))
+        watcher(UNPARSED)
+        assert not watcher.stopped
+
+
+def test_words_of_the_client_are_no_refusal() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "http://x/?m is not a multimodal model"}}
+    pictured = {**BODY, "messages": [{"role": "user", "content": [picture]}]}
+    with running() as (addon, _):
+        watcher = refuse(addon, ask(addon, request(CHAT, pictured)))
+        watcher(b'{"error": {"message": "cannot load http://x/?m is not a multimodal model"}}')
+        assert not watcher.stopped
+
+
 @pytest.mark.parametrize(
     ("chunk", "is_one"),
     [

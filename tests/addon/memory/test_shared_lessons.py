@@ -26,6 +26,7 @@ TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
 SMALL = {"model": "small"}
 TOOL = {"function": {"name": "f", "parameters": {"properties": {"a": {"pattern": "x"}}}}}
 PICTURE = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a.png"}}]}
+PARTS = frozenset({"pictures", "tool_choice"})
 ASKED = {**SMALL, "tools": [TOOL], "messages": [PICTURE]}
 
 
@@ -69,7 +70,7 @@ def teach(known: KnownServers) -> None:
     known.saw_prompt(HERE, {"model": "untold"}, None)
     known.correct(HERE, {"model": "guessed"}, THINKING)
     known.saw_thought(HERE, {"model": "thinks"})
-    known.saw_refusal(HERE, ASKED, frozenset({"pattern", "pictures"}))
+    known.saw_refusal(HERE, ASKED, frozenset({"pattern"}) | PARTS)
 
 
 def learnt(known: KnownServers) -> list[object]:
@@ -80,13 +81,14 @@ def learnt(known: KnownServers) -> list[object]:
         known.has_prompt(HERE, {"model": "untold"}),
         initial_state(known.facts(HERE, {"model": "guessed"})),
         known.thinks(HERE, {"model": "thinks"}),
-        "pattern" in str(known.spared(HERE, ASKED, pictures=True)),
-        "image_url" in str(known.spared(HERE, ASKED, pictures=True)),
+        "pattern" in str(known.spared(HERE, ASKED, PARTS)),
+        "image_url" in str(known.spared(HERE, ASKED, PARTS)),
+        "none" in str(known.spared(HERE, ASKED, PARTS)),
     ]
 
 
-ALL = [VLLM, THINKING, True, THINKING, True, False, False]
-NOTHING = [None, TEXT, False, TEXT, False, True, True]
+ALL = [VLLM, THINKING, True, THINKING, True, False, False, True]
+NOTHING = [None, TEXT, False, TEXT, False, True, True, False]
 
 
 def test_what_one_learns_the_others_know(opens: Opens) -> None:

@@ -28,6 +28,7 @@ GOOD = {
     f"begins {DIGEST}": "likely thinking",
     f"thinks {DIGEST}": "",
     f"blind {DIGEST}": "",
+    f"unchosen {DIGEST}": "",
     f"refuses {DIGEST}": "format\npattern\nschemas without a meaning",
 }
 

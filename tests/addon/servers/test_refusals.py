@@ -8,10 +8,12 @@ from converter.addon.servers.refusals import (
     ODD,
     PICTURES,
     SCHEMA_WORDS,
+    TOOL_CHOICE,
     may_be_refused,
     pared,
     refused,
     refused_schemas,
+    without_choice,
     without_pictures,
     without_schemas,
 )
@@ -53,10 +55,20 @@ LM_STUDIO = (
         ("this model does not support image input (ref: b8bd630e)", {PICTURES}),
         ('Failed to parse messages: Unsupported content part type: "image_url"', {PICTURES}),
         ("this model is missing data required for image input", {PICTURES}),
+        (
+            "Model only supports text input; received unsupported content type 'image_url'.",
+            {PICTURES},
+        ),
+        ("Only 'text' content type is supported.", {PICTURES}),
+        ("Model 'm' is serving text-only; image input is unsupported.", {PICTURES}),
+        (
+            '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+            {TOOL_CHOICE},
+        ),
     ],
 )
 def test_words_name_what_is_refused(words: str, names: set[str]) -> None:
-    assert refused(400, words) == refused(500, words) == names
+    assert refused(400, words) == refused(404, words) == refused(500, words) == names
     assert not refused(429, words)
 
 
@@ -70,6 +82,38 @@ def test_words_name_what_is_refused(words: str, names: set[str]) -> None:
 )
 def test_another_error_names_nothing(words: str) -> None:
     assert not refused(400, words)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        '{"url": "http://x/?Qwen is not a multimodal model"}',
+        '{"url": "http://x/?Qwen+is%20not a%20multimodal model"}',
+        '{"content": "x is\\n\\tNot a multi"}, {"content": "is not a\\"multimodal MODEL"}',
+    ],
+)
+def test_words_that_the_request_holds_are_not_the_servers(sent: str) -> None:
+    """A server repeats the link that it cannot load: so one client would blind all others."""
+    words = "cannot load http://x/?Qwen is not a multimodal model"
+    assert refused(400, words) == refused(400, words, '{"content": "multimodal"}') == {PICTURES}
+    assert not refused(400, words, sent)
+
+
+@pytest.mark.parametrize(
+    ("choice", "sent"),
+    [
+        ({}, "none"),
+        ({"tool_choice": "auto"}, "none"),
+        ({"tool_choice": None}, "none"),
+        ({"tool_choice": "required"}, "required"),
+        ({"tool_choice": "none"}, "none"),
+    ],
+)
+def test_only_a_choice_that_is_left_to_the_model_is_left_out(
+    choice: dict[str, Any], sent: str
+) -> None:
+    assert without_choice(BODY | choice) == BODY | {"tool_choice": sent}
+    assert without_choice(choice) == choice
 
 
 def test_a_schema_goes_without_the_words_and_keeps_its_names() -> None:

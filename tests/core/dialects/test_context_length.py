@@ -8,7 +8,7 @@ from converter.core.dialects.anthropic import errors as anthropic_errors
 from converter.core.dialects.context_length import ContextOverflow, find, named
 from converter.core.dialects.error_words import server_error
 from converter.core.dialects.responses import errors as responses_errors
-from tests.support.error_words import OVERFLOWS, TOGETHER
+from tests.support.error_words import OVERFLOWS, REPLIES, TOGETHER
 
 
 @pytest.mark.parametrize(("words", "numbers"), OVERFLOWS.values(), ids=OVERFLOWS)
@@ -24,6 +24,16 @@ def test_prompt_and_reply_too_long_together_are_told_apart(words: str) -> None:
     found = find(words)
     assert found
     assert "5000 + 32000 > 32768" in found.words()
+
+
+@pytest.mark.parametrize("words", REPLIES.values(), ids=REPLIES)
+def test_a_reply_too_long_is_no_prompt_too_long(words: str) -> None:
+    """Else an agent compacts a conversation that is short enough, again and again."""
+    found = find(words)
+    assert found
+    assert found.bound
+    assert replace(found, tokens=70).words().startswith("input length and `max_tokens` exceed")
+    assert "70 + 900000 > 65536" in replace(found, tokens=70).words()
 
 
 def test_only_a_count_that_nobody_made_is_a_bound() -> None:

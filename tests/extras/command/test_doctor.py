@@ -72,6 +72,35 @@ def test_what_a_user_must_do_is_marked_and_ends_in_options(
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"<tool_call>{json.dumps({'name': 'get_weather'})}</tool_call>", "reads them as text"),
+        ("I cannot.", "called none"),
+    ],
+)
+def test_a_server_without_a_parser_is_asked_for_calls_as_the_addon_asks(
+    capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    """vLLM 0.32 refuses each request with tools, unless they are not to be chosen."""
+    words = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
+
+    def chat(asked: Asked) -> Says:
+        sent = json.loads(asked.body)
+        if "tools" not in sent:
+            return Says(steps=frames.stream(TAGGED))
+        refuses = sent.get("tool_choice") != "none"
+        refusal = Says({"error": {"message": words}}, 400)
+        return refusal if refuses else Says(steps=frames.stream(text))
+
+    models = Says({"data": [{"id": "small", "owned_by": "vllm", "max_model_len": 131072}]})
+    with ByPathServer({"/v1/models": models, CHAT: chat}) as server:
+        status, lines, command = report(capsys, server.address)
+    assert status == 0
+    assert said in lines["tools"]
+    assert command == f"think-addon {server.address}"
+
+
 def test_a_model_that_thinks_when_told_to_is_told_to(capsys: pytest.CaptureFixture[str]) -> None:
     with served("84", TAGGED) as server:
         _, lines, _ = report(capsys, server.address)
