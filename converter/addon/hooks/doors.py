@@ -29,8 +29,12 @@ SECONDS_TO_RESOLVE = 2.0
 _CLOUD_KEY = re.compile(rb"\s*(?:bearer\s+)?sk-ant-", re.IGNORECASE)
 """Anthropic's keys and OAuth tokens (sk-ant-api..., sk-ant-oat...)."""
 _CREDENTIALS = (b"authorization", b"x-api-key", b"proxy-authorization")
-_OF_PEOPLE = re.compile(rb"cookie2?|anthropic-.*|x-claude-.*|x-app|x-session-.*")
-"""Headers that say who somebody is, or that only Anthropic's own API reads."""
+_OF_PEOPLE = re.compile(
+    rb"cookie2?|anthropic-.*|x-claude-.*|x-app|x-session-.*"
+    # Codex 0.169: an installation's id and a folder's path; session-id, thread-id beside it
+    rb"|x-codex-.*|session-id|thread-id"
+)
+"""Headers that say who somebody is, or that only a client's own cloud reads."""
 _LOCAL_NAME = re.compile(r"[^.]+|(?:.*\.)?(?:localhost|local|internal|lan|home\.arpa|test)")
 """Names that no web page can have: without a dot, or in domains that are not for the Internet."""
 
@@ -45,8 +49,8 @@ def withhold_keys(headers: Headers) -> list[str]:
 
 
 def withhold_headers(headers: Headers, kept: Collection[str]) -> None:
-    """Take cookies and Anthropic's headers out. `kept`: those of the dialect that the server is
-    asked in.
+    """Take cookies out, and headers for the clouds of Claude Code and Codex. `kept`: those of the
+    dialect that the server is asked in.
     """
     leave_out(headers, lambda name: _OF_PEOPLE.fullmatch(name) and name.decode() not in kept)
 

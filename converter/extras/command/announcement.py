@@ -6,7 +6,6 @@ It also ends the proxy when the terminal in which it was started is gone.
 import json
 import logging
 import select
-import shlex
 import sys
 import threading
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from mitmproxy.proxy.mode_specs import ReverseMode
 from converter.addon.servers.model_names import entries
 from converter.core.dialects.model_facts import ModelFacts
 from converter.core.dialects.table import DIALECTS, Dialect
+from converter.extras.command import shell
 from converter.extras.command.addresses import CommandError
 from converter.extras.command.doctor import facts_until_window, too_small
 from converter.extras.command.link import ServerLink, in_front_of, itself
@@ -93,12 +93,12 @@ def clients(proxy: str, model: str, window: int | None = None) -> list[str]:
     """Return Claude Code's start line, unless its first request is beyond the window, and the
     variables that programs with an SDK read.
     """
-    anthropic = f"ANTHROPIC_BASE_URL={proxy} ANTHROPIC_API_KEY=unused"
-    openai = f"OPENAI_BASE_URL={proxy}/v1 OPENAI_API_KEY=unused"
-    claude = f"{anthropic} claude --model {shlex.quote(model)}"
+    anthropic = {"ANTHROPIC_BASE_URL": proxy, "ANTHROPIC_API_KEY": "unused"}
+    openai = {"OPENAI_BASE_URL": f"{proxy}/v1", "OPENAI_API_KEY": "unused"}
+    claude = shell.line(["claude", "--model", model], anthropic)
     if words := too_small("Claude Code", window):
         claude = f"# {words}"
-    return [claude, f"{openai} python my_program.py"]
+    return [claude, shell.line(["python", "my_program.py"], openai)]
 
 
 def curl(proxy: str, dialect: Dialect, model: str) -> str:

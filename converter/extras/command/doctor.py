@@ -2,7 +2,6 @@
 
 import argparse
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +19,7 @@ from converter.core.reading.tag_matcher import for_model
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
 from converter.core.reading.unread_tag import Pair, pair_at_head
 from converter.core.wire.printable import one_line
+from converter.extras.command import shell
 from converter.extras.command.addresses import USUAL_PORTS, CommandError, server_address
 from converter.extras.command.link import (
     PATIENCE,
@@ -318,6 +318,5 @@ def tools_in_text(heard: Heard, server: Server) -> Finding:
 def command_line(address: str, findings: Iterable[Finding]) -> str:
     """Return the command that starts the proxy as the findings want it."""
     options = dict.fromkeys(option for finding in findings for option in finding.options)
-    return " ".join(
-        ["think-addon", address, *(f"--set {shlex.quote(option)}" for option in options)]
-    )
+    words = (word for option in options for word in ("--set", option))
+    return shell.line(["think-addon", address, *words])

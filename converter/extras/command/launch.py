@@ -6,7 +6,6 @@ written. What was started ends with the client.
 
 import json
 import os
-import shlex
 import shutil
 import signal
 import socket
@@ -19,9 +18,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+from urllib.parse import urlsplit
 
 from converter.addon.servers.model_names import entries
 from converter.core.dialects.error_words import server_words
+from converter.extras.command import shell
 from converter.extras.command.addresses import (
     LOCAL,
     PORTS_TRIED,
@@ -41,8 +42,28 @@ SECONDS_TO_END = 10.0
 _PASSED_ON = (signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
 _NOT_FOUND = 127
 """Exit code of a shell for a program that is not there."""
-_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY")
-"""Keys of clouds, which the child does not inherit."""
+_KEYS = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "OPENAI_API_KEY",
+)
+_CLOUDS = tuple(
+    f"CLAUDE_CODE_USE_{name}"
+    for name in (
+        "ANTHROPIC_AWS",
+        "ANTHROPIC_GOOGLE_CLOUD",
+        "BEDROCK",
+        "FOUNDRY",
+        "GATEWAY",
+        "MANTLE",
+        "VERTEX",
+    )
+)
+"""With one of them Claude Code 2.1.332 asks that cloud, whatever ANTHROPIC_BASE_URL says."""
+_NOT_INHERITED = (*_KEYS, *_CLOUDS)
+"""Keys and switches of clouds: the words are for the model here."""
+_NO_PROXY = ("no_proxy", "NO_PROXY")
 _LIMITS = ("CLAUDE_CODE_MAX_CONTEXT_TOKENS", "CLAUDE_CODE_MAX_OUTPUT_TOKENS")
 """Limits that stay as the user has set them."""
 
@@ -189,9 +210,19 @@ def main(name: str, arguments: Sequence[str]) -> int:
         place = place_at(proxy)
         if small := too_small(_TITLES.get(name, ""), place.window):
             print(f"think-addon: {small}: start the server with a larger one", file=sys.stderr)
-        kept = {name: value for name, value in os.environ.items() if name not in _KEYS}
-        environment = {**kept, **_told(client.needs(place), Path(folder))}
+        environment = {**inherited(proxy), **_told(client.needs(place), Path(folder))}
         return _run([path, *client.arguments(place), *words], environment)
+
+
+def inherited(proxy: str) -> dict[str, str]:
+    """Return the part of our environment that a client gets: no keys and switches of clouds. A
+    company's proxy stays, for the client's tools, but is not asked for ours.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in _NOT_INHERITED}
+    near = dict.fromkeys((urlsplit(proxy).hostname or LOCAL, "localhost"))
+    for name in _NO_PROXY:
+        kept[name] = ",".join(filter(None, (kept.get(name), *near)))
+    return kept
 
 
 def show(arguments: Sequence[str]) -> int:
@@ -202,11 +233,12 @@ def show(arguments: Sequence[str]) -> int:
     proxy = running_proxy("")
     if not proxy:
         raise CommandError("no proxy runs: start one with `think-addon`")
-    client, place = CLIENTS[arguments[0]], place_at(proxy)
+    client, place, lines = CLIENTS[arguments[0]], place_at(proxy), list[str]()
     for name, value in _told(client.needs(place)).items():
-        print(f"export {name}={shlex.quote(value)}")
+        lines.append(f"export {name}={shell.word(value)}")
     if words := client.arguments(place):
-        print(f"# {shlex.join([client.program, *words])}")
+        lines.append(f"# {shell.line([client.program, *words])}")
+    print("\n".join(lines))
     return 0
 
 
@@ -249,10 +281,12 @@ def place_at(proxy: str) -> ClientFacts:
     behind = in_front_of(ServerLink(proxy))
     reply = ServerLink(proxy).reply("/v1/models")
     listed = reply and reply.value()
-    if not (models := entries(listed)):
+    if not (models := [str(entry["id"]) for entry in entries(listed)]):
         words = server_words(reply.body) if reply and reply.status != 200 else ""
         raise CommandError(words or f"{behind} lists no models: is one loaded?")
-    model = str(models[0]["id"])
+    model = next(filter(str.isprintable, models), "")
+    if not model:
+        raise CommandError(f"{behind} lists no model whose name can be printed: got {models[0]!r}")
     facts = facts_until_window(ServerLink(behind), model, listed)
     return ClientFacts(proxy, model, facts.window, bool(facts.sees))
 

@@ -49,8 +49,10 @@ def test_other_keys_go_to_the_server(value: str) -> None:
     assert headers["authorization"] == value
 
 
-def test_cookies_and_headers_of_anthropic_stay_here() -> None:
-    names = ["Cookie", "anthropic-version", "anthropic-beta", "X-Claude-Code-Session-Id", "x-app"]
+def test_cookies_and_headers_for_clouds_stay_here() -> None:
+    anthropic = ["anthropic-version", "anthropic-beta", "X-Claude-Code-Session-Id", "x-app"]
+    codex = ["X-Codex-Turn-Metadata", "x-codex-window-id", "session-id", "thread-id"]
+    names = ["Cookie", *anthropic, *codex]
     headers = Headers([(name.encode(), b"x") for name in [*names, "cookie", "accept"]])
     withhold_headers(headers, ())
     assert list(headers) == ["accept"]

@@ -272,6 +272,22 @@ def _command(server: ByPathServer) -> list[str]:
     return [sys.executable, "-m", "converter.command", "run", "--url", server.address]
 
 
+def test_no_cloud_is_asked_and_no_company_proxy_for_ours(
+    server: ByPathServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    switches = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
+    for name in (*switches, "CLAUDE_CODE_OAUTH_TOKEN"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("http_proxy", "http://corp:3128")
+    monkeypatch.setenv("no_proxy", "corp")
+    show = "import json, os; print(json.dumps(dict(os.environ)))"
+    told = json.loads(_launched(server, tmp_path, show).stdout)
+    assert not [name for name in told if name.startswith(("CLAUDE_CODE_USE", "CLAUDE_CODE_OAUTH"))]
+    assert told["http_proxy"] == "http://corp:3128"
+    assert told["no_proxy"] == "corp,127.0.0.1,localhost"
+    assert told["NO_PROXY"] == "127.0.0.1,localhost"
+
+
 SLEEPS = "import time; print('here', flush=True); time.sleep(600)"
 
 
@@ -302,6 +318,30 @@ def test_a_client_is_shown_as_lines_for_a_shell(
     said = capsys.readouterr().out
     assert "# codex -c" in said
     assert f"export OPENAI_API_BASE={running}/v1\n" in said
+
+
+@pytest.mark.parametrize("name", ["x\ntouch ran #", "x\rtouch ran", "x\x1b[2J", "x\x85y"])
+def test_a_name_that_acts_on_a_shell_is_in_no_line(
+    name: str,
+    server: ByPathServer,
+    running: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    server.rows["/v1/models"] = Says({"data": [{"id": name, "object": "model"}]})
+    monkeypatch.setattr(launch, "running_proxy", lambda _: running)
+    for client in ("aider", "claude", "codex", "opencode", "llm"):
+        assert main(["env", client]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("can be printed") == 5
+    assert name not in said.err
+
+
+def test_of_several_models_the_first_that_can_be_printed_is_told(server: ByPathServer) -> None:
+    server.rows[ADDON_PATH] = Says(addon_words(server.address))
+    server.rows["/v1/models"] = Says({"data": [{"id": "x\ny"}, {"id": "good"}]})
+    assert launch.place_at(server.address).model == "good"
 
 
 def test_a_proxy_that_cannot_start_says_why(server: ByPathServer, tmp_path: Path) -> None:

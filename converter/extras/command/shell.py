@@ -1,0 +1,23 @@
+"""Lines for people to paste into a shell, made of words that others have written: models' names and
+addresses.
+"""
+
+import shlex
+from collections.abc import Iterable, Mapping
+
+from converter.extras.command.addresses import CommandError
+
+
+def word(text: str) -> str:
+    """Return the text as one word for a shell. Raises CommandError for a character that cannot be
+    printed: with a line break in a model's name a comment would end, and its rest would be run.
+    """
+    if not text.isprintable():
+        raise CommandError(f"expected characters that can be printed, got {text!r}: no line has it")
+    return shlex.quote(text)
+
+
+def line(words: Iterable[str], variables: Mapping[str, str] | None = None) -> str:
+    """Return a command, with the variables that it is started with before it."""
+    set_first = (f"{name}={word(value)}" for name, value in (variables or {}).items())
+    return " ".join([*set_first, *map(word, words)])
