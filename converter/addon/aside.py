@@ -4,7 +4,7 @@ One thread does it for whole bodies, a piece of work after another, one for stre
 wait for bodies, and one draws what people look at. Python gives the loop its turn every `TURN`
 then, while many threads would have it wait for each of them. A process of its own would need no
 turns, but the official binary of mitmproxy cannot start one of Python's. What is written in C keeps
-the turn for one call, so the JSON of bodies is read and written in short steps here
+the turn for one call, so JSON that C would take for long is read and written in short steps here
 (`converter.core.wire.json_text`); and the garbage collector, which would look at all that such work
 has made, has to wait. A stream's frames need neither: one of 4 MB holds the loop for 0.06 seconds.
 

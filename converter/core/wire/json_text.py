@@ -3,10 +3,10 @@
 `read_strictly` takes what every client can read, `read` what Python can, and `rescue` all that has
 a clear meaning. None of them raises anything but UnreadableError, whatever the bytes.
 
-Within `in_short_steps` what is long is read and written by the half of `json` that is Python.
-Other threads have their turn between its steps, while one call of the half in C holds them up for
-seconds, where a body has megabytes of numbers. Long strings are read and written by C, in pieces.
-For texts it takes no longer, for numbers ten times as long, so it is for work beside a loop.
+Within `in_short_steps` what C would read or write for long (`QUICK`, `_VALUES`) is left to the half
+of `json` that is Python. Other threads have their turn between its steps, while one call of the
+half in C holds them up for seconds, where a body has megabytes of numbers. Long strings are read
+and written by C, in pieces. An agent's requests are quick: 2 MB of them are read in 8 ms.
 """
 
 import codecs
@@ -25,8 +25,18 @@ from converter.core.wire.bounds import DEEPEST
 
 LONG = 1 << 17
 """Bytes that are read at once in any case: some milliseconds. Characters of a string's pieces."""
+QUICK = 1 << 21
+"""Bytes of a text, and characters of a value, up to which one call of C may take them: 2 MB of text
+in one string are written in 26 milliseconds, more than that would hold a stream for too long.
+"""
+_VALUES = 1 << 16
+"""Values that one call of C may take: 15 milliseconds for the slowest, an object's short keys."""
+_APART = 251
+"""Characters from one sample of a text to the next: fewer than a number has that takes long, and a
+prime, so that no period of a text hides from it.
+"""
 _SHORT = 1 << 12
-"""Characters that most strings do not have; of a value that C may write at once, with its items."""
+"""Characters that most strings do not have."""
 _FEW = 1 << 12
 """Pieces of a text that are put together at once."""
 _ESCAPE = 6
@@ -149,11 +159,22 @@ def rescue(data: bytes) -> object:
 
 def _decoded(reader: json.JSONDecoder, data: bytes, errors: str) -> object:
     text = _text(data, errors)
-    if len(text) > LONG and _IN_SHORT_STEPS.get():
+    if _IN_SHORT_STEPS.get() and not _is_quickly_read(text):
         reader = copy(reader)
         reader.parse_string = _string  # type: ignore[attr-defined]
         reader.scan_once = py_make_scanner(reader)  # type: ignore[attr-defined]
     return reader.decode(text)
+
+
+def _is_quickly_read(text: str) -> bool:
+    """Tell by a sample whether C has soon read it: few values, and few digits, because the time for
+    a number of thousands of digits grows with their square.
+    """
+    if not LONG < len(text) <= QUICK:
+        return len(text) <= LONG
+    sample = text[::_APART]
+    values = sum(map(sample.count, ",[{")) * _APART
+    return values <= _VALUES and 4 * sum(map(sample.count, "0123456789")) < len(sample)
 
 
 def _string(text: str, at: int, strict: bool) -> tuple[str, int]:
@@ -184,7 +205,7 @@ def _before_escape(window: str) -> int:
 
 def _text(data: bytes, errors: str = "replace") -> str:
     data = data.removeprefix(codecs.BOM_UTF8)
-    if len(data) <= LONG or data.isascii() or not _IN_SHORT_STEPS.get():
+    if len(data) <= max(LONG, QUICK) or data.isascii() or not _IN_SHORT_STEPS.get():
         return data.decode("utf-8", errors)
     decoder = codecs.getincrementaldecoder("utf-8")(errors)
     pieces = [decoder.decode(data[at : at + LONG]) for at in range(0, len(data), LONG)]
@@ -228,26 +249,33 @@ def write(value: object) -> bytes:
 
 
 def _pieces(value: object, writer: json.JSONEncoder, finish: Callable[[str], str]) -> Iterable[str]:
-    if not _IN_SHORT_STEPS.get() or _is_small(value):
+    if not _IN_SHORT_STEPS.get() or _is_quickly_written(value):
         return (finish(writer.encode(value)),)
     long = set[int]()
     _find_long(value, long)
     return map("".join, batched(_steps(value, writer, finish, long), _FEW))
 
 
-def _is_small(value: object) -> bool:
-    """Tell whether C has soon written it. Python's half leaves a cycle behind with each value, and
-    thousands of small ones in one body would be a long collection of garbage.
+def _is_quickly_written(value: object) -> bool:
+    """Tell whether C has soon written it: few values, and few characters. The bits of a number
+    count as such, because the time for a number of thousands of digits grows with their square.
     """
-    size, waiting = 0, [value]
+    values, size, waiting = 0, 0, [value]
     while waiting:
         inner = waiting.pop()
-        if isinstance(inner, str | dict | list | tuple):
+        if type(inner) is str:
             size += len(inner)
-            if size > _SHORT:
-                return False
-            if not isinstance(inner, str):
-                waiting += inner.values() if isinstance(inner, dict) else inner
+        elif type(inner) is dict:
+            values += len(inner)
+            size += len("".join(map(str, inner)))
+            waiting += inner.values()
+        elif type(inner) is list or type(inner) is tuple:
+            values += len(inner)
+            waiting += inner
+        elif type(inner) is int:
+            size += inner.bit_length()
+        if size > QUICK or values > _VALUES:
+            return False
     return True
 
 

@@ -146,6 +146,37 @@ LONG_VALUES = st.recursive(
 )
 
 
+QUICK_ONES = [{"text": 'a "line"\n' * 150_000}, [{"role": "user", "content": "word " * 60}] * 5000]
+SLOW_ONES = [
+    [[1, 2]] * 60_000,
+    {str(number): number for number in range(70_000)},
+    [10**4000] * 160,
+    "a" * (json_text.QUICK + 1),
+]
+
+
+@pytest.mark.parametrize("value", QUICK_ONES, ids=["text", "messages"])
+def test_text_is_read_and_written_by_c(value: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_text, "py_make_scanner", None)
+    monkeypatch.setattr(json_text, "_steps", None)
+    with json_text.in_short_steps():
+        assert json_text.read(json_text.write(value)) == value
+
+
+@pytest.mark.parametrize("value", SLOW_ONES, ids=["numbers", "keys", "long numbers", "long text"])
+def test_a_value_that_takes_c_long_is_read_and_written_in_steps(
+    value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = json_text.write(value)
+    monkeypatch.setattr(json_text, "py_make_scanner", None)
+    monkeypatch.setattr(json_text, "_steps", None)
+    with json_text.in_short_steps():
+        with pytest.raises(TypeError):
+            json_text.read(written)
+        with pytest.raises(TypeError):
+            json_text.write(value)
+
+
 # Long values, in short steps: the same values, the same bytes and the same refusals as in one.
 
 
@@ -153,6 +184,7 @@ LONG_VALUES = st.recursive(
 def small_steps() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_text, "LONG", 26)
+        patch.setattr(json_text, "QUICK", 14)
         patch.setattr(json_text, "_SHORT", 14)
         patch.setattr(json_text, "_FEW", 4)
         yield
@@ -171,6 +203,15 @@ def outcome(read: Callable[[bytes], object], data: bytes) -> object:
         return read(data)
     except json_text.UnreadableError:
         return json_text.UnreadableError
+
+
+def test_small_values_leave_nothing_to_collect() -> None:
+    """One of 23,500 thoughts held the loop for 0.13 s, at the next collection of garbage."""
+    with json_text.in_short_steps():
+        gc.collect()
+        for _ in range(100):
+            json_text.write({"thought": "hm", "metadata": {"verbosity": "normal"}})
+        assert gc.collect() < 100
 
 
 @in_small_steps
@@ -192,15 +233,6 @@ def test_a_value_is_written_as_in_one_step(value: object) -> None:
     with json_text.in_short_steps():
         written = json_text.write(value)
     assert written == json_text.write(value)
-
-
-def test_small_values_leave_nothing_to_collect() -> None:
-    """One of 23,500 thoughts held the loop for 0.13 s, at the next collection of garbage."""
-    with json_text.in_short_steps():
-        gc.collect()
-        for _ in range(100):
-            json_text.write({"thought": "hm", "metadata": {"verbosity": "normal"}})
-        assert gc.collect() < 100
 
 
 @in_small_steps
