@@ -5,11 +5,12 @@
 (`converter.addon.exchange.awaited_reply`).
 """
 
+import enum
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from converter.addon.exchange.settings import Settings
@@ -51,6 +52,25 @@ class Answer:
     retry_after: int = 0
 
 
+class Kind(enum.Enum):
+    """The ways of an exchange. `OWN`: the addon answers by itself. `COUNTERPART`: the server is
+    asked at another endpoint that does the same. `MODELS`: the server lists its models. `COUNTED`:
+    the tokens of a translated request are counted. `TRANSLATED`: a request in another dialect
+    becomes a chat completion. `CHAT`: a chat completion goes on. `NATIVE`: a request goes on to the
+    server's own endpoint of the client's dialect. `PASSED`: a server that speaks the client's
+    dialect itself gets another request of it as it came.
+    """
+
+    OWN = enum.auto()
+    COUNTERPART = enum.auto()
+    MODELS = enum.auto()
+    COUNTED = enum.auto()
+    TRANSLATED = enum.auto()
+    CHAT = enum.auto()
+    NATIVE = enum.auto()
+    PASSED = enum.auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """A request that the addon acts on, before its body is read.
@@ -60,6 +80,10 @@ class Exchange:
     asked about. `owner`: a hash of the
     client's key, or of none, to whom what is kept belongs. `at_home`: the server speaks the
     client's dialect itself.
+
+    Decided once, from these: `kind`; `native`: the request goes to the server's own endpoint of the
+    client's dialect; `translated`: the client's dialect is not the server's; `server_dialect`: the
+    server is asked in it; `guesses`: it must be found out where the reply begins.
     """
 
     endpoint: Endpoint
@@ -71,26 +95,35 @@ class Exchange:
     model_id: str = ""
     owner: str = ""
     at_home: bool = False
+    kind: Kind = field(init=False)
+    native: bool = field(init=False)
+    translated: bool = field(init=False)
+    server_dialect: Dialect = field(init=False)
+    guesses: bool = field(init=False)
 
-    @property
-    def native(self) -> bool:
-        """Tell whether the request goes to the server's own endpoint of the client's dialect."""
-        return self.at_home or self.client.requests.native_option in self.settings.native
-
-    @property
-    def translated(self) -> bool:
-        """Tell whether the client's dialect is not the server's."""
-        return self.client is not COMMON and not self.native
-
-    @property
-    def server_dialect(self) -> Dialect:
-        """The dialect in which the server is asked."""
-        return self.client if self.native else COMMON
-
-    @property
-    def guesses(self) -> bool:
-        """Tell whether it must be found out where the reply begins."""
-        return self.endpoint.is_chat and self.settings.start is InitialState.AUTO
+    def __post_init__(self) -> None:
+        endpoint = self.endpoint
+        native = self.at_home or self.client.requests.native_option in self.settings.native
+        translated = self.client is not COMMON and not native
+        kind = Kind.MODELS
+        if endpoint.is_own:
+            asked = Kind.COUNTERPART if endpoint.counterpart else Kind.OWN
+            kind = Kind.PASSED if self.at_home else asked
+        elif endpoint.is_chat:
+            as_it_came = Kind.NATIVE if native else Kind.CHAT
+            kind = Kind.TRANSLATED if translated else as_it_came
+        elif endpoint.is_request and translated:
+            kind = Kind.COUNTED
+        guesses = endpoint.is_chat and self.settings.start is InitialState.AUTO
+        decided = {
+            "kind": kind,
+            "native": native,
+            "translated": translated,
+            "server_dialect": self.client if native else COMMON,
+            "guesses": guesses,
+        }
+        for name, value in decided.items():
+            object.__setattr__(self, name, value)  # frozen, for all but this moment
 
     @property
     def path(self) -> str:

@@ -6,6 +6,7 @@ import enum
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from converter.core.dialects.reasoning_fields import Mapped
@@ -60,22 +61,22 @@ class Endpoint:
     shared: bool = False
     counterpart: Counterpart | None = None
 
-    @property
+    @cached_property
     def is_chat(self) -> bool:
         """Tell whether the reply is a model's."""
         return self.purpose in (Purpose.REPLY, Purpose.COMPACTION)
 
-    @property
+    @cached_property
     def is_request(self) -> bool:
         """Tell whether the body asks a model something."""
         return self.is_chat or self.purpose is Purpose.COUNT
 
-    @property
+    @cached_property
     def is_own(self) -> bool:
         """Tell whether the addon answers by itself."""
         return self.purpose is Purpose.OWN
 
-    @property
+    @cached_property
     def lists_models(self) -> bool:
         """Tell whether the reply is the server's list of models."""
         return self.purpose is Purpose.MODELS

@@ -6,7 +6,11 @@ import socket
 from pathlib import Path
 
 import pytest
+from mitmproxy.http import Response
 
+from converter.addon.exchange.exchange import Kind
+from converter.addon.hooks import request_steps
+from converter.addon.hooks.request_steps import STEPS, Asked, Step
 from converter.addon.probes.upstream_client import UpstreamClient
 from tests.support.addon_flows import (
     ASKED,
@@ -231,3 +235,34 @@ def test_lessons_are_shared_where_others_reach_them(
         assert (addon._requests._client.lessons._store is not None) is shared
         assert ask(addon, request(CHAT)).response is None
         assert bool(addon._requests._client.lessons._looks) is shared
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "options", "kind"),
+    [
+        (MESSAGES, "POST", {}, Kind.TRANSLATED),
+        (f"{MESSAGES}/count_tokens", "POST", {}, Kind.COUNTED),
+        (MESSAGES, "POST", {"native": ["messages"]}, Kind.NATIVE),
+        (CHAT, "POST", {}, Kind.CHAT),
+        ("/v1/models", "GET", {}, Kind.MODELS),
+        ("/v1/conversations", "POST", {}, Kind.OWN),
+        ("/api/embed", "POST", {}, Kind.COUNTERPART),
+    ],
+)
+def test_an_exchange_takes_the_steps_of_its_kind(
+    path: str, method: str, options: dict[str, object], kind: Kind
+) -> None:
+    taken = []
+
+    def noted(step: Step) -> Step:
+        async def take(asked: Asked) -> Response | None:
+            taken.append(step)
+            return await step(asked)
+
+        return take
+
+    steps = tuple((noted(step), kinds) for step, kinds in STEPS)
+    with running(**options) as (addon, _), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(request_steps, "STEPS", steps)
+        ask(addon, request(path, {**ASKED, "input": "Hi"}, method))
+    assert taken == [step for step, kinds in STEPS if kind in kinds]
