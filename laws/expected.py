@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 
+from converter.addon.exchange.rewriting import reading_of
 from converter.core.dialects.table import Form
 from converter.core.reading.budget import BYTES_PER_TOKEN
 from converter.core.reading.families import ThinkTags
@@ -14,7 +15,6 @@ from converter.core.reading.reading import Reading
 from converter.core.reading.think_stage import HEAD
 from converter.core.reading.think_states import Mode
 from converter.core.reading.tool_calls.stage import Tools
-from converter.core.reply.pipeline import reading_of
 from converter.extras.recordings.recording import Recording
 from laws import call_oracle, oracle
 from laws.heard import STOPPED, WHOLE, Heard, Piece

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.exchange.settings import Settings, read
 from converter.core.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
-from converter.core.reply.rewriter import Rewriter
 from laws import sdk_reading
 from laws.sdk_reading import Wire
 from laws.strict_reader import read_strictly
@@ -231,7 +231,7 @@ def test_law_8_a_fault_of_our_own_is_told_and_costs_no_bytes(
 ) -> None:
     monkeypatch.setattr("converter.core.reading.think_parser.ThinkParser.feed", lambda *_: 1 / 0)
     body = b'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'
-    rewriter = Rewriter(DEFAULTS, OPENAI_CHAT, Form.STREAM)
+    rewriter = rewriter_of(DEFAULTS, OPENAI_CHAT, Form.STREAM)
     assert [*rewriter.feed(body), *rewriter.close()] == [body]
     assert "ZeroDivisionError" in rewriter.notes[0]
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from converter.addon.exchange.rewriting import reading_of, rewriter_of
 from converter.addon.exchange.settings import Settings, read
 from converter.core.dialects.openai_chat.encoder import OpenAIEncoder
 from converter.core.dialects.table import (
@@ -30,8 +31,6 @@ from converter.core.dialects.table import (
 from converter.core.model.events import Event, Finish, Text, ToolCall
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.reading import Expected, Reading
-from converter.core.reply.pipeline import reading_of
-from converter.core.reply.rewriter import Rewriter
 from converter.core.wire.partial_json import complete_part, is_open
 from converter.extras.recordings.library import Library
 from converter.extras.recordings.recording import Recording
@@ -97,7 +96,7 @@ class Sent:
         return listen(self.body, self.form, self.server, self.settings.map)
 
     def rewritten(self, client: Dialect, form: Form) -> bytes:
-        through = Rewriter(
+        through = rewriter_of(
             self.settings, client, self.form, form, server=self.server, expected=self.expected
         )
         out = b"".join(through.whole(self.body))

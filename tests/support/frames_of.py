@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from converter.addon.exchange import settings
+from converter.addon.exchange.rewriting import rewriter_of
 from converter.core.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, ReplyContext
 from converter.core.model.events import Event, Start
@@ -76,7 +77,7 @@ def said(*raw: bytes) -> list[Event]:
 def rewriter(
     client: Dialect, server_form: Form = STREAM, client_form: Form | None = None, **options: Any
 ) -> Rewriter:
-    return Rewriter(
+    return rewriter_of(
         settings.read(options),
         client,
         server_form,

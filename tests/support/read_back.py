@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.exchange.settings import Settings, read
 from converter.core.dialects.table import ANTHROPIC, Dialect, Form
 from converter.core.model.events import Text, Thinking, ThinkingEnd
-from converter.core.reply.rewriter import Rewriter
 from laws.oracle_blocks import Block
 from laws.strict_reader import frames_of, read_strictly
 
@@ -24,7 +24,7 @@ def rewrite(
     settings: Settings = DEFAULTS,
 ) -> list[bytes]:
     """Return the client's bytes; a fault that the rewriter survived is still a fault."""
-    rewriter = Rewriter(settings, client, server_form, client_form)
+    rewriter = rewriter_of(settings, client, server_form, client_form)
     out = [piece for chunk in pieces for piece in rewriter.feed(chunk)] + rewriter.close()
     assert not [note for note in rewriter.notes if "fault of the addon" in note], rewriter.notes
     assert all(out), "an empty piece would end a chunked response"

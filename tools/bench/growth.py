@@ -17,6 +17,7 @@ from functools import partial
 from itertools import batched
 
 from converter.addon.exchange import settings
+from converter.addon.exchange.rewriting import rewriter_of
 from converter.core.dialects.table import ANTHROPIC
 from converter.core.reply.rewriter import Rewriter
 from tests.support.frames import DONE, ROLE, USAGE, data, delta, text, whole
@@ -39,7 +40,7 @@ STARTED: Way = partial(rewriter, OPENAI, start="thinking")
 
 def native() -> Rewriter:
     """From a server's own Messages endpoint."""
-    return Rewriter(settings.read(), ANTHROPIC, STREAM, STREAM, server=ANTHROPIC)
+    return rewriter_of(settings.read(), ANTHROPIC, STREAM, STREAM, server=ANTHROPIC)
 
 
 def words(count: int) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from converter.addon.exchange.exchange import JSON, Answer, is_stream
 from converter.addon.exchange.option_readers import FOLDED
 from converter.addon.exchange.read_request import Body, ReadRequest, wants_json
+from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.servers.initial_state import thinking_is_off
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.profiles import GENERIC, Server
@@ -108,7 +109,7 @@ class AwaitedReply:
         expected = self.expected
         if server_form is Form.WHOLE:  # it is all there, so that nothing is saved by an end
             expected = replace(expected, limits=expected.limits.only_told)
-        made = Rewriter(
+        made = rewriter_of(
             exchange.settings,
             client or exchange.client,
             server_form,

@@ -5,15 +5,13 @@ the client asked for. A row without a name stands for the only model that the se
 say how much the model is to think, for clients that have one field for all.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from converter.addon.servers.profiles import ALL_EFFORTS
 from converter.core.wire.json_text import as_object, objects
-from converter.core.wire.sse import Frame
 
 OFF = "none"
 """The effort of a model that does not think at all."""
@@ -46,8 +44,6 @@ class Row:
 type Rows = tuple[Row, ...]
 type Entry = dict[str, object]
 
-_MODEL = re.compile(rb'("model"\s*:\s*)"(?:[^"\\]|\\.)*"')
-"""Within a JSON string the quotes would be escaped, so that no word of a model looks like this."""
 _WILD = re.compile(r"[*?\[]")
 
 
@@ -130,16 +126,3 @@ def find(served: Sequence[Entry], rows: Rows, name: str) -> Entry | None:
             if entry["id"] == wanted:
                 return {**entry, "id": name}
     return None
-
-
-def renamed(raw: bytes, name: str) -> bytes:
-    """Return a frame or body with this name for its model."""
-    written = json.dumps(name).encode()
-    return _MODEL.sub(lambda match: match[1] + written, raw, count=1)
-
-
-def renamed_frame(frame: Frame, model: str) -> Frame:
-    """Return the frame with the client's name for the model; a whole body has no other data."""
-    raw = renamed(frame.raw, model)
-    data = raw if frame.data == frame.raw else frame.data and renamed(frame.data, model)
-    return replace(frame, raw=raw, data=data)

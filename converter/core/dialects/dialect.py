@@ -106,7 +106,7 @@ class ReplyContext:
     `model` and `id`: for a server that names none. `shown`: whether the client wants to see
     thinking. `fields`: names of thinking for OpenAI clients. `signature`: of thinking blocks.
     `created_at`: when it was asked for, in seconds since 1970. `own`: what the dialect's own reader
-    of requests left for its reply.
+    of requests left for its reply. `map`: the blocks that fields of the server's own go to.
     """
 
     model: str = ""
@@ -116,6 +116,7 @@ class ReplyContext:
     signature: str = ""
     created_at: int = 0
     own: object = None
+    map: Mapping[str, Mapped] = field(default_factory=dict)
 
 
 class Decoder(Protocol):

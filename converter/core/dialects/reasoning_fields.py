@@ -21,6 +21,7 @@ class Mapped:
     key: str
 
 
+NO_FIELDS: Mapping[str, Mapped] = {}
 THINKING = Mapped("thinking", "thinking")
 REASONING_FIELDS: Mapping[str, Mapped] = dict.fromkeys(
     (

@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from converter.addon.exchange.settings import Settings
 from converter.core.dialects.dialect import Dialect, Form
+from converter.core.dialects.reasoning_fields import NO_FIELDS, Mapped
 from converter.core.model.events import (
     End,
     Event,
@@ -217,22 +217,10 @@ def _fed(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[Event]:
     return events
 
 
-def reading_of(settings: Settings, expected: Expected, whole: bool) -> Reading:
-    """Return how to read a reply under these options. `whole`: no client waits for parts of it."""
-    return Reading(
-        settings.tags,
-        settings.attributes,
-        settings.markers,
-        settings.start,
-        whole,
-        expected,
-        settings.blanks == "trim",
-    )
-
-
 class Pipeline:
-    """One reply. `findings` and `frames`: those of a reply that it goes on. `frames` cuts it,
-    `decode` reads a frame, `feed` puts events through the stages.
+    """One reply. `fields`: the user's map of the server's own. `findings` and `frames`: those of a
+    reply that it goes on. `frames` cuts it, `decode` reads a frame, `feed` puts events through the
+    stages.
 
     They are three calls, because who passes bytes on wants to know which events are of which frame,
     and who only looks may join events before the stages. All other calls are those of the cutter
@@ -241,20 +229,19 @@ class Pipeline:
 
     def __init__(
         self,
-        settings: Settings,
+        reading: Reading,
         server: Dialect,
         form: Form,
-        expected: Expected,
         *,
-        whole: bool,
+        fields: Mapping[str, Mapped] = NO_FIELDS,
         findings: Findings | None = None,
         frames: "Pipeline | None" = None,
     ) -> None:
         cutter = server.wire.framing.cutter if form is Form.STREAM else WholeBody
         self._frames: FrameDecoder = frames._frames if frames else cutter()
-        self._decoder = server.wire.decoder(settings.map)
+        self._decoder = server.wire.decoder(fields)
         self._mend, self._write = server.wire.mend, server.wire.framing.write
-        self._stages = Stages(reading_of(settings, expected, whole), findings)
+        self._stages = Stages(reading, findings)
         self.frames, self.cut, self.read = self._frames.feed, self._frames.cut, self._frames.read
         self.overflow, self.rest = self._frames.overflow, self._frames.close
         self.held = self._frames.held

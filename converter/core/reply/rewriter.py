@@ -8,13 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from converter.addon.exchange.settings import Settings
-from converter.addon.servers.model_names import renamed_frame
-from converter.core.dialects.table import COMMON, Dialect, Form, ReplyContext
+from converter.core.dialects.dialect import Dialect, Form, ReplyContext
 from converter.core.model.events import Event, Failure, Start, Text, Thinking, ThinkingEnd
 from converter.core.model.initial_state import InitialState
-from converter.core.reading.reading import Expected
+from converter.core.reading.reading import Reading
 from converter.core.reply.fast_path import FastPath
+from converter.core.reply.model_name import renamed_frame
 from converter.core.reply.pipeline import Pipeline
 from converter.core.reply.reply_end import CUT, ReplyEnd, SecondReply, without_frames
 from converter.core.reply.reply_notes import SpoiledFrames, notes_of
@@ -23,6 +22,7 @@ from converter.core.reply.thought_events import ThoughtEvent, within_limit
 from converter.core.wire.bounds import MOST_FAULTS, fault_of
 from converter.core.wire.sse import Frame
 
+NO_CONTEXT = ReplyContext()
 _WORDS = frozenset((Text, Thinking))
 
 
@@ -30,8 +30,9 @@ class Rewriter:
     """The server's bytes in, the client's bytes out, cut anywhere: the pipeline and an encoder.
     Never raises: a frame that breaks a machine goes on as it came.
 
-    `server_form`: how the server sends, as it says. `client_form`: how the client wants it; else
-    the form stays. `context`: the reply's facts from its request.
+    `reading`: how its text is read. `server_form`: how the server sends, as it says.
+    `client_form`: how the client wants it; else the form stays. `context`: the reply's facts from
+    its request. `fast`: frames of a known shape are rewritten without being parsed.
 
     `form`: the one in which the client gets it. `findings`: the notes on the reply's thinking, for
     the log and the next reply.
@@ -48,31 +49,28 @@ class Rewriter:
 
     def __init__(
         self,
-        settings: Settings,
+        reading: Reading,
+        server: Dialect,
         client: Dialect,
         server_form: Form,
         client_form: Form | None = None,
         *,
-        server: Dialect = COMMON,
-        context: ReplyContext | None = None,
-        expected: Expected | None = None,
+        context: ReplyContext = NO_CONTEXT,
+        fast: bool = True,
     ) -> None:
         self._client = client
         self._same_dialect = client is server and client.wire.keeps_raw
         self.form = client_form or server_form
-        expected = expected or Expected()
         whole = Form.WHOLE in (server_form, self.form)
-        self._settings, self._expected = settings, expected
-        self._pipeline_of = partial(Pipeline, server=server, form=server_form, whole=whole)
-        self._pipeline = self._pipeline_of(settings=settings, expected=expected)
+        self._reading = replace(reading, whole=whole)
+        self._pipeline_of = partial(Pipeline, server=server, form=server_form, fields=context.map)
+        self._pipeline = self._pipeline_of(self._reading)
         self.findings = self._pipeline.findings
         self._label = server.label.reply
-        asked, named = context or ReplyContext(), settings.fields
-        asked = replace(asked, fields=named, signature=settings.signature)
-        self._encoder = client.wire.encoder(asked, self.form is Form.WHOLE)
-        self._splices = settings.fast and server.wire.keeps_raw and not whole
+        self._encoder = client.wire.encoder(context, self.form is Form.WHOLE)
+        self._splices = fast and server.wire.keeps_raw and not whole
         self._fast = self._fast_path()
-        self._keeps_thoughts = expected.budget is not None
+        self._keeps_thoughts = reading.expected.budget is not None
         self.end = ReplyEnd(self._label)
         self._begin()
 
@@ -182,12 +180,10 @@ class Rewriter:
         self.made += self.hurried
         self._second = SecondReply(self.summary.usage, self.made)
         self._told_before = self._pipeline.take_thoughts()
-        settings = replace(self._settings, start=InitialState.TEXT)
-        expected = replace(self._expected, initial=InitialState.TEXT)
+        expected = replace(self._reading.expected, initial=InitialState.TEXT)
+        reading = replace(self._reading, chosen_start=InitialState.TEXT, expected=expected)
         frames = None if self.pauses else self._pipeline
-        self._pipeline = self._pipeline_of(
-            settings=settings, expected=expected, findings=self.findings, frames=frames
-        )
+        self._pipeline = self._pipeline_of(reading, findings=self.findings, frames=frames)
         self.end, self._fast = ReplyEnd(self._label), self._fast_path()
         self.end.feed([Start("", "")])  # the client's reply has begun
         return []

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from converter.addon.exchange import settings
+from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.exchange.settings import Settings
 from converter.core.dialects import table
 from converter.core.dialects.table import COMMON, Dialect, Form
 from converter.core.model.initial_state import InitialState
-from converter.core.reply.rewriter import Rewriter
 from converter.core.reply.summary import SHORTEST, TIMES
 from converter.core.wire import json_text
 from converter.extras.transcript import request
@@ -93,7 +93,7 @@ def converted(
         raise _UnreadableError(
             "a request; --to transcript shows it" if of_request else _what_it_is(recogniser.held)
         )
-    rewriter = Rewriter(chosen, client, form, server=dialect)
+    rewriter = rewriter_of(chosen, client, form, server=dialect)
     for piece in chain([recogniser.take()], (piece for piece, _ in pieces)):
         yield b"".join(rewriter.feed(piece))
     yield b"".join(rewriter.close())

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from converter.addon.exchange import settings
 from converter.addon.exchange.exchange import is_stream
+from converter.addon.exchange.rewriting import reading_of
 from converter.addon.exchange.settings import Settings
 from converter.core.dialects.reasoning_fields import is_said
 from converter.core.dialects.table import COMMON, Dialect, Form, framings, recognise
@@ -114,7 +115,8 @@ class ReplyReader:
         form = self.recogniser.form or Form.WHOLE
         whole = self._complete or form is Form.WHOLE
         dialect = self.recogniser.dialect or COMMON
-        self._pipeline = Pipeline(self._settings, dialect, form, self._expected, whole=whole)
+        reading = reading_of(self._settings, self._expected, whole)
+        self._pipeline = Pipeline(reading, dialect, form, fields=self._settings.map)
         return self._said(self._pipeline.frames(self.recogniser.take()))
 
     def _said(self, frames: Iterable[Frame]) -> list[News]:

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from converter.addon.exchange import settings
+from converter.addon.exchange.rewriting import reading_of
 from converter.addon.exchange.settings import Settings
 from converter.core.dialects.reasoning_fields import is_said
 from converter.core.model import events
 from converter.core.reading.reading import Expected
-from converter.core.reply.pipeline import Stages, reading_of
+from converter.core.reply.pipeline import Stages
 from converter.core.wire import json_text
 from converter.extras.transcript.accumulator import Accumulator
 from converter.extras.transcript.blocks import Split, parts_of, turns_of

@@ -11,13 +11,13 @@ from mitmproxy.test.tflow import tflow
 
 from converter.addon.exchange import settings
 from converter.addon.exchange.exchange import Exchange
+from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.hooks.tap import LONG, Tap
 from converter.addon.keep.both_sides import BothSides
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.memory.remembering import StoreElsewhere
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, by_name
 from converter.core.model.memory import Bounds, Memory, ProcessStore
-from converter.core.reply.rewriter import Rewriter
 from tests.support import endpoints
 from tests.support.addon_flows import EVENT_STREAM, response, streaming
 from tests.support.frames import END, ROLE, stream, text
@@ -33,12 +33,12 @@ def tap(
     exchange = Exchange(endpoints.CHAT, settings.read(), client=dialect)
     sides = BothSides(Headers(), asked=asked)
     record = FlowRecord(tflow(), exchange, sides, {}, memory=memory)
-    rewriter = Rewriter(settings.read(), dialect, Form.STREAM)
+    rewriter = rewriter_of(settings.read(), dialect, Form.STREAM)
     return Tap(rewriter, tell, record, lambda reason: f"because {reason}")
 
 
 def test_what_goes_out_is_what_the_rewriter_says() -> None:
-    through, rewriter = tap(), Rewriter(settings.read(), OPENAI_CHAT, Form.STREAM)
+    through, rewriter = tap(), rewriter_of(settings.read(), OPENAI_CHAT, Form.STREAM)
     chunks = stream("<think>a</think>", "b")
     passed = [through(chunk) for chunk in [*chunks, b""]]
     said = [*(b"".join(rewriter.feed(chunk)) for chunk in chunks), b"".join(rewriter.close())]
@@ -103,7 +103,7 @@ def test_a_long_frame_is_read_beside_the_loop_to_the_same_bytes() -> None:
             said += b"".join(told)
         return said, long
 
-    rewriter = Rewriter(settings.read(), OPENAI_CHAT, Form.STREAM)
+    rewriter = rewriter_of(settings.read(), OPENAI_CHAT, Form.STREAM)
     said, long = asyncio.run(beside())
     assert said == b"".join([*rewriter.feed(whole), *rewriter.close()])
     assert long >= 2

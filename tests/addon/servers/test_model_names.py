@@ -1,7 +1,5 @@
 """The names that clients have for models."""
 
-import json
-
 import pytest
 
 from converter.addon.servers.model_names import (
@@ -12,7 +10,6 @@ from converter.addon.servers.model_names import (
     find,
     only_one,
     read_rows,
-    renamed,
     row_of,
     variant_of,
     with_aliases,
@@ -116,15 +113,3 @@ def test_only_one_is_what_its_name_says() -> None:
 @pytest.mark.parametrize("listed", [None, [], {"data": 3}, {"data": [3, {"id": 4}, {}]}])
 def test_a_list_that_is_none_is_empty(listed: object) -> None:
     assert entries(listed) == []
-
-
-@pytest.mark.parametrize("space", ["", " "])
-def test_a_frame_gets_the_clients_name_and_keeps_every_other_byte(space: str) -> None:
-    text = json.dumps('say "model":"x" \\')
-    frame = f'data: {{"choices":[{{"delta":{{"content":{text}}}}}],"model":{space}"a\\"b"}}\n\n'
-    got = renamed(frame.encode(), 'c"d').decode()
-    assert got == frame.replace('"a\\"b"', '"c\\"d"')
-
-
-def test_a_frame_without_a_model_stays() -> None:
-    assert renamed(b"data: [DONE]\n\n", "x") == b"data: [DONE]\n\n"

@@ -10,13 +10,13 @@ from converter.addon.exchange import read_request, settings
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import Exchange, begin, is_stream
 from converter.addon.exchange.read_request import ReadRequest
+from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.servers.profiles import by_name
 from converter.core.dialects import table
 from converter.core.dialects.dialect import OwnRequest
 from converter.core.dialects.table import ANTHROPIC, COMMON, DIALECTS, Dialect, Form
 from converter.core.model.conversation import RequestError
 from converter.core.model.memory import Memory
-from converter.core.reply.rewriter import Rewriter
 from converter.core.wire.sse import FrameDecoder, Framing
 from converter.extras.transcript import reply
 from converter.extras.transcript.turns import CallPart, Part, TextPart, ThinkingPart
@@ -63,7 +63,7 @@ def _sent(server: Dialect, form: Form) -> bytes:
     """The reply as a server of this dialect sends it."""
     if server is TOY:
         return SERVERS_BYTES[form]
-    told = Rewriter(SETTINGS, server, Form.STREAM, form, server=TOY)
+    told = rewriter_of(SETTINGS, server, Form.STREAM, form, server=TOY)
     return b"".join(told.whole(SERVERS_BYTES[Form.STREAM]))
 
 
@@ -73,7 +73,7 @@ def test_it_is_rewritten_from_and_to_every_other_dialect(
 ) -> None:
     sent = _sent(server, server_form)
     for pieces in ([sent], [sent[place : place + 1] for place in range(len(sent))]):
-        through = Rewriter(SETTINGS, client, server_form, form, server=server)
+        through = rewriter_of(SETTINGS, client, server_form, form, server=server)
         out = b"".join(
             [*(made for piece in pieces for made in through.feed(piece)), *through.close()]
         )

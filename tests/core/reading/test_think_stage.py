@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import pytest
 
 from converter.addon.exchange import settings
+from converter.addon.exchange.rewriting import reading_of
 from converter.core.model.events import End, Event, Finish, Text, Thinking, ThinkingEnd
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.families import ThinkTags
 from converter.core.reading.reading import Expected
 from converter.core.reading.tag_matcher import choose
 from converter.core.reading.think_stage import HEAD, RepeatedThought, UnmatchedCloser
-from converter.core.reply.pipeline import Stages, reading_of
+from converter.core.reply.pipeline import Stages
 
 
 def _stage(

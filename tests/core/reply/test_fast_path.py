@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.addon.exchange import settings
+from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.exchange.settings import Settings
 from converter.core.dialects.anthropic import threads
 from converter.core.dialects.dialect import Purpose
@@ -45,7 +46,9 @@ CLIENTS = pytest.mark.parametrize("client", DIALECTS, ids=repr)
 
 def _rewriter(chosen: Settings, client: Dialect, fast: bool, **more: object) -> Rewriter:
     expected = Expected(task="task", context="context", **more)  # type: ignore[arg-type]
-    return Rewriter(replace(chosen, fast=fast), client, Form.STREAM, Form.STREAM, expected=expected)
+    return rewriter_of(
+        replace(chosen, fast=fast), client, Form.STREAM, Form.STREAM, expected=expected
+    )
 
 
 def _both(
@@ -275,7 +278,7 @@ def test_a_reply_is_kept_with_the_words_that_went_the_fast_way(
         memory = Memory(9, 1_000_000)
         own = client.requests.read({"model": "m", **asked}, {}, Purpose.REPLY, memory).own
         chosen, context = settings.read({"fast": fast}), ReplyContext("m", "1", own=own)
-        rewriter = Rewriter(chosen, client, Form.STREAM, context=context)
+        rewriter = rewriter_of(chosen, client, Form.STREAM, context=context)
         body = _stream("content", ["<think>", "so", *LONG, "</think>", "then", *LONG])
         rewriter.whole(b"".join(body).replace(b'"id":"a"', b'"id":"chatcmpl-1"'))
         kept.append(memory.get(key))
@@ -313,7 +316,7 @@ def test_what_a_thread_remembers_is_all_that_was_said() -> None:
         {**body, "messages": [{"role": "user", "content": "hi"}]}, {}, Purpose.REPLY, memory
     )
     context = ReplyContext("m", "one", own=asked.own)
-    through = Rewriter(settings.read(), ANTHROPIC, Form.STREAM, context=context)
+    through = rewriter_of(settings.read(), ANTHROPIC, Form.STREAM, context=context)
     for frame in _stream("content", LONG):
         through.feed(frame)
     through.close()

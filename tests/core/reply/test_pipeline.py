@@ -4,17 +4,17 @@ import json
 
 import pytest
 
-from converter.addon.exchange import settings
 from converter.core.dialects.table import OPENAI_CHAT, Form
 from converter.core.model.events import Event, Finish, OpaqueFrame, Own, Text, Thinking, joined
-from converter.core.reading.reading import Expected
+from converter.core.reading.reading import Reading
+from converter.core.reading.tag_matcher import AUTO, choose
 from converter.core.reply.pipeline import LONGEST, Pipeline, in_pieces
 from converter.core.wire.sse import Frame, read_frame
 from tests.support.frames import stream, text, whole
 
 
 def _pipeline(form: Form = Form.STREAM) -> Pipeline:
-    return Pipeline(settings.read(), OPENAI_CHAT, form, Expected(), whole=form is Form.WHOLE)
+    return Pipeline(Reading(choose([AUTO]), whole=form is Form.WHOLE), OPENAI_CHAT, form)
 
 
 def _fed(pipeline: Pipeline, body: bytes) -> list[Event]:

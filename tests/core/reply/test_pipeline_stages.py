@@ -3,9 +3,10 @@
 import pytest
 
 from converter.addon.exchange import settings
+from converter.addon.exchange.rewriting import reading_of
 from converter.core.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, Usage
 from converter.core.reading.reading import Expected
-from converter.core.reply.pipeline import Stages, reading_of
+from converter.core.reply.pipeline import Stages
 
 
 def _words(events: list[Event]) -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from converter.addon.exchange import settings
+from converter.addon.exchange.rewriting import rewriter_of
 from converter.core.dialects.table import ANTHROPIC, Dialect, Form
 from converter.core.model.events import (
     End,
@@ -177,7 +178,7 @@ def test_no_prompt_is_shorter_than_nothing() -> None:
 def rewriter(client: Dialect, limits: ThoughtLimits = GOES_ON) -> Rewriter:
     made = settings.read({"loops": "off"})
     expected = Expected(limits=limits)
-    return Rewriter(made, client, Form.STREAM, Form.STREAM, expected=expected)
+    return rewriter_of(made, client, Form.STREAM, Form.STREAM, expected=expected)
 
 
 def read(client: Dialect, body: bytes) -> Said:
@@ -247,7 +248,7 @@ def test_without_a_second_reply_it_is_cut_short() -> None:
 
 def test_the_thought_that_was_ended_is_told() -> None:
     expected = Expected(limits=GOES_ON, task="task")
-    through = Rewriter(settings.read(), OPENAI, Form.STREAM, Form.STREAM, expected=expected)
+    through = rewriter_of(settings.read(), OPENAI, Form.STREAM, Form.STREAM, expected=expected)
     told = [thought for chunk in (*FIRST, *SECOND) for thought in _heard(through, chunk)]
     assert [thought["thought"] for thought in told] == [THOUGHT]
 

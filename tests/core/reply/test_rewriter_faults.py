@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from converter.addon.exchange import settings
+from converter.addon.exchange.rewriting import rewriter_of
 from converter.core.dialects.anthropic.encoder import AnthropicEncoder
 from converter.core.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.core.dialects.openai_chat.encoder import OpenAIEncoder
@@ -160,7 +161,7 @@ def test_a_fault_is_told_to_each_foreign_client_in_its_own_words(
     client, server, error_of = FOREIGN[name]
     _break(monkeypatch, (ENCODERS[client], "feed"), lambda _: True)
     messages = native.frames([native.start(), *native.end()])
-    through = Rewriter(settings.read(), client, Form.STREAM, form, server=server)
+    through = rewriter_of(settings.read(), client, Form.STREAM, form, server=server)
     out = b"".join(passed(through, messages if server is ANTHROPIC else stream("a")))
     raised = error_of(sdk_reading.Wire(), out, form, 200 if form is Form.STREAM else 502)
     assert (

@@ -11,6 +11,7 @@ from itertools import product
 import pytest
 
 from converter.addon.exchange import settings
+from converter.addon.exchange.rewriting import rewriter_of
 from converter.core.dialects.dialect import Purpose
 from converter.core.dialects.table import (
     ANTHROPIC,
@@ -121,7 +122,7 @@ def rewriter(client: Dialect) -> Rewriter:
     own = RESPONSES.requests.read({"model": "m", "input": "i"}, {}, Purpose.REPLY, None).own
     context = ReplyContext("m", "id", own=own if client is RESPONSES else None)
     form = Form.STREAM
-    return Rewriter(settings.read(), client, form, form, context=context, expected=expected)
+    return rewriter_of(settings.read(), client, form, form, context=context, expected=expected)
 
 
 @pytest.mark.slow

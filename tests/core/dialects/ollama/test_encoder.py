@@ -9,6 +9,7 @@ import pytest
 from converter.addon.exchange import read_request, settings
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import Exchange
+from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.servers.profiles import by_name
 from converter.core.dialects.dialect import ReplyContext
 from converter.core.dialects.ollama import OLLAMA
@@ -23,7 +24,6 @@ from converter.core.model.events import (
     ThinkingEnd,
     ToolCall,
 )
-from converter.core.reply.rewriter import Rewriter
 from converter.extras.transcript import reply
 from converter.extras.transcript.turns import CallPart, TextPart, ThinkingPart
 from tests.support import endpoints
@@ -46,7 +46,7 @@ SENT = b"".join(
 def _through(
     sent: bytes, client: Dialect, form: Form, server: Dialect, came: Form, size: int = 0
 ) -> bytes:
-    through = Rewriter(SETTINGS, client, came, form, server=server)
+    through = rewriter_of(SETTINGS, client, came, form, server=server)
     cut = [sent[place : place + (size or len(sent))] for place in range(0, len(sent), size or 9**9)]
     out = [*(made for piece in cut for made in through.feed(piece)), *through.close()]
     assert through.failure == ""
@@ -75,7 +75,7 @@ def test_a_mended_reply_of_an_ollama_keeps_the_form_of_its_endpoint(form: Form) 
 
 
 def test_a_sign_of_life_fits_both_forms_before_an_ollamas_first_line() -> None:
-    through = Rewriter(SETTINGS, OLLAMA, Form.STREAM, Form.STREAM, server=OLLAMA)
+    through = rewriter_of(SETTINGS, OLLAMA, Form.STREAM, Form.STREAM, server=OLLAMA)
     [line] = _lines(b"".join(through.ping()))
     assert (line["response"], line["message"]["content"]) == ("", "")
 
@@ -118,7 +118,7 @@ def test_the_fast_path_writes_the_same(form: Form, monkeypatch: pytest.MonkeyPat
     sent = b"".join(stream("<think>", *("hm ",) * 40, "</think>", *("so ",) * 40))
     fast = _through(sent, OLLAMA, form, OPENAI_CHAT, Form.STREAM)
     monkeypatch.setenv("THINK_FAST", "false")
-    through = Rewriter(settings.read(), OLLAMA, Form.STREAM, form, server=OPENAI_CHAT)
+    through = rewriter_of(settings.read(), OLLAMA, Form.STREAM, form, server=OPENAI_CHAT)
     assert b"".join(through.whole(sent)) == fast
 
 
@@ -192,7 +192,7 @@ def test_a_call_that_nobody_can_read_is_no_call_with_less(form: Form) -> None:
     deep = '{"path": "/data", "dry_run": ' + "[" * 20_000 + "]" * 20_000 + "}"
     call = {"index": 0, "id": "c1", "function": {"name": "remove", "arguments": deep}}
     sent = b"".join([delta(tool_calls=[call]), finish("tool_calls"), DONE])
-    through = Rewriter(SETTINGS, OLLAMA, Form.STREAM, form, server=OPENAI_CHAT)
+    through = rewriter_of(SETTINGS, OLLAMA, Form.STREAM, form, server=OPENAI_CHAT)
     out = b"".join(through.whole(sent))
     assert b"tool_calls" not in out
     assert through.failure or any("left out" in note for note in through.notes)

@@ -7,6 +7,7 @@ import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from converter.addon.exchange import settings
+from converter.addon.exchange.rewriting import rewriter_of
 from converter.core.dialects.anthropic.decoder import FINISHES
 from converter.core.dialects.openai_chat.decoder import NAME
 from converter.core.dialects.openai_chat.encoder import OpenAIEncoder
@@ -23,7 +24,6 @@ from converter.core.model.events import (
     ToolCall,
     Usage,
 )
-from converter.core.reply.rewriter import Rewriter
 from converter.extras.transcript import reply
 from tests.support.frames import data
 from tests.support.frames_of import values
@@ -119,7 +119,7 @@ pytestmark = pytest.mark.slow
 
 
 def completed(body: bytes, form: Form) -> tuple[list[bytes], list[str]]:
-    machine = Rewriter(settings.read(), OPENAI_CHAT, form, form, server=ANTHROPIC)
+    machine = rewriter_of(settings.read(), OPENAI_CHAT, form, form, server=ANTHROPIC)
     return [*machine.feed(body), *machine.close()], machine.notes
 
 

@@ -1,0 +1,47 @@
+"""The machines of a reply, set up by the user's options."""
+
+from dataclasses import replace
+
+from converter.addon.exchange.settings import Settings
+from converter.core.dialects.dialect import Dialect, Form, ReplyContext
+from converter.core.dialects.table import COMMON
+from converter.core.reading.reading import Expected, Reading
+from converter.core.reply.rewriter import NO_CONTEXT, Rewriter
+
+
+def reading_of(settings: Settings, expected: Expected, whole: bool = False) -> Reading:
+    """Return how to read a reply under these options. `whole`: no client waits for parts of it."""
+    return Reading(
+        settings.tags,
+        settings.attributes,
+        settings.markers,
+        settings.start,
+        whole,
+        expected,
+        settings.blanks == "trim",
+    )
+
+
+def rewriter_of(
+    settings: Settings,
+    client: Dialect,
+    server_form: Form,
+    client_form: Form | None = None,
+    *,
+    server: Dialect = COMMON,
+    context: ReplyContext = NO_CONTEXT,
+    expected: Expected | None = None,
+) -> Rewriter:
+    """Return the rewriter of a reply under these options; see `Rewriter`."""
+    written = replace(
+        context, fields=settings.fields, signature=settings.signature, map=settings.map
+    )
+    return Rewriter(
+        reading_of(settings, expected or Expected()),
+        server,
+        client,
+        server_form,
+        client_form,
+        context=written,
+        fast=settings.fast,
+    )
