@@ -30,6 +30,7 @@ SOURCES = sorted(
 FLOORS = (
     {"core.model"},
     {"core.wire"},
+    {"core.calls"},
     {"core.reading"},
     {"core.dialects"},
     {"core.reply"},

@@ -5,19 +5,16 @@ last brace is written by `complete` alone, and an object that was cut off stays 
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from converter.core.calls.names import offered_name
 from converter.core.model.events import ToolCall
 from converter.core.reading.tool_calls.source import Source, Step
 
 type Schema = Mapping[str, object]
 type Emit = Callable[[ToolCall], object]
-
-_DECORATION = re.compile(r"(?:functions?\.)?(.*?)(?::\d+)?", re.DOTALL)
-"""Kimi writes `functions.NAME:0`, gpt-oss `functions.NAME`."""
 
 
 @dataclass(slots=True)
@@ -45,9 +42,7 @@ class Call:
 
     def named(self, written: str) -> bool:
         """Take the name as the model wrote it; tell whether it is one of the tools'."""
-        bare = _DECORATION.fullmatch(written.strip())
-        names = [written.strip(), bare[1] if bare else ""]
-        self.name = next((name for name in names if name in self.tools), "")
+        self.name = offered_name(written, self.tools)
         if not self.name:
             self.drop()
         return bool(self.name)

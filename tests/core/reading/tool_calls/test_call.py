@@ -28,7 +28,7 @@ def test_a_name_may_carry_what_models_add(written: str) -> None:
     assert made.call.schema == {"type": "object"}
 
 
-@pytest.mark.parametrize("written", ["", "Now", "now2", "tool.now", "functions."])
+@pytest.mark.parametrize("written", ["", "Now", "now2", "tool.later", "functions."])
 def test_any_other_name_refuses_the_call(written: str) -> None:
     made = Made()
     assert not made.call.named(written)
