@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.support import strategies
+from tools import imports
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted(
@@ -51,6 +52,8 @@ TO_TURN = ROOT / "tests" / "imports_to_turn.txt"
 """Imports that go up, or into an extra, as `module -> module`: each is to turn, and none may be
 added.
 """
+CIRCLES = ROOT / "tests" / "circles_to_turn.txt"
+"""Modules that import one another, a circle a line: each is to open, and none may be added."""
 COMES_WITH_THE_PROXY = {"brotli", "certifi", "cryptography", "h11"}
 """Packages that mitmproxy itself imports, so that its own binary holds them."""
 EXTRAS = {"converter.extras.redis.redis_store": "redis"}
@@ -175,6 +178,21 @@ def test_imports_go_one_way() -> None:
         if _goes_up(_module(source), name)
     ]
     assert sorted(set(up)) == TO_TURN.read_text().splitlines()
+
+
+def test_no_modules_import_one_another() -> None:
+    found = imports.circles([_module(source) for source in SOURCES])
+    assert [" <-> ".join(modules) for modules in found] == CIRCLES.read_text().splitlines()
+
+
+MOST_TO_KNOW = 10_500
+"""Lines of all files that the rewriter needs: so much has to be known to change it."""
+
+
+def test_the_rewriter_needs_little() -> None:
+    needed = imports.closure("converter.core.reply.rewriter")
+    assert {name.split(".")[1] for name in needed - {"converter"}} == {"core"}
+    assert sum(imports.lines(needed).values()) <= MOST_TO_KNOW
 
 
 @each(SOURCES)

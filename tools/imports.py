@@ -1,0 +1,96 @@
+"""The import graph of the sources: the closure of a module, and the circles.
+
+    python -m tools.imports converter.core.reply.rewriter
+
+prints the files that must be known to change the module, with their lines. An import counts
+wherever it stands: at the head, in a function, or under TYPE_CHECKING.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+@cache
+def file_of(module: str) -> Path | None:
+    """Return the file of one of our modules, or of the package of that name."""
+    place = ROOT / module.replace(".", "/")
+    files = (place.with_suffix(".py"), place / "__init__.py")
+    return next((file for file in files if file.is_file()), None)
+
+
+@cache
+def imported_by(module: str) -> frozenset[str]:
+    """Return our modules that a module imports itself."""
+    file = file_of(module)
+    names = _names(ast.parse(file.read_text())) if file else ()
+    return frozenset(name for name in names if name != module)
+
+
+def _names(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if file_of(alias.name))
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                if file_of(name) or file_of(node.module):
+                    yield name if file_of(name) else node.module
+
+
+def closure(module: str) -> set[str]:
+    """Return a module with all of ours that it needs: its imports, theirs, and their packages."""
+    waiting, seen = [module], {module}
+    while waiting:
+        name = waiting.pop()
+        packages = {name.rpartition(".")[0]} - {""}
+        for other in (imported_by(name) | packages) - seen:
+            seen.add(other)
+            waiting.append(other)
+    return {name for name in seen if file_of(name)}
+
+
+def lines(modules: set[str]) -> Mapping[str, int]:
+    """Return how many lines each of the modules has."""
+    files = {name: file_of(name) for name in sorted(modules)}
+    return {name: file.read_text().count("\n") for name, file in files.items() if file}
+
+
+def circles(modules: Sequence[str]) -> list[list[str]]:
+    """Return each group of modules that import one another, directly or through others."""
+    reached = {module: _reached(module) for module in modules}
+    groups = {
+        tuple(sorted(other for other in reached[module] if module in reached.get(other, ())))
+        for module in modules
+    }
+    return sorted([*group] for group in groups if group)
+
+
+def _reached(module: str) -> set[str]:
+    """Return the modules that can be reached by imports, the module itself if by a circle."""
+    waiting, seen = [*imported_by(module)], set(imported_by(module))
+    while waiting:
+        for other in imported_by(waiting.pop()) - seen:
+            seen.add(other)
+            waiting.append(other)
+    return seen
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the closure of a module; return the exit code."""
+    if len(arguments) != 1 or file_of(arguments[0]) is None:
+        print("expected the name of a module, such as converter.core.reply.rewriter")
+        return 2
+    counted = lines(closure(arguments[0]))
+    for name, count in counted.items():
+        print(f"{count:6} {name}")
+    print(f"{sum(counted.values()):6} lines in {len(counted)} files")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
