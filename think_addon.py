@@ -43,6 +43,7 @@ from converter.addon.keep.both_sides import BothSides
 from converter.addon.keep.flow_keeper import FlowKeeper
 from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord, forget
 from converter.addon.layers.own_layers import OwnLayers
+from converter.addon.log_lines import write_each_line_at_once
 from converter.addon.mitmproxy_internals import flow_list, is_replayed_by_the_server
 from converter.addon.probes.upstream_client import UpstreamClient
 from converter.addon.servers.known_servers import KnownServers
@@ -89,6 +90,7 @@ class ThinkAddon:
 
     def load(self, loader: Loader) -> None:
         """Declare the options."""
+        write_each_line_at_once()
         options.declare(loader)
 
     def configure(self, updated: set[str]) -> None:

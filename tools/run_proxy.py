@@ -4,7 +4,6 @@ Ctrl-C, SIGTERM and SIGHUP stop both, and so does the end of either. Arguments a
 """
 
 import asyncio
-import os
 import signal
 import sys
 import tempfile
@@ -31,7 +30,6 @@ async def spawn(
         sys.executable,
         *arguments,
         cwd=ROOT,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
         stdin=DEVNULL,
         stdout=output,
         stderr=errors,

@@ -3,6 +3,8 @@ that nobody sees is not made.
 """
 
 import logging
+import sys
+from io import TextIOWrapper
 from typing import Any
 
 from mitmproxy import ctx
@@ -34,6 +36,15 @@ def is_heard(level: int) -> bool:
     handlers = logging.getLogger().handlers
     shown = any(handler.level <= level and not is_legacy_log(handler) for handler in handlers)
     return shown or any(hasattr(addon, "add_log") for addon in ctx.master.addons.lookup.values())
+
+
+def write_each_line_at_once() -> None:
+    """Have standard output pass on each line as it is written, where it is a file or a pipe:
+    Python keeps 8 kB there, which is the log of some ninety replies, and mitmproxy flushes nothing
+    (12.3).
+    """
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
 
 
 def _is_wanted(line: logging.LogRecord) -> bool:

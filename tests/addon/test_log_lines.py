@@ -1,8 +1,11 @@
 """Lines of the log: nothing raw, nothing without an end."""
 
 import logging
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +18,7 @@ from converter.addon.log_lines import (
     in_a_line,
     is_heard,
     path_of,
+    write_each_line_at_once,
     write_heard,
 )
 from converter.extras.watch.thought_hook import report
@@ -103,3 +107,23 @@ def test_what_nobody_hears_is_not_written(level: str, lines: int) -> None:
         handler.log("broken", logging.ERROR, exc_info=True)
     assert len(written) == lines
     assert written[-1] == ("broken", logging.ERROR, True)
+
+
+def test_output_that_is_no_terminal_has_each_line_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "log"
+    with file.open("w") as output:
+        monkeypatch.setattr(sys, "stdout", output)
+        write_each_line_at_once()
+        print("a line", file=output)
+        assert file.read_text() == "a line\n"
+
+
+@pytest.mark.parametrize("output", [None, StringIO()])
+def test_output_that_is_no_file_is_left_alone(
+    output: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", output)
+    write_each_line_at_once()
+    assert sys.stdout is output
