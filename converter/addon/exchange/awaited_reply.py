@@ -9,7 +9,7 @@ from converter.addon.exchange.exchange import JSON, Answer, is_stream
 from converter.addon.exchange.option_readers import FOLDED
 from converter.addon.exchange.read_request import Body, ReadRequest, wants_json
 from converter.addon.exchange.rewriting import rewriter_of
-from converter.addon.servers.initial_state import thinking_is_off
+from converter.addon.servers.initial_state import thinking_is_off, turns_thinking_off
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.profiles import GENERIC, Server
 from converter.addon.servers.prompts import begun
@@ -61,6 +61,7 @@ class AwaitedReply:
             self.limits,
             request.call_ids,
             exchange.client is COMMON and exchange.settings.fields == (FOLDED,),
+            turns_thinking_off(request.body),
         )
 
     @property

@@ -160,11 +160,23 @@ TEMPLATES = (
     Template(r"exaone-?deep", "LG AI Research, usage guideline of EXAONE Deep", always=True),
     Template(r"pangu", f"{_VLLM}: unless `think` is false"),
     # these leave it to the model to open its thought
-    Template(r"kimi-?k2-?thinking", f"{_LLAMA}/Kimi-K2-Thinking", history=EXACT_LOOP, opens=False),
+    Template(
+        r"kimi-?k2-?thinking",
+        f"{_LLAMA}/Kimi-K2-Thinking",
+        history=EXACT_LOOP,
+        always=True,
+        opens=False,
+    ),
     Template(r"glm-?4[._][56]", f"{_LLAMA}/GLM-4.6", history=LOOP, opens=False),
     Template(r"qwen-?3(?!.*(instruct|coder))", f"{_IK}/Qwen-Qwen3-0.6B", {}, LOOP, opens=False),
     Template(r"seed-?oss", f"{_LLAMA}/ByteDance-Seed-OSS", history=ALL, opens=False),
-    Template(r"gpt-?oss", f"{_LLAMA}/openai-gpt-oss-120b", history=EXACT_LOOP, opens=False),
+    Template(
+        r"gpt-?oss",
+        f"{_LLAMA}/openai-gpt-oss-120b",
+        history=EXACT_LOOP,
+        always=True,
+        opens=False,
+    ),
     Template(r"gemma-?4", f"{_LLAMA}/google-gemma-4-31B-it", history=LOOP, opens=False),
 )
 """The first whose pattern fits decides. A wrong guess costs little: see `Guess`.
@@ -175,6 +187,12 @@ def template_of(name: str) -> Template | None:
     """Return the row of a model whose template opens thoughts, by its name in lower case."""
     row = _row(name)
     return row if row and row.opens else None
+
+
+def always_thinks(name: str) -> bool:
+    """Tell whether no switch keeps a model from thinking, by its name in lower case."""
+    row = _row(name)
+    return row is not None and row.always
 
 
 def history_of(name: str) -> HistoryPlace | None:

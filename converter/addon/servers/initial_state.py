@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from converter.addon.servers.chat_templates import Switches, Template, template_of
+from converter.addon.servers.chat_templates import Switches, Template, always_thinks, template_of
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.families import FAMILIES, TABLE
 from converter.core.wire.json_text import as_object
@@ -134,6 +134,14 @@ def thinking_is_off(body: Body, chosen: InitialState) -> bool:
     opens = row is not None and not row.switches
     is_told = chosen is InitialState.TEXT and opens
     return is_told or switches(Facts(body)) is InitialState.TEXT
+
+
+def turns_thinking_off(body: Body) -> bool:
+    """Tell whether a request turns thinking off, of a model that can be told so: then the server
+    has no thought to send.
+    """
+    always = always_thinks(str(body.get("model") or "").lower())
+    return not always and switches(Facts(body)) is InitialState.TEXT
 
 
 def needs_prompt(facts: Facts) -> bool:

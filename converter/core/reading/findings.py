@@ -8,6 +8,11 @@ from converter.core.model.events import Text, Thinking
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.tool_calls.stage import CallsRead
 
+_ANSWERED = (
+    "the server sent the answer as thinking, though the request turns thinking off: it was told as "
+    "text (its reasoning parser takes a reply without a closer for a thought)"
+)
+
 
 @dataclass(slots=True)
 class Findings:
@@ -22,7 +27,8 @@ class Findings:
     the last thought, unless they stood in no text. `loop`: the words that a thought
     repeats. `ended`: why thoughts were ended, `budget` or `loop`; `ended_at`: the characters of
     thinking before the last end; `turn`: all that the model had said by then, nothing if it had
-    called tools.
+    called tools. `answers_as_thinking`: the server sent the answer as thinking,
+    though the request turns thinking off.
     """
 
     native: bool = False
@@ -38,10 +44,12 @@ class Findings:
     ended: list[str] = field(default_factory=list)
     ended_at: int = 0
     turn: tuple[Text | Thinking, ...] = ()
+    answers_as_thinking: bool = False
 
     @property
     def hints(self) -> list[str]:
         """Lines that a person may want to know."""
         place = f"behind {self.ended_at} characters of thinking"
         spent = [f"a thought was ended {place}, because its budget was spent"]
-        return [*(spent if "budget" in self.ended else []), *self.calls.hints]
+        answered = [_ANSWERED] if self.answers_as_thinking else []
+        return [*(spent if "budget" in self.ended else []), *answered, *self.calls.hints]

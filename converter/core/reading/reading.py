@@ -22,13 +22,13 @@ class Expected:
     """The facts known of a reply before it comes.
 
     `initial`: the best guess at where it begins. `off`: thinking is turned off, so that no thought
-    comes before the text. `model`: the name that the client asked for.
-    `budget`: of thinking, in tokens, if the proxy is to keep one. `task` and `context`: ids of the
-    exchange and its conversation in thought events; without a task none are made. `tools_offered`:
-    the request offers tools; `tools`: those whose calls are to be read from the text. `hidden`: the
-    client is to get no thinking, because it did not ask for any. `stops`: the request's own stop
-    strings. `wants_json`: the request asks for an answer in JSON. `limits`: what ends a thought.
-    `folds`: the client gets thinking as text.
+    comes before the text. `told_off`: the request turns it off, of a model that can be told so.
+    `model`: the name that the client asked for. `budget`: of thinking, in tokens, if the proxy is
+    to keep one. `task` and `context`: ids of the exchange and its conversation in thought events;
+    without a task none are made. `tools_offered`: the request offers tools; `tools`: those whose
+    calls are to be read from the text. `hidden`: the client is to get no thinking, because it did
+    not ask for any. `stops`: the request's own stop strings. `wants_json`: the request asks for an
+    answer in JSON. `limits`: what ends a thought. `folds`: the client gets thinking as text.
     `call_ids`: the ids of the calls in its history.
     """
 
@@ -46,6 +46,7 @@ class Expected:
     limits: ThoughtLimits = NO_LIMITS
     call_ids: frozenset[str] = frozenset()
     folds: bool = False
+    told_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)

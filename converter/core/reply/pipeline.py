@@ -2,12 +2,12 @@
 
 chunk -> FrameDecoder -> frame -> Decoder -> event -> stages -> event
 
-The stages are one chain for each choice. In order: tags, a look at a tag that nobody reads, phrases
-(if wanted), blanks (if they are to go), tool calls in text (if the request offers tools), the judge
-of all calls, the end of a thought that runs away, thought events (if somebody hears of them), the
-budget of thinking (if one is to be kept), the end of all thinking for who did not ask for any, and
-its fold for who shows only text. Each has `feed` and `close`, which return lists of events; `close`
-gives out held events and may be called again.
+The stages are one chain for each choice. In order: thinking that is turned off (if it is), tags, a
+look at a tag that nobody reads, phrases (if wanted), blanks (if they are to go), tool calls in text
+(if the request offers tools), the judge of all calls, the end of a thought that runs away, thought
+events (if somebody hears of them), the budget of thinking (if one is to be kept), the end of all
+thinking for who did not ask for any, and its fold for who shows only text. Each has `feed` and
+`close`, which return lists of events; `close` gives out held events and may be called again.
 """
 
 import re
@@ -39,6 +39,7 @@ from converter.core.reading.reading import Expected, Reading
 from converter.core.reading.think_stage import ThinkStage
 from converter.core.reading.thought_ender import NO_LIMITS, ThoughtEnder
 from converter.core.reading.tool_calls.stage import ToolCallStage
+from converter.core.reading.unasked_thought import UnaskedThought
 from converter.core.reading.unread_tag import UnreadTag
 from converter.core.reading.whole_calls import CUSTOM_INPUT, CallIds, WholeCalls
 from converter.core.reply.thought_events import ThoughtEvent, ThoughtEvents
@@ -113,6 +114,7 @@ def _takes_text(schema: Mapping[str, object]) -> bool:
 
 
 STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
+    lambda of: UnaskedThought(of.findings) if of.expected.told_off else None,
     lambda of: ThinkStage(of.reading, of.index, of.findings),
     lambda of: UnreadTag(of.findings) if of.reading.tags else None,
     lambda of: PhraseStage(of.index, of.findings) if of.reading.phrases else None,

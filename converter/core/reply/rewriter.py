@@ -16,7 +16,7 @@ from converter.core.reply.fast_path import FastPath
 from converter.core.reply.model_name import renamed_frame
 from converter.core.reply.pipeline import Pipeline
 from converter.core.reply.reply_end import CUT, ReplyEnd, SecondReply, without_frames
-from converter.core.reply.reply_notes import SpoiledFrames, notes_of
+from converter.core.reply.reply_notes import NO_ANSWER, SpoiledFrames, notes_of
 from converter.core.reply.summary import Summary
 from converter.core.reply.thought_events import ThoughtEvent, within_limit
 from converter.core.wire.bounds import MOST_FAULTS, fault_of
@@ -129,7 +129,15 @@ class Rewriter:
     def notes(self) -> list[str]:
         """The notes for a person, a line each; all of them after `close`."""
         spoiled = self._spoiled.notes("passed as they came" if self._same_dialect else "left out")
-        return [*self._faults, *notes_of(self.findings), *spoiled, *self._encoder.notes]
+        ended_itself = not self._reading.expected.stops
+        unanswered = [NO_ANSWER] if ended_itself and self.summary.is_unanswered else []
+        return [
+            *self._faults,
+            *notes_of(self.findings),
+            *unanswered,
+            *spoiled,
+            *self._encoder.notes,
+        ]
 
     def feed(self, chunk: bytes, at: float = 0.0) -> list[bytes]:
         """Return the bytes that the client can have now; never an empty piece. `at`: when it came,

@@ -99,6 +99,12 @@ class Summary:
             return replace(usage, cached=timed.cached)
         return usage or timed
 
+    @property
+    def is_unanswered(self) -> bool:
+        """Tell whether the model stopped by itself and left nothing but a thought."""
+        said = self.first_text is not None or self.calls
+        return self.finish == "stop" and bool(self.thoughts) and not said
+
     def told(self) -> Told:
         """Return it as plain values, for a flow's metadata; unknown ones are left out."""
         usage = self.counted

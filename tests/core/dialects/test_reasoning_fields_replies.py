@@ -348,7 +348,10 @@ NOTED: dict[str, tuple[Json, list[str]]] = {
         {"content": [{"type": "image_url"}]},
         ["fields that a message has no place for: content"],
     ),
-    "not parts that are told": ({"content": [{"type": "thinking", "thinking": "x"}]}, []),
+    "not parts that are told": (
+        {"content": [{"type": "thinking", "thinking": "x"}, {"type": "text", "text": "y"}]},
+        [],
+    ),
     "what is encrypted": (
         {"reasoning_details": [{"type": "reasoning.encrypted", "data": "g"}], "content": "x"},
         ["fields that a message has no place for: reasoning_details"],
