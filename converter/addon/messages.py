@@ -17,6 +17,7 @@ from converter.core.dialects.table import by_name
 from converter.core.wire import json_text
 from converter.core.wire.bounds import BODY_LIMIT
 
+_LLAMA = "llama.cpp"
 NO_FIELDS: Mapping[bytes, bytes | None] = {}
 
 
@@ -69,6 +70,13 @@ def copied[Kind: (Request, Response)](message: Kind) -> Kind:
     made.trailers = copy(message.trailers)
     made.stream = False
     return made
+
+
+def may_close_after_streams(response: Response) -> bool:
+    """Tell whether the server may close its connection behind a stream without a word of it, as
+    llama.cpp 11549 does, or is one that does not say what it is.
+    """
+    return str(response.headers.get("server", _LLAMA)).startswith(_LLAMA)
 
 
 def use_connection_once(flow: HTTPFlow) -> None:

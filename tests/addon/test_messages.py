@@ -78,6 +78,17 @@ def test_what_must_be_whole_to_be_read(encoding: str, compressed: bool) -> None:
     assert messages.is_compressed(response(content_encoding=encoding)) is compressed
 
 
+@pytest.mark.parametrize(
+    ("server", "may"), [("", True), ("llama.cpp", True), ("uvicorn", False), ("nginx/1.24", False)]
+)
+def test_a_server_that_may_close_after_a_stream_is_llama_cpp_or_unknown(
+    server: str, may: bool
+) -> None:
+    made = response(EVENT_STREAM)
+    made.headers.update({"server": server} if server else {})
+    assert messages.may_close_after_streams(made) is may
+
+
 def test_the_servers_connection_is_used_once_and_the_client_does_not_know() -> None:
     flow = request(CHAT)
     flow.response = from_server = response(connection="keep-alive")

@@ -58,7 +58,7 @@ class ReplySteps:
         """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""
         assert flow.response
         streamed = is_stream(flow.response.headers.get("content-type", ""))
-        if streamed:
+        if streamed and messages.may_close_after_streams(flow.response):
             messages.use_connection_once(flow)
         if record and record.counterpart:
             return  # to be told otherwise

@@ -171,6 +171,14 @@ def test_the_servers_connection_is_used_once_for_a_stream_and_the_client_is_not_
         assert "connection" not in flow.response.headers
 
 
+def test_the_servers_connection_is_kept_for_a_stream_of_one_that_keeps_it() -> None:
+    with running() as (addon, _):
+        flow, sent = ask(addon, request(CHAT)), response(EVENT_STREAM, server="uvicorn")
+        flow.response = sent
+        wait(addon.responseheaders(flow))
+        assert "connection" not in sent.headers
+
+
 def test_the_servers_connection_is_kept_for_a_whole_reply() -> None:
     with running() as (addon, _):
         flow, sent = ask(addon, request(CHAT)), response()
