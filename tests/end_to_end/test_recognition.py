@@ -58,6 +58,15 @@ SERVERS: dict[str, tuple[dict[str, Says], set[str]]] = {
     ),
     "ollama": ({"/api/version": Says({"version": "0.9"}), **owned_by("library")}, set()),
     "lmstudio": (owned_by("organization_owner"), {"top_k"}),
+    "transformers 5.24": (
+        {"/v1/models": Says({"data": [{"id": "m", "owned_by": "local", "status": {}}]})},
+        {"chat_template_kwargs"},
+    ),
+    "vllm-mlx": (owned_by("vllm-mlx"), {"top_k", "chat_template_kwargs"}),
+    "rapid-mlx": (owned_by("rapid-mlx"), {"top_k", "chat_template_kwargs"}),
+    # mlx-lm is Python's own server of HTTP, as the one that answers here
+    "mlx-lm": ({"/v1/models": Says({"data": [{"id": "m"}]})}, {"top_k", "chat_template_kwargs"}),
+    "xinference": (owned_by("xinference"), set()),
     "generic": ({}, set()),
     "nonsense": (
         {"/v1/models": Says(b"<html>"), "/version": Says([1]), "/api/version": Says("x")},

@@ -84,10 +84,13 @@ def _fits(mark: Fingerprint, replies: Mapping[str, ProbeReply]) -> bool:
     reply = replies.get(mark.path)
     if reply is None:
         return False
+    value = as_object(reply.value())
+    listed = objects(value.get("data"))
+    if mark.lacks and (not listed or any(mark.lacks in model for model in listed)):
+        return False
     if mark.header:
         return mark.value in reply.headers.get(mark.header, "").lower()
-    value = as_object(reply.value())
-    places = [value, *objects(value.get("data"))]
+    places = [place for place in (value, *listed) if not mark.beside or mark.beside in place]
     matches = [place[mark.field] for place in places if mark.field in place]
     return mark.value in matches if mark.value else bool(matches)
 

@@ -19,13 +19,16 @@ from converter.core.model.conversation import Conversation, ThinkingSwitch
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
     """A fingerprint: a header of the reply at `path`, or a field in its JSON, that identifies the
-    server. No value: the field is there.
+    server. No value: the field is there. `beside`: another field that the same object has; `lacks`:
+    one that no model of the list has.
     """
 
     path: str
     header: str = ""
     field: str = ""
     value: str = ""
+    beside: str = ""
+    lacks: str = ""
 
 
 def _template(**switches: object) -> dict[str, object]:
@@ -170,17 +173,37 @@ SERVERS = (
     ),
     Server(
         name="transformers",
-        # `transformers serve` 5 answers each of these with a 422.
-        leaves_out=frozenset(
-            {
-                "top_k",
-                "parallel_tool_calls",
-                "tool_choice",
-                "user",
-                "response_format",
-                "stream_options",
-            }
-        ),
+        # 5.24, which lists its models as those of the hub's owners; of a folder that is `local`.
+        marks=(Fingerprint("/v1/models", field="owned_by", value="local", beside="status"),),
+        # 5.24 answers it with a 422, as all fields that OpenAI has not; 5.23 refused more.
+        leaves_out=frozenset({"top_k"}),
+        on=TEMPLATE_ON,
+        off=TEMPLATE_OFF,
+    ),
+    Server(
+        name="vllm-mlx",
+        marks=(Fingerprint("/v1/models", field="owned_by", value="vllm-mlx"),),
+        on=TEMPLATE_ON,
+        off=TEMPLATE_OFF,
+    ),
+    Server(
+        name="rapid-mlx",
+        marks=(Fingerprint("/v1/models", field="owned_by", value="rapid-mlx"),),
+        on=TEMPLATE_ON,
+        off=TEMPLATE_OFF,
+    ),
+    Server(
+        name="mlx-lm",
+        # 0.32 lists its models without an owner, by Python's own server of HTTP.
+        marks=(Fingerprint("/v1/models", header="server", value="basehttp", lacks="owned_by"),),
+        on=TEMPLATE_ON,
+        off=TEMPLATE_OFF,
+    ),
+    # 4.1 with llama.cpp; whether its engines take a switch is not known.
+    Server(
+        name="xinference",
+        marks=(Fingerprint("/v1/models", field="owned_by", value="xinference"),),
+        leaves_out=frozenset({"top_k"}),
     ),
     # Plain OpenAI: what is no field of the chat-completions reference may be refused, so it is not
     # sent.

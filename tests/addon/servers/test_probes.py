@@ -114,6 +114,41 @@ REAL: dict[str, tuple[str, Answers]] = {
         "lmstudio",
         {"/v1/models": _models({"id": "m", "object": "model", "owned_by": "organization_owner"})},
     ),
+    "transformers serve 5.24 with a folder": (
+        "transformers",
+        {
+            "/v1/models": _models(
+                {
+                    "owned_by": "local",
+                    "id": "tiny-think",
+                    "object": "model",
+                    "created": 0,
+                    "status": {"value": "loaded"},
+                }
+            )
+        },
+    ),
+    "vllm-mlx 0.5": ("vllm-mlx", {"/v1/models": _models({"id": "m", "owned_by": "vllm-mlx"})}),
+    "rapid-mlx 0.16": ("rapid-mlx", {"/v1/models": _models({"id": "m", "owned_by": "rapid-mlx"})}),
+    "mlx-lm 0.32": (
+        "mlx-lm",
+        {
+            "/v1/models": _models(
+                {"id": "models/tiny-think", "object": "model", "created": 1795649115},
+                server="BaseHTTP/0.6 Python/3.11.7",
+            )
+        },
+    ),
+    "another of Python's own servers": (
+        "generic",
+        {"/v1/models": _models({"id": "m", "owned_by": "us"}, server="BaseHTTP/0.6 Python/3.11")},
+    ),
+    "one that lists nothing": ("generic", {"/v1/models": _models(server="BaseHTTP/0.6")}),
+    "one of another owner": ("generic", {"/v1/models": _models({"id": "m", "owned_by": "local"})}),
+    "xinference 4.1": (
+        "xinference",
+        {"/v1/models": _models({"id": "tiny-think", "owned_by": "xinference", "created": 0})},
+    ),
     "transformers serve": (
         "generic",
         {"/v1/models": _models({"id": "org/m", "object": "model", "owned_by": "org"})},

@@ -3,7 +3,8 @@ import pytest
 from converter.addon.servers.profiles import SERVERS, by_name, system_switch, thinking_fields
 from converter.core.model.conversation import ThinkingSwitch
 
-TEMPLATE_SERVERS = ["nim", "vllm", "sglang", "llama.cpp"]
+MLX = ["mlx-lm", "vllm-mlx", "rapid-mlx"]
+TEMPLATE_SERVERS = ["nim", "vllm", "sglang", "llama.cpp", "transformers", *MLX]
 ENABLED = ThinkingSwitch("enabled", 8000)
 
 
@@ -24,14 +25,14 @@ def template(body: dict[str, object]) -> dict[str, object]:
 
 
 def test_every_server_of_the_documentation_has_a_row() -> None:
-    names = {"vllm", "sglang", "llama.cpp", "ollama", "lmstudio", "nim", "transformers", "generic"}
-    assert {server.name for server in SERVERS} == names
+    others = {"ollama", "lmstudio", "xinference", "generic"}
+    assert {server.name for server in SERVERS} == {*TEMPLATE_SERVERS, *others}
 
 
 def test_an_unknown_name_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(
         ValueError,
-        match=r"'vlm'.*generic, llama\.cpp, lmstudio, nim, ollama, sglang, transformers, vllm",
+        match=r"'vlm'.*generic, llama\.cpp, lmstudio, mlx-lm, nim, ollama, rapid-mlx, sglang, transf",
     ):
         by_name("vlm")
 
@@ -58,7 +59,7 @@ def test_a_mark_is_a_header_or_a_field_of_a_path(mark: object) -> None:
     ],
 )
 @pytest.mark.parametrize("effort", [None, "low", "max"])
-@pytest.mark.parametrize("name", ["generic", "transformers"])
+@pytest.mark.parametrize("name", ["generic", "xinference"])
 def test_a_strict_server_gets_no_word_about_thinking(
     name: str, switch: ThinkingSwitch | None, effort: str | None
 ) -> None:
