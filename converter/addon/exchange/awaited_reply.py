@@ -5,7 +5,7 @@ A recording stores the same, so that it sets its reply up in the same way.
 
 from dataclasses import dataclass, replace
 
-from converter.addon.exchange.exchange import JSON, Answer, is_stream
+from converter.addon.exchange.exchange import JSON, Answer
 from converter.addon.exchange.option_readers import FOLDED
 from converter.addon.exchange.read_request import Body, ReadRequest, wants_json
 from converter.addon.exchange.rewriting import rewriter_of
@@ -15,6 +15,7 @@ from converter.addon.servers.profiles import GENERIC, Server
 from converter.addon.servers.prompts import begun
 from converter.core.dialects import context_length
 from converter.core.dialects.error_words import server_words
+from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.server_fields import BUDGET_FIELDS
 from converter.core.dialects.table import COMMON, Dialect, Form
 from converter.core.model.initial_state import InitialState

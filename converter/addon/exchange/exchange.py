@@ -17,7 +17,7 @@ from converter.addon.exchange.settings import Settings
 from converter.addon.servers.model_names import Entry, entries, with_aliases, with_variants
 from converter.addon.servers.model_names import find as find_model
 from converter.core.dialects.dialect import Counterpart, Endpoint, OwnRequest, Purpose
-from converter.core.dialects.table import COMMON, Dialect, by_headers, by_name, find, framings
+from converter.core.dialects.table import COMMON, Dialect, by_headers, by_name, find
 from converter.core.model.conversation import RequestError
 from converter.core.model.initial_state import InitialState
 from converter.core.model.memory import AwayError, Memory
@@ -258,8 +258,3 @@ def _owner(headers: Mapping[str, str]) -> str:
     """
     keys = [headers.get(name, "") for name in _KEYS]
     return hashlib.sha256("\n".join(keys).encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def is_stream(content_type: str, body: bytes = b"") -> bool:
-    """Tell a stream by its type, or by its beginning, because servers mislabel."""
-    return any(form.is_named(content_type) or form.begins.match(body) for form in framings())

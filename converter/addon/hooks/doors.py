@@ -16,11 +16,12 @@ from mitmproxy import ctx
 from mitmproxy.http import Headers, HTTPFlow, Response
 from mitmproxy.proxy.mode_specs import ReverseMode
 
-from converter.addon.exchange.exchange import JSON, Exchange, is_stream
+from converter.addon.exchange.exchange import JSON, Exchange
 from converter.addon.exchange.settings import Settings
 from converter.addon.log_lines import LONGEST, in_a_line
 from converter.addon.messages import leave_out
 from converter.addon.servers.probes import ADDON_PATH, addon_words
+from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import COMMON, Dialect, by_headers, by_name, find
 from converter.core.wire.printable import bounded
 

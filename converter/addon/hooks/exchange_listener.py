@@ -10,12 +10,13 @@ from mitmproxy.http import HTTPFlow, Response
 
 from converter.addon import messages
 from converter.addon.exchange.awaited_reply import AwaitedReply
-from converter.addon.exchange.exchange import JSON, is_stream
+from converter.addon.exchange.exchange import JSON
 from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.doors import dialect_of, is_reverse
 from converter.addon.hooks.tap import RefusalReader, Tap, may_ask_again
 from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
 from converter.core.dialects.error_words import server_words
+from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import Form
 from converter.core.wire.printable import bounded
 

@@ -13,7 +13,7 @@ from mitmproxy.http import HTTPFlow, Response
 from converter.addon import messages
 from converter.addon.aside import aside
 from converter.addon.exchange.awaited_reply import AwaitedReply
-from converter.addon.exchange.exchange import Answer, is_stream
+from converter.addon.exchange.exchange import Answer
 from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.doors import must_hold_reply
 from converter.addon.hooks.exchange_listener import fault_of
@@ -22,6 +22,7 @@ from converter.addon.keep.flow_record import BEFORE, FlowRecord, client_left
 from converter.addon.memory.remembering import written
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers.refusals import may_be_refused
+from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import Form
 from converter.core.reply.rewriter import Rewriter
 from converter.extras.recordings.recorder import Recorder

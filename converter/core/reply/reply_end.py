@@ -22,6 +22,7 @@ from converter.core.model.events import (
     ToolCall,
     Usage,
 )
+from converter.core.wire.beginnings import Beginning, beginning_of
 from converter.core.wire.bounds import FRAME_LIMIT
 
 BAD_GATEWAY = 502
@@ -35,8 +36,6 @@ _LONG = FRAME_LIMIT - 16
 """Bytes of a piece of a frame that is too long to be read; an end may wait behind them."""
 _SAMPLE = 200
 """Characters of unreadable bytes that are worth showing."""
-_FIELDS = (b"data", b"event:", b"id:", b"retry:")
-"""Beginnings of a frame, by which it is told from a whole body. Anthropic's begin with `event:`."""
 _WORDS = frozenset((Text, Thinking, ToolCall))
 
 
@@ -152,7 +151,7 @@ class ReplyEnd:
         frame. A last frame without its end is only cut short, and behind the finish nobody misses
         it.
         """
-        is_frame = raw.startswith(_FIELDS)
+        is_frame = beginning_of(raw) in (None, Beginning.FIELD)
         if len(raw) > _LONG:
             yield self._failed(TOO_LONG)
         elif is_frame and not raw.endswith((b"\n", b"\r")):

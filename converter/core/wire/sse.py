@@ -12,12 +12,9 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from converter.core.wire.beginnings import FIELD, SNIFFED, Beginning, beginning_of
 from converter.core.wire.bounds import FRAME_LIMIT
 
-BODY_BEGINS = (b"{", b"[", b"<")
-"""Beginnings of whole bodies: JSON, and pages of gateways. No line of a stream begins so."""
-_SNIFFED = 1024
-"""Bytes of blanks after which a body is taken for what it is called."""
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
 _LONGEST_BLANK_LINE = 4
 
@@ -151,17 +148,10 @@ class MislabelledBody(FrameDecoder):
             return super().cut(chunk)
         self._buffer += chunk
         if self._is_whole is None:
-            self._is_whole = self._looks_whole()
+            begins = beginning_of(bytes(self._buffer[:SNIFFED]))
+            self._is_whole = begins and begins in (Beginning.JSON, Beginning.PAGE)
+            self._limit = sys.maxsize if self._is_whole else self._limit
         return super().cut(b"") if self._is_whole is False else []
-
-    def _looks_whole(self) -> bool | None:
-        """Tell whether the body begins as a whole one; None while it does not tell."""
-        begins = bytes(self._buffer[:_SNIFFED]).removeprefix(codecs.BOM_UTF8).lstrip()
-        if len(self._buffer) < _SNIFFED and (not begins or codecs.BOM_UTF8.startswith(begins)):
-            return None
-        whole = begins.startswith(BODY_BEGINS)
-        self._limit = sys.maxsize if whole else self._limit
-        return whole
 
     def parse(self, raw: bytes) -> Frame:
         """Return the frame that these bytes are."""
@@ -206,7 +196,7 @@ SSE = Framing(
     "text/event-stream",
     MislabelledBody,
     write_frame,
-    re.compile(rb"\s*(?:data:|event:|:)"),
+    FIELD,
     (b"\n\n", b"\n\r\n", b"\r\r"),
 )
 """Server-sent events."""

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from converter.addon.exchange import read_request, settings
 from converter.addon.exchange.awaited_reply import AwaitedReply
-from converter.addon.exchange.exchange import Answer, Exchange, begin, is_stream
+from converter.addon.exchange.exchange import Answer, Exchange, begin
 from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.exchange.settings import Settings
 from converter.addon.servers.profiles import Server, by_name
+from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import DIALECTS, Dialect, Form
 from converter.core.model.initial_state import InitialState
 from converter.core.reply.rewriter import Rewriter

@@ -22,8 +22,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from time import monotonic, sleep
 from typing import Self
 
-from converter.addon.exchange.exchange import is_stream
 from converter.addon.servers.profiles import GENERIC, by_name
+from converter.core.dialects.recogniser import is_stream
 from converter.core.model.initial_state import InitialState
 from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
 from converter.extras.recordings.redact.allow_list import REQUEST, kept

@@ -5,24 +5,22 @@ chunk -> Pipeline -> event -> Accumulator. Unreadable bytes are kept. The first 
 dialect and whether the reply is a stream; its content type helps where they do not say.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 
 from converter.addon.exchange import settings
-from converter.addon.exchange.exchange import is_stream
 from converter.addon.exchange.rewriting import reading_of
 from converter.addon.exchange.settings import Settings
 from converter.core.dialects.reasoning_fields import is_said
-from converter.core.dialects.table import COMMON, Dialect, Form, framings, recognise
+from converter.core.dialects.recogniser import Recogniser
+from converter.core.dialects.table import COMMON, Form
 from converter.core.model.events import Event, Opaque, OpaqueFrame, Own, Start, joined
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.reading import Expected
 from converter.core.reply.pipeline import Pipeline
 from converter.core.reply.summary import TIMES, Summary
 from converter.core.wire import json_text
-from converter.core.wire.bounds import BODY_LIMIT
-from converter.core.wire.sse import Frame, FrameDecoder, LineDecoder
+from converter.core.wire.sse import Frame
 from converter.extras.transcript.accumulator import Accumulator, FieldAccumulator, News
 from converter.extras.transcript.turns import Raw, ShownTurn, Transcript
 
@@ -227,69 +225,3 @@ def _says_something(data: bytes) -> bool:
     return any(
         is_said(value) for fields in inner for name, value in fields.items() if name not in _QUIET
     )
-
-
-_STREAM = re.compile(rb"(?:data|event|id|retry)?:")
-HEAD = 4096
-"""Bytes of a reply's beginning that tell a stream: blanks may come first."""
-_LONGEST_NAME = len(b"event:")
-
-
-def form_of(beginning: bytes, content_type: str = "", *, last: bool = False) -> Form | None:
-    """Tell a stream from a whole reply; None while too little has come. `last`: that is all."""
-    seen = beginning.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if _STREAM.match(seen):
-        return Form.STREAM
-    if seen[:1] in (b"{", b"["):
-        bare = [framing for framing in framings() if framing.bare]
-        lines = any(each.is_named(content_type) or each.begins.match(seen) for each in bare)
-        return Form.STREAM if lines else Form.WHOLE
-    if len(seen) < _LONGEST_NAME and not last:
-        return None
-    return Form.STREAM if is_stream(content_type) else Form.WHOLE
-
-
-def is_request(value: object) -> bool:
-    """Tell a request from a reply."""
-    if not isinstance(value, dict) or "choices" in value or "output" in value:
-        return False
-    return isinstance(value.get("messages"), list) or isinstance(value.get("input"), str | list)
-
-
-class Recogniser:
-    """Bytes of a reply in, until they tell its form and dialect; None while they have not."""
-
-    def __init__(self) -> None:
-        self._held = bytearray()
-        self._frames = FrameDecoder(BODY_LIMIT)  # a client is told a whole reply in one frame
-        self._looked = 0
-        self.form: Form | None = None
-        self.dialect: Dialect | None = None
-
-    @property
-    def held(self) -> bytes:
-        """All bytes so far, nothing once they were taken."""
-        return bytes(self._held)
-
-    def feed(self, chunk: bytes, content_type: str = "", *, last: bool = False) -> bool:
-        """Take bytes; return whether the dialect is known. `last`: nothing more will come."""
-        self._held += chunk
-        if self.form is None:
-            self.form = form_of(bytes(self._held[:HEAD]), content_type, last=last)
-            if self.form is Form.STREAM and self._held.lstrip().startswith(b"{"):
-                self._frames = LineDecoder(BODY_LIMIT)
-        if self.dialect is None and self.form is Form.STREAM:
-            unseen, self._looked = bytes(self._held[self._looked :]), len(self._held)
-            frames = [*self._frames.feed(unseen), *(self._frames.close() if last else ())]
-            read = (frame.data for frame in frames if frame.data is not None)
-            known = (recognise(json_text.read_or_none(data)) for data in read)
-            self.dialect = next(filter(None, known), None)  # a frame could be of any
-        elif self.dialect is None and last:
-            self.dialect = recognise(json_text.read_or_none(self.held))
-        return self.dialect is not None
-
-    def take(self) -> bytes:
-        """Return the bytes so far, for who reads the reply from now on."""
-        held = self.held
-        self._held.clear()
-        return held

@@ -25,6 +25,7 @@ from converter.core.dialects.table import find
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.reading import Expected
 from converter.core.wire import json_text
+from converter.core.wire.beginnings import Beginning, beginning_of
 from converter.core.wire.partial_json import complete_part
 from converter.core.wire.printable import visible
 from converter.extras.recordings.flow_file import LET_GO
@@ -73,7 +74,11 @@ class ThinkingView(Contentview):
     def render_priority(self, data: bytes, metadata: Metadata) -> float:
         """Be chosen for chat completions and Messages, unless somebody answered with a page."""
         message, flow = metadata.http_message, metadata.flow
-        if not isinstance(flow, HTTPFlow) or message is None or data.lstrip()[:1] == b"<":
+        if (
+            not isinstance(flow, HTTPFlow)
+            or message is None
+            or beginning_of(data) is Beginning.PAGE
+        ):
             return -1
         endpoint = find(flow.request.method, flow.request.path)
         of_request = isinstance(message, Request)
@@ -233,7 +238,7 @@ def beginning(body: bytes) -> bytes:
     """Return as much of a body as a view reads, in a form that can be read: whole frames of a
     stream, an object that is closed where it was cut.
     """
-    is_object = body[:100].lstrip()[:1] == b"{"
+    is_object = beginning_of(body) is Beginning.JSON
     limit = WHOLE_LIMIT if is_object else STREAM_LIMIT
     if len(body) <= limit:
         return body

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from converter.addon.exchange import read_request, settings
 from converter.addon.exchange.awaited_reply import AwaitedReply
-from converter.addon.exchange.exchange import AWAY, JSON, Answer, Exchange, begin, is_stream
+from converter.addon.exchange.exchange import AWAY, JSON, Answer, Exchange, begin
 from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.servers.profiles import by_name
 from converter.core.dialects.dialect import Endpoint, OwnRequest
+from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect
 from converter.core.model.conversation import RequestError
 from converter.core.model.memory import AwayError, Memory

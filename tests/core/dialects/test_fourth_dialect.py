@@ -8,12 +8,13 @@ import pytest
 
 from converter.addon.exchange import read_request, settings
 from converter.addon.exchange.awaited_reply import AwaitedReply
-from converter.addon.exchange.exchange import Exchange, begin, is_stream
+from converter.addon.exchange.exchange import Exchange, begin
 from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.servers.profiles import by_name
 from converter.core.dialects import table
 from converter.core.dialects.dialect import OwnRequest
+from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import ANTHROPIC, COMMON, DIALECTS, Dialect, Form
 from converter.core.model.conversation import RequestError
 from converter.core.model.memory import Memory

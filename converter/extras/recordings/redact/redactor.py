@@ -13,8 +13,8 @@ from functools import cache
 from itertools import accumulate, pairwise
 
 from converter.addon.exchange import settings
-from converter.addon.exchange.exchange import is_stream
 from converter.core.dialects.anthropic.request_reader import BILLING_LINES
+from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import by_headers, find
 from converter.core.wire import json_text
 from converter.extras.recordings.recording import (

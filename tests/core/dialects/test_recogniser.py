@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from converter.core.dialects.recogniser import form_of, is_request
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, recognise
 from converter.core.wire.sse import NDJSON
-from converter.extras.transcript.reply import form_of, is_request
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,76 @@
+"""A reply of which nothing is known: its form and its dialect, by its bytes."""
+
+from converter.core.dialects.dialect import Dialect, Form
+from converter.core.dialects.table import framings, recognise
+from converter.core.wire import json_text
+from converter.core.wire.beginnings import SNIFFED, Beginning, beginning_of
+from converter.core.wire.bounds import BODY_LIMIT
+from converter.core.wire.sse import FrameDecoder, LineDecoder
+
+
+def is_stream(content_type: str, body: bytes = b"") -> bool:
+    """Tell a stream by its type, or by its beginning, because servers mislabel."""
+    return any(form.is_named(content_type) or form.begins.match(body) for form in framings())
+
+
+def form_of(begun: bytes, content_type: str = "", *, last: bool = False) -> Form | None:
+    """Tell a stream from a whole reply; None while too little has come. `last`: that is all."""
+    match beginning_of(begun, last=last):
+        case None:
+            return None
+        case Beginning.FIELD:
+            return Form.STREAM
+        case Beginning.JSON:
+            bare = [framing for framing in framings() if framing.bare]
+            lines = any(each.is_named(content_type) or each.begins.match(begun) for each in bare)
+            return Form.STREAM if lines else Form.WHOLE
+        case Beginning.PAGE:
+            return Form.WHOLE
+        case _:
+            return Form.STREAM if is_stream(content_type) else Form.WHOLE
+
+
+def is_request(value: object) -> bool:
+    """Tell a request from a reply."""
+    if not isinstance(value, dict) or "choices" in value or "output" in value:
+        return False
+    return isinstance(value.get("messages"), list) or isinstance(value.get("input"), str | list)
+
+
+class Recogniser:
+    """Bytes of a reply in, until they tell its form and dialect; None while they have not."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._frames = FrameDecoder(BODY_LIMIT)  # a client is told a whole reply in one frame
+        self._looked = 0
+        self.form: Form | None = None
+        self.dialect: Dialect | None = None
+
+    @property
+    def held(self) -> bytes:
+        """All bytes so far, nothing once they were taken."""
+        return bytes(self._held)
+
+    def feed(self, chunk: bytes, content_type: str = "", *, last: bool = False) -> bool:
+        """Take bytes; return whether the dialect is known. `last`: nothing more will come."""
+        self._held += chunk
+        if self.form is None:
+            self.form = form_of(bytes(self._held[:SNIFFED]), content_type, last=last)
+            if self.form is Form.STREAM and self._held.lstrip().startswith(b"{"):
+                self._frames = LineDecoder(BODY_LIMIT)
+        if self.dialect is None and self.form is Form.STREAM:
+            unseen, self._looked = bytes(self._held[self._looked :]), len(self._held)
+            frames = [*self._frames.feed(unseen), *(self._frames.close() if last else ())]
+            read = (frame.data for frame in frames if frame.data is not None)
+            known = (recognise(json_text.read_or_none(data)) for data in read)
+            self.dialect = next(filter(None, known), None)  # a frame could be of any
+        elif self.dialect is None and last:
+            self.dialect = recognise(json_text.read_or_none(self.held))
+        return self.dialect is not None
+
+    def take(self) -> bytes:
+        """Return the bytes so far, for who reads the reply from now on."""
+        held = self.held
+        self._held.clear()
+        return held
