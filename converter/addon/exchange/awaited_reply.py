@@ -9,7 +9,8 @@ from converter.addon.exchange.exchange import JSON, Answer
 from converter.addon.exchange.option_readers import FOLDED
 from converter.addon.exchange.read_request import Body, ReadRequest, wants_json
 from converter.addon.exchange.rewriting import rewriter_of
-from converter.addon.servers.initial_state import thinking_is_off, turns_thinking_off
+from converter.addon.servers import initial_state
+from converter.addon.servers.initial_state import Facts, thinking_is_off, turns_thinking_off
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.profiles import GENERIC, Server
 from converter.addon.servers.prompts import begun
@@ -180,17 +181,29 @@ class AwaitedReply:
     def learn(self, findings: Findings, known: KnownServers, upstream: Upstream) -> None:
         """Remember the facts that the reply showed of its server and model."""
         if findings.native:
-            known.saw_thinking(upstream)
+            known.saw_thinking(upstream, self.request.body)
         if findings.thought and not self.prompted:
             known.saw_thought(upstream, self.request.body)
-        lesson = findings.correction
-        if lesson is InitialState.THINKING:
-            # a closer without an opener may be words of an answer, so that it makes a guess: one
-            # that is wrong costs no answer
-            lesson = InitialState.LIKELY_THINKING
-        begun = findings.confirmed or lesson
-        if begun and self.request.exchange.guesses:
+        if self.request.exchange.guesses and (begun := self._lesson(findings)):
             known.correct(upstream, self.request.body, begun)
+
+    def _lesson(self, findings: Findings) -> InitialState | None:
+        """Return where replies of this kind begin, as this one shows; `None` where it shows nothing
+        because of its request: one that goes on from a turn, or wants an answer by a grammar.
+
+        A closer without an opener may be words of an answer about thinking. It teaches nothing in
+        the middle of a line, or of a request that has such words itself; and what it teaches stays
+        a guess, which costs no answer, but of a model whose template is known to open thoughts.
+        """
+        body, begun = self.request.body, findings.confirmed or findings.correction
+        if begun is None or initial_state.request(Facts(body)) or wants_json(body):
+            return None
+        if not begun.inside:
+            return begun
+        if not findings.closer_apart or initial_state.speaks_of_closers(body):
+            return None
+        certain = findings.confirmed and initial_state.model(Facts(body))
+        return begun if certain else InitialState.LIKELY_THINKING
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,7 +203,7 @@ async def model_name(asked: Asked) -> None:
         return
     if row.wishes and not record.exchange.native:
         await _recognise(asked)
-        parses = asked.client.known.takes_thinking_out(asked.upstream)
+        parses = asked.client.known.takes_thinking_out(asked.upstream, row.name or name)
         request = request.wished(row, record.server, parses)
     asked.request = request.served_as(row.name) if row.name not in ("", name) else request
 
@@ -214,7 +214,8 @@ async def recognise(asked: Asked) -> None:
     """
     record = asked.record
     record.server = await _server(asked)
-    record.server_parses = asked.client.known.takes_thinking_out(asked.upstream)
+    model = asked.request.served_model or asked.request.asked_model
+    record.server_parses = asked.client.known.takes_thinking_out(asked.upstream, model)
 
 
 async def recognise_ended(asked: Asked) -> None:

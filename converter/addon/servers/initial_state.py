@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from converter.addon.servers.chat_templates import Switches, Template, always_thinks, template_of
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.families import FAMILIES, TABLE
-from converter.core.wire.json_text import as_object
+from converter.core.wire import json_text
+from converter.core.wire.json_text import as_object, objects
 
 type Body = Mapping[str, object]
 
@@ -31,6 +32,12 @@ _SWITCHES = (
 _SORTED = json.JSONEncoder(sort_keys=True, default=str)
 _WISHES = ("enable_thinking", "thinking", "think", "reasoning", "reasoning_effort", "thinking_mode")
 _OFF = (False, "disabled", "none", "no_think")
+_CLOSERS = {
+    closer.strip()
+    for family in TABLE
+    if family.bare_close_means_thinking
+    for closer in family.closers
+}
 _OPENERS = tuple(opener.strip() for family in TABLE for opener in family.openers)
 
 
@@ -93,6 +100,15 @@ def model(facts: Facts) -> InitialState | None:
         return None
     opened = not row.switches or _is_set(facts.body, row.switches)
     return InitialState.LIKELY_THINKING if opened else InitialState.TEXT
+
+
+def speaks_of_closers(body: Body) -> bool:
+    """Tell whether somebody but the model has a closer in its words: then a reply may well speak of
+    one. Earlier thoughts of the model's own say nothing.
+    """
+    turns = [turn for turn in objects(body.get("messages")) if turn.get("role") != "assistant"]
+    written = json_text.write([turns, body.get("tools")]).decode()
+    return any(closer in written for closer in _CLOSERS)
 
 
 def asks_for_thinking(body: Body) -> bool:

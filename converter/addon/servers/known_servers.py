@@ -25,7 +25,7 @@ AGE = 86_400.0
 """Seconds in which a lesson is taken from others: then a server is found out anew, because what it
 refuses, or its model's template, may have changed.
 """
-SERVER, REPEATS, PARSES = "server", "repeats", "parses"
+SERVER, REPEATS, PARSES = "server", "repeats", "parses "
 PROMPT, BEGINS, THINKS, REFUSES = "prompt ", "begins ", "thinks ", "refuses "
 BLIND, UNCHOSEN = "blind ", "unchosen "
 """Names of lessons; a blank has a digest behind it."""
@@ -195,13 +195,15 @@ class KnownServers:
         """Remember that the server's text repeats the template's opener."""
         self._learn(upstream, REPEATS)
 
-    def saw_thinking(self, upstream: Upstream) -> None:
-        """Remember that the server takes thinking out of the text itself."""
-        self._learn(upstream, PARSES)
+    def saw_thinking(self, upstream: Upstream, body: Body) -> None:
+        """Remember that the server takes this model's thinking out of the text itself; behind a
+        router another model may be served by another server.
+        """
+        self._learn(upstream, PARSES + _model(body))
 
-    def takes_thinking_out(self, upstream: Upstream) -> bool:
-        """Tell whether the server has been seen to take thinking out of the text itself."""
-        return self._word(upstream, PARSES) is not None
+    def takes_thinking_out(self, upstream: Upstream, model: str) -> bool:
+        """Tell whether the server has been seen to take this model's thinking out of the text."""
+        return self._word(upstream, PARSES + _digest(model)) is not None
 
     def saw_prompt(self, upstream: Upstream, body: Body, state: InitialState | None) -> None:
         """Remember where such a prompt ends; None: the server cannot tell."""
@@ -259,7 +261,8 @@ class KnownServers:
     def facts(self, upstream: Upstream, body: Body) -> Facts:
         """Return the facts that the rules may go by for the reply to this request."""
         digest = prompt_key(upstream, body)[1]
-        whole = self._word(upstream, REPEATS) is not None or self.takes_thinking_out(upstream)
+        parses = self.takes_thinking_out(upstream, str(body.get("model")))
+        whole = parses or self._word(upstream, REPEATS) is not None
         prompt, begins = (self._word(upstream, kind + digest) for kind in (PROMPT, BEGINS))
         return Facts(body, whole, _state(prompt), _state(begins))
 

@@ -27,7 +27,9 @@ class Findings:
     the last thought, unless they stood in no text. `loop`: the words that a thought
     repeats. `ended`: why thoughts were ended, `budget` or `loop`; `ended_at`: the characters of
     thinking before the last end; `turn`: all that the model had said by then, nothing if it had
-    called tools. `answers_as_thinking`: the server sent the answer as thinking,
+    called tools. `closer_apart`: the closer that showed where the reply began stood
+    where a model writes one, at a line's border or behind a sentence, and not amid its words.
+    `answers_as_thinking`: the server sent the answer as thinking,
     though the request turns thinking off.
     """
 
@@ -35,6 +37,7 @@ class Findings:
     thought: bool = False
     correction: InitialState | None = None
     confirmed: InitialState | None = None
+    closer_apart: bool = False
     withheld: int = 0
     unclosed: set[int] = field(default_factory=set)
     calls: CallsRead = field(default_factory=CallsRead)

@@ -46,8 +46,8 @@ class ThinkStage:
         self._again = RepeatedThought(())
         self._answering = reading.mode in (Mode.ANSWERING, Mode.CLOSED)
         self._unmatched = UnmatchedCloser(tags.bare_closers)
-        self._head = ""
-        self._thought = self._answered = False
+        self._head = self._last = ""
+        self._thought = self._answered = self._ended = self._ends_line = False
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return the events that the event becomes."""
@@ -98,6 +98,7 @@ class ThinkStage:
         thought = self._thought
         out = self._noted(parser, parser.feed(text))
         if parser.unmatched_closer and not thought and self._answering:
+            self._findings.closer_apart = True  # a special token is nobody's words
             self._correct(InitialState.THINKING)
         return out
 
@@ -125,9 +126,18 @@ class ThinkStage:
                 self._unmatched.feed(event.text)
                 if self._unmatched.found:
                     self._correct(InitialState.THINKING)
+                    self._findings.closer_apart |= self._unmatched.apart
+            if isinstance(event, Text) and event.text:
+                self._findings.closer_apart |= self._ends_line and event.text[0] in _LINE_ENDS
+                self._ends_line = False
             if isinstance(event, Thinking):
                 self._thought = self._findings.thought = True
                 self._findings.marks = parser.thought_marks
+                self._last = event.text[-1:] or self._last
+            if isinstance(event, ThinkingEnd) and self._reading.inside and not self._ended:
+                self._ended = self._ends_line = True
+                apart = event.around[1] or self._last in _SENTENCE_ENDS
+                self._findings.closer_apart |= bool(apart)
             self._answered = self._answered or isinstance(event, (Text, ThinkingEnd))
         return out
 
@@ -136,10 +146,15 @@ class ThinkStage:
         self._findings.correction = self._findings.correction or begun
 
 
+_LINE_ENDS = "\r\n"
+_SENTENCE_ENDS = frozenset(".!?…。！？")
+
+
 class UnmatchedCloser:
     """Feed the text; `found` tells whether a closer without its opener stood in it, outside of code
-    and behind words: with none before it there was no thought. It is the sign of a wrong guess.
-    Nothing is held, and nothing changed.
+    and behind words: with none before it there was no thought. It is the sign of a wrong guess;
+    `apart`: it stood at a line's border or behind a sentence, as a model writes one, and not amid
+    the words of an answer. Nothing is held, and nothing changed.
     """
 
     def __init__(self, closers: Iterable[str]) -> None:
@@ -147,17 +162,25 @@ class UnmatchedCloser:
         self._unread = ""
         self._code = CodeSpans()
         self._words = False
-        self.found = False
+        self._last = ""
+        self.found = self.apart = False
+        self._waits = False  # for what stands behind the closer
 
     def feed(self, text: str) -> None:
         """Look at the next piece of the text; a closer may have begun in the one before."""
         if self.found:
+            self.apart = self.apart or (self._waits and text[:1] in tuple(_LINE_ENDS))
+            self._waits = self._waits and not text
             return
         self._unread += text
         while closer := self._closers.search(self._unread):
             self._pass(closer.start())
             if self._words and not self._code.inside():
-                self.found = True
+                self.found, behind = True, self._unread[len(closer[0]) :][:1]
+                self.apart = self._last in (*_LINE_ENDS, *_SENTENCE_ENDS) or (
+                    behind in tuple(_LINE_ENDS)
+                )
+                self._waits = not behind
                 return
             self._pass(len(closer[0]))
         self._pass(len(self._unread) - self._closers.undecided(self._unread, 0))
@@ -165,6 +188,7 @@ class UnmatchedCloser:
     def _pass(self, length: int) -> None:
         passed, self._unread = self._unread[:length], self._unread[length:]
         self._code.feed(passed)
+        self._last = passed[-1:] or self._last
         self._words = self._words or bool(passed.strip())
 
 

@@ -1,6 +1,7 @@
 """What decides how a reply is rewritten, and what it teaches. (Whole replies: test_exchange.py.)"""
 
 import json
+from collections.abc import Mapping
 
 import pytest
 
@@ -18,7 +19,7 @@ UPSTREAM = Upstream("http", "127.0.0.1", 8000)
 BODY = {"model": "small", "reasoning_effort": "high", "messages": []}
 
 
-def _awaited(body: dict[str, object] | None = None, **options: object) -> AwaitedReply:
+def _awaited(body: Mapping[str, object] | None = None, **options: object) -> AwaitedReply:
     exchange = Exchange(endpoints.CHAT, settings.read(options), id="7", client=OPENAI_CHAT)
     return AwaitedReply(read_request.note(exchange, json.dumps(body or BODY).encode()))
 
@@ -71,24 +72,70 @@ def test_a_model_that_thinks_by_itself_is_not_asked_again() -> None:
     assert awaited.request.prompted(known, UPSTREAM) is None
 
 
+CORRECTED = Findings(correction=InitialState.THINKING, closer_apart=True)
+CONFIRMED = Findings(confirmed=InitialState.THINKING, closer_apart=True)
+TEXT = Findings(correction=InitialState.TEXT)
+
+
+def _taught(body: Mapping[str, object], *replies: Findings, **options: object) -> object:
+    """What replies to such a request have taught."""
+    known, awaited = KnownServers(), _awaited(body, **options)
+    for findings in replies:
+        awaited.learn(findings, known, UPSTREAM)
+    return known.facts(UPSTREAM, body).corrected
+
+
 def test_a_wrong_guess_is_corrected_unless_the_user_has_said_where_replies_begin() -> None:
-    known, found = KnownServers(), Findings(correction=InitialState.THINKING)
-    _awaited(start="text").learn(found, known, UPSTREAM)
-    assert known.facts(UPSTREAM, BODY).corrected is None
-    _awaited().learn(found, known, UPSTREAM)
-    assert known.facts(UPSTREAM, BODY).corrected is InitialState.LIKELY_THINKING
+    assert _taught(BODY, CORRECTED, start="text") is None
+    assert _taught(BODY, CORRECTED) is InitialState.LIKELY_THINKING
 
 
 def test_what_a_misread_reply_teaches_is_a_guess_until_a_reply_confirms_it() -> None:
-    known = KnownServers()
-    _awaited().learn(Findings(correction=InitialState.THINKING), known, UPSTREAM)
-    _awaited().learn(Findings(confirmed=InitialState.THINKING), known, UPSTREAM)
-    assert known.facts(UPSTREAM, BODY).corrected is InitialState.THINKING
-    _awaited().learn(Findings(correction=InitialState.TEXT), known, UPSTREAM)
-    assert known.facts(UPSTREAM, BODY).corrected is InitialState.TEXT
+    opens = {**BODY, "model": "deepseek-r1"}
+    assert _taught(opens, CORRECTED) is InitialState.LIKELY_THINKING
+    assert _taught(opens, CORRECTED, CONFIRMED) is InitialState.THINKING
+    assert _taught(opens, CORRECTED, CONFIRMED, TEXT) is InitialState.TEXT
+
+
+def test_it_stays_a_guess_where_no_template_is_known_to_open_a_thought() -> None:
+    """Two answers that speak of closers would make the next one empty."""
+    assert _taught(BODY, CORRECTED, CONFIRMED) is InitialState.LIKELY_THINKING
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        [{"role": "user", "content": "What does </think> mean?"}],
+        [{"role": "system", "content": [{"type": "text", "text": "Close with </think>."}]}],
+        [{"role": "tool", "content": "parser.py: if text.endswith('</think>')"}],
+        [{"role": "user", "content": "On."}, {"role": "assistant", "content": "<think>So"}],
+    ],
+)
+def test_a_request_that_speaks_of_closers_or_is_a_beginning_teaches_nothing(
+    turns: list[object],
+) -> None:
+    assert _taught({**BODY, "messages": turns}, CORRECTED, CONFIRMED) is None
+
+
+def test_thoughts_of_earlier_turns_are_no_talk_of_closers() -> None:
+    turns = [
+        {"role": "assistant", "content": "<think>I add.</think>84"},
+        {"role": "user", "content": "And 8 * 7?"},
+    ]
+    assert _taught({**BODY, "messages": turns}, CORRECTED) is InitialState.LIKELY_THINKING
+
+
+def test_a_closer_amid_words_teaches_nothing() -> None:
+    assert _taught(BODY, Findings(correction=InitialState.THINKING)) is None
+    assert _taught(BODY, Findings(confirmed=InitialState.THINKING)) is None
+
+
+def test_an_answer_by_a_grammar_teaches_nothing() -> None:
+    body = {**BODY, "response_format": {"type": "json_object"}}
+    assert _taught(body, TEXT) is None
 
 
 def test_a_server_that_takes_thinking_out_is_remembered() -> None:
     known = KnownServers()
     _awaited().learn(Findings(native=True), known, UPSTREAM)
-    assert known.takes_thinking_out(UPSTREAM)
+    assert known.takes_thinking_out(UPSTREAM, "small")

@@ -106,12 +106,12 @@ def test_two_that_learn_different_things_tell_both(opens: Opens) -> None:
     async def story(store: Store) -> None:
         one, other = Process(store), Process(store)
         one.known.recognised(HERE, VLLM)
-        other.known.saw_thinking(HERE)
+        other.known.saw_thinking(HERE, SMALL)
         await one.tells()
         await other.tells()
         third = await Process(store).looks()
         assert third.known.server(HERE) is VLLM
-        assert third.known.takes_thinking_out(HERE)
+        assert third.known.takes_thinking_out(HERE, "small")
 
     run(opens, story)
 
@@ -207,7 +207,7 @@ def test_the_store_holds_one_entry_that_names_no_server(opens: Opens) -> None:
         one = Process(store)
         teach(one.known)
         await one.tells()
-        one.known.saw_thinking(HERE)
+        one.known.saw_thinking(HERE, SMALL)
         await one.tells()
 
     store = run(opens, story)

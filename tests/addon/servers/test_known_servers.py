@@ -1,5 +1,6 @@
 """What is remembered of servers and models, of whom, and for how long."""
 
+import hashlib
 from collections.abc import Callable
 
 import pytest
@@ -27,6 +28,7 @@ ELSEWHERE = [
     Upstream("http", "127.0.0.1", 8001),
     Upstream("http", "127.0.0.1", 8000, "/inner"),
 ]
+PARSES = f"parses {hashlib.sha256(b'small').hexdigest()}"
 SMALL = {"model": "small", "messages": [{"role": "user", "content": "hi"}]}
 LATER = {**SMALL, "messages": [], "temperature": 1}
 LARGE = {**SMALL, "model": "large"}
@@ -40,7 +42,7 @@ def _begins(known: KnownServers, body: Body, upstream: Upstream = HERE) -> Initi
 def test_nothing_is_known_at_first() -> None:
     known = KnownServers()
     assert known.server(HERE) is None
-    assert not known.takes_thinking_out(HERE)
+    assert not known.takes_thinking_out(HERE, "small")
     assert not known.thinks(HERE, SMALL)
     assert not known.has_prompt(HERE, SMALL)
     assert _begins(known, SMALL) is TEXT
@@ -55,16 +57,28 @@ def test_what_a_server_is_holds_for_its_address_and_prefix(other: Upstream) -> N
     assert known.server(other) is None
 
 
+def test_a_server_takes_out_the_thinking_of_one_model() -> None:
+    """Behind a router each model may have a server of its own."""
+    known = KnownServers()
+    known.saw_thinking(HERE, SMALL)
+    assert known.facts(HERE, SMALL).sends_whole_text
+    assert not known.takes_thinking_out(HERE, "large")
+    assert not known.facts(HERE, LARGE).sends_whole_text
+
+
 @pytest.mark.parametrize("other", ELSEWHERE, ids=str)
 def test_a_server_that_takes_thinking_out_is_one_address(other: Upstream) -> None:
     known = KnownServers()
-    known.saw_thinking(HERE)
-    assert (known.takes_thinking_out(HERE), known.takes_thinking_out(other)) == (True, False)
+    known.saw_thinking(HERE, SMALL)
+    assert (known.takes_thinking_out(HERE, "small"), known.takes_thinking_out(other, "small")) == (
+        True,
+        False,
+    )
 
 
 type Remember = Callable[[KnownServers], None]
 WHOLE_TEXT: dict[str, Remember] = {
-    "takes thinking out": lambda known: known.saw_thinking(HERE),
+    "takes thinking out": lambda known: known.saw_thinking(HERE, SMALL),
     "repeats the opener": lambda known: known.saw_repeated_opener(HERE),
 }
 
@@ -78,7 +92,7 @@ def test_a_server_of_whole_text_begins_in_text_whatever_its_prompt_opens(
     assert _begins(known, SMALL) is THINKING
     remember(known)
     assert _begins(known, SMALL) is TEXT
-    assert _begins(known, {"model": "qwq-32b"}) is TEXT
+    assert _begins(known, {**SMALL, "messages": []}) is TEXT
     known.correct(HERE, SMALL, THINKING)
     assert _begins(known, SMALL) is THINKING
 
@@ -86,7 +100,7 @@ def test_a_server_of_whole_text_begins_in_text_whatever_its_prompt_opens(
 def test_a_server_that_repeats_openers_does_not_take_thinking_out() -> None:
     known = KnownServers()
     known.saw_repeated_opener(HERE)
-    assert not known.takes_thinking_out(HERE)
+    assert not known.takes_thinking_out(HERE, "small")
 
 
 @pytest.mark.parametrize("state", [TEXT, THINKING])
@@ -191,10 +205,10 @@ def test_a_prompt_that_a_reply_contradicts_is_to_be_asked_for_again() -> None:
 def test_news_are_what_was_learnt_since_they_were_asked_for() -> None:
     known = KnownServers(iter(range(99)).__next__)
     known.recognised(HERE, by_name("vllm"))
-    known.saw_thinking(HERE)
+    known.saw_thinking(HERE, SMALL)
     assert known.news(ELSEWHERE[0]) == {}
-    assert known.news(HERE) == {"server": Lesson(0, "vllm"), "parses": Lesson(1, "")}
-    known.saw_thinking(HERE)
+    assert known.news(HERE) == {"server": Lesson(0, "vllm"), PARSES: Lesson(1, "")}
+    known.saw_thinking(HERE, SMALL)
     assert known.news(HERE) == {}
     known.recognised(HERE, by_name("vllm"), certain=False)
     news = known.news(HERE)
@@ -206,14 +220,17 @@ def test_news_are_what_was_learnt_since_they_were_asked_for() -> None:
 def test_of_what_others_tell_the_later_word_holds() -> None:
     known = KnownServers(lambda: 5.0)
     known.recognised(HERE, by_name("vllm"))
-    known.saw_thinking(HERE)
+    known.saw_thinking(HERE, SMALL)
     known.news(HERE)
     known.take(HERE, {"server": Lesson(4, "sglang"), "repeats": Lesson(9, "")})
-    known.take(ELSEWHERE[0], {"parses": Lesson(9, "")})
-    assert (known.server(HERE), known.takes_thinking_out(HERE)) == (by_name("vllm"), True)
-    assert known.takes_thinking_out(ELSEWHERE[0])
+    known.take(ELSEWHERE[0], {PARSES: Lesson(9, "")})
+    assert (known.server(HERE), known.takes_thinking_out(HERE, "small")) == (by_name("vllm"), True)
+    assert known.takes_thinking_out(ELSEWHERE[0], "small")
     known.take(HERE, {"server": Lesson(6, "sglang")})
-    assert (known.server(HERE), known.takes_thinking_out(HERE)) == (by_name("sglang"), False)
+    assert (known.server(HERE), known.takes_thinking_out(HERE, "small")) == (
+        by_name("sglang"),
+        False,
+    )
     assert known.news(HERE) == known.news(ELSEWHERE[0]) == {}
 
 
@@ -231,7 +248,7 @@ def test_no_memory_of_a_server_grows_without_end() -> None:
         upstream, body = Upstream("http", f"host{number}", 80), {"model": str(number)}
         known.recognised(upstream, by_name("vllm"))
         known.saw_repeated_opener(upstream)
-        known.saw_thinking(upstream)
+        known.saw_thinking(upstream, body)
         known.saw_prompt(upstream, body, TEXT)
         known.correct(upstream, body, TEXT)
         known.saw_thought(upstream, body)

@@ -23,7 +23,7 @@ DIGEST = "0a" * 32
 GOOD = {
     "server": "vllm",
     "repeats": "",
-    "parses": "",
+    f"parses {DIGEST}": "",
     f"prompt {DIGEST}": "thinking",
     f"begins {DIGEST}": "likely thinking",
     f"thinks {DIGEST}": "",

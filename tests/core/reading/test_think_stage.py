@@ -49,6 +49,34 @@ def test_a_stream_begun_as_text_keeps_an_unmatched_closer_and_learns() -> None:
     assert stage.findings.correction is InitialState.THINKING
 
 
+APART = {
+    "a\n</think>\n\nb": True,
+    "a</think>\nb": True,
+    "I add.</think>b": True,
+    "a\n</think> b": True,
+    "it ends with </think> then": False,
+    "(</think>)": False,
+    "the tag</think>.": False,
+}
+
+
+@pytest.mark.parametrize(("text", "apart"), APART.items())
+@pytest.mark.parametrize("begins", InitialState)
+@pytest.mark.parametrize("size", [1, 100])
+def test_a_closer_amid_words_is_told_from_one_that_a_model_writes(
+    begins: InitialState, text: str, apart: bool, size: int
+) -> None:
+    stage = _stage(begins)
+    _read(stage, *(text[at : at + size] for at in range(0, len(text), size)))
+    assert stage.findings.closer_apart == apart
+
+
+def test_a_special_token_is_nobodys_words() -> None:
+    stage = _stage()
+    _read(stage, "a <channel|> b")
+    assert stage.findings.closer_apart
+
+
 @pytest.mark.parametrize("text", ["`</think>` ends it", "<think>a</think>b</think>c", "plain"])
 def test_a_closer_in_code_or_behind_a_thought_teaches_nothing(text: str) -> None:
     stage = _stage()
