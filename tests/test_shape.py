@@ -35,6 +35,7 @@ FLOORS = (
     {"core.reading"},
     {"core.dialects"},
     {"core.reply"},
+    {"core.library"},
     {"addon.servers"},
     {"addon.exchange"},
     {"addon"},
@@ -439,12 +440,12 @@ def test_no_assert_reads_a_clock() -> None:
 
 STARTERS = {"claude_code", "codex", "console", "front", "harness", "mitmweb", "npm", "on_terminal"}
 """Modules of tests/support that start a program."""
-QUICK = {"test_shape.py"}
+QUICK = {"test_shape.py", "test_library_alone.py"}
 """They start a program that is done at once."""
 MARKED_SLOW = "\npytestmark = pytest.mark.slow\n"
 IN_EXTRA_TEST = {"_pytest", "hypothesis", "pytest"} | COMES_WITH_THE_PROXY
 IN_EXTRA_TEST |= {"h2", "mitmproxy", "mitmproxy_rs", "ruamel"}
-OURS = {"converter", "laws", "tests", "think_addon", "tools"}
+OURS = {"converter", "docs", "laws", "tests", "think_addon", "tools"}
 
 
 def _loaded(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from converter.addon.exchange.exchange import JSON, Answer
 from converter.addon.exchange.option_readers import FOLDED
-from converter.addon.exchange.read_request import Body, ReadRequest, wants_json
+from converter.addon.exchange.read_request import Body, ReadRequest
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.servers import initial_state
 from converter.addon.servers.initial_state import Facts, thinking_is_off, turns_thinking_off
@@ -17,6 +17,7 @@ from converter.addon.servers.prompts import begun
 from converter.core.dialects import context_length
 from converter.core.dialects.error_words import server_words
 from converter.core.dialects.recogniser import is_stream
+from converter.core.dialects.request_facts import wants_json
 from converter.core.dialects.server_fields import BUDGET_FIELDS
 from converter.core.dialects.table import COMMON, Dialect, Form
 from converter.core.model.initial_state import InitialState
@@ -49,21 +50,21 @@ class AwaitedReply:
         model = str(request.body.get("model") or "")
         offered = request.tells_tools or bool(request.body.get("tools"))
         return Expected(
-            self.initial,
-            model,
-            budget,
-            exchange.id,
-            request.context,
-            offered,
-            request.tools,
-            request.hides_thinking,
-            thinking_is_off(request.body, exchange.settings.start),
-            request.stops,
-            wants_json(request.body),
-            self.limits,
-            request.call_ids,
-            exchange.client is COMMON and exchange.settings.fields == (FOLDED,),
-            turns_thinking_off(request.body),
+            initial=self.initial,
+            model=model,
+            budget=budget,
+            task=exchange.id,
+            context=request.context,
+            tools_offered=offered,
+            tools=request.tools,
+            hidden=request.hides_thinking,
+            off=thinking_is_off(request.body, exchange.settings.start),
+            stops=request.stops,
+            wants_json=wants_json(request.body),
+            limits=self.limits,
+            call_ids=request.call_ids,
+            folds=exchange.client is COMMON and exchange.settings.fields == (FOLDED,),
+            told_off=turns_thinking_off(request.body),
         )
 
     @property

@@ -1,6 +1,6 @@
 """The second step of an exchange: its request, read."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from converter.addon.exchange import earlier_thoughts
@@ -18,7 +18,7 @@ from converter.addon.servers.profiles import (
     thinking_fields,
 )
 from converter.addon.servers.refusals import PICTURES, TOOL_CHOICE
-from converter.core.dialects.error_words import list_of
+from converter.core.dialects.request_facts import call_ids, offered, stops
 from converter.core.dialects.server_fields import BUDGET_FIELDS
 from converter.core.dialects.table import (
     Form,
@@ -36,7 +36,6 @@ from converter.core.model.conversation import (
 )
 from converter.core.model.memory import Memory
 from converter.core.reading.folding import unfold, unfolded
-from converter.core.reading.tool_calls.call import Schema
 from converter.core.reading.tool_calls.stage import Tools
 from converter.core.wire import json_text
 from converter.extras.prompt_cache.sessions import conversation_id
@@ -45,15 +44,6 @@ type Body = Mapping[str, object]
 _TEMPLATE, _EFFORT = "chat_template_kwargs", "reasoning_effort"
 _WISHES = frozenset((*BUDGET_FIELDS, _EFFORT))
 """A request's own, in whose place the wish of a model's name goes."""
-_JSON = ("json_object", "json_schema")
-_FORMATS = (
-    ("response_format",),
-    ("output_config", "format"),
-    ("output_format",),
-    ("text", "format"),
-)
-"""Where a request says that its answer is to be JSON: chat completions, Messages, Responses."""
-_NAMES = frozenset(path[0] for path in _FORMATS)
 
 NO_EARLIER = Earlier()
 
@@ -136,9 +126,7 @@ class ReadRequest:
     @property
     def stops(self) -> tuple[str, ...]:
         """The strings at which the server is to stop."""
-        given = self.body.get("stop") or self.body.get("stop_sequences")  # of a native endpoint
-        strings = given if isinstance(given, list) else [given]
-        return tuple(string for string in strings if isinstance(string, str) and string)
+        return stops(self.body)
 
     @property
     def ceiling(self) -> int | None:
@@ -300,73 +288,3 @@ def read(exchange: Exchange, body: bytes, memory: Memory | None = None) -> ReadR
         budget=thinking.budget if thinking else None,
         notes=conversation.notes,
     )
-
-
-# The tools that a request offers, and the calls in its history, whatever its dialect.
-
-
-def offered(body: Mapping[str, object]) -> Tools | None:
-    """Return the tools that a reply may call; None when there are none."""
-    choice = body.get("tool_choice")
-    mode = choice.get("type") if isinstance(choice, Mapping) else choice
-    schemas = dict(_named(body.get("tools")))
-    if isinstance(choice, Mapping) and (chosen := _chosen(choice)):
-        schemas = {name: schema for name, schema in schemas.items() if name in chosen}
-    if not schemas or mode == "none":
-        return None
-    disabled = isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True
-    parallel = body.get("parallel_tool_calls") is not False and not disabled
-    return Tools(schemas, parallel, wants_json(body))
-
-
-def call_ids(body: Mapping[str, object]) -> list[str]:
-    """Return the ids of the calls in a request's history, in order, of any dialect."""
-    turns = body.get("messages") or body.get("input")
-    entries = [
-        entry
-        for turn in list_of(turns)
-        if isinstance(turn, Mapping)
-        for entry in (turn, *list_of(turn.get("tool_calls")), *list_of(turn.get("content")))
-        if isinstance(entry, Mapping)
-    ]
-    named = [entry.get("call_id") or entry.get("id") for entry in entries if _is_call(entry)]
-    return [name for name in named if isinstance(name, str)]
-
-
-def _is_call(entry: Mapping[str, object]) -> bool:
-    kind = str(entry.get("type") or "")
-    return (
-        isinstance(entry.get("function"), Mapping) or kind == "tool_use" or kind.endswith("_call")
-    )
-
-
-def _chosen(choice: Mapping[str, object]) -> set[str]:
-    """Return the names of the only tools that a choice allows; none when it allows any."""
-    allowed = choice.get("allowed_tools")
-    among = allowed.get("tools") if isinstance(allowed, Mapping) else [choice]
-    return {name for name, _ in _named(among)}
-
-
-def _named(tools: object) -> Iterator[tuple[str, Schema]]:
-    for tool in list_of(tools):
-        if not isinstance(tool, Mapping):
-            continue
-        function = tool.get("function")
-        inner = function if isinstance(function, Mapping) else tool
-        name, schema = inner.get("name"), inner.get("parameters", inner.get("input_schema"))
-        if isinstance(name, str) and name:
-            yield name, schema if isinstance(schema, Mapping) else {}
-
-
-def wants_json(body: Mapping[str, object]) -> bool:
-    """Tell whether the answer is to be JSON, so that an object in it is no call, and a tag in a
-    string of it none.
-    """
-    return not _NAMES.isdisjoint(body) and any(_of(body, path) in _JSON for path in _FORMATS)
-
-
-def _of(body: Mapping[str, object], path: Sequence[str]) -> object:
-    inner: object = body
-    for name in (*path, "type"):
-        inner = inner.get(name) if isinstance(inner, Mapping) else None
-    return inner

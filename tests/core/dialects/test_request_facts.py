@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from converter.addon.exchange.read_request import offered
+from converter.core.dialects.request_facts import expected_of, offered
+from converter.core.reading.reading import Expected
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 OPENAI: dict[str, Any] = {
@@ -102,3 +103,18 @@ def test_text_is_no_json() -> None:
     tools = offered(OPENAI | {"response_format": {"type": "text"}, "tool_choice": "auto"})
     assert tools
     assert not tools.wants_json
+
+
+def test_a_request_tells_how_its_reply_is_read() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    turns = [{"role": "assistant", "tool_calls": [call]}]
+    body = {**OPENAI, "model": "m", "messages": turns, "stop": "END"}
+    expected = expected_of(body)
+    assert (expected.model, expected.stops) == ("m", ("END",))
+    assert expected.call_ids == {"c1"}
+    assert expected.tools_offered
+    assert expected.tools == offered(OPENAI)
+
+
+def test_a_request_that_says_nothing_expects_nothing() -> None:
+    assert expected_of({}) == Expected()

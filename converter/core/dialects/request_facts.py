@@ -1,0 +1,107 @@
+"""Facts of a request that decide how its reply is read: the tools that it offers, the calls in its
+history, its stop strings, and whether it wants JSON. Read from the body of any dialect.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from converter.core.dialects.error_words import list_of
+from converter.core.reading.reading import Expected
+from converter.core.reading.tool_calls.call import Schema
+from converter.core.reading.tool_calls.stage import Tools
+
+_JSON = ("json_object", "json_schema")
+_FORMATS = (
+    ("response_format",),
+    ("output_config", "format"),
+    ("output_format",),
+    ("text", "format"),
+)
+"""Where a request says that its answer is to be JSON: chat completions, Messages, Responses."""
+_NAMES = frozenset(path[0] for path in _FORMATS)
+
+
+def expected_of(body: Mapping[str, object]) -> Expected:
+    """Return all that a request alone tells of its reply."""
+    tools = offered(body)
+    return Expected(
+        model=str(body.get("model") or ""),
+        tools_offered=bool(body.get("tools")),
+        tools=tools,
+        stops=stops(body),
+        wants_json=wants_json(body),
+        call_ids=frozenset(call_ids(body)),
+    )
+
+
+def stops(body: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the strings at which the server is to stop."""
+    given = body.get("stop") or body.get("stop_sequences")  # of a native endpoint
+    strings = given if isinstance(given, list) else [given]
+    return tuple(string for string in strings if isinstance(string, str) and string)
+
+
+def offered(body: Mapping[str, object]) -> Tools | None:
+    """Return the tools that a reply may call; None when there are none."""
+    choice = body.get("tool_choice")
+    mode = choice.get("type") if isinstance(choice, Mapping) else choice
+    schemas = dict(_named(body.get("tools")))
+    if isinstance(choice, Mapping) and (chosen := _chosen(choice)):
+        schemas = {name: schema for name, schema in schemas.items() if name in chosen}
+    if not schemas or mode == "none":
+        return None
+    disabled = isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True
+    parallel = body.get("parallel_tool_calls") is not False and not disabled
+    return Tools(schemas, parallel, wants_json(body))
+
+
+def call_ids(body: Mapping[str, object]) -> list[str]:
+    """Return the ids of the calls in a request's history, in order, of any dialect."""
+    turns = body.get("messages") or body.get("input")
+    entries = [
+        entry
+        for turn in list_of(turns)
+        if isinstance(turn, Mapping)
+        for entry in (turn, *list_of(turn.get("tool_calls")), *list_of(turn.get("content")))
+        if isinstance(entry, Mapping)
+    ]
+    named = [entry.get("call_id") or entry.get("id") for entry in entries if _is_call(entry)]
+    return [name for name in named if isinstance(name, str)]
+
+
+def _is_call(entry: Mapping[str, object]) -> bool:
+    kind = str(entry.get("type") or "")
+    return (
+        isinstance(entry.get("function"), Mapping) or kind == "tool_use" or kind.endswith("_call")
+    )
+
+
+def _chosen(choice: Mapping[str, object]) -> set[str]:
+    """Return the names of the only tools that a choice allows; none when it allows any."""
+    allowed = choice.get("allowed_tools")
+    among = allowed.get("tools") if isinstance(allowed, Mapping) else [choice]
+    return {name for name, _ in _named(among)}
+
+
+def _named(tools: object) -> Iterator[tuple[str, Schema]]:
+    for tool in list_of(tools):
+        if not isinstance(tool, Mapping):
+            continue
+        function = tool.get("function")
+        inner = function if isinstance(function, Mapping) else tool
+        name, schema = inner.get("name"), inner.get("parameters", inner.get("input_schema"))
+        if isinstance(name, str) and name:
+            yield name, schema if isinstance(schema, Mapping) else {}
+
+
+def wants_json(body: Mapping[str, object]) -> bool:
+    """Tell whether the answer is to be JSON, so that an object in it is no call, and a tag in a
+    string of it none.
+    """
+    return not _NAMES.isdisjoint(body) and any(_of(body, path) in _JSON for path in _FORMATS)
+
+
+def _of(body: Mapping[str, object], path: Sequence[str]) -> object:
+    inner: object = body
+    for name in (*path, "type"):
+        inner = inner.get(name) if isinstance(inner, Mapping) else None
+    return inner

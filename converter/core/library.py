@@ -1,0 +1,159 @@
+"""The core as a library, for programs that are no proxy: the standard library alone.
+
+    asked = translate(body, client="anthropic")   # send asked.body to a chat-completions server
+    yield from rewrite(chunks, client="anthropic", request=asked)
+    message = read(reply)
+
+Dialects go by name: those of `DIALECTS` in `converter.core.dialects.table`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from converter.core.dialects.dialect import Dialect, Form, Purpose, ReplyContext
+from converter.core.dialects.recogniser import Recogniser
+from converter.core.dialects.request_facts import expected_of
+from converter.core.dialects.request_settings import RequestSettings
+from converter.core.dialects.table import COMMON, DIALECTS, by_name, request_writer
+from converter.core.model.conversation import RequestError
+from converter.core.reading.reading import Expected, Reading
+from converter.core.reading.tag_matcher import AUTO, choose
+from converter.core.reply.message import Message, message_of
+from converter.core.reply.pipeline import Pipeline
+from converter.core.reply.reply_end import ReplyEnd
+from converter.core.reply.rewriter import Rewriter
+from converter.core.wire import json_text
+
+READING = Reading(choose([AUTO]))
+"""The reading of a reply of which nothing is known: every tag family that no answer says in prose,
+and no thought before the first opener.
+"""
+PLAIN = RequestSettings()
+CONTEXT = ReplyContext(signature="think-addon")
+"""The facts for a reply of which no request is known. Clients drop unsigned thinking."""
+
+
+class UnknownReplyError(ValueError):
+    """The bytes are no reply of any dialect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request that was translated. `body`: the chat completion that asks the same; JSON's values.
+    `notes`: what was left out, a line each. `stream`: the client wants a stream. `context` and
+    `expected`: the facts for its reply, which `rewrite` takes from it.
+    """
+
+    body: Mapping[str, object]
+    notes: tuple[str, ...] = ()
+    stream: bool = False
+    context: ReplyContext = CONTEXT
+    expected: Expected = Expected()  # noqa: RUF009  # it is frozen
+
+
+def translate(request: bytes, *, client: str, settings: RequestSettings = PLAIN) -> Request:
+    """Return the chat completion that asks a server the same as the client's request.
+
+    `client`: the dialect of the request; one of chat completions stays as it is. `settings`: what
+    the server takes. Raises `RequestError` for a request that breaks its format, with the place of
+    the fault (`messages.0.role: Field required`), and `UnreadableError` for bytes that are no JSON;
+    both are `ValueError`s. An unknown name is a `ValueError` as well.
+    """
+    dialect, value = _dialect(client), json_text.read(request)
+    if dialect is COMMON:
+        if not isinstance(value, dict):
+            raise RequestError("", "Input should be an object")
+        return Request(value, stream=bool(value.get("stream")), expected=expected_of(value))
+    conversation = dialect.requests.read(value, {}, Purpose.REPLY, None)
+    body, notes = request_writer.write(conversation, settings)
+    thinking = conversation.thinking
+    shown = thinking is None or thinking.shown
+    context = replace(CONTEXT, model=conversation.model, shown=shown, own=conversation.own)
+    notes = (*conversation.notes, *notes)
+    return Request(body, notes, conversation.stream, context, expected_of(body))
+
+
+def rewriter(
+    *,
+    client: str,
+    server: str = COMMON.name,
+    request: Request | None = None,
+    stream: bool = True,
+    reading: Reading = READING,
+) -> Rewriter:
+    """Return the machine that rewrites one reply: `feed` it each chunk as it comes, then `close`
+    it, or `abort` it with the reason of a break. Each call returns the bytes that the client can
+    have now, and none of them raises.
+
+    `client` and `server`: the dialects that they speak. `request`: of `translate`; without one, the
+    reply keeps its form, and no tool calls are read from its text. `stream`: the server sends a
+    stream. `reading`: how thinking is looked for. Raises ValueError for an unknown name.
+    """
+    asked = request or Request({}, stream=stream)
+    return Rewriter(
+        replace(reading, expected=asked.expected) if request else reading,
+        _dialect(server),
+        _dialect(client),
+        Form.STREAM if stream else Form.WHOLE,
+        Form.STREAM if asked.stream else Form.WHOLE,
+        context=asked.context,
+    )
+
+
+def rewrite(
+    chunks: Iterable[bytes],
+    *,
+    client: str,
+    server: str = COMMON.name,
+    request: Request | None = None,
+    stream: bool = True,
+    reading: Reading = READING,
+) -> Iterator[bytes]:
+    """Yield a server's reply in the client's dialect, as it comes: thinking in the place where the
+    client looks for it, text and tool calls in theirs. No piece is empty.
+
+    The chunks may be cut anywhere. A reply that is not whole ends with the client's own error. If
+    `chunks` raises, that error ends the reply as well, and is then raised again. The arguments are
+    those of `rewriter`.
+    """
+    machine = rewriter(
+        client=client, server=server, request=request, stream=stream, reading=reading
+    )
+    try:
+        for chunk in chunks:
+            yield from machine.feed(chunk)
+    except Exception as error:
+        yield from machine.abort(str(error) or type(error).__name__)
+        raise
+    yield from machine.close()
+
+
+def read(reply: bytes, *, content_type: str = "", reading: Reading = READING) -> Message:
+    """Return a whole reply, or all of a stream, as one message, whatever its dialect: its thoughts,
+    its text and its tool calls, in their order. Of several choices the first.
+
+    `content_type`: helps where the bytes do not tell a stream from a whole reply. Raises
+    `UnknownReplyError` for bytes that are no reply.
+    """
+    recogniser = Recogniser()
+    recogniser.feed(reply, content_type, last=True)
+    dialect, form = recogniser.dialect, recogniser.form
+    if dialect is None or form is None:
+        begun = reply[:80].decode(errors="backslashreplace")
+        raise UnknownReplyError(f"expected a reply of a model server, got {begun!r}")
+    pipeline = Pipeline(replace(reading, whole=True), dialect, form)
+    end = ReplyEnd(dialect.label.reply)
+    events = [
+        event
+        for frame in (*pipeline.frames(reply), *pipeline.rest())
+        for event in pipeline.feed(end.feed(pipeline.decode(frame)[1]))
+    ]
+    return message_of([*events, *pipeline.close(), *end.close()])
+
+
+def _dialect(name: str) -> Dialect:
+    try:
+        return by_name(name)
+    except KeyError:
+        names = ", ".join(dialect.name for dialect in DIALECTS)
+        raise ValueError(f"expected a dialect, one of {names}, got {name!r}") from None

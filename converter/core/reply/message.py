@@ -1,0 +1,100 @@
+"""A model's reply as one value, of its events: what a program wants that is no proxy."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from converter.core.model.conversation import Block, TextBlock, ThinkingBlock, ToolUse
+from converter.core.model.events import (
+    Event,
+    Failure,
+    Finish,
+    Start,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+    joined,
+)
+from converter.core.wire import json_text
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A reply. `blocks`: thoughts, text and tool calls, in the order in which the model wrote them.
+    `finish`: the reason of its end, in the words of chat completions (`stop`, `length`,
+    `tool_calls`, `content_filter`); empty where none came. `usage`: tokens, where the server
+    counted them. `failure`: why the reply is not whole, or empty.
+    """
+
+    blocks: tuple[Block, ...] = ()
+    model: str = ""
+    finish: str = ""
+    usage: Usage | None = None
+    failure: str = ""
+
+    @property
+    def text(self) -> str:
+        """The words of the answer."""
+        return "".join(block.text for block in self.blocks if isinstance(block, TextBlock))
+
+    @property
+    def thinking(self) -> str:
+        """The words of all thoughts, a blank line between two."""
+        return "\n\n".join(block.text for block in self.blocks if isinstance(block, ThinkingBlock))
+
+    @property
+    def calls(self) -> tuple[ToolUse, ...]:
+        """The tool calls."""
+        return tuple(block for block in self.blocks if isinstance(block, ToolUse))
+
+
+def message_of(events: Iterable[Event], choice: int = 0) -> Message:
+    """Return the message that the events tell. `choice`: which of several answers."""
+    known = joined(events)
+    failure = next((event.message for event in known if isinstance(event, Failure)), "")
+    models = [event.model for event in known if isinstance(event, Start) and event.model]
+    counts = [event for event in known if isinstance(event, Usage)]
+    own = [event for event in known if getattr(event, "choice", None) == choice]
+    ends = [event.reason for event in own if isinstance(event, Finish)]
+    return Message(
+        tuple(_blocks(own)),
+        model=models[-1] if models else "",
+        finish=ends[-1] if ends else "",
+        usage=counts[-1] if counts else None,
+        failure=failure,
+    )
+
+
+def _blocks(events: Iterable[Event]) -> Iterator[Block]:
+    blocks: list[Block | int] = []  # a number stands for the call of that index
+    calls: dict[int, list[ToolCall]] = {}
+    for event in events:
+        match event:
+            case Text() if event.text:
+                blocks.append(TextBlock(event.text))
+            case Thinking():
+                blocks.append(ThinkingBlock(event.text))
+            case ThinkingEnd():
+                _sign(blocks, event.signature)
+            case ToolCall():
+                if event.index not in calls:
+                    blocks.append(event.index)
+                calls.setdefault(event.index, []).append(event)
+    for block in blocks:
+        yield _call(calls[block]) if isinstance(block, int) else block
+
+
+def _sign(blocks: list[Block | int], signature: str) -> None:
+    if signature and blocks and isinstance(thought := blocks[-1], ThinkingBlock):
+        blocks[-1] = ThinkingBlock(thought.text, signature)
+
+
+def _call(pieces: list[ToolCall]) -> ToolUse:
+    given = "".join(piece.arguments for piece in pieces)
+    said = json_text.as_object(json_text.read_or_none(given.encode()))
+    return ToolUse(
+        next((piece.id for piece in pieces if piece.id), ""),
+        next((piece.name for piece in pieces if piece.name), ""),
+        said,
+    )
