@@ -47,6 +47,7 @@ from converter.addon.log_lines import write_each_line_at_once
 from converter.addon.mitmproxy_internals import flow_list, is_replayed_by_the_server
 from converter.addon.probes.upstream_client import UpstreamClient
 from converter.addon.servers.known_servers import KnownServers
+from converter.addon.servers.server_key import hide_key
 from converter.extras.page.addon import Page
 from converter.extras.recordings.recorder import Recorder
 from converter.extras.traces.traces import Traces
@@ -174,12 +175,14 @@ class ThinkAddon:
         """Rewrite a whole reply; say in one line what a person should know."""
         if record := UNDER_WAY.pop(flow.id, None):
             await self._replies.complete(record)
+        hide_key(flow.request.headers)
 
     def error(self, flow: HTTPFlow) -> None:
         """Close what was begun: the server or the client left."""
         record = UNDER_WAY.pop(flow.id, None)
         if record and flow.error:
             self._replies.break_off(record)
+        hide_key(flow.request.headers)
 
     def _chosen(self) -> settings.Settings:
         return self._settings

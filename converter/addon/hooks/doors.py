@@ -21,6 +21,7 @@ from converter.addon.exchange.settings import Settings
 from converter.addon.log_lines import LONGEST, in_a_line
 from converter.addon.messages import leave_out
 from converter.addon.servers.probes import ADDON_PATH, addon_words
+from converter.addon.servers.server_key import put_key
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import COMMON, Dialect, by_headers, by_name, find
 from converter.core.wire.printable import bounded
@@ -173,8 +174,11 @@ class Doorkeeper:
         headers = flow.request.headers
         of_cloud = f".{flow.request.host}".endswith(_CLOUD) and flow.request.scheme == "https"
         withheld = [] if of_cloud else withhold_keys(headers)
+        marks = exchange.server_dialect.label.headers if exchange else ()
         if exchange and not of_cloud:
-            withhold_headers(headers, exchange.server_dialect.label.headers)
+            withhold_headers(headers, marks)
+        if is_reverse(flow) and not of_cloud:  # no other server is the user's own choice
+            put_key(headers, marks)
         if withheld and not self._told:
             self._told = True
             _log.warning(

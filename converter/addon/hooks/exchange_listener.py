@@ -15,6 +15,7 @@ from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.doors import dialect_of, is_reverse
 from converter.addon.hooks.tap import RefusalReader, Tap, may_ask_again
 from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
+from converter.addon.probes.upstream_http import SPEAKS_TLS
 from converter.core.dialects.error_words import server_words
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import Form
@@ -33,6 +34,12 @@ FAULTS = {
         (r"\[Errno 113\]|No route to host", "no route to this host"),
         (r"\[Errno 101\]|Network is unreachable", "the network is unreachable"),
         (r"does not speak TLS", "it does not speak TLS; try http:// in the address"),
+        (SPEAKS_TLS, "it speaks TLS; try https:// in the address"),
+        (
+            r"[Cc]ertificate verify failed: (?P<said>.*)",
+            "its certificate is not trusted ({said}); for a server of your own start with"
+            " --set ssl_insecure=true, or --set ssl_verify_upstream_trusted_ca=FILE",
+        ),
         (r"[Cc]ertificate|TLS|SSL", "no TLS connection ({said})"),
     ),
     "the model server at {at} {why}": (

@@ -10,6 +10,7 @@ from mitmproxy.http import Headers, HTTPFlow, Request, Response
 
 from converter.addon.messages import copied
 from converter.addon.mitmproxy_internals import forget_state_before
+from converter.addon.servers.server_key import hide_key
 from converter.core.wire.bounds import BODY_LIMIT
 
 
@@ -85,6 +86,7 @@ class BothSides:
             self.answered.headers.pop("content-encoding", None)
             self.answered.raw_content = b"".join(self.chunks)
             self.answered.timestamp_end = flow.response.timestamp_end if flow.response else None
+        hide_key(self.sent.headers)
         if _shown(self.asked, flow.response) != _shown(self.sent, self.answered):
             request, got = self.asked, flow.response
             flow.request, flow.response = self.sent, self.answered

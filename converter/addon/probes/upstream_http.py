@@ -22,6 +22,8 @@ from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.probes import ProbeReply, ProbeRequest
 from converter.core.wire.bounds import ANSWER_LIMIT
 
+SPEAKS_TLS = "the server speaks TLS"
+"""Why a server gives no reply in HTTP."""
 _READ_SIZE = 65536
 _NUMBERS = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
 _PORTS = {"http": 80, "https": 443}
@@ -49,9 +51,22 @@ async def fetch(upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequ
         writer.write(_written(wire, upstream, headers, probe))
         return await _read(wire, reader)
     except (OSError, ValueError, h11.ProtocolError) as error:
+        if upstream.scheme == "http" and await _speaks_tls(upstream):
+            raise ConnectionError(SPEAKS_TLS) from None
         raise NoReplyError(str(error) or type(error).__name__) from None
     finally:
         writer.transport.abort()
+
+
+async def _speaks_tls(upstream: Upstream) -> bool:
+    """Tell whether a handshake succeeds, with any certificate."""
+    try:
+        place = upstream.host, upstream.port
+        _, writer = await asyncio.open_connection(*place, ssl=context(insecure=True))
+    except (OSError, ValueError):
+        return False
+    writer.transport.abort()
+    return True
 
 
 async def _connect(upstream: Upstream) -> _Streams:

@@ -16,12 +16,19 @@ from mitmproxy.log import ALERT
 from mitmproxy.proxy.mode_specs import ReverseMode
 
 from converter.addon.servers.model_names import entries
+from converter.addon.servers.server_key import server_key
 from converter.core.dialects.model_facts import ModelFacts
 from converter.core.dialects.table import DIALECTS, Dialect
 from converter.extras.command import shell
 from converter.extras.command.addresses import CommandError
 from converter.extras.command.doctor import facts_until_window, too_small
-from converter.extras.command.link import ServerLink, in_front_of, itself
+from converter.extras.command.link import (
+    ServerLink,
+    in_front_of,
+    itself,
+    key_words,
+    wants_key,
+)
 from converter.extras.page.addon import address
 
 UNKNOWN_MODEL = "NAME-OF-YOUR-MODEL"
@@ -42,7 +49,9 @@ def running() -> None:
     if sys.stdout.isatty() and hasattr(select, "poll"):
         watch_terminal(sys.stdout.fileno(), ctx.master.shutdown)
     server = ReverseMode.parse(ctx.options.mode[0]).data
-    model, facts = met(server)
+    options = ctx.options
+    authority = options.ssl_verify_upstream_trusted_ca or ""
+    model, facts = met(server, bool(options.ssl_insecure), authority)
     trimmed = str(ctx.options.think_blanks) == "trim"
     # with the token that opens it; mitmdump has none
     web: Any = getattr(ctx.master, "web_url", None)
@@ -95,6 +104,8 @@ def clients(proxy: str, model: str, window: int | None = None) -> list[str]:
     """
     anthropic = {"ANTHROPIC_BASE_URL": proxy, "ANTHROPIC_API_KEY": "unused"}
     openai = {"OPENAI_BASE_URL": f"{proxy}/v1", "OPENAI_API_KEY": "unused"}
+    if window:  # of an unknown name Claude Code 2.1.332 believes that it holds a million tokens
+        anthropic["CLAUDE_CODE_MAX_CONTEXT_TOKENS"] = str(window)
     claude = shell.line(["claude", "--model", model], anthropic)
     if words := too_small("Claude Code", window):
         claude = f"# {words}"
@@ -111,15 +122,18 @@ def curl(proxy: str, dialect: Dialect, model: str) -> str:
     )
 
 
-def met(server: str) -> tuple[str, ModelFacts]:
+def met(server: str, insecure: bool = False, authority: str = "") -> tuple[str, ModelFacts]:
     """Return the server's first model, and what it says of it; log a warning when nobody is there
     yet, or the server is the addon, whose replies are rewritten already.
     """
-    link, model = ServerLink(server, patience=SECONDS_TO_ANSWER), UNKNOWN_MODEL
+    link = ServerLink(server, server_key(), SECONDS_TO_ANSWER, insecure, authority)
+    model = UNKNOWN_MODEL
     try:
         reply = link.reply("/v1/models")
         if reply is None:
             logger.warning("%s does not answer yet", server)
+        elif wants_key(reply):
+            logger.warning("%s", key_words(server))
         if not (reply and (listed := reply.value())):
             return model, UNTOLD
         if behind := in_front_of(link):
@@ -128,7 +142,7 @@ def met(server: str) -> tuple[str, ModelFacts]:
         model = next(filter(str.isprintable, named), model)  # people paste it into a shell
         return model, facts_until_window(link, model, listed)
     except CommandError as error:
-        logger.warning("There is %s", error)
+        logger.warning("%s", error)
         return model, UNTOLD
 
 

@@ -11,6 +11,7 @@ from converter.addon.servers.initial_state import Facts
 from converter.addon.servers.probes import IDENTITY_PATHS, recognise
 from converter.addon.servers.profiles import Server, thinking_fields
 from converter.addon.servers.refusals import STATUSES, TOOL_CHOICE, refused
+from converter.addon.servers.server_key import KEY_VARIABLE, server_key
 from converter.core.dialects.model_facts import SAID_AT, SHOWN_AT, ModelFacts, read
 from converter.core.model.conversation import ThinkingSwitch
 from converter.core.reading.families import PHRASES, TABLE, ThinkTags
@@ -29,8 +30,12 @@ from converter.extras.command.link import (
     in_front_of,
     itself,
     listed_models,
+    wants_key,
 )
+from converter.extras.command.start import take_key
 
+KEY_TYPED = f"read -rs {KEY_VARIABLE} && export {KEY_VARIABLE} &&"
+"""Has a person type the key where no one sees it, and no shell remembers it."""
 QUESTION = "What is 12 * 7?"
 TOOL_QUESTION = "What is the weather in Oslo? Call the tool."
 TOOL = {
@@ -83,7 +88,8 @@ def main(arguments: Sequence[str]) -> int:
     """Examine a server and print the findings; return the exit status."""
     chosen = parser().parse_args(arguments)
     address = server_address(chosen.url or find_local_server())
-    link = ServerLink(address, chosen.key, chosen.patience, chosen.insecure)
+    take_key(chosen.key)
+    link = ServerLink(address, server_key(), chosen.patience, chosen.insecure)
     if server := in_front_of(link):
         raise CommandError(f"{address} is {itself(server)}: ask {server}")
     findings = []
@@ -91,7 +97,8 @@ def main(arguments: Sequence[str]) -> int:
         findings.append(finding)
         mark = "!" if finding.wrong else " "
         print(f"{mark} {finding.about:<10}{one_line(finding.words)}", flush=True)
-    print(f"\n{command_line(link.address, findings)}")
+    typed = f"{KEY_TYPED} " if chosen.key else ""  # a report is shown to others
+    print(f"\n{typed}{command_line(link.address, findings)}")
     return 1 if any(finding.wrong for finding in findings) else 0
 
 
@@ -105,7 +112,7 @@ def parser() -> argparse.ArgumentParser:
     ports = ", ".join(map(str, USUAL_PORTS))
     made.add_argument("url", nargs="?", metavar="URL", help=f"else local ports are tried: {ports}")
     made.add_argument("--model", help="which one to ask; else the first that the server lists")
-    made.add_argument("--key", default="", help="the API key, for a server that wants one")
+    made.add_argument("--key", help=f"the API key, for a server that wants one, or {KEY_VARIABLE}")
     made.add_argument("--insecure", action="store_true", help="take any certificate")
     patience = "for each reply (%(default)g)"
     made.add_argument("--patience", type=float, default=PATIENCE, metavar="SECONDS", help=patience)
@@ -114,12 +121,19 @@ def parser() -> argparse.ArgumentParser:
 
 def examine(link: ServerLink, asked_model: str | None) -> Iterator[Finding]:
     """Yield the findings as they come."""
-    server = recognise({path: link.reply(path) for path in IDENTITY_PATHS})
+    replies = {path: link.reply(path) for path in IDENTITY_PATHS}
+    server = recognise(replies)
+    if any(map(wants_key, replies.values())):
+        words = f"wants {'another' if link.key else 'an'} API key: {KEY_TYPED} think-addon doctor"
+        raise CommandError(f"{link.address} {words} {link.address}")
     if server is None:
-        words = "does not answer as a model server does; does it want a --key?"
-        raise CommandError(f"{link.address} {words}")
+        raise CommandError(
+            f"{link.address} does not answer as a model server does: give the address of one,"
+            " or let me look for one here: think-addon doctor"
+        )
     name = "unknown to the addon" if server.name == "generic" else server.name
-    yield Finding("server", f"{name} at {link.address}")
+    taken = ("ssl_insecure=true",) if link.insecure else ()
+    yield Finding("server", f"{name} at {link.address}", taken)
     models = listed_models(link)
     model = asked_model or (models[0] if models else "")
     yield _listed(models, model)

@@ -6,6 +6,7 @@ written. What was started ends with the client.
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -15,13 +16,15 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
 
 from converter.addon.servers.model_names import entries
+from converter.addon.servers.server_key import KEY_VARIABLE, server_key
 from converter.core.dialects.error_words import server_words
+from converter.core.dialects.model_facts import read
 from converter.extras.command import shell
 from converter.extras.command.addresses import (
     LOCAL,
@@ -31,8 +34,8 @@ from converter.extras.command.addresses import (
     server_address,
 )
 from converter.extras.command.doctor import facts_until_window, too_small
-from converter.extras.command.link import ServerLink, in_front_of
-from converter.extras.command.start import ADDON, PORT, check_options
+from converter.extras.command.link import ServerLink, in_front_of, key_words, wants_key
+from converter.extras.command.start import ADDON, PORT, check_options, take_key
 
 NO_KEY = "unused"
 SHARE_OF_OUTPUT = 4
@@ -61,8 +64,10 @@ _CLOUDS = tuple(
     )
 )
 """With one of them Claude Code 2.1.332 asks that cloud, whatever ANTHROPIC_BASE_URL says."""
-_NOT_INHERITED = (*_KEYS, *_CLOUDS)
-"""Keys and switches of clouds: the words are for the model here."""
+_NOT_INHERITED = (*_KEYS, *_CLOUDS, KEY_VARIABLE)
+"""Keys and switches of clouds, because the words are for the model here; the server's key, because
+the proxy has it.
+"""
 _NO_PROXY = ("no_proxy", "NO_PROXY")
 _LIMITS = ("CLAUDE_CODE_MAX_CONTEXT_TOKENS", "CLAUDE_CODE_MAX_OUTPUT_TOKENS")
 """Limits that stay as the user has set them."""
@@ -186,15 +191,27 @@ CLIENTS: Mapping[str, Client] = {
 _TITLES = {"claude": "Claude Code", "codex": "Codex"}
 """Clients whose first request needs a window of some size."""
 _USAGE = """\
-usage: think-addon run [--url URL] [--set NAME=VALUE ...] -- PROGRAM ...
+usage: think-addon run [--url URL] [--key KEY] [--model NAME] [--set NAME=VALUE ...] -- PROGRAM ...
 
-Start a program on a local model, and the proxy if none runs. --url and --set are of the proxy and
-stand first; all else is the program's. Settings go into its environment and command line only."""
+Start a program on a local model, and the proxy if none runs. These options stand first; all else is
+the program's. Settings go into its environment and command line only."""
+
+
+@dataclass(slots=True)
+class Chosen:
+    """The words of the user that are not the client's. `url`: the server, or a proxy that runs;
+    `key`: the server's API key; `options`: of the proxy.
+    """
+
+    url: str = ""
+    key: str = ""
+    model: str = ""
+    options: list[str] = field(default_factory=list)
 
 
 def main(name: str, arguments: Sequence[str]) -> int:
     """Start the proxy if need be, and the client; return the client's exit status."""
-    url, options, words = _own(name, arguments)
+    chosen, words = _own(name, arguments)
     client = CLIENTS[name]
     program, words = (client.program, words) if client.program else (words[0], words[1:])
     path = shutil.which(program)
@@ -202,12 +219,11 @@ def main(name: str, arguments: Sequence[str]) -> int:
         how = f": get it with `{client.install}`" if client.install else ""
         print(f"think-addon: {program} is not installed{how}", file=sys.stderr)
         return _NOT_FOUND
-    url = url and (in_front_of(ServerLink(url)) or url)
     with (
         tempfile.TemporaryDirectory(prefix="think-addon-") as folder,
-        _proxy(url, options, client.options) as proxy,
+        _proxy(chosen, client.options) as proxy,
     ):
-        place = place_at(proxy)
+        place, words = _with_model(place_at(proxy, chosen.model), name, words)
         if small := too_small(_TITLES.get(name, ""), place.window):
             print(f"think-addon: {small}: start the server with a larger one", file=sys.stderr)
         environment = {**inherited(proxy), **_told(client.needs(place), Path(folder))}
@@ -242,24 +258,45 @@ def show(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _own(name: str, arguments: Sequence[str]) -> tuple[str, list[str], list[str]]:
-    """Return the server's URL, the proxy's options, and the words that are the client's."""
-    words, url, options = list(arguments), "", list[str]()
-    while words and words[0] in ("--url", "--set"):
+def _own(name: str, arguments: Sequence[str]) -> tuple[Chosen, list[str]]:
+    """Return what is ours of the words, and those that are the client's."""
+    words, given, options = list(arguments), dict[str, str](), list[str]()
+    while words and words[0] in ("--url", "--key", "--model", "--set"):
         option = words.pop(0)
         if not words:
             raise UsageError(f"{option} needs a value: think-addon {name} {option} VALUE")
-        value = words.pop(0)
-        if option == "--set":
-            options += [option, value]
-        else:
-            url = server_address(value)
-    check_options(options[1::2])
+        options += [option, words[0]] if option == "--set" else []
+        given[option.removeprefix("--")] = words.pop(0)
+    url = server_address(given["url"]) if "url" in given else ""
+    chosen = Chosen(url, given.get("key", ""), given.get("model", ""), options)
+    check_options(chosen.options[1::2])
+    take_key(chosen.key or None)
     if words[:1] == ["--"]:
         del words[0]
     if name == "run" and words in ([], ["--help"]):
         raise UsageError(_USAGE)
-    return url, options, words
+    if name != "run" and not chosen.model:
+        chosen.model = _model_among(words)
+    return chosen, words
+
+
+def _model_among(words: Sequence[str]) -> str:
+    """Return the model that the client's own words name, whatever provider stands before it."""
+    for word, value in zip(words, [*words[1:], ""], strict=True):
+        if word == "--":
+            break
+        if word == "--model" or word.startswith("--model="):
+            named = value if word == "--model" else word.removeprefix("--model=")
+            return re.sub("^(?:openai|local)/", "", named)
+    return ""
+
+
+def _with_model(place: ClientFacts, name: str, words: list[str]) -> tuple[ClientFacts, list[str]]:
+    """Return the words without a model that the client is told by us."""
+    if name == "run" or _model_among(words) != place.model:
+        return place, words
+    at = next(number for number, word in enumerate(words) if word.startswith("--model"))
+    return place, [*words[:at], *words[at + (2 if words[at] == "--model" else 1) :]]
 
 
 def _told(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, str]:
@@ -276,18 +313,29 @@ def _told(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, 
     return told
 
 
-def place_at(proxy: str) -> ClientFacts:
-    """Return the facts for a client of this proxy: the first model, and its window."""
+def place_at(proxy: str, wanted: str = "") -> ClientFacts:
+    """Return the facts for a client of this proxy: a model, the first where the wanted one is not
+    listed, and its window. Where no models are listed, the wanted one is asked.
+    """
     behind = in_front_of(ServerLink(proxy))
     reply = ServerLink(proxy).reply("/v1/models")
     listed = reply and reply.value()
-    if not (models := [str(entry["id"]) for entry in entries(listed)]):
+    models = [str(entry["id"]) for entry in entries(listed)]
+    if wants_key(reply):
+        raise CommandError(key_words(behind))
+    if not models and not wanted:
         words = server_words(reply.body) if reply and reply.status != 200 else ""
-        raise CommandError(words or f"{behind} lists no models: is one loaded?")
-    model = next(filter(str.isprintable, models), "")
+        raise CommandError(
+            words or f"{behind} lists no models: load one, or name one with --model NAME"
+        )
+    model = wanted if wanted in models or not models else ""
+    model = model or next(filter(str.isprintable, models), "")
     if not model:
         raise CommandError(f"{behind} lists no model whose name can be printed: got {models[0]!r}")
-    facts = facts_until_window(ServerLink(behind), model, listed)
+    try:
+        facts = facts_until_window(ServerLink(behind, server_key()), model, listed)
+    except CommandError:  # a certificate that only the proxy was told to take
+        facts = read({"/v1/models": listed}, model)
     return ClientFacts(proxy, model, facts.window, bool(facts.sees))
 
 
@@ -305,20 +353,22 @@ def running_proxy(server: str) -> str:
 
 
 @contextmanager
-def _proxy(url: str, options: Sequence[str], more: Sequence[str]) -> Iterator[str]:
+def _proxy(chosen: Chosen, more: Sequence[str]) -> Iterator[str]:
     """Yield the address of a proxy: one that runs, unless options are wanted; else one of our own
     until the end, in front of the same server, with `more` options. A reply's blanks are trimmed in
     one of our own: agents show them as empty lines. Its ports are where no other program looks for
     a proxy, because it ends with our client.
     """
-    running = running_proxy(url)
-    if running and not (options or more):
+    insecure = any(word.startswith("ssl_") for word in chosen.options)
+    behind = chosen.url and in_front_of(ServerLink(chosen.url, insecure=insecure))
+    running = chosen.url if behind else running_proxy(chosen.url)
+    if running and not (chosen.options or chosen.key or more):
         yield running
         return
-    server = url or (in_front_of(ServerLink(running)) if running else "")
+    server = behind or chosen.url or (in_front_of(ServerLink(running)) if running else "")
     port, web_port = _free_ports()
     words = [*([server] if server else []), "--port", port, "--web-port", web_port]
-    words += ["--set", "think_blanks=trim", *more, *options]
+    words += ["--set", "think_blanks=trim", *more, *chosen.options]
     command = [sys.executable, "-P", "-m", "converter.command", *words]
     with tempfile.TemporaryFile("w+") as log, _started(command, log) as process:
         try:

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from converter.addon.probes.upstream_client import credentials
+from converter.addon.probes.upstream_http import context
 from converter.addon.servers.model_names import entries
 from converter.addon.servers.probes import ADDON_PATH, ProbeReply, server_behind
+from converter.addon.servers.server_key import KEY_VARIABLE
 from converter.core.dialects.dialect import Decoder
 from converter.core.dialects.error_words import server_words
 from converter.core.dialects.table import COMMON
@@ -25,6 +27,8 @@ from converter.extras.command.addresses import USUAL_PORTS, CommandError
 PATIENCE = 120.0
 """Seconds for a reply; a server may have to load its model first."""
 PROBE_PATIENCE = 5.0
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNEXPECTED_EOF_WHILE_READING")
+"""Reasons of OpenSSL's for a handshake that is answered in plain HTTP, or not at all."""
 _PIECE = 65536
 
 
@@ -76,12 +80,15 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class ServerLink:
-    """A server, and how to talk to it. `key`: its API key; `insecure`: any certificate will do."""
+    """A server, and how to talk to it. `key`: its API key; `insecure`: any certificate will do;
+    `authority`: the file with that of the server's own authority.
+    """
 
     address: str
     key: str = ""
     patience: float = PATIENCE
     insecure: bool = False
+    authority: str = ""
 
     def reply(self, path: str, body: Mapping[str, object] | None = None) -> ProbeReply | None:
         """Return the answer at `path`, None for none. Raises CommandError when nobody is there.
@@ -91,9 +98,14 @@ class ServerLink:
         try:
             with self._asked(path, body, patience, accept="application/json") as answer:
                 fields = {name.lower(): value for name, value in answer.getheaders()}
-                return ProbeReply(answer.status, fields, answer.read(ANSWER_LIMIT))
+                reply = ProbeReply(answer.status, fields, answer.read(ANSWER_LIMIT))
         except (OSError, http.client.HTTPException):
-            return None
+            reply = None
+        refused = reply and reply.status == 400 and b"HTTPS" in reply.body  # nginx's and Go's words
+        if refused or (reply is None and self._speaks_tls()):
+            at = self.address.removeprefix("http://")
+            raise CommandError(f"{self.address} speaks TLS: write https://{at}")
+        return reply
 
     def get(self, path: str, body: Mapping[str, object] | None = None) -> object:
         """Return the JSON at `path`, None for none."""
@@ -127,6 +139,17 @@ class ServerLink:
         except (ConnectionRefusedError, socket.gaierror) as error:
             words = f"{error.strerror}; start it, or give another address"
             raise CommandError(f"no model server at {self.address}: {words}") from None
+        except ssl.SSLCertVerificationError as error:
+            raise CommandError(
+                f"the certificate of {self.address} is not trusted ({error.verify_message}): take"
+                " any with --set ssl_insecure=true (doctor --insecure), or its authority's with"
+                " --set ssl_verify_upstream_trusted_ca=FILE"
+            ) from None
+        except ssl.SSLError as error:
+            at = self.address.removeprefix("https://")
+            plain = error.reason in _NO_TLS
+            words = f"speaks no TLS: write http://{at}" if plain else f"makes no TLS ({error})"
+            raise CommandError(f"{self.address} {words}") from None
         except OSError as error:
             raise CommandError(f"no model server at {self.address}: {error}") from None
         with closing(connection):
@@ -141,11 +164,22 @@ class ServerLink:
         host = parts.hostname or ""
         if parts.scheme != "https":
             return http.client.HTTPConnection(host, parts.port or 80, timeout=patience)
-        context = ssl.create_default_context()
-        if self.insecure:
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        # as mitmproxy will: by certifi's authorities, not the system's
+        tls = context(insecure=self.insecure, trusted_ca=self.authority or None)
         port = parts.port or 443
-        return http.client.HTTPSConnection(host, port, timeout=patience, context=context)
+        return http.client.HTTPSConnection(host, port, timeout=patience, context=tls)
+
+    def _speaks_tls(self) -> bool:
+        """Tell whether a server that gave no answer in plain HTTP takes a handshake."""
+        parts = urlsplit(self.address)
+        if parts.scheme == "https":
+            return False
+        try:
+            with socket.create_connection((parts.hostname or "", parts.port or 80), 2) as plain:
+                context(insecure=True).wrap_socket(plain).close()
+        except OSError:
+            return False
+        return True
 
 
 PARTS = "thinking parts of the content"
@@ -186,3 +220,13 @@ def itself(server: str) -> str:
 def listed_models(link: ServerLink) -> list[str]:
     """Return the names of the models that a server lists."""
     return [str(model["id"]) for model in entries(link.get("/v1/models"))]
+
+
+def wants_key(reply: ProbeReply | None) -> bool:
+    """Tell whether a server lets nobody in without another key."""
+    return reply is not None and reply.status in (401, 403)
+
+
+def key_words(address: str) -> str:
+    """Return what to do about a server that wants an API key."""
+    return f"{address} wants an API key: put it into {KEY_VARIABLE}, or give --key KEY"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import converter
 from converter.addon.exchange import settings
+from converter.addon.servers.server_key import KEY_VARIABLE, server_key
 from converter.extras.command.addresses import (
     LOCAL,
     USUAL_PORTS,
@@ -60,6 +61,7 @@ def parser() -> argparse.ArgumentParser:
         "--workers", type=int, default=1, metavar="N", help="processes, with --dump only (1)"
     )
     made.add_argument("--print", action="store_true", help="print thinking and answers here")
+    made.add_argument("--key", help=f"the server's API key; better in {KEY_VARIABLE}, unseen by ps")
     made.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an option")
     made.add_argument("--version", action="version", version=versions())
     return made
@@ -101,6 +103,7 @@ def main(arguments: Sequence[str]) -> int:
     if not ADDON.exists():
         raise CommandError(f"think_addon.py is missing beside {ADDON.parent / 'converter'}")
     check_options(chosen.set)
+    take_key(chosen.key)
     passed_on = [*mitmproxy_arguments(chosen), *more]
     warn(chosen)
     check_folder(passed_on)
@@ -117,6 +120,18 @@ def main(arguments: Sequence[str]) -> int:
     programs = import_module("mitmproxy.tools.main")  # not before: --help is to come at once
     getattr(programs, PROGRAMS[chosen.interface])([*passed_on, "-s", str(ANNOUNCEMENT)])
     return 0
+
+
+def take_key(given: str | None) -> None:
+    """Put the server's key where the addon looks for it, and where no process that is started has
+    it on its command line. Raises UsageError for one that no header can carry.
+    """
+    if given is not None:
+        os.environ[KEY_VARIABLE] = given
+    try:
+        server_key()
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def check_options(written: Sequence[str]) -> None:

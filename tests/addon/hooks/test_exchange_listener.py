@@ -44,8 +44,10 @@ HERE = "http://localhost:8000"
         ("The remote server does not speak TLS.", "it does not speak TLS; try http:// in"),
         (
             "Certificate verify failed: self-signed certificate",
-            "no TLS connection (Certificate verify failed: self-signed certificate)",
+            "its certificate is not trusted (self-signed certificate); for a server of your own",
         ),
+        ("Cannot establish TLS with it: EOF", "no TLS connection (Cannot establish TLS"),
+        ("the server speaks TLS", "it speaks TLS; try https:// in the address"),
     ],
 )
 def test_a_server_that_is_not_there(reason: str, words: str) -> None:

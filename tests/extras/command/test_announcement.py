@@ -59,7 +59,6 @@ def test_the_first_model_listed_is_the_one_to_try() -> None:
 @pytest.mark.parametrize(
     ("status", "body"),
     [
-        (401, b"{}"),
         (200, b"hello"),
         (200, b'{"data": []}'),
         (200, b"[]"),
@@ -74,6 +73,18 @@ def test_a_server_that_lists_none_gets_a_place_to_fill_in(
     with answering(status, body) as address:
         assert met(address)[0] == UNKNOWN_MODEL
     assert not caplog.records
+
+
+def test_a_server_that_wants_a_key_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    with answering(401, b"{}") as address:
+        assert met(address)[0] == UNKNOWN_MODEL
+    assert "wants an API key: put it into THINK_KEY, or give --key KEY" in caplog.text
+
+
+def test_claude_code_is_told_of_the_window_where_the_server_tells() -> None:
+    told = announcement("http://s", "http://p", None, "qwen", ModelFacts(window=65536))
+    assert "CLAUDE_CODE_MAX_CONTEXT_TOKENS=65536 claude --model qwen\n" in told
+    assert "MAX_CONTEXT" not in announcement("http://s", "http://p", None, "qwen")
 
 
 def test_a_server_that_speaks_no_http_gets_one_too() -> None:
@@ -105,7 +116,7 @@ def test_a_server_that_is_not_there_is_told_of(caplog: pytest.LogCaptureFixture)
     with answering(200, b"{}") as address, caplog.at_level(logging.WARNING):
         met(address)[0]
     assert met(address)[0] == UNKNOWN_MODEL
-    assert f"There is no model server at {address}: " in caplog.text
+    assert f"no model server at {address}: " in caplog.text
 
 
 def test_a_command_survives_the_shell() -> None:

@@ -21,7 +21,8 @@ from converter.extras.command.doctor import facts_until_window
 from converter.extras.command.launch import CLIENTS, ClientFacts
 from converter.extras.command.link import ServerLink
 from tests.support.by_path_server import ByPathServer, Says, owned_by
-from tests.support.harness import Program
+from tests.support.harness import Program, free_ports
+from tests.support.scripted_server import Asked
 
 pytestmark = pytest.mark.slow
 
@@ -181,6 +182,19 @@ def test_a_proxy_that_runs_is_found(server: ByPathServer, running: str, tmp_path
     assert _launched(server, tmp_path, WHERE).stdout.split() == [f"{running}/v1"]
 
 
+def test_a_proxy_at_any_port_is_used_with_its_options(server: ByPathServer, tmp_path: Path) -> None:
+    words = [server.address, "--dump", "--port", str(free_ports(1)[0])]
+    command = [sys.executable, "-m", "converter.command", *words]
+    with Program(
+        [*command, "--set", f"confdir={tmp_path}"], tmp_path / "proxy.log", cwd=ROOT
+    ) as proxy:
+        proxy.wait_for("Ctrl-C stops everything")
+        [address] = proxy.wait_for(r"(?m)^Proxy: +(\S+)")
+        run = [sys.executable, "-m", "converter.command", "run", "--url", address]
+        done = _run(tmp_path, [*run, "--", sys.executable, "-c", WHERE])
+    assert done.stdout.split() == [f"{address}/v1"]
+
+
 def test_a_url_that_is_the_proxys_is_for_the_server_behind(running: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "converter.command", "run", "--url", running]
     done = _run(tmp_path, [*command, "--", sys.executable, "-c", WHERE])
@@ -222,7 +236,8 @@ def test_options_are_for_a_proxy_in_front_of_the_same_server(
 ) -> None:
     monkeypatch.setattr(launch, "running_proxy", lambda _: running)  # no URL, and no usual port
     monkeypatch.setenv("HOME", str(tmp_path))
-    with launch._proxy("", ["--set", "think_models=*="], ()) as own:
+    chosen = launch.Chosen(options=["--set", "think_models=*="])
+    with launch._proxy(chosen, ()) as own:
         assert own != running
         assert launch.place_at(own).model == "qwen"
 
@@ -318,6 +333,62 @@ def test_a_client_is_shown_as_lines_for_a_shell(
     said = capsys.readouterr().out
     assert "# codex -c" in said
     assert f"export OPENAI_API_BASE={running}/v1\n" in said
+
+
+KEY = "sk-local-314159"
+SHOWS = "import os; print(os.environ['ANTHROPIC_MODEL'], os.environ.get('THINK_KEY'))"
+
+
+@pytest.mark.parametrize("by", ["option", "variable"])
+def test_a_server_with_a_key_gets_it_from_the_proxy_alone(
+    by: str, server: ByPathServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def models(asked: Asked) -> Says:
+        let_in = asked.headers.get("authorization") == f"Bearer {KEY}"
+        return Says(_models()) if let_in else Says({"error": {"message": "Unauthorized"}}, 401)
+
+    server.rows["/v1/models"] = models
+    options = ["--key", KEY] if by == "option" else []
+    if by == "variable":
+        monkeypatch.setenv("THINK_KEY", KEY)
+    command = [*_command(server), *options, "--", sys.executable, "-c", SHOWS]
+    assert _run(tmp_path, command).stdout.split() == ["qwen", "None"]
+
+
+def test_a_server_that_wants_a_key_is_told_of(server: ByPathServer, tmp_path: Path) -> None:
+    server.rows["/v1/models"] = Says({"error": {"message": "Unauthorized"}}, 401)
+    said = _launched(server, tmp_path, SHOWS).stderr
+    assert f"{server.address} wants an API key: put it into THINK_KEY, or give --key KEY" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "told", "passed_on"),
+    [
+        (["--model", "large", "-p", "hi"], "large", "-p hi"),
+        (["-p", "hi", "--model", "large"], "large", "-p hi"),
+        (["-p", "hi", "--model=large"], "large", "-p hi"),
+        (["-p", "hi", "--model", "opus"], "qwen", "-p hi --model opus"),
+        (["-p", "hi"], "qwen", "-p hi"),
+    ],
+)
+def test_a_model_is_named_in_any_place(
+    words: list[str], told: str, passed_on: str, server: ByPathServer, tmp_path: Path
+) -> None:
+    listed = _models()
+    listed["data"].append({**listed["data"][0], "id": "large"})
+    server.rows["/v1/models"] = Says(listed)
+    _program(tmp_path, "claude", 'echo "$ANTHROPIC_MODEL"; echo "$@"')
+    before = ["--url", server.address]
+    done = _run(tmp_path, [sys.executable, "-m", "converter.command", "claude", *before, *words])
+    assert done.stdout.splitlines() == [told, passed_on]
+
+
+def test_a_server_without_a_list_is_asked_for_the_model_that_is_named(server: ByPathServer) -> None:
+    server.rows[ADDON_PATH] = Says(addon_words(server.address))
+    server.rows["/v1/models"] = Says({"data": []})
+    assert launch.place_at(server.address, "./folder").model == "./folder"
+    with pytest.raises(CommandError, match="lists no models: load one, or name one with --model"):
+        launch.place_at(server.address)
 
 
 @pytest.mark.parametrize("name", ["x\ntouch ran #", "x\rtouch ran", "x\x1b[2J", "x\x85y"])

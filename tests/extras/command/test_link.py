@@ -8,6 +8,7 @@ from converter.extras.command.addresses import CommandError
 from converter.extras.command.link import Heard, ServerLink
 from tests.support import frames
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
+from tests.support.private_authority import PrivateAuthority, private_authority
 from tests.support.scripted_server import STREAM
 
 pytestmark = pytest.mark.slow
@@ -66,3 +67,41 @@ def test_a_value_is_fetched_or_none() -> None:
         link = ServerLink(server.address)
         assert isinstance(link.get("/v1/models"), dict)
         assert link.get("/props") is None
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> PrivateAuthority:
+    return private_authority(tmp_path_factory.mktemp("authority"))
+
+
+def test_a_certificate_of_ones_own_is_named_with_what_takes_it(authority: PrivateAuthority) -> None:
+    with ByPathServer(owned_by("vllm")) as server:
+        authority.secure(server)
+        address = server.address.replace("http:", "https:")
+        with pytest.raises(CommandError, match=r"is not trusted .*--set ssl_insecure=true"):
+            ServerLink(address).get("/v1/models")
+        assert ServerLink(address, insecure=True).get("/v1/models")
+        assert ServerLink(address, authority=str(authority.file)).get("/v1/models")
+
+
+def test_an_address_without_its_s_is_told(authority: PrivateAuthority) -> None:
+    with ByPathServer(owned_by("vllm")) as server:
+        authority.secure(server)
+        with pytest.raises(
+            CommandError, match=rf"speaks TLS: write https://.*{server.server_port}"
+        ):
+            ServerLink(server.address).get("/v1/models")
+
+
+def test_a_gateways_words_for_it_are_known() -> None:
+    words = b"Client sent an HTTP request to an HTTPS server.\n"
+    with ByPathServer({"/v1/models": Says(words, 400)}) as server:  # noqa: SIM117
+        with pytest.raises(CommandError, match="speaks TLS: write https://"):
+            ServerLink(server.address).get("/v1/models")
+
+
+def test_an_address_with_an_s_too_many_is_told() -> None:
+    with ByPathServer(owned_by("vllm")) as server:
+        address = server.address.replace("http:", "https:")
+        with pytest.raises(CommandError, match="speaks no TLS: write http://127"):
+            ServerLink(address, insecure=True).get("/v1/models")
