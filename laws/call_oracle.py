@@ -12,7 +12,7 @@ from converter.core.reading.families import CLOSERS as THOUGHTS
 from converter.core.reading.tool_calls.call import Schema
 from converter.core.reading.tool_calls.forms import CLOSERS
 from laws.call_oracle_forms import ROWS, WHOLE
-from laws.call_oracle_readers import NOTHING, Row, Said
+from laws.call_oracle_readers import NOTHING, Members, Row, Said
 
 _CODE = re.compile(r"(?ms)^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)|`[^`\n]+`")
 _BEHIND = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, (*CLOSERS, *THOUGHTS)))}))*\s*")
@@ -33,7 +33,7 @@ def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[C
     """Return the calls of these tools that stand in the text, outside of code. `whole`: it may be
     all of a reply, and is one call then without any mark.
     """
-    alone = _alone(text) if whole else []
+    alone = _alone(text, tools) if whole else []
     if alone and all(call.name in tools for call in alone):
         return alone
     found: list[Call] = []
@@ -43,21 +43,31 @@ def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[C
         behind = _BEHIND.match(text, end)
         ended = behind.end() if behind else end
         for name, arguments in said:
-            if name in tools and not (arguments is NOTHING and tools[name].get("required")):
-                found.append(Call(begun, ended, name, arguments))
+            meant = _meant(arguments, tools.get(name, {}))
+            if name in tools and meant is not None:
+                found.append(Call(begun, ended, name, meant))
                 begun = ended
     return found
 
 
-def _alone(text: str) -> list[Call]:
+def _meant(said: Mapping[str, object], schema: Schema) -> Mapping[str, object] | None:
+    """Return the arguments by the tool's schema; None where they are none."""
+    if isinstance(said, Members):
+        properties = schema.get("properties")
+        return said.arguments(list(properties) if isinstance(properties, Mapping) else [])
+    return None if said is NOTHING and schema.get("required") else said
+
+
+def _alone(text: str, tools: Mapping[str, Schema]) -> list[Call]:
     """Return the calls that are the whole text."""
     for row in WHOLE:
         if (found := row.find(text, 0)) and (read := row.calls(text, found)):
             end, said = read
             if not text[end:].strip():
+                meant = [_meant(given, tools.get(name, {})) or {} for name, given in said]
                 return [
-                    Call(0 if at == 0 else len(text), len(text), *each)
-                    for at, each in enumerate(said)
+                    Call(0 if at == 0 else len(text), len(text), each[0], given)
+                    for at, (each, given) in enumerate(zip(said, meant, strict=True))
                 ]
     return []
 

@@ -23,6 +23,33 @@ _DECODER = json.JSONDecoder(strict=False)
 NOTHING: Mapping[str, object] = {}
 """The arguments of a name alone, which is a call where the tool needs none."""
 _NAMES, _ARGUMENTS = ("name", "tool_name", "function"), ("arguments", "parameters", "args")
+_AROUND = ("id", "type", "tool_call_id", "index")
+
+
+class Members(dict[str, object]):
+    """The members of a call's object; which of them are arguments the tool's schema tells."""
+
+    def arguments(self, known: Sequence[str]) -> Mapping[str, object] | None:
+        """Return the arguments; None where a member has no meaning."""
+        given: dict[str, object] = {}
+        argued = any(isinstance(self.get(key), dict) for key in _ARGUMENTS)
+        for key, value in self.items():
+            if key in _ARGUMENTS:
+                said = value if isinstance(value, dict) else {}
+            elif key in _AROUND and (argued or key not in known):
+                continue
+            elif key in known:
+                said = {key: value}
+            elif value in (None, "", {}, []):
+                continue
+            elif isinstance(value, dict) and value.keys() <= set(known):
+                said = value
+            else:
+                return None
+            if any(given.get(name, said[name]) != said[name] for name in said):
+                return None
+            given |= said
+        return given
 
 
 @dataclass(frozen=True)
@@ -60,14 +87,13 @@ def _entries(said: object, by_key: bool) -> Iterator[Said]:
             yield from ((name, given) for name, given in entry.items() if isinstance(given, dict))
             continue
         inner = entry.get("function")
-        values = inner if isinstance(inner, dict) else entry
-        given: object = next((values[key] for key in _ARGUMENTS if key in values), {})
-        try:
-            given = json.loads(given) if isinstance(given, str) else given
-        except ValueError:
-            given = {}
-        name = next((values[key] for key in _NAMES if key in values), "")
-        yield str(name), given if isinstance(given, dict) else {}
+        values = {**entry, **inner} if isinstance(inner, dict) else entry
+        named = next((key for key in _NAMES if isinstance(values.get(key), str)), "")
+        members = {key: value for key, value in values.items() if key not in (named, "function")}
+        for key in _ARGUMENTS:
+            if isinstance(said := members.get(key), str):
+                members[key] = json.loads(said) if said else {}
+        yield str(values.get(named, "")), Members(members)
 
 
 def objects(close: str = "", by_key: bool = False) -> Reader:

@@ -6,6 +6,7 @@ import pytest
 
 from laws.call_oracle_readers import (
     NOTHING,
+    Members,
     Reader,
     Row,
     Said,
@@ -43,7 +44,22 @@ def test_a_reader_takes_what_a_call_says(
     assert found
     read = row.calls(text, found)
     assert read
-    assert read[1] == said
+    meant = [
+        (name, given.arguments(["a"]) if isinstance(given, Members) else given)
+        for name, given in read[1]
+    ]
+    assert meant == said
+
+
+def test_members_are_arguments_where_the_schema_knows_them() -> None:
+    assert Members({"a": 1, "id": 2}).arguments(["a"]) == {"a": 1}
+    assert Members({"arguments": {"a": 1}, "b": 2, "note": None}).arguments("ab") == {
+        "a": 1,
+        "b": 2,
+    }
+    assert Members({"with": {"a": 1}}).arguments(["a"]) == {"a": 1}
+    assert Members({"with": 1}).arguments(["a"]) is None
+    assert Members({"arguments": {"a": 1}, "a": 2}).arguments(["a"]) is None
 
 
 def test_a_list_of_elements_is_one_of_items() -> None:

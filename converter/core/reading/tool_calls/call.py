@@ -12,6 +12,7 @@ from typing import Protocol
 from converter.core.calls.names import offered_name
 from converter.core.model.events import ToolCall
 from converter.core.reading.tool_calls.source import Source, Step
+from converter.core.wire.bounds import HELD_LIMIT
 
 type Schema = Mapping[str, object]
 type Emit = Callable[[ToolCall], object]
@@ -22,7 +23,8 @@ class Call:
     """One call. `refused`: it is none, as where no tool has its name; `begun`: it has gone out;
     `form`: how it stood.
 
-    `held`: arguments that came before the name; `given`: the names of those told one by one. `emit`
+    `held`: arguments that came before the name; `given`: the names of those told one by one;
+    `written`: all arguments that went out, as far as they are not too long to be read again. `emit`
     gets its events, `refuse` is told that it is none.
     """
 
@@ -39,6 +41,8 @@ class Call:
     refused: bool = False
     held: list[str] = field(default_factory=list)
     given: set[str] = field(default_factory=set)
+    written: list[str] = field(default_factory=list)
+    length: int = 0
 
     def named(self, written: str) -> bool:
         """Take the name as the model wrote it; tell whether it is one of the tools'."""
@@ -71,6 +75,9 @@ class Call:
     def say(self, text: str) -> None:
         """Send a piece of the arguments, JSON text without the brace that ends it."""
         if text and self.begun:
+            self.length += len(text)
+            if self.length <= HELD_LIMIT:
+                self.written.append(text)
             self.emit(ToolCall(self.index, "", "", text, self.choice))
         elif text and not self.refused:
             self.held.append(text)
@@ -80,10 +87,38 @@ class Call:
         self.begin()
         self.say("{")
 
+    def knows(self, name: str) -> bool:
+        """Tell whether the tool's schema knows an argument of that name."""
+        properties = self.schema.get("properties")
+        return isinstance(properties, Mapping) and name in properties
+
     def lacks(self, name: str) -> bool:
         """Tell whether the tool has an argument of that name, and the call none so far."""
-        properties = self.schema.get("properties")
-        return isinstance(properties, Mapping) and name in properties and name not in self.given
+        return self.knows(name) and name not in self.given
+
+    def needs(self, name: str) -> bool:
+        """Tell whether the tool requires an argument of that name."""
+        required = self.schema.get("required")
+        return isinstance(required, list) and name in required
+
+    def arguments_so_far(self) -> dict[str, object] | None:
+        """Return the arguments that were said; None where they are too long to be read again."""
+        text = "".join([*self.written, *self.held])
+        if self.length > HELD_LIMIT:
+            return None
+        try:
+            return dict(json.loads(text + "}")) if text else {}
+        except (ValueError, RecursionError):
+            return None
+
+    def add(self, name: str, written: str) -> None:
+        """Say one more argument, which stood beside the others. `written`: its value as JSON."""
+        said = self.arguments_so_far()
+        self.given |= set(said or ())
+        if not self.written and not self.held:
+            self.open()
+        self.key(name)
+        self.say(written)
 
     def key(self, name: str) -> None:
         """Begin an argument of that name; its value is said next."""

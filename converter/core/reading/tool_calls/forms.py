@@ -339,6 +339,8 @@ WHOLE = _grouped((mark, form) for form in FORMS if form.whole for mark in form.f
 CLOSERS = (
     *dict.fromkeys(end for form in _MARKED for end in (*form.ends, *getattr(form.body, "end", ()))),
     "[/TOOL_CALLS]",
+    "</function_invocation>",
+    "[e~[",
     "<|eom_id|>",
     "<|eot_id|>",
     "<｜end▁of▁sentence｜>",

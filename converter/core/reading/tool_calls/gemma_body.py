@@ -1,5 +1,5 @@
 """Calls as Gemma writes them: `call:NAME{city:<|"|>Oslo<|"|>,days:3,tags:[<|"|>a<|"|>]}`, and its
-small models: `call:NAME(city="Oslo")`.
+small models: `call:NAME(city="Oslo")`. Strings may stand in ordinary quotes.
 """
 
 import re
@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from converter.core.reading.tool_calls.call import Call, Calls
 from converter.core.reading.tool_calls.json_body import NAME_LIMIT
 from converter.core.reading.tool_calls.python_body import arguments_of
-from converter.core.reading.tool_calls.source import Refused, Source, Step, marks_of
+from converter.core.reading.tool_calls.source import (
+    BLANKS,
+    Refused,
+    Source,
+    Step,
+    marks_of,
+)
 from converter.core.reading.tool_calls.values import NESTED_LIMIT, Value, literal, typed
 
 SCALAR_LIMIT = 4096
@@ -19,6 +25,13 @@ _ENDS = {"{": "}", "[": "]"}
 _TYPES = frozenset({"null", "boolean", "number"})
 _KEY = re.compile(r"""\s*+["']?([^"':,{}\[\]]++)["']?\s*+:""")
 _SCALAR = re.compile(r"[^,}\]]*+(?=[,}\]])")
+_QUOTES = ('"', "'")
+_PLAIN = {quote: re.compile(rf"[^\\{quote}]+") for quote in _QUOTES}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", **{it: it for it in "\"'\\/"}}
+_UNICODE = re.compile(r"\\u([0-9a-fA-F]{4})")
+_SURROGATES = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_ESCAPE_LENGTH = 12
+"""Characters of a pair of escapes, which are one character together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +39,7 @@ class Gemma:
     """`quote`: the mark on both sides of a string."""
 
     quote: str
-    heads: Sequence[str] = ("call:", "call ")
+    heads: Sequence[str] = ("call:", "call ", ":")
 
     def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call."""
@@ -34,7 +47,7 @@ class Gemma:
         name, mark = yield from source.short(marks_of("{", "("), NAME_LIMIT)
         call.named(name)
         if mark == "(":
-            yield from arguments_of(source, call)
+            yield from arguments_of(source, call, self.quote)
             return False
         call.say("{")
         yield from self._inside(source, call, calls.close, 0, "}")
@@ -71,11 +84,15 @@ class Gemma:
     def _value(self, source: Source, call: Call, close: Sequence[str], depth: int) -> Step[None]:
         if depth > NESTED_LIMIT:
             raise Refused
-        mark = yield from source.accept((self.quote, "{", "["))
+        mark = yield from source.accept((self.quote, "{", "[", *_QUOTES))
         if end := _ENDS.get(mark):
             call.say(mark)
             yield from self._inside(source, call, close, depth + 1, end)
             call.say(end)
+        elif mark in _QUOTES:
+            words = Value(frozenset(), call.say)
+            yield from _quoted(source, mark, words, (*_NEXT, *close))
+            words.close()
         elif mark:
             words = Value(frozenset(), call.say)
             if not (yield from source.until(marks_of(self.quote), words.feed, (*_NEXT, *close))):
@@ -84,3 +101,41 @@ class Gemma:
         else:
             scalar = yield from source.match(_SCALAR, SCALAR_LIMIT)
             call.say(typed(scalar[0].strip(), _TYPES))
+
+
+def _quoted(source: Source, quote: str, words: Value, behind: Sequence[str]) -> Step[None]:
+    """Read a string in ordinary quotes, whose first has been taken. The last is the one behind
+    which the form goes on, as `behind` tells.
+    """
+    while True:
+        yield from source.more()
+        if plain := _PLAIN[quote].match(source.rest):
+            words.feed(source.take(plain.end()))
+        elif source.rest[0] == "\\":
+            words.feed((yield from _escape(source)))
+        else:
+            place = source.behind_closers(1, BLANKS)
+            mark = None if place is None else source.look_at(behind, place)
+            if mark is None:
+                yield
+                continue
+            taken = source.take(1)
+            if mark[0]:
+                return
+            words.feed(taken)
+
+
+def _escape(source: Source) -> Step[str]:
+    """Take an escape; return its meaning. One that is none stands for itself."""
+    while len(source.rest) < _ESCAPE_LENGTH and not source.last:
+        if len(source.rest) > 1 and source.rest[1] != "u":
+            break
+        yield
+    if pair := _SURROGATES.match(source.rest):
+        source.take(pair.end())
+        return chr(0x10000 + ((int(pair[1], 16) & 0x3FF) << 10) + (int(pair[2], 16) & 0x3FF))
+    if single := _UNICODE.match(source.rest):
+        source.take(single.end())
+        return chr(int(single[1], 16))
+    written = source.take(2)
+    return _ESCAPES.get(written[1:], written)

@@ -28,7 +28,12 @@ FUNCTION = Tags(
     ends=("</parameter>",),
 )
 INVOKE = _invoke("", padded=True)
-PAIRS = Pairs(("<arg_key>", "</arg_key>"), ("<arg_value>", "</arg_value>"), separator="<tool_sep>")
+PAIRS = Pairs(
+    ("<arg_key>", "</arg_key>"),
+    ("<arg_value>", "</arg_value>"),
+    separator="<tool_sep>",
+    reads_unknown=True,
+)
 LONGCAT_PAIRS = Pairs(
     ("<longcat_arg_key>", "</longcat_arg_key>"), ("<longcat_arg_value>", "</longcat_arg_value>")
 )

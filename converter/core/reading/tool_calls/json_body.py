@@ -1,16 +1,19 @@
 """Calls written as JSON: an object with a name and arguments, or a list of such objects.
 
 The keys come in any order; arguments go on as they come once the name is known. Arguments may be
-an object or, as chat completions have them, a string that holds one.
+an object or, as chat completions have them, a string that holds one. Members that stand elsewhere,
+beside the arguments, in their place or behind a brace too early, are arguments where the tool's
+schema knows them; else the call is none.
 """
 
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from converter.core.reading.json_extent import HEADER_LIMIT
+from converter.core.reading.tool_calls.beside import Beside, NoArgumentsError, Role
 from converter.core.reading.tool_calls.call import Call, Calls
 from converter.core.reading.tool_calls.source import (
     BLANKS,
@@ -20,13 +23,15 @@ from converter.core.reading.tool_calls.source import (
     Step,
     marks_of,
 )
+from converter.core.wire.bounds import HELD_LIMIT
 from converter.core.wire.partial_json import PartialJson
 
 NAME_LIMIT = 256
 """Characters of a key or a name; no API allows as many in a tool's name."""
 NAME_KEYS = ("name", "tool_name", "function", "function_name", "tool")
-ARGUMENT_KEYS = ("arguments", "parameters", "args", "tool_input")
+ARGUMENT_KEYS = ("arguments", "parameters", "args", "tool_input", "input", "params", "kwargs")
 OTHER_KEYS = ("id", "type", "tool_call_id", "index")
+"""Keys of the object around a call: they are no arguments where it has any."""
 _STRING = re.compile(r'((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _ESCAPE = rf'\\["\\/bfnrt]|{_HIGH}{_LOW}|(?!{_HIGH})\\u[0-9a-fA-F]{{4}}'
@@ -68,9 +73,13 @@ class Json:
         if self.name_is_key:
             yield from self._named_by_key(source, call)
         else:
-            complete = yield from self._members(source, call, close)
-            if not (call.name or call.refused) or (self.strict and not complete):
+            members = Members(self.strict)
+            yield from members.read(source, call, close)
+            if not (call.name or call.refused) or (self.strict and not members.argued):
                 raise Refused
+            if not self.strict:
+                yield from members.beyond(source, call, close)
+            members.settle(call)
         call.complete()
 
     def _named_by_key(self, source: Source, call: Call) -> Step[None]:
@@ -80,36 +89,68 @@ class Json:
         yield from _arguments(source, call)
         yield from _expect(source, "}")
 
-    def _members(
+
+@dataclass(slots=True)
+class Members:
+    """The members of a call's object, read one by one. `argued`: its arguments have come; `beside`:
+    members that may be arguments as well. `wholly`: all members are, because the arguments' own
+    object was closed too early.
+    """
+
+    strict: bool = False
+    argued: bool = False
+    wholly: bool = False
+    beside: Beside = field(default_factory=Beside)
+
+    def read(
         self, source: Source, call: Call, close: Sequence[str], nested: bool = False
-    ) -> Step[bool]:
-        """Read up to the object's end; tell whether it had arguments."""
-        named = False
+    ) -> Step[None]:
+        """Read up to the object's end."""
         while (mark := (yield from source.accept(('"', "}"), BLANKS + ","))) == '"':
             key = yield from string(source)
             yield from _expect(source, ":")
             if key in NAME_KEYS and not (call.name or call.refused):
-                named = (yield from self._name(source, call, close, nested)) or named
-            elif key in ARGUMENT_KEYS and not named:
+                yield from self._name(source, call, close, nested)
+            elif key in ARGUMENT_KEYS and not (self.argued or call.knows(key)):
                 yield from _arguments(source, call, close)
-                named = True
-            elif self.strict and key not in OTHER_KEYS:
+                self.argued = True
+            elif self.strict and key not in (*OTHER_KEYS, *ARGUMENT_KEYS):
                 raise Refused
             else:
-                yield from skip_value(source)
-        if not mark and not (named and close and (yield from source.ahead(close))[0]):
+                yield from self._beside(source, key)
+        if not mark and not (self.argued and close and (yield from source.ahead(close))[0]):
             raise Refused  # models forget the last brace, but the call's own mark tells its end
-        return named
 
-    def _name(self, source: Source, call: Call, close: Sequence[str], nested: bool) -> Step[bool]:
+    def _name(self, source: Source, call: Call, close: Sequence[str], nested: bool) -> Step[None]:
         """Read a name, or the object that chat completions have it in."""
         mark = yield from source.accept(('"', "{"))
         if mark == "{" and not nested:
-            return (yield from self._members(source, call, close, nested=True))
-        if mark != '"':
+            yield from self.read(source, call, close, nested=True)
+        elif mark == '"':
+            call.named((yield from string(source)))
+        else:
             raise Refused
-        call.named((yield from string(source)))
-        return False
+
+    def _beside(self, source: Source, key: str) -> Step[None]:
+        role = Role.AROUND if key in OTHER_KEYS and not self.wholly else Role.MEMBER
+        if key in ARGUMENT_KEYS and not self.argued:  # though the tool has an argument named so
+            role, self.argued = Role.ARGUMENTS, True
+        self.beside.add(key, (yield from value_text(source)), role)
+
+    def beyond(self, source: Source, call: Call, close: Sequence[str]) -> Step[None]:
+        """Read members behind the object's end: a brace stood too early."""
+        mark, place = yield from source.ahead(('"',), BLANKS + ",")
+        while mark and "," in source.rest[:place]:
+            yield from self.read(source, call, close)
+            mark, place = yield from source.ahead(('"',), BLANKS + ",")
+
+    def settle(self, call: Call) -> None:
+        """Add the members beside the arguments to them. Raises Refused where they are none."""
+        try:
+            for name, written in list(self.beside.arguments(call, self.argued)):
+                call.add(name, written)
+        except NoArgumentsError as error:
+            raise BrokenArguments from error
 
 
 def _expect(source: Source, mark: str) -> Step[None]:
@@ -199,9 +240,10 @@ def _take_checked(
         raise BrokenArguments(unfit[: len(unfit) - behind])
 
 
-def skip_value(source: Source) -> Step[None]:
-    """Take the value that comes next, of a key that says nothing of a call."""
-    depth, quoted, begun = 0, False, False
+def value_text(source: Source) -> Step[str]:
+    """Take and return the value that comes next."""
+    pieces: list[str] = []
+    depth, length, quoted, begun = 0, 0, False, False
     while True:
         yield from source.more()
         token = (_INSIDE if quoted else _OUTSIDE).match(source.rest)
@@ -212,13 +254,16 @@ def skip_value(source: Source) -> Step[None]:
             continue
         mark = token[0]
         if not (quoted or depth) and mark in ("," if begun else "", "}", "]"):
-            return
-        source.take(len(mark))
+            return "".join(pieces)
+        pieces.append(source.take(len(mark)))
+        length += len(mark)
+        if length > HELD_LIMIT:
+            raise BrokenArguments
         quoted = quoted != (mark == '"')
         depth += 0 if quoted else (mark in "{[") - (mark in "}]")
         begun = begun or not mark.isspace()
         if begun and not (quoted or depth) and mark in ('"', "}", "]"):
-            return
+            return "".join(pieces)
 
 
 _NAME = re.compile(r"\s*+(?P<name>[\w.:-]+)\s*+")
@@ -255,8 +300,11 @@ class Header:
             raise Refused
         call.named(match["name"] if match else "")
         if not alone:
-            close = filter(None, (self.tail, *calls.close))
-            yield from object_of(source, call, tuple(close))
+            close = tuple(filter(None, (self.tail, *calls.close)))
+            yield from object_of(source, call, close)
+            members = Members(argued=True, wholly=True)
+            yield from members.beyond(source, call, close)
+            members.settle(call)
         elif call.schema.get("required"):
             call.drop()
         call.complete()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from converter.core.reading.tool_calls.call import Call, Calls
 from converter.core.reading.tool_calls.json_body import NAME_LIMIT, Json
-from converter.core.reading.tool_calls.source import BLANKS, Refused, Source, Step
+from converter.core.reading.tool_calls.source import BLANKS, Refused, Source, Step, marks_of
 from converter.core.reading.tool_calls.values import literal, parsed
 from converter.core.wire.bounds import PYTHON_LIMIT
 
@@ -66,9 +66,11 @@ def _call(source: Source, call: Call) -> Step[None]:
     yield from arguments_of(source, call)
 
 
-def arguments_of(source: Source, call: Call) -> Step[None]:
-    """Read the arguments behind a parenthesis, up to the one that closes the call."""
-    written = yield from _in_parentheses(source)
+def arguments_of(source: Source, call: Call, quote: str = "") -> Step[None]:
+    """Read the arguments behind a parenthesis, up to the one that closes the call. `quote`: a mark
+    that stands around strings as well.
+    """
+    written = yield from _in_parentheses(source, quote)
     arguments = _arguments(written)
     call.open()
     for name, value in arguments:
@@ -77,13 +79,23 @@ def arguments_of(source: Source, call: Call) -> Step[None]:
     call.complete()
 
 
-def _in_parentheses(source: Source) -> Step[str]:
-    """Return the text before the parenthesis that closes the call, and take that as well."""
+def _in_parentheses(source: Source, around: str) -> Step[str]:
+    """Return the text before the parenthesis that closes the call, and take that as well. What
+    stands in the marks `around` becomes a string of Python's.
+    """
     pieces: list[str] = []
     depth, quote, length = 1, "", 0
     while depth:
         yield from source.more()
-        token = _PLAIN.match(source.rest) or _TOKEN.match(source.rest)
+        if around and not quote and (yield from source.accept((around,))):
+            words, _ = yield from source.short(marks_of(around), PYTHON_LIMIT)
+            pieces.append(repr(words))
+            length += len(words)
+            continue
+        yield from source.more()
+        begun = around and not quote
+        before = _before(source.rest, around) if begun else source.rest
+        token = _PLAIN.match(before) or _TOKEN.match(source.rest)
         assert token
         mark = token[0]
         if not source.last and len(source.rest) < 3 and mark[0] in "\"'\\":
@@ -96,6 +108,13 @@ def _in_parentheses(source: Source) -> Step[str]:
         if length > PYTHON_LIMIT:
             raise Refused
     return "".join(pieces[:-1])
+
+
+def _before(text: str, mark: str) -> str:
+    """Return the text before a mark, or before what may begin one."""
+    search = marks_of(mark)
+    found = search.search(text)
+    return text[: found.start() if found else len(text) - search.undecided(text, 0)]
 
 
 def _next(mark: str, quote: str, depth: int) -> tuple[str, int]:

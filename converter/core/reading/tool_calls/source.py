@@ -59,11 +59,13 @@ class Source:
 
         The mark is empty when none stands there; None: that is not decided yet.
         """
-        place = self._behind_closers(0, skip)
+        place = self.behind_closers(0, skip)
         return None if place is None else self.look_at(marks, place)
 
-    def _behind_closers(self, place: int, skip: str) -> int | None:
-        """Return where something else stands; None: not decided yet."""
+    def behind_closers(self, place: int, skip: str) -> int | None:
+        """Return where something else stands behind blanks and a thought's closers; None: not
+        decided yet.
+        """
         closer = " "
         while closer:
             place = len(self.rest) - len(self.rest[place:].lstrip(skip))
@@ -121,8 +123,8 @@ class Source:
             if match and counts:
                 self.take(place)
                 return match[0]
-            if counts is False:
-                say(self.take(1))
+            if match and counts is False:
+                say(self.take(match.start() - stop + 1))  # so that each mark is judged once
             elif not match and self.last:
                 return ""
             else:
@@ -145,7 +147,7 @@ class Source:
             return judge(after, self.last)
         if not behind:
             return True
-        behind_closers = self._behind_closers(place, BLANKS)
+        behind_closers = self.behind_closers(place, BLANKS)
         if behind_closers is None or (mark := self.look_at(behind, behind_closers)) is None:
             return None
         return bool(mark[0]) or (self.last and not after.strip(BLANKS))

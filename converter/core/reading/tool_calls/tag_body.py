@@ -6,22 +6,13 @@ form goes on behind it, because a value may be text about these very marks.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from converter.core.reading.tool_calls.call import Call, Calls, Schema
-from converter.core.reading.tool_calls.json_body import NAME_LIMIT, object_of
-from converter.core.reading.tool_calls.source import (
-    BLANKS,
-    NO_OTHERS,
-    Judge,
-    Refused,
-    Says,
-    Source,
-    Step,
-    marks_of,
-)
+from converter.core.reading.tool_calls.json_body import NAME_LIMIT, Members, object_of
+from converter.core.reading.tool_calls.source import Refused, Says, Source, Step, marks_of
+from converter.core.reading.tool_calls.value_end import HEADER, ValueEnd, ValueMarks
 from converter.core.reading.tool_calls.values import (
     NESTED_LIMIT,
     NO_STRING,
@@ -31,11 +22,8 @@ from converter.core.reading.tool_calls.values import (
     type_names,
     types_of,
 )
+from converter.core.wire.bounds import HELD_LIMIT
 
-OPEN_LIMIT = 4096
-"""Characters behind a call's closing mark in a value, in which the value's own must come for the
-call's to be text."""
-_HEADER = re.compile(r"""\s*(?:(?:name|key|tool)=)?["']?([^"'\s]+)["']?(.*)""", re.DOTALL)
 _IS_STRING = re.compile(r"""\bstring=["']?true|\btype=["']?str""")
 _IS_JSON = re.compile(r"""\bstring=["']?false|\btype=["']?(\w+)""")
 _WORD = re.compile(r"\s*+([\w.:/-]*+)(?=[^\w.:/-])")
@@ -82,6 +70,9 @@ class Tags:
     def _json(self, source: Source, call: Call) -> Step[None]:
         """Read arguments that are an object, as Llama 3.1 writes them."""
         yield from object_of(source, call)
+        members = Members(argued=True, wholly=True)
+        yield from members.beyond(source, call, self.end)
+        members.settle(call)
         if not (yield from source.accept(self.end)):
             raise Refused
         call.complete()
@@ -89,8 +80,9 @@ class Tags:
     def _parameters(self, source: Source, call: Call, close: Sequence[str]) -> Step[None]:
         end: str | None = None
         while end not in (*self.end, *close):
-            if end not in self.parameters:
-                end = yield from source.accept((*self.parameters, *self.end))
+            while end is None or end in self.ends:  # a closing mark said again says nothing
+                said = self.ends if end else ()
+                end = yield from source.accept((*self.parameters, *self.end, *said))
             if end in self.parameters:
                 end = yield from self._parameter(source, call, close)
             elif not end:
@@ -118,19 +110,17 @@ class Tags:
             source.take(len(padding[0]))
         if self.cdata and (yield from source.accept(_CDATA[:1])):
             yield from source.until(marks_of(_CDATA[1]), written.feed)
-        behind = () if self.open_ended else (*self.parameters, *self.end, *close)
-        others: dict[str, Judge] = dict.fromkeys(self.parameters, partial(self._is_next, call))
-        ends = (*self.ends, *self.end)
-        others |= _enders(close, source, ends, self.parameters)
-        return (yield from _to_end(source, written, ends, self.padded, behind, others))
-
-    def _is_next(self, call: Call, after: str, last: bool) -> bool | None:
-        """Tell whether a tag is that of a parameter that the tool has, and the call has not yet."""
-        tag, ended, _ = after.partition(self.tag_end)
-        if not ended and not last and len(after) <= NAME_LIMIT + len(self.tag_end):
-            return None
-        match = _HEADER.fullmatch(tag) if ended and len(tag) <= NAME_LIMIT else None
-        return match is not None and call.lacks(match[1])
+        marks = ValueMarks(
+            self.ends,
+            self.end,
+            close,
+            self.parameters,
+            self.tag_end,
+            self.padded,
+            self.open_ended,
+            self.heads,
+        )
+        return (yield from ValueEnd(source, call, marks, written).read())
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +128,8 @@ class Pairs:
     """The bare name, then keys and values in turn; `separator` may follow the name.
 
     `key`, `value`, `kind`: opening and closing marks; a kind may stand between key and value. A
-    value may have no opening mark.
+    value may have no opening mark. `reads_unknown`: a value that the schema does not know is read
+    as JSON, where it is.
     """
 
     key: tuple[str, str]
@@ -146,6 +137,7 @@ class Pairs:
     kind: tuple[str, str] = ("", "")
     separator: str = ""
     heads: Sequence[str] = ("",)
+    reads_unknown: bool = False
 
     def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call, and its closing mark."""
@@ -157,71 +149,36 @@ class Pairs:
             raise Refused
         call.named(written)
         call.open()
-        ended = self.key[0]
-        while ended == self.key[0]:
-            if not (ended := (yield from source.accept(nexts))):
+        ended = ""
+        while ended not in calls.close:
+            if ended != self.key[0]:
+                again = self.value[1:] if ended else ()  # a closing mark said again says nothing
+                ended = yield from source.accept((*nexts, *again))
+            if not ended:
                 raise Refused
-            if ended == self.key[0] and (yield from self._pair(source, call, calls.close)):
-                break
+            if ended == self.key[0]:
+                ended = (yield from self._pair(source, call, calls.close)).strip()
         call.complete()
         return True
 
-    def _pair(self, source: Source, call: Call, close: Sequence[str]) -> Step[bool]:
-        """Read a key and its value; tell whether the call's own closing mark ended them."""
+    def _pair(self, source: Source, call: Call, close: Sequence[str]) -> Step[str]:
+        """Read a key and its value; return the mark that ended it."""
         name = (yield from source.short(marks_of(self.key[1]), NAME_LIMIT))[0].strip()
         if self.kind[0] and (yield from source.accept(self.kind[:1])):
             yield from source.short(marks_of(self.kind[1]), NAME_LIMIT)
         if self.value[0] and not (yield from source.accept(self.value[:1])):
             raise Refused
+        unknown = self.reads_unknown and not call.knows(name)
         call.key(name)
-        written = Value(types_of(call.schema, name), call.say)
+        written = Value(NO_STRING if unknown else types_of(call.schema, name), call.say)
         closing = (*close, *(f"\n{mark}" for mark in close))
-        others = _enders(closing, source, self.value[1:], self.key[:1])
-        nexts = (self.key[0], *close)
-        ended = yield from _to_end(source, written, self.value[1:], False, nexts, others)
-        return ended in others
-
-
-def _to_end(
-    source: Source,
-    written: Value,
-    ends: Sequence[str],
-    padded: bool = False,
-    behind: Sequence[str] = (),
-    others: Mapping[str, Judge] = NO_OTHERS,
-) -> Step[str]:
-    """Read a value; return the mark that ended it. `padded`: a line end before the mark is none of
-    the value's.
-    """
-    marks = marks_of(*ends, *others)
-    if not (ended := (yield from source.until(marks, written.feed, behind, others, padded))):
-        raise Refused
-    written.close()
-    return ended
-
-
-def _enders(
-    close: Sequence[str], source: Source, ends: Sequence[str], begins: Sequence[str]
-) -> dict[str, Judge]:
-    """Return the marks that close a call, judged in a value: they end it as well where its own mark
-    was left out, which shows by the first mark behind them. `ends`: marks that end a value;
-    `begins`: those of the next, which counts only in another call directly behind.
-    """
-    marks = marks_of(*ends, *begins)
-
-    def judge(opener: str, after: str, last: bool) -> bool | None:
-        if match := marks.search(after[:OPEN_LIMIT]):
-            return match[0] in begins and after.lstrip(BLANKS).startswith(opener)
-        if len(after) >= OPEN_LIMIT:
-            return False
-        return not source.cut if last else None
-
-    return {mark: partial(judge, mark.strip().replace("</", "<")) for mark in close}
+        marks = ValueMarks(self.value[1:], (), closing, self.key[:1], self.key[1])
+        return (yield from ValueEnd(source, call, marks, written).read())
 
 
 def _header(tag: str) -> tuple[str, str]:
     """Return the name in a tag, and the other text in it."""
-    match = _HEADER.fullmatch(tag)
+    match = HEADER.fullmatch(tag)
     if not match or "<" in tag or "\n" in tag:
         raise Refused
     return match[1], match[2]
@@ -252,29 +209,50 @@ class Elements:
 
     @property
     def heads(self) -> Sequence[str]:
-        """The marks that a call begins with."""
-        return (f"{self.mark}<{self.tag} name=",)
+        """The marks that a call begins with, the second where the model leaves `<` out."""
+        return (f"{self.mark}<{self.tag} name=", f"{self.mark}{self.tag} name=")
 
     def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call."""
         call = calls.current
         written, _ = yield from source.short(marks_of(">"), NAME_LIMIT)
         call.named(written.strip("\"' "))
-        opening = f"{self.mark}<"
-        if not (yield from source.ahead((opening,)))[0]:
+        if not (yield from source.ahead((self.mark,)))[0]:
             raise Refused
         call.open()
-        while (name := (yield from self._tag(source))) != f"/{self.tag}":
-            call.key(name)
-            yield from self._element(source, part(call.schema, name), name, call.schema, call.say)
+        while (name := (yield from self._tag(source, call))) != f"/{self.tag}":
+            if name:
+                call.key(name)
+                schema = part(call.schema, name)
+                yield from self._element(source, schema, name, call.schema, call.say)
         call.complete()
         return False
 
-    def _tag(self, source: Source) -> Step[str]:
-        if not (yield from source.accept((f"{self.mark}<",))):
+    def _tag(self, source: Source, call: Call | None = None) -> Step[str]:
+        """Take a tag and return its name; nothing of a value whose opening tag is left out, which
+        only an argument of the `call` may be.
+        """
+        mark = yield from source.accept((f"{self.mark}<", self.mark))
+        if not mark or (mark == self.mark and call is None):
             raise Refused
+        if mark == self.mark and call:
+            yield from self._unopened(source, call)
+            return ""
         name, _ = yield from source.short(marks_of(">"), NAME_LIMIT)
         return name
+
+    def _unopened(self, source: Source, call: Call) -> Step[None]:
+        """Say an argument without its opening tag: the closing one has its name."""
+        written = yield from source.before(marks_of(self.mark), HELD_LIMIT)
+        if not (yield from source.accept((f"{self.mark}</",))):
+            raise Refused
+        name, _ = yield from source.short(marks_of(">"), NAME_LIMIT)
+        if not call.lacks(name):
+            raise Refused
+        call.key(name)
+        value = Value(types_of(call.schema, name), call.say)
+        value.feed(written)
+        value.close()
 
     def _nested(self, source: Source) -> Step[bool]:
         """Tell whether elements come next, not text or the closing tag."""
@@ -289,8 +267,10 @@ class Elements:
         if depth > NESTED_LIMIT:
             raise Refused
         if not (yield from self._nested(source)):
-            types = type_names(schema, root) or (NO_STRING if depth else frozenset())
-            yield from _to_end(source, Value(types, say), (f"{self.mark}</{name}>",))
+            written = Value(type_names(schema, root) or (NO_STRING if depth else frozenset()), say)
+            if not (yield from source.until(marks_of(f"{self.mark}</{name}>"), written.feed)):
+                raise Refused
+            written.close()
             return
         items: list[str] = []
         members: dict[str, str] = {}

@@ -24,12 +24,28 @@ from tests.core.reading.tool_calls.test_json_body import read
         ('{<|"|>a b<|"|>:1, "c": 2, \'d\' : 3}', {"a b": 1, "c": 2, "d": 3}),
         ('{a:<|"|><|"|>}', {"a": ""}),
         ('{a:<|"|>"quoted" \\ \n<|"|>}', {"a": '"quoted" \\ \n'}),
+        ('{"a": "Oslo"}', {"a": "Oslo"}),
+        ("{a: 'Oslo, Norway: centre'}", {"a": "Oslo, Norway: centre"}),
+        ('{a:["a, b",\'c\'],b:{"c": "fast"}}', {"a": ["a, b", "c"], "b": {"c": "fast"}}),
+        ('{a:"x } y, {z","b":""}', {"a": "x } y, {z", "b": ""}),
+        ("{a:'It's \"so\", she said',b:1}", {"a": 'It\'s "so", she said', "b": 1}),
+        (r'{a:"\"q\", \u00e9\ud83d\ude42 \n\d"}', {"a": '"q", é🙂 \n\\d'}),
+        (
+            '(a=<|"|>Oslo "x" (a, b<|"|>, b=[1, <|"|>c<|"|>])',
+            {"a": 'Oslo "x" (a, b', "b": [1, "c"]},
+        ),
     ],
 )
 def test_arguments_become_json(written: str, wanted: object) -> None:
     (call,) = read(f"<|tool_call>call:f{written}<tool_call|>")
     assert isinstance(call, ToolCall)
     assert json.loads(call.arguments) == wanted
+
+
+def test_the_word_before_the_name_may_be_left_out() -> None:
+    (call,) = read('<|tool_call>:f{a:<|"|>x<|"|>}<tool_call|>')
+    assert isinstance(call, ToolCall)
+    assert (call.name, call.arguments) == ("f", '{"a": "x"}')
 
 
 @pytest.mark.parametrize("text", ["call:g{}", "call:f", "f{}", "call: " + "f" * 300 + "{}"])

@@ -8,7 +8,7 @@ from converter.core.model.events import Event, Text, ToolCall, joined
 from converter.core.reading.tool_calls.json_body import NAME_LIMIT
 from converter.core.reading.tool_calls.parser import ToolCallParser
 from converter.core.reading.tool_calls.reading import Expectations
-from converter.core.reading.tool_calls.tag_body import OPEN_LIMIT
+from converter.core.reading.tool_calls.value_end import OPEN_LIMIT
 from converter.core.reading.tool_calls.values import NESTED_LIMIT
 from tests.support.tool_call_texts import TOOLS
 
@@ -234,6 +234,8 @@ def written(text: str) -> str:
         ("#<path><b> </path>#</path>", {"path": "<b> </path>"}),
         ("\n#<path>a#</path>\n#<content>null#</content>\n", {"path": "a", "content": None}),
         ("", {}),
+        ("#notes.txt#</path>#<content>Hi#</content>", {"path": "notes.txt", "content": "Hi"}),
+        ("#<path>a#</path>#Hi <b>#</content>", {"path": "a", "content": "Hi <b>"}),
     ],
 )
 def test_elements_become_arguments(inner: str, wanted: object) -> None:
@@ -242,6 +244,20 @@ def test_elements_become_arguments(inner: str, wanted: object) -> None:
     )
     assert isinstance(call, ToolCall)
     assert json.loads(call.arguments) == wanted
+
+
+def test_an_element_may_lack_the_first_character_of_its_tag() -> None:
+    (call,) = read(written('#<tool_call>#invoke name="now">#</invoke>#</tool_call>[e~['))
+    assert isinstance(call, ToolCall)
+    assert call.arguments == "{}"
+
+
+def test_a_value_that_the_schema_does_not_know_is_read_as_json_in_glms_form() -> None:
+    pairs = [("a", "[1]", [1]), ("b", "Oslo", "Oslo"), ("c", "007", "007"), ("city", "7", "7")]
+    text = "".join(f"<arg_key>{k}</arg_key><arg_value>{v}</arg_value>" for k, v, _ in pairs)
+    (call,) = read(f"<tool_call>get_weather{text}</tool_call>")
+    assert isinstance(call, ToolCall)
+    assert json.loads(call.arguments) == {key: value for key, _, value in pairs}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,195 @@
+"""The end of a value that is bare text between marks.
+
+A value may be text about these very marks, and models leave closing marks out, or say them twice.
+So a mark counts by the text behind it, in this order:
+
+- The value's own closing mark ends it where the form goes on behind it: with the next parameter,
+  with the call's end, or the reply's. One said again directly behind it goes as well. Where the
+  value has opened a mark of its kind itself, the closing mark is that one's.
+- The mark of another parameter that the tool has, and the call not yet, ends it where the value's
+  own was left out: at a line's head, or where no closing mark comes before the call's end, or where
+  the tool needs that parameter. It is a part of the value where that parameter comes once more
+  behind a closing mark, or more values are closed than opened.
+- The call's closing mark ends it where the first mark behind it is none of a value's.
+
+A value with a closing mark of its own that did not count has no certain end by another mark: then
+the call is none.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from converter.core.reading.tool_calls.call import Call
+from converter.core.reading.tool_calls.json_body import NAME_LIMIT
+from converter.core.reading.tool_calls.source import (
+    BLANKS,
+    Judge,
+    Refused,
+    Source,
+    Step,
+    marks_of,
+)
+from converter.core.reading.tool_calls.values import Value
+
+OPEN_LIMIT = 4096
+"""Characters behind a mark that are searched for what tells whether it counts."""
+_AGAIN_LIMIT = 8
+"""Closing marks said once more in a row; more of them are text."""
+_LINE_ENDS = ("\n", "\r")
+HEADER = re.compile(r"""\s*(?:(?:name|key|tool)=)?["']?([^"'\s]+)["']?(.*)""", re.DOTALL)
+"""A name in a tag, and the other text in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueMarks:
+    """The marks of a form. `own`: close a value; `end`: close the call; `around`: close what stands
+    around it; `parameters`: begin the next one, whose name `name_end` ends. `padded`: a line end
+    stands at both ends of a value. `open_ended`: nothing need close the call. `heads` begin a call.
+    """
+
+    own: Sequence[str]
+    end: Sequence[str]
+    around: Sequence[str]
+    parameters: Sequence[str]
+    name_end: str
+    padded: bool = False
+    open_ended: bool = False
+    heads: Sequence[str] = ()
+
+    @property
+    def stem(self) -> str:
+        """The beginning of a parameter's mark, as a value may open one itself."""
+        return re.split("[= ]", self.parameters[0])[0].removesuffix(">")
+
+
+class ValueEnd:
+    """Reads one value, whose opening mark has been taken, up to its end."""
+
+    def __init__(self, source: Source, call: Call, marks: ValueMarks, written: Value) -> None:
+        self._source = source
+        self._call = call
+        self._marks = marks
+        self._written = written
+        self._opened = re.compile(re.escape(marks.stem) + r"[\s=>]")
+        self._tail = ""
+        self._inner = 0  # marks that the value has opened and not closed
+        self._uncertain = False  # a closing mark did not count
+        self._said = False
+
+    def read(self) -> Step[str]:
+        """Say the value; take and return the mark that ended it. Raises Refused for none."""
+        marks = self._marks
+        behind = (*marks.parameters, *marks.end, *marks.around)
+        judges: dict[str, Judge] = dict.fromkeys(marks.parameters, self._is_next)
+        judges |= {mark: partial(self._is_call_end, mark) for mark in marks.around}
+        judges |= dict.fromkeys(marks.own, self._is_end)
+        if marks.open_ended:
+            behind = ()
+        found = marks_of(*marks.end, *judges)
+        ended = yield from self._source.until(found, self._say, behind, judges, marks.padded)
+        if not ended or (self._uncertain and ended not in marks.own):
+            raise Refused
+        self._written.close()
+        return ended
+
+    def _say(self, text: str) -> None:
+        self._said = True
+        buffer = self._tail + text
+        begun = len(self._tail)
+        self._inner += sum(found.end() > begun for found in self._opened.finditer(buffer))
+        self._tail = buffer[-len(self._marks.stem) :]
+        self._written.feed(text)
+
+    def _is_end(self, after: str, last: bool) -> bool | None:
+        """Judge the value's own closing mark."""
+        marks, rest = self._marks, self._source.rest
+        found = self._behind(len(rest) - len(after))
+        if found is None:
+            return None
+        mark, place = found
+        words = rest[place:]
+        if mark in marks.own:
+            counts: bool | None = False
+        elif mark in marks.parameters and self._inner:
+            counts = self._is_lacking(words[len(mark) :], last)
+        elif mark or (last and not words.strip(BLANKS)):
+            counts = True
+        else:
+            counts = self._is_over(words, last) if marks.open_ended else False
+        if counts is False:
+            self._uncertain = self._uncertain or not self._inner
+            self._inner = max(0, self._inner - 1)
+        return counts
+
+    def _behind(self, place: int) -> tuple[str, int] | None:
+        """Return the mark behind a closing mark, and its place; None: more text must tell."""
+        marks = self._marks
+        nexts = (*marks.own, *marks.parameters, *marks.end, *marks.around)
+        for _ in range(_AGAIN_LIMIT):
+            behind = self._source.behind_closers(place, BLANKS)
+            found = None if behind is None else self._source.look_at(nexts, behind)
+            if found is None or self._inner or found[0] not in marks.own:
+                return found
+            place = found[1] + len(found[0])
+        return found
+
+    def _is_over(self, words: str, last: bool) -> bool | None:
+        """Tell whether nothing closes the value in the words behind its own mark: the call, which
+        nothing need close, has ended.
+        """
+        marks = self._marks
+        found = marks_of(*marks.own, *marks.end, *marks.heads).search(words[:OPEN_LIMIT])
+        if found:
+            return found[0] in marks.heads
+        return True if last or len(words) >= OPEN_LIMIT else None
+
+    def _is_lacking(self, after: str, last: bool) -> bool | None:
+        """Tell whether a tag is that of a parameter that the tool has, and the call not yet."""
+        name = self._name(after, last)
+        return name if name is None else self._call.lacks(name)
+
+    def _name(self, after: str, last: bool) -> str | None:
+        """Return the name in a tag; None: it goes on."""
+        tag, ended, _ = after.partition(self._marks.name_end)
+        if not ended and not last and len(after) <= NAME_LIMIT + len(self._marks.name_end):
+            return None
+        found = HEADER.fullmatch(tag) if ended and len(tag) <= NAME_LIMIT else None
+        return found[1] if found else ""
+
+    def _is_next(self, after: str, last: bool) -> bool | None:
+        """Judge the mark of another parameter."""
+        name = self._name(after, last)
+        if name is None or not self._call.lacks(name):
+            return name if name is None else False
+        marks = self._marks
+        behind = after.partition(marks.name_end)[2][:OPEN_LIMIT]
+        ended = marks_of(*marks.end, *marks.around).search(behind)
+        if not ended and not last and len(behind) < OPEN_LIMIT:
+            return None
+        inside = behind[: ended.start()] if ended else behind
+        closed = len(re.findall("|".join(map(re.escape, marks.own)), inside))
+        if closed > 1 + len(self._opened.findall(inside)) or self._comes_again(name, inside):
+            return False
+        at_head = not marks.padded or not self._said or self._source.rest[:1] in _LINE_ENDS
+        return at_head or not closed or self._call.needs(name)
+
+    def _comes_again(self, name: str, inside: str) -> bool:
+        """Tell whether the parameter comes once more, behind a value that is closed."""
+        own, begins = (
+            "|".join(map(re.escape, it)) for it in (self._marks.own, self._marks.parameters)
+        )
+        found = re.finditer(rf"(?:{own})\s*(?:{begins})", inside)
+        return any(self._name(inside[each.end() :], True) == name for each in found)
+
+    def _is_call_end(self, mark: str, after: str, last: bool) -> bool | None:
+        """Judge a mark that closes the call: it ends a value whose own mark was left out."""
+        marks = self._marks
+        found = marks_of(*marks.own, *marks.end, *marks.parameters).search(after[:OPEN_LIMIT])
+        if found:
+            opener = mark.strip().replace("</", "<")
+            return found[0] in marks.parameters and after.lstrip(BLANKS).startswith(opener)
+        if len(after) >= OPEN_LIMIT:
+            return False
+        return not self._source.cut if last else None

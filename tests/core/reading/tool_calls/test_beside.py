@@ -1,0 +1,113 @@
+"""Members beside the arguments: arguments as well, or the call is none. Never left out."""
+
+import json
+
+import pytest
+
+from converter.core.model.events import Event, Text, ToolCall, joined
+from converter.core.reading.tool_calls.parser import ToolCallParser
+from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.wire.bounds import HELD_LIMIT
+
+TOOLS: dict[str, dict[str, object]] = {
+    "remove": {"properties": {"path": {"type": "string"}, "dry_run": {}, "id": {}, "force": {}}},
+    "run": {"properties": {"arguments": {"type": "array"}, "input": {}, "name": {}}},
+    "free": {},
+}
+WRAPPED = [
+    "<tool_call>{}</tool_call>",
+    "[TOOL_CALLS][{}]",
+    "<|python_tag|>{}",
+    "<TOOLCALL>[{}]</TOOLCALL>",
+    "<|tool_call|>[{}]",
+    "<longcat_tool_call>{}</longcat_tool_call>",
+]
+
+
+def read(text: str) -> tuple[list[Event], str]:
+    """What comes of it, whole and character by character, and the tool of a broken call."""
+    results = []
+    for pieces in ([text], list(text)):
+        parser = ToolCallParser(Expectations(TOOLS))
+        events = [event for piece in pieces for event in parser.feed(piece)]
+        results.append((joined([*events, *parser.close()]), parser.broken))
+    assert results[0] == results[1]
+    return results[0]
+
+
+MEANT = [
+    ('{"name": "remove", "path": "/x", "dry_run": true}', {"path": "/x", "dry_run": True}),
+    ('{"path": "/x", "dry_run": True, "name": "remove"}', {"path": "/x", "dry_run": True}),
+    ('{"name": "remove", "arguments": {"path": "/x"}, "force": 1}', {"path": "/x", "force": 1}),
+    ('{"force": 1, "name": "remove", "arguments": {"path": "/x"}}', {"path": "/x", "force": 1}),
+    ('{"name": "remove", "arguments": {"path": "/x"}}, "force": 1}', {"path": "/x", "force": 1}),
+    ('{"name": "remove", "arguments": {}, "path": "/x"}', {"path": "/x"}),
+    ('{"name": "remove", "arguments": null, "path": "/x"}', {"path": "/x"}),
+    ('{"name": "remove", "arguments": "{\\"path\\": \\"/x\\"}", "force": 1}', {"path": "/x", "force": 1}),
+    ('{"name": "remove", "with": {"path": "/x"}}', {"path": "/x"}),
+    ('{"name": "remove", "with": "{\\"path\\": \\"/x\\"}"}', {"path": "/x"}),
+    ('{"name": "remove", "arguments": {}, "parameters": {"path": "/x"}}', {"path": "/x"}),
+    ('{"name": "remove", "arguments": {"path": "/x"}, "path": "/x"}', {"path": "/x"}),
+    ('{"name": "remove", "id": "c1", "arguments": {"path": "/x"}}', {"path": "/x"}),
+    ('{"name": "remove", "id": 7}', {"id": 7}),
+    ('{"name": "remove", "arguments": {"path": "/x"}, "note": null, "more": {}}', {"path": "/x"}),
+    ('{"function": {"name": "remove", "path": "/x"}, "force": 1}', {"path": "/x", "force": 1}),
+    ('{"tool": "run", "name": "a", "input": {"x": 1}}', {"name": "a", "input": {"x": 1}}),
+    ('{"name": "run", "arguments": {"input": 1}}', {"input": 1}),
+    ('{"name": "run", "arguments": ["a"]}', {"arguments": ["a"]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "wanted"), MEANT)
+def test_what_the_schema_knows_is_an_argument(written: str, wanted: object) -> None:
+    for form in WRAPPED:
+        (call, *rest), _ = read(form.format(written))
+        assert isinstance(call, ToolCall)
+        assert json.loads(call.arguments) == wanted
+        assert not rest
+
+
+UNKNOWN = [
+    '{"name": "remove", "where": "/x"}',
+    '{"name": "remove", "where": {"place": "/x"}}',
+    '{"name": "remove", "where": {"path": "/x", "more": 1}}',
+    '{"name": "free", "path": "/x"}',
+    '{"path": "/x", "path": "/y", "name": "remove"}',
+    '{"name": "remove", "path": /x}',
+]
+
+
+@pytest.mark.parametrize("written", UNKNOWN)
+def test_what_it_does_not_know_leaves_the_call_as_text(written: str) -> None:
+    text = f"<tool_call>{written}</tool_call>"
+    assert read(text) == ([Text(text)], "")
+
+
+BROKEN = [
+    '{"name": "remove", "arguments": {"path": "/x"}, "where": "/y"}',
+    '{"name": "remove", "arguments": {"path": "/x"}, "path": "/y"}',
+    '{"name": "remove", "arguments": {"path": "/x"}}, "where": "/y"}',
+    f'{{"name": "remove", "arguments": {{"path": "{"x" * HELD_LIMIT}"}}, "force": 1}}',
+]
+
+
+@pytest.mark.parametrize("written", BROKEN, ids=range(len(BROKEN)))
+def test_behind_arguments_that_went_out_it_breaks_the_call(written: str) -> None:
+    events, broken = read(f"<tool_call>{written}</tool_call> and more")
+    assert isinstance(events[0], ToolCall)
+    assert (broken, events[0].ends) == ("remove", False)
+
+
+HEADED = [
+    "[TOOL_CALLS]remove[ARGS]{}",
+    "<|tool_call_begin|>functions.remove:0<|tool_call_argument_begin|>{}<|tool_call_end|>",
+    "<tool_call><function=remove>{}</function></tool_call>",
+]
+
+
+@pytest.mark.parametrize("form", HEADED)
+def test_a_brace_too_early_behind_a_header(form: str) -> None:
+    (call, *rest), _ = read(form.format('{"path": "/x"}, "id": 7, "force": 1}'))
+    assert isinstance(call, ToolCall)
+    assert json.loads(call.arguments) == {"path": "/x", "id": 7, "force": 1}
+    assert not rest
