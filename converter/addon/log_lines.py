@@ -4,11 +4,13 @@ that nobody sees is not made.
 
 import logging
 import sys
+from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import Any
 
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
+from mitmproxy.log import ALERT
 
 from converter.addon.mitmproxy_internals import is_legacy_log
 from converter.core.wire.printable import bounded
@@ -20,6 +22,12 @@ LONGEST_LINE = 2000
 shows few lines of it.
 """
 
+_LONGEST_NOTE = 120
+"""Characters of a note in a comment, which is one cell of a table."""
+_POINTLESS = "the server's reply was "
+
+_log = logging.getLogger(__name__)
+
 
 def path_of(flow: HTTPFlow) -> str:
     """Return a request's path without its query."""
@@ -29,6 +37,30 @@ def path_of(flow: HTTPFlow) -> str:
 def in_a_line(flow: HTTPFlow) -> str:
     """Return a request's method and path."""
     return bounded(f"{flow.request.method} {path_of(flow)}", LONGEST)
+
+
+def report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -> list[str]:
+    """Say in one line of the log what a person should know; return it in a few words for the flow's
+    comment.
+    """
+    if notes := [note for note in words if note]:  # servers' words are among them
+        _log.log(level, "think: %s: %s", in_a_line(flow), bounded("; ".join(notes), LONGEST_LINE))
+    return [in_short(note) for note in notes]
+
+
+def in_short(note: str) -> str:
+    """Return the few words that a note begins with, before its colon, as they may stand in a
+    comment. A narrow column shows only its first words, so nothing stands before the point.
+    """
+    short = " ".join(note.split()).removeprefix(_POINTLESS).partition(": ")[0]
+    return bounded(short, _LONGEST_NOTE)
+
+
+def announce(words: str) -> None:
+    """Say what was done for a person who has just asked for it; mitmweb's page lists no alerts, the
+    console shows nothing else.
+    """
+    _log.log(ALERT if hasattr(ctx.master, "keymap") else logging.INFO, words)
 
 
 def is_heard(level: int) -> bool:

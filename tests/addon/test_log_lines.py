@@ -18,10 +18,10 @@ from converter.addon.log_lines import (
     in_a_line,
     is_heard,
     path_of,
+    report,
     write_each_line_at_once,
     write_heard,
 )
-from converter.extras.watch.thought_hook import report
 from tests.support.addon_flows import request
 
 HOSTILE = "/a\x1b[2J\n\u202e" + "b" * 9999

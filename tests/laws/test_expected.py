@@ -2,8 +2,9 @@
 
 import pytest
 
+from converter.addon.keep.notes import Found
 from converter.core.dialects.table import Form
-from converter.extras.recordings.recording import Found, Recording
+from converter.extras.recordings.recording import Recording
 from laws.expected import (
     Part,
     anthropic_blocks,

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from converter.addon.exchange.exchange import Answer, Exchange
+from converter.addon.keep.notes import Found
 from converter.core.dialects.table import ANTHROPIC
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire.sse import FrameDecoder
-from converter.extras.recordings.recording import Found, Recording
+from converter.extras.recordings.recording import Recording
 from laws import laws
 from laws.laws import ERROR_LAWS, LAWS, Law, check, check_one, laws_of
 from laws.variants import DRAWN

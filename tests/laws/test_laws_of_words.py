@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from converter.extras.recordings.recording import Found, Recording
+from converter.addon.keep.notes import Found
+from converter.extras.recordings.recording import Recording
 from laws import laws
 from laws.failures import BrokenLawError
 from laws.laws_of_words import law_5, untouched

@@ -4,7 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from converter.extras.recordings.recording import Answered, Chunk, Found, RecordedRequest, Recording
+from converter.addon.keep.notes import Found
+from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
 from tests.support.frames import stream
 
 CHAT = "/v1/chat/completions"

@@ -6,14 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from converter.addon.keep.notes import Found
 from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
-from converter.extras.recordings.recording import (
-    Answered,
-    Chunk,
-    Found,
-    RecordedRequest,
-    Recording,
-)
+from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
 from tests.support.frames import stream, whole
 from tests.support.quirk_streams import QUIRKS
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from converter.extras.recordings.recording import Answered, Chunk, Found, RecordedRequest, Recording
+from converter.addon.keep.notes import Found
+from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
 from tests.support.frames import stream, whole
 
 CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from converter.extras.transcript.turns import (
+from converter.addon.transcript.turns import (
     CallPart,
     FailurePart,
     Field,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from converter.addon.exchange import earlier_thoughts
+from converter.addon.exchange.conversation_id import conversation_id
 from converter.addon.exchange.earlier_thoughts import Earlier
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.option_readers import FOLDED
@@ -38,7 +39,6 @@ from converter.core.model.memory import Memory
 from converter.core.reading.folding import unfold, unfolded
 from converter.core.reading.tool_calls.stage import Tools
 from converter.core.wire import json_text
-from converter.extras.prompt_cache.sessions import conversation_id
 
 type Body = Mapping[str, object]
 _TEMPLATE, _EFFORT = "chat_template_kwargs", "reasoning_effort"

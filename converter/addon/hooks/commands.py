@@ -9,13 +9,12 @@ from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 
 from converter.addon.keep.flow_record import notes_of, summary_of
-from converter.addon.log_lines import in_a_line
+from converter.addon.keep.shown_flow import transcript_of
+from converter.addon.log_lines import announce, in_a_line
+from converter.addon.transcript import terminal
 from converter.core.dialects.table import find
-from converter.extras.page.conversation import transcript_of
 from converter.extras.recordings.recorder import Recorder
 from converter.extras.recordings.recording import RecordingError
-from converter.extras.transcript import terminal
-from converter.extras.watch.thought_hook import announce
 
 _log = logging.getLogger(__name__)
 

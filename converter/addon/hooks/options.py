@@ -9,10 +9,9 @@ from mitmproxy.addonmanager import Loader
 
 from converter.addon.exchange import settings
 from converter.addon.exchange.settings import PREFIX
+from converter.addon.files import FileError, make_folder
 from converter.addon.memory.stores import open_store
 from converter.core.wire.printable import one_line
-from converter.extras.recordings.recording import RecordingError
-from converter.extras.recordings.recording_work import make_folder
 
 _types = {PREFIX + option.name: option.type for option in settings.OPTIONS}
 _log = logging.getLogger(__name__)
@@ -77,7 +76,7 @@ def chosen() -> tuple[settings.Settings, flowfilter.TFilter | None]:
     if chosen.record:
         try:  # the folder is there before the first reply that is to be kept in it
             make_folder(Path(chosen.record))
-        except RecordingError as error:
+        except FileError as error:
             raise ValueError(f"think_record: {error}") from None
     open_store(chosen).close()
     try:

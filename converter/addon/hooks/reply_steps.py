@@ -19,6 +19,7 @@ from converter.addon.hooks.doors import must_hold_reply
 from converter.addon.hooks.exchange_listener import fault_of
 from converter.addon.hooks.tap import RefusalReader, Tap
 from converter.addon.keep.flow_record import BEFORE, FlowRecord, client_left
+from converter.addon.log_lines import report
 from converter.addon.memory.remembering import written
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers.refusals import may_be_refused
@@ -30,7 +31,7 @@ from converter.extras.traces.traces import Traces
 from converter.extras.watch import live_view
 from converter.extras.watch.metrics_endpoint import MetricsEndpoint
 from converter.extras.watch.terminal import Terminal
-from converter.extras.watch.thought_hook import ThoughtTeller, append, report
+from converter.extras.watch.thought_hook import ThoughtTeller, append
 
 PASSED = "another addon has streamed the reply, so that it went on as it came"
 

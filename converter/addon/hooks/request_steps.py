@@ -24,6 +24,7 @@ from converter.addon.exchange.read_request import Body, ReadRequest
 from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.exchange_listener import fault_of
 from converter.addon.keep.flow_record import FlowRecord
+from converter.addon.log_lines import report
 from converter.addon.memory.remembering import remembering, written
 from converter.addon.memory.stores import open_store
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
@@ -37,7 +38,6 @@ from converter.core.model.memory import AwayError, Memory, Store
 from converter.core.wire import json_text
 from converter.core.wire.checked import Fields
 from converter.extras.prompt_cache.prefix import Prompt, Prompts, broken
-from converter.extras.watch.thought_hook import report
 
 _REFUSED = (
     RequestError,

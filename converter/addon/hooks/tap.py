@@ -13,13 +13,13 @@ from mitmproxy.http import Request
 from converter.addon import messages
 from converter.addon.aside import aside_of_streams
 from converter.addon.keep.flow_record import FlowRecord
+from converter.addon.log_lines import report
 from converter.addon.memory.remembering import written
 from converter.addon.servers import refusals
 from converter.addon.servers.refusals import SCHEMA_WORDS, Body
 from converter.core.dialects.error_words import server_words
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
-from converter.extras.watch.thought_hook import report
 
 _log = logging.getLogger(__name__)
 

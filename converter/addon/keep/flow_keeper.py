@@ -15,8 +15,8 @@ from mitmproxy.http import HTTPFlow
 
 from converter.addon.exchange.option_readers import MemoryLimits
 from converter.addon.keep.flow_record import MOVED, NOTHING, TROUBLE, notes_of
+from converter.addon.keep.notes import METADATA, without_chunks
 from converter.addon.mitmproxy_internals import flow_list, forget_state_before, state_before
-from converter.extras.recordings.flow_file import METADATA, without_chunks
 
 if TYPE_CHECKING:  # mitmdump's own binary is without it
     from mitmproxy.addons.view import View

@@ -18,6 +18,8 @@ from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.keep.both_sides import BothSides
+from converter.addon.keep.notes import METADATA, Found, without_chunks, write_notes
+from converter.addon.log_lines import in_short
 from converter.addon.messages import body, upstream
 from converter.addon.mitmproxy_internals import forget_state_before
 from converter.addon.servers.known_servers import Upstream
@@ -29,8 +31,6 @@ from converter.core.reply.rewriter import Rewriter
 from converter.core.reply.summary import in_words
 from converter.core.wire.printable import bounded
 from converter.extras.prompt_cache.prefix import Break, Prompt
-from converter.extras.recordings.flow_file import METADATA, without_chunks, write_notes
-from converter.extras.recordings.recording import Found
 
 if TYPE_CHECKING:
     from converter.addon.hooks.tap import RefusalReader, Tap
@@ -42,9 +42,6 @@ MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warn
 BEFORE = "think_before"
 """In a flow's metadata: the id of the flow whose prompt this one has not gone on from."""
 _CLIENT_LEFT = "Client disconnected"
-_LONGEST = 120
-"""Characters of a note in a comment, which is one cell of a table."""
-_POINTLESS = "the server's reply was "
 LONGEST_REFUSAL = 200
 """Characters of a server's reason, which is all that there is to say of an error."""
 
@@ -166,6 +163,15 @@ def client_left(flow: HTTPFlow) -> bool:
     return bool(flow.error and flow.error.msg.startswith(_CLIENT_LEFT))
 
 
+def outcome_of(flow: HTTPFlow, summary: Mapping[str, object]) -> str:
+    """Return how a request ended, in one or two words."""
+    if flow.error and not summary.get("finish"):
+        return "client left" if client_left(flow) else "broke off"
+    if flow.response and flow.response.status_code >= 400:
+        return "refused"
+    return "ok" if summary.get("finish") and not summary.get("failure") else "failed"
+
+
 def refusal_of(response: Response | None) -> str:
     """Return the status and the words of an HTTP error, as they may stand in a comment."""
     if response is None or response.status_code < 400:
@@ -173,14 +179,6 @@ def refusal_of(response: Response | None) -> str:
     words = server_words(body(response, []))
     shown = bounded(words, LONGEST_REFUSAL)
     return f"status {response.status_code}" + (f": {shown}" if shown else "")
-
-
-def in_short(note: str) -> str:
-    """Return the few words that a note begins with, before its colon, as they may stand in a
-    comment. A narrow column shows only its first words, so nothing stands before the point.
-    """
-    short = " ".join(note.split()).removeprefix(_POINTLESS).partition(": ")[0]
-    return bounded(short, _LONGEST)
 
 
 UNDER_WAY: dict[str, FlowRecord] = {}

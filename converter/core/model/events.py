@@ -255,3 +255,10 @@ def _as_one(group: Sequence[Any]) -> Any:
     text = "".join([words.text for words in group])
     refusal = (first.refusal,) if isinstance(first, Text) else ()
     return type(first)(text, first.choice, *refusal, first.own)  # in a third of `replace`'s time
+
+
+def length_of(event: Event) -> int:
+    """Return the characters that a model wrote of an event."""
+    if isinstance(event, Text | Thinking):
+        return len(event.text)
+    return len(event.arguments) if isinstance(event, ToolCall) else 0

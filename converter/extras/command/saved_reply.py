@@ -15,16 +15,16 @@ from itertools import chain
 from converter.addon.exchange import settings
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.exchange.settings import Settings
+from converter.addon.transcript import request
+from converter.addon.transcript.reply import ReplyReader
+from converter.addon.transcript.terminal import TerminalWriter, write
+from converter.addon.transcript.turns import Facts
 from converter.core.dialects import table
 from converter.core.dialects.recogniser import Recogniser, is_request
 from converter.core.dialects.table import COMMON, Dialect, Form
 from converter.core.model.initial_state import InitialState
 from converter.core.reply.summary import SHORTEST, TIMES
 from converter.core.wire import json_text
-from converter.extras.transcript import request
-from converter.extras.transcript.reply import ReplyReader
-from converter.extras.transcript.terminal import TerminalWriter, write
-from converter.extras.transcript.turns import Facts
 
 NOTHING_READ, MISUSED = 1, 2
 """Exit codes beside 0."""

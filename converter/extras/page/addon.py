@@ -14,9 +14,11 @@ from mitmproxy.http import HTTPFlow
 from converter.addon.aside import SHOWING, aside
 from converter.addon.exchange import read_request
 from converter.addon.exchange.exchange import Exchange, begin
+from converter.addon.keep.shown_flow import facts_of, reading_of, sent_of
 from converter.addon.messages import content_of, model_of, upstream
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers.profiles import Server
+from converter.addon.transcript import context_parts
 from converter.core.dialects.table import COMMON
 from converter.core.model.conversation import RequestError
 from converter.core.wire import json_text
@@ -28,8 +30,6 @@ from converter.extras.page.session import Told
 from converter.extras.page.watcher import Watcher
 from converter.extras.recordings.library import Expectation
 from converter.extras.recordings.recorder import Recorder, told
-from converter.extras.transcript import context_parts
-from converter.extras.watch.views import facts_of, reading_of, sent_of
 
 _log = logging.getLogger(__name__)
 PATH = "/think"

@@ -12,23 +12,29 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from mitmproxy.http import HTTPFlow, Response
+from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.mode_specs import ReverseMode
 
-from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.tap import METADATA as REFUSED
 from converter.addon.keep.flow_record import notes_of
+from converter.addon.keep.shown_flow import (
+    answer_of,
+    backup_of,
+    facts_of,
+    read_reply,
+    reading_of,
+    sent_of,
+    transcript_of,
+)
 from converter.addon.messages import content_of
+from converter.addon.transcript import request, shown
+from converter.addon.transcript.shown import Values
+from converter.addon.transcript.turns import Field, Media, Part, ThinkingPart, Transcript
 from converter.core.dialects.table import DIALECTS
 from converter.core.model.initial_state import InitialState
-from converter.core.reading.reading import Expected
 from converter.core.wire import json_text
 from converter.core.wire.bounds import SEARCH_LIMIT
 from converter.core.wire.printable import ACTING
-from converter.extras.transcript import reply, request, shown
-from converter.extras.transcript.shown import Values
-from converter.extras.transcript.turns import Field, Media, Part, ThinkingPart, Transcript
-from converter.extras.watch.views import backup_of, facts_of, reading_of, sent_of
 
 _BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
 _PROMPTED = "Added: words in the prompt that ask the model to think."
@@ -66,14 +72,6 @@ def conversation(flow: HTTPFlow, running: bool) -> Values:
     }
 
 
-def transcript_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
-    """Return request and reply as one transcript, and what else is known of the reply."""
-    chosen, _ = reading_of(flow, of_server=True)
-    question, answer = request.read(content_of(flow.request), chosen), answer_of(flow)
-    turns, rest = (*question.turns, *answer.turns), (*question.rest, *answer.rest)
-    return replace(answer, turns=turns, asked=question.asked, rest=rest), facts_of(flow)
-
-
 def _end(flow: HTTPFlow) -> dict[str, Any]:
     """Return how an exchange ended, and what the addon mended, withheld or guessed, a line each."""
     noted = notes_of(flow)
@@ -96,11 +94,6 @@ def end_of(flow: HTTPFlow, whole: Transcript) -> Values:
     return {"facts": shown.facts(whole, facts_of(flow)), "beside": beside, **_end(flow)}
 
 
-def answer_of(flow: HTTPFlow) -> Transcript:
-    """Return what the client got. A reply that the addon has not written is read as a server's."""
-    return _read(flow.response, *reading_of(flow, of_server=False))
-
-
 def _refused(flow: HTTPFlow) -> list[Field]:
     """Return both requests that the server got, where it refused a part of the first."""
     first = flow.metadata.get(REFUSED)
@@ -111,13 +104,6 @@ def _refused(flow: HTTPFlow) -> list[Field]:
     return [Field(name, json_text.read_or_none(sent)) for name, sent in pair]
 
 
-def _read(response: Response | None, chosen: Settings, expected: Expected) -> Transcript:
-    if response is None:
-        return Transcript()
-    content_type = response.headers.get("content-type", "")
-    return reply.read(content_of(response), chosen, content_type, expected=expected)
-
-
 def _withheld(flow: HTTPFlow, got: Transcript, facts: Mapping[str, object]) -> list[str]:
     """Return the thoughts of which the client got less than the model had."""
     noted = flow.metadata.get("think_whole")
@@ -125,7 +111,7 @@ def _withheld(flow: HTTPFlow, got: Transcript, facts: Mapping[str, object]) -> l
         return [str(each) for each in noted]
     if _thoughts(got) or not facts.get("thoughts"):
         return []
-    return _thoughts(_read(backup_of(flow), *reading_of(flow, of_server=True)))
+    return _thoughts(read_reply(backup_of(flow), *reading_of(flow, of_server=True)))
 
 
 def _thoughts(of: Transcript) -> list[str]:

@@ -17,12 +17,13 @@ from typing import Any, ClassVar
 from mitmproxy.http import HTTPFlow, Message
 
 from converter.addon.aside import AT_ONCE, SHOWING, aside
+from converter.addon.keep.shown_flow import transcript_of
+from converter.addon.transcript import terminal
 from converter.extras.page import mitmweb_internals as mitmweb
 from converter.extras.page import session
 from converter.extras.page.addon import PATH, Page
-from converter.extras.page.conversation import curl, transcript_of
+from converter.extras.page.conversation import curl
 from converter.extras.page.watcher import Watcher
-from converter.extras.transcript import terminal
 
 FOLDER = Path(__file__).parent
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}

@@ -10,14 +10,14 @@ from mitmproxy.http import HTTPFlow, Request
 
 from converter.addon.keep.flow_record import UNDER_WAY
 from converter.addon.messages import content_of
+from converter.core.model.raw_messages import messages_of
 from converter.core.wire import json_text
 from converter.core.wire.bounds import LONGEST_PROMPT
 from converter.extras.page import row as rows
 from converter.extras.page import session
 from converter.extras.page.row import Row
 from converter.extras.page.session import Told
-from converter.extras.prompt_cache.prefix import messages_of
-from converter.extras.prompt_cache.sessions import Messages, Sessions
+from converter.extras.page.sessions import Messages, Sessions
 
 if TYPE_CHECKING:  # mitmdump's own binary is without it
     from mitmproxy.addons.view import View

@@ -6,13 +6,13 @@ from typing import TypeGuard
 from mitmproxy.http import HTTPFlow
 
 from converter.addon.keep.flow_record import BEFORE, FlowRecord, client_left, notes_of
+from converter.addon.keep.shown_flow import facts_of
 from converter.addon.messages import content_of, model_of
+from converter.addon.transcript import request
+from converter.addon.transcript.turns import TextPart
 from converter.core.dialects.table import find
 from converter.core.reply import reply_notes
 from converter.core.wire.printable import shortened
-from converter.extras.transcript import request
-from converter.extras.transcript.turns import TextPart
-from converter.extras.watch.views import facts_of
 
 type Row = dict[str, object]
 

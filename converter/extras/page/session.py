@@ -15,15 +15,14 @@ from typing import Any
 
 from mitmproxy.http import HTTPFlow
 
+from converter.addon.keep.shown_flow import answer_of, facts_of
+from converter.addon.transcript import request, shown
+from converter.addon.transcript.shown import Values
+from converter.addon.transcript.turns import CallPart, Transcript
+from converter.core.model.raw_messages import Fields, alike, messages_of, texts_of
 from converter.core.wire import json_text
 from converter.core.wire.printable import trimmed, visible
-from converter.extras.page.conversation import answer_of
 from converter.extras.page.row import Row
-from converter.extras.prompt_cache.prefix import Fields, alike, messages_of, texts_of
-from converter.extras.transcript import request, shown
-from converter.extras.transcript.shown import Values
-from converter.extras.transcript.turns import CallPart, Transcript
-from converter.extras.watch.views import facts_of
 
 _PROMPT = ("messages", "input", "system", "tools")
 _MOST_LINES = 5000

@@ -15,15 +15,15 @@ from mitmproxy.http import HTTPFlow
 
 from converter.addon.keep.both_sides import BothSides
 from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
+from converter.addon.keep.side_reader import SideReader
 from converter.addon.messages import content_of
+from converter.addon.transcript.accumulator import News
+from converter.addon.transcript.shown import Values, said
 from converter.extras.page.conversation import conversation, end_of
 from converter.extras.page.listed import Listed
 from converter.extras.page.row import Row
 from converter.extras.recordings import flow_file
 from converter.extras.recordings.recording import RecordingError
-from converter.extras.transcript.accumulator import News
-from converter.extras.transcript.shown import Values, said
-from converter.extras.watch.live_view import SideReader
 
 MOST_CHOSEN = 2
 """Exchanges that are shown side by side."""

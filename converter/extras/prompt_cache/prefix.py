@@ -6,41 +6,39 @@ stands behind them is read again, which takes seconds to minutes on a local mode
 known by its words, without those that clients move or count on: no header tells it.
 """
 
-import json
 import re
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from converter.core.model.raw_messages import (
+    BILLING_LINES,
+    DATE,
+    REMINDER,
+    SYSTEM,
+    Fields,
+    PromptPart,
+    alike,
+    known_by,
+    messages_of,
+    part_of,
+    pieces,
+    role_of,
+)
 from converter.core.wire.bounds import KEPT_PROMPT_BYTES, KEPT_PROMPTS, LONGEST_PROMPT
 
-type Fields = Mapping[str, object]
-
-# Claude Code's, another in each request
-BILLING_LINES = re.compile(r"^x-anthropic-billing-header:[^\n]*\n*", re.MULTILINE)
-SYSTEM = ("system", "developer")
-_THOUGHTS = ("reasoning_content", "reasoning", "thinking")
-_THOUGHT_PARTS = ("thinking", "redacted_thinking")
-_MARK = "cache_control"
-"""Says where a cache ends; no model reads it."""
 _NEAR = 30
 """Characters of the longest date or time."""
 _BLOCK = 2000
 """Characters of a block whose first words tell what it is."""
 _BEGUN_TURN = 8
 """Tokens at a prompt's end that begin the reply, and stand otherwise in the history."""
-_HEAD = 4000
-"""Characters by which a message is known: a long result that was cut short is still the same."""
-_REMINDER = re.compile(
-    r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL
-)
 _ASKS_TO_THINK = re.compile(
     r"Before you answer, think step by step inside <thinking>.*?outside of the tags\.", re.DOTALL
 )
 _TOLD_TOOLS = re.compile(r"# Tools\n\nYou can use these tools:\n<tools>.*?\n</tools>", re.DOTALL)
-_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|[A-Z][a-z]+day\b|\b20\d\d\b")
 
 
 class Breaker(NamedTuple):
@@ -61,7 +59,7 @@ BREAKERS = (
         None,
         "without think_native it is taken out; CLAUDE_CODE_ATTRIBUTION_HEADER=0 as well",
     ),
-    Breaker("a reminder that the client moves", _REMINDER, None),
+    Breaker("a reminder that the client moves", REMINDER, None),
     Breaker("the addon's words that ask to think", _ASKS_TO_THINK, None, "think_prompt=off"),
     Breaker(
         "other tools told in words, or another order",
@@ -69,7 +67,7 @@ BREAKERS = (
         None,
         "have the client offer the same tools in every turn",
     ),
-    Breaker("the date or the time", _DATE, 0, "have the client tell the day alone, or neither"),
+    Breaker("the date or the time", DATE, 0, "have the client tell the day alone, or neither"),
     Breaker(
         "git status",
         re.compile(r"\b[gG]it ?[sS]tatus\b"),
@@ -78,14 +76,6 @@ BREAKERS = (
     ),
 )
 """The first that explains a difference counts."""
-
-
-class PromptPart(NamedTuple):
-    """A piece of the prompt: its words, and those without thoughts."""
-
-    name: str
-    words: str
-    plain: str
 
 
 @dataclass(slots=True)
@@ -178,8 +168,8 @@ def broken(before: Fields, now: Fields) -> Break | None:
         return Break(
             "its head", "another model", "ask one model, or map both to it with think_models"
         )
-    for one, other in zip(_pieces(before), _pieces(now), strict=False):
-        if one != other and (was := _part(*one)) != (part := _part(*other)):
+    for one, other in zip(pieces(before), pieces(now), strict=False):
+        if one != other and (was := part_of(*one)) != (part := part_of(*other)):
             at = _same(was.words, part.words)
             return Break(f"{part.name}, character {at}", *_cause(was, part, at))
     return None
@@ -189,102 +179,6 @@ def _same(one: str, other: str) -> int:
     """Return how many characters two texts begin with alike."""
     shorter = range(min(len(one), len(other)))
     return bisect_left(shorter, True, key=lambda last: one[: last + 1] != other[: last + 1])
-
-
-def messages_of(body: Fields) -> Sequence[object]:
-    """Return the messages of a request, of whatever dialect."""
-    messages = body.get("messages") or body.get("input")
-    return messages if isinstance(messages, list) else ()
-
-
-def texts_of(body: Fields) -> dict[str, str]:
-    """Return the words of a prompt's parts by their names, in the order in which templates write
-    them.
-    """
-    return {name: _part(name, piece).words for name, piece in _pieces(body)}
-
-
-def alike(before: Sequence[object], now: Sequence[object]) -> int:
-    """Return how many messages two conversations begin with alike; equal ones cost nothing."""
-    for number, (one, other) in enumerate(zip(before, now, strict=False)):
-        if one != other and known_by(one) != known_by(other):
-            return number
-    return min(len(before), len(now))
-
-
-def role_of(message: object) -> str:
-    """Return who speaks; nothing where a message does not say so."""
-    return str(message.get("role") or "") if isinstance(message, Mapping) else ""
-
-
-def content_of(message: object) -> object:
-    """Return what is said in a message."""
-    return message.get("content") if isinstance(message, Mapping) else None
-
-
-def _pieces(body: Fields) -> Iterator[tuple[str, object]]:
-    """Yield the prompt in the order in which templates write it: tools, then messages."""
-    tools = body.get("tools")
-    for tool in tools if isinstance(tools, list) else []:
-        yield f"tool {_name(tool)}", {"tool": _unmarked(tool)}
-    if system := body.get("system"):
-        yield "the system text", {"role": "system", "content": system}
-    for number, message in enumerate(messages_of(body)):
-        yield f"message {number} ({role_of(message)})", message
-
-
-def _part(name: str, message: object) -> PromptPart:
-    """Return the words of a message, with its thoughts last."""
-    texts, thoughts = list[str](), list[str]()
-    for is_thought, text in texts_in(message):
-        (thoughts if is_thought else texts).append(text)
-    plain = "\n".join(texts)
-    return PromptPart(name, plain + "\n".join(thoughts), plain)
-
-
-def known_by(message: object) -> str:
-    """Return the role of a message and how its words begin, without those that move."""
-    role = role_of(message)
-    if role in SYSTEM:
-        return role
-    words, length = list[str](), 0
-    for is_thought, text in texts_in(message):
-        words += [] if is_thought else [text[: _HEAD - length]]
-        length += 0 if is_thought else len(words[-1])
-    for moving in (_REMINDER, BILLING_LINES, _DATE):
-        words = [moving.sub("", text).strip() for text in words]
-    return "\n".join([role, *filter(None, words)])
-
-
-def texts_in(message: object) -> Iterator[tuple[bool, str]]:
-    """Yield the texts of a message, and whether each is a thought."""
-    fields = message if isinstance(message, Mapping) else {"content": message}
-    for key in sorted(fields.keys() - {"role", _MARK}):
-        value = fields[key]
-        for part in value if isinstance(value, list) else [value]:
-            if text := _text(part):
-                kind = part.get("type") if isinstance(part, Mapping) else None
-                yield key in _THOUGHTS or kind in _THOUGHT_PARTS, text
-
-
-def _text(part: object) -> str:
-    """Return the words of a message's field, or of a part of it."""
-    if isinstance(part, str):
-        return part
-    if isinstance(part, Mapping) and isinstance(text := part.get("text"), str):
-        return text
-    return "" if part is None else json.dumps(_unmarked(part), ensure_ascii=False)
-
-
-def _unmarked(value: object) -> object:
-    if not isinstance(value, Mapping):
-        return value
-    return {key: item for key, item in value.items() if key != _MARK}
-
-
-def _name(tool: object) -> str:
-    function = tool.get("function", tool) if isinstance(tool, Mapping) else {}
-    return str(function.get("name", "")) if isinstance(function, Mapping) else ""
 
 
 def _cause(was: PromptPart, now: PromptPart, at: int) -> tuple[str, str]:

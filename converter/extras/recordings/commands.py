@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from converter.addon.exchange import settings
+from converter.addon.files import FileError
 from converter.core.dialects.table import COMMON, DIALECTS
 from converter.core.wire.printable import one_line, shortened, visible
 from converter.extras.recordings import flow_file, server
@@ -30,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     chosen = parser().parse_args(arguments)
     try:
         return int(chosen.run(Library(chosen.dir), chosen))
-    except RecordingError as error:
+    except FileError as error:
         _complain(error)
         return BAD_USE
 
@@ -75,7 +76,7 @@ def _tried[Made](names: Iterable[str], make: Callable[[str], Made]) -> tuple[lis
     for name in names:
         try:
             made.append(make(name))
-        except RecordingError as error:
+        except FileError as error:
             _complain(error)
             status = BAD_USE
     return made, status

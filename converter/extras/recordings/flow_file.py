@@ -3,16 +3,12 @@ mitmweb and mitmproxy.
 
 A flow shows what the client asked and got; its backup, which mitmproxy's *Revert* brings back, what
 the server was asked and said. How the server's body was cut, and the grounds of its reading, is
-JSON in the flow's metadata: its notes (`converter.addon.keep.flow_record` writes those of a live
-one).
+JSON in the flow's metadata: its notes (`converter.addon.keep.notes`).
 """
 
 import io
-import json
 import uuid
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -22,26 +18,16 @@ with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
     from mitmproxy import connection, exceptions, flow, http
     from mitmproxy.io import FlowReader, FlowWriter
 
-from converter.addon.exchange import settings
-from converter.addon.servers.profiles import by_name
-from converter.core.model.initial_state import InitialState
+from converter.addon.keep.notes import METADATA, Cuts, NotesError, read_notes, write_notes
+from converter.addon.redact.scrubber import HERE
 from converter.core.reply.summary import in_words
 from converter.extras.recordings.recording import (
     Answered,
     Chunk,
-    Found,
     RecordedRequest,
     Recording,
     RecordingError,
 )
-from converter.extras.recordings.redact.scrubber import HERE
-
-METADATA = "think"
-"""The field of a flow's metadata that holds the notes."""
-VERSION = 1
-LET_GO = "let_go"
-"""The note of a flow whose server's bytes are not kept any more, to bound the memory."""
-_UNREADABLE = "what the addon noted of the flow cannot be read"
 
 BEGAN = 1_700_000_000.0
 """When every recorded exchange began."""
@@ -50,11 +36,6 @@ CARRIED = {"host", "content-length", "content-encoding", "transfer-encoding", "c
 """Headers that say how a message is carried, because each copy of it has its own."""
 _NO_FLOWS = "expected a flow file, as `mitmdump -w FILE` writes it, got another or a damaged one"
 _FOREIGN = "was captured without the addon: there is nothing in it of what the server sent"
-
-type Cuts = Sequence[tuple[int, float]]
-"""Each chunk's length, and the seconds after which it came."""
-type Noted = tuple[Cuts, str, Mapping[str, object], Found]
-"""A reply's chunks, why it broke off, the options in force, and what was found out before."""
 
 
 def load(path: Path) -> Recording:
@@ -114,7 +95,10 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
         raise RecordingError(f"a {kept.type} flow is no exchange with a model")
     if METADATA not in kept.metadata:
         raise RecordingError(f"the flow {_FOREIGN}")
-    cuts, ended, options, found = read_notes(kept.metadata[METADATA])
+    try:
+        cuts, ended, options, found = read_notes(kept.metadata[METADATA])
+    except NotesError as error:
+        raise RecordingError(str(error)) from None
     sent, answered = _before(kept)
     if kept.response is None or answered is None:
         raise RecordingError(
@@ -247,59 +231,3 @@ def _response(answered: Answered, times: list[float]) -> http.Response:
     )
     made.timestamp_start, made.timestamp_end = BEGAN + times[0], BEGAN + times[-1]
     return made
-
-
-def read_notes(text: object) -> Noted:
-    """Read the notes of a flow. Raises RecordingError, also for those of another version."""
-    try:
-        noted = json.loads(str(text))
-        version = noted["version"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise RecordingError(_UNREADABLE) from None
-    if version != VERSION:
-        raise RecordingError(
-            f"expected notes of version {VERSION}, got {version!r}: "
-            "the flow was kept by another version of the addon"
-        )
-    if noted.get(LET_GO):
-        raise RecordingError("the server's own bytes were let go, to keep memory bounded")
-    try:
-        cuts = [(int(length), float(at)) for length, at in noted["chunks"]]
-        return cuts, str(noted["ended"]), settings.renamed(noted["options"]), _found(noted)
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-        raise RecordingError(f"{_UNREADABLE}: {type(error).__name__}: {error}") from None
-
-
-def _found(noted: Mapping[str, Any]) -> Found:
-    counted = noted["counted"]
-    return Found(
-        by_name(str(noted["server"])).name,
-        bool(noted["parses"]),
-        InitialState(noted["begins"]).value,
-        None if counted is None else int(counted),
-        bool(noted["prompted"]),
-    )
-
-
-def without_chunks(text: str) -> str:
-    """Return the notes of a flow without the server's chunks, which are not kept any more."""
-    return json.dumps({**json.loads(text), "chunks": [], LET_GO: True})
-
-
-def write_notes(noted: Noted, summary: Mapping[str, object], **more: object) -> str:
-    """Return the notes as a flow holds them, with the reply's summary and whatever `more` is for
-    looking at.
-
-    In ASCII: a flow file has no place for half a surrogate pair, which servers can send.
-    """
-    cuts, ended, options, found = noted
-    values = {
-        "version": VERSION,
-        "chunks": cuts,
-        "ended": ended,
-        "options": dict(options),
-        **asdict(found),
-        **more,
-        "summary": summary,
-    }
-    return json.dumps(values)

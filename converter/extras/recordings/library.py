@@ -12,17 +12,14 @@ from difflib import unified_diff
 from itertools import zip_longest
 from pathlib import Path
 
+from converter.addon.files import write_whole
+from converter.addon.transcript import reply
+from converter.addon.transcript.turns import Part, TextPart, ThinkingPart
 from converter.core.dialects.table import DIALECTS, Dialect
 from converter.extras.recordings import flow_file
 from converter.extras.recordings.golden import golden
-from converter.extras.recordings.recording import (
-    Recording,
-    RecordingError,
-    write_whole,
-)
+from converter.extras.recordings.recording import Recording, RecordingError
 from converter.extras.recordings.redact.redactor import redacted, redacted_words
-from converter.extras.transcript import reply
-from converter.extras.transcript.turns import Part, TextPart, ThinkingPart
 
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,100}")
 _SHOWN = 200

@@ -17,15 +17,15 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.io import tnetstring
 
 from converter.addon.aside import in_short_steps
-from converter.addon.log_lines import LONGEST_LINE, path_of
+from converter.addon.files import FileError, make_folder
+from converter.addon.keep.notes import METADATA
+from converter.addon.log_lines import LONGEST_LINE, announce, path_of
 from converter.core.wire.bounds import MOST_RECORDINGS
 from converter.core.wire.printable import bounded
 from converter.extras.recordings import flow_file, recording_work
-from converter.extras.recordings.flow_file import METADATA
 from converter.extras.recordings.library import Expectation, Library
 from converter.extras.recordings.recording import RecordingError
 from converter.extras.recordings.recording_work import NothingToKeepError, Order
-from converter.extras.watch.thought_hook import announce
 
 _log = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ class Recorder:
         if path.exists():
             raise RecordingError(f"{path} is there already")
         flow_file.from_flow(flow, name)  # says at once when there is nothing to keep
-        recording_work.make_folder(folder)
+        make_folder(folder)
         future = self._hand_over(flow, Order(str(folder), name, expected))
         future.add_done_callback(_announce)
         return future
@@ -138,7 +138,7 @@ def _log_failure(flow: HTTPFlow, written: Future[Any]) -> None:
     words = bounded(str(error), LONGEST_LINE)
     if isinstance(error, NothingToKeepError):
         _log.info("recording: none of %s: %s", path_of(flow), words)
-    elif isinstance(error, RecordingError):
+    elif isinstance(error, FileError):
         _log.error("think: no recording: %s", words)
     elif error:
         _log.error("think: no recording, by a fault of the addon", exc_info=error)

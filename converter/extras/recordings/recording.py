@@ -1,18 +1,16 @@
 """A recording: one exchange as it was, with all that decided how its reply was rewritten."""
 
-import os
-import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 
 from converter.addon.exchange import read_request, settings
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import Answer, Exchange, begin
 from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.exchange.settings import Settings
+from converter.addon.files import FileError
+from converter.addon.keep.notes import Found
 from converter.addon.servers.profiles import Server, by_name
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import DIALECTS, Dialect, Form
@@ -24,7 +22,7 @@ REPLY_ID = "recording"
 """Names a reply to which the server gave no id."""
 
 
-class RecordingError(ValueError):
+class RecordingError(FileError):
     """A recording that cannot be had; its one line says why."""
 
 
@@ -53,17 +51,6 @@ class Answered:
     status: int
     content_type: str
     body: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Facts that the addon had found out about the server and the reply's beginning."""
-
-    server: str = "generic"
-    parses: bool = False
-    begins: str = InitialState.TEXT.value
-    counted: int | None = None
-    prompted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,18 +248,3 @@ class Recording:
         answer = rewritten.answer or Answer(0, "", self.body)
         steps = tuple(ReplayStep(chunk, b"") for chunk in self.chunks)
         return Replay(steps, answer.body, rewritten.notes, broken=bool(self.ended))
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Put a file there: who reads it meanwhile gets the old one or the new one. Raises
-    RecordingError, and leaves the old one.
-    """
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.part")
-    try:
-        unfinished.write_bytes(data)
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise RecordingError(f"{path}: {error.strerror}") from None
-    finally:  # also after Ctrl-C
-        with suppress(OSError):
-            unfinished.unlink()

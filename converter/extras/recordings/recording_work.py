@@ -24,6 +24,7 @@ from pathlib import Path
 from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowReader
 
+from converter.addon.files import FileError, make_folder
 from converter.addon.messages import model_of
 from converter.core.dialects.table import find
 from converter.extras.recordings import flow_file
@@ -101,20 +102,10 @@ def _answer(data: bytes, order: Order) -> Path | Exception:
         [flow] = FlowReader(BytesIO(data)).stream()
         assert isinstance(flow, HTTPFlow)
         return keep(flow, order)
-    except RecordingError as error:
+    except FileError as error:
         return error
     except Exception:
         return RuntimeError(traceback.format_exc())
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder to write in, if its parent is there. Raises RecordingError."""
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise RecordingError(f"{folder} cannot be made: {error.strerror}") from None
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise RecordingError(f"{folder} is not to be written in")
 
 
 def _keep_named(flow: HTTPFlow, folder: Path, order: Order) -> Path:

@@ -22,11 +22,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from time import monotonic, sleep
 from typing import Self
 
+from converter.addon.redact.allow_list import REQUEST, kept
 from converter.addon.servers.profiles import GENERIC, by_name
 from converter.core.dialects.recogniser import is_stream
 from converter.core.model.initial_state import InitialState
 from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
-from converter.extras.recordings.redact.allow_list import REQUEST, kept
 
 HOST = "127.0.0.1"
 PORT = 8000

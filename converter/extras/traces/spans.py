@@ -8,19 +8,19 @@ from secrets import token_hex
 from mitmproxy.http import HTTPFlow
 
 from converter.addon.keep.flow_record import FlowRecord
-from converter.addon.servers.profiles import GENERIC
-from converter.core.dialects.table import Form
-from converter.core.model.events import Event, Text, Thinking, ToolCall
-from converter.core.wire import json_text
-from converter.core.wire.bounds import TRACED_WORDS
-from converter.core.wire.printable import encodable
-from converter.extras.recordings.redact.scrubber import (
+from converter.addon.redact.scrubber import (
     Scrubber,
     secrets_of_headers,
     secrets_of_link,
 )
-from converter.extras.transcript.accumulator import Accumulator
-from converter.extras.transcript.turns import CallPart, Part, TextPart, ThinkingPart
+from converter.addon.servers.profiles import GENERIC
+from converter.addon.transcript.accumulator import Accumulator
+from converter.addon.transcript.turns import CallPart, Part, TextPart, ThinkingPart
+from converter.core.dialects.table import Form
+from converter.core.model.events import Event, length_of
+from converter.core.wire import json_text
+from converter.core.wire.bounds import TRACED_WORDS
+from converter.core.wire.printable import encodable
 
 type Fields = Mapping[str, object]
 
@@ -79,13 +79,6 @@ def _part(part: Part) -> Iterator[Fields]:
             arguments = json_text.read_or_none(part.arguments.encode(errors="replace"))
             given = part.arguments if arguments is None else arguments
             yield {"type": "tool_call", "id": part.id, "name": part.name, "arguments": given}
-
-
-def length_of(event: Event) -> int:
-    """Return the characters that a model wrote of an event."""
-    if isinstance(event, Text | Thinking):
-        return len(event.text)
-    return len(event.arguments) if isinstance(event, ToolCall) else 0
 
 
 def span_of(record: FlowRecord, outcome: str) -> Fields:

@@ -13,13 +13,13 @@ from urllib.parse import unquote, urlsplit
 
 from mitmproxy import ctx
 
-from converter.addon.keep.flow_record import FlowRecord
+from converter.addon.keep.flow_record import FlowRecord, outcome_of
 from converter.addon.probes.upstream_http import tls_for_host
 from converter.core.model.events import Event
 from converter.core.wire import json_text
 from converter.core.wire.bounds import MOST_SPANS
 from converter.extras.traces.spans import Fields, TracedWords, attributes_of, span_of
-from converter.extras.watch.metrics_endpoint import MetricsEndpoint, outcome_of
+from converter.extras.watch.metrics_endpoint import MetricsEndpoint
 
 SECONDS_BETWEEN_BATCHES = 1.0
 SECONDS_AT_THE_END = 3.0

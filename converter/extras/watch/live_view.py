@@ -11,12 +11,10 @@ from mitmproxy import ctx
 from mitmproxy.hooks import UpdateHook
 
 from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
+from converter.addon.keep.side_reader import SideReader
 from converter.addon.mitmproxy_internals import flow_list, somebody_looks
-from converter.core.reading.reading import Expected
+from converter.addon.transcript.turns import Transcript
 from converter.core.wire.bounds import LIVE_LIMIT
-from converter.extras.transcript.accumulator import News
-from converter.extras.transcript.reply import AS_WRITTEN, ReplyReader
-from converter.extras.transcript.turns import Transcript
 
 INTERVAL = 0.25
 """Seconds between two looks at a running reply: four a second read as steadily growing text."""
@@ -24,39 +22,6 @@ PACE = 1 << 21
 """Bytes of a reply for which as long again passes between two looks: to show a reply takes time by
 its length, of 17 MB 57 ms every 2 s.
 """
-
-
-class SideReader:
-    """One side of a reply that still comes. What came is read once, however often it is looked
-    at.
-    """
-
-    def __init__(self, record: FlowRecord, of_server: bool = False) -> None:
-        self.record = record
-        self._of_server = of_server
-        self._read = 0
-        self._reader = ReplyReader(AS_WRITTEN)
-        if of_server:
-            expected = record.awaited.expected if record.awaited else Expected()
-            shown = Expected(expected.initial, expected.model)  # all of a thought, told to nobody
-            self._reader = ReplyReader(record.exchange.settings, expected=shown)
-
-    def news(self) -> list[News]:
-        """Return what has been said since the last time."""
-        sides = self.record.sides
-        came = b"".join(sides.chunks) if self._of_server else sides.got or b""
-        fresh = bytes(came[self._read :])
-        self._read += len(fresh)
-        return self._reader.feed(fresh) if fresh else []
-
-    def close(self) -> list[News]:
-        """Return the rest, when the reply is over."""
-        return [*self.news(), *self._reader.close()]
-
-    def transcript(self) -> Transcript:
-        """Return all that has come so far."""
-        self.news()
-        return self._reader.transcript()
 
 
 class Running:

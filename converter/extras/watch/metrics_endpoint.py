@@ -4,16 +4,13 @@ import asyncio
 import logging
 import re
 import socket
-from collections.abc import Mapping
 from pathlib import Path
 
-from mitmproxy.http import HTTPFlow
-
 from converter.addon.exchange.option_readers import MetricsPlace
+from converter.addon.files import FileError, write_whole
 from converter.addon.hooks.doors import foreign_page, is_loopback
-from converter.addon.keep.flow_record import FlowRecord, client_left
+from converter.addon.keep.flow_record import FlowRecord, outcome_of
 from converter.core.wire import json_text
-from converter.extras.recordings.recording import RecordingError, write_whole
 from converter.extras.watch.metrics import CONTENT_TYPE, Metrics
 
 PATHS = ("/metrics", "/metrics.json")
@@ -86,7 +83,7 @@ class MetricsEndpoint:
         file = Path(self._place.file if self._place else "")
         try:
             write_whole(file, self._body(file.suffix == ".json"))
-        except RecordingError as error:
+        except FileError as error:
             _log.error("think: think_metrics: %s", error)
 
     def _body(self, as_json: bool) -> bytes:
@@ -126,15 +123,6 @@ class MetricsEndpoint:
             "200 OK", "application/json" if as_json else CONTENT_TYPE, self._body(as_json)
         )
         return reply if method == b"GET" else reply.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
-
-
-def outcome_of(flow: HTTPFlow, summary: Mapping[str, object]) -> str:
-    """Return how a request ended, in one or two words."""
-    if flow.error and not summary.get("finish"):
-        return "client left" if client_left(flow) else "broke off"
-    if flow.response and flow.response.status_code >= 400:
-        return "refused"
-    return "ok" if summary.get("finish") and not summary.get("failure") else "failed"
 
 
 def _listen(place: MetricsPlace) -> socket.socket:

@@ -23,14 +23,13 @@ from mitmproxy.http import HTTPFlow
 
 from converter.addon.keep.flow_record import FlowRecord, client_left
 from converter.addon.log_lines import LONGEST, LONGEST_LINE, is_heard, path_of
-from converter.core.model.events import Event, Start
+from converter.addon.transcript.accumulator import Accumulator
+from converter.addon.transcript.terminal import TerminalWriter
+from converter.addon.transcript.turns import Field
+from converter.core.model.events import Event, Start, length_of
 from converter.core.reply.summary import in_words
 from converter.core.wire.bounds import TERMINAL_LIMIT
 from converter.core.wire.printable import bounded
-from converter.extras.traces.spans import length_of
-from converter.extras.transcript.accumulator import Accumulator
-from converter.extras.transcript.terminal import TerminalWriter
-from converter.extras.transcript.turns import Field
 
 _log = logging.getLogger(__name__)
 _PATIENCE = 0.02

@@ -10,16 +10,11 @@ from pathlib import Path
 
 from mitmproxy import ctx
 from mitmproxy.hooks import Hook
-from mitmproxy.http import HTTPFlow
-from mitmproxy.log import ALERT
 
-from converter.addon.keep.flow_record import in_short
 from converter.addon.layers.hook_table import TABLE
-from converter.addon.log_lines import LONGEST_LINE, in_a_line
 from converter.core.reply.thought_events import ThoughtEvent
 from converter.core.wire import json_text
 from converter.core.wire.bounds import MOST_HOOKS
-from converter.core.wire.printable import bounded
 
 _log = logging.getLogger(__name__)
 
@@ -65,22 +60,6 @@ async def _pass_on(events: Sequence[ThoughtEvent], before: asyncio.Future[None] 
         await ctx.master.addons.trigger_event(ThoughtHook(event))
         if number % AT_A_TIME == 0:
             await asyncio.sleep(0)
-
-
-def report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -> list[str]:
-    """Say in one line of the log what a person should know; return it in a few words for the flow's
-    comment.
-    """
-    if notes := [note for note in words if note]:  # servers' words are among them
-        _log.log(level, "think: %s: %s", in_a_line(flow), bounded("; ".join(notes), LONGEST_LINE))
-    return [in_short(note) for note in notes]
-
-
-def announce(words: str) -> None:
-    """Say what was done for a person who has just asked for it; mitmweb's page lists no alerts, the
-    console shows nothing else.
-    """
-    _log.log(ALERT if hasattr(ctx.master, "keymap") else logging.INFO, words)
 
 
 def append(path: str, events: Sequence[ThoughtEvent]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from mitmproxy.http import HTTPFlow
 
 from converter.addon.keep.flow_record import NOTHING, notes_of
-from converter.extras.recordings.flow_file import METADATA
+from converter.addon.keep.notes import METADATA
 from tests.support.addon_flows import (
     ASKED,
     CHAT,

@@ -10,9 +10,9 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHeadersHook
 
 from converter.addon.keep.flow_record import MOVED, NOTHING, TROUBLE, forget, notes_of, summary_of
+from converter.addon.keep.notes import METADATA
 from converter.addon.mitmproxy_internals import is_replayed_by_the_server
 from converter.extras.page.row import row
-from converter.extras.recordings.flow_file import METADATA
 from tests.support.addon_flows import (
     ASKED,
     CHAT,

@@ -12,6 +12,8 @@ from converter.addon.exchange.exchange import Exchange, begin
 from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.servers.profiles import by_name
+from converter.addon.transcript import reply
+from converter.addon.transcript.turns import CallPart, Part, TextPart, ThinkingPart
 from converter.core.dialects import table
 from converter.core.dialects.dialect import OwnRequest
 from converter.core.dialects.recogniser import is_stream
@@ -19,8 +21,6 @@ from converter.core.dialects.table import ANTHROPIC, COMMON, DIALECTS, Dialect, 
 from converter.core.model.conversation import RequestError
 from converter.core.model.memory import Memory
 from converter.core.wire.sse import FrameDecoder, Framing
-from converter.extras.transcript import reply
-from converter.extras.transcript.turns import CallPart, Part, TextPart, ThinkingPart
 from tests.support import endpoints
 from tests.support.frames import stream, whole
 from tests.support.toy_dialect import TOY

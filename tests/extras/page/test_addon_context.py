@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.addon.transcript.test_context_parts import CHAT, MESSAGES, RESPONSES
 from tests.conftest import Llama
-from tests.extras.transcript.test_context_parts import CHAT, MESSAGES, RESPONSES
 from tests.support.clients import Client
 from tests.support.mitmweb import Mitmweb
 from tests.support.think_page import ask, flows

@@ -10,10 +10,11 @@ from mitmproxy.http import HTTPFlow
 
 from converter.addon.hooks.tap import METADATA
 from converter.addon.keep.flow_record import UNDER_WAY
+from converter.addon.keep.shown_flow import transcript_of
+from converter.addon.keep.side_reader import SideReader
+from converter.addon.transcript.shown import said as values
 from converter.extras.page import conversation as conversations
-from converter.extras.page.conversation import Search, conversation, end_of, transcript_of
-from converter.extras.transcript.shown import said as values
-from converter.extras.watch.live_view import SideReader
+from converter.extras.page.conversation import Search, conversation, end_of
 from tests.support.addon_flows import (
     ASKED,
     CHAT,

@@ -4,9 +4,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from converter.extras.page.session import part_as_html, turn_as_html
-from converter.extras.transcript import shown
-from converter.extras.transcript.turns import (
+from converter.addon.transcript import shown
+from converter.addon.transcript.turns import (
     CallPart,
     FailurePart,
     Field,
@@ -18,6 +17,7 @@ from converter.extras.transcript.turns import (
     TextPart,
     ThinkingPart,
 )
+from converter.extras.page.session import part_as_html, turn_as_html
 
 HOSTILE = "</pre><script>alert(1)</script>\u202e\x1b[2J\"'>"
 PARTS = (

@@ -2,8 +2,9 @@ from dataclasses import replace
 
 import pytest
 
+from converter.addon.keep.notes import Found
 from converter.core.dialects.table import ANTHROPIC, DIALECTS, OLLAMA, OPENAI_CHAT, Dialect, Form
-from converter.extras.recordings.recording import Found, RecordedRequest, RecordingError
+from converter.extras.recordings.recording import RecordedRequest, RecordingError
 from tests.support.frames import stream
 from tests.support.raw_exchanges import JSON, WHOLE, exchange
 

@@ -3,10 +3,7 @@ from dataclasses import replace
 import pytest
 
 from converter.core.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Form
-from converter.extras.recordings.recording import (
-    RecordedRequest,
-    RecordingError,
-)
+from converter.extras.recordings.recording import RecordedRequest, RecordingError
 from tests.support.frames import stream
 from tests.support.raw_exchanges import HELLO, JSON, WHOLE, exchange
 

@@ -6,8 +6,7 @@ import pytest
 
 from converter.extras.recordings.flow_file import to_flow
 from converter.extras.recordings.library import Expectation, Library
-from converter.extras.recordings.recording import RecordingError
-from converter.extras.recordings.recording_work import NothingToKeepError, Order, keep, make_folder
+from converter.extras.recordings.recording_work import NothingToKeepError, Order, keep
 from tests.support.recorded import FOLDER
 
 NAME = "vllm-two-choices-stream"
@@ -42,10 +41,3 @@ def test_of_an_exchange_without_a_reply_there_is_nothing_to_keep(tmp_path: Path)
     with pytest.raises(NothingToKeepError, match="the server gave no reply"):
         keep(silent, Order(str(tmp_path)))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_that_cannot_be_made_or_written_in_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    for bad in (tmp_path / "file", tmp_path / "no" / "kept"):
-        with pytest.raises(RecordingError, match=str(bad)):
-            make_folder(bad)

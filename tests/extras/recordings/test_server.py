@@ -8,9 +8,10 @@ from http.client import HTTPConnection, IncompleteRead
 
 import pytest
 
+from converter.addon.keep.notes import Found
 from converter.extras.recordings import server as paces
 from converter.extras.recordings.library import Library
-from converter.extras.recordings.recording import Answered, Chunk, Found, RecordedRequest, Recording
+from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
 from converter.extras.recordings.server import FAST, RecordedServer
 from tests.support.clients import Client
 from tests.support.made_recordings import (

@@ -13,7 +13,8 @@ from mitmproxy.test import tflow
 from prometheus_client.parser import text_string_to_metric_families
 
 from converter.addon.exchange.option_readers import MetricsPlace
-from converter.extras.watch.metrics_endpoint import MetricsEndpoint, outcome_of
+from converter.addon.keep.flow_record import outcome_of
+from converter.extras.watch.metrics_endpoint import MetricsEndpoint
 from tests.support import frames
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.harness import start_proxy

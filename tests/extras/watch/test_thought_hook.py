@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from mitmproxy.test import taddons
 
+from converter.addon.log_lines import report
 from converter.core.reply.thought_events import ThoughtEvent
 from converter.extras.watch import thought_hook
-from converter.extras.watch.thought_hook import AT_A_TIME, ThoughtTeller, report
+from converter.extras.watch.thought_hook import AT_A_TIME, ThoughtTeller
 from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response, streaming
 from tests.support.frames import stream
 from tests.support.kept_flows import Watched, pass_on, watched

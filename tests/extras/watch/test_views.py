@@ -13,7 +13,7 @@ from mitmproxy.contentviews import Metadata
 from mitmproxy.http import HTTPFlow
 from mitmproxy.test import taddons, tflow
 
-from converter.extras.recordings.flow_file import METADATA
+from converter.addon.keep.notes import METADATA
 from converter.extras.watch.views import (
     LINES,
     TEXT_LIMIT,
@@ -208,7 +208,7 @@ def test_a_fault_of_ours_shows_the_bytes(monkeypatch: pytest.MonkeyPatch) -> Non
     def broken(*_: Any, **__: Any) -> Any:
         raise AttributeError
 
-    monkeypatch.setattr("converter.extras.transcript.reply.read", broken)
+    monkeypatch.setattr("converter.addon.transcript.reply.read", broken)
     assert reply(bare(CHAT, JSON, b'{"a": "\x1b[31m"}')) == '{"a": "␛[31m"}'
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from converter.extras.transcript import reply
-from converter.extras.transcript.turns import TextPart, ThinkingPart
+from converter.addon.transcript import reply
+from converter.addon.transcript.turns import TextPart, ThinkingPart
 from converter.extras.watch import views as module
 from converter.extras.watch.views import LINES_LIMIT, TEXT_LIMIT, beginning, both_ends
 from tests.support.frames import stream, whole

@@ -13,6 +13,21 @@ from functools import cache
 from itertools import accumulate, pairwise
 
 from converter.addon.exchange import settings
+from converter.addon.redact.allow_list import (
+    HEADERS,
+    PROTOCOL,
+    QUERY,
+    REQUEST,
+    is_kept,
+    kept,
+)
+from converter.addon.redact.scrubber import (
+    Scrubber,
+    is_path,
+    secrets_of_body,
+    secrets_of_headers,
+    secrets_of_link,
+)
 from converter.core.dialects.anthropic.request_reader import BILLING_LINES
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import by_headers, find
@@ -23,14 +38,6 @@ from converter.extras.recordings.recording import (
     RecordedRequest,
     Recording,
 )
-from converter.extras.recordings.redact.allow_list import (
-    HEADERS,
-    PROTOCOL,
-    QUERY,
-    REQUEST,
-    is_kept,
-    kept,
-)
 from converter.extras.recordings.redact.json_tokens import (
     Path,
     Token,
@@ -40,13 +47,6 @@ from converter.extras.recordings.redact.json_tokens import (
     written,
 )
 from converter.extras.recordings.redact.normaliser import Normaliser
-from converter.extras.recordings.redact.scrubber import (
-    Scrubber,
-    is_path,
-    secrets_of_body,
-    secrets_of_headers,
-    secrets_of_link,
-)
 
 _LISTED_FIELDS: set[Path] = {
     (name, None, inner) for name in ("data", "models") for inner in ("id", "root", "name", "model")

@@ -11,6 +11,8 @@ from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.servers.profiles import by_name
+from converter.addon.transcript import reply
+from converter.addon.transcript.turns import CallPart, TextPart, ThinkingPart
 from converter.core.dialects.dialect import ReplyContext
 from converter.core.dialects.ollama import OLLAMA
 from converter.core.dialects.table import DIALECTS, OPENAI_CHAT, Dialect, Form
@@ -24,8 +26,6 @@ from converter.core.model.events import (
     ThinkingEnd,
     ToolCall,
 )
-from converter.extras.transcript import reply
-from converter.extras.transcript.turns import CallPart, TextPart, ThinkingPart
 from tests.support import endpoints
 from tests.support.frames import DONE, USAGE, delta, finish, stream
 

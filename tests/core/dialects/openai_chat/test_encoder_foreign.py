@@ -8,6 +8,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from converter.addon.exchange import settings
 from converter.addon.exchange.rewriting import rewriter_of
+from converter.addon.transcript import reply
 from converter.core.dialects.anthropic.decoder import FINISHES
 from converter.core.dialects.openai_chat.decoder import NAME
 from converter.core.dialects.openai_chat.encoder import OpenAIEncoder
@@ -24,7 +25,6 @@ from converter.core.model.events import (
     ToolCall,
     Usage,
 )
-from converter.extras.transcript import reply
 from tests.support.frames import data
 from tests.support.frames_of import values
 from tests.support.native_streams import STREAMS

@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 from converter.core.dialects.table import ANTHROPIC, DIALECTS, Dialect, Form
 from converter.core.wire.sse import FrameDecoder, write_frame
 from converter.extras.recordings import flow_file
-from converter.extras.recordings.recording import (
-    Chunk,
-    RecordedRequest,
-    Recording,
-    RecordingError,
-)
+from converter.extras.recordings.recording import Chunk, RecordedRequest, Recording, RecordingError
 from converter.extras.recordings.redact.redactor import redacted
 from tests.extras.recordings.conftest import ECHO, PLANTED, Capture
 from tests.support.frames import data, stream, whole

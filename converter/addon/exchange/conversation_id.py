@@ -1,0 +1,49 @@
+"""The id of a conversation, made of its beginning."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+
+from converter.core.model.raw_messages import (
+    BILLING_LINES,
+    SYSTEM,
+    Fields,
+    content_of,
+    messages_of,
+    role_of,
+    texts_in,
+)
+
+_LONGEST = 100_000
+"""Characters of a text that identify a conversation, because a first message may be a whole book.
+"""
+_ID_LENGTH = 16
+"""Hex digits of a conversation's id: 64 bits, so that no two conversations of one person meet, and
+a line stays readable.
+"""
+
+
+def conversation_id(body: Fields) -> str:
+    """Return an id that stays the same over the turns of one conversation, whatever the dialect of
+    its requests.
+
+    It is made of the parts that a client repeats in every turn: the system text, the first message
+    of the user, and the user's id. Later messages, the model and the settings have no part in it.
+    Nothing a client sends makes it raise.
+    """
+    given = body.get("messages") or body.get("input")
+    turns = [{"role": "user", "content": given}] if isinstance(given, str) else messages_of(body)
+    first = next((at for at, turn in enumerate(turns) if role_of(turn) == "user"), len(turns))
+    told = [turn for turn in turns[:first] if role_of(turn) in SYSTEM]
+    system = [body.get("system"), body.get("instructions"), *map(content_of, told)]
+    unbilled = (BILLING_LINES.sub("", text) for each in system for text in _identifying(each))
+    asked = [text for turn in turns[first:][:1] for text in _identifying(content_of(turn))]
+    metadata = body.get("metadata")
+    user = body.get("user") or (metadata.get("user_id") if isinstance(metadata, Mapping) else None)
+    parts = [user if isinstance(user, str) else "", list(filter(str.strip, unbilled)), asked]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_ID_LENGTH]
+
+
+def _identifying(content: object) -> Iterator[str]:
+    """Yield the texts of a content, plain or in parts; of a long one the beginning."""
+    yield from (text[:_LONGEST] for _, text in texts_in({"content": content}))

@@ -1,0 +1,35 @@
+"""Files and folders that an option names."""
+
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+
+class FileError(ValueError):
+    """A file or a folder that cannot be had; one line says why."""
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Put a file there: who reads it meanwhile gets the old one or the new one. Raises
+    FileError, and leaves the old one.
+    """
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.part")
+    try:
+        unfinished.write_bytes(data)
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}") from None
+    finally:  # also after Ctrl-C
+        with suppress(OSError):
+            unfinished.unlink()
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder to write in, if its parent is there. Raises FileError."""
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{folder} cannot be made: {error.strerror}") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise FileError(f"{folder} is not to be written in")

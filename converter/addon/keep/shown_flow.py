@@ -1,0 +1,88 @@
+"""A flow as people read it: both sides of its exchange, how to read them, and what was noted."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mitmproxy.flow import Flow
+from mitmproxy.http import HTTPFlow, Request, Response
+
+from converter.addon.exchange import settings
+from converter.addon.exchange.settings import Settings
+from converter.addon.keep.flow_record import UNDER_WAY, notes_of, summary_of
+from converter.addon.keep.notes import LET_GO
+from converter.addon.messages import content_of, model_of
+from converter.addon.mitmproxy_internals import state_before
+from converter.addon.transcript import reply, request
+from converter.addon.transcript.reply import AS_WRITTEN
+from converter.addon.transcript.turns import Transcript
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.reading import Expected
+
+
+def sent_of(flow: Flow | None) -> Request | None:
+    """Return what the server got, where the client asked something else, as far as it is kept."""
+    if flow and (running := UNDER_WAY.get(flow.id)):
+        return running.sides.sent
+    state = state_before(flow).get("request")
+    return Request.from_state({**state}) if state else None  # it consumes what it gets
+
+
+def backup_of(flow: Flow | None) -> Response | None:
+    """Return what the server sent, where the client got something else; the flow stays as it is."""
+    state = state_before(flow).get("response")
+    return Response.from_state({**state}) if state else None  # it consumes what it gets
+
+
+def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
+    """Return how to read a reply: a server's as the addon did; what it has written itself is not to
+    be split again. A flow without a backup holds the server's own.
+    """
+    if not isinstance(flow, HTTPFlow):
+        return settings.read(), Expected()
+    noted = notes_of(flow)
+    try:
+        chosen = settings.read(noted.get("options") or {})  # type: ignore[arg-type]  # or it fails
+        begins = InitialState(noted.get("begins", InitialState.TEXT.value))
+    except (ValueError, TypeError, AttributeError):  # notes of another version
+        chosen, begins = settings.read(), InitialState.TEXT
+    if of_server or not (noted and (state_before(flow) or noted.get(LET_GO))):
+        request_body = content_of(flow.request)
+        return chosen, Expected(
+            begins, model_of(request_body)
+        )  # its name may tell how it marks thoughts
+    return AS_WRITTEN, Expected()
+
+
+def facts_of(flow: Flow | None) -> dict[str, object]:
+    """Return what was noted of a reply: its summary, and what broke it off; beside it what
+    mitmproxy's times tell.
+    """
+    if not isinstance(flow, HTTPFlow) or not flow.response:
+        return {}
+    noted, began, response = notes_of(flow), flow.request.timestamp_start, flow.response
+    times = {"first_byte": response.timestamp_start, "end": response.timestamp_end}
+    known = {name: round(at - began, 3) for name, at in times.items() if at} | summary_of(noted)
+    if (ended := noted.get("ended")) and not known.get("finish"):  # SDKs hang up at the last event
+        known["broke_off"] = ended
+    return known
+
+
+def transcript_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
+    """Return request and reply as one transcript, and what else is known of the reply."""
+    chosen, _ = reading_of(flow, of_server=True)
+    question, answer = request.read(content_of(flow.request), chosen), answer_of(flow)
+    turns, rest = (*question.turns, *answer.turns), (*question.rest, *answer.rest)
+    return replace(answer, turns=turns, asked=question.asked, rest=rest), facts_of(flow)
+
+
+def answer_of(flow: HTTPFlow) -> Transcript:
+    """Return what the client got. A reply that the addon has not written is read as a server's."""
+    return read_reply(flow.response, *reading_of(flow, of_server=False))
+
+
+def read_reply(response: Response | None, chosen: Settings, expected: Expected) -> Transcript:
+    """Return a response as people read it; nothing of none."""
+    if response is None:
+        return Transcript()
+    content_type = response.headers.get("content-type", "")
+    return reply.read(content_of(response), chosen, content_type, expected=expected)

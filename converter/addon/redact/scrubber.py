@@ -1,0 +1,257 @@
+"""Secrets, addresses and paths of a machine, replaced wherever they occur in a recording.
+
+Values that were left out of a recording could be secrets: they must not be found in what is kept
+either.
+"""
+
+import base64
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
+from urllib.parse import parse_qsl, quote, unquote
+
+from converter.addon.redact.allow_list import HEADERS, PROTOCOL, is_kept, parts_of_link
+from converter.core.reading.tag_matcher import for_model
+
+HERE = "127.0.0.1:8000"
+"""Where every recorded server stands."""
+LEAST_SECRET = 6
+"""Characters; anything shorter stands in too many places by chance."""
+_HOST = HERE.partition(":")[0]
+_LOOPBACK = frozenset({"localhost", _HOST, "::1", "0.0.0.0"})
+_ADDRESS = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
+_NEVER = "(?!)"
+
+
+class Scrubber:
+    """The secrets to hide and the names to change. A secret becomes as many x; so it may be cut
+    anywhere, as text is in a stream.
+    """
+
+    def __init__(self, secrets: Iterable[str], places: Iterable[str], paths: Iterable[str]) -> None:
+        names = {
+            secret
+            for secret in secrets
+            if len(secret) >= LEAST_SECRET and secret not in PROTOCOL and set(secret) != {"x"}
+        }
+        self.secrets = sorted(
+            {form for secret in names for form in _forms(secret)}, key=len, reverse=True
+        )
+        self._secret = re.compile("|".join(map(re.escape, self.secrets)) or _NEVER)
+        self._begins = {secret[:LEAST_SECRET] for secret in self.secrets}
+        self._names: dict[str, str] = _renamed_paths(
+            {path for place in paths for path in (place, self.hidden(place))}
+        )
+        self._name = re.compile(
+            "|".join(map(re.escape, sorted(self._names, key=len, reverse=True))) or _NEVER
+        )
+        self._places = sorted({*places} - _LOOPBACK - {""}, key=len, reverse=True)
+        self._place = re.compile("|".join(map(_place, self._places)) or _NEVER)
+        self._long = sorted([*self._names, *self._places], key=len, reverse=True)
+        self._anywhere = re.compile("|".join(map(_anywhere, self._long)) or _NEVER)
+
+    def hidden(self, text: str) -> str:
+        """Return the text without secrets, and without the beginning of one at its end."""
+        if not _holds(text, self._begins):
+            return text
+        text = self._secret.sub(lambda match: "x" * len(match[0]), text)
+        for secret in self.secrets:
+            if secret[:LEAST_SECRET] not in text:
+                continue
+            for length in range(min(len(secret) - 1, len(text)), LEAST_SECRET - 1, -1):
+                if text.endswith(secret[:length]):
+                    return text[:-length] + "x" * length
+        return text
+
+    def hidden_over(self, parts: Sequence[str]) -> Sequence[str]:
+        """Return the parts of a text without secrets, and with as many x for each place or name
+        that is cut over several.
+        """
+        whole = "".join(parts)
+        hidden = self.hidden(whole)
+        if _holds(hidden, self._long):
+            hidden = self._without_cut(hidden, list(accumulate(map(len, parts))))
+        if hidden == whole:
+            return parts
+        return [
+            hidden[start:end] for start, end in pairwise(accumulate(map(len, parts), initial=0))
+        ]
+
+    def _without_cut(self, text: str, ends: Sequence[int]) -> str:
+        def masked(match: re.Match[str]) -> str:
+            first, last = (bisect_right(ends, at) for at in (match.start(), match.end() - 1))
+            return match[0] if first == last else "x" * len(match[0])
+
+        return self._anywhere.sub(masked, text)
+
+    def renamed(self, text: str) -> str:
+        """Return the text with other places and names, of the same meaning to whoever reads it."""
+        if _holds(text, self._names):
+            text = self._name.sub(lambda match: self._names[match[0]], text)
+        if _holds(text, self._places):
+            text = self._place.sub(lambda match: HERE if _has_port(match[0]) else _HOST, text)
+        return text
+
+    def text(self, text: str) -> str:
+        """Return a text that stands by itself, replaced."""
+        return self.renamed(self.hidden(text))
+
+    def words(self, text: str) -> str:
+        """Return mitmproxy's words of an error, in which every address is one of this machine."""
+        return _ADDRESS.sub(_HOST, self.text(text))
+
+
+def _holds(text: str, parts: Iterable[str]) -> bool:
+    """Tell whether one of the parts is in a text: to look for each is far quicker than to try a
+    pattern at each character.
+    """
+    return any(part in text for part in parts)
+
+
+def _forms(secret: str) -> set[str]:
+    """Return the secret as it is, in JSON, and in an address."""
+    return {
+        secret,
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        quote(secret, safe="", errors="replace"),
+    }
+
+
+def _has_port(place: str) -> bool:
+    host, colon, port = place.rpartition(":")
+    return bool(colon) and port.isdigit() and (":" not in host or host.endswith("]"))
+
+
+def _place(place: str) -> str:
+    """Return a pattern. A bare word may be any word, so it counts only within an address."""
+    before = r"(?<![\w.-])" if "." in place or ":" in place else r"(?<=//)"
+    return before + re.escape(place) + r"(?![\w-]|\.\w)"
+
+
+def _anywhere(long: str) -> str:
+    """Return a pattern for a place or name that is cut, because its neighbours may belong to
+    another text.
+    """
+    return re.escape(long) if re.search(r"[.:/\\]", long) else rf"//{re.escape(long)}"
+
+
+def is_path(name: str) -> bool:
+    """Tell a file's path from a model's name."""
+    return bool(re.match(r"[/~\\].|[A-Za-z]:[\\/]", name))
+
+
+def _renamed_paths(paths: Iterable[str]) -> dict[str, str]:
+    """Return the last part of each path that tells the same of the model, and nothing in place of
+    the folder that it is in.
+    """
+    names = {}
+    for path in filter(is_path, paths):
+        *folders, last = [part for part in re.split(r"[\\/]+", path) if part] or ["model"]
+        parts = (part for part in (last, *reversed(folders)) if for_model(part) == for_model(path))
+        names[path] = next(parts, last)
+        if len(folders) > 1:
+            names[path[: path.rindex(last)]] = ""
+    return names
+
+
+_PRIVATE = re.compile(
+    r"user|metadata|identifier|mcp|container|key|token|secret|password|auth|mail|session|account",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(r"[A-Za-z _-]*")
+_LINK = re.compile(r"\s*(?!data:)(?:[a-z][a-z0-9+.-]*:|//|www\.)\S*\s*\Z", re.IGNORECASE)
+_WORD = re.compile(r"[a-z_-]{,11}")
+_HARMLESS_HEADERS = re.compile(
+    r"accept.*|connection|content-.*|transfer-encoding|user-agent|host|keep-alive"
+    r"|cache-control|pragma|te|upgrade.*|priority"
+    r"|sec-fetch-.*|x-stainless-.*|x-app|anthropic-dangerous-.*"
+)
+
+
+def secrets_of_body(whole: object, remaining: object, place: str = "") -> Iterator[str]:
+    """Return the values that are in `whole` and no more in `remaining`, and could be secrets."""
+    if whole is remaining:  # kept as it is, perhaps with millions of values in it
+        return
+    if isinstance(whole, dict):
+        left = remaining if isinstance(remaining, dict) else {}
+        for name, value in whole.items():
+            inner = "" if name in left else f"{place}.{name}"
+            yield from secrets_of_body(value, left.get(name), inner)
+    elif isinstance(whole, list):
+        items = (
+            remaining
+            if isinstance(remaining, list) and len(remaining) == len(whole)
+            else [None] * len(whole)
+        )
+        for value, item in zip(whole, items, strict=True):
+            yield from secrets_of_body(value, item, place)
+    elif whole != remaining and whole is not None and not isinstance(whole, bool):
+        yield from _of_leaf(str(whole), place, remaining is None)
+
+
+def _of_leaf(value: str, place: str, left_out: bool) -> Iterator[str]:
+    if _LINK.match(value):
+        yield from secrets_of_link(value)
+        yield from _of_address(value) if left_out else ()
+    elif _PRIVATE.search(place):
+        yield from _with_parts(value)
+    elif not _PLAIN.fullmatch(value):
+        yield value
+
+
+def _with_parts(value: str) -> Iterator[str]:
+    parts = re.split(r"[^A-Za-z0-9-]+|(?<=user)_|_(?=account|session)", value)
+    yield from (value, *(part for part in parts if len(part) >= 12 and not _PLAIN.fullmatch(part)))
+
+
+def secrets_of_link(link: str) -> Iterator[str]:
+    """Return the values of a link's query, fragment and user; raw and decoded."""
+    parts = parts_of_link(link)
+    if parts is None:
+        return
+    query = parts["query"].removeprefix("?")
+    user, _, password = parts["user"].partition(":")
+    yield from (
+        parts["fragment"].removeprefix("#"),
+        password or ("" if _PLAIN.fullmatch(user) else user),
+    )
+    for field in (*query.split("&"), *parts["rest"].split(";")[1:]):
+        yield field.partition("=")[2].partition("/")[0] if field else ""
+    yield from (value for _, value in parse_qsl(query))
+
+
+def _of_address(link: str) -> Iterator[str]:
+    """Return all that a link without its query says, because its path may be a key."""
+    address = re.split(r"[?#]", link)[0].rstrip("/")
+    path = address.partition("//")[2].partition("/")[2]
+    yield from (link, address)
+    for part in (f"/{path}", *(part for part in path.split("/") if not _WORD.fullmatch(part))):
+        yield from (part, unquote(part))
+
+
+def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
+    """Return the values of headers that are not kept and could be secrets."""
+    for name, value in headers.items():
+        if is_kept(name, value) or (name not in HEADERS and _HARMLESS_HEADERS.fullmatch(name)):
+            continue
+        if name in HEADERS:
+            yield from _with_parts(value.strip())
+        elif "cookie" in name:
+            yield from (part.partition("=")[2].strip().strip('"') for part in value.split(";"))
+        elif "authorization" in name:
+            yield from _of_authorization(value.strip())
+        else:
+            yield value.strip()
+
+
+def _of_authorization(value: str) -> Iterator[str]:
+    scheme, _, credentials = value.rpartition(" ")
+    yield credentials
+    if scheme.lower() == "basic":
+        try:
+            yield base64.b64decode(credentials).decode().partition(":")[2]
+        except ValueError:
+            return  # no Basic at all, whatever it says

@@ -1,0 +1,231 @@
+"""Parts of one choice as they grow: events in, their news out, and all of them at any
+time.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from converter.addon.transcript.blocks import part_of, parts_of_item
+from converter.addon.transcript.turns import (
+    CallPart,
+    FailurePart,
+    Field,
+    Part,
+    TextPart,
+    ThinkingPart,
+)
+from converter.core.dialects.reasoning_fields import is_said
+from converter.core.model import events
+
+_NUMBERS = frozenset({"logprobs", "token_ids", "prompt_token_ids"})
+"""A number or more for each token, because nobody reads them, and a reply has thousands."""
+_TOLD_INNER = ("role", "content", "refusal")
+_TOLD_PARTS = ("text", "thinking")
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """News of a reply. `part`: a part, whole, or the next words of the text or thought before,
+    unless it is `fresh`.
+    """
+
+    part: Part
+    choice: int = 0
+    fresh: bool = True
+
+
+@dataclass(slots=True)
+class _GrowingPart:
+    """A part that grows."""
+
+    kind: type[TextPart | ThinkingPart | CallPart]
+    pieces: list[str] = field(default_factory=list)
+    label: str = ""
+    id: str = ""
+    read_from: str = ""
+
+    def part(self) -> Part:
+        self.pieces = ["".join(self.pieces)]
+        if self.kind is TextPart or self.kind is ThinkingPart:
+            return self.kind(self.pieces[0], self.label)
+        return CallPart(self.label, self.id, self.pieces[0], self.read_from)
+
+
+class FieldAccumulator:
+    """Fields that come in every frame: strings are pieces of one, other values are kept when they
+    change.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, list[object]] = {}
+
+    def add(self, name: str, value: object) -> None:
+        """Take one frame's value."""
+        values = self._values.setdefault(name, [])
+        if isinstance(value, str) or not values or values[-1] != value:
+            values.append(value)
+
+    def parts(self) -> tuple[Field, ...]:
+        """Return the fields as they are by now."""
+        gathered = list[Field]()
+        for name, values in self._values.items():
+            words = [value for value in values if isinstance(value, str)]
+            others = values[0] if len(values) == 1 else values
+            gathered.append(Field(name, "".join(words) if len(words) == len(values) else others))
+        return tuple(gathered)
+
+
+class Accumulator:
+    """One choice. `feed` returns the parts that can be shown by now: text and thoughts as they
+    come, calls with the finish:
+
+    before it, more of their arguments may come, text in between or not.
+    """
+
+    def __init__(self, choice: int = 0) -> None:
+        self._choice = choice
+        self._entries: list[_GrowingPart | Part] = []
+        self._open: _GrowingPart | None = None
+        self._calls: dict[tuple[str, int], _GrowingPart] = {}
+        self._untold: list[_GrowingPart] = []
+        self._fields = FieldAccumulator()
+        self.finish = ""
+        self.stop_sequence: str | None = None
+
+    def parts(self) -> tuple[Part, ...]:
+        """Return all that has come, fields of the server's own last."""
+        known = [each.part() if isinstance(each, _GrowingPart) else each for each in self._entries]
+        return (*known, *self._fields.parts())
+
+    def feed(self, event: events.Event) -> list[News]:
+        """Return the news of the event."""
+        complete = self._told_calls() if isinstance(event, events.Finish | events.Failure) else []
+        read = _READERS.get(type(event))  # none of an event that has no place in a choice
+        return [*complete, *(read(self, event) if read else [])]
+
+    def close(self) -> list[News]:
+        """Return the parts that have not been told: calls, and the server's own fields."""
+        return [*self._told_calls(), *(News(part, self._choice) for part in self._fields.parts())]
+
+    def _told_calls(self) -> list[News]:
+        calls, self._untold = self._untold, []
+        return [News(entry.part(), self._choice) for entry in calls]
+
+    def _text(self, event: events.Text) -> list[News]:
+        return self._grow(TextPart, event.text, "refusal" if event.refusal else "")
+
+    def _thinking(self, event: events.Thinking) -> list[News]:
+        return self._grow(ThinkingPart, event.text)
+
+    def _grow(self, kind: type[TextPart | ThinkingPart], words: str, label: str = "") -> list[News]:
+        entry = self._open
+        fresh = (
+            entry is None or entry.kind is not kind or (kind is TextPart and entry.label != label)
+        )
+        if entry is None or fresh:
+            entry = self._open = _GrowingPart(kind, label=label)
+            self._entries.append(entry)
+        entry.pieces.append(words)
+        return [News(kind(words, label), self._choice, fresh)]
+
+    def _thinking_end(self, event: events.ThinkingEnd) -> list[News]:
+        if self._open and self._open.kind is ThinkingPart:
+            known = [
+                event.thought_type or "",
+                "" if event.confidence is None else f"confidence {event.confidence}",
+            ]
+            self._open.label = ", ".join(filter(None, known))
+        self._open = None
+        return []
+
+    def _tool_call(self, event: events.ToolCall) -> list[News]:
+        own = event.own.fields if event.own else {}
+        place, sent = next(iter(own.items()), ("tool_calls", {}))
+        key = place, event.index
+        entry = self._calls.get(key)
+        if entry is None or (event.id and entry.id and event.id != entry.id):
+            entry = self._begin_call(key)
+        inner = sent.get("custom") if isinstance(sent, dict) else None
+        custom: Mapping[str, object] = inner if isinstance(inner, dict) else {}
+        entry.id = entry.id or event.id
+        entry.read_from = entry.read_from or event.read_from
+        entry.label = entry.label or event.name or str(custom.get("name") or "")
+        entry.pieces.append(event.arguments or str(custom.get("input") or ""))
+        return []
+
+    def _begin_call(self, key: tuple[str, int]) -> _GrowingPart:
+        self._open = None
+        entry = self._calls[key] = _GrowingPart(CallPart)
+        self._entries.append(entry)
+        self._untold.append(entry)
+        return entry
+
+    def _finish(self, event: events.Finish) -> list[News]:
+        self._open = None
+        self.finish, self.stop_sequence = event.server_word or event.reason, event.stop_sequence
+        return []
+
+    def _failure(self, event: events.Failure) -> list[News]:
+        return self._append(FailurePart(event.message, event.kind))
+
+    def _append(self, part: Part) -> list[News]:
+        self._open = None
+        self._entries.append(part)
+        return [News(part, self._choice)]
+
+    def _mapped_field(self, event: events.MappedField) -> list[News]:
+        self._fields.add(f"{event.block}.{event.key}", event.value)
+        return []
+
+    def _opaque(self, event: events.Opaque) -> list[News]:
+        beside = {
+            name: value
+            for name, value in event.inner.items()
+            if name not in (*_TOLD_INNER, *event.told)
+        }
+        for name, value in [*beside.items(), *event.outer.items()]:
+            if name not in _NUMBERS and is_said(value):
+                self._fields.add(name, value)
+        content = event.inner.get("content")
+        parts = content if isinstance(content, list) else []
+        untold = [part for part in parts if part.get("type") not in _TOLD_PARTS]
+        return [news for block in untold for part in part_of(block) for news in self._append(part)]
+
+    def _block(self, event: events.Block) -> list[News]:
+        block, delta = event.event.get("content_block"), event.event.get("delta")
+        if isinstance(delta, dict):
+            kind = str(delta.get("type")).removesuffix("_delta")
+            for name, value in delta.items():
+                if name != "type":
+                    self._fields.add(f"{kind}.{name}", value)
+        if not str(event.event.get("type")).startswith("content_block"):
+            return [news for part in parts_of_item(event.event) for news in self._append(part)]
+        if not isinstance(block, dict) or not any(
+            is_said(value) for name, value in block.items() if name != "type"
+        ):
+            return []
+        return [news for part in part_of(block) for news in self._whole(part, event)]
+
+    def _whole(self, part: Part, event: events.Block) -> list[News]:
+        """A server's own tool is called as any other, because its arguments come in pieces."""
+        if not isinstance(part, CallPart):
+            return self._append(part)
+        index = event.event.get("index")
+        entry = self._begin_call(("tool_calls", index if isinstance(index, int) else 0))
+        entry.id, entry.label = part.id, part.name
+        entry.pieces.append("" if part.arguments == "{}" else part.arguments)
+        return []
+
+
+_READERS: Mapping[type, Callable[[Accumulator, Any], list[News]]] = {
+    events.Text: Accumulator._text,
+    events.Thinking: Accumulator._thinking,
+    events.ThinkingEnd: Accumulator._thinking_end,
+    events.ToolCall: Accumulator._tool_call,
+    events.Finish: Accumulator._finish,
+    events.Failure: Accumulator._failure,
+    events.MappedField: Accumulator._mapped_field,
+    events.Opaque: Accumulator._opaque,
+    events.Block: Accumulator._block,
+}

@@ -1,0 +1,259 @@
+"""Parts of a request by the tokens that they take: system prompt, tools, turns, thoughts, calls,
+results, pictures.
+
+A server that shows its prompt's tokens has counted each part. Of another, its own count is the
+whole; a part's share of that is estimated by its length.
+"""
+
+from bisect import bisect, bisect_left, insort
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from converter.addon.exchange.settings import Settings
+from converter.addon.transcript import request
+from converter.addon.transcript.turns import (
+    CallPart,
+    Media,
+    Part,
+    Raw,
+    ResultPart,
+    TextPart,
+    ThinkingPart,
+    Transcript,
+)
+from converter.core.model.raw_messages import strings_of
+from converter.core.wire import json_text
+
+type Words = Sequence[str]
+"""What a part says, in order: a name and the strings of its JSON, or one text."""
+type _Place = tuple[int, int]
+
+MOST = 500
+"""Parts that are told apart, the largest; the others are one."""
+_BYTES = 4
+"""Bytes of a token of English text or JSON."""
+_PICTURE = 1000
+"""Tokens of a picture: between what servers make of a small one and of a large one."""
+_SYSTEM = ("system", "developer")
+_TOOL, _PICTURES = "tool", "picture"
+_NOWHERE = " (not in the prompt)"
+"""Of what the chat template leaves out."""
+_KINDS = {
+    ThinkingPart: "thought",
+    CallPart: "call",
+    ResultPart: "result",
+    Media: _PICTURES,
+    TextPart: "turn",
+    Raw: "turn",
+}
+
+
+class ContextPart(NamedTuple):
+    """A part of a request. `tokens`: as the server counted, else its share of that or an
+    estimate.
+    """
+
+    kind: str
+    name: str
+    tokens: int
+
+
+class _Row(NamedTuple):
+    """A part by its length in bytes. `words`: by which it is found in a prompt."""
+
+    kind: str
+    name: str
+    length: int
+    words: Words = ()
+
+
+def read(
+    body: bytes,
+    chosen: Settings,
+    counted: int | None,
+    pieces: Sequence[bytes] | None = None,
+    called: Collection[str] = (),
+) -> dict[str, object]:
+    """Return the parts of a request that a server got, the largest first, and the sum of each kind.
+
+    `counted`: the prompt's tokens, as the reply tells them. `pieces`: the words of each token, as
+    the server counts them; without them the parts' sum is `counted`. `called`: tools that were
+    called elsewhere in the session.
+    """
+    rows = list(_weighed(request.read(body, chosen), json_text.read_or_none(body), called))
+    parts = [*(_counted(rows, pieces, counted) if pieces else _shared(rows, counted))]
+    parts.sort(key=lambda part: -part.tokens)
+    kinds = Counter[str]()
+    for part in parts:
+        kinds[part.kind] += part.tokens
+    told, rest = parts[:MOST], parts[MOST:]
+    if rest:
+        smaller = f"{len(rest):,} smaller parts"
+        told.append(ContextPart("other", smaller, sum(part.tokens for part in rest)))
+    if pieces:
+        note = f"{len(pieces):,} tokens: each part counted by the server."
+    elif counted:
+        note = f"{counted:,} tokens, counted by the server; shares estimated by length."
+    else:
+        note = f"About {kinds.total():,} tokens: estimated by length, the server told no count."
+    return {"note": note, "kinds": list(kinds.items()), "parts": told}
+
+
+def _counted(
+    rows: Sequence[_Row], pieces: Sequence[bytes], counted: int | None
+) -> Iterator[ContextPart]:
+    """Yield the parts by the prompt's own tokens; what is of no part is the template's. Pictures
+    are no tokens of a text: theirs is what the reply counts beyond.
+    """
+    words, tools = [row.words for row in rows], sum(row.kind == _TOOL for row in rows)
+    pictures = sum(row.kind == _PICTURES for row in rows)
+    beyond = max(0, counted - len(pieces)) if counted else pictures * _PICTURE
+    rest = len(pieces)
+    for row, tokens in zip(rows, tokens_of(pieces, words[:tools], words[tools:]), strict=True):
+        rest -= tokens or 0
+        seen = row.kind == _PICTURES
+        known = seen or tokens is not None or not row.length
+        name = row.name if known else f"{row.name}{_NOWHERE}"
+        yield ContextPart(row.kind, name, beyond // pictures if seen else tokens or 0)
+    yield ContextPart("template", "the chat template's own words", rest)
+
+
+def _shared(rows: Sequence[_Row], counted: int | None) -> Iterator[ContextPart]:
+    """Share the count out by weight. Borders are rounded and not shares, so the sum is exact."""
+    passed = [*accumulate((row.length for row in rows), initial=0)]
+    whole, weight = counted or -(-passed[-1] // _BYTES), passed[-1] or 1
+    borders = pairwise(length * whole // weight for length in passed)
+    for row, (begin, end) in zip(rows, borders, strict=True):
+        yield ContextPart(row.kind, row.name, end - begin)
+
+
+def _weighed(asked: Transcript, body: object, called: Collection[str]) -> Iterator[_Row]:
+    """Return each part, in the request's order."""
+    fields = body if isinstance(body, dict) else {}
+    calls = {
+        part.id: part.name
+        for turn in asked.turns
+        for part in turn.parts
+        if isinstance(part, CallPart)
+    }
+    yield from _tools(fields, {*calls.values(), *called})
+    if isinstance(prompt := fields.get("prompt"), str):
+        yield _Row("turn", "prompt", _length(prompt), (prompt,))
+    for number, turn in enumerate(asked.turns, 1):
+        for part in turn.parts:
+            if kind := _KINDS.get(type(part)):
+                kind = "system" if turn.role in _SYSTEM else kind
+                picture = _PICTURE * _BYTES if isinstance(part, Media) else 0
+                length = sum(map(_length, _said(part))) or picture
+                yield _Row(kind, _name(part, number, turn.role, calls), length, _words(part))
+    for words in asked.rest:
+        yield _Row("turn", "unread", _length(words), (words,))
+
+
+def _tools(fields: dict[str, object], called: set[str]) -> Iterator[_Row]:
+    for tools in (fields.get("tools"), fields.get("functions")):
+        for tool in tools if isinstance(tools, list) else []:
+            name = request.tool_name(tool)
+            told = name if name in called else f"{name} (never called)"
+            yield _Row(_TOOL, told, len(json_text.write(tool)), (name, *strings_of(tool)))
+
+
+def _name(part: Part, number: int, role: str, calls: dict[str, str]) -> str:
+    if isinstance(part, CallPart):
+        tool = part.name
+    elif isinstance(part, ResultPart):
+        tool = part.name or calls.get(part.id, "")
+    else:
+        tool = part.words if isinstance(part, Media) else role
+    return f"{number} {tool}"
+
+
+def _said(part: Part) -> Words:
+    if isinstance(part, CallPart):
+        return part.name, part.arguments
+    return (part.text,) if isinstance(part, ThinkingPart | TextPart | ResultPart | Raw) else ()
+
+
+def _words(part: Part) -> Words:
+    """Return what stands in the prompt in any case: of arguments, which a template writes in its
+    own way, their strings.
+    """
+    if isinstance(part, CallPart):
+        given = json_text.read_or_none(part.arguments.encode(errors="replace"))
+        return part.name, *(strings_of(given) if given else (part.arguments,))
+    return _said(part)
+
+
+def _length(text: str) -> int:
+    return len(text.encode(errors="surrogatepass"))
+
+
+def tokens_of(
+    pieces: Sequence[bytes], tools: Sequence[Words], turns: Sequence[Words]
+) -> list[int | None]:
+    """Return how many of a prompt's tokens are of each tool, then of each part of a turn; None for
+    what does not stand in it.
+
+    A chat template writes words as they are or as JSON, strips the blanks at their ends, and leaves
+    some out, such as earlier thoughts. So a part is looked for between its neighbours, the longest
+    first: long words stand at one place only, and short ones cannot be far from them.
+    """
+    prompt = b"".join(pieces)
+    borders = [0, *accumulate(map(len, pieces))]
+    described = _joined(_places(prompt, tools))
+    spans = sorted(place for place in described if place)
+    for begin, end in spans:  # no turn's words are meant there
+        prompt = prompt[:begin] + bytes(end - begin) + prompt[end:]
+    return [
+        place and bisect_left(borders, place[1]) - bisect_left(borders, place[0])
+        for place in (*described, *_places(prompt, turns))
+    ]
+
+
+def _places(prompt: bytes, parts: Sequence[Words]) -> list[_Place | None]:
+    """Return where each part stands: first the longest words of each, then all that it says."""
+    longest = [max(words, key=len, default="") for words in parts]
+    found, places = list[int](), dict[int, _Place]()
+    for part in sorted(range(len(parts)), key=lambda part: -len(longest[part])):
+        after = bisect(found, part)
+        low = places[found[after - 1]][1] if after else 0
+        high = places[found[after]][0] if after < len(found) else len(prompt)
+        if place := _find(prompt.find, longest[part], low, high):
+            places[part] = place
+            insort(found, part)
+    ends = [places[part][0] for part in found[1:]] + [len(prompt)]
+    low = 0
+    for part, high in zip(found, ends, strict=False):
+        places[part] = _whole(prompt, parts[part], longest[part], places[part], (low, high))
+        low = places[part][1]
+    return [places.get(part) for part in range(len(parts))]
+
+
+def _whole(prompt: bytes, words: Words, longest: str, place: _Place, room: _Place) -> _Place:
+    """Return where all of a part stands, from its first word to its last."""
+    (begin, end), (low, high) = place, room
+    if words[0] != longest and (first := _find(prompt.rfind, words[0], low, begin)):
+        begin = first[0]
+    for word in words[words.index(longest) + 1 :]:
+        if then := _find(prompt.find, word, end, high):
+            end = then[1]
+    return begin, end
+
+
+def _find(
+    search: Callable[[bytes, int, int], int], words: str, low: int, high: int
+) -> _Place | None:
+    plain = words.strip()
+    for text in (plain, json_text.write(plain).decode()[1:-1]) if plain else ():
+        written = text.encode(errors="replace")
+        if (at := search(written, low, high)) >= 0:
+            return at, at + len(written)
+    return None
+
+
+def _joined(places: Sequence[_Place | None]) -> list[_Place | None]:
+    """Return the places of tools, each to the next one's: between them stands their JSON."""
+    ends = dict(pairwise(place[0] for place in places if place))
+    return [place and (place[0], ends.get(place[0], place[1])) for place in places]

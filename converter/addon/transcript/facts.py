@@ -1,0 +1,113 @@
+"""The lines at a transcript's end: how the reply ended, from the facts of its summary."""
+
+from collections.abc import Callable, Mapping
+
+from converter.addon.transcript.turns import Facts
+from converter.core.reply.summary import SHORTEST, TIMES
+from converter.core.wire.printable import compact
+
+_COUNTED = ("failure", "text", "calls")
+"""The transcript shows them itself."""
+
+
+def together(own: Facts, more: Facts | None) -> Facts:
+    """Return a transcript's own facts and more, known from elsewhere, which count for times and for
+    what it does not tell.
+    """
+    return {
+        **own,
+        **{name: value for name, value in (more or {}).items() if name in TIMES or name not in own},
+    }
+
+
+def lines(facts: Facts) -> list[tuple[str, str]]:
+    """Return a label and its words for each thing known; names that no row knows are told as they
+    are.
+    """
+    rows = [(label, words) for label, _, say in _ROWS if (words := say(facts))]
+    known = {name for _, names, _ in _ROWS for name in names} | set(_COUNTED)
+    more = [
+        (name.replace("_", " "), of(value))
+        for name, value in facts.items()
+        if name not in known and value is not None
+    ]
+    return [*rows, *more]
+
+
+def of(value: object) -> str:
+    """Return a setting or fact as words, in one line: all but strings as in JSON."""
+    return value if isinstance(value, str) else compact(value)
+
+
+def _word(name: str) -> Callable[[Facts], str]:
+    return lambda facts: str(facts.get(name) or "")
+
+
+def _stop(facts: Facts) -> str:
+    reason, at = str(facts.get("finish") or ""), facts.get("stop_sequence")
+    return f"{reason}, at {at}" if at else reason
+
+
+def _tokens(facts: Facts) -> str:
+    if not (_number(facts, "input_tokens") or _number(facts, "output_tokens")):
+        return ""  # the server has not told, and a Messages reply must name numbers
+    parts = [_part(facts, "input_tokens", "in", "cached_tokens", "cached")]
+    parts += [_part(facts, "output_tokens", "out", "thinking_tokens", "thinking")]
+    return ", ".join(filter(None, parts))
+
+
+def _part(facts: Facts, name: str, word: str, inner: str, inner_word: str) -> str:
+    count, among = _number(facts, name), _number(facts, inner)
+    if count is None:
+        return ""
+    return f"{count:,} {word}" + (f" ({among:,} {inner_word})" if among else "")
+
+
+def _thoughts(facts: Facts) -> str:
+    count, characters = _number(facts, "thoughts"), _number(facts, "thinking")
+    return f"{count}, {characters or 0:,} characters" if count else ""
+
+
+def _times(facts: Facts) -> str:
+    named = {
+        "first byte": "first_byte",
+        "thought": "first_thought",
+        "text": "first_text",
+        "end": "end",
+    }
+    return ", ".join(
+        f"{words} {at:.2f} s"
+        for words, name in named.items()
+        if (at := _number(facts, name)) is not None
+    )
+
+
+def _thinking_time(facts: Facts) -> str:
+    seconds = _number(facts, "thinking_time")
+    return f"{seconds:.1f} s" if seconds and seconds >= SHORTEST else ""
+
+
+def _speed(facts: Facts) -> str:
+    """Return tokens per second; a whole reply, which comes at once, has none."""
+    count, end = _number(facts, "output_tokens"), _number(facts, "end")
+    begin = _number(facts, "first_byte") or 0
+    if not count or end is None or end - begin < SHORTEST:
+        return ""
+    return f"{count / (end - begin):.1f} tokens per second"
+
+
+def _number(facts: Mapping[str, object], name: str) -> float | int | None:
+    value = facts.get(name)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+_ROWS: tuple[tuple[str, tuple[str, ...], Callable[[Facts], str]], ...] = (
+    ("model", ("model",), _word("model")),
+    ("stop", ("finish", "stop_sequence"), _stop),
+    ("broke off", ("broke_off",), _word("broke_off")),
+    ("tokens", ("input_tokens", "cached_tokens", "output_tokens", "thinking_tokens"), _tokens),
+    ("thoughts", ("thoughts", "thinking"), _thoughts),
+    ("times", ("first_byte", "first_thought", "first_text", "end"), _times),
+    ("thinking time", ("thinking_time",), _thinking_time),
+    ("speed", (), _speed),
+)

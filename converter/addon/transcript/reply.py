@@ -1,0 +1,227 @@
+"""A reply as a person reads it, while it comes: of any dialect, streamed or whole, rewritten or
+as the server sent it.
+
+chunk -> Pipeline -> event -> Accumulator. Unreadable bytes are kept. The first bytes tell the
+dialect and whether the reply is a stream; its content type helps where they do not say.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from converter.addon.exchange import settings
+from converter.addon.exchange.rewriting import reading_of
+from converter.addon.exchange.settings import Settings
+from converter.addon.transcript.accumulator import Accumulator, FieldAccumulator, News
+from converter.addon.transcript.turns import Raw, ShownTurn, Transcript
+from converter.core.dialects.reasoning_fields import is_said
+from converter.core.dialects.recogniser import Recogniser
+from converter.core.dialects.table import COMMON, Form
+from converter.core.model.events import Event, Opaque, OpaqueFrame, Own, Start, joined
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.reading import Expected
+from converter.core.reply.pipeline import Pipeline
+from converter.core.reply.summary import TIMES, Summary
+from converter.core.wire import json_text
+from converter.core.wire.sse import Frame
+
+_DEFAULTS = settings.read()
+AS_WRITTEN = replace(_DEFAULTS, tags=(), attributes=False, start=InitialState.TEXT)
+"""The reading of the addon's own output: a tag that it left in a text is text, as it is to its
+client.
+"""
+_QUIET = ("type", "index", "id", "name", "input", "signature", "cache_control")
+"""Fields of a block or delta that may well say nothing to a person."""
+_TOLD_TYPES = ("text", "thinking")
+
+
+class ReplyReader:
+    """Chunks in, news out; never raises. `transcript` tells all that has come, at any time.
+    A chunk costs by its bytes.
+
+    `complete`: all of the reply is at hand, so that a closer with no opener before it tells that
+    the reply began inside a thought; it is then to be closed before it is looked at. `expected`:
+    other knowledge of where it begins. `recogniser`: tells the form and the dialect.
+    """
+
+    def __init__(
+        self,
+        chosen: Settings | None = None,
+        content_type: str = "",
+        *,
+        expected: Expected | None = None,
+        complete: bool = False,
+    ) -> None:
+        self._settings = chosen or _DEFAULTS
+        self.content_type = content_type
+        self._expected = expected or Expected()
+        self._complete = complete
+        self.recogniser = Recogniser()
+        self._pipeline: Pipeline | None = None
+        self._choices: dict[int, Accumulator] = {}
+        self._beside = FieldAccumulator()
+        self._rest: list[str] = []
+        self._timed = False
+        self._at = 0.0
+        self.summary = Summary()
+
+    def feed(self, chunk: bytes, at: float | None = None) -> list[News]:
+        """Return the news of the chunk; it came `at` so many seconds after the request, if
+        that is known.
+        """
+        if at is not None:
+            self._timed, self._at = True, at
+        self.summary.arrived(self._at)
+        if self._pipeline:
+            return self._said(self._pipeline.frames(chunk))
+        if self.recogniser.feed(chunk, self.content_type):
+            return self._begin()
+        return []
+
+    def close(self) -> list[News]:
+        """Return the rest: the reply is over, or broke off."""
+        news: list[News] = []
+        if self._pipeline is None:
+            self.recogniser.feed(b"", self.content_type, last=True)
+            news = self._begin()
+        assert self._pipeline
+        news += self._said(self._pipeline.rest())
+        news += [new for event in self._pipeline.close() for new in self._take(event)]
+        self.summary.close(self._at)
+        return news + [new for choice in self._choices.values() for new in choice.close()]
+
+    def transcript(self) -> Transcript:
+        """Return all that has come so far."""
+        turns = [
+            ShownTurn("assistant", parts, choice)
+            for choice, accumulator in self._choices.items()
+            if (parts := accumulator.parts())
+        ]
+        waiting = self.recogniser.held  # it cannot be read before more comes
+        rest = (*self._rest, *([_shown(waiting)] if waiting.strip() else ()))
+        return Transcript(tuple(turns), facts=self._facts(), rest=rest, beside=self._beside.parts())
+
+    def _facts(self) -> dict[str, object]:
+        summary = self.summary.told()
+        facts = {name: value for name, value in summary.items() if self._timed or name not in TIMES}
+        reasons = [each.finish for each in self._choices.values() if each.finish]
+        stops = [each.stop_sequence for each in self._choices.values() if each.stop_sequence]
+        facts |= {"finish": ", ".join(reasons)} if reasons else {}
+        return facts | ({"stop_sequence": ", ".join(stops)} if stops else {})
+
+    def _begin(self) -> list[News]:
+        """Read from now on; a reply of no dialect is shown as it came."""
+        form = self.recogniser.form or Form.WHOLE
+        whole = self._complete or form is Form.WHOLE
+        dialect = self.recogniser.dialect or COMMON
+        reading = reading_of(self._settings, self._expected, whole)
+        self._pipeline = Pipeline(reading, dialect, form, fields=self._settings.map)
+        return self._said(self._pipeline.frames(self.recogniser.take()))
+
+    def _said(self, frames: Iterable[Frame]) -> list[News]:
+        events = (event for frame in frames for event in self._decoded(frame))
+        # a stream's frames have some letters each, and all machines cost by the event
+        runs = joined(events, fields=True)
+        return [news for event in runs for news in self._safely(event)]
+
+    def _decoded(self, frame: Frame) -> list[Event]:
+        assert self._pipeline
+        if self.recogniser.dialect is None:
+            return [_opaque(frame)]
+        try:
+            _, events = self._pipeline.decode(frame)
+        except Exception:  # because of a fault of ours: a view has to show the frame all the same
+            return [_opaque(frame)]
+        odd = not events and frame.data is not None and _says_something(frame.data)
+        return [_opaque(frame)] if odd else events
+
+    def _safely(self, event: Event) -> list[News]:
+        assert self._pipeline
+        try:
+            return [news for made in self._pipeline.feed([event]) for news in self._take(made)]
+        except Exception:
+            return self._unread(str(event).encode(errors="backslashreplace"))
+
+    def _take(self, event: Event) -> list[News]:
+        self.summary.feed(event, self._at)
+        match event:
+            case OpaqueFrame():
+                raw = event.own.raw
+                return [] if event.comment or not raw.strip() else self._unread(raw)
+            case Start():
+                return self._head(event)
+            case _:
+                return self._choice(event).feed(event)
+
+    def _choice(self, event: Event) -> Accumulator:
+        index = getattr(event, "choice", 0)
+        if index not in self._choices:
+            self._choices[index] = Accumulator(index)
+        return self._choices[index]
+
+    def _head(self, event: Start) -> list[News]:
+        dialect = self.recogniser.dialect or COMMON
+        for name, value in (event.own.fields if event.own else {}).items():
+            if name == dialect.label.blocks:
+                self._odd_content(event, value)
+            elif name not in dialect.label.head and is_said(value):
+                self._beside.add(name, value)
+        return []
+
+    def _odd_content(self, event: Start, content: object) -> None:
+        """Take the parts of a message's content that a decoder cannot tell: all of it, or the
+        blocks that are none.
+        """
+        odd = (
+            [block for block in content if not isinstance(block, dict) or _is_odd(block)]
+            if isinstance(content, list)
+            else content
+        )
+        if is_said(odd):
+            self._choice(event).feed(Opaque("", {}, {"content": odd}))
+
+    def _unread(self, raw: bytes) -> list[News]:
+        self._rest.append(_shown(raw))
+        return [News(Raw(self._rest[-1]))]
+
+
+def read(
+    body: bytes,
+    chosen: Settings | None = None,
+    content_type: str = "",
+    *,
+    expected: Expected | None = None,
+) -> Transcript:
+    """Return the transcript of a reply that is all there."""
+    reader = ReplyReader(chosen, content_type, expected=expected, complete=True)
+    reader.feed(body)
+    reader.close()
+    return reader.transcript()
+
+
+def _opaque(frame: Frame) -> OpaqueFrame:
+    return OpaqueFrame(Own("", raw=frame.raw), frame.comment)
+
+
+def _shown(raw: bytes) -> str:
+    return raw.decode(errors="backslashreplace")
+
+
+def _is_odd(block: dict[str, object]) -> bool:
+    kind = block.get("type")
+    value = block.get(str(kind))
+    return kind in _TOLD_TYPES and is_said(value) and not isinstance(value, str)
+
+
+def _says_something(data: bytes) -> bool:
+    """Tell whether a frame without any event has something in it all the same, of a shape that the
+    decoder does not know.
+    """
+    frame = json_text.read_or_none(data)
+    inner = [
+        value
+        for name in ("delta", "content_block")
+        if isinstance(frame, dict) and isinstance(value := frame.get(name), dict)
+    ]
+    return any(
+        is_said(value) for fields in inner for name, value in fields.items() if name not in _QUIET
+    )

@@ -1,0 +1,96 @@
+"""A request as a person reads it, of any dialect: tolerant, where the dialects' readers are not."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from converter.addon.exchange import settings
+from converter.addon.exchange.rewriting import reading_of
+from converter.addon.exchange.settings import Settings
+from converter.addon.transcript.accumulator import Accumulator
+from converter.addon.transcript.blocks import Split, parts_of, turns_of
+from converter.addon.transcript.facts import of
+from converter.addon.transcript.turns import Field, Part, ShownTurn, Transcript
+from converter.core.dialects.reasoning_fields import is_said
+from converter.core.model import events
+from converter.core.reading.reading import Expected
+from converter.core.reply.pipeline import Stages
+from converter.core.wire import json_text
+
+type Body = Mapping[str, object]
+
+_DEFAULTS = settings.read()
+_SYSTEM, _TURNS = ("system", "instructions"), ("messages", "input")
+_TOOLS = ("tools", "functions")
+_LONGEST_SETTING = 200
+"""Characters of a setting that is told in a line; a longer one (a schema, a prompt) stands below
+the turns.
+"""
+
+
+def read(body: bytes, chosen: Settings | None = None) -> Transcript:
+    """Return the transcript of a request's body. Never raises: unreadable parts are in the
+    transcript's rest.
+    """
+    with suppress(json_text.UnreadableError, RecursionError):
+        value = json_text.read(body) if body.strip() else {}
+        if isinstance(value, dict):
+            return of_fields(value, chosen)
+    return Transcript(rest=(body.decode(errors="backslashreplace"),))
+
+
+def of_fields(body: Body, chosen: Settings | None = None) -> Transcript:
+    """Return the transcript of a request whose JSON is read already."""
+    split = _splitter(chosen or _DEFAULTS, body.get("model"))
+    systems = [body[name] for name in _SYSTEM if is_said(body.get(name))]
+    turns = [ShownTurn("system", tuple(parts_of(system))) for system in systems]
+    turns += [turn for name in _TURNS for turn in turns_of(body.get(name), split)]
+    asked_for, long = _asked(body)
+    turns += [ShownTurn("settings", tuple(long))] if long else []
+    return Transcript(tuple(turns), asked_for)
+
+
+def _asked(body: Body) -> tuple[dict[str, object], list[Part]]:
+    """Return the settings that can be told in a line, and the others."""
+    short: dict[str, object] = {}
+    long: list[Part] = []
+    for name in sorted((name for name in body if name not in _SYSTEM + _TURNS), key=_order):
+        value = _setting(name, body[name])
+        if len(name) > _LONGEST_SETTING or (len(of(value)) > _LONGEST_SETTING and name != "tools"):
+            long.append(Field(name, body[name]))
+        elif value != "":
+            short[name] = value
+    return short, long
+
+
+def _order(name: str) -> int:
+    """The model first, tools last; the rest stays in the client's order."""
+    return {"model": 0, "thinking": 1, "max_tokens": 2, "tools": 4}.get(name, 3)
+
+
+def _setting(name: str, value: object) -> object:
+    names = map(tool_name, value) if name in _TOOLS and isinstance(value, list) else ()
+    return ", ".join(filter(None, names)) or ("" if value in (None, [], {}) else value)
+
+
+def tool_name(tool: object) -> str:
+    """Return the name of a tool, in any dialect's form; its type where it has none."""
+    if not isinstance(tool, dict):
+        return ""
+    inner = tool.get(str(tool.get("type")))
+    name = inner.get("name") if isinstance(inner, dict) else tool.get("name")
+    return str(name or tool.get("type") or "")
+
+
+def _splitter(chosen: Settings, model: object) -> Split:
+    """Return the reader of thinking that stands in tags: in an assistant's text, if no field
+    brings any.
+    """
+    reading = reading_of(chosen, Expected(model=str(model or "")), whole=True)
+
+    def split(text: str) -> list[Part]:
+        stages, accumulator = Stages(reading), Accumulator()
+        for event in [*stages.feed(events.Text(text)), *stages.close()]:
+            accumulator.feed(event)
+        return list(accumulator.parts())
+
+    return split

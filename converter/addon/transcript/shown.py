@@ -1,0 +1,106 @@
+"""A transcript as plain values for a page that shows it: each part with its kind and its text, laid
+out already.
+
+Text is as it came. The page has to make visible all that would act on its reader, and must never
+take it for markup.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from converter.addon.transcript import facts as in_words
+from converter.addon.transcript.accumulator import News
+from converter.addon.transcript.blocks import json_of
+from converter.addon.transcript.turns import (
+    CallPart,
+    Facts,
+    FailurePart,
+    Field,
+    Media,
+    Part,
+    Raw,
+    ResultPart,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
+    Transcript,
+)
+from converter.core.wire.printable import fits, laid_out, without_base64
+
+type Values = dict[str, Any]
+
+PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""Types that a browser decodes and does not run."""
+_LARGEST_PICTURE = 8_000_000
+"""Characters of base64."""
+
+
+def transcript(shown: Transcript, more: Facts | None = None) -> Values:
+    """Return all of a request or reply. `more`: facts known from elsewhere, a reply's times."""
+    return {
+        "asked": [[name, in_words.of(value)] for name, value in shown.asked.items()],
+        "turns": [turn(each) for each in shown.turns],
+        "facts": facts(shown, more),
+        "beside": [part(field) for field in shown.beside],
+        "rest": [part(Raw(text)) for text in shown.rest],
+    }
+
+
+def facts(shown: Transcript, more: Facts | None = None) -> list[list[str]]:
+    """Return how a reply ended, each fact a label and its words."""
+    return [list(row) for row in in_words.lines(in_words.together(shown.facts, more))]
+
+
+def turn(shown: ShownTurn) -> Values:
+    """Return a turn."""
+    return {
+        "role": shown.role,
+        "choice": shown.choice,
+        "parts": [part(each) for each in shown.parts],
+    }
+
+
+def said(news: Iterable[News]) -> list[Values]:
+    """Return the news of a reply."""
+    return [{**part(new.part), "choice": new.choice, "fresh": new.fresh} for new in news]
+
+
+def part(shown: Part) -> Values:
+    """Return a part."""
+    return _PARTS[type(shown)](shown)
+
+
+def _media(shown: Media) -> Values:
+    is_picture = shown.type in PICTURES and len(shown.data) <= _LARGEST_PICTURE
+    picture = (
+        {"source": f"data:{shown.type};base64,{shown.data}"} if is_picture and shown.data else {}
+    )
+    return {"kind": "media", "text": f"{shown.kind} {shown.words}", **picture}
+
+
+def _field(shown: Field) -> Values:
+    words = in_words.of(shown.value) if fits(shown.value) else json_of(shown.value)
+    return {"kind": "field", "name": shown.name, "text": without_base64(words)}
+
+
+_PARTS: Mapping[type[Part], Callable[[Any], Values]] = {
+    ThinkingPart: lambda shown: {"kind": "thinking", "note": shown.note, "text": shown.text},
+    TextPart: lambda shown: {"kind": "text", "note": shown.place, "text": shown.text},
+    CallPart: lambda shown: {
+        "kind": "call",
+        "name": shown.name,
+        "id": shown.note,
+        "text": without_base64(laid_out(shown.arguments)),
+    },
+    ResultPart: lambda shown: {
+        "kind": "result",
+        "name": shown.name,
+        "id": shown.id,
+        "text": without_base64(shown.text),
+        "failed": shown.error,
+    },
+    Media: _media,
+    Field: _field,
+    FailurePart: lambda shown: {"kind": "error", "name": shown.kind, "text": shown.message},
+    Raw: lambda shown: {"kind": "raw", "text": without_base64(laid_out(shown.text))},
+}

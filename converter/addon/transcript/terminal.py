@@ -1,0 +1,147 @@
+"""A transcript for a terminal, also while it grows: thinking dim behind a line at its left, roles
+bold, the answer plain.
+
+Colours only when asked for; without them the line still sets thinking apart. Nothing that a model
+writes reaches the terminal as a control character or escape sequence.
+"""
+
+from collections.abc import Iterable
+
+from converter.addon.transcript import facts as in_words
+from converter.addon.transcript import shown
+from converter.addon.transcript.accumulator import News
+from converter.addon.transcript.turns import (
+    Facts,
+    Field,
+    Part,
+    Raw,
+    TextPart,
+    ThinkingPart,
+    Transcript,
+)
+from converter.core.wire.printable import one_line, visible, without_base64, without_data
+
+BOLD, DIM, RED, CYAN, PLAIN = "1", "2", "31", "36", ""
+_BAR = "│ "
+_INDENT = "  "
+_LINE_ENDS = "\r\n"
+type _Styled = tuple[str, str]
+
+
+class TerminalWriter:
+    """News of a reply in, text for the terminal out: words as they come, everything else in lines
+    of its own.
+    """
+
+    def __init__(self, colour: bool = False) -> None:
+        self._colour = colour
+        self._kind: type[Part] | None = None
+        self._choice = 0
+        self._printed = False  # words of the part that grows
+        self._held = ""  # line ends at its end: they count once something follows
+        self._begun = False  # anything at all
+        self._gap = False  # the next part stands apart from the one before
+
+    def feed(self, news: Iterable[News]) -> str:
+        """Return the text to print now."""
+        return "".join(map(self._one, news))
+
+    def close(self, facts: Facts | None = None, beside: Iterable[Field] = ()) -> str:
+        """Return the end of the last line, how the reply ended, and its facts."""
+        end = self._end() + self.settings(in_words.lines(facts or {}))
+        return end + "".join(
+            self._styled(text, style) + "\n" for part in beside for text, style in _lines(part)
+        )
+
+    def settings(self, rows: Iterable[tuple[str, str]]) -> str:
+        """Return a line for each label and its words."""
+        lines = [self._styled(one_line(f"{label}: {words}"), DIM) + "\n" for label, words in rows]
+        gap = "\n" if lines and self._begun else ""
+        self._begun = self._begun or bool(lines)
+        return gap + "".join(lines)
+
+    def role(self, label: str) -> str:
+        """Return the line that says who speaks."""
+        head = self._end() + ("\n" if self._begun else "")
+        self._begun, self._gap = True, False
+        return head + self._styled(one_line(label), BOLD) + "\n"
+
+    def _one(self, news: News) -> str:
+        head = self.role(f"choice {news.choice + 1}") if news.choice != self._choice else ""
+        self._choice = news.choice
+        if isinstance(news.part, TextPart | ThinkingPart):
+            return head + self._words(news.part, news.fresh)
+        head += self._end() + self._apart()
+        return head + "".join(
+            self._styled(text, style) + "\n" for text, style in _lines(news.part) if text
+        )
+
+    def _words(self, part: TextPart | ThinkingPart, fresh: bool) -> str:
+        head = self._end() if fresh or self._kind is not type(part) else ""
+        self._kind = type(part)
+        text = self._held + part.text
+        body = text.rstrip(_LINE_ENDS)
+        self._held = text[len(body) :]
+        if not self._printed:
+            body = body.lstrip(_LINE_ENDS)
+            note = part.note if isinstance(part, ThinkingPart) else part.place
+            head += self._apart() if body or note else ""
+            body = f"({note}) {body}" if note else body
+            self._held = self._held if body else ""
+        first, self._printed = not self._printed, self._printed or bool(body)
+        return head + self._shown(body, first)
+
+    def _shown(self, body: str, first: bool) -> str:
+        text = visible(without_data(body))
+        if self._kind is ThinkingPart:
+            text = (_BAR if first and text else "") + text.replace("\n", f"\n{_BAR}")
+        return self._styled(text, DIM if self._kind is ThinkingPart else PLAIN)
+
+    def _apart(self) -> str:
+        gap, self._gap, self._begun = "\n" if self._gap else "", True, True
+        return gap
+
+    def _end(self) -> str:
+        """Return the end of the part that grew."""
+        printed, self._printed, self._kind, self._held = self._printed, False, None, ""
+        return "\n" if printed else ""
+
+    def _styled(self, text: str, style: str) -> str:
+        return f"\x1b[{style}m{text}\x1b[0m" if self._colour and style and text else text
+
+
+def write(transcript: Transcript, more: Facts | None = None, *, colour: bool = False) -> str:
+    """Return a transcript whole. `more`: facts known from elsewhere, a reply's times."""
+    writer = TerminalWriter(colour)
+    out = [writer.settings((name, in_words.of(value)) for name, value in transcript.asked.items())]
+    for turn in transcript.turns:
+        out.append(writer.role(f"{turn.role} {turn.choice + 1}" if turn.choice else turn.role))
+        out.append(writer.feed(map(News, turn.parts)))
+    if transcript.rest:
+        out.append(writer.role("unread"))
+        out.append(writer.feed(News(Raw(rest)) for rest in transcript.rest))
+    out.append(writer.close(in_words.together(transcript.facts, more), transcript.beside))
+    return "".join(out)
+
+
+def _indented(text: str) -> str:
+    return _INDENT + visible(without_base64(text)).replace("\n", f"\n{_INDENT}") if text else ""
+
+
+def _lines(part: Part) -> list[_Styled]:
+    """Return a part that is shown at once, in lines, each with its style."""
+    told = shown.part(part)
+    kind, text, name = told["kind"], told["text"], told.get("name", "")
+    match kind:
+        case "call" | "result":
+            failed = told.get("failed")
+            about = "→" if kind == "call" else "←", "failed" if failed else "", name, told["id"]
+            head = one_line(" ".join(filter(None, about)))
+            return [(head, RED if failed else CYAN), (_indented(text), PLAIN)]
+        case "media":
+            return [(one_line(f"[{text}]"), CYAN)]
+        case "error":
+            return [(visible(f"{f'error {name}'.rstrip()}: {text}"), RED)]
+        case "field":
+            return [(visible(f"{name}: {text}"), DIM)]
+    return [(visible(text), PLAIN)]

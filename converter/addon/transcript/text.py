@@ -1,0 +1,132 @@
+"""A transcript as plain text for a content view. It is always valid YAML, for mitmproxy's
+highlighter of that name.
+
+Thinking is comments, which every palette of mitmproxy shows dim, with a bar at each line, because
+mitmweb shows no colours; words stand in block scalars. No words of a model can leave them, whatever
+they look like, and both are read in linear time: invalid YAML would cost the colours of all that
+follows, and a lone `{` seconds of highlighting (5 MB of JSON lines: 90 s, mitmproxy_rs 0.12).
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from converter.addon.transcript import facts as in_words
+from converter.addon.transcript import shown
+from converter.addon.transcript.turns import (
+    CallPart,
+    Facts,
+    Field,
+    Part,
+    Raw,
+    ShownTurn,
+    TextPart,
+    Transcript,
+)
+from converter.core.wire.printable import (
+    laid_out,
+    object_of,
+    one_line,
+    trimmed,
+    visible,
+    without_data,
+)
+
+HIGHLIGHT: Final = "yaml"
+"""The highlighter of mitmproxy's that this text is made for."""
+_PLAIN = re.compile(r"[A-Za-z0-9/][\w./@+,()%-]*(?:[ :][\w./@+,(){}%-]+)*", re.ASCII)
+"""Values that need no quotes: none that YAML reads as anything else than one scalar."""
+_LABEL = re.compile(r"[A-Za-z_][\w./-]*+(?: [\w./-]++)*", re.ASCII)
+_LONGEST_ROW = 400
+"""Characters of a field's value that stand in its line."""
+_LONGEST_KEY = 200
+"""Characters; YAML has keys of 1,024 at most."""
+_BLOCK = "  "
+_LINE = re.compile(r"^(?=[^\n])", re.MULTILINE)
+
+
+def write(transcript: Transcript, more: Facts | None = None) -> str:
+    """Return the text. `more`: facts known from elsewhere, a reply's times; they count for more
+    than its own.
+    """
+    asked = ((name, in_words.of(value)) for name, value in transcript.asked.items())
+    facts = _mapping(in_words.lines(in_words.together(transcript.facts, more)))
+    parts = [_mapping(asked), *map(_turn, transcript.turns)]
+    parts += [facts + "".join(map(_part, transcript.beside))]
+    parts += [_scalar("rest", visible(shown.part(Raw(rest))["text"])) for rest in transcript.rest]
+    return "\n".join(filter(None, parts))
+
+
+def _mapping(rows: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"{_key(name)}: {_value(words)}\n" for name, words in rows)
+
+
+def _key(name: str) -> str:
+    is_plain = _LABEL.fullmatch(name) and len(name) <= _LONGEST_KEY
+    return name if is_plain else _quoted(one_line(name[:_LONGEST_KEY]))
+
+
+def _value(words: str) -> str:
+    """Return words in one line; JSON as it is, because YAML reads it as well."""
+    line = one_line(words)
+    return line if _PLAIN.fullmatch(line) or laid_out(line) != line else _quoted(line)
+
+
+def _quoted(line: str) -> str:
+    return "'" + line.replace("'", "''") + "'"
+
+
+def _turn(turn: ShownTurn) -> str:
+    label = turn.role if not turn.choice else f"{turn.role} {turn.choice + 1}"
+    parts = [part for part in turn.parts if not isinstance(part, TextPart) or part.text.strip()]
+    match parts:
+        case [TextPart(place="") as only] if turn.role not in ("assistant", "model"):
+            return _scalar(label, visible(without_data(only.text)))
+        case []:
+            return f"{_key(label)}:\n"
+        case _:
+            return f"{_key(label)}:\n" + _prefixed("".join(map(_part, parts)), _BLOCK)
+
+
+def _prefixed(text: str, prefix: str) -> str:
+    """Return the text with its lines prefixed, blank ones left blank; it ends with a line end."""
+    body = text.removesuffix("\n")
+    return _LINE.sub(prefix, body) + "\n"
+
+
+def _scalar(name: str, text: str) -> str:
+    """Return a key whose value is the text, in a block; `2` where the text's own blanks would pass
+    for the block's.
+    """
+    body = trimmed(text)
+    if not body.strip():
+        return f"{_key(name)}: {_quoted(one_line(body))}\n"
+    return f"{_key(name)}: |{'2' if body[0].isspace() else ''}\n{_prefixed(body, _BLOCK)}"
+
+
+def _part(part: Part) -> str:
+    if isinstance(part, CallPart) and (given := object_of(part.arguments)):
+        rows = "".join(_part(Field(name, value)) for name, value in given.items())
+        return f"{_key(_joined('call', part.name))}:{_note(part.note)}\n{_prefixed(rows, _BLOCK)}"
+    told = shown.part(part)
+    kind, text, name = told["kind"], visible(without_data(told["text"])), told.get("name", "")
+    if kind == "thinking":
+        lines = trimmed(text).split("\n") if trimmed(text) else []
+        barred = (f"{_BLOCK}#│ {line}".rstrip() + "\n" for line in lines)
+        return f"thinking:{_note(told['note'])}\n" + "".join(barred)
+    if kind == "media":
+        name, _, text = text.partition(" ")
+    if kind == "media" or (kind == "field" and "\n" not in text and len(text) <= _LONGEST_ROW):
+        return _mapping([(name, text)])
+    if kind in ("field", "text"):
+        return _scalar(name or told.get("note") or kind, text)
+    label = "failed" if told.get("failed") else "unread" if kind == "raw" else kind
+    return _scalar(_joined(label, name, told.get("id", "")), text)
+
+
+def _joined(*words: str) -> str:
+    return " ".join(filter(None, words))
+
+
+def _note(words: str) -> str:
+    return f"  # {one_line(words)}" if words else ""

@@ -1,0 +1,141 @@
+"""Messages of a request's JSON, whatever its dialect and however wrong: who speaks, the words, and
+the prompt in the order in which templates write it. Nothing a client sends makes any of it raise.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
+from typing import NamedTuple
+
+type Fields = Mapping[str, object]
+
+# Claude Code's, another in each request
+BILLING_LINES = re.compile(r"^x-anthropic-billing-header:[^\n]*\n*", re.MULTILINE)
+SYSTEM = ("system", "developer")
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+_THOUGHT_PARTS = ("thinking", "redacted_thinking")
+_MARK = "cache_control"
+"""Says where a cache ends; no model reads it."""
+_HEAD = 4000
+"""Characters by which a message is known: a long result that was cut short is still the same."""
+REMINDER = re.compile(
+    r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL
+)
+DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|[A-Z][a-z]+day\b|\b20\d\d\b")
+
+
+def messages_of(body: Fields) -> Sequence[object]:
+    """Return the messages of a request, of whatever dialect."""
+    messages = body.get("messages") or body.get("input")
+    return messages if isinstance(messages, list) else ()
+
+
+def role_of(message: object) -> str:
+    """Return who speaks; nothing where a message does not say so."""
+    return str(message.get("role") or "") if isinstance(message, Mapping) else ""
+
+
+def content_of(message: object) -> object:
+    """Return what is said in a message."""
+    return message.get("content") if isinstance(message, Mapping) else None
+
+
+def texts_in(message: object) -> Iterator[tuple[bool, str]]:
+    """Yield the texts of a message, and whether each is a thought."""
+    fields = message if isinstance(message, Mapping) else {"content": message}
+    for key in sorted(fields.keys() - {"role", _MARK}):
+        value = fields[key]
+        for part in value if isinstance(value, list) else [value]:
+            if text := _text(part):
+                kind = part.get("type") if isinstance(part, Mapping) else None
+                yield key in _THOUGHTS or kind in _THOUGHT_PARTS, text
+
+
+def _text(part: object) -> str:
+    """Return the words of a message's field, or of a part of it."""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Mapping) and isinstance(text := part.get("text"), str):
+        return text
+    return "" if part is None else json.dumps(_unmarked(part), ensure_ascii=False)
+
+
+def _unmarked(value: object) -> object:
+    if not isinstance(value, Mapping):
+        return value
+    return {key: item for key, item in value.items() if key != _MARK}
+
+
+def known_by(message: object) -> str:
+    """Return the role of a message and how its words begin, without those that move."""
+    role = role_of(message)
+    if role in SYSTEM:
+        return role
+    words, length = list[str](), 0
+    for is_thought, text in texts_in(message):
+        words += [] if is_thought else [text[: _HEAD - length]]
+        length += 0 if is_thought else len(words[-1])
+    for moving in (REMINDER, BILLING_LINES, DATE):
+        words = [moving.sub("", text).strip() for text in words]
+    return "\n".join([role, *filter(None, words)])
+
+
+def alike(before: Sequence[object], now: Sequence[object]) -> int:
+    """Return how many messages two conversations begin with alike; equal ones cost nothing."""
+    for number, (one, other) in enumerate(zip(before, now, strict=False)):
+        if one != other and known_by(one) != known_by(other):
+            return number
+    return min(len(before), len(now))
+
+
+class PromptPart(NamedTuple):
+    """A piece of the prompt: its words, and those without thoughts."""
+
+    name: str
+    words: str
+    plain: str
+
+
+def pieces(body: Fields) -> Iterator[tuple[str, object]]:
+    """Yield the prompt in the order in which templates write it: tools, then messages."""
+    tools = body.get("tools")
+    for tool in tools if isinstance(tools, list) else []:
+        yield f"tool {_name(tool)}", {"tool": _unmarked(tool)}
+    if system := body.get("system"):
+        yield "the system text", {"role": "system", "content": system}
+    for number, message in enumerate(messages_of(body)):
+        yield f"message {number} ({role_of(message)})", message
+
+
+def part_of(name: str, message: object) -> PromptPart:
+    """Return the words of a message, with its thoughts last."""
+    texts, thoughts = list[str](), list[str]()
+    for is_thought, text in texts_in(message):
+        (thoughts if is_thought else texts).append(text)
+    plain = "\n".join(texts)
+    return PromptPart(name, plain + "\n".join(thoughts), plain)
+
+
+def texts_of(body: Fields) -> dict[str, str]:
+    """Return the words of a prompt's parts by their names, in the order in which templates write
+    them.
+    """
+    return {name: part_of(name, piece).words for name, piece in pieces(body)}
+
+
+def _name(tool: object) -> str:
+    function = tool.get("function", tool) if isinstance(tool, Mapping) else {}
+    return str(function.get("name", "")) if isinstance(function, Mapping) else ""
+
+
+def strings_of(value: object, levels: float = inf) -> Iterator[str]:
+    """Yield the strings of a JSON value, in their order, as deep as so many levels."""
+    left = [(value, levels)]
+    while left:
+        inner, deep = left.pop()
+        if isinstance(inner, str):
+            yield inner
+        elif deep and isinstance(inner, dict | list):
+            within = inner.values() if isinstance(inner, dict) else inner
+            left += [(each, deep - 1) for each in reversed(within)]

@@ -1,0 +1,167 @@
+"""Exchanges that belong together: a conversation that grows is one session, and one that another
+session's call began is a branch of it. Found by words alone, as `raw_messages` knows messages.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from converter.core.model.raw_messages import (
+    SYSTEM,
+    alike,
+    content_of,
+    known_by,
+    role_of,
+    strings_of,
+)
+from converter.core.wire import json_text
+
+type Messages = Sequence[object]
+
+_LOOKED_AT = 8
+"""Sessions with the same opening that a request is compared with, the newest: a question that is
+asked a thousand times costs no million comparisons.
+"""
+_KEPT = 8
+"""Sessions whose newest request stays parsed; others are read again when they go on."""
+_DEEP = 3
+"""Levels of a call's arguments in which a sub-agent's words may stand."""
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """A conversation. `name` and `newest`: its first and newest exchange; `first`: messages of the
+    shortest request; `within`: the session whose call began it; `number`: which came first.
+    """
+
+    name: str
+    number: int
+    first: int
+    newest: str
+    within: str = ""
+    exchanges: list[str] = field(default_factory=list)
+
+
+class Sessions:
+    """The sessions of exchanges that are told of in the order in which they began. `read`: the
+    messages of an exchange that was told of before.
+    """
+
+    def __init__(self, read: Callable[[str], Messages]) -> None:
+        self._messages = lru_cache(_KEPT)(read)
+        self._of = dict[str, Session]()
+        self._openings = dict[int, deque[Session]]()
+        self._begun = dict[int, list[Session]]()
+        self._told = dict[int, Session]()
+
+    def of(self, exchange: str) -> Session | None:
+        """Return the session of an exchange, none of one that nobody told of."""
+        return self._of.get(exchange)
+
+    def family(self, exchange: str) -> list[Session]:
+        """Return the session of an exchange with all that belongs to it: the one that no call began
+        comes first, then the branches in the order in which they began.
+        """
+        if (session := self._of.get(exchange)) is None:
+            return []
+        root = self._root(session)
+        kin = {each for each in self._of.values() if self._root(each) is root}
+        return sorted(kin, key=lambda each: each.number)
+
+    def _root(self, session: Session) -> Session:
+        while session.within:
+            session = self._of[session.within]
+        return session
+
+    def add(self, exchange: str, client: str, messages: Messages) -> list[str]:
+        """Put an exchange into its session; return the exchanges that became those of a branch."""
+        opening = _opening(messages)
+        keys = _keys(client, opening)
+        session, same = self._going_on(keys, messages, len(opening))
+        if session is None:
+            session = Session(exchange, len(self._of), len(messages), exchange)
+            self._openings.setdefault(keys[-1], deque(maxlen=_LOOKED_AT)).append(session)
+            self._find_parent(session, client, opening)
+        session.first = min(session.first, len(messages))
+        session.newest = exchange
+        session.exchanges.append(exchange)
+        self._of[exchange] = session
+        return self._tell(session, client, messages[same:])
+
+    def _going_on(
+        self, keys: Sequence[int], messages: Messages, opening: int
+    ) -> tuple[Session | None, int]:
+        """Return the session with the most in common, the newest of equals, and how many messages.
+        A request of nothing but a question is a session of its own: others ask the same.
+        """
+        best, most = None, 0
+        for session in (each for key in keys for each in self._openings.get(key, ())):
+            if len(messages) > min(session.first, opening):
+                same = alike(self._messages(session.newest), messages)
+                if same >= max(session.first, most):
+                    best, most = session, same
+        return best, most
+
+    def _find_parent(self, session: Session, client: str, opening: Messages) -> None:
+        for key in _words_of(client, opening):
+            self._begun.setdefault(key, []).append(session)
+            if told := self._told.get(key):
+                session.within = told.name
+
+    def _tell(self, session: Session, client: str, messages: Messages) -> list[str]:
+        """Note what a session's new calls say, and take in what they have begun since it did."""
+        taken = list[str]()
+        for words in (words for message in messages for words in _said(message)):
+            key = hash((client, _plain(words)))
+            self._told[key] = session
+            for begun in self._begun.get(key, ()):
+                if not begun.within and begun.number > session.number:
+                    begun.within = session.name
+                    taken += begun.exchanges
+        return taken
+
+
+def _opening(messages: Messages) -> Messages:
+    """Return the messages before a model's first word."""
+    for number, message in enumerate(messages):
+        if role_of(message) not in (*SYSTEM, "user"):
+            return messages[:number]
+    return messages
+
+
+def _keys(client: str, opening: Messages) -> list[int]:
+    """Return a key for each way to end the opening: a client may add to a question before it is
+    answered.
+    """
+    keys = [hash(client)]
+    for message in opening:
+        keys.append(hash((keys[-1], known_by(message))))
+    return keys
+
+
+def _words_of(client: str, opening: Messages) -> Iterator[int]:
+    """Yield keys of what a user says at first, each part by itself."""
+    for message in opening:
+        content = content_of(message)
+        for part in content if isinstance(content, list) else [content]:
+            words = part.get("text") if isinstance(part, Mapping) else part
+            if role_of(message) == "user" and isinstance(words, str) and (plain := _plain(words)):
+                yield hash((client, plain))
+
+
+def _plain(words: str) -> str:
+    return known_by({"content": words}).strip()
+
+
+def _said(message: object) -> Iterator[str]:
+    """Yield the words in the arguments of a message's calls, in whatever dialect."""
+    if not isinstance(message, Mapping):
+        return
+    inner = [message.get("tool_calls"), message.get("content"), [message]]
+    for call in (each for some in inner if isinstance(some, list) for each in some):
+        function = call.get("function", call) if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping):
+            given = function.get("arguments", function.get("input"))
+            read = json_text.read_or_none(given.encode()) if isinstance(given, str) else given
+            yield from strings_of(read, _DEEP)

@@ -1,0 +1,166 @@
+"""Parts as they grow: what is new, and all of them."""
+
+from converter.addon.transcript.accumulator import Accumulator, FieldAccumulator, News
+from converter.addon.transcript.turns import CallPart, FailurePart, Field, TextPart, ThinkingPart
+from converter.core.model import events
+
+
+def fed(*said: events.Event) -> tuple[Accumulator, list[News]]:
+    growing = Accumulator()
+    return growing, [new for event in said for new in growing.feed(event)]
+
+
+def test_words_go_on_until_something_else_comes() -> None:
+    growing, said = fed(
+        events.Thinking("de"),
+        events.Thinking("ep"),
+        events.ThinkingEnd(),
+        events.Thinking("more"),
+        events.Text("Hi"),
+    )
+    assert growing.parts() == (ThinkingPart("deep"), ThinkingPart("more"), TextPart("Hi"))
+    assert said == [
+        News(ThinkingPart("de")),
+        News(ThinkingPart("ep"), fresh=False),
+        News(ThinkingPart("more")),
+        News(TextPart("Hi")),
+    ]
+
+
+def test_parts_may_be_asked_for_at_any_time() -> None:
+    growing, _ = fed(events.Text("a"))
+    assert growing.parts() == (TextPart("a"),)
+    growing.feed(events.Text("b"))
+    assert growing.parts() == growing.parts() == (TextPart("ab"),)
+
+
+def test_a_call_is_told_once_it_is_complete() -> None:
+    pieces = [
+        events.ToolCall(0, "a", "look", ""),
+        events.ToolCall(0, "", "", '{"at"'),
+        events.ToolCall(0, "", "", ":1}"),
+    ]
+    growing, said = fed(*pieces)
+    assert said == []
+    assert growing.parts() == (CallPart("look", "a", '{"at":1}'),)
+    assert growing.feed(events.Finish("tool_calls")) == [News(CallPart("look", "a", '{"at":1}'))]
+    assert growing.finish == "tool_calls"
+
+
+def test_a_call_that_nothing_follows_is_told_at_the_end() -> None:
+    growing, _ = fed(events.ToolCall(0, "a", "look", "{}"))
+    assert growing.close() == [News(CallPart("look", "a", "{}"))]
+    assert growing.close() == []
+
+
+def test_calls_at_one_index_are_told_apart_by_their_ids() -> None:
+    growing, _ = fed(
+        events.ToolCall(0, "a", "look", "{"),
+        events.ToolCall(0, "b", "see", "["),
+        events.ToolCall(0, "b", "", "]"),
+    )
+    assert growing.parts() == (CallPart("look", "a", "{"), CallPart("see", "b", "[]"))
+
+
+def test_a_custom_call_has_its_name_and_input_elsewhere() -> None:
+    growing, _ = fed(
+        events.ToolCall(
+            0,
+            "a",
+            "",
+            "",
+            own=events.Own("openai", {"tool_calls": {"custom": {"name": "sh", "input": "ls"}}}),
+        )
+    )
+    assert growing.parts() == (CallPart("sh", "a", "ls"),)
+
+
+def test_text_of_another_field_is_a_part_of_its_own() -> None:
+    growing, _ = fed(
+        events.Text("Hi"),
+        events.Text("No.", refusal=True),
+        events.Text("x", own=events.Own("openai")),
+    )
+    assert growing.parts() == (TextPart("Hi"), TextPart("No.", "refusal"), TextPart("x"))
+
+
+def test_an_attribute_form_says_more() -> None:
+    growing, _ = fed(events.Thinking("deep"), events.ThinkingEnd(0, "plan", 0.7))
+    assert growing.parts() == (ThinkingPart("deep", "plan, confidence 0.7"),)
+
+
+def test_fields_of_the_servers_own_come_last() -> None:
+    growing, said = fed(
+        events.Opaque(
+            "openai", {"role": "assistant", "content": "", "x": "a"}, {"logprobs": {"content": [1]}}
+        ),
+        events.Text("Hi"),
+        events.Opaque("openai", {"x": "b", "y": {"z": 1}}, {"y2": None}),
+    )
+    assert growing.parts() == (TextPart("Hi"), Field("x", "ab"), Field("y", {"z": 1}))
+    assert [new.part for new in [*said, *growing.close()]] == list(growing.parts())
+
+
+def test_a_field_that_is_told_is_not_told_twice() -> None:
+    growing, _ = fed(
+        events.Opaque("openai", {"plan": ["a"]}, {}, told=("plan",)),
+        events.MappedField("plan", "steps", ["a"]),
+    )
+    assert growing.parts() == (Field("plan.steps", ["a"]),)
+
+
+def test_a_part_of_a_content_that_no_event_tells_is_read() -> None:
+    content = [
+        {"type": "text", "text": "told"},
+        {"type": "image_url", "image_url": {"url": "https://h/c.png"}},
+    ]
+    growing, _ = fed(
+        events.Opaque("openai", {"content": content}, {}),
+        events.Text("told", own=events.Own("openai")),
+    )
+    assert "https://h/c.png" in str(growing.parts())
+
+
+def test_a_block_of_the_messages_api_is_read() -> None:
+    use = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    growing, _ = fed(
+        events.Block(
+            "anthropic", {"type": "content_block_start", "index": 0, "content_block": use}
+        ),
+        events.ToolCall(0, "", "", '{"query": "x"}'),
+        events.Block(
+            "anthropic",
+            {
+                "type": "content_block_delta",
+                "index": 1,
+                "delta": {"type": "citations_delta", "citation": "c"},
+            },
+        ),
+    )
+    assert growing.parts() == (
+        CallPart("web_search", "s", '{"query": "x"}'),
+        Field("citations.citation", "c"),
+    )
+
+
+def test_a_failure_is_a_part() -> None:
+    growing, said = fed(events.Text("Hi"), events.Failure("broken", "api_error"))
+    assert growing.parts() == (TextPart("Hi"), FailurePart("broken", "api_error"))
+    assert said[-1] == News(FailurePart("broken", "api_error"))
+
+
+def test_gathered_values_are_kept_when_they_change() -> None:
+    gathered = FieldAccumulator()
+    for value in (1, 1, 2):
+        gathered.add("n", value)
+    assert gathered.parts() == (Field("n", [1, 2]),)
+
+
+def test_a_call_says_where_it_was_read_from() -> None:
+    growing = Accumulator()
+    growing.feed(events.ToolCall(0, "c", "f", "", read_from="text (hermes)"))
+    growing.feed(events.ToolCall(0, "", "", "{}"))
+    (call,) = growing.parts()
+    assert isinstance(call, CallPart)
+    assert call == CallPart("f", "c", "{}", "text (hermes)")
+    assert call.note == "c, read from text (hermes)"

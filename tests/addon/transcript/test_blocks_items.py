@@ -1,0 +1,112 @@
+"""The input of a Responses request as a person reads it."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.addon.transcript import request, terminal, text
+from converter.addon.transcript.blocks import parts_of_item, turns_of
+from converter.addon.transcript.turns import (
+    CallPart,
+    Field,
+    Raw,
+    ResultPart,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
+)
+from converter.core.wire.printable import in_json
+from tests.support.strategies import law
+from tests.support.transcript_samples import JSON
+
+THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]}
+CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"a":1}'}
+OUTPUT = {"type": "function_call_output", "call_id": "c", "output": "ok"}
+
+
+def said(item: dict[str, Any]) -> tuple[object, ...]:
+    (turn,) = turns_of([item])
+    return turn.parts
+
+
+def test_a_text_is_a_users_turn() -> None:
+    assert turns_of("hi") == [ShownTurn("user", (TextPart("hi"),))]
+
+
+def test_what_the_model_wrote_and_what_its_tools_gave_is_a_turn_each() -> None:
+    asked = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}
+    answer = {"role": "assistant", "content": [{"type": "output_text", "text": "done"}]}
+    assert turns_of([asked, asked, THOUGHT, CALL, OUTPUT, OUTPUT, answer]) == [
+        ShownTurn("user", (TextPart("hi"),)),
+        ShownTurn("user", (TextPart("hi"),)),
+        ShownTurn("assistant", (ThinkingPart("hm"), CallPart("f", "c", '{"a":1}'))),
+        ShownTurn("tool", (ResultPart("ok", "c"), ResultPart("ok", "c"))),
+        ShownTurn("assistant", (TextPart("done"),)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("item", "parts"),
+    [
+        ({"type": "reasoning", "content": [{"type": "reasoning_text", "text": "hm"}]}, (ThinkingPart("hm"),)),
+        ({"type": "reasoning", "summary": [], "encrypted_content": "Z0FB"}, (ThinkingPart("", "sealed, 3 bytes"),)),
+        (CALL | {"namespace": "mcp"}, (CallPart("mcp.f", "c", '{"a":1}'),)),
+        (
+            {"type": "mcp_call", "id": "m", "server_label": "files", "name": "g", "arguments": "{}", "output": "x"},
+            (CallPart("files.g", "m", "{}"), Field("output", "x")),
+        ),
+        ({"type": "custom_tool_call", "call_id": "c", "name": "g", "input": "ls"}, (CallPart("g", "c", "ls"),)),
+        ({"type": "shell_call", "call_id": "c", "action": {"commands": ["ls"]}}, (CallPart("shell", "c", in_json({"commands": ["ls"]})),)),
+        (OUTPUT | {"output": [{"type": "input_text", "text": "a"}], "status": "failed"}, (ResultPart("a", "c", error=True),)),
+        ({"type": "item_reference", "id": "rs_1"}, (Raw(in_json({"type": "item_reference", "id": "rs_1"})),)),
+    ],
+)  # fmt: skip
+def test_an_item_is_read(item: dict[str, Any], parts: tuple[object, ...]) -> None:
+    assert said(item) == parts
+
+
+def test_thinking_in_an_assistants_text_is_set_apart() -> None:
+    item = {"role": "assistant", "content": "<think>hm</think>Hello"}
+    (turn,) = request.read(json.dumps({"input": [item]}).encode()).turns
+    assert turn == ShownTurn("assistant", (ThinkingPart("hm"), TextPart("Hello")))
+
+
+def test_an_item_of_a_reply_is_read_alike() -> None:
+    search = {"type": "web_search_call", "id": "w", "action": {"query": "q"}}
+    assert parts_of_item(search) == [CallPart("web_search", "w", in_json({"query": "q"}))]
+
+
+def test_a_request_shows_its_instructions_and_its_turns() -> None:
+    body = {"model": "m", "instructions": "be brief", "input": [CALL], "store": False}
+    read = request.read(json.dumps(body).encode())
+    assert [turn.role for turn in read.turns] == ["system", "assistant"]
+    assert read.asked == {"model": "m", "store": False}
+
+
+KINDS = st.sampled_from(["message", "reasoning", "function_call", "shell_call_output", "new", ""])
+NAMES = (
+    "role",
+    "content",
+    "summary",
+    "encrypted_content",
+    "name",
+    "call_id",
+    "arguments",
+    "output",
+)
+ITEMS = st.builds(
+    lambda kind, fields: {"type": kind, **fields},
+    KINDS,
+    st.dictionaries(st.sampled_from(NAMES), JSON),
+)
+
+
+@law(60)
+@given(JSON | st.lists(ITEMS | JSON, max_size=4))
+def test_whatever_a_client_sends_every_rendering_takes_it(input_: object) -> None:
+    read = request.read(json.dumps({"model": "m", "input": input_}).encode())
+    for rendering in (text.write, terminal.write):
+        rendering(read)

@@ -1,0 +1,149 @@
+"""Parts of a request by size: their sum is the server's count, and the work for it is linear."""
+
+import json
+from typing import Any
+
+import pytest
+
+from converter.addon.exchange import settings
+from converter.addon.transcript import context_parts
+from converter.addon.transcript.context_parts import MOST, read
+from converter.addon.transcript.turns import Part
+
+PARAMETERS = {"type": "object", "properties": {"path": {"type": "string"}}}
+CALL = {"id": "a", "type": "function", "function": {"name": "look", "arguments": '{"path": "x"}'}}
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+CHAT = {
+    "tools": [
+        {"type": "function", "function": {"name": name, "parameters": PARAMETERS}}
+        for name in ("look", "write")
+    ],
+    "messages": [
+        {"role": "system", "content": "Be short. " * 20},
+        {"role": "user", "content": [{"type": "text", "text": "Look."}, PICTURE]},
+        {"role": "assistant", "reasoning_content": "I should look.", "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "a", "content": "found"},
+    ],
+}
+MESSAGES = {
+    "system": "Be short. " * 20,
+    "tools": [{"name": name, "input_schema": PARAMETERS} for name in ("look", "write")],
+    "messages": [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "Look."},
+                {
+                    "type": "image",
+                    "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"},
+                },
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "I should look.", "signature": "s"},
+                {"type": "tool_use", "id": "a", "name": "look", "input": {"path": "x"}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "a", "content": "found"}],
+        },
+    ],
+}
+RESPONSES = {
+    "instructions": "Be short. " * 20,
+    "tools": [{"type": "function", "name": name} for name in ("look", "write")],
+    "input": [
+        {
+            "role": "user",
+            "content": [
+                {"type": "input_text", "text": "Look."},
+                {"type": "input_image", "image_url": "data:image/png;base64,AAAA"},
+            ],
+        },
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "I should look."}]},
+        {"type": "function_call", "call_id": "a", "name": "look", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "a", "output": "found"},
+    ],
+}
+
+
+def parts(body: object, counted: int | None = None) -> list[tuple[str, str, int]]:
+    told = read(json.dumps(body).encode(), settings.read(), counted)["parts"]
+    assert isinstance(told, list)
+    return told
+
+
+@pytest.mark.parametrize("body", [CHAT, MESSAGES, RESPONSES])
+def test_every_dialect_has_its_parts_by_kind(body: object) -> None:
+    told = parts(body)
+    kinds = {"system", "tool", "turn", "thought", "call", "result", "picture"}
+    assert {kind for kind, _, _ in told} == kinds
+    assert {name for kind, name, _ in told if kind == "tool"} == {"look", "write (never called)"}
+    assert [name.split()[1] for kind, name, _ in told if kind == "result"] == ["look"]
+    assert all(tokens > 0 for _, _, tokens in told)
+
+
+@pytest.mark.parametrize("counted", [1, 7, 100, 12_345])
+def test_the_sum_is_what_the_server_counted(counted: int) -> None:
+    told = read(json.dumps(CHAT).encode(), settings.read(), counted)
+    assert sum(tokens for _, _, tokens in parts(CHAT, counted)) == counted
+    kinds = told["kinds"]
+    assert isinstance(kinds, list)
+    assert sum(tokens for _, tokens in kinds) == counted
+    assert "counted by the server" in str(told["note"])
+
+
+def test_an_estimate_is_called_one() -> None:
+    body = {"prompt": "word" * 100}
+    assert parts(body) == [("turn", "prompt", 100)]
+    assert "estimated" in str(read(json.dumps(body).encode(), settings.read(), None)["note"])
+
+
+def test_the_largest_are_told_and_the_others_are_one() -> None:
+    turns = [{"role": "user", "content": "x" * (at + 4)} for at in range(MOST + 10)]
+    told = parts({"messages": turns}, 1_000_000)
+    assert len(told) == MOST + 1
+    assert told[-1][:2] == ("other", "10 smaller parts")
+    assert sum(tokens for _, _, tokens in told) == 1_000_000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[]", b'{"messages": 5, "tools": {"a": 1}}', b'{"tools": [5, {}]}', b"\xff"],
+)
+def test_odd_bodies_are_told_of_and_raise_nothing(body: bytes) -> None:
+    told = read(body, settings.read(), 10)["parts"]
+    assert isinstance(told, list)
+    assert all(tokens >= 0 for _, _, tokens in told)
+
+
+def test_half_a_surrogate_pair_has_a_size() -> None:
+    assert parts({"messages": [{"role": "user", "content": "\ud83d" * 4}]})[0][0] == "turn"
+
+
+def test_the_work_for_an_agents_request_is_one_look_at_each_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """70 tools and 100 turns: each part is looked at once, and twice as many take twice the work."""
+    looks = list[Part]()
+    name = context_parts._name
+
+    def counted(part: Part, *rest: Any) -> str:
+        looks.append(part)
+        return name(part, *rest)
+
+    monkeypatch.setattr(context_parts, "_name", counted)
+
+    def work(tools: int, turns: int) -> int:
+        looks.clear()
+        listed = [{"type": "function", "function": {"name": f"t{at}"}} for at in range(tools)]
+        said = [{"role": "user", "content": "x"} for _ in range(turns)]
+        told = parts({"tools": listed, "messages": said})
+        assert len(told) == tools + turns
+        return len(looks)
+
+    assert work(70, 100) == 100
+    assert work(140, 200) == 200

@@ -1,0 +1,441 @@
+"""Replies of both dialects as a person reads them: real servers' quirks, recordings, drawn ones,
+garbage.
+"""
+
+import json
+from collections import defaultdict
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from converter.addon.exchange import settings
+from converter.addon.transcript import reply, terminal, text
+from converter.addon.transcript.reply import ReplyReader
+from converter.addon.transcript.turns import (
+    FailurePart,
+    Field,
+    Part,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
+    Transcript,
+)
+from converter.core.dialects.table import ANTHROPIC, Form
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.reading import Expected
+from converter.core.wire.printable import in_json
+from tests.support import recorded
+from tests.support.frames import DONE, HEAD, data, delta, stream, whole
+from tests.support.frames_of import OPENAI, STREAM, WHOLE, passed, rewriter
+from tests.support.native_streams import STREAMS
+from tests.support.quirk_streams import QUIRKS, Quirk
+from tests.support.strategies import Reply, cut, law, replies
+from tests.support.transcript_samples import calls, parts, thought_and_said, words
+
+
+def fed(pieces: list[bytes], *, complete: bool = False) -> ReplyReader:
+    reader = ReplyReader(complete=complete)
+    for piece in pieces:
+        reader.feed(piece)
+    reader.close()
+    return reader
+
+
+def expected_of(blocks: list[tuple[str, object]]) -> tuple[str, str, list[object]]:
+    said = {
+        kind: "".join(str(value) for name, value in blocks if name == kind)
+        for kind in ("thinking", "text")
+    }
+    return (
+        said["thinking"],
+        said["text"].strip(),
+        [value for name, value in blocks if name == "tool_use"],
+    )
+
+
+def given_by(transcript: Transcript) -> tuple[str, str, list[object]]:
+    thought, said = thought_and_said(transcript)
+    return (
+        thought.strip("\n"),
+        said.strip(),
+        [json.loads(arguments or "{}") for _, arguments in calls(transcript)],
+    )
+
+
+@pytest.mark.parametrize("name", QUIRKS)
+def test_quirks_of_chat_completions(name: str) -> None:
+    quirk: Quirk = QUIRKS[name]
+    assert given_by(fed(quirk.steps).transcript()) == expected_of(quirk.blocks)
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_quirks_of_messages_servers(name: str) -> None:
+    events, blocks = STREAMS[name]
+    reader = fed([data(event) for event in events])
+    said = [(block["type"], block.get(block["type"], block.get("input"))) for block in blocks]
+    assert given_by(reader.transcript()) == expected_of(said)
+    assert (reader.recogniser.dialect, reader.recogniser.form) == (ANTHROPIC, Form.STREAM)
+    assert reader.transcript().facts["model"] == "small"
+    assert reader.transcript().rest == ()
+
+
+CLOSER_IN_WORDS = "llama-closer-first-thinking-off-whole"
+"""With thinking off its closer is words; who reads the reply alone does not know that."""
+
+
+@pytest.mark.parametrize("name", sorted(set(recorded.names()) - {CLOSER_IN_WORDS}))
+def test_recordings_read_the_same_before_and_after_the_rewriter(name: str) -> None:
+    recording = recorded.load(name)
+    form = STREAM if recording.streamed else WHOLE
+    seen = reply.read(recording.body)
+    assert seen.rest == ()
+    assert not recording.streamed or str(seen.facts["model"]).startswith("tiny-think")
+    for client in (OPENAI, ANTHROPIC):
+        if recording.status == 200:
+            got = reply.read(b"".join(passed(rewriter(client, form), [recording.body])))
+            assert given_by(got)[1:] == given_by(seen)[1:]
+            assert given_by(got)[0].replace("\n", "") == given_by(seen)[0].replace("\n", "")
+
+
+@pytest.mark.parametrize("name", recorded.names())
+def test_every_rendering_takes_every_recording(name: str) -> None:
+    transcript = reply.read(recorded.load(name).body)
+    plain = text.write(transcript), terminal.write(transcript)
+    said = [
+        word
+        for part in parts(transcript)
+        if isinstance(part, TextPart | ThinkingPart)
+        for word in part.text.split()
+    ]
+    for word in said:
+        assert all(word in rendered for rendered in plain)
+
+
+def test_the_end_of_a_reply_is_told() -> None:
+    usage = {
+        "prompt_tokens": 7,
+        "completion_tokens": 5,
+        "prompt_tokens_details": {"cached_tokens": 4},
+        "completion_tokens_details": {"reasoning_tokens": 3},
+    }
+    body = b"".join(
+        [
+            *stream("<think>deep</think>", "Hi")[:-2],
+            data({**HEAD, "choices": [], "usage": usage}),
+            DONE,
+        ]
+    )
+    assert reply.read(body).facts == {
+        "model": "small",
+        "finish": "stop",
+        "thoughts": 1,
+        "thinking": 4,
+        "text": 2,
+        "calls": 0,
+        "input_tokens": 7,
+        "output_tokens": 5,
+        "thinking_tokens": 3,
+        "cached_tokens": 4,
+    }
+
+
+def test_times_are_told_when_they_are_known() -> None:
+    reader = ReplyReader()
+    for at, piece in enumerate(stream("<think>", "deep", "</think>", "Hi"), 1):
+        reader.feed(piece, float(at))
+    reader.close()
+    facts = reader.transcript().facts
+    assert (
+        facts["first_byte"],
+        facts["first_thought"],
+        facts["first_text"],
+        facts["thinking_time"],
+    ) == (1, 3, 5, 1)
+
+
+def test_the_matched_stop_string_is_told() -> None:
+    body = data(
+        {
+            **HEAD,
+            "choices": [
+                {
+                    "index": 0,
+                    "delta": {"content": "x"},
+                    "finish_reason": "stop",
+                    "stop_reason": "END",
+                }
+            ],
+        }
+    )
+    assert reply.read(body).facts["stop_sequence"] == "END"
+
+
+def test_each_choice_is_a_turn() -> None:
+    body = b"".join(
+        [delta(0, content="<think>a</think>b"), delta(1, content="c"), delta(0, content="d")]
+    )
+    assert reply.read(body).turns == (
+        ShownTurn("assistant", (ThinkingPart("a"), TextPart("bd"))),
+        ShownTurn("assistant", (TextPart("c"),), 1),
+    )
+
+
+def test_tags_are_text_where_the_reply_brings_thinking_of_its_own() -> None:
+    body = b"".join([delta(reasoning_content="deep"), delta(content="<think>said</think>")])
+    assert reply.read(body).turns == (
+        ShownTurn("assistant", (ThinkingPart("deep"), TextPart("<think>said</think>"))),
+    )
+
+
+def test_a_complete_stream_tells_where_it_began() -> None:
+    body = stream("deep", "</think>", "Hi")
+    assert thought_and_said(fed(body, complete=True).transcript()) == ("deep", "Hi")
+    assert thought_and_said(fed(body).transcript()) == ("", "deep</think>Hi")
+
+
+def test_a_live_stream_may_be_known_to_begin_inside_a_thought() -> None:
+    reader = ReplyReader(expected=Expected(InitialState.THINKING))
+    for piece in stream("deep", "</think>", "Hi"):
+        reader.feed(piece)
+    assert thought_and_said(reader.transcript()) == ("deep", "Hi")
+
+
+def test_what_has_come_can_be_seen_while_more_comes() -> None:
+    reader = ReplyReader()
+    seen = []
+    for piece in stream("<think>", "de", "ep", "</think>", "Hi")[:-3]:
+        reader.feed(piece)
+        seen.append(thought_and_said(reader.transcript()))
+    assert seen == [("", ""), ("", ""), ("de", ""), ("deep", ""), ("deep", ""), ("deep", "Hi")]
+
+
+def test_what_cannot_be_read_yet_is_shown_raw() -> None:
+    reader = ReplyReader()
+    reader.feed(b'{"choices": [{"mess')
+    assert reader.transcript().rest == ('{"choices": [{"mess',)
+    reader.feed(b'age": {"content": "Hi"}}]}')
+    reader.close()
+    assert reader.transcript() == reply.read(b'{"choices": [{"message": {"content": "Hi"}}]}')
+    assert reader.transcript().rest == ()
+
+
+def test_a_stream_of_nothing_known_is_shown_raw() -> None:
+    reader = ReplyReader()
+    reader.feed(b"data: one\n\ndata: two\n\n")
+    assert "two" in reader.transcript().rest[0]
+    reader.close()
+    assert reader.transcript().rest == ("data: one\n\n", "data: two\n\n")
+    assert reader.recogniser.dialect is None
+
+
+@pytest.mark.parametrize(
+    ("body", "failure"),
+    [
+        ({"error": {"message": "too long", "type": "invalid"}}, FailurePart("too long", "invalid")),
+        (
+            {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}},
+            FailurePart("busy", "overloaded_error"),
+        ),
+        ({"error": "words"}, FailurePart("words", "api_error")),
+    ],
+)
+def test_errors_are_told(body: dict[str, Any], failure: FailurePart) -> None:
+    for raw in (json.dumps(body).encode(), data(body)):
+        assert parts(reply.read(raw)) == [failure]
+
+
+def test_an_error_within_a_stream_comes_behind_what_was_said() -> None:
+    body = b"".join([*stream("<think>deep")[:2], data({"error": {"message": "gone"}})])
+    assert parts(reply.read(body)) == [ThinkingPart("deep"), FailurePart("gone", "api_error")]
+
+
+def test_fields_of_the_servers_own_are_told() -> None:
+    body = whole("Hi", plan=["a", "b"], annotations=[])
+    assert parts(reply.read(body)) == [TextPart("Hi"), Field("plan", ["a", "b"])]
+    beside = reply.read(data({**HEAD, "choices": [], "usage": {}, "timings": {"n": 1}}))
+    assert (beside.turns, beside.beside) == ((), (Field("timings", {"n": 1}),))
+
+
+def test_items_that_only_their_dialect_has_are_told() -> None:
+    call = {"type": "custom_tool_call", "call_id": "c1", "name": "patch", "input": "*** x"}
+    search = {"type": "web_search_call", "id": "w1", "action": {"query": "q"}}
+    head = {"id": "resp_1", "object": "response", "created_at": 5, "model": "m"}
+    body = json.dumps({**head, "status": "completed", "output": [search, call]}).encode()
+    told = reply.read(body)
+    assert calls(told) == [("web_search", in_json({"query": "q"})), ("patch", "*** x")]
+    assert told.beside == ()
+
+
+def test_odd_frames_stand_whole_in_the_rest() -> None:
+    odd = data({"choices": "none"}).decode()
+    seen = reply.read(b"".join([delta(content="Hi"), odd.encode(), b"data: \xff\n\n", DONE]))
+    assert parts(seen) == [TextPart("Hi")]
+    assert seen.rest == (odd, "data: \\xff\n\n")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "words",
+        {"text": "words"},
+        [{"type": "text", "text": ["words"]}],
+        ["words"],
+        [{"type": "new", "a": "words"}],
+    ],
+)
+def test_a_message_of_odd_content_loses_nothing(content: object) -> None:
+    body = {"type": "message", "model": "m", "content": content, "usage": {}}
+    assert "words" in words(reply.read(json.dumps(body).encode()))
+
+
+def test_a_delta_of_odd_shape_loses_nothing() -> None:
+    event = {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "text_delta", "text": {"odd": "words"}},
+    }
+    assert "words" in words(reply.read(data(event)))
+
+
+def test_blocks_of_servers_tools_are_told() -> None:
+    result = {
+        "type": "web_search_tool_result",
+        "tool_use_id": "s",
+        "content": [{"type": "web_search_result", "title": "found"}],
+    }
+    body = {
+        "type": "message",
+        "content": [result, {"type": "redacted_thinking", "data": "AAAA"}],
+        "usage": {},
+    }
+    assert "found" in words(reply.read(json.dumps(body).encode()))
+
+
+def test_the_map_of_the_settings_counts() -> None:
+    chosen = settings.read({"map": ["musings=thinking:thinking", "plan=plan:steps"]})
+    assert parts(reply.read(whole("Hi", musings="deep", plan=["a"]), chosen)) == [
+        ThinkingPart("deep"),
+        TextPart("Hi"),
+        Field("plan.steps", ["a"]),
+    ]
+
+
+@law(200)
+@given(replies(late=True), st.data())
+def test_cut_anywhere_it_reads_the_same(drawn: Reply, draw: st.DataObject) -> None:
+    body = drawn.stream()
+    assert fed(draw.draw(cut(body))).transcript() == fed([body]).transcript()
+
+
+@law(200)
+@given(replies(late=True))
+def test_what_is_told_live_is_what_stands_in_the_end(drawn: Reply) -> None:
+    reader = ReplyReader()
+    said = [
+        new for frame in drawn.stream().split(b"\n\n") for new in reader.feed(frame + b"\n\n")
+    ] + reader.close()
+    grown: dict[int, list[Part]] = defaultdict(list)
+    for new in said:
+        before = grown[new.choice]
+        if new.fresh:
+            before.append(new.part)
+        else:
+            assert isinstance(new.part, TextPart | ThinkingPart)
+            before[-1] = type(new.part)(words(_turn(before[-1:])) + new.part.text)
+    told = [str(part) for kept in grown.values() for part in kept]
+    assert sorted(told) == sorted(str(_without_note(part)) for part in parts(reader.transcript()))
+
+
+def _turn(kept: list[Part]) -> Transcript:
+    return Transcript((ShownTurn("", tuple(kept)),))
+
+
+def _without_note(part: Part) -> Part:
+    """A thought's kind may come with its end, when its words have been told."""
+    return ThinkingPart(part.text) if isinstance(part, ThinkingPart) else part
+
+
+@law(200)
+@given(replies())
+def test_nothing_of_a_reply_is_lost(drawn: Reply) -> None:
+    for body in (drawn.stream(), drawn.whole()):
+        seen = reply.read(body)
+        told = words(seen)
+        assert seen.rest == ()
+        for choice in drawn.choices:
+            assert all("".join(call.arguments).strip() in told for call in choice.calls)
+        if all(choice.native for choice in drawn.choices):
+            for index, choice in enumerate(drawn.choices):
+                assert thought_and_said(seen, index) == ("".join(choice.native), choice.text)
+        for number in drawn.extras if body == drawn.stream() else []:
+            assert f"x_{number}" in told or number >= len(drawn.frames())
+
+
+_OF_BOTH = [
+    "choices",
+    "delta",
+    "message",
+    "content",
+    "text",
+    "thinking",
+    "type",
+    "index",
+    "usage",
+    "error",
+    "finish_reason",
+    "x",
+]
+_OF_ONE = ["tool_calls", "function", "id", "input", "content_block", "stop_reason"]
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2) | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*_OF_BOTH, *_OF_ONE]), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+_TYPES = st.sampled_from(
+    [
+        "message",
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "ping",
+        "error",
+    ]
+)
+_EVENTS = (
+    st.builds(
+        lambda kind, fields: {**(fields if isinstance(fields, dict) else {}), "type": kind},
+        _TYPES,
+        _JSON,
+    )
+    | _JSON
+)
+
+
+@law(400)
+@given(st.lists(_EVENTS | st.binary(max_size=8), max_size=6), st.booleans())
+def test_nothing_raises(said: list[object], streamed: bool) -> None:
+    lines = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in said]
+    body = b"".join(b"data: " + line + b"\n\n" for line in lines) if streamed else b"".join(lines)
+    seen = reply.read(body)
+    for render in (text.write, terminal.write):
+        assert isinstance(render(seen), str)
+
+
+@law(200)
+@given(st.binary(max_size=60))
+def test_garbage_is_kept_whole(body: bytes) -> None:
+    assume(body.strip() != b"[DONE]" and not body.lstrip().startswith(b":"))
+    seen = reply.read(body)
+    kept = "".join(seen.rest).encode()
+    assert (
+        seen.turns
+        or kept.strip() == body.decode(errors="backslashreplace").encode().strip()
+        or not body.strip()
+    )

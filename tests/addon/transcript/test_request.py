@@ -1,0 +1,284 @@
+"""Requests of both dialects as a person reads them."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.addon.exchange import settings
+from converter.addon.transcript import request, terminal, text
+from converter.addon.transcript.turns import (
+    CallPart,
+    Field,
+    Media,
+    Raw,
+    ResultPart,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
+    Transcript,
+)
+from tests.support import recorded
+from tests.support.strategies import law
+from tests.support.transcript_samples import REQUESTS, words
+
+
+def read(**body: Any) -> Transcript:
+    return request.read(json.dumps(body).encode())
+
+
+def turn(**message: Any) -> ShownTurn:
+    (read_turn,) = read(messages=[message]).turns
+    return read_turn
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ({"role": "user", "content": "Hi"}, ShownTurn("user", (TextPart("Hi"),))),
+        (
+            {"role": "developer", "content": "Be kind."},
+            ShownTurn("developer", (TextPart("Be kind."),)),
+        ),
+        (
+            {"role": "assistant", "content": "<think>\ndeep\n</think>\n\nHello"},
+            ShownTurn("assistant", (ThinkingPart("deep"), TextPart("\n\nHello"))),
+        ),
+        (
+            {"role": "assistant", "content": "<think>a</think><think>b</think>c"},
+            ShownTurn("assistant", (ThinkingPart("a"), ThinkingPart("b"), TextPart("c"))),
+        ),
+        (
+            {"role": "assistant", "content": "deep</think>Hello"},
+            ShownTurn("assistant", (ThinkingPart("deep"), TextPart("Hello"))),
+        ),
+        (
+            {"role": "user", "content": "<think>a</think>"},
+            ShownTurn("user", (TextPart("<think>a</think>"),)),
+        ),
+        (
+            {"role": "assistant", "content": "<think>no</think>", "reasoning_content": "deep"},
+            ShownTurn("assistant", (ThinkingPart("deep"), TextPart("<think>no</think>"))),
+        ),
+        (
+            {
+                "role": "assistant",
+                "content": "Hello",
+                "reasoning": "deep",
+                "reasoning_content": "deep",
+            },
+            ShownTurn("assistant", (ThinkingPart("deep"), TextPart("Hello"))),
+        ),
+        (
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "thinking", "thinking": "deep"},
+                    {"type": "text", "text": "<think>x"},
+                ],
+            },
+            ShownTurn("assistant", (ThinkingPart("deep"), TextPart("<think>x"))),
+        ),
+        (
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {
+                        "id": "a",
+                        "type": "function",
+                        "function": {"name": "look", "arguments": '{"at":1}'},
+                    }
+                ],
+            },
+            ShownTurn("assistant", (CallPart("look", "a", '{"at":1}'),)),
+        ),
+        (
+            {
+                "role": "assistant",
+                "tool_calls": [
+                    {"id": "a", "type": "custom", "custom": {"name": "sh", "input": "ls"}}
+                ],
+            },
+            ShownTurn("assistant", (CallPart("sh", "a", "ls"),)),
+        ),
+        (
+            {"role": "assistant", "function_call": {"name": "look", "arguments": "{}"}},
+            ShownTurn("assistant", (CallPart("look", "", "{}"),)),
+        ),
+        (
+            {"role": "assistant", "refusal": "No."},
+            ShownTurn("assistant", (TextPart("No.", "refusal"),)),
+        ),
+        (
+            {"role": "tool", "tool_call_id": "a", "content": "wet"},
+            ShownTurn("tool", (ResultPart("wet", "a"),)),
+        ),
+        (
+            {"role": "function", "name": "look", "content": "wet"},
+            ShownTurn("function", (ResultPart("wet", name="look"),)),
+        ),
+        (
+            {"role": "user", "content": "Hi", "name": "Ann"},
+            ShownTurn("user", (TextPart("Hi"), Field("name", "Ann"))),
+        ),
+        ({"role": "user", "content": "Hi", "x": None}, ShownTurn("user", (TextPart("Hi"),))),
+        ({"content": "Hi"}, ShownTurn("?", (Raw('{\n  "content": "Hi"\n}'),))),
+        ({"role": 7}, ShownTurn("?", (Raw('{\n  "role": 7\n}'),))),
+        (
+            {
+                "role": "user",
+                "content": [
+                    {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+                ],
+            },
+            ShownTurn("user", (Media("image", "image/png", 3),)),
+        ),
+        ({"role": "assistant", "tool_calls": "none"}, ShownTurn("assistant", (Raw('"none"'),))),
+    ],
+)
+def test_a_turn_is_read(message: dict[str, Any], expected: ShownTurn) -> None:
+    assert turn(**message) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "asked"),
+    [
+        (
+            {"stream": True, "max_tokens": 9, "model": "m", "temperature": None},
+            {"model": "m", "max_tokens": 9, "stream": True},
+        ),
+        ({"thinking": {"type": "adaptive"}}, {"thinking": {"type": "adaptive"}}),
+        ({"thinking": {"odd": 1}}, {"thinking": {"odd": 1}}),
+        (
+            {"chat_template_kwargs": {"enable_thinking": False}},
+            {"chat_template_kwargs": {"enable_thinking": False}},
+        ),
+        (
+            {
+                "tools": [
+                    {"type": "function", "function": {"name": "look"}},
+                    {"name": "read", "input_schema": {}},
+                    {"type": "web_search_20250305"},
+                ]
+            },
+            {"tools": "look, read, web_search_20250305"},
+        ),
+        ({"tools": {"odd": 1}}, {"tools": {"odd": 1}}),
+        ({"tools": [3]}, {"tools": [3]}),
+        ({"stop": [], "logit_bias": {}}, {}),
+    ],
+)
+def test_settings_are_told_in_a_line(body: dict[str, Any], asked: dict[str, object]) -> None:
+    assert read(**body).asked == asked
+    assert list(read(**body).asked) == list(asked)
+
+
+def test_the_system_turn_of_messages_comes_first() -> None:
+    body = {
+        "system": [{"type": "text", "text": "Be kind."}],
+        "messages": [{"role": "user", "content": "Hi"}],
+    }
+    assert read(**body).turns == (
+        ShownTurn("system", (TextPart("Be kind."),)),
+        ShownTurn("user", (TextPart("Hi"),)),
+    )
+
+
+def test_a_long_setting_stands_below_the_turns() -> None:
+    schema = {"type": "object", "description": "d" * 300}
+    assert read(messages=[], response_format=schema) == Transcript(
+        (ShownTurn("settings", (Field("response_format", schema),)),)
+    )
+
+
+def test_the_tags_are_those_of_the_settings() -> None:
+    body = json.dumps(
+        {"messages": [{"role": "assistant", "content": "<hm>deep</hm>Hello <think>"}]}
+    ).encode()
+    (read_turn,) = request.read(body, settings.read({"tags": ["<hm> </hm>"]})).turns
+    assert read_turn.parts == (ThinkingPart("deep"), TextPart("Hello <think>"))
+
+
+@pytest.mark.parametrize(
+    ("body", "rest"),
+    [
+        (b"garbage \xff", "garbage \\xff"),
+        (b"[1, 2]", "[1, 2]"),
+        (b'{"cut": ', '{"cut": '),
+    ],
+)
+def test_what_is_no_request_is_the_rest(body: bytes, rest: str) -> None:
+    assert request.read(body) == Transcript(rest=(rest,))
+
+
+def test_an_empty_body_asks_nothing() -> None:
+    assert request.read(b"") == Transcript()
+
+
+def test_messages_of_odd_shape_are_told() -> None:
+    assert read(messages={"a": "b"}).turns == (ShownTurn("?", (Raw('{\n  "a": "b"\n}'),)),)
+    assert read(messages=["a"]).turns == (ShownTurn("?", (Raw('"a"'),)),)
+
+
+@law(300)
+@given(st.binary(max_size=40))
+def test_garbage_raises_nothing(body: bytes) -> None:
+    text.write(request.read(body))
+
+
+def _strings(value: object) -> list[str]:
+    """The words of every content in a request: where a person writes and a model answers."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, list):
+        return [word for entry in value for word in _strings(entry)]
+    if isinstance(value, dict):
+        return [word for entry in value.values() for word in _strings(entry)]
+    return []
+
+
+@law(400)
+@given(REQUESTS)
+def test_nothing_of_a_request_is_lost(body: dict[str, Any]) -> None:
+    """Every letter of every string that a message holds as its content is in the transcript, but
+    for marks of thinking.
+    """
+    transcript = request.read(json.dumps(body).encode())
+    messages = body["messages"] if isinstance(body["messages"], list) else []
+    said = words(transcript)
+    for message in messages:
+        if isinstance(message, dict) and message.get("role") == "user":
+            content = message["content"]
+            for word in _strings(
+                [block if isinstance(block, str) else "" for block in content]
+                if isinstance(content, list)
+                else content
+            ):
+                assert word in said or json.dumps(word, ensure_ascii=False)[1:-1] in said
+
+
+@law(300)
+@given(REQUESTS)
+def test_every_rendering_takes_every_request(body: dict[str, Any]) -> None:
+    transcript = request.read(json.dumps(body).encode())
+    assert text.write(transcript) or not transcript.turns
+    terminal.write(transcript, colour=True)
+
+
+@pytest.mark.parametrize("name", recorded.names())
+def test_recorded_requests_are_read_without_a_rest(name: str) -> None:
+    asked = recorded.load(name).asked
+    transcript = request.read(json.dumps(asked).encode())
+    assert transcript.rest == ()
+    assert [turn.role for turn in transcript.turns] == [
+        message["role"] for message in asked["messages"]
+    ]
+    assert transcript.asked["model"] == asked["model"]
+    assert all(
+        message["content"] in words(transcript)
+        for message in asked["messages"]
+        if "<think>" not in message["content"]
+    )

@@ -1,0 +1,118 @@
+"""A transcript as plain values: every part has its kind and its text, and JSON can be made of it."""
+
+import json
+
+import pytest
+from hypothesis import given
+
+from converter.addon.transcript import request, shown
+from converter.addon.transcript.accumulator import News
+from converter.addon.transcript.turns import (
+    CallPart,
+    FailurePart,
+    Field,
+    Media,
+    Part,
+    Raw,
+    ResultPart,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
+    Transcript,
+)
+from tests.support.transcript_samples import CONTENT
+
+PARTS: tuple[tuple[Part, dict[str, object]], ...] = (
+    (ThinkingPart("deep", "a note"), {"kind": "thinking", "note": "a note", "text": "deep"}),
+    (TextPart("No.", "refusal"), {"kind": "text", "note": "refusal", "text": "No."}),
+    (
+        CallPart("f", "1", '{"a":1}'),
+        {"kind": "call", "name": "f", "id": "1", "text": '{\n  "a": 1\n}'},
+    ),
+    (
+        ResultPart("7 degrees", "1", "f", error=True),
+        {"kind": "result", "name": "f", "id": "1", "text": "7 degrees", "failed": True},
+    ),
+    (Field("x", {"a": 1}), {"kind": "field", "name": "x", "text": '{"a": 1}'}),
+    (FailurePart("full", "busy"), {"kind": "error", "name": "busy", "text": "full"}),
+    (Raw("{"), {"kind": "raw", "text": "{"}),
+    (Media("image", place="http://a/b.png"), {"kind": "media", "text": "image http://a/b.png"}),
+)
+
+
+@pytest.mark.parametrize(("part", "values"), PARTS, ids=lambda given: type(given).__name__)
+def test_each_part_has_its_kind_and_text(part: Part, values: dict[str, object]) -> None:
+    assert shown.part(part) == values
+
+
+@pytest.mark.parametrize("kind", ["png", "jpeg", "gif", "webp"])
+def test_a_picture_that_came_along_can_be_shown(kind: str) -> None:
+    url = f"data:image/{kind};base64,AAAA"
+    body = {"messages": [{"role": "user", "content": [_image(url)]}]}
+    [turn] = request.read(json.dumps(body).encode()).turns
+    assert shown.turn(turn)["parts"] == [
+        {"kind": "media", "text": f"image image/{kind} 3 B", "source": url}
+    ]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com/a.png",
+        "data:image/svg+xml;base64,AAAA",
+        "data:text/html;base64,AAAA",
+        "data:image/png;base64," + "A" * 8_000_001,
+    ],
+    ids=["elsewhere", "svg", "html", "large"],
+)
+def test_no_other_picture_is(url: str) -> None:
+    body = {"messages": [{"role": "user", "content": [_image(url)]}]}
+    [turn] = request.read(json.dumps(body).encode()).turns
+    [part] = turn.parts
+    assert "source" not in shown.part(part)
+
+
+def _image(url: str) -> dict[str, object]:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def test_news_say_whose_they_are_and_whether_they_go_on() -> None:
+    news = [
+        News(ThinkingPart("a")),
+        News(ThinkingPart("b"), fresh=False),
+        News(TextPart("c"), choice=1),
+        News(Raw("d")),
+    ]
+    told = [
+        (part["kind"], part["text"], part["choice"], part["fresh"]) for part in shown.said(news)
+    ]
+    assert told == [
+        ("thinking", "a", 0, True),
+        ("thinking", "b", 0, False),
+        ("text", "c", 1, True),
+        ("raw", "d", 0, True),
+    ]
+
+
+def test_a_transcript_has_what_was_asked_its_turns_and_how_it_ended() -> None:
+    whole = Transcript(
+        (ShownTurn("user", (TextPart("hi"),)),),
+        {"model": "small", "n": 2},
+        {"finish": "stop"},
+        ("odd",),
+        (Field("timings", 1),),
+    )
+    assert shown.transcript(whole, {"end": 1.0}) == {
+        "asked": [["model", "small"], ["n", "2"]],
+        "turns": [{"role": "user", "choice": 0, "parts": [shown.part(TextPart("hi"))]}],
+        "facts": [["stop", "stop"], ["times", "end 1.00 s"]],
+        "beside": [{"kind": "field", "name": "timings", "text": "1"}],
+        "rest": [{"kind": "raw", "text": "odd"}],
+    }
+
+
+@given(CONTENT)
+def test_json_can_be_made_of_anything(content: object) -> None:
+    body = {"messages": [{"role": "user", "content": content}]}
+    written = json.dumps(body).encode()
+    json.dumps(shown.transcript(request.read(written)))

@@ -1,0 +1,129 @@
+"""A transcript in the terminal: whole, and as it grows."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.addon.transcript import reply, terminal
+from converter.addon.transcript.accumulator import News
+from converter.addon.transcript.reply import ReplyReader
+from converter.addon.transcript.terminal import TerminalWriter
+from converter.addon.transcript.turns import (
+    CallPart,
+    FailurePart,
+    Field,
+    Media,
+    Part,
+    Raw,
+    ResultPart,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
+    Transcript,
+)
+from tests.support.frames import stream
+from tests.support.strategies import TEXTS, cut, law
+
+OURS = re.compile("\x1b\\[(?:0|1|2|31|36)m")
+
+
+def shown(*parts: Part) -> str:
+    return TerminalWriter().feed(map(News, parts))
+
+
+@pytest.mark.parametrize(
+    ("part", "lines"),
+    [
+        (TextPart("\n\nHi\nthere"), "Hi\nthere"),
+        (ThinkingPart("deep\ndeeper"), "│ deep\n│ deeper"),
+        (ThinkingPart("deep", "plan"), "│ (plan) deep"),
+        (TextPart("No.", "refusal"), "(refusal) No."),
+        (CallPart("look", "a", '{"at":1}'), '→ look a\n  {\n    "at": 1\n  }\n'),
+        (CallPart("look"), "→ look\n"),
+        (ResultPart("wet\ncold", "a"), "← a\n  wet\n  cold\n"),
+        (ResultPart("gone", "a", error=True), "← failed a\n  gone\n"),
+        (Media("image", "image/png", 12_345), "[image image/png 12.3 kB]\n"),
+        (Field("x", [1]), "x: [1]\n"),
+        (Field("x", ["long"] * 90), "x: [\n" + ",\n".join(['  "long"'] * 90) + "\n]\n"),
+        (FailurePart("broken", "api_error"), "error api_error: broken\n"),
+        (Raw("data: \x1b]0;x\x07"), "data: ␛]0;x␇\n"),
+        (TextPart("\n"), ""),
+    ],
+)
+def test_each_part_has_its_lines(part: Part, lines: str) -> None:
+    assert shown(part) == lines
+
+
+def test_colours_only_when_asked_for() -> None:
+    transcript = Transcript(
+        (ShownTurn("assistant", (ThinkingPart("deep"), TextPart("Hi"))),), facts={"model": "m"}
+    )
+    assert terminal.write(transcript) == "assistant\n│ deep\n\nHi\n\nmodel: m\n"
+    assert terminal.write(transcript, colour=True) == (
+        "\x1b[1massistant\x1b[0m\n\x1b[2m│ deep\x1b[0m\n\nHi\n\n\x1b[2mmodel: m\x1b[0m\n"
+    )
+
+
+def test_a_request_begins_with_its_settings() -> None:
+    transcript = Transcript(
+        (ShownTurn("user", (TextPart("Hi"),)), ShownTurn("user", (TextPart("a"),), 1)),
+        {"model": "m", "stream": True},
+    )
+    assert terminal.write(transcript) == "model: m\nstream: true\n\nuser\nHi\n\nuser 2\na\n"
+
+
+def test_words_come_as_they_are_told() -> None:
+    writer, reader = TerminalWriter(), ReplyReader()
+    told = [
+        writer.feed(reader.feed(frame))
+        for frame in stream("<think>", "\nde", "ep\n", "deeper\n", "</think>", "\n\nHi\n", "!")
+    ]
+    assert told[1:10] == ["", "│ de", "ep", "\n│ deeper", "", "\n\nHi", "\n!", "", ""]
+    assert writer.feed(reader.close()) + writer.close() == "\n"
+
+
+def test_words_of_another_choice_are_told_apart() -> None:
+    said = [News(TextPart("a")), News(TextPart("b"), 1), News(TextPart("c"), 0, fresh=False)]
+    assert TerminalWriter().feed(said) == "a\n\nchoice 2\nb\n\nchoice 1\nc"
+
+
+@law(300)
+@given(st.text() | TEXTS, st.data())
+def test_cut_anywhere_it_shows_the_same(said: str, draw: st.DataObject) -> None:
+    pieces = draw.draw(cut(said)) if said else []
+    grown = [News(ThinkingPart(piece), fresh=not number) for number, piece in enumerate(pieces)]
+    writer = TerminalWriter()
+    assert writer.feed(grown) + writer.close() == terminal.write(
+        Transcript((ShownTurn("x", (ThinkingPart(said),)),))
+    ).removeprefix("x\n")
+
+
+@law(300)
+@given(
+    st.lists(
+        st.text() | st.sampled_from(["\x1b[31m", "\x9b2J", "\u202e", "\r", "\x1b]0;t\x07"]),
+        max_size=5,
+    ).map("".join)
+)
+def test_no_escape_sequence_but_ours_reaches_the_terminal(said: str) -> None:
+    parts = (
+        TextPart(said),
+        ThinkingPart(said, said),
+        CallPart(said, said, said),
+        ResultPart(said, said, said),
+        Field(said, said),
+    )
+    more = (Raw(said), FailurePart(said, said), Media(said, said, place=said, title=said))
+    written = terminal.write(
+        Transcript((ShownTurn(said, (*parts, *more)),), {said: said}, {said: said}, (said,)),
+        colour=True,
+    )
+    left = OURS.sub("", written).replace("\n", "").replace("\t", "")
+    assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", left)
+
+
+def test_a_reply_read_whole_shows_what_was_shown_live() -> None:
+    body = b"".join(stream("<think>deep</think>", "Hi"))
+    assert "│ deep\n\nHi\n" in terminal.write(reply.read(body))

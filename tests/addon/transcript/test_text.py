@@ -1,0 +1,233 @@
+"""The text of a content view: what it says, and that mitmproxy's highlighter colours it as it is
+meant, whatever models write.
+"""
+
+import json
+import warnings
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.addon.transcript import text
+from converter.addon.transcript.turns import (
+    CallPart,
+    FailurePart,
+    Field,
+    Media,
+    Part,
+    Raw,
+    ResultPart,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
+    Transcript,
+)
+from tests.support.strategies import law
+from tests.support.transcript_samples import JSON
+
+with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    from mitmproxy_rs.syntax_highlight import highlight
+    from ruamel.yaml import YAML
+
+DATA = "A" * 4000
+
+
+def shown(*parts: Part) -> str:
+    written = text.write(Transcript((ShownTurn("assistant", parts),)))
+    assert written.startswith("assistant:\n")
+    return written.removeprefix("assistant:\n")
+
+
+@pytest.mark.parametrize(
+    ("part", "lines"),
+    [
+        (TextPart("Hi"), "  text: |\n    Hi\n"),
+        (TextPart("\n\nHi\n\nthere\n"), "  text: |\n    Hi\n\n    there\n"),
+        (TextPart("  indented\nnot"), "  text: |2\n      indented\n    not\n"),
+        (TextPart("No.", "refusal"), "  refusal: |\n    No.\n"),
+        (
+            ThinkingPart("deep\n\n# deeper: x"),
+            "  thinking:\n    #│ deep\n    #│\n    #│ # deeper: x\n",
+        ),
+        (ThinkingPart("deep", "plan"), "  thinking:  # plan\n    #│ deep\n"),
+        (
+            ThinkingPart("", "only its vendor can read it"),
+            "  thinking:  # only its vendor can read it\n",
+        ),
+        (CallPart("look", "a", '{"at":"sky"}'), "  call look:  # a\n    at: sky\n"),
+        (
+            CallPart("look", "", '{"at":"1","n":1,"x":{"y":[]}}'),
+            '  call look:\n    at: 1\n    n: 1\n    x: {"y": []}\n',
+        ),
+        (
+            CallPart("write", "a", '{"text":"a\\n  b"}'),
+            "  call write:  # a\n    text: |\n      a\n        b\n",
+        ),
+        (CallPart("look", "a", "[1]"), "  call look a: |\n    [\n      1\n    ]\n"),
+        (CallPart("look", "a", '{"at":1,"at":2}'), '  call look a: |\n    {"at":1,"at":2}\n'),
+        (CallPart("look", "a", '{"a: b":1}'), "  call look:  # a\n    'a: b': 1\n"),
+        (CallPart("look at: it", "a", ""), "  'call look at: it a': ''\n"),
+        (ResultPart("wet\nand cold", "a"), "  result a: |\n    wet\n    and cold\n"),
+        (ResultPart("gone", error=True), "  failed: |\n    gone\n"),
+        (Media("image", "image/png", 12_345), "  image: image/png 12.3 kB\n"),
+        (Media("image", place="https://h/c.png?a=1"), "  image: 'https://h/c.png?a=1'\n"),
+        (Field("x", "word"), "  x: word\n"),
+        (Field("x", "two\nlines"), "  x: |\n    two\n    lines\n"),
+        (Field("odd: name", {"a": [1]}), "  'odd: name': {\"a\": [1]}\n"),
+        (Field("n" * 300, 1), f"  '{'n' * 200}': 1\n"),
+        (FailurePart("broken", "api_error"), "  error api_error: |\n    broken\n"),
+        (
+            Raw(f'{{"data": "{DATA}"}}'),
+            '  unread: |\n    {\n      "data": "[base64, 3.0 kB]"\n    }\n',
+        ),
+        (TextPart("\x1b[2J\u202e"), "  text: |\n    ␛[2J\\u202e\n"),
+        (TextPart("x" * 5000), f"  text: |\n    {'x' * 5000}\n"),
+        (TextPart("\n\n"), ""),
+    ],
+)
+def test_each_part_has_its_lines(part: Part, lines: str) -> None:
+    assert shown(part) == lines
+
+
+def test_a_request_reads_from_top_to_bottom() -> None:
+    turns = (
+        ShownTurn("system", (TextPart("Be kind."),)),
+        ShownTurn("user", (TextPart("Hi"), Media("image", "image/png", 3))),
+    )
+    asked = {
+        "model": "m",
+        "stream": True,
+        "stop": '["a"]',
+        "thinking": "enabled, at most 2,000 tokens",
+    }
+    assert text.write(Transcript(turns, asked)) == (
+        'model: m\nstream: true\nstop: ["a"]\nthinking: enabled, at most 2,000 tokens\n\n'
+        "system: |\n  Be kind.\n\n"
+        "user:\n  text: |\n    Hi\n  image: image/png 3 B\n"
+    )
+
+
+def test_facts_from_elsewhere_are_told_as_well() -> None:
+    transcript = Transcript(facts={"model": "m", "finish": "end_turn"})
+    more = {"finish": "stop", "thinking_time": 2.0}
+    assert text.write(transcript, more) == "model: m\nstop: end_turn\nthinking time: 2.0 s\n"
+
+
+def test_what_stands_beside_a_reply_comes_last_in_a_line_where_it_fits() -> None:
+    beside = (Field("timings", {"n": 1, "ms": [2.5]}), Field("long", ["x"] * 200))
+    written = text.write(
+        Transcript(
+            (ShownTurn("assistant", (TextPart("Hi"),)),), facts={"model": "m"}, beside=beside
+        )
+    )
+    assert (
+        '  text: |\n    Hi\n\nmodel: m\ntimings: {"n": 1, "ms": [2.5]}\nlong: |\n  [\n    "x",\n'
+        in written
+    )
+
+
+def test_choices_are_numbered() -> None:
+    assert (
+        text.write(Transcript((ShownTurn("assistant", (TextPart("a"),), 1),)))
+        == "assistant 2:\n  text: |\n    a\n"
+    )
+
+
+def test_the_rest_stands_at_the_end() -> None:
+    assert text.write(Transcript(rest=("data: x\n\n",))) == "rest: |\n  data: x\n"
+
+
+_LIKE_YAML = st.lists(
+    st.sampled_from(
+        [
+            "a: b",
+            "- x",
+            "{",
+            "}",
+            "[",
+            "# c",
+            "---",
+            "...",
+            "|",
+            ">",
+            "'",
+            '"',
+            "&a",
+            "*a",
+            "!!t",
+            "%T",
+            "?",
+            ":",
+            "\t",
+            " ",
+            "\n",
+        ]
+    )
+    | st.text(max_size=3),
+    max_size=12,
+).map("".join)
+_PARTS = st.one_of(
+    st.builds(TextPart, _LIKE_YAML, st.sampled_from(["", "refusal"])),
+    st.builds(ThinkingPart, _LIKE_YAML, _LIKE_YAML),
+    st.builds(CallPart, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML),
+    st.builds(ResultPart, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML, st.booleans()),
+    st.builds(Media, _LIKE_YAML, _LIKE_YAML),
+    st.builds(
+        CallPart,
+        st.just("look"),
+        _LIKE_YAML,
+        st.dictionaries(_LIKE_YAML, _LIKE_YAML | JSON, max_size=3).map(json.dumps),
+    ),
+    st.builds(Field, _LIKE_YAML, _LIKE_YAML | JSON),
+    st.builds(FailurePart, _LIKE_YAML, _LIKE_YAML),
+    st.builds(Raw, _LIKE_YAML),
+)
+_TRANSCRIPTS = st.builds(
+    Transcript,
+    st.lists(
+        st.builds(
+            ShownTurn, _LIKE_YAML, st.lists(_PARTS, max_size=3).map(tuple), st.integers(0, 1)
+        ),
+        max_size=3,
+    ).map(tuple),
+    st.dictionaries(_LIKE_YAML, _LIKE_YAML | st.integers() | st.booleans(), max_size=2),
+    st.dictionaries(st.sampled_from(["model", "finish", "odd"]), _LIKE_YAML, max_size=2),
+    st.lists(_LIKE_YAML, max_size=1).map(tuple),
+    st.lists(st.builds(Field, _LIKE_YAML, JSON), max_size=2).map(tuple),
+)
+
+
+@law(500)
+@given(_TRANSCRIPTS)
+def test_the_text_is_valid_yaml_whatever_is_written_in_it(transcript: Transcript) -> None:
+    yaml = YAML(typ="safe", pure=True)
+    yaml.allow_duplicate_keys = True
+    yaml.load(text.write(transcript))
+
+
+@law(500)
+@given(_LIKE_YAML, _LIKE_YAML, _LIKE_YAML)
+def test_the_highlighter_sees_thinking_and_text_as_what_they_are(
+    thought: str, said: str, result: str
+) -> None:
+    turns = (
+        ShownTurn(
+            "assistant",
+            (ThinkingPart(f"t{thought}"), TextPart(f"s{said}"), CallPart("look", "a", said)),
+        ),
+        ShownTurn("tool", (ResultPart(result),)),
+        ShownTurn("assistant", (TextPart("LAST"),)),
+    )
+    written = text.write(Transcript(turns, facts={"model": "END"}))
+    chunks = highlight(written, text.HIGHLIGHT)
+    assert "".join(chunk for _, chunk in chunks) == written
+    of_kind = {
+        kind: "".join(chunk for name, chunk in chunks if name == kind)
+        for kind in ("comment", "string", "name", "")
+    }
+    assert of_kind["comment"].count("\n") >= f"t{thought}".strip("\r\n").count("\n")
+    assert "#│ t" in of_kind["comment"]
+    assert "LAST" in of_kind["string"]
+    assert "END" in of_kind["string"]
+    assert not of_kind[""].replace(":", "").strip()

@@ -1,0 +1,27 @@
+"""The values of a transcript."""
+
+import pytest
+
+from converter.addon.transcript.turns import Media
+from converter.core.wire.printable import in_bytes
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (12_345, "12.3 kB"), (5_000_000, "5.0 MB")],
+)
+def test_a_size_is_told_as_people_say_it(count: int, words: str) -> None:
+    assert in_bytes(count) == words
+
+
+@pytest.mark.parametrize(
+    ("media", "words"),
+    [
+        (Media("image", "image/png", 12_345), "image/png 12.3 kB"),
+        (Media("image", place="https://host/cat.png"), "https://host/cat.png"),
+        (Media("document", "application/pdf", 3, title="Terms"), "application/pdf 3 B Terms"),
+        (Media("image"), "nothing known of it"),
+    ],
+)
+def test_media_is_a_line(media: Media, words: str) -> None:
+    assert media.words == words
