@@ -29,8 +29,16 @@ _THINKING_PARTS = ("thinking", "redacted_thinking", "reasoning")
 _KEY = "thoughts "
 """Begins the names of kept thoughts in the memory."""
 _LINE_ENDS = "\r\n"
-_NOTES = {"thoughts_put_back": "put back", "thoughts_unknown": "not known any more"}
+_NOTES = {
+    "thoughts_put_back": "put back",
+    "thoughts_unknown": "not known any more",
+    "thoughts_unreadable": "kept in a shape that is not known here, and taken as not there",
+}
 """The words for the counts of a summary."""
+
+
+DISPUTED = b"{}"
+"""Kept of several replies to one conversation that say the same and thought differently."""
 
 
 @dataclass(slots=True)
@@ -66,7 +74,7 @@ class Spot:
             whole = written if written.strip(_LINE_ENDS) == thinking else thinking
             key = _key(_after(self.said, message), self.model)
             value = json_text.write({"thinking": whole, "text": text})
-            self.memory.keep_agreed(key, value, disputed=b"{}")
+            self.memory.keep_agreed(key, value, disputed=DISPUTED)
 
 
 def _texts(events: Iterable[Event]) -> list[str]:
@@ -108,11 +116,13 @@ def _calls(events: Iterable[Event]) -> list[Message]:
 @dataclass(frozen=True, slots=True)
 class Earlier:
     """The earlier thoughts of a request. `restored`: those put back; `unknown`: the messages whose
-    thoughts are not known any more. `spot`: the place where the reply's own are kept.
+    thoughts are not known any more; `unreadable`: those of which something else is kept, another
+    version's or a damaged file's. `spot`: the place where the reply's own are kept.
     """
 
     restored: int = 0
     unknown: int = 0
+    unreadable: int = 0
     spot: Spot | None = None
 
     @property
@@ -126,7 +136,7 @@ class Earlier:
     @property
     def facts(self) -> dict[str, int]:
         """The counts of a summary."""
-        counts = zip(_NOTES, (self.restored, self.unknown), strict=True)
+        counts = zip(_NOTES, (self.restored, self.unknown, self.unreadable), strict=True)
         return {name: count for name, count in counts if count}
 
 
@@ -144,18 +154,21 @@ def restore(
         return body, Earlier()
     digest = b""
     begin = _last_of_user(messages) if history.loop else -1
-    made, restored, unknown = list(messages), 0, 0
+    made, restored, unknown, unreadable = list(messages), 0, 0, 0
     for at, message in enumerate(messages):
         digest = _after(digest, message)
         if begin < at < len(messages) - 1 and _is_reply(message):
-            kept = _read(memory.get(_key(digest, model)))
+            value = memory.get(_key(digest, model))
+            kept = _read(value)
+            damaged = kept is None and value not in (None, DISPUTED)
             restored += bool(kept and kept[0])
-            unknown += kept is None
+            unknown += kept is None and not damaged
+            unreadable += damaged
             made[at] = _with(message, *kept, history) if kept and kept[0] else message
     begun = bool(messages) and messages[-1].get("role") == "assistant"  # its words are yet to grow
     spot = None if begun else Spot(memory, model, digest, join)
     changed = {**body, "messages": made} if restored else body
-    return changed, Earlier(restored, unknown, spot)
+    return changed, Earlier(restored, unknown, unreadable, spot)
 
 
 def switched(body: Body, history: HistoryPlace) -> Body:
@@ -234,11 +247,13 @@ def _key(digest: bytes, model: str) -> str:
 
 
 def _read(value: bytes | None) -> tuple[str, str] | None:
-    """Return the thought and the text that are kept; `None`: not known, or of several replies."""
-    kept = as_object(json_text.read_or_none(value or b""))
-    if "thinking" not in kept:
-        return None
-    return str(kept["thinking"]), str(kept.get("text"))
+    """Return the thought and the text that are kept; `None`: not known, of several replies, or of
+    another shape.
+    """
+    match json_text.read_or_none(value or b""):
+        case {"thinking": str(thinking), "text": str(text)}:
+            return thinking, text
+    return None
 
 
 def _with(message: Message, thinking: str, text: str, history: HistoryPlace) -> Message:

@@ -18,7 +18,7 @@ from converter.addon.servers.chat_templates import HistoryPlace
 from converter.addon.servers.profiles import by_name
 from converter.core.dialects.table import ANTHROPIC
 from converter.core.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
-from converter.core.model.memory import Memory, ProcessStore
+from converter.core.model.memory import Bounds, Memory, ProcessStore
 from tests.support import endpoints, frames
 from tests.support.forgetful import WAYS, Talk, Way, says
 
@@ -209,6 +209,26 @@ def test_what_is_not_known_any_more_is_counted(way: Way) -> None:
     assert ("reasoning_content" in replies(asked)[0], earlier.unknown) == (False, 1)
     assert earlier.notes == ("1 earlier thought not known any more",)
     assert earlier.facts == {"thoughts_unknown": 1}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"null", b"[1,2]", b"no JSON", b'{"thinking": "x"}', b'{"thinking": null, "text": "x"}'],
+)
+def test_what_is_kept_in_another_shape_is_told_and_taken_as_not_there(
+    way: Way, value: bytes
+) -> None:
+    """Another version's, or a damaged file's: a model was told the word `None`."""
+    store = ProcessStore(Bounds(99, 9999))
+    talk = Talk(way, Memory(store=store))
+    talk.turn(says("2 + 3"), TAGGED)
+    for entry in store._entries.values():
+        entry.value = value
+    asked, earlier = talk.turn(says("thanks"), ANSWERED)
+    assert "reasoning_content" not in replies(asked)[0]
+    assert earlier.facts == {"thoughts_unreadable": 1}
+    (note,) = earlier.notes
+    assert "taken as not there" in note
 
 
 def test_a_reply_without_a_thought_is_known(way: Way) -> None:

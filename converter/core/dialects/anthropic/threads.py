@@ -6,9 +6,9 @@ not known, or no longer, is refused with the code on which they send the whole c
 request that cannot be threaded with the code on which they go on without.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from converter.core.model.conversation import RequestError
 from converter.core.model.memory import Memory
@@ -19,6 +19,10 @@ CREATE_ONLY = ("system", "tools")
 """Fields that a thread keeps from its first request."""
 NOT_FOUND = (
     "No thread is kept here for the message {!r}: it was never kept, or is no longer. "
+    'Send the whole conversation with `thread: {{"type": "create"}}`.'
+)
+UNREADABLE = (
+    "What is kept here of the thread of the message {!r} cannot be read. "
     'Send the whole conversation with `thread: {{"type": "create"}}`.'
 )
 UNSUPPORTED = "No threads are kept here: send the whole conversation without `thread`."
@@ -76,11 +80,20 @@ def _kept(body: Mapping[str, object], *names: str) -> dict[str, object]:
     return {name: body[name] for name in (*names, "messages") if name in body}
 
 
+def _entry(value: bytes) -> dict[str, Any]:
+    """Return what is kept of a turn; nothing of what has another shape."""
+    entry: dict[str, Any] = json_text.as_object(json_text.read_or_none(value))
+    shapes = isinstance(entry.get("messages"), list), isinstance(entry.get("reply"), dict)
+    return entry if all(shapes) else {}
+
+
 def _continued(memory: Memory, previous: str, body: Mapping[str, object]) -> dict[str, object]:
     history = memory.history(_PREFIX + previous)
     if not history:
         raise _error(NOT_FOUND.format(previous), "thread_not_found", 404)
-    entries = list(map(json.loads, history))
+    entries = [*map(_entry, history)]
+    if not all(entries):
+        raise _error(UNREADABLE.format(previous), "thread_not_found", 404)
     created = {name: entries[0][name] for name in CREATE_ONLY if name in entries[0]}
     if changed := [name for name in CREATE_ONLY if body.get(name) not in (None, created.get(name))]:
         names = " and ".join(f"`{name}`" for name in changed)

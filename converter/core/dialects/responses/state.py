@@ -39,6 +39,8 @@ _REASONING = "rs_"
 """Begins the ids of reasoning items, which a conversation can do without."""
 LINE, ITEM = "conversation ", "item "
 """Begin names in the memory: a client chooses the ids of its own items."""
+UNREADABLE = " What is kept of it cannot be read."
+"""Of another version, or of a damaged file."""
 NO_SOCKET = "This server answers over HTTP: POST the request instead of opening a WebSocket."
 NO_STREAM = "This response cannot be streamed because it was not created with background=true."
 NO_CANCEL = "Cannot cancel a synchronous response."
@@ -75,10 +77,11 @@ def complete(memory: Memory, body: object) -> WholeInput:
     refuse(request)
     previous = _previous(memory, request)
     before = memory.history(previous) if previous else []
-    if before is None:
+    if before is None or not all(map(_is_readable, before)):
+        why = "" if before is None else UNREADABLE
         if conversation := _conversation(request.values):
-            raise no_conversation(conversation)
-        problem = f"Previous response with id '{previous}' not found."
+            raise no_conversation(conversation, why)
+        problem = f"Previous response with id '{previous}' not found.{why}"
         raise UnknownError("previous_response_id", problem, 400, "previous_response_not_found")
     items = items_of(before)
     own: list[object] = []
@@ -175,12 +178,21 @@ def _items(kept: Json) -> Iterator[object]:
 
 def read(value: bytes | None) -> Json:
     """Return what is kept; nothing of what is not."""
-    return dict_of(json_text.read(value) if value else None)
+    return dict_of(json_text.read_or_none(value) if value else None)
 
 
-def no_conversation(key: str) -> UnknownError:
+def _is_readable(value: bytes) -> bool:
+    """Tell whether an entry has a shape that is kept here; not another version's, or damaged."""
+    kept = read(value)
+    shapes = (("input", list), ("response", dict), ("conversation", dict), (REMOVED, str))
+    return any(name in kept for name, _ in shapes) and all(
+        isinstance(kept[name], shape) for name, shape in shapes if name in kept
+    )
+
+
+def no_conversation(key: str, why: str = "") -> UnknownError:
     """Return the refusal of a conversation that is not kept here, or not from its beginning."""
-    return UnknownError("conversation", f"Conversation with id '{key}' not found.")
+    return UnknownError("conversation", f"Conversation with id '{key}' not found.{why}")
 
 
 # Answers that need no model.

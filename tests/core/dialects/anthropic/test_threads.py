@@ -123,6 +123,18 @@ def test_a_thread_whose_beginning_is_gone_is_not_found() -> None:
     assert refusal(memory, going_on("msg_two"))[0] == 404
 
 
+@pytest.mark.parametrize(
+    "value",
+    [b"{}", b"null", b"[1,2]", b"no JSON", b'{"messages": []}', b'{"messages": 1, "reply": {}}'],
+)
+def test_a_thread_of_another_shape_is_not_found_and_the_words_say_why(value: bytes) -> None:
+    memory = Memory(9, 100_000)
+    memory.keep("thread msg_one", value)
+    status, error = refusal(memory, going_on())
+    assert (status, error["details"]) == (404, {"error_code": "thread_not_found"})
+    assert "cannot be read" in error["message"]
+
+
 def test_without_room_a_request_goes_on_unthreaded() -> None:
     for memory in (Memory(0, 1000), Memory(9, 0)):
         status, error = refusal(memory, CREATE)

@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 import pytest
@@ -133,6 +134,36 @@ def test_a_history_with_a_gap_is_refused() -> None:
     kept.forget("resp_a")
     with pytest.raises(UnknownError):
         complete(kept, {"input": "three", "previous_response_id": "resp_b"})
+
+
+ODD = [b"{}", b"null", b"[1,2]", b"no JSON", b'{"input": "x"}', b'{"response": []}']
+"""Entries of another version, or of a damaged file."""
+
+
+@pytest.mark.parametrize("entry", ODD)
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"previous_response_id": "resp_b"}, "Previous response with id 'resp_b' not found."),
+        ({"conversation": "conv_x"}, "Conversation with id 'conv_x' not found."),
+    ],
+)
+def test_a_history_with_an_entry_of_another_shape_is_taken_as_not_there(
+    entry: bytes, body: dict[str, object], words: str
+) -> None:
+    kept = memory()
+    kept.keep("resp_a", entry)
+    kept.keep("resp_b", b'{"input": []}', "resp_a", ["conversation conv_x"])
+    with pytest.raises(UnknownError, match=re.escape(f"{words} What is kept of it cannot")):
+        complete(kept, {"input": "three", **body})
+
+
+@pytest.mark.parametrize("entry", ODD)
+def test_an_item_of_an_entry_of_another_shape_is_not_known(entry: bytes) -> None:
+    kept = memory()
+    kept.keep("resp_a", entry, names=["item msg_1"])
+    with pytest.raises(UnknownError, match="Item with id 'msg_1' not found"):
+        complete(kept, {"input": [{"type": "item_reference", "id": "msg_1"}]})
 
 
 def test_a_client_that_stores_nothing_leaves_nothing() -> None:
