@@ -19,6 +19,8 @@ from converter.addon.servers.profiles import (
     thinking_fields,
 )
 from converter.addon.servers.refusals import PICTURES, TOOL_CHOICE
+from converter.core.dialects.dialect import alone
+from converter.core.dialects.error_words import list_of
 from converter.core.dialects.request_facts import call_ids, offered, stops
 from converter.core.dialects.server_fields import BUDGET_FIELDS
 from converter.core.dialects.table import (
@@ -36,6 +38,7 @@ from converter.core.model.conversation import (
     Turn,
 )
 from converter.core.model.memory import Memory
+from converter.core.model.repeated_turns import RepeatedTurns
 from converter.core.reading.folding import unfold, unfolded
 from converter.core.reading.tool_calls.stage import Tools
 from converter.core.wire import json_text
@@ -58,7 +61,8 @@ class ReadRequest:
     which is `called` in a request that else goes on as it came; one that goes to a server's own
     endpoint of the client's dialect may ask that no thinking be shown (`omits_thinking`). It may
     have been changed for the server (`mended`). `effort`: by its model's name. `call_ids`: of the
-    calls in its history. `earlier`: thoughts that were put back.
+    calls in its history. `earlier`: thoughts that were put back. `repeated`: its turns,
+    with those of the request before.
     """
 
     exchange: Exchange
@@ -77,6 +81,7 @@ class ReadRequest:
     effort: str = ""
     call_ids: frozenset[str] = frozenset()
     earlier: Earlier = NO_EARLIER
+    repeated: RepeatedTurns[Turn] | None = field(default=None, compare=False, repr=False)
 
     @property
     def form(self) -> Form | None:
@@ -174,7 +179,8 @@ class ReadRequest:
         chosen = self.exchange.settings.history
         history = chosen.read_by(conversation.model, server)
         settings = request_settings(server, conversation, history.place, chosen.order, parses)
-        made, notes = request_writer.write(conversation, settings)
+        known = (self.repeated.run,) if self.repeated else ()
+        made, notes = request_writer.write(conversation, settings, *known)
         dropped = memory is not None and not any(map(_thinks, conversation.turns))
         body, earlier = self._restored(made, history, memory if dropped else None, join_texts)
         return self._sent(earlier_thoughts.switched(body, history), notes, earlier)
@@ -271,18 +277,26 @@ def note(exchange: Exchange, body: bytes) -> ReadRequest:
     return request._sent(mended)
 
 
-def read(exchange: Exchange, body: bytes, memory: Memory | None = None) -> ReadRequest:
-    """Read a request of another dialect. `memory`: replies that it may refer to. Raises
-    RequestError or UnreadableError when it breaks the format.
+def read(
+    exchange: Exchange,
+    body: bytes,
+    memory: Memory | None = None,
+    begin: Callable[[list[object]], RepeatedTurns[Turn]] | None = None,
+) -> ReadRequest:
+    """Read a request of another dialect. `memory`: replies that it may refer to; `begin`: gives the
+    turns of the request before. Raises RequestError or UnreadableError when it breaks the format.
     """
     value = json_text.read(body)
     purpose = exchange.endpoint.purpose
     own = None if memory is None else memory.of(exchange.owner)
-    conversation = exchange.client.requests.read(value, exchange.settings.map, purpose, own)
+    repeated = begin and begin(list_of(json_text.as_object(value).get("messages")))
+    known = repeated.read if repeated else alone
+    conversation = exchange.client.requests.read(value, exchange.settings.map, purpose, own, known)
     thinking = conversation.thinking
     return ReadRequest(
         exchange,
         conversation=conversation,
+        repeated=repeated,
         context=conversation_id(json_text.as_object(value)),
         asks_to_think=thinking is not None and thinking.mode in ("enabled", "adaptive"),
         budget=thinking.budget if thinking else None,

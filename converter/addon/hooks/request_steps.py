@@ -25,6 +25,7 @@ from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.exchange_listener import fault_of
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.log_lines import report
+from converter.addon.memory.known_turns import SHORT, KnownTurns
 from converter.addon.memory.remembering import remembering, written
 from converter.addon.memory.stores import open_store
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
@@ -52,8 +53,8 @@ _REFUSED = (
 @dataclass(slots=True)
 class Asked:
     """A request on its way. `client`: asks servers. `memory`: the kept replies, of all clients.
-    `upstream`: the server, and `keys` the header that lets the client in there. `prompts`: those
-    of earlier requests.
+    `upstream`: the server, and `keys` the header that lets the client in there. `prompts` and
+    `known`: those of earlier requests, and their turns.
 
     `body`: the client's bytes. `notes`: what a person should know. `request`: the request as it was
     read so far. `sent`: the fields that the server is to get.
@@ -65,6 +66,7 @@ class Asked:
     upstream: Upstream
     keys: Mapping[str, str]
     prompts: Prompts
+    known: KnownTurns
     request: ReadRequest
     body: bytes = b""
     notes: list[str] = field(default_factory=list)
@@ -78,6 +80,7 @@ class RequestSteps:
         self._client = client
         self._store = self._opened(settings)
         self._prompts = Prompts()
+        self._known = KnownTurns()
 
     def forget(self, settings: Settings) -> None:
         """Begin the memory of replies anew, as the settings say."""
@@ -99,6 +102,7 @@ class RequestSteps:
             upstream,
             credentials(flow.request.headers),
             self._prompts,
+            self._known,
             ReadRequest(record.exchange),
         )
         record.sides.asks(flow.request)
@@ -173,7 +177,8 @@ async def read(asked: Asked) -> None:
     UnreadableError and AwayError.
     """
     exchange, body = asked.record.exchange, asked.body
-    reading = partial(read_request.read, exchange, body, asked.memory)
+    begin = partial(asked.known.begin, exchange.owner)
+    reading = partial(read_request.read, exchange, body, asked.memory, begin)
     if len(body) > AT_ONCE or exchange.may_refer(body):
         asked.request = await remembering(asked.memory, len(body), reading)
     else:
@@ -321,7 +326,13 @@ async def send(asked: Asked) -> None:
         record.flow.request.path = record.exchange.path
     if not (translated or asked.request.mended or sent is not asked.request.body):
         return
-    body = await aside(record.length, partial(json_text.write, sent))
+    came, repeated = record.length, asked.request.repeated
+    writing = partial(json_text.write, sent)
+    if repeated and repeated.messages and came >= SHORT:
+        writing = partial(repeated.body, sent, json_text.write)
+    body = await aside(came, writing)
+    if repeated:
+        asked.known.keep(record.exchange.owner, repeated, came)
     record.length = len(body)
     head: dict[bytes, bytes | None] = {}
     if translated:

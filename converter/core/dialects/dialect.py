@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Protocol
 
 from converter.core.dialects.reasoning_fields import Mapped
-from converter.core.model.conversation import Block, Conversation, RequestError
+from converter.core.model.conversation import Block, Conversation, RequestError, Turn
 from converter.core.model.events import Event, Text, Thinking, WordKind
 from converter.core.model.memory import Memory
 from converter.core.wire import json_text
@@ -162,9 +162,16 @@ class Encoder(Protocol):
         """Write the rest."""
 
 
-type RequestReader = Callable[[object, Mapping[str, Mapped], Purpose, Memory | None], Conversation]
-"""Takes a request's JSON, the user's field map, the purpose of its endpoint, and the memory of
-earlier replies (None: the request stands alone). Raises RequestError for a break of the format.
+type KnownTurn = Callable[[object, Callable[[], tuple[Turn, bool]]], Turn]
+"""Takes a request's next message and its reader; returns the turn, perhaps of the request before.
+The reader tells as well whether there is something to say of the message in each request.
+"""
+type RequestReader = Callable[
+    [object, Mapping[str, Mapped], Purpose, Memory | None, KnownTurn], Conversation
+]
+"""Takes a request's JSON, the user's field map, the purpose of its endpoint, the memory of earlier
+replies (None: the request stands alone), and what it repeats. Raises RequestError for a break of
+the format.
 """
 type Body = Mapping[str, object]
 type ErrorWriter = Callable[[str, str, int], Body]
@@ -303,3 +310,8 @@ class Dialect:
     def __repr__(self) -> str:
         """Return the name, as tests show it."""
         return self.name
+
+
+def alone(_: object, read: Callable[[], tuple[Turn, bool]]) -> Turn:
+    """Read a message of a request that repeats none."""
+    return read()[0]

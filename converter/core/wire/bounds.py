@@ -222,6 +222,20 @@ MOST_SERIES = Bound(
 MOST_KINDS = Bound(
     50, "kinds", "kinds of mending in the metrics", "servers choose them", "counted as `other`"
 )
+KNOWN_TURNS = Bound(
+    32,
+    "requests",
+    "long requests whose messages the next one of their conversation repeats",
+    "agents run side by side",
+    _OLDEST,
+)
+KNOWN_TURNS_BYTES = Bound(
+    16 * _M,
+    _BYTES,
+    "long requests that are repeated, all together",
+    "some agents with full windows",
+    _OLDEST,
+)
 KEPT_PROMPTS = Bound(
     32,
     "requests",

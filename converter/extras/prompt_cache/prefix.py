@@ -168,11 +168,20 @@ def broken(before: Fields, now: Fields) -> Break | None:
         return Break(
             "its head", "another model", "ask one model, or map both to it with think_models"
         )
+    if _is_repeated(before, now):
+        return None
     for one, other in zip(pieces(before), pieces(now), strict=False):
         if one != other and (was := part_of(*one)) != (part := part_of(*other)):
             at = _same(was.words, part.words)
             return Break(f"{part.name}, character {at}", *_cause(was, part, at))
     return None
+
+
+def _is_repeated(before: Fields, now: Fields) -> bool:
+    """Tell at once of most requests that they say all of the one before again."""
+    was, messages = messages_of(before), messages_of(now)
+    heads = all(before.get(name) == now.get(name) for name in ("tools", "system"))
+    return heads and was == messages[: len(was)]
 
 
 def _same(one: str, other: str) -> int:

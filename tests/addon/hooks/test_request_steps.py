@@ -11,6 +11,7 @@ from mitmproxy.http import Response
 from converter.addon.exchange.exchange import Kind
 from converter.addon.hooks import request_steps
 from converter.addon.hooks.request_steps import STEPS, Asked, Step
+from converter.addon.memory.known_turns import SHORT
 from converter.addon.probes.upstream_client import UpstreamClient
 from tests.support.addon_flows import (
     ASKED,
@@ -56,6 +57,22 @@ def test_a_messages_request_becomes_a_chat_completion(prefix: str) -> None:
         ]
         assert sent.headers["content-length"] == str(len(sent.raw_content or b""))
         assert sent.headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("key", ["same", "other"])
+def test_a_next_turn_goes_out_as_if_it_were_the_first(key: str) -> None:
+    turns = [("user", "a" * SHORT), ("assistant", "b"), ("user", "c"), ("assistant", "d")]
+    told = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in turns]
+    asked = [{**ASKED, "messages": told[: at + 1]} for at in range(4)]
+    with running() as (addon, _):
+        sent = [
+            ask(addon, request(MESSAGES, json.dumps(body).encode(), x_api_key=name)).request
+            for body, name in zip(asked, ["same", "same", key, key], strict=True)
+        ]
+    for body, one in zip(asked, sent, strict=True):
+        with running() as (addon, _):
+            alone = ask(addon, request(MESSAGES, json.dumps(body).encode())).request
+            assert one.raw_content == alone.raw_content
 
 
 def test_a_compressed_request_is_read_and_sent_uncompressed() -> None:

@@ -15,6 +15,7 @@ from converter.core.dialects.dialect import (
     Body,
     Dialect,
     Endpoint,
+    KnownTurn,
     Label,
     OwnRequest,
     Purpose,
@@ -35,12 +36,16 @@ def _recognises(body: Mapping[str, object]) -> bool:
 
 
 def _read_request(
-    body: object, mapped: Mapping[str, Mapped], purpose: Purpose, memory: Memory | None
+    body: object,
+    mapped: Mapping[str, Mapped],
+    purpose: Purpose,
+    memory: Memory | None,
+    known: KnownTurn,
 ) -> Conversation:
     """Read a request with the thread that it goes on with."""
     whole, thread = (body, None) if memory is None else threads.complete(body, memory)
     blocks = {row.block for row in mapped.values()}
-    request = read(whole, counting=purpose is Purpose.COUNT, kinds=blocks)
+    request = read(whole, counting=purpose is Purpose.COUNT, kinds=blocks, known=known)
     return replace(request, own=thread) if thread else request
 
 

@@ -9,9 +9,11 @@ blocks. So is a block that nobody knows; the result of a call that is not there 
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import get_args
 
 from converter.core.dialects.anthropic.blocks import SYSTEM_BLOCKS, read_blocks, readers_of
+from converter.core.dialects.dialect import KnownTurn, alone
 from converter.core.dialects.server_fields import SERVER_FIELDS, sampling_of
 from converter.core.model.conversation import (
     Block,
@@ -42,12 +44,18 @@ NO_ROOM = "thinking.budget_tokens {} leaves no room for an answer within max_tok
 NO_STOP = "stop_sequences.{} left out: it is empty"
 
 
-def read(body: object, *, counting: bool = False, kinds: Collection[str] = ()) -> Conversation:
+def read(
+    body: object,
+    *,
+    counting: bool = False,
+    kinds: Collection[str] = (),
+    known: KnownTurn = alone,
+) -> Conversation:
     """Return the conversation that a Messages request asks for; `body` is its parsed JSON.
 
     `counting` is for `count_tokens`, whose requests have no `max_tokens`. `kinds`: blocks that the
-    user's own rows made of a reply, left out without a word. Raises RequestError, and nothing else,
-    for a body that breaks the format.
+    user's own rows made of a reply, left out without a word. `known`: the turns of the request
+    before. Raises RequestError, and nothing else, for a body that breaks the format.
     """
     request = Fields(body)
     notes, left_out = list[str](), list[str]()
@@ -55,7 +63,7 @@ def read(body: object, *, counting: bool = False, kinds: Collection[str] = ()) -
     tools, choice = tools_of(request, notes), request.within("tool_choice")
     return Conversation(
         model=request.required("model", str),
-        turns=_turns(request, left_out, notes),
+        turns=_turns(request, left_out, notes, known),
         system=_said(read_blocks(request, "system", SYSTEM_BLOCKS, left_out)),
         max_tokens=max_tokens,
         tools=tools,
@@ -86,12 +94,14 @@ def _said(blocks: Iterable[Block]) -> tuple[str, ...]:
     return tuple(text for text in texts if text.strip())
 
 
-def _turns(request: Fields, left_out: list[str], notes: list[str]) -> tuple[Turn, ...]:
-    request.required("messages", list)
-    messages = request.children("messages")
+def _turns(
+    request: Fields, left_out: list[str], notes: list[str], known: KnownTurn
+) -> tuple[Turn, ...]:
+    messages = request.required("messages", list)
     if not messages:
         raise request.error("messages", "at least one message is required")
-    turns = tuple(_turn(message, left_out) for message in messages)
+    places = ((message, f"messages.{at}") for at, message in enumerate(messages))
+    turns = tuple(known(one, partial(_turn, one, place, left_out)) for one, place in places)
     if orphans := list(_orphans(turns)):
         notes.append(ORPHANS.format(", ".join(orphans)))
     return tuple(turn for turn in turns if turn.blocks or turn.role != "system")
@@ -102,12 +112,15 @@ def _left_out(kinds: Iterable[str], unsaid: Collection[str]) -> list[str]:
     return [LEFT_OUT.format(", ".join(names))] if names else []
 
 
-def _turn(message: Fields, left_out: list[str]) -> Turn:
+def _turn(value: object, place: str, left_out: list[str]) -> tuple[Turn, bool]:
+    """Return a message's turn, and whether anything was left out of it."""
+    message, before = Fields(value, place), len(left_out)
     role = message.row("role", ROLES)
     if message.values.get("content") is None:
         raise message.error("content", "Field required")
     blocks = read_blocks(message, "content", readers_of(role, left_out), left_out)
-    return Turn(role, tuple(map(TextBlock, _said(blocks))) if role == "system" else blocks)
+    turn = Turn(role, tuple(map(TextBlock, _said(blocks))) if role == "system" else blocks)
+    return turn, len(left_out) > before
 
 
 def _orphans(turns: Iterable[Turn]) -> Iterator[str]:

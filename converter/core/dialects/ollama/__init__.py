@@ -52,7 +52,7 @@ OLLAMA = Dialect(
         keeps_raw=True,
     ),
     Requests(
-        read=lambda body, _mapped, _purpose, _memory: read(body),
+        read=lambda body, *_: read(body),
         path="/api/chat",
         example={"messages": [{"role": "user", "content": "12 * 7"}]},
         streams=True,

@@ -9,8 +9,9 @@ message, and a part that no format can hold is said in words at its place.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 
 from converter.core.dialects.openai_parts import Sendable, part_of, sendable
@@ -50,17 +51,32 @@ NAMES: dict[type, str] = {Image: "image", Sound: "sound"}
 """Parts that a tool message cannot hold, with their names there."""
 
 
-def write(conversation: Conversation, settings: RequestSettings) -> tuple[Body, tuple[str, ...]]:
+type KnownRun = Callable[[Sequence[Turn], object, Callable[[], list[Message]]], list[Message]]
+"""Takes turns of one role in a row, the way in which they are written, and their writer; returns
+their messages, perhaps those of the request before.
+"""
+
+
+def _anew(
+    _turns: Sequence[Turn], _way: object, write: Callable[[], list[Message]]
+) -> list[Message]:
+    return write()
+
+
+def write(
+    conversation: Conversation, settings: RequestSettings, known: KnownRun = _anew
+) -> tuple[Body, tuple[str, ...]]:
     """Return the body of a chat-completions request, and notes on its omissions, a line each.
+    `known`: the messages of the request before.
 
     Nothing that the server does not take is in it, unless the client itself asks for it in the
     server's words, and no signature ever is. Never raises for a conversation that a reader made.
     """
-    fields, leaves_out = _fields(conversation, settings), settings.leaves_out
+    fields, leaves_out = _fields(conversation, settings, known), settings.leaves_out
     body = {name: value for name, value in fields.items() if name not in leaves_out}
     for name, value in conversation.extensions.items():
-        known = body.get(name)
-        body[name] = known | value if isinstance(known, dict) and isinstance(value, dict) else value
+        own = body.get(name)
+        body[name] = own | value if isinstance(own, dict) and isinstance(value, dict) else value
     return body, _notes(conversation, settings, fields)
 
 
@@ -84,11 +100,11 @@ def _is_unreadable(block: Block) -> bool:
     return False
 
 
-def _fields(conversation: Conversation, settings: RequestSettings) -> Body:
+def _fields(conversation: Conversation, settings: RequestSettings, known: KnownRun) -> Body:
     switch = settings.switch
     if switch and not "".join(conversation.system[:1]).startswith(switch):
         conversation = replace(conversation, system=(switch, *conversation.system))
-    messages = write_messages(conversation, settings)
+    messages = write_messages(conversation, settings, known)
     return {
         "model": conversation.model,
         "messages": messages,
@@ -181,19 +197,27 @@ def _prefill(messages: list[Message], settings: RequestSettings) -> Body:
     return dict(settings.prefill) if continued else {}
 
 
-def write_messages(conversation: Conversation, settings: RequestSettings) -> list[Message]:
+def write_messages(
+    conversation: Conversation, settings: RequestSettings, known: KnownRun = _anew
+) -> list[Message]:
     """Return the messages, system text first. A last assistant turn stays last, for the server to
     continue; an empty one is left out.
     """
     system, turns = _split_system(conversation)
     messages: list[Message] = [{"role": "system", "content": system}] if system else []
-    for role, run in groupby(turns, key=lambda turn: turn.role):
-        blocks = tuple(block for turn in run for block in turn.blocks)
-        write = _assistant if role == "assistant" else _user
-        messages += write(blocks, settings)
+    way = (settings.history, settings.tool_turn_history, settings.order, settings.image_links)
+    for _, same_role in groupby(turns, key=lambda turn: turn.role):
+        run = tuple(same_role)
+        messages += known(run, way, partial(_written, run, settings))
     if len(messages) > 1 and messages[-1] == {"role": "assistant", "content": ""}:
         messages.pop()
     return messages
+
+
+def _written(turns: Sequence[Turn], settings: RequestSettings) -> list[Message]:
+    blocks = tuple(block for turn in turns for block in turn.blocks)
+    write = _assistant if turns[0].role == "assistant" else _user
+    return write(blocks, settings)
 
 
 def _split_system(conversation: Conversation) -> tuple[str, list[Turn]]:

@@ -9,6 +9,7 @@ from converter.core.dialects.dialect import (
     Body,
     Dialect,
     Endpoint,
+    KnownTurn,
     Label,
     Purpose,
     ReplyContext,
@@ -37,7 +38,11 @@ def _recognises(body: Mapping[str, object]) -> bool:
 
 
 def _read_request(
-    body: object, _mapped: Mapping[str, Mapped], purpose: Purpose, memory: Memory | None
+    body: object,
+    _mapped: Mapping[str, Mapped],
+    purpose: Purpose,
+    memory: Memory | None,
+    _known: KnownTurn,
 ) -> Conversation:
     """Read a request with the history that it refers to; its response will be kept."""
     if purpose is Purpose.COMPACTION:

@@ -1,0 +1,87 @@
+"""Messages that the request before in a conversation has said already: read once, written once.
+
+An agent's request repeats the one before it and adds to it, so that most of what would be read and
+written is known. A message is known by its place and its whole value, so that a client that moves
+its cache marks costs those messages, and one that changes metadata nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+type Message = dict[str, object]
+
+
+class RepeatedTurns[Turn]:
+    """The messages of one request: as its client wrote them, as turns, as messages for its server,
+    and as bytes. `before`: those of the request before, until this one is kept.
+    """
+
+    def __init__(self, before: "RepeatedTurns[Turn] | None" = None) -> None:
+        self.messages: list[object] = []
+        self.before = before
+        self._turns: list[Turn | None] = []
+        self._way: object = None
+        self._runs: dict[tuple[int, ...], tuple[Sequence[Turn], list[Message]]] = {}
+        self._written: dict[int, tuple[object, bytes]] = {}
+
+    def read(self, message: object, reader: Callable[[], tuple[Turn, bool]]) -> Turn:
+        """Return the turn of the next message: the one of before, else as `reader` reads it, which
+        also tells whether the message needs to be read in each request, because there is something
+        to say of it.
+        """
+        at, known = len(self.messages), None
+        before = self.before.messages if self.before else []
+        if self.before and at < len(before) and is_same(before[at], message):
+            message, known = before[at], self.before._turns[at]
+        turn, again = (known, False) if known else reader()
+        self.messages.append(message)
+        self._turns.append(None if again else turn)
+        return turn
+
+    def run(
+        self, turns: Sequence[Turn], way: object, write: Callable[[], list[Message]]
+    ) -> list[Message]:
+        """Return the messages of turns in a row: those of before, if they were written the same
+        way, else as `write` writes them.
+        """
+        key, before, self._way = tuple(map(id, turns)), self.before, way
+        known = before._runs.get(key) if before and before._way == way else None
+        self._runs[key] = known = known or (turns, write())
+        return known[1]
+
+    def body(self, body: Mapping[str, object], write: Callable[[object], bytes]) -> bytes:
+        """Return the bytes of a request, with those of before for its messages; what is not known
+        is written by `write`.
+        """
+        pieces = list[bytes]()
+        for name, value in body.items():
+            pieces += [b"," if pieces else b"{", write(name), b":"]
+            if name == "messages" and isinstance(value, list):
+                known = [self._bytes(message, write) for message in value]
+                pieces += [b"[", b",".join(known), b"]"]
+            else:
+                pieces.append(write(value))
+        return b"".join([*pieces, b"}"])
+
+    def _bytes(self, message: object, write: Callable[[object], bytes]) -> bytes:
+        known = self.before._written.get(id(message)) if self.before else None
+        self._written[id(message)] = known = known or (message, write(message))
+        return known[1]
+
+
+def is_same(one: object, other: object) -> bool:
+    """Tell whether two values are the same JSON: for Python 1, 1.0 and true are equal."""
+    return one == other and _is_of_same_types(one, other)
+
+
+def _is_of_same_types(one: Any, other: Any) -> bool:
+    """Tell whether two equal values hold the same numbers; a string equals strings only."""
+    if type(one) is dict:
+        for name, value in one.items():
+            if type(value) is not str and not _is_of_same_types(value, other[name]):
+                return False
+    elif type(one) is list:
+        for value, theirs in zip(one, other, strict=True):
+            if type(value) is not str and not _is_of_same_types(value, theirs):
+                return False
+    return type(one) is type(other)
