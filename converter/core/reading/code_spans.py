@@ -80,6 +80,8 @@ def _open_behind(line: str, fence: str, span: str) -> tuple[str, str]:
     """Return the runs that opened the fenced block and the span that are open behind a line, or
     behind the beginning of one; given those before it.
     """
+    if "`" not in line and "~" not in line:
+        return fence, "" if fence else span
     head = _FENCE.match(line)
     behind = line[head.end() :] if head else line
     if fence:

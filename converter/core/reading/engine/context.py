@@ -1,0 +1,103 @@
+"""The place of the next character, told by the text since the last mark: in code, in quotation, in
+the middle of a sentence, or at a break.
+
+One answer for thoughts and for calls. It is worked out when somebody asks, because most text has no
+mark in it and nobody asks.
+"""
+
+import enum
+
+from converter.core.reading.code_spans import CodeSpans
+
+QUOTES = "\"'“‘«‹„「『([`"
+QUOTED_LINES = "+->"
+"""The beginning of a line in a diff or a quotation."""
+CLAUSE_ENDS = ",;"
+BLANKS = " \t\r\n"
+REMEMBERED = 64
+"""Characters before a mark that `before` returns."""
+_MOST_UNREAD = 4096
+"""Characters that wait until somebody asks, because a stream's memory is bounded."""
+
+
+class MarkPlace(enum.Enum):
+    """The place of a mark that prose may say."""
+
+    AT_BREAK = enum.auto()  # at a line's head, or with no blank behind other words
+    BEHIND_SENTENCE = enum.auto()
+    IN_SENTENCE = enum.auto()  # a word and a blank before it
+    QUOTED = enum.auto()  # directly behind a quotation mark
+
+
+class Context:
+    """Feed the text since the last mark, and ask about the place behind it."""
+
+    def __init__(self) -> None:
+        self._unread = ""
+        self._code = CodeSpans()
+        self._line_code = CodeSpans()
+        self._line_head = ""  # the line's first character, blanks aside
+        self._tail = ""
+
+    def feed(self, text: str) -> None:
+        """Take the next piece of the text."""
+        self._unread += text
+        if len(self._unread) > _MOST_UNREAD:
+            self._read()
+
+    def begin_code_anew(self) -> None:
+        """Close code for thoughts, because a mark stands here; for calls the line goes on."""
+        self._read()
+        self._code = CodeSpans()
+
+    @property
+    def before(self) -> str:
+        """The end of the text."""
+        self._read()
+        return self._tail
+
+    @property
+    def in_code(self) -> bool:
+        """Tell whether code is open, by the rules of Markdown."""
+        self._read()
+        return self._code.inside()
+
+    @property
+    def in_fence(self) -> bool:
+        """Tell whether a fenced block is open."""
+        self._read()
+        return self._code.fenced()
+
+    @property
+    def place(self) -> MarkPlace:
+        """The place on its line."""
+        self._read()
+        line = self._tail.rpartition("\n")[2]
+        words = line.rstrip()
+        last = words[-1:]
+        if not words or words == line:
+            return MarkPlace.QUOTED if words and last in QUOTES else MarkPlace.AT_BREAK
+        in_clause = last.isalnum() or last in CLAUSE_ENDS
+        return MarkPlace.IN_SENTENCE if in_clause else MarkPlace.BEHIND_SENTENCE
+
+    @property
+    def shows_calls(self) -> bool:
+        """Tell whether a call would only be shown here: in code, in a line of a diff or a
+        quotation, or directly behind a quotation mark. A lone backtick hides calls up to its line's
+        end only, and one that stands directly before a call is code already.
+        """
+        self._read()
+        quoted = self.place is MarkPlace.QUOTED and not self._tail.endswith("`")
+        in_line = self._line_head != "" and self._line_head in QUOTED_LINES
+        return quoted or in_line or self._line_code.inside()
+
+    def _read(self) -> None:
+        text, self._unread = self._unread, ""
+        if not text:
+            return
+        self._code.feed(text)
+        # a blank line ends an inline span, and so does each line's end for calls
+        self._line_code.feed(text.replace("\n", "\n\n"))
+        _, broken, line = text.rpartition("\n")
+        self._line_head = ("" if broken else self._line_head) or line.lstrip(BLANKS)[:1]
+        self._tail = (self._tail + text)[-REMEMBERED:]

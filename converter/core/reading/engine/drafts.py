@@ -1,0 +1,74 @@
+"""Calls that stand within a thought, for models that are known to call there.
+
+Such a thought has gone out when its end comes, and stays as it was. Its calls wait, because models
+draft calls in a thought as well. They count only if the reply ends by itself and has no other call;
+and a call behind which the thought goes on is a draft if there is an answer.
+"""
+
+from collections.abc import Sequence
+
+from converter.core.model.events import Event, Text, ToolCall
+from converter.core.reading.engine.engine import Engine
+from converter.core.reading.engine.grammar import grammar_of
+from converter.core.reading.tool_calls.forms import THINKERS
+from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.wire.bounds import HELD_LIMIT
+
+
+class Drafts:
+    """Feed the words of thoughts; `take` the calls in them once the reply has ended.
+
+    `forms`: how those that were taken were written, one each.
+    """
+
+    def __init__(self, asked: Expectations) -> None:
+        self._asked = asked
+        only_calls = grammar_of((), reads_calls=True)
+        self._engine = Engine(only_calls, asked=Expectations(asked.tools))
+        self._arguments: dict[int, list[str]] = {}
+        self._length = 0
+        self._last: set[int] = set()  # calls behind which this thought has said nothing
+        self._ending: set[int] = set()  # those that ended their thought
+        self.forms: list[str] = []
+
+    def feed(self, text: str) -> None:
+        """Take the next words of a thought."""
+        if self._length <= HELD_LIMIT:
+            self._keep(self._engine.feed(text))
+
+    def end(self) -> None:
+        """End the thought: nothing that follows belongs to it."""
+        if self._engine.holds:
+            self._keep(self._engine.flush())
+        self._ending |= self._last
+        self._last.clear()
+
+    def _keep(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, ToolCall):
+                self._length += len(event.arguments)
+                self._arguments.setdefault(event.index, []).append(event.arguments)
+                self._last.add(event.index)
+            elif isinstance(event, Text) and event.text.strip():
+                self._last.clear()
+
+    def take(self, answered: bool) -> Sequence[ToolCall]:
+        """Return the calls that count, the same one only once; none where they have too many words.
+        `answered`: the reply has said something else.
+        """
+        self.end()
+        places: dict[tuple[str, str], str] = {}
+        calls = self._engine.calls.read if self._length <= HELD_LIMIT else ()
+        for index, call in enumerate(calls):
+            draft = answered and index not in self._ending
+            if call.done and call.form in THINKERS and not draft:
+                places.setdefault((call.name, "".join(self._arguments[index])), call.form)
+        counted = list(places.items())[: self._asked.most]
+        self.forms = [form for _, form in counted]
+        ids, choice = self._asked.ids, self._asked.choice
+        return [
+            ToolCall(
+                number, f"{ids}{number}", *words, choice, read_from=f"a thought ({form})", ends=True
+            )
+            for number, (words, form) in enumerate(counted)
+        ]

@@ -1,0 +1,329 @@
+"""Text in; text, thinking and tool calls out, as they arrive: the one engine that reads a reply.
+
+The engine scans for the marks that could matter next, gives out the text before one, and takes the
+step of the table (`states`). A mark that begins a call hands the text to the readers of its forms,
+which take as much as fits; all else comes back and is scanned. A possible beginning of a mark is
+held until it is decided. Nothing is ever lost: thinking, text, calls and marks together are the
+text that came in, but for the CR and LF around a thought, for thoughts of nothing but blanks, and
+for the blanks around a call.
+
+The decisions, each in one place and in the order of `docs/reading.md`:
+
+- a mark of a thought in code is text: `Scanner._is_words`;
+- a call is shown, doubted or read in a text: `Engine._meet_call`; it ends a thought:
+  `Engine._ends_thought`;
+- a text between a call's marks is no call, but holds no tag either: `Engine._put_back`;
+- a call in the middle of a sentence, or one that must be the whole reply, counts by the text behind
+  it: `OpenCall.counts`.
+"""
+
+from converter.core.model.events import Event, Text, Thinking, WordKind, joined
+from converter.core.reading.engine.context import BLANKS, Context, MarkPlace
+from converter.core.reading.engine.grammar import (
+    CALL_MARKS,
+    NO_MARK,
+    CallMark,
+    Grammar,
+)
+from converter.core.reading.engine.open_call import MetMark, OpenCall, may_begin_call
+from converter.core.reading.engine.scanner import Scanner
+from converter.core.reading.engine.states import (
+    IN_CALL,
+    IN_TEXT,
+    IN_THOUGHT,
+    SILENT_SO_FAR,
+    State,
+)
+from converter.core.reading.mark_search import Mark
+from converter.core.reading.tool_calls.forms import WHOLE
+from converter.core.reading.tool_calls.reading import Expectations, Fate
+from converter.core.reading.tool_calls.source import Source
+from converter.core.wire.bounds import BLANKS_LIMIT
+
+STOP = "stop"
+"""The finish of a reply that ended by itself, because a thought should have had its closer."""
+RESCAN_LIMIT = 4096
+"""Characters of a refused call that are searched again for marks; longer ones are text at once, so
+that no text is looked at often."""
+PIECE = 4096
+"""Characters that are read at once, because each step copies the rest, so that a long text in one
+piece would cost its square."""
+_WHOLE = tuple(WHOLE)
+
+
+class Engine(Scanner):
+    """Pieces of one choice's text in; `Text`, `Thinking`, `ThinkingEnd`, `ToolCall` out. Cut
+    anywhere, the same message.
+
+    `json_answer`: the answer is to be JSON; `asked`: the calls that are to be read; `whole_calls`:
+    the reply may be a bare object that is a call.
+    """
+
+    @classmethod
+    def behind(cls, before: "Engine", grammar: Grammar) -> "Engine":
+        """Return an engine that goes on behind another, which holds nothing, by another grammar."""
+        made = cls(grammar, choice=before.answer.choice)
+        made.calls, made.thought.row = before.calls, before.thought.row
+        return made
+
+    def stop_calls(self, grammar: Grammar) -> None:
+        """Go on by a grammar that reads no calls, while nothing is held."""
+        self._grammar, self.calls.asked = grammar, Expectations({})
+        self.calls.at_head = False
+        self._look()
+
+    # What goes in and comes out.
+
+    def feed(self, text: str) -> list[Event]:
+        """Return the events that are decided once `text` has arrived."""
+        if self._passes(text):
+            self._say(text)
+        else:
+            for place in range(0, len(text), PIECE):
+                self._source.feed(text[place : place + PIECE])
+                self._run()
+        return self._drain()
+
+    def flush(self, finish: str = "", cut: bool = False) -> list[Event]:
+        """Return all that is held, as what it is if nothing follows; what does follow begins a new
+        block. `finish`: why the reply ended, if it has; `cut`: there was more to say.
+        """
+        self._source.last, self._source.cut = True, cut
+        if self._is_torn():
+            self._source.rest = ""
+            self._tell(self.thought.settle())
+        self._run()
+        self._values.open = None
+        self._look()
+        self._settle_before(Mark.OPEN)
+        answer = self.thought.take_guess()
+        if finish != STOP:
+            self._tell(self.thought.feed(answer))
+        self._tell(self.thought.end())
+        if finish == STOP and answer:  # the guess was wrong: it is read as any text is
+            self._begin_anew(answer)
+            self._tell(self.thought.end())
+        self._out += self.answer.release()
+        self._source = Source()
+        self._context = Context()
+        self.calls.behind = False
+        return self._drain()
+
+    def plain(self) -> tuple[WordKind, str] | None:
+        """Return the meaning of words that hold none of the characters returned with it; None
+        while they would do more than come out.
+        """
+        if self._source.rest or self._open or self.thought.guess or self.answer.lead:
+            return None
+        ends = "\r\n" if self._grammar.reads_calls else ""
+        if value := self._values.open:
+            wakes = value.wakes
+            return (Text, wakes + self._marks.firsts + ends) if wakes else None
+        if self._state is State.ANSWERING and not self.calls.behind:
+            return Text, self._marks.firsts + ends + self._values.firsts
+        if self._state is State.THINKING and self.thought.at_ease:
+            return Thinking, self._marks.firsts + "\r\n"  # held at a thought's end
+        return None
+
+    @property
+    def unsaid(self) -> tuple[str, ...]:
+        """The closers of a thought that is open and has said nothing."""
+        if self._state is State.BEGINNING:
+            return self._grammar.bare_closers
+        return self.thought.closers if self._state is State.OPENED else ()
+
+    @property
+    def in_thought(self) -> bool:
+        """Tell whether the words that come are a thought's, as far as that is known."""
+        return self._state in IN_THOUGHT
+
+    @property
+    def holds(self) -> bool:
+        """Tell whether text waits that `flush` would give out."""
+        return bool(self._source.rest or self._open or self.answer.lead)
+
+    def _passes(self, text: str) -> bool:
+        """Tell whether a piece comes out as it is, without a look at the places in it."""
+        if self._source.rest or self._open or self._values.waits or self.calls.behind:
+            return False
+        may_lead = self._grammar.reads_calls and self._state not in IN_THOUGHT
+        if may_lead and (self.calls.at_head or "\n" in text or "\r" in text):
+            return False
+        return len(text) <= PIECE and not self._marks.may_begin(text)
+
+    def _drain(self) -> list[Event]:
+        out, self._out = self._out, []
+        return out if len(out) < 2 else joined(out)
+
+    def _begin_anew(self, answer: str) -> None:
+        """Read the end of what was no thought, as a reply that begins in its text."""
+        self._state, self._between = State.HEAD, NO_MARK
+        self.thought.forget()
+        self._context = Context()
+        self._look()
+        for place in range(0, len(answer), PIECE):
+            self._source.last = place + PIECE >= len(answer)
+            self._source.feed(answer[place : place + PIECE])
+            self._run()
+
+    def _run(self) -> None:
+        going = True
+        while going:
+            going = self._go_on(self._open) if self._open else self._scan()
+
+    # Calls: where they begin.
+
+    def _meet_call(self, literal: str) -> bool:
+        """Read the text behind a mark of calls, or tell it as words: a call that is only shown is
+        text.
+        """
+        mark, context = CALL_MARKS[literal], self._context
+        if self._state in IN_THOUGHT or self._state is State.CALLED_INSIDE:
+            return self._ends_thought(mark)
+        self.calls.at_head = False
+        doubted = context.place is MarkPlace.IN_SENTENCE and not self.calls.read
+        met = MetMark(mark, context.place, context.in_code, doubted=doubted)
+        if context.shows_calls:
+            return self._put_back(met, "")
+        self._open = OpenCall.begin(met, self._source, self.calls, self._between)
+        return True
+
+    def _ends_thought(self, mark: CallMark) -> bool:
+        """End a thought at a call, if it is one; a special token always is."""
+        if not mark.special:
+            behind, context = self._source.rest[len(mark.mark) :], self._context
+            begins = may_begin_call(context.place, behind, self._source.last)
+            if context.in_fence or begins is False:
+                return self._ordinary()
+            if begins is None:
+                return False
+        self._step(Mark.TOOL)
+        self.calls.at_head = False
+        met = MetMark(mark, MarkPlace.AT_BREAK, in_code=False, ended_thought=True)
+        self._open = OpenCall.begin(met, self._source, self.calls, self._between)
+        return True
+
+    def _look_at_head(self, stop: int) -> bool | None:
+        """Begin a form that is the whole reply, if no mark stands before it; tell whether it has
+        begun, None where none stands here.
+        """
+        if self._state not in IN_TEXT or self._state not in SILENT_SO_FAR or self._values.open:
+            return None
+        text, last = self._source.rest, self._source.last
+        blanks = len(text) - len(text.lstrip(BLANKS))
+        if not text or (blanks == len(text) <= BLANKS_LIMIT and not last):
+            return False
+        if stop <= blanks < len(text):
+            return None  # a mark stands here, or may
+        found = self._source.look_at(_WHOLE, blanks)
+        if found is None:
+            return False
+        self.calls.at_head = False
+        if not found[0]:
+            return None
+        self._take_lead(blanks)
+        mark = CallMark(found[0], found[0], guards=False)
+        met = MetMark(mark, MarkPlace.AT_BREAK, in_code=False, doubted=True, whole=True)
+        self._open = OpenCall.begin(met, self._source, self.calls, self._between)
+        return True
+
+    # Calls: their text, and their end.
+
+    def _go_on(self, call: OpenCall) -> bool:
+        """Read on in a call; tell whether there is more to read."""
+        if call.place.ended or call.place.advance():
+            return self._end(call)
+        self._pass_on(call)
+        return False
+
+    def _pass_on(self, call: OpenCall) -> None:
+        """Give out all that the call's reader has decided."""
+        for event in call.place.drain():
+            if call.enters or not isinstance(event, Text):
+                self._enter(call.met.mark)
+            if isinstance(event, Text):
+                self._say(event.text)
+            else:
+                self.answer.lead = ""
+                self._out.append(event)
+
+    def _enter(self, mark: CallMark) -> None:
+        """Be between the marks of a call."""
+        if self._state not in IN_CALL:
+            self._step(Mark.TOOL)
+        if self._between is not mark:
+            self._between, self.calls.has_arguments = mark, False
+            self._look()
+
+    def _end(self, call: OpenCall) -> bool:
+        """Take the text for calls or words once that is known; tell whether it is."""
+        place, source = call.place, self._source
+        counts = not place.refused
+        if place.doubted and counts:
+            decided = call.counts(source, self._marks)
+            if decided is None:
+                return False
+            counts = decided
+        self._open = None
+        self.calls.note_cut(place, source.last)
+        if not place.doubted:
+            self._pass_on(call)
+            self.calls.note(place, source.last)
+        if not counts and (place.doubted or place.state is Fate.HELD):
+            return self._put_back(call.met, "".join(place.held), fits=not place.refused)
+        if place.doubted:
+            place.doubted = False
+            self._pass_on(call)
+            self.calls.note(place, source.last)
+        self._leave(call)
+        self.calls.behind = place.state is Fate.TAKEN and not place.refused
+        return True
+
+    def _leave(self, call: OpenCall) -> None:
+        """Go on behind a call: out of its marks, unless it is none and they are still to come."""
+        place, source, mark = call.place, self._source, call.met.mark
+        if place.state is Fate.TAKEN:
+            rest = "" if place.refused and source.last else source.rest
+            source.rest = place.unfit + rest  # half a mark at a cut call's end is no text
+        if self._state in IN_CALL and not (place.refused and mark.close):
+            closed = not mark.close or self._context.before.endswith(mark.close)
+            if place.state is Fate.TAKEN or (closed and call.around is NO_MARK):
+                self._step(Mark.TOOL_END)
+                self._context = Context()
+            elif call.around is not NO_MARK:
+                self._enter(call.around)
+
+    def _put_back(self, met: MetMark, held: str, fits: bool = False) -> bool:
+        """Say that a mark begins no call. The text behind it is scanned again, unless it is long or
+        `fits` the form; between the marks of a call, or in its JSON, it holds no tags.
+        """
+        source, mark = self._source, met.mark
+        if fits:
+            self._say(held)
+            return True
+        if met.whole:
+            source.rest = self.answer.take_lead() + held + source.rest
+            self._context = Context()
+            return True
+        behind = (held + source.rest)[len(mark.mark) :]
+        nested = self._state in IN_CALL and self._between is not NO_MARK
+        guarded = not nested and not self._values.open and met.guards(behind)
+        if guarded:
+            self._enter(mark)
+        if len(held) > RESCAN_LIMIT:
+            self._say(held)
+            return True
+        source.rest = held + source.rest
+        silent = self._grammar.silent_at(source.rest)
+        if silent and not (guarded or nested or met.in_code or self._values.open):
+            source.take(len(silent))
+            self._step(Mark.SILENT)
+            return True
+        self._say(source.take(len(mark.mark) if guarded else 1))
+        if guarded and not mark.close:
+            self._values.begin(header=True)
+        elif met.shows_value(behind) and not (guarded or nested or self._values.open):
+            self._say(source.take(len(mark.mark) - 1))
+            self._values.begin()
+        self._look()
+        return True

@@ -1,0 +1,172 @@
+"""The marks that count at each place of a reply, for the rows in force.
+
+Rows of thoughts and rows of calls become one table here: for each state the marks that matter next,
+and the effect of each. `Grammar` is made once for the same rows and kept.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from converter.core.reading.engine.states import BEHIND_CALL, IN_CALL, UNDECIDED, State
+from converter.core.reading.families import CLOSERS, ThinkTags
+from converter.core.reading.mark_search import Mark, MarkSearch
+from converter.core.reading.tool_calls.forms import CLOSERS as CALL_CLOSERS
+from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
+from converter.core.reading.tool_marks import BY_OPENER, openers_in_thought
+
+_ATTRIBUTE_BLANKS = " \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class CallMark:
+    """A mark that begins a call, or several. `begins`: the beginning of it that its forms know by;
+    `close`: what ends a text between such marks that is no call, empty where its JSON does;
+    `before`: marks that such a text ends before; `special`: prose never says it; `guards`: a text
+    behind it that is no call holds no tags either.
+    """
+
+    mark: str
+    begins: str
+    close: str = ""
+    before: tuple[str, ...] = ()
+    special: bool = False
+    guards: bool = True
+
+
+def _call_marks() -> Mapping[str, CallMark]:
+    known = (*OPENERS, *SECTIONS)
+    marks = {mark: CallMark(mark, mark, guards=False) for mark in known}
+    for mark, row in BY_OPENER.items():
+        begins = max((it for it in known if mark.startswith(it)), key=len)
+        special = not row.ambiguous_in_prose
+        marks[mark] = CallMark(mark, begins, row.close, row.before, special)
+    return marks
+
+
+CALL_MARKS = _call_marks()
+"""All marks that begin calls."""
+ALL_CLOSERS = (*CALL_CLOSERS, *CLOSERS)
+"""Marks that say nothing behind a call."""
+_IN_TEXT = dict.fromkeys(CALL_MARKS, Mark.TOOL)
+NO_MARK = CallMark("", "", guards=False)
+
+
+class Grammar:
+    """The rows in force, made ready.
+
+    `offered`: the request offers tools, so that a call may stand in the text; `reads_calls`: those
+    are to be read.
+    """
+
+    def __init__(
+        self, families: tuple[ThinkTags, ...], attributes: bool, offered: bool, reads_calls: bool
+    ) -> None:
+        self.families = families
+        self.opened_by = {mark: row for row in families for mark in row.openers}
+        self.openers = tuple(self.opened_by)
+        self.attributes_of: dict[str, ThinkTags] = {}
+        for row in families:
+            if attributes and row.attributes:
+                self.attributes_of |= {row.open[:-1] + blank: row for blank in _ATTRIBUTE_BLANKS}
+        self.answer_tags = {
+            mark: row.answer_tags for row in families if row.answer_tags for mark in row.closers
+        }
+        telling = [row for row in families if row.bare_close_means_thinking]
+        self.bare_closers = tuple(mark for row in telling for mark in row.closers)
+        self.torn = tuple(mark for row in families for mark in row.torn)
+        self.offered, self.reads_calls = offered and bool(families), reads_calls
+        self._in_thought = dict.fromkeys(openers_in_thought(offered) if families else (), Mark.TOOL)
+        self._in_text = _IN_TEXT if self.offered or reads_calls else {}
+        others = tuple(mark for mark in CLOSERS if mark not in self.bare_closers)
+        self.behind_calls = (*CALL_CLOSERS, *others)
+        self._base = {state: self._marks_of(state) for state in State if state not in IN_CALL}
+        self._made: dict[object, MarkSearch] = {}
+
+    def silent_at(self, text: str) -> str:
+        """Return the mark that is no text with which a text begins."""
+        silent = (mark for row in self.families for mark in row.ignored if text.startswith(mark))
+        return max(silent, key=len, default="")
+
+    def marks(self, state: State, frame: str = "", frame_end: str = "") -> MarkSearch:
+        """Return the marks that count in `state`, and an answer's tags, if given."""
+        key = (state, frame, frame_end)
+        if key not in self._made:
+            frames = {frame: Mark.FRAME, frame_end: Mark.FRAME_END}
+            frames.pop("", None)
+            self._made[key] = MarkSearch(self._base[state] | frames)
+        return self._made[key]
+
+    def within_thought(self, row: ThinkTags, suffix: str, head: bool) -> MarkSearch:
+        """Return the marks that count in a thought of `row`. `head`: it has said nothing yet."""
+        return _within_thought(row, suffix, head, tuple(self._in_thought))
+
+    def within_call(self, call: CallMark) -> MarkSearch:
+        """Return the marks that count in a text between a call's marks that is none."""
+        return _within_call(call, self.reads_calls)
+
+    @property
+    def within_value(self) -> MarkSearch:
+        """The marks that count in JSON."""
+        return _within_call(NO_MARK, self.reads_calls)
+
+    def _marks_of(self, state: State) -> dict[str, Mark]:
+        """Return the effect of each mark: some end a thought in one state, and are silent in
+        another.
+        """
+        rows = self.families
+        closing = {mark: Mark.CLOSE for row in rows for mark in row.closers}
+        if state in (State.THINKING, State.RESUMED):
+            return self._in_thought | closing
+        first = {mark: Mark.OPEN for row in rows for mark in row.openers if row.only_at_start}
+        anywhere = {mark: Mark.OPEN for mark in self.opened_by if mark not in first}
+        silent = {mark: Mark.SILENT for row in rows for mark in row.ignored}
+        words = silent | anywhere | dict.fromkeys(self.attributes_of, Mark.WITH_ATTRIBUTES)
+        if state in (State.BEGINNING, State.OPENED):
+            return self._in_thought | words | closing | first
+        first = {} if state in (State.ANSWERING, State.UNDECIDED) else first
+        if state is State.CALLED_INSIDE:
+            over = dict.fromkeys(CALL_CLOSERS, Mark.TOOL_END)
+            return over | closing | words | self._in_text | first | self._in_thought
+        called = self._in_thought if state in BEHIND_CALL else {}
+        bare = {mark: Mark.CLOSE for mark in self.bare_closers if mark not in silent}
+        undecided = state in UNDECIDED or state in (State.HEAD, State.CALLED)
+        lone = {} if undecided else self._dropped()
+        return words | self._in_text | bare | first | called | lone
+
+    def _dropped(self) -> dict[str, Mark]:
+        """Return the closers that are no text though they close nothing."""
+        rows = [row for row in self.families if not row.unmatched_close_is_text]
+        return {m: Mark.UNMATCHED for row in rows for m in row.closers if m not in row.ignored}
+
+
+@lru_cache(maxsize=64)
+def _within_thought(row: ThinkTags, suffix: str, head: bool, calls: tuple[str, ...]) -> MarkSearch:
+    kinds = dict.fromkeys(calls, Mark.TOOL) | dict.fromkeys(row.closers, Mark.CLOSE)
+    if head:
+        kinds |= dict.fromkeys(row.openers, Mark.OPEN)
+        kinds |= dict.fromkeys(row.labels, Mark.LABEL)
+        kinds |= {
+            label.rstrip("\n") + closer: Mark.CLOSE
+            for label in row.labels
+            for closer in row.closers
+        }
+    return MarkSearch(kinds, suffix)
+
+
+@lru_cache(maxsize=64)
+def _within_call(call: CallMark, reads_calls: bool) -> MarkSearch:
+    ends = {call.close: Mark.TOOL_END} if call.close else {}
+    ends |= dict.fromkeys(call.before, Mark.TOOL_OVER)
+    return MarkSearch((_IN_TEXT if reads_calls else {}) | ends)
+
+
+@lru_cache(maxsize=64)
+def grammar_of(
+    families: tuple[ThinkTags, ...],
+    attributes: bool = True,
+    offered: bool = False,
+    reads_calls: bool = False,
+) -> Grammar:
+    """Return the grammar, made once for the same rows."""
+    return Grammar(families, attributes, offered, reads_calls)

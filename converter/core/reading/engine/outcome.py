@@ -1,0 +1,171 @@
+"""The thought, the answer and the calls that come out of the engine, each with its words that
+wait.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from converter.core.model.events import Text
+from converter.core.reading.families import SUFFIX, ThinkTags
+from converter.core.reading.thought import Guess, Said, Thought
+from converter.core.reading.tool_calls.call import Call
+from converter.core.reading.tool_calls.reading import CallPlace, Expectations, Fate
+from converter.core.reading.tool_calls.source import BLANKS, Source
+
+_NONE = ("", "")
+
+
+class OpenThought:
+    """The thoughts of a reply, one after another. `row`, `suffix`: of the last one's opener;
+    `guess`: the end of one that may prove to be the answer; `begun`: there was an opener.
+    """
+
+    def __init__(self, choice: int, guessed: bool) -> None:
+        self._thought = Thought(choice)
+        self.guess = Guess() if guessed else None
+        self.row: ThinkTags | None = None
+        self.suffix = ""
+        self.feed, self.end = self._thought.feed, self._thought.end
+        self.read_attributes = self._thought.read_attributes
+        self.begun = False
+
+    def open(self, row: ThinkTags, suffix: str) -> None:
+        """Begin a thought of this row."""
+        self.row, self.suffix, self.begun = row, suffix, True
+
+    def forget(self) -> None:
+        """Forget the opener, because there was no thought."""
+        self.row = None
+
+    @property
+    def closers(self) -> tuple[str, ...]:
+        """The closers of the last thought that had an opener."""
+        return self.row.closers if self.row else ()
+
+    @property
+    def marks(self) -> tuple[str, str] | None:
+        """The opener and the closer of the last thought that had an opener."""
+        if self.row is None:
+            return None
+        opener, closer = self.row.open, self.row.close
+        return opener.replace(SUFFIX, self.suffix), closer.replace(SUFFIX, self.suffix)
+
+    @property
+    def at_ease(self) -> bool:
+        """Tell whether words would come out at once."""
+        return self._thought.at_ease
+
+    def hear(self, text: str) -> Sequence[Said]:
+        """Return the words that are decided; those of a guess wait."""
+        return self._thought.feed(self.guess.feed(text) if self.guess else text)
+
+    def begin_guess(self) -> None:
+        """From here on words are a thought only if its closer comes."""
+        self.guess = Guess()
+
+    def take_guess(self) -> str:
+        """Return the words that waited: the guess is right, or the reply has ended."""
+        guess, self.guess = self.guess, None
+        return guess.rest if guess else ""
+
+    def settle(self) -> Sequence[Said]:
+        """Return the words that waited, as thinking."""
+        return self._thought.feed(self.take_guess())
+
+
+@dataclass(slots=True)
+class Answer:
+    """The answer's text. `lead`: blanks that go with the call behind them, if there is one;
+    `waiting`: text that a closer would make a thought; `unmatched_closer`: a closer without opener
+    stands in it, behind words; `dropped_closer`: one went, because it is a special token; `spoke`:
+    there were words.
+    """
+
+    choice: int
+    lead: str = ""
+    waiting: list[Text] = field(default_factory=list)
+    unmatched_closer: bool = False
+    dropped_closer: bool = False
+    spoke: bool = False
+    _tags: tuple[str, str] = _NONE  # of the thought directly before, blanks aside
+    _frame_end: str = ""  # the answer's closer, once its opener went
+
+    @property
+    def frames(self) -> tuple[str, str]:
+        """The opener and the closer of an answer that count here."""
+        return self._tags[0], self._frame_end
+
+    def say(self, text: str, *, waits: bool = False) -> list[Text]:
+        """Return the text with the blanks that waited; `waits`: all of it does."""
+        words = self.take_lead() + text
+        self.spoke = self.spoke or not words.isspace()
+        if waits:
+            self.waiting.append(Text(words, self.choice))
+            return []
+        return [Text(words, self.choice)]
+
+    def note_unmatched(self) -> None:
+        """Take note of a closer that stays text; at the very head it closes nothing."""
+        self.unmatched_closer = self.unmatched_closer or self.spoke
+
+    def release(self) -> list[Text]:
+        """Return the blanks that waited: no call follows them."""
+        return self.say("") if self.lead else []
+
+    def take_lead(self) -> str:
+        """Return the blanks that waited for a call."""
+        lead, self.lead = self.lead, ""
+        return lead
+
+    def take_waiting(self) -> list[Text]:
+        """Return the text that waited for a closer."""
+        waiting, self.waiting = self.waiting, []
+        return waiting
+
+    def closed_by(self, closer: str, tags: Mapping[str, tuple[str, str]]) -> None:
+        """Hear what ended a thought directly before; nothing, once words come."""
+        self._tags = tags.get(closer, _NONE)
+
+    def frame(self, *, opens: bool) -> None:
+        """Hear the answer's opener or closer."""
+        self._frame_end = self._tags[1] if opens else ""
+
+
+@dataclass(slots=True)
+class CallLog:
+    """The calls of a reply's text. `asked`: those that count. `at_head`: the reply may still be one
+    call without marks; `behind`: nothing but blanks and closers stands behind a call;
+    `has_arguments`: a brace stands behind the mark of one. `read`: the calls that have gone out,
+    those that are `done` were all there; `cut`: the tools of calls that were cut off so early that
+    they are text; `broken`: of a call that had gone out when it proved to be none.
+    """
+
+    asked: Expectations
+    at_head: bool = False
+    behind: bool = False
+    has_arguments: bool = False
+    read: list[Call] = field(default_factory=list)
+    cut: list[str] = field(default_factory=list)
+    broken: str = ""
+
+    def note_cut(self, place: CallPlace, last: bool) -> None:
+        """Take note of a call that the text's end has cut off."""
+        cut = place.refused and last and place.state is not Fate.TEXT
+        if cut and place.current.name and (place.doubted or not place.current.begun):
+            self.cut.append(place.current.name)
+
+    def note(self, place: CallPlace, last: bool) -> None:
+        """Take note of the calls that have gone out, and of one that goes on as none does."""
+        begun = [call for call in place.calls if call.begun]
+        if place.refused and not last:
+            self.broken = self.broken or next((it.name for it in begun if not it.done), "")
+        self.read += begun
+
+    def skip_behind(self, source: Source, closers: Sequence[str]) -> bool:
+        """Drop the blanks and closing marks behind a call; tell whether text follows."""
+        while True:
+            source.take(len(source.rest) - len(source.rest.lstrip(BLANKS)))
+            closer = source.look_at(closers, 0)
+            if not closer or not closer[0]:
+                return closer is not None and source.rest != ""
+            source.take(len(closer[0]))

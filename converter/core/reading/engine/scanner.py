@@ -1,0 +1,309 @@
+"""The engine's scan: text up to the next mark, and the table's step for it.
+
+`Engine` adds what stands between the marks of a call.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+
+from converter.core.model.events import Event, LateCloser
+from converter.core.reading.engine.context import Context
+from converter.core.reading.engine.grammar import (
+    ALL_CLOSERS,
+    CALL_MARKS,
+    NO_MARK,
+    CallMark,
+    Grammar,
+)
+from converter.core.reading.engine.json_values import JsonValues
+from converter.core.reading.engine.open_call import OpenCall
+from converter.core.reading.engine.outcome import Answer, CallLog, OpenThought
+from converter.core.reading.engine.states import (
+    BEHIND_CALL,
+    FIRST_STATE,
+    IN_CALL,
+    IN_TEXT,
+    IN_THOUGHT,
+    NEXT_STATE,
+    SILENT_SO_FAR,
+    UNDECIDED,
+    Mode,
+    State,
+)
+from converter.core.reading.mark_search import Mark, MarkSearch
+from converter.core.reading.thought import ENDS, Said, attribute_tag
+from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.reading.tool_calls.source import Source
+from converter.core.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT
+
+_NO_CALLS = Expectations({})
+_LINE_END = re.compile(r"[\r\n][ \t\r\n]*+\Z")
+"""The held text before a call: no lone blank, or every other word would wait for the next."""
+
+
+class Scanner(ABC):
+    """Text and thoughts of one choice; calls are left to who reads them.
+
+    `source`: the text that has come; `context`: the place behind what was given out; `open`: the
+    call that is read; `between`: the marks around a text that is none.
+    """
+
+    def __init__(
+        self,
+        grammar: Grammar,
+        start: Mode = Mode.ANSWERING,
+        choice: int = 0,
+        json_answer: bool = False,
+        asked: Expectations | None = None,
+        whole_calls: bool = False,
+    ) -> None:
+        self._grammar = grammar
+        self._state = FIRST_STATE[start]
+        self._source = Source()
+        self._context = Context()
+        self.thought = OpenThought(choice, start is Mode.GUESSED)
+        self.answer = Answer(choice)
+        self.calls = CallLog(asked or _NO_CALLS, grammar.reads_calls and whole_calls)
+        self._open: OpenCall | None = None  # the call that is read
+        self._between: CallMark = NO_MARK  # the marks around text that is none
+        self._values = JsonValues(json_answer)
+        self._out: list[Event] = []
+        self._meetings: Mapping[Mark, Callable[[str], bool]] = {
+            Mark.FRAME_END: self._meet_frame_end,
+            Mark.WITH_ATTRIBUTES: self._meet_attributes,
+            Mark.TOOL: self._meet_call,
+            Mark.TOOL_OVER: self._meet_header,
+        }
+        self._look()
+
+    @abstractmethod
+    def _meet_call(self, literal: str) -> bool:
+        """Read the text behind a mark of calls; tell whether there is more to read."""
+
+    @abstractmethod
+    def _look_at_head(self, stop: int) -> bool | None:
+        """Begin a form that is the whole reply, if no mark stands before it; tell whether it has
+        begun, None where none stands here.
+        """
+
+    def _look(self) -> None:
+        """Find the marks that count here, and the search for JSON, where such may begin."""
+        grammar, state = self._grammar, self._state
+        if self._values.open:
+            self._marks: MarkSearch = grammar.within_value
+        elif state in IN_CALL:
+            self._marks = grammar.within_call(self._between)
+        elif self.thought.row and state in IN_THOUGHT:
+            head = state is State.OPENED
+            self._marks = grammar.within_thought(self.thought.row, self.thought.suffix, head)
+        else:
+            self._marks = grammar.marks(state, *self.answer.frames)
+        self._values.look(state, grammar.offered)
+
+    def _scan(self) -> bool:
+        """Say the text up to a mark and take the mark; tell whether there is more to read."""
+        if self.calls.behind and not self._skip_behind_call():
+            return False
+        source, marks = self._source, self._marks
+        text, last = source.rest, source.last
+        until = len(text) - (0 if last else marks.undecided(text, 0))
+        found = marks.search(text)
+        if found and not last and found.start() >= until:
+            found = None  # it may become a longer mark
+        stop = found.start() if found else until
+        if self.calls.at_head and (begun := self._look_at_head(stop)) is not None:
+            return begun
+        lead = self._lead_before(text, stop, found)
+        if self._begins_value(text, stop) or self._ends_value(text, stop - lead):
+            return True
+        self._say(source.take(stop - lead))
+        if found and lead and marks is self._marks:
+            self._take_lead(lead)
+        if marks is not self._marks:
+            return True  # the words changed the marks that count: look again
+        return found is not None and self._meet(found)
+
+    def _skip_behind_call(self) -> bool:
+        closers = ALL_CLOSERS if self._values.open else self._grammar.behind_calls
+        return self.calls.skip_behind(self._source, closers)
+
+    def _lead_before(self, text: str, stop: int, found: re.Match[str] | None) -> int:
+        """Return how many characters before `stop` wait: line ends go with a call behind them."""
+        if not self._grammar.reads_calls or self._state in IN_THOUGHT:
+            return 0
+        is_call = found is not None and found[0] in CALL_MARKS
+        if not is_call and (self._state in UNDECIDED if found else self._source.last):
+            return 0
+        run = _LINE_END.search(text, max(0, stop - BLANKS_LIMIT), stop)
+        return stop - run.start() if run else 0
+
+    def _take_lead(self, length: int) -> None:
+        """Take the blanks before a call: they go with it, or come back."""
+        lead = self._source.take(length)
+        self._context.feed(lead)
+        if len(self.answer.lead) > BLANKS_LIMIT:
+            self._out += self.answer.release()
+        self.answer.lead += lead
+
+    def _begins_value(self, text: str, stop: int) -> bool:
+        """Tell whether JSON begins before `stop` that is a call or the answer; go there then."""
+        place = self._values.begins(text, stop)
+        if place is None or self._context.in_code:
+            return False
+        self._say(self._source.take(place))
+        self._values.begin()
+        self._look()
+        return True
+
+    def _ends_value(self, text: str, stop: int) -> bool:
+        """Tell whether the JSON ends before `stop`; go behind it then."""
+        end = self._values.ends(text[:stop])
+        if end is None:
+            return False
+        self._say(self._source.take(end))
+        self._values.open = None
+        if self._state in IN_CALL:
+            self._step(Mark.TOOL_END)
+        self._look()
+        return True
+
+    def _say(self, text: str) -> None:
+        """Give out ordinary text, as the state reads it."""
+        if not text:
+            return
+        self.calls.behind = False
+        if self._state in SILENT_SO_FAR and not text.isspace():
+            self.answer.closed_by("", {})
+            if self._state is State.CALLED_INSIDE:
+                blanks = len(text) - len(text.lstrip())
+                self._say(text[:blanks])
+                text = text[blanks:]
+            self._go(Mark.WORDS)
+        # a backtick in JSON begins no code
+        self._context.feed("{" if self._values.open else text)
+        if self._state in IN_THOUGHT:
+            self._tell(self.thought.hear(text))
+            return
+        self.calls.at_head = False
+        self.calls.has_arguments = self.calls.has_arguments or "{" in text
+        self._out += self.answer.say(text, waits=self._state in UNDECIDED)
+
+    def _tell(self, said: Sequence[Said]) -> None:
+        """Give out words of a thought, or its end; the blanks before it were no call's."""
+        if said:
+            self._out += [*self.answer.release(), *said]
+
+    def _ordinary(self, length: int = 1) -> bool:
+        self._say(self._source.take(length))
+        return True
+
+    # Marks.
+
+    def _meet(self, found: re.Match[str]) -> bool:
+        """Act on the mark that comes next; tell whether there is more to read."""
+        mark, spelled, suffix = self._marks.read(found[0])
+        if (self._state, mark) not in NEXT_STATE or self._is_words(mark, spelled):
+            if mark is Mark.CLOSE and not self.thought.begun and not self._context.in_code:
+                self.answer.note_unmatched()
+            return self._ordinary()
+        if mark in self._meetings:
+            return self._meetings[mark](found[0])
+        self._source.take(len(found[0]))
+        if mark is Mark.TOOL_END and not self.calls.behind:
+            self._context.feed(spelled)
+            self._out += self.answer.say(spelled)
+        if mark is Mark.UNMATCHED:
+            self.answer.dropped_closer = True
+        if mark is Mark.OPEN and self._state is not State.OPENED:
+            self.thought.open(self._grammar.opened_by[spelled], suffix)
+        self._step(mark, spelled)
+        return True
+
+    def _is_words(self, mark: Mark, literal: str) -> bool:
+        """Tell whether a mark is text, by its place."""
+        if self._state not in IN_TEXT or mark in (Mark.FRAME_END, Mark.TOOL):
+            return False
+        row = self._grammar.opened_by.get(literal) if mark is Mark.OPEN else None
+        if row and row.not_behind and re.search(row.not_behind, self._context.before):
+            return True
+        return self._context.in_code
+
+    def _meet_attributes(self, literal: str) -> bool:
+        text = self._source.rest
+        found = attribute_tag(text, 0, len(literal))
+        if found and not found["end"] and not self._source.last and len(text) < ATTRIBUTE_LIMIT:
+            return False
+        mark = found and ENDS.get(found["end"])
+        if not found or not mark or (self._state, mark) not in NEXT_STATE:
+            return self._ordinary()
+        self._source.take(found.end())
+        self.thought.open(self._grammar.attributes_of[literal], "")
+        self._step(mark)
+        self._tell(self.thought.read_attributes(found[0]))
+        if mark is Mark.WHOLE:
+            self._tell(self.thought.end())
+        return True
+
+    def _meet_frame_end(self, literal: str) -> bool:
+        """The answer's closer goes at the reply's very end, blanks behind it or not; anywhere else
+        it is text.
+        """
+        behind = self._source.rest[len(literal) : len(literal) + BLANKS_LIMIT + 1]
+        if len(behind) > BLANKS_LIMIT or behind.strip():
+            return self._ordinary()
+        if self._source.last:
+            self._source.take(len(literal))
+            self._step(Mark.FRAME_END)
+        return self._source.last
+
+    def _meet_header(self, _: str) -> bool:
+        """End a text that is no call before the next header; one before a brace is its own."""
+        if not self.calls.has_arguments:
+            return self._ordinary()
+        self._step(Mark.TOOL_OVER)
+        return True
+
+    def _step(self, mark: Mark, literal: str = "") -> None:
+        """Take the table's step, and begin anew behind the mark."""
+        if mark not in (Mark.SILENT, Mark.UNMATCHED):
+            self._settle_before(mark)
+            self._tell(self.thought.settle())
+        if mark in (Mark.CLOSE, Mark.TOOL):
+            self._tell(self.thought.end())
+        if mark is Mark.CLOSE and self._state in BEHIND_CALL:
+            self._out.append(LateCloser(self.answer.choice))
+        if mark in (Mark.FRAME, Mark.FRAME_END):
+            self.answer.frame(opens=mark is Mark.FRAME)
+        closed = literal if mark is Mark.CLOSE else ""
+        self.answer.closed_by(closed, self._grammar.answer_tags)
+        if mark in (Mark.SILENT, Mark.UNMATCHED, Mark.TOOL_END):
+            self._context.begin_code_anew()
+        elif mark is not Mark.TOOL or self._state in IN_THOUGHT:
+            self._context = Context()
+        self._go(mark)
+
+    def _go(self, mark: Mark) -> None:
+        self._state = NEXT_STATE[self._state, mark]
+        if self._state is State.RESUMED:
+            self.thought.begin_guess()
+        if self._state not in IN_CALL:
+            self._between = NO_MARK
+        self._look()
+
+    def _settle_before(self, mark: Mark) -> None:
+        """Give out the words of UNDECIDED: a thought if a closer comes first, and else text."""
+        before = self.answer.take_waiting()
+        if mark is Mark.CLOSE and self._state is not State.UNDECIDED_HEAD:
+            for event in before:
+                self._tell(self.thought.feed(event.text))
+        else:
+            self._out += before
+
+    def _is_torn(self) -> bool:
+        """Tell whether the held text is the beginning of a mark that is never prose."""
+        held = self._source.rest
+        if self._open or self._state in IN_CALL or not held.startswith(self._grammar.torn):
+            return False
+        in_code = self._state in IN_TEXT and self._context.in_code
+        return not in_code and self._marks.is_torn(held)

@@ -1,0 +1,257 @@
+"""The stage that reads a reply's text: the engine in the chain of one choice.
+
+Tags are read until the server sends thinking itself, calls until it sends a call itself: it reads
+them better than anyone. A call that was read from the text and is told again is one, and calls in
+thoughts count only where there is no other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from converter.core.model.events import (
+    Event,
+    Finish,
+    LateCloser,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    WordKind,
+)
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.engine.drafts import Drafts
+from converter.core.reading.engine.engine import Engine
+from converter.core.reading.engine.grammar import Grammar, grammar_of
+from converter.core.reading.engine.repeats import Repeats
+from converter.core.reading.findings import Findings
+from converter.core.reading.reading import Reading
+from converter.core.reading.think_stage import RepeatedThought
+from converter.core.reading.think_states import Mode
+from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.reading.tool_calls.stage import BY_ITSELF, CUT, NO_FORM
+from converter.core.reading.whole_calls import failure_of
+
+_HEAD = 64
+"""Characters of a reply's beginning that show whether it has an opener of its own."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """The facts that a reply has shown so far. `head`: its first characters; `said`: words of the
+    answer that are no blanks; `answered`: text, or the end of a thought.
+    """
+
+    head: str = ""
+    thought: bool = False
+    answered: bool = False
+    said: bool = False
+
+
+class ReadingStage:
+    """Events of one choice in, events out. Held text comes out before what starts or ends
+    something, not before bookkeeping.
+
+    `ids`: the beginning of the ids of calls in the text. The findings get the notes.
+    """
+
+    def __init__(self, reading: Reading, choice: int, findings: Findings, ids: str) -> None:
+        self._reading = reading
+        self._findings = findings
+        expected, tools = reading.expected, reading.expected.tools
+        most = None if tools is None or tools.parallel else 1
+        schemas = tools.schemas if tools else {}
+        self._asked = Expectations(schemas, ids, choice, most)
+        self._reads_tags, self._reads_calls = True, tools is not None
+        self._engine = Engine(
+            self._grammar,
+            reading.mode,
+            choice,
+            expected.wants_json,
+            self._asked,
+            tools is not None and not tools.wants_json,
+        )
+        self._again = RepeatedThought(())
+        self._drafts = Drafts(self._asked) if tools else None
+        self._repeats = Repeats()
+        self._noted = 0
+        self._seen = _Seen()
+
+    @property
+    def _grammar(self) -> Grammar:
+        reading = self._reading
+        families = reading.families if self._reads_tags else ()
+        offered = reading.expected.tools_offered
+        return grammar_of(families, reading.attributes, offered, self._reads_calls)
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Return the events that the event becomes."""
+        match event:
+            case Text(refusal=False, own=None):
+                return self._read(event)
+            case Thinking():
+                return self._hear(event)
+            case Finish():
+                return self._finish(event)
+            case ToolCall():
+                return self._server_call(event)
+            case Text():
+                held = self._close("", cut=False)
+                self._seen.said = True
+                return [*held, event]
+            case ThinkingEnd() if self._drafts:
+                self._drafts.end()
+        return [event]
+
+    def close(self) -> Sequence[Event]:
+        """Return the held words: the reply is over, cut short if it has said no finish."""
+        return self._close("", cut=True)
+
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        """Return what plain words become: the server's own thinking goes through, but encoders hold
+        the line breaks at a thought's end.
+        """
+        if self._repeats.holds:
+            return None
+        if self._reads_tags:
+            return self._engine.plain() if kind is Text else None
+        if kind is Thinking:
+            waits = self._again.listens or self._engine.holds
+            return None if waits else (kind, "\r\n")
+        if not self._again.over:
+            return None
+        return self._engine.plain() if self._reads_calls else (kind, "")
+
+    def _read(self, event: Text) -> Sequence[Event]:
+        """Return the words and calls that are decided once the text has come."""
+        if self._reads_tags:
+            if len(self._seen.head) < _HEAD:
+                self._seen.head += event.text[:_HEAD]
+            return self._out(self._engine.feed(event.text))
+        text = self._again.feed(event.text)
+        if not self._reads_calls:
+            return self._told(event, text)
+        return self._out(self._engine.feed(text)) if text else []
+
+    def _told(self, event: Text, text: str) -> Sequence[Event]:
+        """Return a text in which nothing is read."""
+        self._seen.said = self._seen.said or bool(text.strip())
+        if not text:
+            return []
+        return [event if text == event.text else replace(event, text=text)]
+
+    def _hear(self, event: Thinking) -> Sequence[Event]:
+        """Read no tags from here on; return the held words, and the server's own."""
+        unsaid = self._engine.unsaid
+        held = self._close("", cut=False)
+        if self._reads_tags:
+            self._again = RepeatedThought(self._reading.families, unsaid)
+            self._reads_tags = False
+            self._engine = Engine.behind(self._engine, self._grammar)
+        self._again.hear(event.text)
+        self._findings.native = self._findings.thought = True
+        if self._drafts:
+            self._drafts.feed(event.text)
+        return [*held, event]
+
+    def _server_call(self, event: ToolCall) -> Sequence[Event]:
+        """Pass a call of the server's own; hold it while it may repeat one that was read."""
+        out = self._held("", cut=False)
+        if self._reads_calls:
+            self._reads_calls = False
+            out += self._repeats.release()
+            self._repeats.expect()
+            self._engine.stop_calls(self._grammar)
+        number = len(self._engine.calls.read)
+        moved = replace(event, index=event.index + number) if number else event
+        return [*out, *self._repeats.feed([moved])]
+
+    def _finish(self, event: Finish) -> Sequence[Event]:
+        out = [*self._close(event.reason, cut=event.reason == CUT)]
+        calls, drafts = self._engine.calls.read, self._drafts
+        if drafts is None:
+            return [*out, event]
+        alone = self._reads_calls and not calls
+        if event.reason in BY_ITSELF and alone:
+            out += drafts.take(self._seen.said)
+            self._findings.calls.thought.update(drafts.forms)
+        called = drafts.forms or any(call.done for call in calls)
+        stopped = called and event.reason == "stop"
+        return [*out, replace(event, reason="tool_calls") if stopped else event]
+
+    def _close(self, finish: str, cut: bool) -> list[Event]:
+        """Return all that is held, and take note of the calls so far."""
+        out = [*self._held(finish, cut), *self._repeats.release()]
+        log, read, again = self._engine.calls, self._findings.calls, self._repeats.dropped
+        calls, self._noted = log.read[self._noted :], len(log.read)
+        counted = [call for call in calls if call.done and call.index not in again]
+        read.forms.update(call.form for call in counted)
+        read.repeated += [call.name for call in calls if call.index in again]
+        read.cut += [call.name for call in calls if not call.done]
+        read.text += log.cut
+        log.cut = []
+        return out
+
+    def _held(self, finish: str, cut: bool) -> list[Event]:
+        """Return the held words. `finish`: why the choice ended, if it has."""
+        seen = self._seen
+        closed = seen.answered or not self._engine.in_thought
+        if not self._reads_tags:
+            held = self._again.close()
+            words: list[Event] = self._engine.feed(held) if held else []
+            return self._out([*words, *self._engine.flush(finish, cut)])
+        out = self._out(self._engine.flush(finish, cut))
+        # the server wrote the template's opener, as llama.cpp does
+        opened = seen.head.lstrip().startswith(self._grammar.openers)
+        spoke = seen.thought or seen.answered
+        if self._reading.inside and finish and spoke and not opened:
+            if closed and self._reading.mode is Mode.GUESSED:
+                self._findings.confirmed = InitialState.THINKING
+            elif not closed and finish != CUT:
+                self._correct(InitialState.TEXT)
+        return out
+
+    def _out(self, events: Sequence[Event]) -> list[Event]:
+        """Return the events that go out; take note of what they show."""
+        out: list[Event] = []
+        for event in events:
+            self._note(event)
+            if isinstance(event, LateCloser):
+                out += self._repeats.release()
+                self._repeats.expect()
+            elif isinstance(event, ThinkingEnd) or self._drafts is None:
+                out.append(event)
+            elif isinstance(event, Text) and not self._reads_calls:
+                out.append(event)  # the server's calls that wait for their end go on waiting
+            else:
+                out += self._repeats.feed([event])
+        answer, broken = self._engine.answer, self._engine.calls.broken
+        if answer.unmatched_closer or answer.dropped_closer:
+            self._note_closers(answer.unmatched_closer)
+        return [*out, failure_of(broken, NO_FORM)] if broken else out
+
+    def _note(self, event: Event) -> None:
+        seen, drafts = self._seen, self._drafts
+        if isinstance(event, Thinking):
+            if not seen.thought:
+                seen.thought = self._findings.thought = True
+            self._findings.marks = self._engine.thought.marks
+            if drafts:
+                drafts.feed(event.text)
+            return
+        seen.answered = seen.answered or not isinstance(event, LateCloser)
+        if isinstance(event, Text):
+            seen.said = seen.said or not event.text.isspace()
+        if drafts and not isinstance(event, ToolCall):
+            drafts.end()
+
+    def _note_closers(self, unmatched: bool) -> None:
+        """Take note of a closer that shows that the reply began inside a thought. `unmatched`: it
+        is text; else one went, because it is a special token.
+        """
+        begins_in_text = self._reading.mode in (Mode.ANSWERING, Mode.CLOSED)
+        if self._reads_tags and begins_in_text and (unmatched or not self._seen.thought):
+            self._correct(InitialState.THINKING)
+
+    def _correct(self, begun: InitialState) -> None:
+        """Tell where the reply did begin, because it was misread."""
+        self._findings.correction = self._findings.correction or begun

@@ -1,0 +1,104 @@
+"""The states of the engine, and the step for each mark in each: the table it follows.
+
+An answer goes HEAD -> ANSWERING -> (a mark) -> BEHIND -> ANSWERING ..., a thought OPENED ->
+THINKING -> (its closer) -> ENDED. One that the chat template has opened begins at BEGINNING. A
+whole reply of which nothing is known goes the way of an answer through states of its own, because
+the first mark tells whether the words before it were a thought.
+
+A call goes CALLING -> (its end) -> CALLED. In CALLING no mark of a thought counts. As long as the
+text fits the call's form, the form's reader takes it, and the table sleeps; text that does not fit
+is told as text, and its closing mark (or the end of its JSON) ends the state.
+
+A call ends a thought that has no closer, but the thought may go on behind it: CALLED_INSIDE ->
+RESUMED -> (its closer) -> ENDED. Without a closer the words there were the answer.
+
+A pair that the table lacks is ordinary text.
+"""
+
+import enum
+
+from converter.core.reading.mark_search import Mark
+from converter.core.reading.think_states import Mode
+
+__all__ = ["FIRST_STATE", "IN_CALL", "IN_TEXT", "IN_THOUGHT", "NEXT_STATE", "Mode", "State"]
+
+
+class State(enum.Enum):
+    """The part of a reply that the engine reads."""
+
+    HEAD = enum.auto()  # the answer has said nothing yet: a closer here closes nothing
+    BEHIND = enum.auto()  # behind a mark, and nothing but blanks since
+    ENDED = enum.auto()  # directly behind a thought: its closer said again closes nothing
+    ANSWERING = enum.auto()
+    UNDECIDED_HEAD = enum.auto()
+    UNDECIDED = enum.auto()
+    UNDECIDED_BEHIND = enum.auto()
+    BEGINNING = enum.auto()  # in a thought that the template opened; it has said nothing yet
+    OPENED = enum.auto()  # in a thought whose opener came; it has said nothing yet
+    THINKING = enum.auto()
+    CALLING = enum.auto()  # in a tool call that the model wrote into its text
+    CALLING_INSIDE = enum.auto()  # in one that ended a thought
+    CALLED = enum.auto()  # behind one: another may follow, and a closer here closes nothing
+    CALLED_INSIDE = enum.auto()
+    RESUMED = enum.auto()  # words behind it: a thought, if its closer comes
+
+
+FIRST_STATE = {
+    Mode.ANSWERING: State.HEAD,
+    Mode.CLOSED: State.BEHIND,  # the prompt has closed the thought: a closer here is words
+    Mode.THINKING: State.BEGINNING,
+    Mode.GUESSED: State.BEGINNING,
+    Mode.UNDECIDED: State.UNDECIDED_HEAD,
+}
+UNDECIDED = (State.UNDECIDED_HEAD, State.UNDECIDED, State.UNDECIDED_BEHIND)
+IN_TEXT = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED, State.ANSWERING, *UNDECIDED)
+IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING, State.RESUMED)
+IN_CALL = (State.CALLING, State.CALLING_INSIDE)
+BEHIND_CALL = (State.CALLED, State.CALLED_INSIDE, State.RESUMED)
+_OPENING = (*IN_TEXT, State.CALLED_INSIDE)
+_SILENT_IN_ANSWER = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED)
+_SILENT_IN_TEXT = (*_SILENT_IN_ANSWER, State.UNDECIDED_HEAD, State.UNDECIDED_BEHIND)
+NEXT_STATE = {
+    **{(state, Mark.OPEN): State.OPENED for state in _OPENING},
+    **{(state, Mark.WITH_ATTRIBUTES): State.THINKING for state in _OPENING},
+    **{(state, Mark.WHOLE): State.BEHIND for state in _OPENING},
+    **{(state, Mark.TOOL): State.CALLING for state in (*IN_TEXT, State.CALLING)},
+    **{
+        (state, Mark.TOOL): State.CALLING_INSIDE
+        for state in (*IN_THOUGHT, State.CALLED_INSIDE, State.CALLING_INSIDE)
+    },
+    **{(state, Mark.CLOSE): State.ENDED for state in IN_THOUGHT},
+    # the words before were a thought
+    (State.UNDECIDED, Mark.CLOSE): State.ENDED,
+    (State.UNDECIDED_BEHIND, Mark.CLOSE): State.ENDED,
+    # said again: by the server or model what the template has opened, or by the model at once
+    (State.BEGINNING, Mark.OPEN): State.OPENED,
+    (State.BEGINNING, Mark.WITH_ATTRIBUTES): State.THINKING,
+    (State.OPENED, Mark.OPEN): State.OPENED,
+    (State.OPENED, Mark.LABEL): State.OPENED,
+    **{(state, Mark.CLOSE): state for state in (State.HEAD, State.CALLED, State.ENDED)},
+    (State.UNDECIDED_HEAD, Mark.CLOSE): State.HEAD,
+    (State.CALLED_INSIDE, Mark.CLOSE): State.CALLED,
+    (State.ENDED, Mark.UNMATCHED): State.ENDED,
+    (State.BEHIND, Mark.UNMATCHED): State.BEHIND,
+    (State.ANSWERING, Mark.UNMATCHED): State.BEHIND,
+    **{(state, Mark.SILENT): state for state in (State.BEGINNING, *_SILENT_IN_TEXT)},
+    (State.CALLED_INSIDE, Mark.SILENT): State.CALLED,
+    (State.ANSWERING, Mark.SILENT): State.BEHIND,
+    (State.UNDECIDED, Mark.SILENT): State.UNDECIDED_BEHIND,
+    **{(state, Mark.FRAME): State.BEHIND for state in _SILENT_IN_ANSWER},
+    (State.BEHIND, Mark.FRAME_END): State.BEHIND,
+    (State.ANSWERING, Mark.FRAME_END): State.BEHIND,
+    (State.CALLING, Mark.TOOL_END): State.CALLED,
+    (State.CALLING, Mark.TOOL_OVER): State.CALLED,
+    (State.CALLING_INSIDE, Mark.TOOL_END): State.CALLED_INSIDE,
+    (State.CALLING_INSIDE, Mark.TOOL_OVER): State.CALLED_INSIDE,
+    (State.CALLED_INSIDE, Mark.TOOL_END): State.CALLED_INSIDE,
+    **{(state, Mark.WORDS): State.ANSWERING for state in _SILENT_IN_ANSWER},
+    (State.CALLED_INSIDE, Mark.WORDS): State.RESUMED,
+    (State.UNDECIDED_HEAD, Mark.WORDS): State.UNDECIDED,
+    (State.UNDECIDED_BEHIND, Mark.WORDS): State.UNDECIDED,
+    (State.BEGINNING, Mark.WORDS): State.THINKING,
+    (State.OPENED, Mark.WORDS): State.THINKING,
+}
+SILENT_SO_FAR = tuple(state for state, mark in NEXT_STATE if mark is Mark.WORDS)

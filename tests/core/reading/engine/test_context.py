@@ -1,0 +1,76 @@
+"""Where a mark stands, and which code is open there."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.core.reading.engine.context import Context, MarkPlace
+from tests.support.strategies import law
+
+
+def _behind(*pieces: str) -> Context:
+    context = Context()
+    for piece in pieces:
+        context.feed(piece)
+    return context
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("", MarkPlace.AT_BREAK),
+        ("word\n  ", MarkPlace.AT_BREAK),
+        ("word.", MarkPlace.AT_BREAK),
+        ("word. ", MarkPlace.BEHIND_SENTENCE),
+        ("word: ", MarkPlace.BEHIND_SENTENCE),
+        ("I use ", MarkPlace.IN_SENTENCE),
+        ("so, ", MarkPlace.IN_SENTENCE),
+        ('the mark "', MarkPlace.QUOTED),
+        ("the mark (", MarkPlace.QUOTED),
+    ],
+)
+def test_a_mark_stands_somewhere_on_its_line(text: str, place: MarkPlace) -> None:
+    assert _behind(text).place is _behind(*text).place is place
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a `", True),
+        ("a `tick\n", False),
+        ("```\ncode\n", True),
+        ("> ", True),
+        ("+", True),
+        ("- item\n", False),
+        ('say "', True),
+        ('say " ', False),
+    ],
+)
+def test_a_call_is_shown_in_code_in_a_quoted_line_and_behind_a_quotation_mark(
+    text: str, shown: bool
+) -> None:
+    assert _behind(text).shows_calls is _behind(*text).shows_calls is shown
+
+
+def test_a_mark_that_is_no_text_closes_code_and_keeps_the_line() -> None:
+    context = _behind("> a `b")
+    context.begin_code_anew()
+    assert not context.in_code
+    assert context.shows_calls
+
+
+@law(50)
+@given(st.lists(st.sampled_from(["a", " ", "\n", "`", "```", "> ", "~~~\n", '"'])))
+def test_asked_or_not_on_the_way_the_answers_are_the_same(pieces: list[str]) -> None:
+    asked = Context()
+    for piece in pieces:
+        asked.feed(piece)
+        assert isinstance(asked.in_code, bool)
+    once = _behind("".join(pieces))
+    assert (asked.place, asked.before, asked.in_fence, asked.shows_calls, asked.in_code) == (
+        once.place,
+        once.before,
+        once.in_fence,
+        once.shows_calls,
+        once.in_code,
+    )

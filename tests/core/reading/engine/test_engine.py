@@ -1,0 +1,133 @@
+"""The engine's rules: those of thoughts, those of calls, and both in one text."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from converter.core.model.events import (
+    Event,
+    LateCloser,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    joined,
+)
+from converter.core.reading.engine.engine import Engine
+from converter.core.reading.engine.grammar import grammar_of
+from converter.core.reading.tag_matcher import choose
+from converter.core.reading.tool_calls.reading import Expectations
+from tests.core.reading.test_think_parser import HELD, ROWS, Held, Row
+from tests.support.call_look_alikes import CALL, LOOK_ALIKES, ONE_LINE
+from tests.support.read_back import blocks_of
+from tests.support.tool_call_texts import TOOLS, WRITTEN
+
+AUTO = choose(["auto"])
+OSLO = ("get_weather", {"city": "Oslo"})
+
+
+def _read(pieces: Sequence[str]) -> list[Event]:
+    grammar = grammar_of(AUTO, offered=True, reads_calls=True)
+    engine = Engine(grammar, asked=Expectations(TOOLS), whole_calls=True)
+    out = [event for piece in pieces for event in engine.feed(piece)]
+    return joined([*out, *engine.flush("stop")])
+
+
+def _said(pieces: Sequence[str]) -> list[object]:
+    """The words, a thought in parentheses, and the calls."""
+    said: list[object] = []
+    for event in _read(pieces):
+        if isinstance(event, ToolCall):
+            said.append((event.name, json.loads(event.arguments)))
+        elif isinstance(event, Thinking):
+            said.append(f"({event.text})")
+        elif isinstance(event, Text):
+            said.append(event.text)
+    return said
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule)
+def test_the_rules_of_thoughts_hold_wherever_the_text_is_cut(row: Row) -> None:
+    for pieces in ([row.said], list(row.said)):
+        engine = Engine(grammar_of(AUTO, offered=row.tools_offered), row.start)
+        out = [event for piece in pieces for event in engine.feed(piece)]
+        out += engine.flush(row.finish)
+        words = [
+            event
+            for event in out
+            if isinstance(event, Text | Thinking | ThinkingEnd) and type(event) is not LateCloser
+        ]
+        assert blocks_of(words) == row.message
+
+
+@pytest.mark.parametrize("row", HELD, ids=lambda row: row.why)
+def test_what_is_held_is_what_is_undecided(row: Held) -> None:
+    engine = Engine(grammar_of(tuple(AUTO)), row.mode)
+    came = "".join(getattr(event, "text", "") for event in engine.feed(row.said))
+    assert came == row.said.removesuffix(row.held)
+
+
+@pytest.mark.parametrize("text", LOOK_ALIKES)
+def test_what_only_looks_like_a_call_passes_unchanged(text: str) -> None:
+    if any(mark in text for row in AUTO for mark in (*row.openers, *row.closers, *row.ignored)):
+        return
+    for around in (text, f"Look.\n{text}", f"{text}\n"):
+        assert _read([around]) == _read(around) == [Text(around)]
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_every_form_is_read_in_an_answer(name: str) -> None:
+    text = WRITTEN[name].write([OSLO])
+    for pieces in ([text], text):
+        assert _said(pieces) == [OSLO]
+    assert _said(f"<think>why</think>\n{text}")[-1] == OSLO
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"<think>I look.\n{ONE_LINE}", ["(I look.)", ("now", {})]),
+        (f"<think>I look.\n{ONE_LINE}</think>", ["(I look.)", ("now", {})]),
+        (
+            f"<think>I look.\n{ONE_LINE}\nand so</think>b",
+            ["(I look.)", ("now", {}), "(and so)", "b"],
+        ),
+        (f"<think></think>{CALL}", [OSLO]),
+        (f"a\n<think></think>\n{CALL}", ["a", OSLO]),
+        (
+            "<tool_call>x <think>y</think></tool_call>z",
+            ["<tool_call>x <think>y</think></tool_call>z"],
+        ),
+        (
+            '<tool_call>{"name": "now", "arguments": {"a": "</tool_call><think>"}}</tool_call>.',
+            [("now", {"a": "</tool_call><think>"}), "."],
+        ),
+        (f"{ONE_LINE}</think>b", [("now", {}), "b"]),
+        (f"```\n{ONE_LINE}\n<think>\n```", [f"```\n{ONE_LINE}\n<think>\n```"]),
+        ('{"name": "now", "arguments": {}}<|return|>', [("now", {})]),
+        ('{"a": "<think>"}', ['{"a": "<think>"}']),
+    ],
+)
+def test_thoughts_and_calls_in_one_text(text: str, said: list[object]) -> None:
+    assert _said([text]) == _said(text) == said
+
+
+def test_plain_words_pass_where_nothing_waits() -> None:
+    engine = Engine(grammar_of(AUTO))
+    assert engine.plain() is None
+    engine.feed("Hello")
+    plain = engine.plain()
+    assert plain
+    assert plain[0] is Text
+    assert "<" in plain[1]
+    engine.feed("<thi")
+    assert engine.plain() is None
+
+
+def test_the_closers_of_a_thought_that_says_nothing_are_known() -> None:
+    engine = Engine(grammar_of(AUTO))
+    engine.feed("<think>")
+    assert engine.unsaid == ("</think>",)
+    engine.feed("a")
+    assert not engine.unsaid

@@ -1,0 +1,48 @@
+"""The marks that count, by place."""
+
+import pytest
+
+from converter.core.reading.engine.grammar import CALL_MARKS, grammar_of
+from converter.core.reading.engine.states import IN_CALL, State
+from converter.core.reading.mark_search import Mark
+from converter.core.reading.tag_matcher import choose
+from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
+
+AUTO = choose(["auto"])
+
+
+def test_each_mark_of_a_call_has_forms_that_know_it() -> None:
+    assert {mark.begins for mark in CALL_MARKS.values()} == {*OPENERS, *SECTIONS}
+    for mark in CALL_MARKS.values():
+        assert mark.mark.startswith(mark.begins)
+
+
+@pytest.mark.parametrize("state", [state for state in State if state not in IN_CALL])
+def test_calls_count_in_a_text_where_tools_are_offered(state: State) -> None:
+    offered = grammar_of(AUTO, offered=True).marks(state)
+    assert offered.search("<|tool_call_begin|>")
+    plain = grammar_of(AUTO).marks(state)
+    thought = state in (State.BEGINNING, State.OPENED, State.THINKING, State.RESUMED)
+    assert bool(plain.search("<|tool_call_begin|>")) is (
+        thought or state in (State.CALLED, State.CALLED_INSIDE)
+    )
+
+
+def test_between_the_marks_of_a_call_no_thought_begins() -> None:
+    grammar = grammar_of(AUTO, offered=True, reads_calls=True)
+    marks = grammar.within_call(CALL_MARKS["<tool_call>"])
+    assert not marks.search("<think></think>")
+    found = marks.search("a</tool_call>")
+    assert found
+    assert marks.read(found[0])[0] is Mark.TOOL_END
+
+
+def test_a_closer_of_no_family_in_force_says_nothing_behind_a_call() -> None:
+    assert "</think>" in grammar_of((), reads_calls=True).behind_calls
+    assert "</think>" not in grammar_of(AUTO, reads_calls=True).behind_calls
+
+
+def test_the_longest_silent_mark_is_found() -> None:
+    grammar = grammar_of(AUTO)
+    assert grammar.silent_at("<|start|>assistant<|channel|>") == "<|start|>assistant"
+    assert grammar.silent_at("a<|end|>") == ""

@@ -1,0 +1,34 @@
+"""Calls that are said twice."""
+
+from converter.core.model.events import Event, Text, ToolCall
+from converter.core.reading.engine.repeats import Repeats
+
+
+def _call(index: int, name: str, arguments: str) -> list[Event]:
+    return [ToolCall(index, f"call_{index}", name, ""), ToolCall(index, "", "", arguments)]
+
+
+def test_calls_go_out_as_they_come_until_they_may_repeat() -> None:
+    repeats = Repeats()
+    assert repeats.feed(_call(0, "now", "{}")) == _call(0, "now", "{}")
+    repeats.expect()
+    assert repeats.feed(_call(1, "now", "{ }")) == []
+    assert repeats.holds
+    assert repeats.feed([Text("a")]) == [Text("a")]
+    assert repeats.dropped == [1]
+
+
+def test_a_call_that_means_something_else_goes_out_under_the_next_number() -> None:
+    repeats = Repeats()
+    repeats.feed(_call(0, "now", "{}"))
+    repeats.expect()
+    assert repeats.feed([*_call(1, "now", "{}"), *_call(2, "now", '{"a": 1}')]) == []
+    out = repeats.release()
+    assert [event.index for event in out if isinstance(event, ToolCall)] == [1, 1]
+
+
+def test_a_call_without_whole_arguments_repeats_none() -> None:
+    repeats = Repeats()
+    repeats.feed(_call(0, "now", '{"a'))
+    repeats.expect()
+    assert repeats.feed(_call(1, "now", '{"a')) == _call(1, "now", '{"a')

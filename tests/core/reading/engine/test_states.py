@@ -1,0 +1,33 @@
+"""The engine's table: no state without a way out, and no mark that leads nowhere."""
+
+from converter.core.reading.engine.states import (
+    FIRST_STATE,
+    IN_CALL,
+    IN_TEXT,
+    IN_THOUGHT,
+    NEXT_STATE,
+    SILENT_SO_FAR,
+    Mode,
+    State,
+)
+from converter.core.reading.mark_search import Mark
+
+
+def test_every_mode_begins_somewhere_and_every_state_is_reached() -> None:
+    assert set(FIRST_STATE) == set(Mode)
+    assert {*FIRST_STATE.values(), *NEXT_STATE.values()} == set(State)
+
+
+def test_a_state_is_of_one_kind() -> None:
+    kinds = [*IN_TEXT, *IN_THOUGHT, *IN_CALL, State.CALLED_INSIDE]
+    assert sorted(kinds, key=list(State).index) == list(State)
+
+
+def test_a_call_may_begin_in_every_state_and_holds_no_thought() -> None:
+    for state in State:
+        assert NEXT_STATE[state, Mark.TOOL] in IN_CALL
+    assert not {mark for state, mark in NEXT_STATE if state in IN_CALL} & {Mark.OPEN, Mark.CLOSE}
+
+
+def test_words_end_what_is_silent() -> None:
+    assert not set(SILENT_SO_FAR) & {NEXT_STATE[state, Mark.WORDS] for state in SILENT_SO_FAR}
