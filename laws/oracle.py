@@ -240,11 +240,16 @@ class _Reader:
         tools = tool_marks(self.families, self.offered)
         if untorn(self.rest[end:][:_LONGEST], self.families, [*closers, *tools], ()) == "":
             end, behind, closer = len(self.rest), len(self.rest), ""  # half a longer mark
-        for place in range(begin, end + 1):
-            if (mark := tool_mark(self.rest, place)) in tools and self._ends(begin, place, mark):
+        start = begin
+        while (place := self._called_at(start, end, tools)) is not None:
+            words = self._words_behind_draft(place, closers, tools)
+            if words is None:
                 said, self.rest, self.closer = self.rest[begin:place], self.rest[place:], ""
-                self.call, self.resumes = mark, closers
+                self.call, self.resumes = tool_mark(self.rest, 0), closers
                 return said
+            start, found = words, _first_of(closers, self.rest, words)
+            end, behind = found.span() if found else (len(self.rest), len(self.rest))
+            closer = found[0] if found else ""
         said, self.rest, self.closer = self.rest[begin:end], self.rest[behind:], closer
         self.ended, self.resumes = closer != "", ()
         if closer:
@@ -252,6 +257,46 @@ class _Reader:
         whole = untorn(said, self.families, [*closers, *tools], first)
         self.torn = whole != said
         return whole
+
+    def _called_at(self, start: int, end: int, tools: Sequence[str]) -> int | None:
+        """Return the place of the first call in what began at `start`."""
+        places = (
+            place
+            for place in range(start, end + 1)
+            if (mark := tool_mark(self.rest, place)) in tools and self._ends(start, place, mark)
+        )
+        return next(places, None)
+
+    def _words_behind_draft(
+        self, place: int, closers: Sequence[str], tools: Sequence[str]
+    ) -> int | None:
+        """Return where the thought goes on behind the call at `place`, and behind those that follow
+        it, if it was a draft: the thought is closed later, or goes on for long.
+        """
+        while True:
+            other = self._anew(self.rest[place:])
+            other.call, other.resumes = tool_mark(other.rest, 0), closers
+            other._call()
+            called = len(self.rest) - len(other.rest)
+            if not other.families:  # the call has no end
+                return None
+            goes_on = other._goes_on()
+            words = called + len(other.rest) - len(other.rest.lstrip())
+            if not goes_on:
+                if words == len(self.rest) or not tool_mark(self.rest, words):
+                    return None
+                place = words
+                continue
+            closer = _first_of(closers, self.rest, words)
+            end = closer.start() if closer else len(self.rest)
+            again = self._called_at(words, end, tools)
+            if (end if again is None else again) - words > GUESS_LIMIT or (
+                closer and again is None
+            ):
+                return words
+            if again is None:
+                return None
+            place = again
 
     def _ends(self, begin: int, place: int, mark: str) -> bool:
         fenced = BY_OPENER[mark].ambiguous_in_prose and _is_fenced(self.rest[begin:place])
@@ -312,6 +357,11 @@ class _Reader:
             blanks = text[len(text.rstrip()) :]
             text = text.rstrip().removesuffix(self.frame_end) + blanks
         return text
+
+
+def _first_of(marks: Sequence[str], text: str, place: int) -> re.Match[str] | None:
+    """Return the first of these marks in a text from `place` on."""
+    return re.compile("|".join(any_of(marks)) or "(?!)").search(text, place)
 
 
 _CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(any_of(CLOSERS))}))*")

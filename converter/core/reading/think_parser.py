@@ -7,6 +7,7 @@ Nothing is ever lost: thinking, text and marks together are the text that came i
 and LF around a thought and for thoughts of nothing but blanks.
 """
 
+import copy
 import re
 from collections.abc import Callable
 
@@ -38,15 +39,40 @@ from converter.core.reading.tool_marks import (
     begins_call_in_sentence,
     where,
 )
-from converter.core.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT
+from converter.core.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT, GUESS_LIMIT, HELD_LIMIT
 
 STOP = "stop"
 """The finish of a reply that ended by itself, because a thought should have had its closer."""
 type _Find = Callable[[str, int, int], re.Match[str] | None]
 
 _NONE = ("", "")
+_MAY_BE_DRAFT = (State.CALLING_INSIDE, State.CALLED_INSIDE, State.RESUMED)
+"""States behind the opener of a call that a thought holds, until that thought has an end."""
 _VALUE = re.compile(r"[\[{]")
 _VALUE_AT_HEAD = re.compile(r"\s*+[\[{]")
+
+
+class Draft:
+    """A call within a thought that is not closed, and all behind it: until that tells whether the
+    call was meant, nothing of it goes out.
+
+    `thought`: the thought as it was before the call; `guessed`: whether a reply was only guessed to
+    begin in it; `out`: what was said before; `text`: all since, as it came; `words`: the number of
+    characters behind the last call.
+    """
+
+    def __init__(self, thought: Thought, guessed: bool, out: list[Said]) -> None:
+        self.thought = copy.copy(thought)
+        self.guessed = guessed
+        self.out = out
+        self.text: list[str] = []
+        self.length = self.words = 0
+
+    def feed(self, text: str, is_word: bool) -> None:
+        """Keep the next piece. `is_word`: it stands behind a call and is none of its marks."""
+        self.text.append(text)
+        self.length += len(text)
+        self.words = self.words + len(text) if is_word else 0
 
 
 class ThinkParser:
@@ -81,6 +107,7 @@ class ThinkParser:
         self._guess = Guess() if start is Mode.GUESSED else None
         self._before: list[Text] = []  # said while UNDECIDED
         self._out: list[Said] = []
+        self._draft: Draft | None = None
         self.unmatched_closer = False
         """Whether a closer without its opener went, because it is a special token."""
 
@@ -100,7 +127,7 @@ class ThinkParser:
         """Return the meaning of words that hold none of the characters returned with it; None
         while they would do more than come out.
         """
-        if self._held or self._guess:
+        if self._held or self._guess or self._draft:
             return None
         if self._value:
             return (Text, self._value.wakes) if self._value.wakes else None
@@ -126,6 +153,7 @@ class ThinkParser:
             self._held = ""
             self._out += self._thought.feed(self._settle_guess())
         self._read("", last=True)
+        self._settle_draft()
         self._value = None
         self._settle_before(Mark.OPEN)
         answer = self._settle_guess()
@@ -138,7 +166,10 @@ class ThinkParser:
         return self._drain()
 
     def _drain(self) -> list[Said]:
-        out, self._out = self._out, []
+        if self._draft:
+            out, self._draft.out = self._draft.out, []
+        else:
+            out, self._out = self._out, []
         return out if len(out) < 2 else joined(out)
 
     def _looked_for(self) -> MarkSearch:
@@ -224,6 +255,7 @@ class ThinkParser:
         if mark is Mark.TOOL_OVER:
             return self._take_next(buffer, begin)
         if mark is Mark.TOOL_END:
+            self._keep(literal)
             self._out.append(Text(literal, self._choice))
         self.unmatched_closer = self.unmatched_closer or mark is Mark.UNMATCHED
         if mark is Mark.OPEN and self._state is not State.OPENED:
@@ -270,6 +302,11 @@ class ThinkParser:
         call = self._is_call(buffer[end:], last) if row.ambiguous_in_prose else True
         if not call:
             return None if call is None else self._take_quoted(buffer, begin, end, last)
+        if self._state in IN_THOUGHT and not self._draft:
+            guessed = self._guess is not None
+            self._out += self._thought.feed(self._settle_guess())
+            self._draft = Draft(self._thought, guessed, self._out)
+            self._out = []
         self._call, self._arguments = row, None
         self._step(Mark.TOOL)
         self._say(buffer[begin:end])
@@ -321,6 +358,8 @@ class ThinkParser:
             self._arguments.feed(text[begin:])
 
     def _step(self, mark: Mark, literal: str = "") -> None:
+        if mark is Mark.CLOSE and self._state is State.RESUMED:
+            self._settle_draft(as_thought=True)
         if mark not in (Mark.SILENT, Mark.UNMATCHED):
             self._settle_before(mark)
             self._out += self._thought.feed(self._settle_guess())
@@ -341,6 +380,8 @@ class ThinkParser:
         self._state = NEXT_STATE[self._state, mark]
         if self._state is State.RESUMED:
             self._guess = Guess()
+        elif self._state not in _MAY_BE_DRAFT:
+            self._settle_draft()
         self._marks = self._looked_for()
         self._find_value = self._value_search()
 
@@ -368,6 +409,8 @@ class ThinkParser:
             self._go(Mark.WORDS)
         self._before_mark = (self._before_mark + text)[-BEFORE_LIMIT:]
         self._code.feed("{" if self._value else text)  # a backtick in JSON begins no code
+        if self._keep(text):
+            return
         if self._call.before and self._state in IN_CALL:
             self._follow(text)
         if self._state in IN_THOUGHT:
@@ -375,6 +418,37 @@ class ThinkParser:
             return
         said = Text(text, self._choice)
         (self._before if self._state in UNDECIDED else self._out).append(said)
+
+    # A call in a thought waits for what comes behind it.
+
+    def _keep(self, text: str) -> bool:
+        """Keep what may be of a draft; tell whether that has shown to be one, and has gone out."""
+        if not self._draft:
+            return False
+        self._draft.feed(text, self._state is State.RESUMED)
+        is_draft = self._draft.words > GUESS_LIMIT
+        if is_draft or self._draft.length > HELD_LIMIT:
+            self._settle_draft(as_thought=is_draft)
+        return is_draft
+
+    def _settle_draft(self, as_thought: bool = False) -> None:
+        """Let the call in a thought go out. `as_thought`: it is a draft, because the thought went
+        on, so that all that waited is a part of the thought.
+        """
+        draft, self._draft = self._draft, None
+        if draft is None:
+            return
+        if as_thought:
+            self._guess = Guess() if draft.guessed else None
+            self._thought, self._state = draft.thought, State.THINKING
+            text = "".join(draft.text)
+            self._out = [
+                *draft.out,
+                *self._thought.feed(self._guess.feed(text) if self._guess else text),
+            ]
+            self._marks = self._looked_for()
+        else:
+            self._out = draft.out + self._out
 
     def _say_blanks(self, text: str) -> str:
         """Give out the blanks before words of a thought that may go on; return the words."""

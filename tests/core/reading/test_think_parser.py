@@ -38,6 +38,7 @@ class Row:
 
 
 CALL = '<tool_call>{"name": "run"}</tool_call>'
+KIMI = "<|tool_call_begin|>functions.run:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
 HALF = UNREADABLE_CONFIDENCE
 BEGUN, WHOLE, CLOSED = Mode.THINKING, Mode.UNDECIDED, Mode.CLOSED
 ROWS = [
@@ -143,13 +144,21 @@ ROWS = [
     Row("14 nor does code hide them", "<think>```\na<|tool_call_begin|>b", [thinking("```\na"), text("<|tool_call_begin|>b")]),
     Row("14 marks in a call are the call's", '<think>a<tool_call>{"b": "<think></think>"}</tool_call>', [thinking("a"), text('<tool_call>{"b": "<think></think>"}</tool_call>')]),
     Row("14 the closer behind a call goes", f"<think>a{CALL}\n</think>b", [thinking("a"), text(CALL + "\nb")]),
-    Row("14 behind a call a thought goes on", f"<think>a\n{CALL}\nb\n</think>\nc", [thinking("a"), text(CALL + "\n"), thinking("b"), text("\nc")]),
-    Row("14 one that the template opened, too", f"a{CALL} b</think>c", [thinking("a"), text(CALL + " "), thinking("b"), text("c")], BEGUN),
+    Row("14 behind a draft a thought goes on", f"<think>a\n{CALL}\nb\n</think>\nc", [thinking(f"a\n{CALL}\nb"), text("\nc")]),
+    Row("14 marked by special tokens, too", f"<think>a {KIMI} no</think>b", [thinking(f"a {KIMI} no"), text("b")]),
+    Row("14 a closer in a draft closes nothing", "<think>a<tool_call>{'</think>'}</tool_call> b</think>c", [thinking("a<tool_call>{'</think>'}</tool_call> b"), text("c")]),
+    Row("14 a draft, and a call", f"<think>a{CALL}b</think>{CALL}", [thinking(f"a{CALL}b"), text(CALL)]),
+    Row("14 calls and blanks in a thought are none", f"<think>a{CALL}\n{CALL}\n</think>b", [thinking("a"), text(f"{CALL}\n{CALL}\nb")]),
+    Row("14 in one that the template opened, too", f"a{CALL} b</think>c", [thinking(f"a{CALL} b"), text("c")], BEGUN),
+    Row("14 in one that was guessed, too", f"a{CALL} b</think>c", [thinking(f"a{CALL} b"), text("c")], Mode.GUESSED),
     Row("14 without a closer that was the answer", f"<think>a{CALL}\nb<think>c", [thinking("a"), text(f"{CALL}\nb"), thinking("c")]),
     Row("14 cut off, nobody knows: thinking", f"<think>a{CALL}\nb", [thinking("a"), text(CALL + "\n"), thinking("b")], finish="length"),
-    Row("14 up to the next call it is a thought", f"<think>a{CALL}b{CALL}c</think>d", [thinking("a"), text(CALL), thinking("b"), text(CALL), thinking("c"), text("d")]),
-    Row("14 a call's closer said again is the call's", f"<think>a{CALL}\n</tool_call>\nb</think>c", [thinking("a"), text(CALL + "\n</tool_call>\n"), thinking("b"), text("c")]),
-    Row("14 a long one is a thought but for its end", f"<think>a{CALL}{'b ' * 300}\n\nc", [thinking("a"), text(CALL), thinking("b " * 300), text("c")]),
+    Row("14 two drafts", f"<think>a{CALL}b{CALL}c</think>d", [thinking(f"a{CALL}b{CALL}c"), text("d")]),
+    Row("14 up to the next call it is a thought", f"<think>a{CALL}b{CALL}", [thinking("a"), text(CALL), thinking("b"), text(CALL)]),
+    Row("14 a draft's closer said again", f"<think>a{CALL}\n</tool_call>\nb</think>c", [thinking(f"a{CALL}\n</tool_call>\nb"), text("c")]),
+    Row("14 many words behind it show a draft", f"<think>a{CALL}{'b ' * 300}\n\nc", [thinking(f"a{CALL}{'b ' * 300}\n\nc")]),
+    Row("14 and the next call counts", f"<think>a{CALL}{'b ' * 300}\n{CALL}", [thinking(f"a{CALL}{'b ' * 300}"), text(CALL)]),
+    Row("14 of a guessed one the end is the answer", f"a{CALL}{'b ' * 300}\n\nc", [thinking(f"a{CALL}{'b ' * 300}"), text("c")], Mode.GUESSED),
     Row("14 behind a call in the answer words are text", f"{CALL}b</think>c", [text(f"{CALL}b</think>c")], tools_offered=True),
     Row("14 thoughts between calls", f"<think>a{CALL}<think>b{CALL}", [thinking("a"), text(CALL), thinking("b"), text(CALL)]),
     Row("14 a call behind a call", f"<think>a{CALL}\n<tool_call><think>b</tool_call>c", [thinking("a"), text(f"{CALL}\n<tool_call><think>b</tool_call>c")]),

@@ -29,12 +29,13 @@ from converter.core.wire.bounds import HELD_LIMIT
 
 
 class ThoughtCalls:
-    """Calls that stand within a thought, for models that are known to call there. Feed the words of
-    thoughts; `take` the calls in them once the reply has ended.
+    """Calls that stand within a thought. Feed the words of thoughts; `take` the calls in them once
+    the reply has ended.
 
     Such a thought has gone out when its end comes, and stays as it was. Its calls wait, because
     models draft calls in a thought as well. They count only if the reply ends by itself and has no
-    other call; and a call behind which the thought goes on is a draft if there is an answer.
+    other call. If there is an answer, a call behind which the thought goes on is a draft, and the
+    others count for models that are known to call there.
 
     `forms`: how those that were taken were written, one each.
     """
@@ -76,7 +77,7 @@ class ThoughtCalls:
         places: dict[tuple[str, str], str] = {}
         for index, call in enumerate(self._parser.calls if self._length <= HELD_LIMIT else ()):
             draft = answered and index not in self._ending
-            if call.done and call.form in THINKERS and not draft:
+            if call.done and not draft and (call.form in THINKERS or not answered):
                 places.setdefault((call.name, "".join(self._arguments[index])), call.form)
         counted = list(places.items())[: self._asked.most]
         self.forms = [form for _, form in counted]

@@ -329,7 +329,8 @@ def test_what_is_cut_off_is_no_repetition() -> None:
 
 
 KNOWN = ["hermes", "qwen3-coder", "qwen3-coder, bare", "glm", "kimi", "minimax", "apertus"]
-UNKNOWN = ["mistral-args", "llama", "cohere", "json", "fenced", "python", "deepseek"]
+OTHERS = ["mistral-args", "llama", "cohere", "deepseek", "lfm2"]
+UNMARKED = ["json", "fenced", "python"]
 OSLO_CALL = ("get_weather", {"city": "Oslo"})
 ROME = ("get_weather", {"city": "Rome"})
 OTHER = '<tool_call>{"name": "get_weather", "arguments": {}}</tool_call>'
@@ -351,8 +352,15 @@ def test_calls_of_forms_whose_models_call_in_thoughts_count(name: str) -> None:
     assert read(thought) == read(thought, answered=True) == [OSLO_CALL, ROME]
 
 
-@pytest.mark.parametrize("name", UNKNOWN)
-def test_calls_of_other_forms_are_words(name: str) -> None:
+@pytest.mark.parametrize("name", OTHERS)
+def test_calls_of_other_forms_count_where_the_reply_says_nothing_else(name: str) -> None:
+    thought = f"I look.\n\n{WRITTEN[name].write([OSLO_CALL])}\nSo it is."
+    assert read(thought) == [OSLO_CALL]
+    assert read(thought, answered=True) == []
+
+
+@pytest.mark.parametrize("name", UNMARKED)
+def test_calls_without_marks_are_words(name: str) -> None:
     assert read(WRITTEN[name].write([OSLO_CALL])) == []
 
 
@@ -383,7 +391,7 @@ def test_a_draft_is_no_call(thoughts: tuple[str, ...], answered: bool, wanted: l
 def test_calls_are_counted_anew_and_are_of_their_choice() -> None:
     calls = ThoughtCalls(Expectations(TOOLS, "call_x_", 2))
     calls.feed(f"[TOOL_CALLS]now[ARGS]{{}}\n{NOW}")
-    assert calls.take(False) == [ToolCall(0, "call_x_0", "now", "{}", 2)]
+    assert calls.take(True) == [ToolCall(0, "call_x_0", "now", "{}", 2)]
     assert calls.forms == ["hermes"]
 
 
