@@ -10,7 +10,6 @@ BENCH =
 ROOM =
 FULL =
 MINUTES =
-STREAMS =
 BROWSER = 1
 export BROWSER
 unexport PYTHONDONTWRITEBYTECODE # or each program that a test starts compiles all of converter/ anew, and pytest all tests
@@ -33,24 +32,24 @@ run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the pr
 
 # Three at a time on two cores, for they often wait for the programs they start; file by file, for the tests of one share what it has
 # started; in the folders' order, or files of few and long tests would come last. A share of the rows, drawn examples and recordings' long
-# laws, and no test marked long: FULL=1 takes all but a developer's tools (marked nightly), as .ci/run does, and FULL=all those too.
-TAKEN = $(if $(FULL),$(if $(FULL:all=),-m 'not nightly' --think-cuts 2),-m 'not long and not nightly' --think-cuts 2)
+# laws, and no test marked long: FULL=1 takes all but a developer's tools (marked nightly), as .ci/run does.
+TAKEN = -m $(if $(FULL),'not nightly','not long and not nightly') --think-cuts 2
 ROOM_TESTS = $(if $(ROOM),$(wildcard tests/$(ROOM)) $(wildcard tests/laws) tests/test_shape.py)
 
-test: setup $(if $(ROOM),,programs) ## run all tests, or ROOM=dialects/anthropic with the laws; FULL=1: every row; BROWSER=0: no browser
+test: setup $(if $(ROOM),,programs) ## run all tests, or ROOM=core/dialects/anthropic with the laws; FULL=1: every row; BROWSER=0: no browser
 	$(if $(ROOM),$(if $(wildcard tests/$(ROOM)),,$(error tests/$(ROOM) is no room)))@LAW_SHARE=$(if $(FULL),1,5) $(PYTHON) -m pytest $(ROOM_TESTS) -n 3 --dist loadfile --no-loadscope-reorder $(TAKEN)
 
 test-fast: $(INSTALLED)test ## run the tests that start no program and read no long input, with a tenth of the drawn examples
 	@LAW_SHARE=10 $(PYTHON) -m pytest tests -n auto --dist worksteal -m 'not slow'
 
 nightly: ## run what takes hours: every test, a thousand examples of each law, "make fuzz" and "make soak"
-	@$(MAKE) --no-print-directory test FULL=all
+	@$(MAKE) --no-print-directory test FULL=1 TAKEN=
 	@LAW_EXAMPLES=1000 $(PYTHON) -m pytest tests/laws -n 2 --dist worksteal
 	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory soak
 
-soak: setup ## many clients for MINUTES=8 and STREAMS=1000 at one time, some of them with faults: nothing wrong, nothing left
-	@$(PYTHON) -m tests.soak $(if $(MINUTES),--minutes '$(MINUTES)') $(if $(STREAMS),--streams '$(STREAMS)')
+soak: setup ## many clients for MINUTES=8 and 1,000 at one time, some of them with faults: nothing wrong, nothing left
+	@$(PYTHON) -m tests.soak $(if $(MINUTES),--minutes '$(MINUTES)')
 
 fuzz: setup ## look for input that breaks a promise, for MINUTES=10
 	@$(PYTHON) -m tests.fuzz $(if $(MINUTES),--minutes '$(MINUTES)')

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -32,11 +33,24 @@ MARKED_SLOW = "\npytestmark = pytest.mark.slow\n"
 NOT_SLOW = "not slow"
 
 
+HAS_SDKS = find_spec("anthropic") is not None
+"""Tells the extra "dev" from "test", with which no slow test runs."""
+
+
+def _leaves_slow_out(config: pytest.Config) -> bool:
+    return config.option.markexpr == NOT_SLOW or not HAS_SDKS
+
+
+def pytest_report_header() -> str:
+    """Say why so few tests run."""
+    return "" if HAS_SDKS else 'no slow tests: they need the extra "dev" (make setup)'
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Have `make test-fast` ask no law 7: it needs more than the extra "test" brings, and the SDKs
+    """Ask no law 7 without slow tests: it needs more than the extra "test" brings, and the SDKs
     take seconds to load.
     """
-    if config.option.markexpr == NOT_SLOW:
+    if _leaves_slow_out(config):
         sys.modules["laws.sdk_reading"] = None  # type: ignore[assignment]
 
 
@@ -54,8 +68,8 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Read nothing for `make test-fast` that is slow as a whole: what it imports may not be there."""
-    if config.option.markexpr != NOT_SLOW:
+    """Read nothing without slow tests that is slow as a whole: what it imports may not be there."""
+    if not _leaves_slow_out(config):
         return None
     tests = [collection_path] if collection_path.is_file() else collection_path.rglob("test_*.py")
     return all(_is_slow(test) for test in tests) or None
@@ -70,9 +84,13 @@ QUICK_ROWS = 12
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Have a test of many rows run a share of them, if a share is wanted (`LAW_SHARE`)."""
+    """Have a test of many rows run a share of them, if a share is wanted (`LAW_SHARE`), and no slow
+    test where what it needs is not installed.
+    """
     tests = defaultdict[str, list[pytest.Item]](list)
     for item in items:
+        if item.get_closest_marker("slow") and not HAS_SDKS:
+            continue
         tests[item.nodeid.partition("[")[0]].append(item)
     drawn = set[pytest.Item]()
     for rows in tests.values():

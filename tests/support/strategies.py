@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 _MORE = int(os.environ.get("LAW_EXAMPLES", "0"))
 _SHARE = int(os.environ.get("LAW_SHARE", "1"))
 """Of so many rows one is taken: `make test` takes a fifth, `make test-fast` a tenth, CI all."""
-_DRAWN = int(os.environ.get("LAW_DRAWN", _SHARE))
-"""Of so many examples one is drawn: CI draws a fifth as well, `make nightly` all."""
+_DRAWN = max(5, _SHARE)
+"""Of so many examples one is drawn; `LAW_EXAMPLES` draws more, as `make nightly` does."""
 
 
 def share_of(examples: int) -> int:

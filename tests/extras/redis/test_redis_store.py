@@ -232,7 +232,9 @@ def test_a_cluster_of_three_keeps_all_on_one_node() -> None:
 
 @pytest.mark.parametrize("way", ["", "+sentinel", "+cluster"])
 def test_nobody_is_asked_before_there_is_something_to_ask(way: str) -> None:
-    store = open_store(settings.read({"memory": f"redis{way}://127.0.0.1:1/main"}))
+    place = f"redis{way}://127.0.0.1:1/main"
+    store = open_store(settings.read({"memory": place, "memory_days": 3}))
+    assert store.bounds.seconds == 3 * 24 * 60 * 60
     with pytest.raises(AwayError, match=r"onnect|No master found"):
         store.find("a")
     store.close()
