@@ -69,8 +69,12 @@ _NOT_INHERITED = (*_KEYS, *_CLOUDS, KEY_VARIABLE)
 the proxy has it.
 """
 _NO_PROXY = ("no_proxy", "NO_PROXY")
-_LIMITS = ("CLAUDE_CODE_MAX_CONTEXT_TOKENS", "CLAUDE_CODE_MAX_OUTPUT_TOKENS")
-"""Limits that stay as the user has set them."""
+_KEPT = (
+    "CLAUDE_CODE_MAX_CONTEXT_TOKENS",
+    "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+    "ENABLE_TOOL_SEARCH",
+)
+"""Variables that stay as the user has set them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,8 @@ def _claude(place: ClientFacts) -> Mapping[str, object]:
         **{f"ANTHROPIC_{name}": place.model for name in models},
         "CLAUDE_CODE_MAX_CONTEXT_TOKENS": place.window,
         "CLAUDE_CODE_MAX_OUTPUT_TOKENS": place.output,
+        # a first prompt of 23,000 tokens, not 40,000; loaded tools keep the cache (2.1.332)
+        "ENABLE_TOOL_SEARCH": "true",
     }
 
 
@@ -282,7 +288,7 @@ def _own(name: str, arguments: Sequence[str]) -> tuple[Chosen, list[str]]:
 
 def _model_among(words: Sequence[str]) -> str:
     """Return the model that the client's own words name, whatever provider stands before it."""
-    for word, value in zip(words, [*words[1:], ""], strict=True):
+    for word, value in zip(words, [*words, ""][1:], strict=True):
         if word == "--":
             break
         if word == "--model" or word.startswith("--model="):
@@ -302,7 +308,7 @@ def _with_model(place: ClientFacts, name: str, words: list[str]) -> tuple[Client
 def _told(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, str]:
     """Return the variables; without a folder for their files none that stands for a file."""
     told: dict[str, str] = {}
-    kept = {name: os.environ[name] for name in _LIMITS if name in needs and name in os.environ}
+    kept = {name: os.environ[name] for name in _KEPT if name in needs and name in os.environ}
     for name, value in {**needs, **kept}.items():
         if isinstance(value, Mapping):
             if folder:
