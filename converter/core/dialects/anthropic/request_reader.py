@@ -13,6 +13,7 @@ from functools import partial
 from typing import get_args
 
 from converter.core.dialects.anthropic.blocks import SYSTEM_BLOCKS, read_blocks, readers_of
+from converter.core.dialects.anthropic.deferred_tools import order_of_finds
 from converter.core.dialects.dialect import KnownTurn, alone
 from converter.core.dialects.server_fields import SERVER_FIELDS, sampling_of
 from converter.core.model.conversation import (
@@ -197,24 +198,30 @@ CHOICES: dict[str, ToolChoice] = {
 
 
 def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
-    """Return the tools that the client itself runs; others are left out with a note."""
-    tools: dict[str, Tool] = {}
-    left_out: list[str] = []
+    """Return the tools that the client itself runs; others are left out with a note. Those that a
+    search is to find come behind the rest, once they are found.
+    """
+    tools, found = dict[str, Tool](), dict[int, Tool]()
+    left_out, names, finds = list[str](), set[str](), order_of_finds(request)
     for tool in request.children("tools"):
         kind = tool.optional("type", str) or "custom"
         name = tool.optional("name", str)
         if kind != "custom":
             left_out.append(kind)
-        elif name in tools:
+            continue
+        if name in names:
             raise request.error("tools", "Tool names must be unique.")
-        else:
-            read = _tool(tool)
+        read = _tool(tool)
+        names.add(read.name)
+        if finds is None or not tool.optional("defer_loading", bool):
             tools[read.name] = read
+        elif read.name in finds:
+            found[finds[read.name]] = read
     if left_out:
         notes.append(
             f"tools left out: {', '.join(left_out)}: only Anthropic's models and servers know them"
         )
-    return tuple(tools.values())
+    return (*tools.values(), *(found[place] for place in sorted(found)))
 
 
 def _tool(tool: Fields) -> Tool:

@@ -1,0 +1,45 @@
+"""Tools that a client offers, and a model gets only once a search has found them
+(`defer_loading: true`).
+
+Claude Code 2.1.332 sends a dozen of its tools so, with a search of its own beside them, whose
+result refers to what it found. It sorts a tool that was found among the others by name: written
+like that, each find would change the prompt near its head, and a server would read all of it anew.
+So a found tool stands behind all others, in the order of the finds, and the prompt's head stays.
+"""
+
+from collections.abc import Iterator
+
+from converter.core.wire.checked import Fields
+
+_SERVER_SEARCH = "tool_search_tool_"
+"""Begins the kind of a search that Anthropic's servers run. No local server does, so that what is
+offered beside it could never be found.
+"""
+
+
+def order_of_finds(request: Fields) -> dict[str, int] | None:
+    """Return the names of tools that were found, in order, and the place of each; `None`: nothing
+    is deferred here, because nobody searches.
+    """
+    kinds = (tool.optional("type", str) or "" for tool in request.children("tools"))
+    if any(kind.startswith(_SERVER_SEARCH) for kind in kinds):
+        return None
+    found = dict.fromkeys(_references(request.values.get("messages")))
+    choice = request.values.get("tool_choice")
+    if isinstance(choice, dict) and isinstance(choice.get("name"), str):
+        found.setdefault(choice["name"])
+    return {name: place for place, name in enumerate(found)}
+
+
+def _references(value: object) -> Iterator[str]:
+    """Yield the names that results refer to: a reference stands in a result of a turn."""
+    for turn in _rows(value):
+        for block in _rows(turn.get("content")):
+            for inner in _rows(block.get("content")):
+                name = inner.get("tool_name")
+                if inner.get("type") == "tool_reference" and isinstance(name, str):
+                    yield name
+
+
+def _rows(value: object) -> list[dict[str, object]]:
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
