@@ -13,7 +13,7 @@ from converter.core.reading.budget import BYTES_PER_TOKEN
 from converter.core.reading.families import ThinkTags
 from converter.core.reading.reading import Reading
 from converter.core.reading.think_stage import HEAD
-from converter.core.reading.think_states import Mode
+from converter.core.reading.think_states import Grammar, Mode
 from converter.core.reading.tool_calls.stage import Tools
 from converter.extras.recordings.recording import Recording
 from laws import call_oracle, oracle
@@ -182,12 +182,24 @@ def _read(text: str, finish: str | None, reading: Reading) -> list[Block]:
     return oracle.read(
         text,
         reading.families,
-        _STARTS[reading.mode],
+        _start(text, reading),
         reading.attributes,
         reading.expected.tools_offered,
         reading.expected.wants_json,
         stopped=finish in STOPPED,
     )
+
+
+def _start(text: str, reading: Reading) -> str:
+    """Return where the text begins, which a grammar decides as well: JSON is no thought, and any
+    other answer one only if a closer tells so within some length.
+    """
+    start, grammar = _STARTS[reading.mode], reading.expected.grammar
+    if start not in ("thinking", "guessed") or grammar is Grammar.NONE:
+        return start
+    if grammar is Grammar.JSON:
+        return "text" if re.match(r"\s*[\[{\"]", text) else start
+    return "undecided"
 
 
 def _native(pieces: Sequence[Piece]) -> list[Part]:

@@ -17,12 +17,13 @@ from converter.addon.servers.prompts import begun
 from converter.core.dialects import context_length
 from converter.core.dialects.error_words import server_words
 from converter.core.dialects.recogniser import is_stream
-from converter.core.dialects.request_facts import wants_json
+from converter.core.dialects.request_facts import grammar_of, wants_json
 from converter.core.dialects.server_fields import BUDGET_FIELDS
 from converter.core.dialects.table import COMMON, Dialect, Form
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Expected
+from converter.core.reading.think_states import Grammar
 from converter.core.reading.thought_ender import ThoughtLimits
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
@@ -61,6 +62,7 @@ class AwaitedReply:
             off=thinking_is_off(request.body, exchange.settings.start),
             stops=request.stops,
             wants_json=wants_json(request.body),
+            grammar=grammar_of(request.body),
             limits=self.limits,
             call_ids=request.call_ids,
             folds=exchange.client is COMMON and exchange.settings.fields == (FOLDED,),
@@ -197,7 +199,8 @@ class AwaitedReply:
         a guess, which costs no answer, but of a model whose template is known to open thoughts.
         """
         body, begun = self.request.body, findings.confirmed or findings.correction
-        if begun is None or initial_state.request(Facts(body)) or wants_json(body):
+        by_grammar = grammar_of(body) is not Grammar.NONE
+        if begun is None or initial_state.request(Facts(body)) or by_grammar:
             return None
         if not begun.inside:
             return begun

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from converter.core.dialects.error_words import list_of
 from converter.core.reading.reading import Expected
+from converter.core.reading.think_states import Grammar
 from converter.core.reading.tool_calls.call import Schema
 from converter.core.reading.tool_calls.stage import Tools
 
@@ -18,6 +19,15 @@ _FORMATS = (
 )
 """Where a request says that its answer is to be JSON: chat completions, Messages, Responses."""
 _NAMES = frozenset(path[0] for path in _FORMATS)
+_JSON_GRAMMARS = ("guided_json", "json_schema", "format")
+"""Fields of vLLM, of llama.cpp, of Ollama."""
+_GRAMMARS = (
+    *("guided_regex", "guided_choice", "guided_grammar"),
+    *("structured_outputs", "structural_tag", "grammar", "regex", "ebnf"),
+)
+"""Fields of vLLM, llama.cpp and SGLang."""
+_FORCED = ("required", "any", "function", "tool", "allowed_tools")
+"""Tool choices by which the reply must be a call, which servers make by a grammar."""
 
 
 def expected_of(body: Mapping[str, object]) -> Expected:
@@ -29,6 +39,7 @@ def expected_of(body: Mapping[str, object]) -> Expected:
         tools=tools,
         stops=stops(body),
         wants_json=wants_json(body),
+        grammar=grammar_of(body),
         call_ids=frozenset(call_ids(body)),
     )
 
@@ -98,6 +109,21 @@ def wants_json(body: Mapping[str, object]) -> bool:
     string of it none.
     """
     return not _NAMES.isdisjoint(body) and any(_of(body, path) in _JSON for path in _FORMATS)
+
+
+def grammar_of(body: Mapping[str, object]) -> Grammar:
+    """Return the grammar by which a server is to make the answer."""
+    choice = body.get("tool_choice")
+    mode = choice.get("type") if isinstance(choice, Mapping) else choice
+    if isinstance(choice, Mapping) and mode == "allowed_tools":
+        inner = choice.get("allowed_tools")
+        mode = inner.get("mode") if isinstance(inner, Mapping) else choice.get("mode")
+    outputs = body.get("structured_outputs")
+    in_json = isinstance(outputs, Mapping) and (outputs.get("json") or outputs.get("json_object"))
+    called = body.get("tools") and mode in _FORCED
+    if wants_json(body) or in_json or called or any(body.get(name) for name in _JSON_GRAMMARS):
+        return Grammar.JSON
+    return Grammar.OTHER if any(body.get(name) for name in _GRAMMARS) else Grammar.NONE
 
 
 def _of(body: Mapping[str, object], path: Sequence[str]) -> object:

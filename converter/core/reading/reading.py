@@ -6,7 +6,7 @@ from functools import lru_cache
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.families import ThinkTags
 from converter.core.reading.tag_matcher import AUTO, TagSet, choose, for_model, joined, tag_set
-from converter.core.reading.think_states import Mode
+from converter.core.reading.think_states import Grammar, Mode
 from converter.core.reading.thought_ender import NO_LIMITS, ThoughtLimits
 from converter.core.reading.tool_calls.stage import Tools
 
@@ -29,7 +29,8 @@ class Expected:
     calls are to be read from the text. `hidden`: the client is to get no thinking, because it did
     not ask for any. `stops`: the request's own stop strings. `wants_json`: the request asks for an
     answer in JSON. `limits`: what ends a thought. `folds`: the client gets thinking as text.
-    `call_ids`: the ids of the calls in its history.
+    `call_ids`: the ids of the calls in its history. `grammar`: how the server makes the
+    answer.
     """
 
     initial: InitialState = InitialState.TEXT
@@ -47,6 +48,7 @@ class Expected:
     call_ids: frozenset[str] = frozenset()
     folds: bool = False
     told_off: bool = False
+    grammar: Grammar = Grammar.NONE
 
 
 @dataclass(frozen=True, slots=True)

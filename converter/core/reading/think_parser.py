@@ -7,7 +7,6 @@ Nothing is ever lost: thinking, text and marks together are the text that came i
 and LF around a thought and for thoughts of nothing but blanks.
 """
 
-import copy
 import re
 from collections.abc import Callable
 
@@ -26,10 +25,11 @@ from converter.core.reading.think_states import (
     NEXT_STATE,
     SILENT_SO_FAR,
     UNDECIDED,
+    Grammar,
     Mode,
     State,
 )
-from converter.core.reading.thought import ENDS, Guess, Said, Thought, attribute_tag
+from converter.core.reading.thought import ENDS, Draft, Guess, Said, Thought, attribute_tag
 from converter.core.reading.tool_marks import (
     BEFORE_LIMIT,
     BY_OPENER,
@@ -48,36 +48,19 @@ type _Find = Callable[[str, int, int], re.Match[str] | None]
 _NONE = ("", "")
 _MAY_BE_DRAFT = (State.CALLING_INSIDE, State.CALLED_INSIDE, State.RESUMED)
 """States behind the opener of a call that a thought holds, until that thought has an end."""
+_JSON_BEGINS = ("[", "{", '"')
+_GRAMMAR_LIMIT = 4096
+"""Characters of an answer by a grammar that wait for a mark, if it is no JSON: a choice, a number,
+some lines; models that think before it write the closer within as much, or are read as text."""
 _VALUE = re.compile(r"[\[{]")
 _VALUE_AT_HEAD = re.compile(r"\s*+[\[{]")
-
-
-class Draft:
-    """A call within a thought that is not closed, and all behind it: until that tells whether the
-    call was meant, nothing of it goes out.
-
-    `thought`: the thought as it was before the call; `guessed`: whether a reply was only guessed to
-    begin in it; `out`: what was said before; `text`: all since, as it came; `words`: the number of
-    characters behind the last call.
-    """
-
-    def __init__(self, thought: Thought, guessed: bool, out: list[Said]) -> None:
-        self.thought = copy.copy(thought)
-        self.guessed = guessed
-        self.out = out
-        self.text: list[str] = []
-        self.length = self.words = 0
-
-    def feed(self, text: str, is_word: bool) -> None:
-        """Keep the next piece. `is_word`: it stands behind a call and is none of its marks."""
-        self.text.append(text)
-        self.length += len(text)
-        self.words = self.words + len(text) if is_word else 0
 
 
 class ThinkParser:
     """Pieces of one choice's text in, text and thinking out; cut anywhere, the same message. Set
     `tells_late_closers` to get `LateCloser` as well. `json_answer`: the answer is to be JSON.
+    `grammar`: the one by which the answer is made: such a reply begins as text though it were to
+    begin in a thought, unless it has a mark or, where JSON is wanted, begins with a word.
     """
 
     def __init__(
@@ -86,10 +69,15 @@ class ThinkParser:
         start: Mode = Mode.ANSWERING,
         choice: int = 0,
         json_answer: bool = False,
+        grammar: Grammar = Grammar.NONE,
     ) -> None:
         self._tags = tags
         self.tells_late_closers = False
-        self._state = FIRST_STATE[start]
+        by_grammar = start in (Mode.THINKING, Mode.GUESSED) and grammar is not Grammar.NONE
+        self._grammar = grammar if by_grammar else Grammar.NONE
+        self._start = start
+        self._waiting = 0  # characters of an answer by a grammar
+        self._state = FIRST_STATE[Mode.UNDECIDED if by_grammar else start]
         self._choice = choice
         self._answer_tags = _NONE  # of the thought directly before, blanks aside
         self._frame_end = ""  # the answer's closer, once its opener went
@@ -104,7 +92,7 @@ class ThinkParser:
         self._code = CodeSpans()
         self._before_mark = ""  # the end of the text since the last mark
         self._thought = Thought(choice)
-        self._guess = Guess() if start is Mode.GUESSED else None
+        self._guess = Guess() if start is Mode.GUESSED and not by_grammar else None
         self._before: list[Text] = []  # said while UNDECIDED
         self._out: list[Said] = []
         self._draft: Draft | None = None
@@ -244,6 +232,7 @@ class ThinkParser:
     def _take(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
         """Act on the mark at `begin:end`; return where to go on, None while it is not decided."""
         mark, literal, suffix = self._marks.read(buffer[begin:end])
+        self._begin_by_json(literal)
         if (self._state, mark) not in NEXT_STATE or self._is_words(mark, literal):
             return self._ordinary(buffer, begin)
         if mark is Mark.FRAME_END:
@@ -403,10 +392,7 @@ class ThinkParser:
         if not text:
             return
         if self._state in SILENT_SO_FAR and not text.isspace():
-            self._answer_tags = _NONE
-            if self._state is State.CALLED_INSIDE:
-                text = self._say_blanks(text)
-            self._go(Mark.WORDS)
+            text = self._begin_words(text)
         self._before_mark = (self._before_mark + text)[-BEFORE_LIMIT:]
         self._code.feed("{" if self._value else text)  # a backtick in JSON begins no code
         if self._keep(text):
@@ -418,6 +404,43 @@ class ThinkParser:
             return
         said = Text(text, self._choice)
         (self._before if self._state in UNDECIDED else self._out).append(said)
+        self._wait_no_longer(text)
+
+    def _begin_words(self, text: str) -> str:
+        """Take the first words since a mark; return those that are still to be said."""
+        self._answer_tags = _NONE
+        self._begin_by_json(text)
+        if self._state is State.CALLED_INSIDE:
+            text = self._say_blanks(text)
+        self._go(Mark.WORDS)
+        return text
+
+    def _wait_no_longer(self, text: str) -> None:
+        """Take an answer by a grammar for one once it is long, because no mark has told else."""
+        if self._grammar is Grammar.OTHER and self._state in UNDECIDED:
+            self._waiting += len(text)
+            if self._waiting > _GRAMMAR_LIMIT:
+                self._begin_anew(State.ANSWERING)
+
+    def _begin_by_json(self, text: str) -> None:
+        """Begin in the answer where `text`, the first of the reply, begins JSON; else as without a
+        grammar.
+        """
+        if self._state is not State.UNDECIDED_HEAD or self._grammar is not Grammar.JSON:
+            return
+        in_text = text.lstrip().startswith(_JSON_BEGINS)
+        self._begin_anew(State.HEAD if in_text else State.BEGINNING)
+        if not in_text and self._start is Mode.GUESSED:
+            self._guess = Guess()
+
+    def _begin_anew(self, state: State) -> None:
+        """Go on as if the reply had begun there; the words that waited are of that kind."""
+        before, self._before = self._before, []
+        self._grammar, self._state = Grammar.NONE, state
+        for event in before:
+            self._out += self._thought.feed(event.text) if state in IN_THOUGHT else [event]
+        self._marks = self._looked_for()
+        self._find_value = self._value_search()
 
     # A call in a thought waits for what comes behind it.
 

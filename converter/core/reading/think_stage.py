@@ -21,7 +21,7 @@ from converter.core.reading.findings import Findings
 from converter.core.reading.mark_search import MarkSearch
 from converter.core.reading.reading import Reading
 from converter.core.reading.think_parser import ThinkParser
-from converter.core.reading.think_states import Mode
+from converter.core.reading.think_states import Grammar, Mode
 from converter.core.reading.tool_calls.source import marks_of
 
 _HEAD = 64
@@ -40,7 +40,8 @@ class ThinkStage:
         self._reading = reading
         self._findings = findings
         self._tags = tags = reading.tag_set
-        parser = ThinkParser(tags, reading.mode, choice, reading.expected.wants_json)
+        expected = reading.expected
+        parser = ThinkParser(tags, reading.mode, choice, expected.wants_json, expected.grammar)
         parser.tells_late_closers = reading.expected.tools is not None
         self._parser: ThinkParser | None = parser
         self._again = RepeatedThought(())
@@ -112,7 +113,8 @@ class ThinkStage:
         # the server wrote the template's opener, as llama.cpp does
         opened = self._head.lstrip().startswith(self._tags.openers)
         spoke = self._thought or self._answered
-        if self._reading.inside and finish and spoke and not opened:
+        told = self._reading.expected.grammar is Grammar.NONE  # else the grammar decides
+        if self._reading.inside and finish and spoke and not opened and told:
             if closed and self._reading.mode is Mode.GUESSED:
                 self._findings.confirmed = InitialState.THINKING
             elif not closed and finish != CUT:

@@ -27,6 +27,16 @@ class Mode(enum.Enum):
     UNDECIDED = enum.auto()
 
 
+class Grammar(enum.Enum):
+    """The grammar by which a server makes an answer: it begins with the first character, so that
+    the model has no room for a thought, unless the server keeps room for one.
+    """
+
+    NONE = enum.auto()
+    JSON = enum.auto()  # the answer begins with a bracket or a quote, a thought with a word
+    OTHER = enum.auto()
+
+
 class State(enum.Enum):
     """The state of a parser. The values name the marks that a set of tags looks for."""
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from converter.core.dialects.request_facts import expected_of, offered
+from converter.core.dialects.request_facts import expected_of, grammar_of, offered
 from converter.core.reading.reading import Expected
+from converter.core.reading.think_states import Grammar
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 OPENAI: dict[str, Any] = {
@@ -103,6 +104,53 @@ def test_text_is_no_json() -> None:
     tools = offered(OPENAI | {"response_format": {"type": "text"}, "tool_choice": "auto"})
     assert tools
     assert not tools.wants_json
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"response_format": {"type": "json_object"}},
+        {"text": {"format": {"type": "json_schema"}}},
+        {"output_config": {"format": {"type": "json_schema"}}},
+        {"format": "json"},
+        {"guided_json": {"type": "object"}},
+        {"structured_outputs": {"json": {"type": "object"}}},
+        {**OPENAI, "tool_choice": "required"},
+        {**OPENAI, "tool_choice": {"type": "any"}},
+        {**OPENAI, "tool_choice": {"type": "function", "function": {"name": "f"}}},
+        {**OPENAI, "tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "required"}}},
+    ],
+)
+def test_a_grammar_makes_json(body: dict[str, Any]) -> None:
+    assert grammar_of(body) is Grammar.JSON
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"guided_choice": ["yes", "no"]},
+        {"guided_regex": "a+"},
+        {"structured_outputs": {"choice": ["yes"]}},
+        {"grammar": "root ::= 'a'"},
+        {"ebnf": "root ::= 'a'"},
+    ],
+)
+def test_a_grammar_makes_another_answer(body: dict[str, Any]) -> None:
+    assert grammar_of(body) is Grammar.OTHER
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"response_format": {"type": "text"}, "grammar": None},
+        {"tool_choice": "required"},
+        {**OPENAI, "tool_choice": "auto"},
+        {**OPENAI, "tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto"}}},
+    ],
+)
+def test_no_grammar_makes_the_answer(body: dict[str, Any]) -> None:
+    assert grammar_of(body) is Grammar.NONE
 
 
 def test_a_request_tells_how_its_reply_is_read() -> None:
