@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from converter.addon.keep.notes import Found
 from converter.core.model.events import Event, Text
 from converter.core.reading import thought_ender
-from converter.core.reply.reply_end import SecondReply
+from converter.core.reply.continuation import SecondReply
 from converter.extras.recordings.recording import Recording
 from laws import laws
 from laws.client_view import view_of

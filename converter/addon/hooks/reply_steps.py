@@ -280,7 +280,7 @@ def _keep(record: FlowRecord, rewriter: Rewriter) -> None:
 
 
 def _goes_on(record: FlowRecord) -> bool:
-    return record.rewriter is not None and record.rewriter.goes_on
+    return record.rewriter is not None and record.rewriter.continuation.goes_on
 
 
 def _is_open(record: FlowRecord) -> bool:

@@ -63,7 +63,7 @@ class Tap:
         self.late: list[bytes] = []
         self.holds = False
         self.refusal: RefusalReader | None = None
-        rewriter.pauses = True
+        rewriter.continuation.pauses = True
         memory = kept.memory
         self._memory = memory if memory is not None and memory.store.elsewhere else None
         self._unsaid: list[bytes] = []
@@ -72,7 +72,7 @@ class Tap:
         """Return what the client gets for this chunk, perhaps nothing yet; an empty chunk is the
         body's end. Of a body that was left nothing counts, because a long read comes in pieces.
         """
-        if chunk and (self._rewriter.stopped or self._is_refused(chunk)):
+        if chunk and (self._rewriter.continuation.stopped or self._is_refused(chunk)):
             return []
         at = time() - self._began
         pieces = self._rewritten(chunk, at)
@@ -102,7 +102,7 @@ class Tap:
 
     async def beside(self, chunk: bytes) -> list[bytes]:
         """Return the same as a call; the rewriting is done in a thread, its telling in the loop."""
-        if chunk and (self._rewriter.stopped or self._is_refused(chunk)):
+        if chunk and (self._rewriter.continuation.stopped or self._is_refused(chunk)):
             return []
         at = time() - self._began
         pieces = await aside_of_streams(partial(self._rewritten, chunk, at))
@@ -119,7 +119,9 @@ class Tap:
     @property
     def stopped(self) -> bool:
         """Tell whether a thought was ended just now, or the request refused."""
-        return self._rewriter.stopped or (self.refusal is not None and self.refusal.stopped)
+        return self._rewriter.continuation.stopped or (
+            self.refusal is not None and self.refusal.stopped
+        )
 
     def again(self, possible: bool) -> Request | None:
         """Return the request that has the reply go on behind the thought, or begin."""
@@ -127,16 +129,16 @@ class Tap:
         if self.refusal and self.refusal.stopped:
             kept.refused = self.refusal
             return self.refusal.again(possible)
-        rewriter.stopped = False
+        rewriter.continuation.stopped = False
         sent, awaited = kept.sides.sent, kept.awaited
-        if rewriter.is_over or sent is None or awaited is None:
+        if rewriter.continuation.is_over or sent is None or awaited is None:
             return None
         first = json_text.read_or_none(messages.content_of(sent))
         if not possible or not isinstance(first, dict):
             rewriter.refuse("this server's protocol lets no reply go on in another")
             return None
         again = messages.copied(sent)
-        body = awaited.again(first, rewriter.findings, rewriter.made)
+        body = awaited.again(first, rewriter.findings, rewriter.continuation.made)
         messages.fill(again, json_text.write(body))
         explain = self.explain
         self.explain = lambda reason: WHILE.format(explain(reason))
@@ -171,8 +173,8 @@ class Tap:
         return self._passed(b"", pieces, time() - self._began)
 
     def _passed(self, chunk: bytes, pieces: list[bytes], at: float) -> list[bytes]:
-        if unused := self._rewriter.unused:  # of the first of two replies
-            chunk, self._rewriter.unused = chunk[:-unused], 0
+        if unused := self._rewriter.continuation.unused:  # of the first of two replies
+            chunk, self._rewriter.continuation.unused = chunk[:-unused], 0
         out = b"".join(pieces)
         passed = [out] if out else []
         self.late += passed if self.holds else []

@@ -9,13 +9,14 @@ from dataclasses import replace
 from functools import partial
 
 from converter.core.dialects.dialect import Dialect, Form, ReplyContext
-from converter.core.model.events import Event, Failure, Start, Text, Thinking, ThinkingEnd
+from converter.core.model.events import Event, Failure, Start, ThinkingEnd
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.reading import Reading
+from converter.core.reply.continuation import CUT, Continuation
 from converter.core.reply.fast_path import FastPath
 from converter.core.reply.model_name import renamed_frame
 from converter.core.reply.pipeline import Pipeline
-from converter.core.reply.reply_end import CUT, ReplyEnd, SecondReply, without_frames
+from converter.core.reply.reply_end import ReplyEnd, without_frames
 from converter.core.reply.reply_notes import NO_ANSWER, SpoiledFrames, notes_of
 from converter.core.reply.summary import Summary
 from converter.core.reply.thought_events import ThoughtEvent, within_limit
@@ -23,7 +24,6 @@ from converter.core.wire.bounds import MOST_FAULTS, fault_of
 from converter.core.wire.sse import Frame
 
 NO_CONTEXT = ReplyContext()
-_WORDS = frozenset((Text, Thinking))
 
 
 class Rewriter:
@@ -41,10 +41,7 @@ class Rewriter:
     ended in it. `changed`: whether any frame did not go on as it came. `whole_thoughts`: those of a
     reply whose budget the proxy keeps, uncut.
 
-    A thought that is ended splits the server's bytes in two replies, the second of which goes on
-    where the first is cut. `pauses`: leave the rest of the bytes in which a thought was ended, as
-    so many `unused` ones, to who asks for the second. `stopped`: no more is wanted of a reply.
-    `is_over`: of none. `made`: tokens of the first, as far as frames tell.
+    A thought that is ended splits the server's bytes in two replies: `continuation`.
     """
 
     def __init__(
@@ -72,9 +69,7 @@ class Rewriter:
         self._fast = self._fast_path()
         self._keeps_thoughts = reading.expected.budget is not None
         self.end = ReplyEnd(self._label)
-        self._begin()
-
-    def _begin(self) -> None:
+        self.continuation = Continuation(self.findings)
         self._model = ""
         self._spoiled = SpoiledFrames()
         self._faults: list[str] = []
@@ -84,11 +79,6 @@ class Rewriter:
         self.thoughts: list[ThoughtEvent] = []
         self.whole_thoughts: list[str] = []
         self.changed = self.closed = self._broken = False
-        self.pauses = self.stopped = self.is_over = False
-        self.unused = self.made = self._ends = 0
-        self._second: SecondReply | None = None
-        self._cut: list[Event] = []
-        self._told_before: list[ThoughtEvent] = []
 
     def held(self) -> int:
         """Return how many bytes wait for their frame's end."""
@@ -109,11 +99,6 @@ class Rewriter:
         self._encoder = begun._encoder
         if self._fast:
             self._fast.encoder = begun._encoder
-
-    @property
-    def goes_on(self) -> bool:
-        """Tell whether a second reply comes now, which goes on behind a thought."""
-        return self._second is not None
 
     @property
     def failure(self) -> str:
@@ -144,7 +129,7 @@ class Rewriter:
         in seconds, for the summary.
         """
         self._at, self.events = at, []
-        if self.is_over:
+        if self.continuation.is_over:
             return self._told([])
         self.summary.arrived(at)
         raws, place, out = self._pipeline.cut(chunk), 0, list[bytes]()
@@ -153,11 +138,11 @@ class Rewriter:
             if not taken:
                 out += self._rewrite(self._pipeline.read(raws[place]))
             place += taken or 1
-            if len(self.findings.ended) > self._ends:
+            if self.continuation.has_come:
                 held = self.held()
                 out += self._end_thought()
-                if self.pauses or self.is_over:
-                    self.unused = sum(map(len, raws[place:])) + held
+                if self.continuation.pauses or self.continuation.is_over:
+                    self.continuation.unused = sum(map(len, raws[place:])) + held
                     return self._told(out)
         out += [piece for frame in self._pipeline.overflow() for piece in self._rewrite(frame)]
         return self._told(out)
@@ -165,8 +150,8 @@ class Rewriter:
     def close(self) -> list[bytes]:
         """Return the rest: a stream is over, or a whole body complete."""
         self.closed, self.events = True, []
-        if self.is_over:
-            return self._told(self._ended([], self._cut.copy, b""))
+        if self.continuation.is_over:
+            return self._told(self._ended([], self.continuation.rest.copy, b""))
         frames = self._pipeline.rest()
         out = [piece for frame in frames for piece in self._rewrite(frame)]
         whole = frames[-1].raw if self.form is Form.WHOLE and frames and not out else b""
@@ -175,22 +160,18 @@ class Rewriter:
     def refuse(self, words: str) -> None:
         """Note why a server does not go on behind a thought, where the reply then ends."""
         self._faults.append(words)
-        self.is_over, self._cut = True, CUT.copy()
+        self.continuation.refuse()
 
     def _end_thought(self) -> list[bytes]:
         """Get ready for the reply that goes on behind a thought, or end this one there: where the
         server cannot go on, and the second time.
         """
-        self._ends, self.stopped = len(self.findings.ended), True
-        if self._second or not self.findings.turn:
-            self.is_over = True
+        if not self.continuation.begin(self.summary.usage, self.hurried):
             return self._encoder.feed(self._noted(CUT.copy()))
-        self.made += self.hurried
-        self._second = SecondReply(self.summary.usage, self.made)
-        self._told_before = self._pipeline.take_thoughts()
+        self.continuation.thoughts = self._pipeline.take_thoughts()
         expected = replace(self._reading.expected, initial=InitialState.TEXT)
         reading = replace(self._reading, chosen_start=InitialState.TEXT, expected=expected)
-        frames = None if self.pauses else self._pipeline
+        frames = None if self.continuation.pauses else self._pipeline
         self._pipeline = self._pipeline_of(reading, findings=self.findings, frames=frames)
         self.end, self._fast = ReplyEnd(self._label), self._fast_path()
         self.end.feed([Start("", "")])  # the client's reply has begun
@@ -220,8 +201,7 @@ class Rewriter:
         return [] if self.closed or self._broken else self._encoder.ping()
 
     def _told(self, out: list[bytes]) -> list[bytes]:
-        self.thoughts = [*self._told_before, *self._pipeline.take_thoughts()]
-        self._told_before = []
+        self.thoughts = [*self.continuation.take_thoughts(), *self._pipeline.take_thoughts()]
         if self._keeps_thoughts:
             self.whole_thoughts += within_limit(self.thoughts, self.whole_thoughts)
         return out
@@ -261,11 +241,13 @@ class Rewriter:
             self._fast.settle()
         frame, read = self._pipeline.decode(came)
         made = self._pipeline.feed(self.end.feed(read))
-        events = self._noted(self._second.feed(made) if self._second else made)
+        events = self._noted(self.continuation.feed(made))
         self._spoiled.count(came, frame, read)
-        self.made += not _WORDS.isdisjoint(map(type, read))
+        self.continuation.count(read)
         passes = (
-            self._same_dialect and not self._second and frame.is_body == (self.form is Form.WHOLE)
+            self._same_dialect
+            and not self.continuation.goes_on
+            and frame.is_body == (self.form is Form.WHOLE)
         )
         # an end alone is on no wire here
         spoken = [event for event in events if not isinstance(event, ThinkingEnd)]

@@ -115,10 +115,10 @@ class Recording:
         """The chunks behind a thought that was ended: the reply to another request."""
         if {"budget", "loops"} & self.options.keys() and self.awaited().limits.ends:
             rewriter = self.rewriter(self.client, self.client_form)
-            rewriter.pauses = True
+            rewriter.continuation.pauses = True
             for count, chunk in enumerate(self.chunks, 1):
                 rewriter.feed(chunk.data)
-                if rewriter.stopped:
+                if rewriter.continuation.stopped:
                     return self.chunks[count:]
         return ()
 

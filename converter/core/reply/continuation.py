@@ -1,0 +1,114 @@
+"""A reply that goes on in a second one, behind a thought that was ended. The client gets both as
+one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from converter.core.model.events import End, Event, Finish, Opaque, Start, Text, Thinking, Usage
+from converter.core.reading.findings import Findings
+from converter.core.reply.thought_events import ThoughtEvent
+
+CUT: list[Event] = [Finish("length"), End()]
+"""The end of a reply whose server cannot go on."""
+_WORDS = frozenset((Text, Thinking))
+
+
+class Continuation:
+    """The state of one reply in that respect. The second reply goes on where the first is cut.
+
+    `pauses`: leave the rest of the bytes in which a thought was ended, as so many `unused` ones, to
+    who asks for the second reply. `stopped`: no more is wanted of a reply. `is_over`: of none.
+    `made`: tokens of the first, as far as frames tell. `thoughts`: those that ended in it and
+    nobody has taken yet. `rest`: the events with which a reply ends that cannot go on.
+    """
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._ends = 0
+        self._second: SecondReply | None = None
+        self.pauses = self.stopped = self.is_over = False
+        self.unused = self.made = 0
+        self.thoughts: list[ThoughtEvent] = []
+        self.rest: list[Event] = []
+
+    @property
+    def goes_on(self) -> bool:
+        """Tell whether a second reply comes now."""
+        return self._second is not None
+
+    @property
+    def has_come(self) -> bool:
+        """Tell whether a thought was ended that `begin` does not know of."""
+        return len(self._findings.ended) > self._ends
+
+    def begin(self, first: Usage | None, hurried: int) -> bool:
+        """Get ready for the second reply; return whether there is one: none where the server cannot
+        go on, and none the second time. `first`: the counts of the first, `hurried`: its frames
+        that nobody has parsed.
+        """
+        self._ends, self.stopped = len(self._findings.ended), True
+        if self._second or not self._findings.turn:
+            self.is_over = True
+            return False
+        self.made += hurried
+        self._second = SecondReply(first, self.made)
+        return True
+
+    def refuse(self) -> None:
+        """End the reply at the thought, because the server does not go on."""
+        self.is_over, self.rest = True, CUT.copy()
+
+    def count(self, read: Sequence[Event]) -> None:
+        """Count the words of a frame."""
+        self.made += not _WORDS.isdisjoint(map(type, read))
+
+    def feed(self, events: list[Event]) -> list[Event]:
+        """Return the events that the client gets of these."""
+        return self._second.feed(events) if self._second else events
+
+    def take_thoughts(self) -> list[ThoughtEvent]:
+        """Return the thoughts of the first reply, once."""
+        thoughts, self.thoughts = self.thoughts, []
+        return thoughts
+
+
+class SecondReply:
+    """The second of two replies that the client gets as one, because it goes on where a thought of
+    the first was ended. The words of the first are left out of it, and both counts add up.
+
+    Events in, what the client gets of them out. `first`: what the first counted, if it did; `made`:
+    the tokens of its words.
+    """
+
+    def __init__(self, first: Usage | None, made: int) -> None:
+        self._first = first
+        self._made = made
+        self.begun = False
+
+    def feed(self, events: Sequence[Event]) -> list[Event]:
+        """Return the events that go on."""
+        heads = any(isinstance(event, Start) for event in events)
+        kinds = (Start, Opaque) if heads else (Start,)  # beside a head stands only whose turn it is
+        self.begun = self.begun or heads
+        return [
+            self._both(event) if isinstance(event, Usage) else event
+            for event in events
+            if not isinstance(event, kinds)
+        ]
+
+    def _both(self, second: Usage) -> Usage:
+        """Return the count of both. The second was asked with all that the first had said, which
+        the model made: so it counts as that, and the prompt is the rest.
+        """
+        first = self._first
+        made = first.output if first else min(self._made, second.input)
+        prompt = first.input if first else second.input - made
+        return replace(
+            second,
+            input=prompt,
+            output=made + second.output,
+            cached=None if second.cached is None else min(second.cached, prompt),
+            thinking=None if second.thinking is None else made + second.thinking,
+            own=None,
+        )
