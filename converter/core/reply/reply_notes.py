@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from converter.core.model.events import Event, OpaqueFrame
+from converter.core.model.events import Event, Failure, OpaqueFrame
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.findings import Findings
 from converter.core.wire import json_text
@@ -21,6 +21,8 @@ _UNREAD = (
     "{opener} begins the text, and no family reads it, "
     "try --set think_tags=auto --set think_tags='{opener} {closer}'"
 )
+_UNREAD_AS = (OpaqueFrame, Failure)
+"""Events of frames that may be no JSON."""
 MISREAD = ("opener missing", "closer missing", "no family reads it")
 """Words of the notes on a reply that was read wrongly."""
 _CUT = "the reply ends at a thought, as `length`: it could not go on behind it"
@@ -40,11 +42,14 @@ class SpoiledFrames:
 
     def count(self, frame: Frame, mended: Frame, read: Sequence[Event]) -> None:
         """Take note of a frame, of the frame read in its place if it was not in order, and of the
-        events that were read.
+        events that were read. A frame in order was read strictly, and is not looked at again.
         """
+        if mended is frame and not any(isinstance(event, _UNREAD_AS) for event in read):
+            return
         self._no_utf8 += not _is_utf8(frame.data or b"")
-        strict = json_text.readable(frame.data or b"", json_text.read_strictly)
-        self._mended += mended is not frame and not strict
+        if mended is not frame:
+            strict = json_text.readable(frame.data or b"", json_text.read_strictly)
+            self._mended += not strict
         for event in read:
             match event:
                 # of one that is lost the client hears

@@ -3,7 +3,11 @@
 import pytest
 
 from converter.core.dialects.table import ANTHROPIC
+from converter.core.model.events import Text
+from converter.core.reply import reply_notes
+from converter.core.reply.reply_notes import SpoiledFrames
 from converter.core.reply.rewriter import Rewriter
+from converter.core.wire.sse import Frame
 from tests.support.frames import ROLE, data, finish, stream, text
 from tests.support.frames_of import OPENAI, call, passed, rewriter
 
@@ -65,3 +69,9 @@ def test_bytes_that_are_no_utf8_are_counted() -> None:
     spoiled = b"".join(text("x")).replace(b'"x"', b'"\xff"')
     _, note = _told(rewriter(OPENAI), spoiled, *stream("a"))
     assert note == "1 frames hold bytes that are no UTF-8"
+
+
+def test_a_frame_in_order_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reply_notes, "_is_utf8", pytest.fail)
+    frame = Frame(b"raw", b"{}")
+    SpoiledFrames().count(frame, frame, [Text("said")])
