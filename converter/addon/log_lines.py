@@ -67,7 +67,25 @@ def is_heard(level: int) -> bool:
     """Tell whether anybody gets lines of this level: a handler, or an addon with `add_log`."""
     handlers = logging.getLogger().handlers
     shown = any(handler.level <= level and not is_legacy_log(handler) for handler in handlers)
-    return shown or any(hasattr(addon, "add_log") for addon in ctx.master.addons.lookup.values())
+    return shown or _LISTENERS.are_there()
+
+
+class _Listeners:
+    """The addons that take lines by `add_log`, found anew when addons come or go."""
+
+    def __init__(self) -> None:
+        self._known: list[object] = []
+        self._there = False
+
+    def are_there(self) -> bool:
+        known = list(ctx.master.addons.lookup.values())
+        if known != self._known:
+            self._known = known
+            self._there = any(hasattr(addon, "add_log") for addon in known)
+        return self._there
+
+
+_LISTENERS = _Listeners()
 
 
 def write_each_line_at_once() -> None:

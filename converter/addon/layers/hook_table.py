@@ -1,9 +1,14 @@
 """The table of addons by hook, because mitmproxy asks all of its 45, and those within them, each
 time: eight hooks of an exchange take 1,449 microseconds so.
 
-The addons that have a hook are called by mitmproxy, in its order; what is around a hook, such as
-its task and its turn, stays mitmproxy's.
+The functions of a hook are called as by mitmproxy, in its order, and looked up once; what is around
+a hook, such as its task and its turn, stays mitmproxy's.
 """
+
+from collections.abc import Callable
+from inspect import isawaitable
+from types import ModuleType
+from typing import Any
 
 from mitmproxy import ctx
 from mitmproxy.addonmanager import AddonManager
@@ -11,6 +16,8 @@ from mitmproxy.exceptions import AddonHalt
 from mitmproxy.hooks import Hook
 
 from converter.addon.layers.guard import SPEED, safecall, traverse
+
+type Addon = tuple[object, list[Callable[..., Any]]]
 
 
 class HookTable:
@@ -20,28 +27,35 @@ class HookTable:
 
     def __init__(self) -> None:
         self._known: list[object] = []
-        self._found: dict[str, list[object]] = {}
+        self._found: dict[str, list[Addon]] = {}
 
-    def of(self, name: str) -> list[object]:
-        """Return those of the chain that have a hook or hold one that has it, in order. Where
-        nobody can know, somebody has it.
+    def of(self, name: str) -> list[Addon]:
+        """Return those of the chain that have a hook or hold one that has it, in order, each with
+        the hook's functions. Where nobody can know, somebody has it.
         """
         if SPEED.lacks:
-            return [object()]
+            return [(object(), [])]
         addons = ctx.master.addons
         known = list(addons.lookup.values())
         if known != self._known:
             self._known, self._found = known, {}
         if name not in self._found:
-            self._found[name] = [addon for addon in addons.chain if _has(addon, name)]
+            rows = ((addon, _functions(addon, name)) for addon in addons.chain)
+            self._found[name] = [row for row in rows if row[1]]
         return self._found[name]
 
     async def trigger_event(self, event: Hook) -> None:
-        """Have mitmproxy call a hook of the addons that have it."""
-        for addon in self.of(event.name):
+        """Call a hook of the addons that have it."""
+        arguments = event.args()
+        for addon, functions in self.of(event.name):
             try:
                 with safecall():
-                    await ctx.master.addons.invoke_addon(addon, event)
+                    if not all(map(callable, functions)):  # mitmproxy says of which it is no hook
+                        await ctx.master.addons.invoke_addon(addon, event)
+                        continue
+                    for function in functions:
+                        if isawaitable(done := function(*arguments)):
+                            await done
             except AddonHalt:
                 return
 
@@ -53,8 +67,12 @@ class HookTable:
             AddonManager.trigger(ctx.master.addons, event)
 
 
-def _has(addon: object, name: str) -> bool:
-    return any(hasattr(one, name) for one in traverse([addon]))
+def _functions(addon: object, name: str) -> list[Callable[..., Any]]:
+    """Return what an addon and those within it have by a hook's name, but for modules, which are no
+    hooks.
+    """
+    found = (getattr(one, name, None) for one in traverse([addon]))
+    return [one for one in found if one and not isinstance(one, ModuleType)]
 
 
 TABLE = HookTable()

@@ -91,10 +91,13 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A prompt. `turns`: all messages but the system text; `last`: what the last is known by."""
+    """A prompt. `turns`: all messages but the system text; `first` and `last`: the words by which
+    those of its ends are known.
+    """
 
     prompt: Prompt
     turns: Sequence[object]
+    first: str
     last: str
 
 
@@ -136,24 +139,26 @@ class Prompts:
         now = [message for message in messages if role_of(message) not in SYSTEM]
         if not now:
             return None
-        found = self._before(prompt.owner, now)
+        first = known_by(now[0])
+        found = self._before(prompt.owner, first, now)
         before = self._kept.pop(found).prompt if found else None
         self._count += 1
-        self._kept[self._count] = _Kept(prompt, now, known_by(now[-1]))
+        self._kept[self._count] = _Kept(prompt, now, first, known_by(now[-1]))
         self._bytes += prompt.size - (before.size if before else 0)
         while len(self._kept) > KEPT_PROMPTS or self._bytes > KEPT_PROMPT_BYTES:
             self._bytes -= self._kept.popitem(last=False)[1].prompt.size
         return before
 
-    def _before(self, owner: str, now: Sequence[object]) -> int | None:
-        """Return the newest request that this one goes on from: the last message of a request tells
-        most others at once.
+    def _before(self, owner: str, first: str, now: Sequence[object]) -> int | None:
+        """Return the newest request that this one goes on from: the first and the last message of a
+        request tell most others at once.
         """
         known = dict[int, str]()
         for number in reversed(self._kept):
             kept = self._kept[number]
             last = len(kept.turns) - 1
-            if kept.prompt.owner == owner and last + 1 < len(now):
+            is_longer = last + 1 < len(now)
+            if kept.prompt.owner == owner and kept.first == first and is_longer:
                 known[last] = known.get(last) or known_by(now[last])
                 if known[last] == kept.last and alike(kept.turns, now) > last:
                     return number

@@ -149,7 +149,9 @@ def test_who_holds_an_addon_with_the_hook_is_found_in_order() -> None:
     last = Hears("last")
     outer = Deaf("outer", Deaf("between", Hears("deep")), Hears("inner"))
     with taddons.context(Deaf("deaf"), outer, last):
-        assert HookTable().of("request") == [outer, last]
+        found = HookTable().of("request")
+        assert [addon for addon, _ in found] == [outer, last]
+        assert [len(functions) for _, functions in found] == [2, 1]
         assert HookTable().of("response") == []
 
 
@@ -157,13 +159,13 @@ def test_an_addon_that_a_script_loads_anew_is_found() -> None:
     script = Deaf("script", first := Hears("within"))
     with taddons.context(script) as context:
         addons, listeners = context.master.addons, HookTable()
-        assert listeners.of("request") == [script]
+        assert listeners.of("request") == [(script, [first.request])]
         addons.remove(first)
         script.addons = []
         assert listeners.of("request") == []
         script.addons = [second := Hears("within")]
         addons.register(second)
-        assert listeners.of("request") == [script]
+        assert listeners.of("request") == [(script, [second.request])]
 
 
 async def test_a_whole_exchange_of_hooks_goes_by_the_table() -> None:
