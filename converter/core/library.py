@@ -145,10 +145,10 @@ def read(reply: bytes, *, content_type: str = "", reading: Reading = READING) ->
     end = ReplyEnd(dialect.label.reply)
     events = [
         event
-        for frame in (*pipeline.frames(reply), *pipeline.rest())
+        for frame in (*pipeline.cutter.feed(reply), *pipeline.cutter.close())
         for event in pipeline.feed(end.feed(pipeline.decode(frame)[1]))
     ]
-    return message_of([*events, *pipeline.close(), *end.close()])
+    return message_of([*events, *pipeline.stages.close(), *end.close()])
 
 
 def _dialect(name: str) -> Dialect:

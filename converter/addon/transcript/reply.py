@@ -72,7 +72,7 @@ class ReplyReader:
             self._timed, self._at = True, at
         self.summary.arrived(self._at)
         if self._pipeline:
-            return self._said(self._pipeline.frames(chunk))
+            return self._said(self._pipeline.cutter.feed(chunk))
         if self.recogniser.feed(chunk, self.content_type):
             return self._begin()
         return []
@@ -84,8 +84,8 @@ class ReplyReader:
             self.recogniser.feed(b"", self.content_type, last=True)
             news = self._begin()
         assert self._pipeline
-        news += self._said(self._pipeline.rest())
-        news += [new for event in self._pipeline.close() for new in self._take(event)]
+        news += self._said(self._pipeline.cutter.close())
+        news += [new for event in self._pipeline.stages.close() for new in self._take(event)]
         self.summary.close(self._at)
         return news + [new for choice in self._choices.values() for new in choice.close()]
 
@@ -115,7 +115,7 @@ class ReplyReader:
         dialect = self.recogniser.dialect or COMMON
         reading = reading_of(self._settings, self._expected, whole)
         self._pipeline = Pipeline(reading, dialect, form, fields=self._settings.map)
-        return self._said(self._pipeline.frames(self.recogniser.take()))
+        return self._said(self._pipeline.cutter.feed(self.recogniser.take()))
 
     def _said(self, frames: Iterable[Frame]) -> list[News]:
         events = (event for frame in frames for event in self._decoded(frame))

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from converter.core.reading.families import TABLE, ThinkTags
 from converter.core.reading.mark_search import Mark, MarkSearch, head_of
+from converter.core.reading.think_states import State
 from converter.core.reading.tool_calls.forms import CLOSERS as CALL_CLOSERS
 from converter.core.reading.tool_marks import BY_OPENER, openers_in_thought
 
@@ -138,13 +139,13 @@ class TagSet:
         self._base = _kinds_by_state(
             families, [*self.attributes_of], self._tools, self.tools_offered
         )
-        self._made: dict[tuple[str, str, str], MarkSearch] = {}
+        self._made: dict[tuple[State, str, str], MarkSearch] = {}
 
     def within(self, family: ThinkTags, suffix: str, head: bool) -> MarkSearch:
         """Return the marks that count in a thought of `family`. `head`: it has said nothing yet."""
         return _within(family, suffix, head, self._tools)
 
-    def marks(self, state: str, frame: str = "", frame_end: str = "") -> MarkSearch:
+    def marks(self, state: State, frame: str = "", frame_end: str = "") -> MarkSearch:
         """Return the marks that count in `state`, and an answer's tags, if given."""
         key = (state, frame, frame_end)
         if key not in self._made:
@@ -159,7 +160,7 @@ def _kinds_by_state(
     attributes: Iterable[str],
     ending: Iterable[str],
     tools_offered: bool,
-) -> dict[str, dict[str, Mark]]:
+) -> dict[State, dict[str, Mark]]:
     """Return the effect of each mark, by state: some end a thought in one, and are not text in
     another.
     """
@@ -172,17 +173,17 @@ def _kinds_by_state(
     words = silent | openers | dict.fromkeys(attributes, Mark.WITH_ATTRIBUTES)
     answering = words | in_text
     return {
-        "head": answering | bare | first,
-        "called": answering | bare | first | tools,
-        "called inside": _CALL_OVER | closing | answering | first | tools,
-        "ended": answering | bare | first | unmatched,
-        "behind": answering | first | unmatched,
-        "answering": answering | unmatched,
-        "undecided at head": answering | bare | first,
-        "undecided": answering | bare,
-        "undecided behind": answering | bare | first,
-        "beginning": tools | words | closing | first,
-        **dict.fromkeys(("thinking", "resumed"), tools | closing),
+        State.HEAD: answering | bare | first,
+        State.CALLED: answering | bare | first | tools,
+        State.CALLED_INSIDE: _CALL_OVER | closing | answering | first | tools,
+        State.ENDED: answering | bare | first | unmatched,
+        State.BEHIND: answering | first | unmatched,
+        State.ANSWERING: answering | unmatched,
+        State.UNDECIDED_HEAD: answering | bare | first,
+        State.UNDECIDED: answering | bare,
+        State.UNDECIDED_BEHIND: answering | bare | first,
+        State.BEGINNING: tools | words | closing | first,
+        **dict.fromkeys((State.THINKING, State.RESUMED), tools | closing),
     }
 
 

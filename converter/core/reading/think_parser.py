@@ -166,7 +166,7 @@ class ThinkParser:
             return within_call(self._call.close, self._call.before)
         if self._opened and self._state in IN_THOUGHT:
             return self._tags.within(*self._opened, head=self._state is State.OPENED)
-        return self._tags.marks(self._state.value, self._answer_tags[0], self._frame_end)
+        return self._tags.marks(self._state, self._answer_tags[0], self._frame_end)
 
     def _read(self, text: str, last: bool) -> None:
         if not (self._held or self._value or self._find_value or self._marks.may_begin(text)):

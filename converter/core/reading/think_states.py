@@ -38,23 +38,23 @@ class Grammar(enum.Enum):
 
 
 class State(enum.Enum):
-    """The state of a parser. The values name the marks that a set of tags looks for."""
+    """The state of a parser."""
 
-    HEAD = "head"  # the answer has said nothing yet: a closer here closes nothing
-    BEHIND = "behind"  # behind a mark, and nothing but blanks since
-    ENDED = "ended"  # directly behind a thought: its closer said again closes nothing
-    ANSWERING = "answering"
-    UNDECIDED_HEAD = "undecided at head"
-    UNDECIDED = "undecided"
-    UNDECIDED_BEHIND = "undecided behind"
-    BEGINNING = "beginning"  # in a thought that the template opened; it has said nothing yet
-    OPENED = "opened"  # in a thought whose opener came; it has said nothing yet
-    THINKING = "thinking"
-    CALLING = "calling"  # in a tool call that the model wrote into its text
-    CALLING_INSIDE = "calling inside"  # in one that ended a thought
-    CALLED = "called"  # behind one: another may follow, and a closer here closes nothing
-    CALLED_INSIDE = "called inside"
-    RESUMED = "resumed"  # words behind it: a thought, if its closer comes
+    HEAD = enum.auto()  # the answer has said nothing yet: a closer here closes nothing
+    BEHIND = enum.auto()  # behind a mark, and nothing but blanks since
+    ENDED = enum.auto()  # directly behind a thought: its closer said again closes nothing
+    ANSWERING = enum.auto()
+    UNDECIDED_HEAD = enum.auto()
+    UNDECIDED = enum.auto()
+    UNDECIDED_BEHIND = enum.auto()
+    BEGINNING = enum.auto()  # in a thought that the template opened; it has said nothing yet
+    OPENED = enum.auto()  # in a thought whose opener came; it has said nothing yet
+    THINKING = enum.auto()
+    CALLING = enum.auto()  # in a tool call that the model wrote into its text
+    CALLING_INSIDE = enum.auto()  # in one that ended a thought
+    CALLED = enum.auto()  # behind one: another may follow, and a closer here closes nothing
+    CALLED_INSIDE = enum.auto()
+    RESUMED = enum.auto()  # words behind it: a thought, if its closer comes
 
 
 FIRST_STATE = {

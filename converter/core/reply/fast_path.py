@@ -141,14 +141,14 @@ class FastPath:
 
     def __init__(
         self,
-        stages: Pipeline,
+        pipeline: Pipeline,
         encoder: Encoder,
         tell: Callable[[list[Event]], object],
         counter: str = "",
     ) -> None:
         self.taken = 0
         self.changes = False
-        self._stages, self.encoder, self._tell = stages, encoder, tell
+        self._pipeline, self.encoder, self._tell = pipeline, encoder, tell
         self._counter = json_text.write(counter) + b":" if counter else b""
         self._shape: _Shape | None = None
         self._written: dict[WordKind, Seam | None] = {}
@@ -169,7 +169,7 @@ class FastPath:
         shape, kind, plain = ready
         words = shape.words(raws, begin, plain)
         text = decoded(words) if words else None
-        if text is None or not self._stages.repeat(read := shape.event(text)):
+        if text is None or not self._pipeline.decoder.repeat(read := shape.event(text)):
             return 0, b""
         self._waiting.append(read)
         self._characters += len(text)
@@ -188,7 +188,7 @@ class FastPath:
             waiting, self._waiting, self._characters = self._waiting, [], 0
             text = "".join([words.text for words in waiting])
             assert self._shape
-            self._stages.feed([waiting[0] if len(waiting) == 1 else self._shape.event(text)])
+            self._pipeline.feed([waiting[0] if len(waiting) == 1 else self._shape.event(text)])
 
     def _look(self) -> _Ready | None:
         """Find out which words are plain; None where none are, or how they are written is not
@@ -197,7 +197,7 @@ class FastPath:
         if self._characters > MOST_WAITING:
             return None  # the next frame is parsed, and the stages get these words before it
         if self._ready is None and self._shape:
-            plain = self._stages.plain(self._shape.kind)
+            plain = self._pipeline.stages.plain(self._shape.kind)
             if plain and plain[0] in self._written and plain[0] not in self._unsure:
                 self._ready = self._shape, plain[0], _plain(plain[1])
         return self._ready

@@ -220,13 +220,12 @@ def _fed(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[Event]:
 
 
 class Pipeline:
-    """One reply. `fields`: the user's map of the server's own. `findings` and `frames`: those of a
-    reply that it goes on. `frames` cuts it, `decode` reads a frame, `feed` puts events through the
-    stages.
+    """One reply: `cutter`, decoder and `stages`, each with its own calls. `fields`: the user's map
+    of the server's own. `findings` and `cutter`: those of a reply that it goes on.
 
-    They are three calls, because who passes bytes on wants to know which events are of which frame,
-    and who only looks may join events before the stages. All other calls are those of the cutter
-    (`frames`: its `feed`, `rest`: its `close`), the decoder and the stages themselves.
+    The cutter cuts bytes into frames, `decode` reads a frame, `feed` puts events through the
+    stages. They are three calls, because who passes bytes on wants to know which events are of
+    which frame, and who only looks may join events before the stages.
     """
 
     def __init__(
@@ -237,28 +236,22 @@ class Pipeline:
         *,
         fields: Mapping[str, Mapped] = NO_FIELDS,
         findings: Findings | None = None,
-        frames: "Pipeline | None" = None,
+        cutter: FrameDecoder | None = None,
     ) -> None:
-        cutter = server.wire.framing.cutter if form is Form.STREAM else WholeBody
-        self._frames: FrameDecoder = frames._frames if frames else cutter()
-        self._decoder = server.wire.decoder(fields)
+        made = server.wire.framing.cutter if form is Form.STREAM else WholeBody
+        self.cutter: FrameDecoder = cutter or made()
+        self.decoder = server.wire.decoder(fields)
         self._mend, self._write = server.wire.mend, server.wire.framing.write
-        self._stages = Stages(reading, findings)
-        self.frames, self.cut, self.read = self._frames.feed, self._frames.cut, self._frames.read
-        self.overflow, self.rest = self._frames.overflow, self._frames.close
-        self.held = self._frames.held
-        self.repeat = self._decoder.repeat
-        self.plain, self.close = self._stages.plain, self._stages.close
-        self.findings, self.take_thoughts = self._stages.findings, self._stages.take_thoughts
+        self.stages = Stages(reading, findings)
 
     def decode(self, frame: Frame) -> tuple[Frame, list[Event]]:
         """Return what the frame says, and the frame that says just that: a mended one, where words
         would be lost otherwise.
         """
-        events = self._decoder.feed(frame)
+        events = self.decoder.feed(frame)
         if not _is_lost(events) or (mended := self._mended(frame)) is None:
             return frame, events
-        rescued = self._decoder.feed(mended) if mended.raw else []
+        rescued = self.decoder.feed(mended) if mended.raw else []
         return (frame, events) if _is_lost(rescued) else (mended, rescued)
 
     def _mended(self, frame: Frame) -> Frame | None:
@@ -276,7 +269,7 @@ class Pipeline:
     def feed(self, events: Sequence[Event]) -> list[Event]:
         """Return the events that these become."""
         pieces = in_pieces(events)
-        made = [made for event in pieces for made in self._stages.feed(event)]
+        made = [made for event in pieces for made in self.stages.feed(event)]
         return made if pieces is events else joined(made)
 
 

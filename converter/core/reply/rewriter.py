@@ -62,7 +62,7 @@ class Rewriter:
         self._reading = replace(reading, whole=whole)
         self._pipeline_of = partial(Pipeline, server=server, form=server_form, fields=context.map)
         self._pipeline = self._pipeline_of(self._reading)
-        self.findings = self._pipeline.findings
+        self.findings = self._pipeline.stages.findings
         self._label = server.label.reply
         self._encoder = client.wire.encoder(context, self.form is Form.WHOLE)
         self._splices = fast and server.wire.keeps_raw and not whole
@@ -82,7 +82,7 @@ class Rewriter:
 
     def held(self) -> int:
         """Return how many bytes wait for their frame's end."""
-        return self._pipeline.held()
+        return self._pipeline.cutter.held()
 
     def _fast_path(self) -> FastPath | None:
         if not self._splices:
@@ -132,11 +132,11 @@ class Rewriter:
         if self.continuation.is_over:
             return self._told([])
         self.summary.arrived(at)
-        raws, place, out = self._pipeline.cut(chunk), 0, list[bytes]()
+        raws, place, out = self._pipeline.cutter.cut(chunk), 0, list[bytes]()
         while place < len(raws):
             taken = self._hurry(self._fast, raws, place, out) if self._fast else 0
             if not taken:
-                out += self._rewrite(self._pipeline.read(raws[place]))
+                out += self._rewrite(self._pipeline.cutter.read(raws[place]))
             place += taken or 1
             if self.continuation.has_come:
                 held = self.held()
@@ -144,7 +144,9 @@ class Rewriter:
                 if self.continuation.pauses or self.continuation.is_over:
                     self.continuation.unused = sum(map(len, raws[place:])) + held
                     return self._told(out)
-        out += [piece for frame in self._pipeline.overflow() for piece in self._rewrite(frame)]
+        out += [
+            piece for frame in self._pipeline.cutter.overflow() for piece in self._rewrite(frame)
+        ]
         return self._told(out)
 
     def close(self) -> list[bytes]:
@@ -152,7 +154,7 @@ class Rewriter:
         self.closed, self.events = True, []
         if self.continuation.is_over:
             return self._told(self._ended([], self.continuation.rest.copy, b""))
-        frames = self._pipeline.rest()
+        frames = self._pipeline.cutter.close()
         out = [piece for frame in frames for piece in self._rewrite(frame)]
         whole = frames[-1].raw if self.form is Form.WHOLE and frames and not out else b""
         return self._told(self._ended(out, self.end.close, whole))
@@ -168,11 +170,11 @@ class Rewriter:
         """
         if not self.continuation.begin(self.summary.usage, self.hurried):
             return self._encoder.feed(self._noted(CUT.copy()))
-        self.continuation.thoughts = self._pipeline.take_thoughts()
+        self.continuation.thoughts = self._pipeline.stages.take_thoughts()
         expected = replace(self._reading.expected, initial=InitialState.TEXT)
         reading = replace(self._reading, chosen_start=InitialState.TEXT, expected=expected)
-        frames = None if self.continuation.pauses else self._pipeline
-        self._pipeline = self._pipeline_of(reading, findings=self.findings, frames=frames)
+        cutter = None if self.continuation.pauses else self._pipeline.cutter
+        self._pipeline = self._pipeline_of(reading, findings=self.findings, cutter=cutter)
         self.end, self._fast = ReplyEnd(self._label), self._fast_path()
         self.end.feed([Start("", "")])  # the client's reply has begun
         return []
@@ -201,7 +203,7 @@ class Rewriter:
         return [] if self.closed or self._broken else self._encoder.ping()
 
     def _told(self, out: list[bytes]) -> list[bytes]:
-        self.thoughts = [*self.continuation.take_thoughts(), *self._pipeline.take_thoughts()]
+        self.thoughts = [*self.continuation.take_thoughts(), *self._pipeline.stages.take_thoughts()]
         if self._keeps_thoughts:
             self.whole_thoughts += within_limit(self.thoughts, self.whole_thoughts)
         return out
@@ -217,7 +219,7 @@ class Rewriter:
         try:
             if self._fast:
                 self._fast.settle()
-            events = self._noted([*self._pipeline.close(), *drain()])
+            events = self._noted([*self._pipeline.stages.close(), *drain()])
             self.summary.close(self._at)
             rest = [*self._encoder.feed(events), *self._encoder.close()]
         except Exception as error:

@@ -29,5 +29,5 @@ def test_a_state_is_in_the_text_or_in_a_thought() -> None:
 def test_every_mark_that_a_state_looks_for_has_a_row() -> None:
     tags = tag_set(choose(["auto", "think-answer", "granite"]))
     for state in set(State) - {State.OPENED, *IN_CALL}:
-        kinds = set(tags.marks(state.value)._kinds.values())
+        kinds = set(tags.marks(state)._kinds.values())
         assert {(state, kind) for kind in kinds} <= set(NEXT_STATE), state

@@ -20,7 +20,7 @@ def _pipeline(form: Form = Form.STREAM) -> Pipeline:
 def _fed(pipeline: Pipeline, body: bytes) -> list[Event]:
     return [
         event
-        for frame in pipeline.frames(body)
+        for frame in pipeline.cutter.feed(body)
         for event in pipeline.feed(pipeline.decode(frame)[1])
     ]
 
@@ -35,10 +35,10 @@ def _words(events: list[Event]) -> list[tuple[str, str]]:
 
 def test_streamed_and_whole_say_the_same() -> None:
     streamed = _pipeline()
-    events = _fed(streamed, b"".join(stream("<think>why</think>so"))) + streamed.close()
+    events = _fed(streamed, b"".join(stream("<think>why</think>so"))) + streamed.stages.close()
     body = _pipeline(Form.WHOLE)
     assert _fed(body, whole("<think>why</think>so")) == []
-    rest = [event for frame in body.rest() for event in body.feed(body.decode(frame)[1])]
+    rest = [event for frame in body.cutter.close() for event in body.feed(body.decode(frame)[1])]
     assert _words(events) == _words(rest) == [("Thinking", "why"), ("Text", "so")]
 
 
