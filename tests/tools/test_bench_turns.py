@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tools.bench import agents_soak
 from tools.bench.agents import Agent
 from tools.bench.turns import COLUMNS, SIZES, main
 
@@ -18,6 +19,18 @@ def test_rows_are_printed_and_every_reply_is_exact(capsys: pytest.CaptureFixture
     kinds = {"100 kB, chat", "100 kB, Messages", "whole reply", "first byte", "bare", "addon"}
     assert all(any(row.startswith(kind) for row in rows) for kind in kinds)
     assert rows[-1] == "0 replies were wrong"
+
+
+@pytest.mark.nightly
+def test_agents_ask_beside_a_stream_and_every_reply_is_exact(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert agents_soak.main(["--minutes", "0.1"]) == 0
+    heading, minute, end = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["minute", "MB", "longest", "gap,", "s"]
+    assert minute.split()[0] == "1"
+    assert int(end.split()[0]) > 0
+    assert end.endswith("0 replies were wrong")
 
 
 @pytest.mark.parametrize("size", SIZES.values())

@@ -6,6 +6,7 @@
 `make bench BENCH=earlier`: what looking for earlier thoughts costs that are not there (`earlier.py`).
 `make bench BENCH=memory`: what keeping replies costs, and two machines with one memory (`memory.py`).
 `make bench BENCH=turns`: what an agent's turn costs, and small replies (`turns.py`).
+`make bench BENCH=agents`: sixteen of them for minutes, and a stream beside them (`agents_soak.py`).
 """
 
 import argparse
@@ -16,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import batched
 from pathlib import Path
 
-from tools.bench import earlier, gaps, lengths, memory, peers, report, turns
+from tools.bench import agents_soak, earlier, gaps, lengths, memory, peers, report, turns
 from tools.bench.contenders import BARE, Contender, rows
 from tools.bench.loads import LOADS, MEMORY, Load, Measurer, values
 from tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_port
@@ -30,6 +31,7 @@ OTHERS: dict[str, Callable[[Sequence[str]], int]] = {
     "earlier": earlier.main,
     "memory": memory.main,
     "turns": turns.main,
+    "agents": agents_soak.main,
 }
 """Measurements with a report of their own, by the first word."""
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from tools.bench.agents import WRITERS, Agent
@@ -49,7 +50,7 @@ class Side:
         """Ask for each body at once, on a connection each; return what a reply took."""
         before = self.process.processor_time
         with ThreadPoolExecutor(len(bodies)) as pool:
-            replies = list(pool.map(self._ask, bodies))
+            replies = list(pool.map(partial(said, self.port), bodies))
         time.sleep(_SETTLES)
         worked = self.process.processor_time - before
         for task, reply in zip(tasks, replies, strict=True):
@@ -58,13 +59,6 @@ class Side:
             worked / len(replies),
             statistics.median(reply.first - reply.begun for reply in replies),
         )
-
-    def _ask(self, asked: bytes) -> Reply:
-        reply = Reply(asked, self.port)
-        while not reply.read():
-            pass
-        reply.connection.close()
-        return reply
 
     def ask_often(self, task: Task, times: int, apart: bool) -> "Took":
         """Ask the same some times, on one connection if the task says so."""
@@ -179,7 +173,7 @@ class Turns:
                 took = self._both(
                     lambda side, apart, bodies=bodies: side.ask(  # type: ignore[misc]
                         [task] * agents,
-                        [_posted(body, dialect, apart) for body in bodies],
+                        [posted(body, dialect, apart) for body in bodies],
                         apart,
                     ),
                     repetition,
@@ -213,7 +207,16 @@ class Turns:
         return bare, take(self.ours, True)
 
 
-def _posted(body: bytes, dialect: str, apart: bool) -> bytes:
+def said(port: int, asked: bytes) -> Reply:
+    """Return the reply to a request, on a connection of its own."""
+    reply = Reply(asked, port)
+    while not reply.read():
+        pass
+    reply.connection.close()
+    return reply
+
+
+def posted(body: bytes, dialect: str, apart: bool) -> bytes:
     """Return an agent's request. The server knows chat completions only, so that bare mitmdump
     passes the same bytes on to its path.
     """
@@ -240,7 +243,7 @@ def grown(side: Side, apart: bool, quick: bool) -> tuple[float, float, float]:
     for number in range(conversations):
         agent = Agent(number, _MODEL, length=600)
         for turn in range(turns):
-            body = _posted(agent.messages(turn), "anthropic", apart)
+            body = posted(agent.messages(turn), "anthropic", apart)
             side.ask([Task(0, "anthropic", WHOLE, 40)], [body], apart)
     return begun, streamed, side.process.memory
 
