@@ -142,8 +142,7 @@ def fill(
 
 def model_of(request: bytes) -> str:
     """Return the model that a request's body names, nothing for a body that is no JSON object."""
-    fields = json_text.read_or_none(request)
-    return str(fields.get("model") or "") if isinstance(fields, dict) else ""
+    return str(json_text.object_in(request).get("model") or "")
 
 
 def made(answer: Answer) -> Response:

@@ -71,8 +71,7 @@ _DIGEST = re.compile("[0-9a-f]{64}|")
 
 def read(value: bytes | None, now: float) -> dict[str, Lesson]:
     """Return the lessons that are written so, without those that are old or not to be read."""
-    written = json_text.read_or_none(value or b"")
-    told = written if isinstance(written, dict) else {}
+    told = json_text.object_in(value or b"")
     return {
         name: Lesson(min(one[0], now), one[1])
         for name, one in told.items()

@@ -11,6 +11,7 @@ from converter.core.dialects import context_length
 from converter.core.dialects.dialect import Decoder
 from converter.core.model.events import Event, Failure, OpaqueFrame, Own
 from converter.core.wire import json_text
+from converter.core.wire.json_text import as_object
 from converter.core.wire.sse import Frame
 
 _PAGE = 8192
@@ -38,7 +39,7 @@ def server_error(body: object, event: str = "") -> ServerError | None:
     """Return the error that the JSON of a frame or body is, None if it is none. `event`: the
     frame's name. A text that is no JSON is passed as itself.
     """
-    fields = dict_of(body)
+    fields = as_object(body)
     error = fields.get("error")
     if error or isinstance(error, dict):  # chat completions, Messages; Ollama: a text
         return _error_of(error, fields)
@@ -51,7 +52,7 @@ def server_error(body: object, event: str = "") -> ServerError | None:
 
 def _error_of(error: object, body: Mapping[str, object]) -> ServerError:
     """Return an error that stands in `body`, which may name it."""
-    fields = {name: value for name, value in dict_of(error).items() if value is not None}
+    fields = {name: value for name, value in as_object(error).items() if value is not None}
     if isinstance(error, dict):
         error = fields.get("message") or fields.get("detail") or _text(fields)[:_WORDS]
     kind, code, status = fields.get("type"), fields.get("code"), _status(fields)
@@ -168,11 +169,6 @@ def object_of(value: object) -> dict[str, object]:
     if not isinstance(value, dict):
         raise MisshapenError
     return value
-
-
-def dict_of(value: object) -> dict[str, object]:
-    """Return an object; an empty one for anything else."""
-    return value if isinstance(value, dict) else {}
 
 
 def string_of(value: object) -> str:

@@ -92,7 +92,7 @@ def _sign(blocks: list[Block | int], signature: str) -> None:
 
 def _call(pieces: list[ToolCall]) -> ToolUse:
     given = "".join(piece.arguments for piece in pieces)
-    said = json_text.as_object(json_text.read_or_none(given.encode()))
+    said = json_text.object_in(given)
     return ToolUse(
         next((piece.id for piece in pieces if piece.id), ""),
         next((piece.name for piece in pieces if piece.name), ""),

@@ -119,6 +119,12 @@ def as_object(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
+def object_in(data: bytes | str) -> dict[str, object]:
+    """Return the object in JSON, an empty one for any other value and for what is no JSON."""
+    raw = data.encode(errors="replace") if isinstance(data, str) else data
+    return as_object(read_or_none(raw))
+
+
 def objects(value: object) -> list[dict[str, object]]:
     """Return the objects in a list, none of what is no list."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -42,8 +42,7 @@ class Told:
 
     def fields(self) -> Fields:
         """Return the request that its client sent."""
-        read = json_text.read_or_none(self.body)
-        return read if isinstance(read, dict) else {}
+        return json_text.object_in(self.body)
 
 
 def told(flow: HTTPFlow, row: Row, asked: bytes) -> Told:

@@ -304,3 +304,18 @@ def test_what_is_no_object_and_no_list_has_nothing_in_it(value: object) -> None:
 def test_the_objects_of_a_list_are_those_among_its_values() -> None:
     assert json_text.objects([{"a": 1}, None, [{}], "b", {}]) == [{"a": 1}, {}]
     assert json_text.as_object({"a": 1}) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b'{"a": 1}', {"a": 1}),
+        ('{"a": "\u00e9"}', {"a": "\u00e9"}),
+        (b"[1]", {}),
+        (b"{", {}),
+        ("", {}),
+        ("\ud800", {}),
+    ],
+)
+def test_an_object_is_read_from_bytes_or_text(data: bytes | str, found: object) -> None:
+    assert json_text.object_in(data) == found

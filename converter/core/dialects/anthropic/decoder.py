@@ -14,7 +14,6 @@ from converter.core.dialects.error_words import (
     as_count,
     as_index,
     as_words,
-    dict_of,
     list_of,
     object_of,
 )
@@ -34,6 +33,7 @@ from converter.core.model.events import (
 )
 from converter.core.wire import json_text
 from converter.core.wire.bounds import MOST_PARTS
+from converter.core.wire.json_text import as_object
 from converter.core.wire.sse import Frame
 
 FINISHES = {
@@ -62,16 +62,16 @@ class AnthropicDecoder(DialectDecoder):
         self._usage: Fields = {}
         self._readers: dict[str, Callable[[Fields], Iterator[Event]]] = {
             "message": self._whole,
-            "message_start": lambda event: self._start(dict_of(event.get("message"))),
+            "message_start": lambda event: self._start(as_object(event.get("message"))),
             "content_block_start": lambda event: self._block(
-                _index(event), dict_of(event.get("content_block"))
+                _index(event), as_object(event.get("content_block"))
             ),
             "content_block_delta": lambda event: self._delta(
-                _index(event), dict_of(event.get("delta"))
+                _index(event), as_object(event.get("delta"))
             ),
             "content_block_stop": lambda event: self._stop(_index(event)),
             "message_delta": lambda event: self._finish(
-                dict_of(event.get("delta")), dict_of(event.get("usage"))
+                as_object(event.get("delta")), as_object(event.get("usage"))
             ),
         }
 
@@ -89,14 +89,14 @@ class AnthropicDecoder(DialectDecoder):
         yield Start(
             str(message.get("id") or ""), str(message.get("model") or ""), Own(NAME, message)
         )
-        self._count(dict_of(message.get("usage")))
+        self._count(as_object(message.get("usage")))
 
     def _whole(self, message: Fields) -> Iterator[Event]:
         yield from self._start(message)
         content = message.get("content")
         if isinstance(content, str):  # as in requests, where the API takes it for one block of text
             content = [{"type": "text", "text": content}]
-        for index, block in enumerate(map(dict_of, list_of(content))):
+        for index, block in enumerate(map(as_object, list_of(content))):
             yield from self._block(index, block)
             yield from self._stop(index, str(block.get("signature") or ""))
         yield from self._finish(message, self._usage)
@@ -173,7 +173,7 @@ def _usage(entry: Fields) -> Usage:
         as_count(entry, f"cache_{name}_input_tokens") for name in ("read", "creation")
     )
     whole = (as_count(entry, "input_tokens") or 0) + (cached or 0) + (created or 0)
-    thinking = as_count(dict_of(entry.get("output_tokens_details")), "thinking_tokens")
+    thinking = as_count(as_object(entry.get("output_tokens_details")), "thinking_tokens")
     return Usage(
         whole, as_count(entry, "output_tokens") or 0, cached, created, thinking, Own(NAME, entry)
     )

@@ -82,7 +82,7 @@ def _kept(body: Mapping[str, object], *names: str) -> dict[str, object]:
 
 def _entry(value: bytes) -> dict[str, Any]:
     """Return what is kept of a turn; nothing of what has another shape."""
-    entry: dict[str, Any] = json_text.as_object(json_text.read_or_none(value))
+    entry: dict[str, Any] = json_text.object_in(value)
     shapes = isinstance(entry.get("messages"), list), isinstance(entry.get("reply"), dict)
     return entry if all(shapes) else {}
 

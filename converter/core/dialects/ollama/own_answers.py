@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from converter.core.dialects.dialect import Body, Counterpart, OwnRequest
-from converter.core.dialects.error_words import dict_of, words_of_answer
+from converter.core.dialects.error_words import words_of_answer
 from converter.core.dialects.model_facts import created_at, of_entry
 from converter.core.model.memory import Memory
 from converter.core.wire import json_text
 from converter.core.wire.checked import Fields
+from converter.core.wire.json_text import as_object
 
 
 def error_body(message: str, _kind: str = "", _status: int = 0) -> Body:
@@ -24,8 +25,8 @@ def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[
     """Return an error object with the words of a server's answer; None: it is one already. An
     answer below 400 is no reply: a bad gateway.
     """
-    said = json_text.read_or_none(body)
-    if status >= 400 and isinstance(said, dict) and isinstance(said.get("error"), str):
+    said = json_text.object_in(body)
+    if status >= 400 and isinstance(said.get("error"), str):
         return None
     return status if status >= 400 else 502, error_body(words_of_answer(status, body))
 
@@ -81,7 +82,7 @@ def _loaded(entry: Body) -> dict[str, object]:
 
 
 def _show(body: bytes, served: Sequence[Body]) -> tuple[int, Body]:
-    fields = dict_of(json_text.read_or_none(body))
+    fields = json_text.object_in(body)
     name = str(fields.get("model") or fields.get("name") or "")
     names = {name, name.removesuffix(":latest")}
     entry = next((each for each in served if each["id"] in names), None)
@@ -128,7 +129,7 @@ def _details(entry: Body) -> dict[str, object]:
 
 def _meta(entry: Body) -> Mapping[str, object]:
     """Return llama.cpp's facts of a model beside its name."""
-    return dict_of(entry.get("meta"))
+    return as_object(entry.get("meta"))
 
 
 def _asked(name: str, request: Fields) -> dict[str, object]:

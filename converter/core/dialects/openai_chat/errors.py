@@ -44,7 +44,7 @@ def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[
     None: it is an error object, or a redirect that a client can follow with its request, and goes
     on as it came. Any other answer below 400 is no reply: a bad gateway.
     """
-    error = as_object(as_object(json_text.read_or_none(body)).get("error"))
+    error = as_object(json_text.object_in(body).get("error"))
     if status in _FOLLOWED or (status >= 400 and isinstance(error.get("message"), str)):
         return None
     words = words_of_answer(status, body)

@@ -16,7 +16,6 @@ from converter.core.dialects.dialect import (
     Requests,
     WireForm,
 )
-from converter.core.dialects.error_words import dict_of
 from converter.core.dialects.openai_parts import PARTS
 from converter.core.dialects.reasoning_fields import Mapped
 from converter.core.dialects.responses import compaction, errors, state, thoughts
@@ -26,6 +25,7 @@ from converter.core.dialects.responses.response_events import COUNTER, Responses
 from converter.core.model.conversation import Conversation, RequestError
 from converter.core.model.memory import Memory
 from converter.core.wire.checked import Fields
+from converter.core.wire.json_text import as_object
 
 LEFT_OUT = "{} thought(s) left out that the input refers to: they are no longer kept here"
 
@@ -54,7 +54,7 @@ def _read_request(
         own = replace(own, repeated=compaction.users(turns))
     if memory is None or history is None:
         return replace(request, own=own)
-    own = replace(own, keep=partial(state.keep, memory, dict_of(body), history))
+    own = replace(own, keep=partial(state.keep, memory, as_object(body), history))
     notes = (LEFT_OUT.format(history.left_out),) if history.left_out else ()
     return replace(request, own=own, notes=(*request.notes, *notes))
 

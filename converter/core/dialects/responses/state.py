@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 from converter.core.dialects.dialect import Body, OwnRequest
-from converter.core.dialects.error_words import dict_of, list_of, string_of
+from converter.core.dialects.error_words import list_of, string_of
 from converter.core.dialects.responses.output_items import Json, with_id
 from converter.core.dialects.responses.request_reader import input_items, refuse
 from converter.core.model.conversation import RequestError
 from converter.core.model.memory import Memory
 from converter.core.wire import json_text
 from converter.core.wire.checked import Fields
-from converter.core.wire.json_text import objects
+from converter.core.wire.json_text import as_object, objects
 
 BOTH = "Mutually exclusive parameters: 'previous_response_id' and 'conversation'."
 KEPT = ("completed", "incomplete")
@@ -166,19 +166,19 @@ def items_of(history: Iterable[bytes]) -> list[object]:
     for value in history:
         kept = read(value)
         if removed := kept.get(REMOVED):
-            items = [item for item in items if dict_of(item).get("id") != removed]
+            items = [item for item in items if as_object(item).get("id") != removed]
         items += _items(kept)
     return items
 
 
 def _items(kept: Json) -> Iterator[object]:
     yield from list_of(kept.get("input"))
-    yield from list_of(dict_of(kept.get("response")).get("output"))
+    yield from list_of(as_object(kept.get("response")).get("output"))
 
 
 def read(value: bytes | None) -> Json:
     """Return what is kept; nothing of what is not."""
-    return dict_of(json_text.read_or_none(value) if value else None)
+    return json_text.object_in(value or b"")
 
 
 def _is_readable(value: bytes) -> bool:
