@@ -58,6 +58,7 @@ KNOWN: list[tuple[str, str, Endpoint, str]] = [
     ("GET", "/gateway/v1/models/small", MODELS, "/gateway"),
     ("GET", "/v1/models/small%2Fmodel?beta=true", MODELS, ""),
     ("HEAD", "/", HELLO, ""),
+    ("HEAD", "/api/hello", HELLO, ""),
     ("GET", "/", endpoints.RUNNING, ""),
     ("POST", "/api/chat", endpoints.OLLAMA, ""),
     ("POST", "/gateway/api/generate", endpoints.OLLAMA, "/gateway"),

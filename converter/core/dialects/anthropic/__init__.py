@@ -106,7 +106,7 @@ ANTHROPIC = Dialect(
         Endpoint(NAME, Purpose.COUNT, "POST", "(?:/v1)?/v1/messages/count_tokens", "count"),
         Endpoint(NAME, Purpose.MODELS, "GET", "/v1/models(?:/[^?]+?)?", "models", shared=True),
         # with a prefix it would be any path
-        Endpoint(NAME, Purpose.OWN, "HEAD", "", prefix="(?P<prefix>)"),
+        Endpoint(NAME, Purpose.OWN, "HEAD", "(?:/api/hello)?", prefix="(?P<prefix>)"),
         Endpoint(NAME, Purpose.OWN, "POST", r"/api/event_logging(?:/v\d+)?/batch"),
     ),
 )
