@@ -21,8 +21,11 @@ except ModuleNotFoundError:
         "the folder `converter` is missing beside think_addon.py: copy both, or install think-addon"
     ) from None
 
-if int(version.VERSION.partition(".")[0]) < 12:
-    raise ImportError(f"think-addon needs mitmproxy 12, this is {version.VERSION}")
+if [int(number) for number in version.VERSION.split(".")[:2]] < [12, 2]:
+    raise ImportError(
+        f"think-addon needs mitmproxy 12.2 or newer, this is {version.VERSION}: take a newer "
+        "mitmproxy, or install think-addon anew, which brings its own"
+    )
 
 from converter.addon.aside import spare_the_loaded
 from converter.addon.exchange import settings

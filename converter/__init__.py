@@ -30,5 +30,8 @@ rules of order, and the steps to add to each room.
 
 import sys
 
+__version__ = "0.1.0"
+"""The only place of it: the package, `--version` and a release's tag have it from here."""
+
 if sys.version_info < (3, 12):  # noqa: UP036  # said before a file that an older one cannot read
     raise ImportError(f"think-addon needs Python 3.12 or newer, this is {sys.version.split()[0]}")

@@ -7,7 +7,7 @@ import platform
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
 import converter
@@ -86,15 +86,11 @@ def _options() -> str:
 
 def versions() -> str:
     """Return the versions of all parts."""
-    words = [f"{name} {_version(name)}" for name in ("think-addon", "mitmproxy")]
-    return ", ".join([*words, f"Python {platform.python_version()}"])
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "(run from its folder)"
+    ours, theirs = converter.__version__, version("mitmproxy")
+    folder = ADDON.parent
+    return (
+        f"think-addon {ours}, mitmproxy {theirs}, Python {platform.python_version()}, in {folder}"
+    )
 
 
 def main(arguments: Sequence[str]) -> int:

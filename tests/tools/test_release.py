@@ -1,0 +1,72 @@
+"""What makes a tree ready to be published."""
+
+import re
+import tomllib
+from importlib.metadata import packages_distributions, requires
+from pathlib import Path
+
+import pytest
+
+import converter
+from tools import release
+
+ROOT = Path(__file__).parents[2]
+PROJECT = (ROOT / "pyproject.toml").read_text()
+URL = "https://host.example/owner/name"
+
+
+def test_links_to_files_become_absolute_and_pictures_the_files_themselves() -> None:
+    text = "[a](docs/a.md#b) ![p](docs/p.png) [c](https://x.y/) [d](#e)"
+    assert release.absolute(text, URL, "v1") == (
+        f"[a]({URL}/blob/v1/docs/a.md#b) ![p]({URL}/raw/v1/docs/p.png) [c](https://x.y/) [d](#e)"
+    )
+
+
+def test_the_readme_has_no_other_link_afterwards() -> None:
+    text = release.absolute((ROOT / "README.md").read_text(), URL, "v1")
+    targets = re.findall(r"\]\(([^)]+)\)", text)
+    assert targets
+    assert not [target for target in targets if not target.startswith(("https://", "#"))]
+
+
+def test_the_project_gets_the_addresses_of_who_publishes_it() -> None:
+    project = tomllib.loads(release.with_urls(PROJECT, URL))["project"]
+    assert project["urls"]["Issues"] == f"{URL}/issues"
+    assert "urls" not in tomllib.loads(PROJECT)["project"]
+
+
+def test_there_is_one_version_and_changes_of_it() -> None:
+    assert (
+        release.version((ROOT / "converter" / "__init__.py").read_text()) == converter.__version__
+    )
+    assert "version" in tomllib.loads(PROJECT)["project"]["dynamic"]
+    assert release.notes((ROOT / "CHANGELOG.md").read_text(), converter.__version__)
+
+
+def test_a_version_without_changes_is_not_published() -> None:
+    assert release.notes("# C\n\n## 2\n\n- b\n\n## 1\n\n- a\n", "2") == "- b"
+    with pytest.raises(ValueError, match="expected a heading `## 3`"):
+        release.notes("## 2\n\n- b\n", "3")
+
+
+def test_run_time_imports_only_what_mitmproxy_itself_asks_for() -> None:
+    """What mitmproxy happens to bring may be gone in its next version."""
+    asked = {
+        re.split(r"[<>=!~;\[ ]", line)[0].lower().replace("_", "-")
+        for line in requires("mitmproxy") or []
+        if "extra ==" not in line
+    }
+    of_modules = packages_distributions()
+    sources = [ROOT / "think_addon.py", *(ROOT / "converter").rglob("*.py")]
+    imported = {
+        name
+        for source in sources
+        for name in re.findall(r"(?m)^ *(?:import|from) ([A-Za-z_]\w*)", source.read_text())
+    }
+    others = {
+        owner.lower().replace("_", "-")
+        for name in imported & of_modules.keys()
+        for owner in of_modules[name]
+    }
+    assert "mitmproxy" in others
+    assert others - asked - {"mitmproxy", "think-addon", "redis", "valkey"} == set()

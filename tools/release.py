@@ -1,0 +1,74 @@
+"""Make the tree ready to be published: `python tools/release.py --tag v1.2.3 --url https://host/owner/name`, in CI.
+
+PyPI shows README.md away from this tree, so that its links become absolute there, and the project's addresses are those of
+the repository that publishes. Both are known to CI alone: nothing of them stands in the tree.
+"""
+
+import argparse
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+_LINK = re.compile(r"(!?)(\[[^\]]*\])\((?!https?:|#|mailto:)([^)\s]+)\)")
+
+
+def absolute(text: str, url: str, tag: str) -> str:
+    """Return Markdown with links to files made absolute: pictures to the files themselves."""
+
+    def made(found: re.Match[str]) -> str:
+        picture, words, path = found.groups()
+        return f"{picture}{words}({url}/{'raw' if picture else 'blob'}/{tag}/{path})"
+
+    return _LINK.sub(made, text)
+
+
+def with_urls(project: str, url: str) -> str:
+    """Return pyproject.toml with the project's addresses."""
+    addresses = {
+        "Homepage": url,
+        "Documentation": f"{url}/tree/main/docs",
+        "Changelog": f"{url}/blob/main/CHANGELOG.md",
+        "Issues": f"{url}/issues",
+        "Source": url,
+    }
+    rows = "".join(f'{name} = "{address}"\n' for name, address in addresses.items())
+    return project.replace("[project.scripts]", f"[project.urls]\n{rows}\n[project.scripts]", 1)
+
+
+def version(source: str) -> str:
+    """Return the version that converter/__init__.py has."""
+    return str(re.findall(r'(?m)^__version__ = "(.+)"$', source)[0])
+
+
+def notes(changes: str, number: str) -> str:
+    """Return what CHANGELOG.md says of a version. Raises ValueError where it says nothing."""
+    found = re.search(rf"(?ms)^## {re.escape(number)}\n(.*?)(?=^## |\Z)", changes)
+    if not found or not found[1].strip():
+        raise ValueError(f"expected a heading `## {number}` with changes in CHANGELOG.md")
+    return found[1].strip()
+
+
+def main() -> None:
+    reader = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    reader.add_argument(
+        "--tag", required=True, help="must be v and the version of converter/__init__.py"
+    )
+    reader.add_argument("--url", required=True, help="of the repository")
+    chosen = reader.parse_args()
+    number = version((ROOT / "converter" / "__init__.py").read_text())
+    if chosen.tag != f"v{number}":
+        raise SystemExit(
+            f"expected the tag v{number}, got {chosen.tag}: change `__version__`, or the tag"
+        )
+    (ROOT / "release-notes.md").write_text(
+        notes((ROOT / "CHANGELOG.md").read_text(), number) + "\n"
+    )
+    readme, project = ROOT / "README.md", ROOT / "pyproject.toml"
+    readme.write_text(absolute(readme.read_text(), chosen.url, chosen.tag))
+    project.write_text(with_urls(project.read_text(), chosen.url))
+
+
+if __name__ == "__main__":
+    main()

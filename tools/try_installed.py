@@ -1,0 +1,161 @@
+"""Build wheel and source package, install each as a user does, and have one reply in four dialects.
+
+usage: python tools/try_installed.py [--dist DIR]       build into DIR, else into a folder that goes
+
+Each is installed into a virtual environment of its own, with a home of its own, and started with its output in a file,
+where the log line of each reply has to be. Nothing but pip is needed; nothing outside the folders is changed.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.request
+import venv
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SECONDS_TO_START = 120
+WRITTEN = "<think>\n70 + 14 = 84.\n</think>\n\n84"
+THOUGHT = "70 + 14 = 84."
+QUESTION = [{"role": "user", "content": "12 * 7"}]
+DIALECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
+    "OpenAI": ("/v1/chat/completions", {"messages": QUESTION}),
+    "Messages": ("/v1/messages", {"messages": QUESTION, "max_tokens": 99}),
+    "Responses": ("/v1/responses", {"input": "12 * 7", "reasoning": {"summary": "auto"}}),
+    "Ollama": ("/api/chat", {"messages": QUESTION, "stream": False}),
+}
+
+
+class Server(BaseHTTPRequestHandler):
+    """A model server with one reply."""
+
+    def do_GET(self) -> None:
+        self._write({"object": "list", "data": [{"id": "small", "object": "model"}]})
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        message = {"role": "assistant", "content": WRITTEN}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        self._write(
+            {
+                "id": "chatcmpl-1",
+                "object": "chat.completion",
+                "created": 1,
+                "model": "small",
+                "choices": [choice],
+            }
+        )
+
+    def _write(self, value: object) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def build(folder: Path) -> list[Path]:
+    """Build the source package, and the wheel from it, in an environment of their own."""
+    builder = folder.parent / "builder"
+    python = environment(builder)
+    subprocess.run([python, "-m", "pip", "install", "-qq", "build"], check=True)
+    subprocess.run(
+        [python, "-m", "build", "--outdir", str(folder), str(ROOT)],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    return sorted(folder.glob("think_addon-*"))
+
+
+def environment(folder: Path) -> str:
+    """Make a virtual environment; return its Python."""
+    venv.create(folder, with_pip=True)
+    return str(folder / "bin" / "python")
+
+
+def started(
+    program: Path, address: str, home: Path, log: Path
+) -> tuple[subprocess.Popen[bytes], str]:
+    """Start the proxy with its output in a file; return it, and where clients connect."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [program, address, "--dump"],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=home,
+            env={**variables, "HOME": str(home)},
+        )
+    deadline = time.monotonic() + SECONDS_TO_START
+    while time.monotonic() < deadline and process.poll() is None:
+        if "Ctrl-C stops" in (said := log.read_text()):
+            return process, re.findall(r"(?m)^Proxy: +(\S+)", said)[0]
+        time.sleep(0.1)
+    process.kill()
+    raise SystemExit(f"the proxy did not start:\n{log.read_text()}")
+
+
+def ask(proxy: str) -> None:
+    """Ask once in each dialect; the thought must stand apart from the answer, and none of its marks anywhere."""
+    for name, (path, fields) in DIALECTS.items():
+        body = json.dumps({"model": "small", **fields}).encode()
+        request = urllib.request.Request(proxy + path, body, {"content-type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            text = reply.read().decode()
+        if THOUGHT not in text or "think>" in text:
+            raise SystemExit(f"{name}: the thought is not where it belongs: {text}")
+
+
+def wait_for_log(log: Path, lines: int) -> None:
+    """Wait until the log has its line for each reply, while the proxy runs."""
+    deadline = time.monotonic() + 10
+    while log.read_text().count("reply:") < lines:
+        if time.monotonic() > deadline:
+            raise SystemExit(f"the log lacks a reply:\n{log.read_text()}")
+        time.sleep(0.1)
+
+
+def main() -> None:
+    reader = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    reader.add_argument("--dist", type=Path)
+    chosen = reader.parse_args()
+    with (
+        ThreadingHTTPServer(("127.0.0.1", 0), Server) as server,
+        tempfile.TemporaryDirectory() as made,
+    ):
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address, folder = f"http://127.0.0.1:{server.server_port}", Path(made)
+        for package in build((chosen.dist or folder / "dist").resolve()):
+            home = folder / package.suffix.strip(".")
+            python = environment(home / "venv")
+            subprocess.run(
+                [python, "-m", "pip", "install", "-qq", str(package)], check=True, cwd=home
+            )
+            process, proxy = started(
+                Path(python).with_name("think-addon"), address, home, home / "log"
+            )
+            try:
+                ask(proxy)
+                wait_for_log(home / "log", len(DIALECTS))
+            finally:
+                process.terminate()
+                process.wait()
+            print(f"{package.name}: installed, four replies, their log at once")
+        server.shutdown()
+
+
+if __name__ == "__main__":
+    main()
