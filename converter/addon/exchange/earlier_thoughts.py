@@ -17,6 +17,7 @@ from converter.core.dialects.reasoning_fields import REASONING_FIELDS
 from converter.core.dialects.table import join_texts
 from converter.core.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
 from converter.core.model.memory import Memory, raw
+from converter.core.model.raw_messages import messages_of, role_of
 from converter.core.wire import json_text
 from converter.core.wire.bounds import LONGEST_THOUGHT
 from converter.core.wire.json_text import as_object, objects
@@ -165,7 +166,7 @@ def restore(
             unknown += kept is None and not damaged
             unreadable += damaged
             made[at] = _with(message, *kept, history) if kept and kept[0] else message
-    begun = bool(messages) and messages[-1].get("role") == "assistant"  # its words are yet to grow
+    begun = bool(messages) and role_of(messages[-1]) == "assistant"  # its words are yet to grow
     spot = None if begun else Spot(memory, model, digest, join)
     changed = {**body, "messages": made} if restored else body
     return changed, Earlier(restored, unknown, unreadable, spot)
@@ -182,19 +183,18 @@ def switched(body: Body, history: HistoryPlace) -> Body:
 
 
 def _messages(body: Body) -> list[Message]:
-    messages = body.get("messages")
-    return [*map(as_object, messages)] if isinstance(messages, list) else []
+    return [*map(as_object, messages_of(body))]
 
 
 def _last_of_user(messages: Sequence[Message]) -> int:
-    places = (at for at, message in enumerate(messages) if message.get("role") == "user")
+    places = (at for at, message in enumerate(messages) if role_of(message) == "user")
     return max(places, default=-1)
 
 
 def _thinks(message: Message) -> bool:
     """Tell whether an assistant's message brings a thought."""
     kinds = (part.get("type") for part in objects(message.get("content")))
-    return message.get("role") == "assistant" and (
+    return role_of(message) == "assistant" and (
         any(message.get(name) for name in REASONING_FIELDS)
         or any(kind in _THINKING_PARTS for kind in kinds)
     )
@@ -202,7 +202,7 @@ def _thinks(message: Message) -> bool:
 
 def _is_reply(message: Message) -> bool:
     called = message.get("tool_calls")
-    return message.get("role") == "assistant" and bool(_words(message).strip() or called)
+    return role_of(message) == "assistant" and bool(_words(message).strip() or called)
 
 
 def _words(message: Message) -> str:

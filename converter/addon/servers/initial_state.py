@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 
 from converter.addon.servers.chat_templates import Switches, Template, always_thinks, template_of
 from converter.core.model.initial_state import InitialState
+from converter.core.model.raw_messages import messages_of, role_of
 from converter.core.reading.families import FAMILIES, TABLE
 from converter.core.wire import json_text
-from converter.core.wire.json_text import as_object, objects
+from converter.core.wire.json_text import as_object
 
 type Body = Mapping[str, object]
 
@@ -106,7 +107,7 @@ def speaks_of_closers(body: Body) -> bool:
     """Tell whether somebody but the model has a closer in its words: then a reply may well speak of
     one. Earlier thoughts of the model's own say nothing.
     """
-    turns = [turn for turn in objects(body.get("messages")) if turn.get("role") != "assistant"]
+    turns = [turn for turn in messages_of(body) if role_of(turn) != "assistant"]
     written = json_text.write([turns, body.get("tools")]).decode()
     return any(closer in written for closer in _CLOSERS)
 

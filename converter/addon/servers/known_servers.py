@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import not_
+from typing import Any
 
 from converter.addon.servers import initial_state, refusals
 from converter.addon.servers.initial_state import Facts, switch_of
@@ -71,7 +72,7 @@ _DIGEST = re.compile("[0-9a-f]{64}|")
 
 def read(value: bytes | None, now: float) -> dict[str, Lesson]:
     """Return the lessons that are written so, without those that are old or not to be read."""
-    told = json_text.object_in(value or b"")
+    told: dict[str, Any] = json_text.object_in(value or b"")
     return {
         name: Lesson(min(one[0], now), one[1])
         for name, one in told.items()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from urllib.parse import unquote_plus
 
+from converter.core.model.raw_messages import with_each
 from converter.core.wire import json_text
 from converter.core.wire.bounds import DEEPEST
 
@@ -193,11 +194,7 @@ def without_choice(body: Body) -> Body:
 
 def without_pictures(body: Body) -> Body:
     """Return a chat completion with a line of text in each picture's place."""
-    messages = body.get("messages")
-    if not isinstance(messages, list):
-        return body
-    made = [_seen(message) for message in messages]
-    return body if made == messages else {**body, "messages": made}
+    return with_each(body, _seen)
 
 
 def _seen(message: object) -> object:

@@ -5,6 +5,7 @@ history, its stop strings, and whether it wants JSON. Read from the body of any 
 from collections.abc import Iterator, Mapping, Sequence
 
 from converter.core.dialects.error_words import list_of
+from converter.core.model.raw_messages import messages_of
 from converter.core.reading.reading import Expected
 from converter.core.reading.think_states import Grammar
 from converter.core.reading.tool_calls.call import Schema
@@ -67,10 +68,9 @@ def offered(body: Mapping[str, object]) -> Tools | None:
 
 def call_ids(body: Mapping[str, object]) -> list[str]:
     """Return the ids of the calls in a request's history, in order, of any dialect."""
-    turns = body.get("messages") or body.get("input")
     entries = [
         entry
-        for turn in list_of(turns)
+        for turn in messages_of(body)
         if isinstance(turn, Mapping)
         for entry in (turn, *list_of(turn.get("tool_calls")), *list_of(turn.get("content")))
         if isinstance(entry, Mapping)

@@ -4,7 +4,7 @@ the prompt in the order in which templates write it. Nothing a client sends make
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -29,6 +29,15 @@ def messages_of(body: Fields) -> Sequence[object]:
     """Return the messages of a request, of whatever dialect."""
     messages = body.get("messages") or body.get("input")
     return messages if isinstance(messages, list) else ()
+
+
+def with_each(body: Fields, change: Callable[[object], object]) -> Fields:
+    """Return the request with each of its messages changed; itself where nothing has."""
+    messages = messages_of(body)
+    changed = [change(message) for message in messages]
+    if changed == [*messages]:
+        return body
+    return {**body, "messages" if body.get("messages") else "input": changed}
 
 
 def role_of(message: object) -> str:

@@ -14,6 +14,7 @@ from converter.core.model.events import (
     ToolCall,
     WordKind,
 )
+from converter.core.model.raw_messages import role_of, with_each
 
 OPENER = "<details>\n<summary>Thinking</summary>\n\n"
 CLOSER = "\n\n</details>\n\n"
@@ -50,11 +51,7 @@ class ThoughtFolder:
 
 def unfolded(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a request without the folded thoughts of its earlier turns; itself if it has none."""
-    messages = body.get("messages")
-    if not isinstance(messages, list):
-        return body
-    turns = [_without_folds(turn) for turn in messages]
-    return body if turns == messages else {**body, "messages": turns}
+    return with_each(body, _without_folds)
 
 
 def unfold(texts: Iterable[str]) -> str:
@@ -64,7 +61,7 @@ def unfold(texts: Iterable[str]) -> str:
 
 def _without_folds(turn: object) -> object:
     """Return an assistant's turn without folds, in a text or in parts; any other as it is."""
-    if not isinstance(turn, dict) or turn.get("role") != "assistant":
+    if not isinstance(turn, dict) or role_of(turn) != "assistant":
         return turn
     content = turn.get("content")
     if isinstance(content, str):

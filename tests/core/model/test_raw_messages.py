@@ -11,6 +11,7 @@ from converter.core.model.raw_messages import (
     strings_of,
     texts_in,
     texts_of,
+    with_each,
 )
 
 ASKED = {"role": "user", "content": "Hi"}
@@ -70,3 +71,16 @@ def test_strings_are_told_in_their_order_and_as_deep_as_wanted() -> None:
     value = {"a": "1", "b": ["2", {"c": "3"}], "d": "4"}
     assert [*strings_of(value)] == ["1", "2", "3", "4"]
     assert [*strings_of(value, 1)] == ["1", "4"]
+
+
+@pytest.mark.parametrize("name", ["messages", "input"])
+def test_each_message_is_changed_at_its_place(name: str) -> None:
+    body = {"model": "m", name: [ASKED, 7]}
+    changed = with_each(body, lambda message: {**ASKED, "content": "Ho"} if message == ASKED else 7)
+    assert changed == {"model": "m", name: [{**ASKED, "content": "Ho"}, 7]}
+    assert body[name] == [ASKED, 7]
+
+
+@pytest.mark.parametrize("body", [{}, {"messages": [ASKED]}, {"messages": 7}, {"input": "Hi"}])
+def test_a_request_of_which_nothing_changes_is_itself(body: dict[str, object]) -> None:
+    assert with_each(body, lambda message: message) is body
