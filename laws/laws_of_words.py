@@ -147,7 +147,8 @@ def _check_completion(case: Case, variant: Variant) -> None:
         got_calls = [(call["name"], _object(call["arguments"])) for call in told_calls]
         _check_read(variant, read, got_calls if read else [])
         compare(f"{variant}, the calls", list(heard.calls.values()), [] if read else told_calls)
-        finish = "tool_calls" if read and heard.finish == "stop" else heard.finish
+        called = (read or heard.calls) and heard.finish == "stop"
+        finish = "tool_calls" if called else heard.finish
         finish = "stop" if _stops(case, heard) else finish
         compare(f"{variant}, the finish", [finish], [told_choice.finish])
         compare(

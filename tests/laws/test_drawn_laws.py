@@ -3,6 +3,7 @@ the network cuts it.
 """
 
 import json
+import re
 
 import pytest
 from hypothesis import assume, given
@@ -188,7 +189,8 @@ def test_law_4_a_reply_with_nothing_to_change_is_the_same_bytes(reply: Reply, fo
     pieces = [
         piece for choice in reply.choices for call in choice.calls for piece in call.arguments
     ]
-    assume(not any(piece.rstrip().endswith(",") for piece in pieces))  # a comma waits: it may go
+    # a comma waits, because it may go, and so does half an escape
+    assume(not any(re.search(r"(?:,\s*|\\u?[0-9a-fA-F]{0,3})\Z", piece) for piece in pieces))
     body = reply.stream() if form is Form.STREAM else reply.whole()
     both = read(
         {

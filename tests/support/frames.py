@@ -39,7 +39,8 @@ def stream(*pieces: str) -> list[bytes]:
 
 def whole(content: object, **fields: object) -> bytes:
     message = {"role": "assistant", "content": content, **fields}
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    reason = "tool_calls" if fields.get("tool_calls") else "stop"
+    choice = {"index": 0, "message": message, "finish_reason": reason}
     return json.dumps(
         {**HEAD, "object": "chat.completion", "choices": [choice], "usage": TOKENS},
         ensure_ascii=False,

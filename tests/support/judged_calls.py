@@ -2,18 +2,18 @@
 
 from collections.abc import Iterable
 
+from converter.core.calls.assembler import Assembler, Offer
+from converter.core.calls.ids import CallIds
 from converter.core.model.events import Event
-from converter.core.reading.whole_calls import CallIds, WholeCalls
 
 
-class _All(frozenset[str]):
-    def __contains__(self, name: object) -> bool:
+class _TextTools(Offer):
+    """Tools of any name, each of which takes a text."""
+
+    def takes_text(self, name: str) -> bool:  # noqa: ARG002
         return True
 
 
-FREE = _All()
-
-
 def judged(events: Iterable[Event]) -> list[Event]:
-    stage = WholeCalls((), CallIds(frozenset(), "reply"), [], FREE)
+    stage = Assembler(_TextTools(), CallIds(frozenset(), "reply"), [])
     return [made for event in events for made in stage.feed(event)]

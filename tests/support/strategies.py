@@ -342,7 +342,7 @@ def _choices(
         native,
         content,
         calls,
-        draw(_FINISH),
+        draw(_FINISH if not calls else _FINISH.filter(lambda reason: reason != "stop")),
         name,
         draw(st.lists(_FRAGMENTS, max_size=3)) if late else [],
     )

@@ -67,6 +67,7 @@ class AwaitedReply:
             call_ids=request.call_ids,
             folds=exchange.client is COMMON and exchange.settings.fields == (FOLDED,),
             told_off=turns_thinking_off(request.body),
+            schemas=request.schemas,
         )
 
     @property

@@ -21,7 +21,7 @@ from converter.addon.servers.profiles import (
 from converter.addon.servers.refusals import PICTURES, TOOL_CHOICE
 from converter.core.dialects.dialect import alone
 from converter.core.dialects.error_words import list_of
-from converter.core.dialects.request_facts import call_ids, offered, stops
+from converter.core.dialects.request_facts import call_ids, offered, schemas, stops
 from converter.core.dialects.server_fields import BUDGET_FIELDS
 from converter.core.dialects.table import (
     Form,
@@ -74,6 +74,7 @@ class ReadRequest:
     notes: tuple[str, ...] = ()
     tools: Tools | None = None
     tells_tools: bool = False
+    schemas: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     served_model: str = ""
     called: str = ""
     omits_thinking: bool = False
@@ -232,6 +233,7 @@ class ReadRequest:
             call_ids=frozenset(call_ids(body)),
             notes=(*self.notes, *notes, *earlier.notes),
             tools=tools,
+            schemas=schemas(body),
             tells_tools=rewritten is not None,
             mended=self.mended or rewritten is not None,
             earlier=earlier,

@@ -42,6 +42,7 @@ def expected_of(body: Mapping[str, object]) -> Expected:
         wants_json=wants_json(body),
         grammar=grammar_of(body),
         call_ids=frozenset(call_ids(body)),
+        schemas=schemas(body),
     )
 
 
@@ -56,14 +57,19 @@ def offered(body: Mapping[str, object]) -> Tools | None:
     """Return the tools that a reply may call; None when there are none."""
     choice = body.get("tool_choice")
     mode = choice.get("type") if isinstance(choice, Mapping) else choice
-    schemas = dict(_named(body.get("tools")))
+    told = schemas(body)
     if isinstance(choice, Mapping) and (chosen := _chosen(choice)):
-        schemas = {name: schema for name, schema in schemas.items() if name in chosen}
-    if not schemas or mode == "none":
+        told = {name: schema for name, schema in told.items() if name in chosen}
+    if not told or mode == "none":
         return None
     disabled = isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True
     parallel = body.get("parallel_tool_calls") is not False and not disabled
-    return Tools(schemas, parallel, wants_json(body))
+    return Tools(told, parallel, wants_json(body))
+
+
+def schemas(body: Mapping[str, object]) -> dict[str, Schema]:
+    """Return the schemas of all tools that the request tells of, by name."""
+    return dict(_named(body.get("tools")))
 
 
 def call_ids(body: Mapping[str, object]) -> list[str]:

@@ -87,13 +87,18 @@ class LateCloser(ThinkingEnd):
     """
 
 
+NO_INDEX = -1
+"""The index of a piece for which the server tells none."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A piece of a tool call: its name and id once, its arguments (JSON text) in pieces.
 
     `own`: the piece as sent, under the name of the field where it stood. `read_from`: where a call
-    stood that the server did not send as one, for people. `ends`: the arguments are whole now, as
-    the stage that judges calls says.
+    stood that the server did not send as one, for people. `ends`: from a decoder, nothing more
+    comes of the call; from the assembler, its arguments are whole now. `misshapen`: the piece is
+    not as its dialect has it, so that it is to be written anew.
     """
 
     index: int
@@ -104,6 +109,7 @@ class ToolCall:
     own: Own | None = None
     read_from: str = field(default="", compare=False)
     ends: bool = field(default=False, compare=False)
+    misshapen: bool = False
 
 
 @dataclass(frozen=True, slots=True)

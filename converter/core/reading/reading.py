@@ -1,6 +1,7 @@
 """The reading of one reply's text: the user's choices, and the facts known beforehand."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from converter.core.model.initial_state import InitialState
@@ -26,11 +27,11 @@ class Expected:
     `model`: the name that the client asked for. `budget`: of thinking, in tokens, if the proxy is
     to keep one. `task` and `context`: ids of the exchange and its conversation in thought events;
     without a task none are made. `tools_offered`: the request offers tools; `tools`: those whose
-    calls are to be read from the text. `hidden`: the client is to get no thinking, because it did
-    not ask for any. `stops`: the request's own stop strings. `wants_json`: the request asks for an
-    answer in JSON. `limits`: what ends a thought. `folds`: the client gets thinking as text.
-    `call_ids`: the ids of the calls in its history. `grammar`: how the server makes the
-    answer.
+    calls are to be read from the text; `schemas`: of all that it offers, by name. `hidden`: the
+    client is to get no thinking, because it did not ask for any. `stops`: the request's own stop
+    strings. `wants_json`: the request asks for an answer in JSON. `limits`: what ends a thought.
+    `folds`: the client gets thinking as text. `call_ids`: the ids of the calls in its history.
+    `grammar`: how the server makes the answer.
     """
 
     initial: InitialState = InitialState.TEXT
@@ -49,6 +50,7 @@ class Expected:
     folds: bool = False
     told_off: bool = False
     grammar: Grammar = Grammar.NONE
+    schemas: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,27 @@ from dataclasses import replace
 
 from converter.core.wire.sse import Frame
 
-_MODEL = re.compile(rb'("model"\s*:\s*)"(?:[^"\\]|\\.)*"')
-"""Within a JSON string the quotes would be escaped, so that no word of a model looks like this."""
+_TOKENS = re.compile(rb'(?P<string>"(?:[^"\\]|\\.)*+")(?P<colon>\s*:)?|[{}\[\]]', re.DOTALL)
+_STRING = re.compile(rb'\s*("(?:[^"\\]|\\.)*+")', re.DOTALL)
+_NAME = b'"model"'
+_REPLIES = (b'"message"', b'"response"')
+"""Keys of a reply that stands within an event."""
 
 
 def renamed(raw: bytes, name: str) -> bytes:
-    """Return a frame or body with this name for its model."""
-    written = json.dumps(name).encode()
-    return _MODEL.sub(lambda match: match[1] + written, raw, count=1)
+    """Return a frame or body with this name for its model. A field `model` further inside is not
+    the reply's: an argument of a call may have that name.
+    """
+    depth, holder = 0, b""
+    for token in _TOKENS.finditer(raw):
+        if not token["string"]:
+            depth += 1 if token[0] in b"{[" else -1
+        elif token["colon"]:
+            own = depth == 1 or (depth == 2 and holder in _REPLIES)
+            if own and token["string"] == _NAME and (value := _STRING.match(raw, token.end())):
+                return raw[: value.start(1)] + json.dumps(name).encode() + raw[value.end(1) :]
+            holder = token["string"] if depth == 1 else holder
+    return raw
 
 
 def renamed_frame(frame: Frame, model: str) -> Frame:

@@ -4,10 +4,10 @@ chunk -> FrameDecoder -> frame -> Decoder -> event -> stages -> event
 
 The stages are one chain for each choice. In order: thinking that is turned off (if it is), tags, a
 look at a tag that nobody reads, phrases (if wanted), blanks (if they are to go), tool calls in text
-(if the request offers tools), the judge of all calls, the end of a thought that runs away, thought
-events (if somebody hears of them), the budget of thinking (if one is to be kept), the end of all
-thinking for who did not ask for any, and its fold for who shows only text. Each has `feed` and
-`close`, which return lists of events; `close` gives out held events and may be called again.
+(if the request offers tools), the assembler of all calls, the end of a thought that runs away,
+thought events (if somebody hears of them), the budget of thinking (if one is to be kept), the end
+of all thinking for who did not ask for any, and its fold for who shows only text. Each has `feed`
+and `close`, which return lists of events; `close` gives out held events and may be called again.
 """
 
 import re
@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from converter.core.calls.assembler import Assembler, Offer
+from converter.core.calls.ids import CallIds
 from converter.core.dialects.dialect import Dialect, Form
 from converter.core.dialects.reasoning_fields import NO_FIELDS, Mapped
 from converter.core.model.events import (
@@ -41,7 +43,6 @@ from converter.core.reading.thought_ender import NO_LIMITS, ThoughtEnder
 from converter.core.reading.tool_calls.stage import ToolCallStage
 from converter.core.reading.unasked_thought import UnaskedThought
 from converter.core.reading.unread_tag import UnreadTag
-from converter.core.reading.whole_calls import CUSTOM_INPUT, CallIds, WholeCalls
 from converter.core.reply.thought_events import ThoughtEvent, ThoughtEvents
 from converter.core.wire import json_text
 from converter.core.wire.sse import Frame, FrameDecoder, WholeBody
@@ -101,16 +102,10 @@ def _tool_calls(choice: Choice) -> Stage | None:
     return ToolCallStage(tools, choice.index, ids, choice.findings.calls)
 
 
-def _whole_calls(choice: Choice) -> Stage:
-    expected, mended = choice.expected, choice.findings.calls.mended
-    schemas = expected.tools.schemas if expected.tools else {}
-    free = frozenset(name for name, schema in schemas.items() if _takes_text(schema))
-    return WholeCalls(expected.stops, choice.ids, mended, free)
-
-
-def _takes_text(schema: Mapping[str, object]) -> bool:
-    properties = schema.get("properties")
-    return isinstance(properties, Mapping) and [*properties] == [CUSTOM_INPUT]
+def _assembler(choice: Choice) -> Stage:
+    expected = choice.expected
+    offer = Offer(expected.schemas, expected.stops)
+    return Assembler(offer, choice.ids, choice.findings.calls.mended)
 
 
 STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
@@ -120,7 +115,7 @@ STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
     lambda of: PhraseStage(of.index, of.findings) if of.reading.phrases else None,
     lambda of: BlanksTrimmer() if of.reading.trims_blanks else None,
     _tool_calls,
-    _whole_calls,
+    _assembler,
     lambda of: (
         None if of.expected.limits == NO_LIMITS else ThoughtEnder(of.expected.limits, of.findings)
     ),

@@ -12,7 +12,13 @@ import enum
 import json
 import re
 
-from converter.core.wire.bounds import BLANKS_LIMIT, DEPTH_LIMIT, UNFIT_LIMIT, TooMuchError
+from converter.core.wire.bounds import (
+    BLANKS_LIMIT,
+    DEPTH_LIMIT,
+    HELD_LIMIT,
+    UNFIT_LIMIT,
+    TooMuchError,
+)
 from converter.core.wire.json_text import refuse
 
 SCALAR_LIMIT = 512
@@ -322,10 +328,10 @@ class PartialJson:
         return len(buffer)
 
     def _put_aside(self, text: str) -> None:
-        """Keep text that is no part of the object: behind its end only to be quoted."""
+        """Keep text that is no part of the object; behind its end only so much."""
         self._unfit_length += len(text)
         if self._want is _Want.NOTHING:
-            text = text[: max(0, BLANKS_LIMIT - self._unfit_length + len(text))]
+            text = text[: max(0, HELD_LIMIT - self._unfit_length + len(text))]
         elif self._unfit_length > UNFIT_LIMIT:
             raise TooMuchError(UNFIT_LIMIT)
         if text:

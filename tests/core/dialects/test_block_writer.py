@@ -230,12 +230,6 @@ def test_why_a_message_with_calls_stopped(
     assert ending(complete([Text("a"), *pieces, finish])) == expected
 
 
-def test_a_call_without_a_name_is_still_a_call() -> None:
-    [(id_, name, given)] = _calls(_piece(0, '{"x":1}', "", "a"))
-    assert (id_, given) == ("a", {"x": 1})
-    assert name
-
-
 def _told(*events: Event) -> list[str]:
     """The words that a message tells of the answer, for each of the events."""
     writer = AnthropicEncoder(ReplyContext())

@@ -14,6 +14,29 @@ def test_a_frame_gets_the_clients_name_and_keeps_every_other_byte(space: str) ->
     assert got == frame.replace('"a\\"b"', '"c\\"d"')
 
 
+INPUT = {"prompt": "a cat", "model": "sdxl"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "path"),
+    [
+        ({"content": [{"type": "tool_use", "input": INPUT}], "model": "a"}, ["model"]),
+        ({"message": {"tool_calls": [{"arguments": INPUT}]}, "model": "a"}, ["model"]),
+        ({"type": "message_start", "message": {"content": [INPUT], "model": "a"}}, ["message"]),
+        (
+            {"type": "response.completed", "response": {"output": [INPUT], "model": "a"}},
+            ["response"],
+        ),
+        ({"choices": [{"message": {"model": "sdxl"}}]}, []),
+        ({"message": {"x": INPUT}}, []),
+    ],
+)
+def test_only_the_replys_own_field_is_renamed(reply: dict[str, object], path: list[str]) -> None:
+    written = json.dumps(reply)
+    got = renamed(written.encode(), "c").decode()
+    assert got == (written.replace('"model": "a"', '"model": "c"') if path else written)
+
+
 def test_a_frame_without_a_model_stays() -> None:
     assert renamed(b"data: [DONE]\n\n", "x") == b"data: [DONE]\n\n"
 

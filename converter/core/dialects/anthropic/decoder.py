@@ -7,6 +7,7 @@ all.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from converter.core.dialects.error_words import (
     DialectDecoder,
@@ -133,7 +134,7 @@ class AnthropicDecoder(DialectDecoder):
         if self._kinds.get(index, "") not in ("", *_KINDS):
             yield Block(NAME, {"type": "content_block_stop", "index": index})
         if self._kinds.get(index) == "tool_use" and index not in self._asked:
-            yield self._arguments(index, "{}")
+            yield replace(self._arguments(index, "{}"), ends=True)
 
     def _arguments(self, index: int, text: str) -> ToolCall:
         self._asked.add(index)

@@ -4,6 +4,7 @@
 
 from collections.abc import Iterator
 
+from converter.core.calls.arguments import arguments_of
 from converter.core.dialects.error_words import (
     DialectDecoder,
     as_count,
@@ -22,7 +23,6 @@ from converter.core.model.events import (
     ToolCall,
     Usage,
 )
-from converter.core.wire import json_text
 from converter.core.wire.sse import Frame
 
 NAME = "ollama"
@@ -63,11 +63,11 @@ class OllamaDecoder(DialectDecoder):
         """Return a call, which is whole; their indices may all be 0, so they are counted here."""
         call = object_of(entry)
         function = object_of(call.get("function"))
-        arguments = function.get("arguments") or {}
-        text = arguments if isinstance(arguments, str) else json_text.write(arguments).decode()
+        arguments, is_text = arguments_of(function)
         self._calls += 1
         name = as_words(function.get("name"))
-        return ToolCall(self._calls - 1, as_words(call.get("id")), name, text)
+        number, id_ = self._calls - 1, as_words(call.get("id"))
+        return ToolCall(number, id_, name, arguments or "{}", ends=True, misshapen=is_text)
 
     def _end(self, said: Fields) -> Iterator[Event]:
         word = as_words(said.get("done_reason")) or "stop"

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from converter.core.calls.arguments import arguments_of
 from converter.core.dialects.error_words import (
     DialectDecoder,
     MisshapenError,
@@ -17,6 +18,7 @@ from converter.core.dialects.error_words import (
     object_of,
     string_of,
 )
+from converter.core.dialects.openai_chat.custom_calls import CustomCalls
 from converter.core.dialects.reasoning_fields import (
     REASONING_FIELDS,
     THINKING,
@@ -26,6 +28,7 @@ from converter.core.dialects.reasoning_fields import (
     words_of,
 )
 from converter.core.model.events import (
+    NO_INDEX,
     End,
     Event,
     Failure,
@@ -40,7 +43,6 @@ from converter.core.model.events import (
     ToolCall,
     Usage,
 )
-from converter.core.wire import json_text
 from converter.core.wire.bounds import MOST_CHOICES
 from converter.core.wire.json_text import as_object
 from converter.core.wire.sse import Frame
@@ -51,33 +53,44 @@ SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint",
 """The fields of a frame's head; anything else in it is the server's own."""
 
 
-def tool_calls(inner: dict[str, object], index: int) -> list[Event]:
-    """Take the calls out of a choice's message or delta."""
+def tool_calls(inner: dict[str, object], index: int, *, whole: bool = False) -> list[ToolCall]:
+    """Take the calls out of a choice's message or delta. `whole`: each entry is a whole call."""
     if isinstance(legacy := inner.get("function_call"), dict):
         del inner["function_call"]
         own = Own(NAME, {"function_call": legacy})
-        return [replace(_tool_call({"function": legacy}, 0, index), own=own)]
+        piece = _tool_call({"index": 0, "function": legacy}, 0, index, whole=whole)
+        return [replace(piece, own=own)]
     entries = inner.get("tool_calls")
     if not entries:
         return []
     if not isinstance(entries, list):
         raise MisshapenError
     del inner["tool_calls"]
-    return [_tool_call(object_of(entry), position, index) for position, entry in enumerate(entries)]
+    alone = len(entries) == 1 and not whole
+    return [
+        _tool_call(object_of(entry), NO_INDEX if alone else place, index, whole=whole)
+        for place, entry in enumerate(entries)
+    ]
 
 
-def _tool_call(entry: dict[str, object], position: int, choice: int) -> ToolCall:
+def _tool_call(entry: dict[str, object], place: int, choice: int, *, whole: bool) -> ToolCall:
+    """Return the piece of a call. `place`: in its frame, which stands for an index that the server
+    leaves out; the entries of a whole reply are calls of their own, whatever their indexes.
+    """
     function = object_of(entry.get("function") or {})
-    arguments = function.get("arguments")
-    if not isinstance(arguments, str):
-        arguments = json_text.write(arguments).decode() if arguments else ""
+    arguments, in_shape = arguments_of(function)
+    index = None if whole else entry.get("index")
+    if type(index) is not int and index is not None:
+        raise MisshapenError
     return ToolCall(
-        _call_index(entry, position),
+        place if index is None else index,
         string_of(entry.get("id")),
         string_of(function.get("name")),
         arguments,
         choice,
         Own(NAME, {"tool_calls": entry}),
+        ends=whole,
+        misshapen=not (in_shape and (whole or index is not None)),
     )
 
 
@@ -107,16 +120,6 @@ def choice_index(choice: dict[str, object], position: int) -> int:
     return position if whole else index
 
 
-def _call_index(call: dict[str, object], position: int) -> int:
-    """Return which call it is; whole ones have no index, and some servers send null."""
-    index = call.get("index")
-    if index is None:
-        return position
-    if type(index) is not int:
-        raise MisshapenError
-    return index
-
-
 STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
 """Where vLLM and SGLang tell which stop string ended the choice (also token ids, which are
 numbers).
@@ -140,6 +143,7 @@ class OpenAIDecoder(DialectDecoder):
         rows = {**REASONING_FIELDS, **mapped}
         self._thinking = [name for name, row in rows.items() if row == THINKING]
         self._blocks = {name: row for name, row in rows.items() if row != THINKING}
+        self._custom = CustomCalls(NAME)
         self._mergers: defaultdict[int, ReasoningMerger] = defaultdict(ReasoningMerger)
 
     def _ended(self, frame: Frame) -> list[Event]:
@@ -203,7 +207,9 @@ class OpenAIDecoder(DialectDecoder):
             if name not in ("index", "message", "delta", "finish_reason")
         }
         thoughts = self._thoughts(inner, index)
-        answer = [*self._text(inner, index), *tool_calls(inner, index)]
+        pieces = tool_calls(inner, index, whole=key == "message")
+        calls = [call for piece in pieces for call in self._custom.read(piece)]
+        answer = [*self._text(inner, index), *calls]
         blocks = {name: row for name, row in self._blocks.items() if is_said(inner.get(name))}
         if key == "message" and (thoughts or answer) and "content" not in inner:
             inner["content"] = ""
@@ -214,9 +220,12 @@ class OpenAIDecoder(DialectDecoder):
             MappedField(row.block, row.key, inner[name], index) for name, row in blocks.items()
         )
         yield from answer
-        if reason := choice.get("finish_reason"):
+        reason = choice.get("finish_reason")
+        if reason or type(reason) is int:
+            yield from self._custom.close(index)
             stops = [outer[name] for name in STOP_STRING_FIELDS if isinstance(outer.get(name), str)]
-            yield Finish(string_of(reason), string_of(stops[0]) if stops else None, index)
+            said = string_of(reason) or "stop"  # some servers send a number
+            yield Finish(said, string_of(stops[0]) if stops else None, index)
 
     def _thoughts(self, inner: dict[str, object], index: int) -> list[Event]:
         """Take the reasoning fields out. A repeat of another name's words goes along with

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from converter.core.calls.arguments import ARGUMENT_KEYS
 from converter.core.dialects.dialect import Encoder
 from converter.core.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME
 from converter.core.dialects.openai_chat.errors import error_body
@@ -43,6 +44,8 @@ _FIRST: Mapping[str, object] = {"role": "assistant", "content": ""}
 
 JOINT = "\n\n"
 """Between two thoughts that share one field."""
+_JUDGED = frozenset(("name", *ARGUMENT_KEYS))
+"""The fields of a function that the assembler has judged."""
 _ORDER = {Opaque: 0, Thinking: 1, Text: 1, ToolCall: 1, Finish: 2, Usage: 3}
 """Within one frame kinds come in this order; any other order begins another frame."""
 
@@ -266,23 +269,27 @@ class OpenAIEncoder(Encoder):
                 own = own_fields(event.own, NAME) or {"tool_calls": _foreign_call(event)}
                 place, entry = next(iter(own.items()))
                 if place == "tool_calls":
-                    chunk.calls.append(self._entry(entry, event))
+                    made = self._entry(entry, event)
+                    chunk.calls.append((event.index, made) if self._whole else made)
                 else:
                     chunk.inner[place] = _said(entry, event)
             case Finish():
                 chunk.finish = event.reason
 
-    def _entry(self, entry: object, event: ToolCall) -> object:
-        """Return a call's entry, with the judgement of it; in a stream each has its number, which
-        a whole one has not.
+    def _entry(self, entry: object, event: ToolCall) -> Body:
+        """Return a call's entry: the server's own fields, and all that was judged; in a stream each
+        has its number, which a whole one has not.
         """
-        if not isinstance(entry, dict):
-            return entry
-        own_id = {"id": event.id} if event.id else {}
-        numbered = {"index": event.index} if "index" in entry or not self._whole else {}
-        function = entry.get("function")
-        first = {} if "index" in entry else numbered
-        return {**first, **entry, **numbered, **own_id, "function": _said(function, event)}
+        fields = as_object(entry)
+        judged = ("index", "id", "function", "parameters")
+        number = {"index": event.index} if "index" in fields or not self._whole else {}
+        named = {"id": event.id} if event.id else {}
+        if named and "index" not in fields and not self._whole:
+            named["type"] = "function"  # what leaves one out leaves both out
+        kept = {name: value for name, value in fields.items() if name not in judged}
+        if "custom" in fields:
+            return {**number, **named, **kept}
+        return {**number, **named, **kept, "function": _said(fields.get("function"), event)}
 
     def _fields(self, event: Thinking) -> dict[str, object]:
         """The server's own fields and those it lacks; the names asked for when the thought stood in
@@ -330,14 +337,15 @@ def _names(event: Thinking) -> dict[str, object] | None:
     return None if sent is None else dict(sent)
 
 
-def _said(function: object, event: ToolCall) -> object:
-    """Return a server's fields of a function, with the arguments as they were judged."""
-    fields = function if isinstance(function, dict) else {}
-    had = fields.get("arguments")
-    if had == event.arguments or not (had or event.arguments):
-        return fields
-    is_value = not isinstance(had, str) and had and json_text.write(had).decode() == event.arguments
-    return fields if is_value else {**fields, "arguments": event.arguments}
+def _said(function: object, event: ToolCall) -> Body:
+    """Return a server's fields of a function, with the name and the arguments as they were judged:
+    a later piece has no name, though some servers say it again.
+    """
+    fields = as_object(function)
+    others = {name: value for name, value in fields.items() if name not in _JUDGED}
+    name: Body = {"name": event.name} if event.name else {}
+    told = event.arguments or "arguments" in fields
+    return {**name, **others, **({"arguments": event.arguments} if told else {})}
 
 
 type _Pieces = dict[str, list[Any]]
@@ -370,11 +378,11 @@ def _folded(pieces: list[Any], kind: type) -> Any:
     return {name: _folded([value.get(name) for value in alike], list) for name in names}
 
 
-def _calls(lists: list[list[Body]], streamed: bool) -> list[Body]:
-    """Return the whole calls. Pieces of one index are one call; an entry without one is whole."""
-    calls: dict[object, list[Body]] = {}
-    for place, entry in enumerate(chain.from_iterable(lists)):
-        calls.setdefault(entry.get("index", f"whole {place}"), []).append(entry)
+def _calls(lists: Sequence[Sequence[tuple[int, Body]]], streamed: bool) -> list[Body]:
+    """Return the whole calls, each from the pieces of its number."""
+    calls: dict[int, list[Body]] = {}
+    for number, entry in chain.from_iterable(lists):
+        calls.setdefault(number, []).append(entry)
     return [_call(pieces, streamed) for pieces in calls.values()]
 
 

@@ -8,6 +8,7 @@ thoughts count only where there is no other.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from converter.core.calls.assembler import failure_of
 from converter.core.model.events import (
     Event,
     Finish,
@@ -29,7 +30,6 @@ from converter.core.reading.think_stage import RepeatedThought
 from converter.core.reading.think_states import Mode
 from converter.core.reading.tool_calls.reading import Expectations
 from converter.core.reading.tool_calls.stage import BY_ITSELF, CUT, NO_FORM
-from converter.core.reading.whole_calls import failure_of
 
 _HEAD = 64
 """Characters of a reply's beginning that show whether it has an opener of its own."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from converter.core.calls.ids import is_counted
 from converter.core.calls.names import offered_name
 from converter.core.model.events import ToolCall
 from converter.core.reading.tool_calls.source import Source, Step
@@ -45,8 +46,11 @@ class Call:
     length: int = 0
 
     def named(self, written: str) -> bool:
-        """Take the name as the model wrote it; tell whether it is one of the tools'."""
+        """Take the name as the model wrote it; tell whether it is one of the tools'. Kimi writes an
+        id in its place, which its template writes again in later turns, so that it stays.
+        """
         self.name = offered_name(written, self.tools)
+        self.id = written.strip() if is_counted(written.strip()) else self.id
         if not self.name:
             self.drop()
         return bool(self.name)

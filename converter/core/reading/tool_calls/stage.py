@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from converter.core.calls.assembler import failure_of
 from converter.core.model.events import (
+    NO_INDEX,
     Event,
     Finish,
     LateCloser,
@@ -24,7 +26,6 @@ from converter.core.reading.tool_calls.call import Schema
 from converter.core.reading.tool_calls.forms import THINKERS
 from converter.core.reading.tool_calls.parser import ToolCallParser
 from converter.core.reading.tool_calls.reading import Expectations
-from converter.core.reading.whole_calls import failure_of
 from converter.core.wire.bounds import HELD_LIMIT
 
 
@@ -295,8 +296,14 @@ class ToolCallStage:
         number = len(self._parser.calls)
         return [
             *out,
-            *self._sent([replace(event, index=event.index + number) if number else event]),
+            *self._sent([_behind(event, number)]),
         ]
+
+
+def _behind(event: ToolCall, number: int) -> ToolCall:
+    """Return a server's piece under its index behind so many calls of the text."""
+    numbered = number and event.index != NO_INDEX
+    return replace(event, index=event.index + number) if numbered else event
 
 
 def _meaning(pieces: Sequence[ToolCall]) -> tuple[str, object] | None:

@@ -5,6 +5,7 @@ import pytest
 from converter.core.dialects.openai_chat.decoder import OpenAIDecoder, tool_calls
 from converter.core.dialects.reasoning_fields import REASONING_FIELDS, Mapped
 from converter.core.model.events import (
+    NO_INDEX,
     End,
     Event,
     Failure,
@@ -41,17 +42,26 @@ CALLS: dict[str, tuple[Json, ToolCall]] = {
     ),
     "without an index": (
         entry(None, "f", "{}"),
-        ToolCall(0, "", "f", "{}", 0, own=Own("openai", {"tool_calls": entry(None, "f", "{}")})),
+        ToolCall(
+            NO_INDEX,
+            "",
+            "f",
+            "{}",
+            0,
+            own=Own("openai", {"tool_calls": entry(None, "f", "{}")}),
+            misshapen=True,
+        ),
     ),
     "with a null index": (
         {"index": None, "function": {"name": "f"}},
         ToolCall(
-            0,
+            NO_INDEX,
             "",
             "f",
             "",
             0,
             own=Own("openai", {"tool_calls": {"index": None, "function": {"name": "f"}}}),
+            misshapen=True,
         ),
     ),
     "with null for what is not repeated": (
@@ -86,6 +96,7 @@ CALLS: dict[str, tuple[Json, ToolCall]] = {
                 "openai",
                 {"tool_calls": {"index": 0, "function": {"name": "f", "arguments": {"a": 1}}}},
             ),
+            misshapen=True,
         ),
     ),
 }

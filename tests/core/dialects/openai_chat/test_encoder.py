@@ -7,7 +7,7 @@ import pytest
 from converter.core.dialects.openai_chat.encoder import OpenAIEncoder
 from converter.core.model.events import Event, MappedField, Opaque, Text, ThinkingEnd, ToolCall
 from converter.core.wire.sse import write_frame
-from tests.support.frames import DONE, END, ROLE, data, delta, stream, text
+from tests.support.frames import DONE, END, ROLE, data, delta, finish, stream, text
 from tests.support.frames_of import (
     OPENAI,
     Json,
@@ -49,7 +49,13 @@ PLAIN = {
     ],
     "a line that is no field": [b"nonsense\n\n", *stream("a")],
     "an error": [ROLE, data({"error": {"message": "gone"}})],
-    "tool calls": [ROLE, call(0, "f", "{", id="a", vendor=1), call(0, arguments="}"), *END],
+    "tool calls": [
+        ROLE,
+        call(0, "f", "{", id="a", vendor=1),
+        call(0, arguments="}"),
+        finish("tool_calls"),
+        *END[1:],
+    ],
     "thinking under the name asked for": [
         ROLE,
         delta(reasoning_content="a"),

@@ -173,11 +173,11 @@ def test_the_logprobs_of_all_frames_are_kept() -> None:
 
 
 @pytest.mark.parametrize("begun", [{"function": None}, {}])
-def test_a_call_that_began_without_a_function_has_its_arguments(begun: Json) -> None:
-    pieces: list[Json] = [{"id": "a", **begun}, {"function": {"arguments": "{}"}}]
+def test_a_call_that_began_without_a_function_has_its_name_and_arguments(begun: Json) -> None:
+    pieces: list[Json] = [{"id": "a", **begun}, {"function": {"name": "f", "arguments": "{}"}}]
     calls = (choice(delta={"tool_calls": [{"index": 0, **piece}]}) for piece in pieces)
     [call] = _folded(*calls)["message"]["tool_calls"]
-    assert (call["id"], call["function"]) == ("a", {"arguments": "{}"})
+    assert (call["id"], call["function"]) == ("a", {"name": "f", "arguments": "{}"})
 
 
 def test_calls_are_folded_though_other_frames_say_that_there_are_none() -> None:

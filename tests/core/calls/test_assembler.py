@@ -1,9 +1,10 @@
-"""Calls that a stop string of the request cut off."""
+"""Pieces of calls as servers send them, put together against the offered tools."""
 
 import pytest
 
+from converter.core.calls.assembler import Assembler, Offer
+from converter.core.calls.ids import CallIds
 from converter.core.model.events import Event, Failure, Finish, Text, Thinking, ToolCall
-from converter.core.reading.whole_calls import CallIds, WholeCalls
 
 CUT = [ToolCall(0, "a", "weather", '{"city"'), ToolCall(0, "", "", ': "Os')]
 WHOLE = [ToolCall(0, "a", "weather", '{"city": "Os"'), ToolCall(0, "", "", "}")]
@@ -11,7 +12,7 @@ NO_OBJECT = [ToolCall(0, "a", "weather", '{"city" "Oslo"')]
 
 
 def judged(*events: Event, taken: tuple[str, ...] = ()) -> list[Event]:
-    stage = WholeCalls((), CallIds(frozenset(taken), "x"), [])
+    stage = Assembler(Offer(), CallIds(frozenset(taken), "x"), [])
     return [made for event in events for made in stage.feed(event)]
 
 
@@ -49,7 +50,7 @@ def test_an_id_of_the_history_is_not_used_again() -> None:
 
 def finish(pieces: list[ToolCall], said: Finish, strings: tuple[str, ...] = ("lo",)) -> Event:
     """The last event of a reply of these calls."""
-    stage = WholeCalls(strings, CallIds(frozenset(), "x"), [])
+    stage = Assembler(Offer(stops=strings), CallIds(frozenset(), "x"), [])
     events: list[Event] = [*pieces, said]
     out = [made for event in events for made in stage.feed(event)]
     assert stage.close() == []
@@ -102,6 +103,6 @@ def test_a_name_told_again_begins_no_call() -> None:
 
 
 def test_words_pass_as_they_are() -> None:
-    stage = WholeCalls(("lo",), CallIds(frozenset(), "x"), [])
+    stage = Assembler(Offer(stops=("lo",)), CallIds(frozenset(), "x"), [])
     assert (stage.plain(Text), stage.plain(Thinking)) == ((Text, ""), (Thinking, ""))
     assert stage.feed(Text("a")) == [Text("a")]

@@ -1,0 +1,171 @@
+"""The arguments of one call as they come: pieces of text in, pieces of one JSON object out.
+
+`PartialJson` judges the object itself. Here stands the meaning of what comes behind it: the same
+object once more is the same call, an object behind `{}` takes its place where the tool has
+parameters, closing marks mean nothing, and all else has no meaning.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+
+from converter.core.wire import json_text
+from converter.core.wire.bounds import BLANKS_LIMIT, HELD_LIMIT
+from converter.core.wire.partial_json import PartialJson
+
+CUSTOM_INPUT = "input"
+"""The only argument of a tool that takes a text."""
+ARGUMENT_KEYS = ("arguments", "parameters", "params", "args", "kwargs", "input")
+"""Fields in which servers put a call's arguments; the first one is the APIs'."""
+NEAR = 60
+"""Characters of arguments without a meaning that are told."""
+_BEHIND = re.compile(r"[\s}\],;`]*+(?:<|$)")
+"""Text behind the object that means nothing: ends too many, and the marks of a call."""
+_EMPTY = re.compile(r"\s*\{\s*\}\s*")
+
+
+def arguments_of(function: Mapping[str, object]) -> tuple[str, bool]:
+    """Return the arguments of a server's call as text, and whether they stood as the APIs have
+    them: in `arguments`, as a string or left out.
+    """
+    key = next((key for key in ARGUMENT_KEYS if function.get(key) is not None), ARGUMENT_KEYS[0])
+    value = function.get(key)
+    if isinstance(value, str):
+        return value, key == ARGUMENT_KEYS[0]
+    if value is None or value == []:
+        return "", value is None
+    return json_text.write(value).decode(), False
+
+
+class Arguments:
+    """Feed the text. `waits_for_more`: an empty object waits, because the real one may follow, as
+    of a tool that has parameters.
+    """
+
+    def __init__(self, waits_for_more: bool = False) -> None:
+        self._waits = waits_for_more
+        self._object = self._new()
+        self._held = ""  # an empty object that waits
+        self._said: list[str] | None = []  # of the object that went on; None: too long to compare
+        self._length = 0
+        self._again: PartialJson | None = None  # an object behind the object
+        self._repeat: list[str] = []
+        self._tail = ""  # text behind the object that is none
+        self.mended = False
+
+    @staticmethod
+    def _new() -> PartialJson:
+        # a bare name shows that the server's own reader has failed: such a call is not trusted
+        return PartialJson(bare_names=False)
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether the object went on, whole, and nothing stands open behind it."""
+        return self._object.complete and not self._held and self._again is None
+
+    @property
+    def waiting(self) -> bool:
+        """Tell whether an empty object waits."""
+        return bool(self._held)
+
+    @property
+    def begun(self) -> bool:
+        """Tell whether the object is open, or was."""
+        return self._object.begun or self._object.complete
+
+    @property
+    def said(self) -> bool:
+        """Tell whether there was anything but blanks."""
+        return self._object.said
+
+    @property
+    def words(self) -> str:
+        """The text where it is no object at all, not even the beginning of one."""
+        return self._object.words
+
+    @property
+    def unfit(self) -> str:
+        """Text that has no meaning: nothing where there is none, or the end must tell."""
+        if self._object.complete:
+            return "" if _BEHIND.match(self._tail) else self._tail
+        return self._object.unfit if self._object.broken else ""
+
+    @property
+    def odd(self) -> bool:
+        """Tell whether some of the text could not be part of an object."""
+        return bool(self._object.unfit)
+
+    def feed(self, text: str) -> str:
+        """Return the text that can go on. Raises TooMuchError."""
+        if self._object.complete:
+            return self._behind(text)
+        fresh = self._object.feed(text)
+        self._keep(fresh)
+        if not self._object.complete:
+            return fresh
+        self.mended = self.mended or self._object.mended
+        if self._waits and _EMPTY.fullmatch("".join(self._said or [])) and fresh == "{}":
+            fresh, self._held = "", fresh
+        rest = self._object.unfit
+        return fresh + (self._behind(rest) if rest else "")
+
+    def release(self) -> str:
+        """Return the empty object that waits: nothing came behind it."""
+        held, self._held = self._held, ""
+        return held
+
+    def close(self) -> str:
+        """Return the text that completes the object where the text is over and that has one
+        meaning; see `PartialJson.close`.
+        """
+        if self._object.complete:
+            return self.release()
+        made = self._object.close()
+        self.mended = self.mended or self._object.mended
+        return made
+
+    def forget(self) -> None:
+        """Keep no words to compare: another call has begun."""
+        if self._again is None:
+            self._said = None
+
+    def _keep(self, text: str) -> None:
+        self._length += len(text)
+        if self._said is not None and self._length <= HELD_LIMIT:
+            self._said.append(text)
+        else:
+            self._said = None
+
+    def _behind(self, text: str) -> str:
+        """Take text behind the object; return what may go on, which is another one's in place of
+        an empty one.
+        """
+        if self._held and text.lstrip()[:1] == "{":
+            self._held, self._object, self._said, self._length = "", self._new(), [], 0
+            self.mended = True
+            return self.feed(text)
+        if self._again is None and not self._tail.strip() and text.lstrip()[:1] == "{":
+            self._again, self._repeat = self._new(), []
+        if self._again is None:
+            self._tail += text[: max(0, BLANKS_LIMIT - len(self._tail))]
+            return ""
+        self._repeat.append(self._again.feed(text))
+        if self._again.complete or self._again.unfit:
+            self._judge_repeat(self._again)
+        return ""
+
+    def _judge_repeat(self, again: PartialJson) -> None:
+        same = again.complete and self._said is not None
+        if same and _same("".join(self._said or []), "".join(self._repeat)):
+            self._again, self.mended = None, True
+            if again.unfit:
+                self._behind(again.unfit)
+        else:
+            self._again, self._tail = None, "".join(self._repeat)[:NEAR] or again.unfit[:NEAR]
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return bool(json.loads(one) == json.loads(other))
+    except (ValueError, RecursionError):
+        return False

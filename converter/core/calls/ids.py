@@ -1,0 +1,36 @@
+"""Ids of tool calls: unlike any other of the conversation, whatever the server says."""
+
+import re
+
+_COUNTED = re.compile(r"(?P<head>functions\..+:)(?P<number>\d{1,9})")
+"""Kimi's ids, which its template writes back where the name should stand."""
+
+
+def is_counted(written: str) -> bool:
+    """Tell whether it is an id of Kimi's: `functions.NAME:NUMBER`."""
+    return _COUNTED.fullmatch(written) is not None
+
+
+class CallIds:
+    """The ids of a conversation's calls: `taken` are those of its history, `suffix` what makes one
+    unlike any other.
+    """
+
+    def __init__(self, taken: frozenset[str], suffix: str) -> None:
+        self._taken = set(taken)
+        self._suffix = suffix
+        self._made = 0
+
+    def take(self, wanted: str) -> str:
+        """Return an id that no call has, the wanted one if it is free. Kimi's count goes on."""
+        made, counted = wanted, _COUNTED.fullmatch(wanted)
+        number = int(counted["number"]) if counted else 0
+        while not made or made in self._taken:
+            if counted:
+                number += 1
+                made = f"{counted['head']}{number}"
+            else:
+                made = f"{wanted or 'call'}_{self._suffix}_{self._made}"
+                self._made += 1
+        self._taken.add(made)
+        return made

@@ -1,0 +1,76 @@
+"""Arguments and what stands behind them."""
+
+from itertools import batched
+
+import pytest
+
+from converter.core.calls.arguments import Arguments, arguments_of
+
+
+def fed(text: str, size: int, waits: bool = False) -> tuple[str, Arguments]:
+    read = Arguments(waits)
+    out = "".join([read.feed("".join(piece)) for piece in batched(text, size)])
+    return out, read
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+@pytest.mark.parametrize(
+    ("behind", "unfit"),
+    [
+        ("", False),
+        ("\n", False),
+        ("}]", False),
+        ("</tool_call> and more", False),
+        ('{"a": "x"}', False),
+        ('\n{ "a":"x" }\n', False),
+        ('{"a": "x"}' * 3, False),
+        ('{"a": "y"}', True),
+        (" and more", True),
+        ("{oops", True),
+        ('{"a": "x"}{"a": "y"}', True),
+    ],
+)
+def test_only_the_same_object_may_follow(behind: str, unfit: bool, size: int) -> None:
+    out, read = fed('{"a": "x"}' + behind, size)
+    assert out == '{"a": "x"}'
+    assert bool(read.unfit) is unfit
+
+
+def test_an_object_that_is_said_by_half_again_is_not_whole() -> None:
+    _, read = fed('{"a": "x"}{"a"', 100)
+    assert not read.complete
+    assert not read.unfit
+
+
+@pytest.mark.parametrize("behind", ["", "{}", '{"a": 1}', '\n{"a": 1}'])
+def test_an_empty_object_waits_for_the_real_one(behind: str) -> None:
+    out, read = fed("{}", 100, waits=True)
+    assert (out, read.complete, read.waiting) == ("", False, True)
+    out = read.feed(behind) + read.close()
+    assert out.strip() == ('{"a": 1}' if "a" in behind else "{}")
+    assert read.complete
+
+
+def test_an_empty_object_of_a_tool_without_parameters_goes_on() -> None:
+    assert fed("{}", 100)[0] == "{}"
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ({"arguments": '{"a":1}'}, ('{"a":1}', True)),
+        ({"arguments": ""}, ("", True)),
+        ({}, ("", True)),
+        ({"arguments": None}, ("", True)),
+        ({"arguments": {}}, ("{}", False)),
+        ({"arguments": {"a": 1}}, ('{"a":1}', False)),
+        ({"arguments": []}, ("", False)),
+        ({"parameters": {"a": 1}}, ('{"a":1}', False)),
+        ({"arguments": None, "input": '{"a":1}'}, ('{"a":1}', False)),
+        ({"arguments": 5}, ("5", False)),
+    ],
+)
+def test_arguments_are_found_where_servers_put_them(
+    function: dict[str, object], expected: tuple[str, bool]
+) -> None:
+    assert arguments_of(function) == expected

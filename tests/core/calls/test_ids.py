@@ -1,0 +1,25 @@
+"""Ids of calls."""
+
+from converter.core.calls.ids import CallIds, is_counted
+
+
+def test_a_free_id_is_taken_as_it_is() -> None:
+    ids = CallIds(frozenset({"a"}), "x")
+    assert [ids.take("b"), ids.take("b") == "b", ids.take("a") == "a"] == ["b", False, False]
+
+
+def test_a_call_without_an_id_gets_one() -> None:
+    ids = CallIds(frozenset(), "x")
+    assert ids.take("")
+    assert ids.take("") != ids.take("")
+
+
+def test_kimis_count_goes_on() -> None:
+    ids = CallIds(frozenset({"functions.f:0", "functions.f:1"}), "x")
+    assert [ids.take("functions.f:0"), ids.take("functions.f:7"), ids.take("functions.f:0")] == [
+        "functions.f:2",
+        "functions.f:7",
+        "functions.f:3",
+    ]
+    assert is_counted("functions.f:0")
+    assert not is_counted("call_0")

@@ -1,0 +1,298 @@
+"""Calls as servers send them, in every kind of disorder, to clients of all four dialects, streamed
+and whole.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from converter.core.dialects.table import (
+    ANTHROPIC,
+    OLLAMA,
+    OPENAI_CHAT,
+    RESPONSES,
+    Dialect,
+    Form,
+)
+from laws.server_words import listen
+from tests.support.recordings_of import JSON, STREAM, recording
+
+NAMES = ("remove", "look", "get", "get_weather", "now")
+PROPERTIES: dict[str, object] = {"path": {}, "city": {}}
+
+
+def _tool(name: str) -> dict[str, object]:
+    properties = {} if name == "now" else PROPERTIES
+    parameters: dict[str, object] = {"type": "object", "properties": properties}
+    return {"type": "function", "function": {"name": name, "parameters": parameters}}
+
+
+TOOLS = [*map(_tool, NAMES)]
+PATH = {"path": "/data"}
+OSLO = {"city": "Oslo"}
+WRITTEN = '{"city": "Oslo"}'
+LOOK = '{"path": "/data"}'
+EVERYONE = (OPENAI_CHAT, ANTHROPIC, RESPONSES, OLLAMA)
+Json = dict[str, Any]
+
+
+def piece(name: object = None, arguments: object = None, **more: object) -> Json:
+    function = {"name": name, "arguments": arguments}
+    named = {key: value for key, value in function.items() if value is not None}
+    return {**more, "function": named}
+
+
+def streamed(deltas: Sequence[Sequence[Json]], finish: str = "tool_calls") -> bytes:
+    choices: list[Json] = [
+        {"index": 0, "delta": {"tool_calls": [*entries]}, "finish_reason": None}
+        for entries in deltas
+    ]
+    choices.append({"index": 0, "delta": {}, "finish_reason": finish})
+    head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    frames = [b"data: " + json.dumps({**head, "choices": [each]}).encode() for each in choices]
+    return b"\n\n".join([*frames, b"data: [DONE]", b""])
+
+
+def whole(entries: Sequence[Json], finish: str = "tool_calls") -> bytes:
+    message = {"role": "assistant", "content": None, "tool_calls": [*entries]}
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    head = {"id": "c", "object": "chat.completion", "created": 1, "model": "m"}
+    return json.dumps({**head, "choices": [choice]}).encode()
+
+
+def calls(body: bytes, client: Dialect, form: Form) -> object:
+    """The calls that a client gets, or that it gets an error."""
+    given = recording(body, JSON if body.startswith(b"{") else STREAM, tools=TOOLS)
+    rewriter = given.rewriter(client, form)
+    out = b"".join([*rewriter.feed(given.body), *rewriter.close()])
+    heard = listen(out, form, client)
+    if heard.error or rewriter.failure:
+        return "an error"
+    said = heard.choices[0].calls if heard.choices else {}
+    ids = [call["id"] for call in said.values()]
+    assert all(ids)
+    assert len({*ids}) == len(ids)
+    assert [*said] == [*range(len(said))]
+    return [(call["name"], json.loads(call["arguments"] or "{}")) for call in said.values()]
+
+
+REMOVE_AND_LOOK = [("remove", {}), ("look", PATH)]
+WEATHER = [("get_weather", OSLO)]
+PLACES: tuple[tuple[str, Json], ...] = (("one index", {"index": 0}), ("no index", {}))
+FIRSTS: tuple[object, ...] = ("", None, {}, "{}", "null")
+STREAMS: dict[str, tuple[list[list[Json]], object]] = {
+    **{
+        f"two calls without ids, {place}, the first with {first!r}": (
+            [[piece("remove", first, **index)], [piece("look", LOOK, **index)]],
+            REMOVE_AND_LOOK,
+        )
+        for place, index in PLACES
+        for first in FIRSTS
+    },
+    "two without index in one frame": (
+        [[piece("remove", ""), piece("look", LOOK)]],
+        REMOVE_AND_LOOK,
+    ),
+    "two of one name in one frame": (
+        [[piece("now", ""), piece("now", "")]],
+        [("now", {}), ("now", {})],
+    ),
+    "ids, no index": (
+        [
+            [piece("look", '{"path"', id="a")],
+            [piece(None, ': "/data"}')],
+            [piece("now", "", id="b")],
+        ],
+        [("look", PATH), ("now", {})],
+    ),
+    "an index in the first piece only": (
+        [[piece("look", '{"path"', id="a", index=0)], [piece(None, ': "/data"}')]],
+        [("look", PATH)],
+    ),
+    "an index that is null": (
+        [[piece("look", LOOK, id="a", index=None)], [piece("now", "{}", id="b", index=None)]],
+        [("look", PATH), ("now", {})],
+    ),
+    "a new id at one index": (
+        [[piece("look", LOOK, id="a", index=0)], [piece("now", "", id="b", index=0)]],
+        [("look", PATH), ("now", {})],
+    ),
+    "one id for two calls": (
+        [[piece("look", LOOK, id="a", index=0)], [piece("get", WRITTEN, id="a", index=1)]],
+        [("look", PATH), ("get", OSLO)],
+    ),
+    "a name in pieces": (
+        [
+            [piece("get", "", id="a", index=0)],
+            [piece("_weather", index=0)],
+            [piece(None, WRITTEN, index=0)],
+        ],
+        WEATHER,
+    ),
+    "a name in pieces without ids": (
+        [[piece("get_w")], [piece("eather")], [piece(None, WRITTEN)]],
+        WEATHER,
+    ),
+    "a name that grows": (
+        [
+            [piece("get_w", index=0)],
+            [piece("get_weather", index=0)],
+            [piece(None, WRITTEN, index=0)],
+        ],
+        WEATHER,
+    ),
+    "a name in each frame": (
+        [
+            [piece("get_weather", '{"city"', id="a", index=0)],
+            [piece("get_weather", ': "Oslo"}', id="a", index=0)],
+        ],
+        WEATHER,
+    ),
+    "a name in each frame, nothing else": (
+        [[piece("get_weather", '{"city"')], [piece("get_weather", ': "Oslo"}')]],
+        WEATHER,
+    ),
+    "a short name that is whole": (
+        [[piece("get", "", id="a", index=0)], [piece(None, WRITTEN, index=0)]],
+        [("get", OSLO)],
+    ),
+    "a short name before another": (
+        [[piece("get", "", id="a", index=0)], [piece("look", LOOK, id="b", index=1)]],
+        [("get", {}), ("look", PATH)],
+    ),
+    "an id, then the name": (
+        [[piece(None, "", id="a", index=0)], [piece("look", LOOK, index=0)]],
+        [("look", PATH)],
+    ),
+    "marks behind the name, in pieces": (
+        [[piece("get_weather<|chan", index=0)], [piece("nel|>commentary", WRITTEN, index=0)]],
+        WEATHER,
+    ),
+    "an empty object, then the object": (
+        [[piece("look", "{}", id="a", index=0)], [piece(None, LOOK, index=0)]],
+        [("look", PATH)],
+    ),
+    "the same object twice": (
+        [[piece("look", LOOK, id="a", index=0)], [piece(None, LOOK, index=0)]],
+        [("look", PATH)],
+    ),
+    "the same object in pieces twice": (
+        [[piece("look", '{"pa', id="a", index=0)]]
+        + [[piece(None, part, index=0)] for part in ('th": "/data"}', '{"path"', ':"/data"}')],
+        [("look", PATH)],
+    ),
+    "two objects": (
+        [[piece("look", LOOK, id="a", index=0)], [piece(None, '{"path": "/"}', index=0)]],
+        "an error",
+    ),
+    "an object and half of it again": (
+        [[piece("look", LOOK, id="a", index=0)], [piece(None, '{"path', index=0)]],
+        "an error",
+    ),
+    "arguments as an object": ([[piece("look", PATH, id="a", index=0)]], [("look", PATH)]),
+    "arguments under another key": (
+        [[{"index": 0, "id": "a", "function": {"name": "look", "parameters": PATH}}]],
+        [("look", PATH)],
+    ),
+    "calls that take turns": (
+        [
+            [piece("look", "", id="a", index=0), piece("get", "", id="b", index=1)],
+            [piece(None, '{"path"', index=0)],
+            [piece(None, '{"city"', index=1)],
+            [piece(None, ': "/data"}', index=0)],
+            [piece(None, ': "Oslo"}', index=1)],
+        ],
+        [("look", PATH), ("get", OSLO)],
+    ),
+    "no name": ([[piece(None, LOOK, id="a", index=0)]], "an error"),
+    "a tool that is not there": (
+        [[piece("other", LOOK, id="a", index=0)]],
+        [("other", PATH)],
+    ),
+    "a custom call": (
+        [
+            [{"index": 0, "id": "a", "type": "custom", "custom": {"name": "patch", "input": "x "}}],
+            [{"index": 0, "custom": {"input": '"y"\n'}}],
+        ],
+        [("patch", {"input": 'x "y"\n'})],
+    ),
+}
+ONE = {
+    "": [("look", {})],
+    "null": [("look", {})],
+    '{"path": "/data"': [("look", PATH)],
+    '{"path": "/data"}\n</tool_call>': [("look", PATH)],
+    json.dumps(LOOK): [("look", PATH)],
+    LOOK + LOOK: [("look", PATH)],
+    "{}" + LOOK: [("look", PATH)],
+    LOOK + '{"path": "/"}': "an error",
+    '{"path" "/data"}': "an error",
+}
+WHOLE: dict[str, tuple[list[Json], object]] = {
+    **{
+        f"arguments {given!r}": ([piece("look", given, id="a")], expected)
+        for given, expected in ONE.items()
+    },
+    "arguments null": (
+        [{"id": "a", "function": {"name": "look", "arguments": None}}],
+        [("look", {})],
+    ),
+    "arguments as an object": ([piece("look", PATH, id="a")], [("look", PATH)]),
+    "an empty object": ([piece("look", {}, id="a")], [("look", {})]),
+    "no ids": ([piece("look", LOOK), piece("look", LOOK)], [("look", PATH)] * 2),
+    "one index for all": (
+        [piece("remove", "", index=0), piece("look", LOOK, index=0)],
+        REMOVE_AND_LOOK,
+    ),
+    **{
+        f"named {name!r}": ([piece(name, WRITTEN, id="a")], WEATHER)
+        for name in (
+            "get_weather<|channel|>commentary",
+            "functions.get_weather",
+            "</think>get_weather",
+            "get_weather\n",
+            "default_api:get_weather",
+            "get_weatherget_weather",
+        )
+    },
+    **{
+        f"the call in the name {name!r}": ([piece(name, arguments, id="a")], WEATHER)
+        for name in (
+            f"get_weather{WRITTEN}",
+            f"get_weather({WRITTEN})",
+            f'{{"name": "get_weather", "arguments": {WRITTEN}}}',
+            f'<tool_call>{{"name": "get_weather", "arguments": {WRITTEN}}}</tool_call>',
+        )
+        for arguments in ("", "{}")
+    },
+    "a name that is null": (
+        [{"id": "a", "function": {"name": None, "arguments": LOOK}}],
+        "an error",
+    ),
+    "a custom call": (
+        [{"id": "a", "type": "custom", "custom": {"name": "patch", "input": 'x "y"'}}],
+        [("patch", {"input": 'x "y"'})],
+    ),
+}
+
+
+@pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
+@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("kind", STREAMS)
+def test_calls_in_pieces(kind: str, form: Form, client: Dialect) -> None:
+    deltas, expected = STREAMS[kind]
+    if "custom" in kind and client is OPENAI_CHAT:
+        return  # it gets the call as it came
+    assert calls(streamed(deltas), client, form) == expected
+
+
+@pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
+@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("kind", WHOLE)
+def test_calls_of_whole_replies(kind: str, form: Form, client: Dialect) -> None:
+    entries, expected = WHOLE[kind]
+    if "custom" in kind and client is OPENAI_CHAT:
+        return  # it gets the call as it came
+    assert calls(whole(entries), client, form) == expected
