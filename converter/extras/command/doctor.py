@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from converter.addon.servers import initial_state
 from converter.addon.servers.chat_templates import history_of
 from converter.addon.servers.initial_state import Facts
-from converter.addon.servers.probes import IDENTITY_PATHS, recognise
+from converter.addon.servers.probes import IDENTITY_PATHS, ProbeReply, recognise
 from converter.addon.servers.profiles import Server, thinking_fields
 from converter.addon.servers.refusals import STATUSES, TOOL_CHOICE, refused
 from converter.addon.servers.server_key import KEY_VARIABLE, server_key
 from converter.core.dialects.model_facts import SAID_AT, SHOWN_AT, ModelFacts, read
+from converter.core.dialects.table import COMMON, DIALECTS
 from converter.core.model.conversation import ThinkingSwitch
 from converter.core.reading.families import PHRASES, TABLE, ThinkTags
 from converter.core.reading.mark_search import Mark, MarkSearch, expression
@@ -51,6 +52,9 @@ TOOL = {
     },
 }
 MOST_TOKENS = 2048
+_APIS = "endpoints"
+IN_TEXT = "every client, since thinking stands in the text"
+CALLS_IN_TEXT = "agents, since calls stand in the text"
 KNOWS_ITS_PROMPT = ("llama.cpp", "vllm")
 """Servers that tell the addon where a reply begins, so that nobody has to say it."""
 NEEDS = {"Claude Code": 40_000, "Codex": 12_000}
@@ -76,12 +80,15 @@ _CALLS = MarkSearch(dict.fromkeys((*OPENERS, *SECTIONS), Mark.OPEN))
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report. `wrong`: a user should do something about it."""
+    """One line of the report. `wrong`: a user should do something about it. `needed`: for what the
+    addon is needed because of it.
+    """
 
     about: str
     words: str
     options: tuple[str, ...] = ()
     wrong: bool = False
+    needed: str = ""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -99,6 +106,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{mark} {finding.about:<10}{one_line(finding.words)}", flush=True)
     typed = f"{KEY_TYPED} " if chosen.key else ""  # a report is shown to others
     print(f"\n{typed}{command_line(link.address, findings)}")
+    print(f"\n{verdict(findings)}")
     return 1 if any(finding.wrong for finding in findings) else 0
 
 
@@ -138,6 +146,11 @@ def examine(link: ServerLink, asked_model: str | None) -> Iterator[Finding]:
     model = asked_model or (models[0] if models else "")
     yield _listed(models, model)
     heard, asks_for_thinking = _thinks(link, server, model)
+    if heard.refused and not model:
+        raise CommandError(
+            f"{link.address} lists no models, and answers a question with {heard.refused!r}: "
+            "give the address of a model server, or name a model with --model"
+        )
     if heard.refused:
         yield Finding("reply", heard.refused, wrong=True)
         return
@@ -153,6 +166,38 @@ def examine(link: ServerLink, asked_model: str | None) -> Iterator[Finding]:
         yield tools_in_text(link.hear({**body, "tool_choice": "none"}, lambda _: False), server)
     else:
         yield tools(called, server)
+    paths = (dialect.requests.path for dialect in DIALECTS if dialect is not COMMON)
+    yield endpoints({path: link.reply(path, {}) for path in paths})
+
+
+def endpoints(replies: Mapping[str, ProbeReply | None]) -> Finding:
+    """Return which dialects the server speaks itself. `replies`: to an empty request of each, which
+    it refuses where it knows the path.
+    """
+    missing = {
+        path
+        for path, reply in replies.items()
+        # LM Studio says so with status 200
+        if reply is None or reply.status in (404, 405, 501) or b"nexpected endpoint" in reply.body
+    }
+    served = {dialect.requests.path: dialect.label.title for dialect in DIALECTS}
+    there = [title for path, title in served.items() if path not in missing]
+    lacking = " and ".join(title for path, title in served.items() if path in missing)
+    words = f"the server's own: {', '.join(there)}{f'; not {lacking}' if lacking else ''}"
+    return Finding(_APIS, words, needed=f"clients of {lacking}" if lacking else "")
+
+
+def verdict(findings: Iterable[Finding]) -> str:
+    """Return the answer to the question whether the addon is needed."""
+    found = {finding.about: finding for finding in findings}
+    if "reply" in found:
+        return "Whether you need think-addon is not known: the server gave no reply."
+    if needed := [each.needed for about, each in found.items() if each.needed and about != _APIS]:
+        return f"You need think-addon for {'; '.join(needed)}."
+    lacking = found[_APIS].needed if _APIS in found else ""
+    words = "You do not need think-addon for this server and model, because thinking and calls "
+    words += "arrive apart"
+    return f"{words}; you need it for {lacking}." if lacking else f"{words}."
 
 
 def _listed(models: Sequence[str], model: str) -> Finding:
@@ -217,10 +262,14 @@ def thinking(heard: Heard, server: Server, model: str, asks_for_thinking: bool) 
         where = f"{family.open.strip()} and {family.close.strip()}"
         begun = "" if opened else "; the template has opened it, so only the closer comes"
         words = f"yes{switched}: in the text, between {where}{begun}{when}"
-        return Finding("thinking", words, _options(family, opened, server, model))
+        options = _options(family, opened, server, model)
+        if not (opened or "think_start=thinking" in options):
+            words += "; should a first reply be misread: --set think_start=thinking"
+        return Finding("thinking", words, options, needed=IN_TEXT)
     if unread := _unread(heard.text):
         words = f"in the text, between {unread[0]} and {unread[1]}, which the addon reads when told"
-        return Finding("thinking", words, ("think_tags=auto", f"think_tags={' '.join(unread)}"))
+        options = ("think_tags=auto", f"think_tags={' '.join(unread)}")
+        return Finding("thinking", words, options, needed=IN_TEXT)
     return Finding(
         "thinking", f"none was seen{', though it was asked for' if asks_for_thinking else ''}{when}"
     )
@@ -316,8 +365,8 @@ def tools(heard: Heard, server: Server) -> Finding:
     if heard.calls:
         return Finding("tools", "as calls")
     if written := _CALLS.search(heard.text + "".join(heard.fields.values())):
-        words = f"written into the text, with {written[0].strip()}, where no client sees a call"
-        return Finding("tools", words + start, wrong=True)
+        words = f"written into the text, with {written[0].strip()}: the addon reads them"
+        return Finding("tools", words + start, needed=CALLS_IN_TEXT)
     return Finding("tools", "the model called none, though it was given one that fits")
 
 
@@ -326,7 +375,7 @@ def tools_in_text(heard: Heard, server: Server) -> Finding:
     if not _CALLS.search(heard.text + "".join(heard.fields.values())):
         return tools(heard, server)
     words = "the server reads no calls: the addon sends `tool_choice: none`, and reads them as text"
-    return Finding("tools", words)
+    return Finding("tools", words, needed=CALLS_IN_TEXT)
 
 
 def command_line(address: str, findings: Iterable[Finding]) -> str:

@@ -37,7 +37,8 @@ def served(
 def report(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, str], str]:
     """The exit status, the lines by what they are about, and the command to copy."""
     status = main(["doctor", *words])
-    lines, _, command = capsys.readouterr().out.rstrip("\n").rpartition("\n\n")
+    lines, command, verdict = capsys.readouterr().out.rstrip("\n").split("\n\n")
+    assert verdict.startswith(("You need think-addon for", "You do not need", "Whether"))
     return status, {line[2:12].rstrip(): line[12:] for line in lines.splitlines()}, command
 
 
@@ -46,13 +47,33 @@ def test_a_server_that_needs_nothing(capsys: pytest.CaptureFixture[str]) -> None
     with served(TAGGED, rows={"/v1/models": models}) as server:
         status, lines, command = report(capsys, server.address)
     assert status == 0
-    assert list(lines) == ["server", "models", "thinking", "history", "context", "tools"]
+    about = ["server", "models", "thinking", "history", "context", "tools", "endpoints"]
+    assert list(lines) == about
     assert lines["server"] == f"vllm at {server.address}"
     assert lines["models"] == "small"
     assert lines["thinking"].startswith("yes: in the text, between <think> and </think>")
     assert lines["context"] == "131,072 tokens: enough for Claude Code and Codex"
     assert lines["tools"] == "as calls"
     assert command == f"think-addon {server.address}"
+
+
+def test_a_server_that_wants_a_key_gets_a_line_that_works(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    refused = Says({"error": "no key"}, 401)
+    with served(TAGGED, rows={"/v1/models": refused, "/version": refused}) as server:
+        assert main(["doctor", server.address]) == 1
+        said = capsys.readouterr()
+        line = f"read -rs THINK_KEY && export THINK_KEY && think-addon doctor {server.address}"
+        assert (said.out, line in said.err) == ("", True)
+
+
+def test_a_port_without_a_model_server_gets_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with ByPathServer({"/": Says(b"<html>hello</html>")}) as server:
+        assert main(["doctor", server.address]) == 1
+        said = capsys.readouterr()
+    assert "think-addon http" not in said.out
+    assert "lists no models, and answers a question with 'Not Found': give the addr" in said.err
 
 
 def test_what_a_user_must_do_is_marked_and_ends_in_options(

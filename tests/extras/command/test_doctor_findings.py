@@ -4,17 +4,21 @@ import shlex
 
 import pytest
 
+from converter.addon.servers.probes import ProbeReply
 from converter.addon.servers.profiles import GENERIC, by_name
+from converter.core.dialects.table import ANTHROPIC, COMMON, DIALECTS
 from converter.core.reading.families import SUFFIX, TABLE
 from converter.core.reading.tag_matcher import for_model
 from converter.extras.command.doctor import (
     Finding,
     command_line,
     context,
+    endpoints,
     history,
     shows_thinking,
     thinking,
     tools,
+    verdict,
 )
 from converter.extras.command.link import Heard
 
@@ -40,7 +44,8 @@ def test_every_family_is_recognised_and_switched_on_where_it_is_not(family: obje
 def test_a_closer_alone_is_said_to_the_addon_where_nobody_else_tells() -> None:
     assert "the template has opened it" in told("why</think>84").words
     assert told("why</think>84").options == ("think_start=thinking",)
-    assert told("why</think>84", server="vllm").options == ()
+    known = told("why</think>84", server="vllm")
+    assert (known.options, "--set think_start=thinking" in known.words) == ((), True)
     assert told("why</think>84", model="DeepSeek-R1").options == ()
 
 
@@ -108,13 +113,13 @@ def test_a_context_that_nobody_tells_is_not_wrong() -> None:
         (Heard(calls=["get_weather"]), "as calls", False),
         (
             Heard(text="<tool_call>{}</tool_call>"),
-            "written into the text, with <tool_call>, where no client sees a call",
-            True,
+            "written into the text, with <tool_call>: the addon reads them",
+            False,
         ),
         (
             Heard(fields={"reasoning": "<function=get_weather>"}),
             "written into the text, with <function=",
-            True,
+            False,
         ),
         (Heard(refused="no --jinja"), "refused: no --jinja", True),
         (
@@ -128,7 +133,55 @@ def test_how_tools_are_called(heard: Heard, words: str, wrong: bool) -> None:
     found = tools(heard, GENERIC)
     assert found.words.startswith(words)
     assert found.wrong is wrong
-    assert ("start it with: llama-server --jinja" in tools(heard, LLAMA).words) is wrong
+    started = "start it with: llama-server --jinja" in tools(heard, LLAMA).words
+    assert started is (wrong or bool(found.needed))
+
+
+ALL = {
+    dialect.requests.path: ProbeReply(400, {}, b"{}")
+    for dialect in DIALECTS
+    if dialect is not COMMON
+}
+MESSAGES = ANTHROPIC.requests.path
+APART = thinking(
+    Heard(text="84", fields={"reasoning": "why"}), GENERIC, "small", asks_for_thinking=False
+)
+CALLED = tools(Heard(calls=["f"]), GENERIC)
+
+
+@pytest.mark.parametrize(
+    ("replies", "needed"),
+    [
+        (ALL, ""),
+        ({**ALL, MESSAGES: ProbeReply(404, {}, b"{}")}, f"clients of {ANTHROPIC.label.title}"),
+        ({**ALL, MESSAGES: None}, f"clients of {ANTHROPIC.label.title}"),
+        (
+            {**ALL, MESSAGES: ProbeReply(200, {}, b"Unexpected endpoint")},
+            f"clients of {ANTHROPIC.label.title}",
+        ),
+    ],
+)
+def test_who_needs_nothing_is_told_so(replies: dict[str, ProbeReply | None], needed: str) -> None:
+    said = verdict([APART, CALLED, endpoints(replies)])
+    assert said.startswith("You do not need think-addon for this server and model, because")
+    assert said.endswith(f"; you need it for {needed}." if needed else "arrive apart.")
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (told("<think>why</think>84"), "every client, since thinking stands in the text"),
+        (told("<mythink>why</mythink>84"), "every client, since thinking stands in the text"),
+        (tools(Heard(text="<tool_call>{}</tool_call>"), GENERIC), "agents, since calls stand"),
+    ],
+)
+def test_for_what_it_is_needed_is_told(found: Finding, words: str) -> None:
+    said = verdict([endpoints(ALL), APART, CALLED, found])
+    assert said.startswith(f"You need think-addon for {words}")
+
+
+def test_without_a_reply_nothing_is_known() -> None:
+    assert verdict([Finding("reply", "out of memory", wrong=True)]).startswith("Whether you need")
 
 
 def test_the_command_line_survives_the_shell_and_says_everything_once() -> None:
