@@ -1,7 +1,7 @@
 """A server's words as values: pieces, choices, and all of a reply."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from converter.core.wire.partial_json import is_open
@@ -51,6 +51,12 @@ class Heard:
         self.thoughts[name] = self.thoughts.get(name, "") + words
         if name == next(iter(self.thoughts)):
             self.pieces.append(Piece("thinking", words, block))
+
+    def take_for_answer(self) -> None:
+        """Make text of thinking where there is nothing else and the model stopped by itself."""
+        if self.finish == "stop" and not self.calls and not self.joined("text", "raw").strip():
+            self.pieces = [replace(piece, kind="text") for piece in self.pieces]
+            self.thoughts = {}
 
     def thoughts_lost_in(self, other: "Heard") -> list[str]:
         """Return the names of thinking whose words the other does not have under them."""

@@ -177,8 +177,9 @@ def untouched(case: Case) -> bool:
     the names wanted.
     """
     settings = case.recording.settings
-    if not case.words.complete or case.recording.awaited().expected.tools:
-        return False  # an error follows, or blanks wait for what follows them
+    expected = case.recording.awaited().expected
+    if not case.words.complete or expected.tools or expected.told_off:
+        return False  # an error follows, or blanks wait for what follows them, as behind a thought
     if any(_stops(case, heard) for heard in case.words.choices.values()):
         return False
     if settings.markers or reading_for(case.recording, whole=False).inside:
@@ -186,7 +187,8 @@ def untouched(case: Case) -> bool:
     begins = {mark[0] for mark in literal_marks(reading_for(case.recording, whole=True).families)}
     heard = list(case.words.choices.values())
     named = all(not each.thoughts or set(settings.fields) <= set(each.thoughts) for each in heard)
-    return named and not any(begins & set(each.joined("text")) for each in heard)
+    waits = any(each.thoughts and each.joined("text")[:1].isspace() for each in heard)
+    return named and not waits and not any(begins & set(each.joined("text")) for each in heard)
 
 
 def law_5(recording: Recording, _: int) -> None:

@@ -22,11 +22,17 @@ class Case:
 
     @cached_property
     def words(self) -> ServerWords:
-        """The server's own words."""
+        """The server's own words; what it calls thinking is the answer where there is no other,
+        the model stopped, and the request had turned thinking off.
+        """
         recording = self.recording
-        return listen(
+        said = listen(
             recording.body, recording.server_form, recording.server_dialect, recording.settings.map
         )
+        if recording.awaited().expected.told_off:
+            for heard in said.choices.values():
+                heard.take_for_answer()
+        return said
 
     @cached_property
     def _findings(self) -> Findings:
