@@ -10,16 +10,18 @@ BENCH =
 ROOM =
 FULL =
 MINUTES =
+SERVERS =
 BROWSER = 1
 export BROWSER
 unexport PYTHONDONTWRITEBYTECODE # or each program that a test starts compiles all of converter/ anew, and pytest all tests
 
+comma := ,
 PYTHON = .venv/bin/python
 INSTALLED = .venv/installed-
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # two pips in one .venv would meet
-.PHONY: help run test test-fast nightly soak fuzz bench check format setup programs clean
+.PHONY: help run test test-fast nightly soak fuzz lab bench check format setup programs clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s%s\n", $$1, $$2 }' Makefile
@@ -53,6 +55,9 @@ soak: setup ## many clients for MINUTES=8 and 1,000 at one time, some of them wi
 
 fuzz: setup ## look for input that breaks a promise, for MINUTES=10
 	@$(PYTHON) -m tests.fuzz $(if $(MINUTES),--minutes '$(MINUTES)')
+
+lab: setup ## ask real servers everything, and write README's table: SERVERS=vllm,sglang,... (gigabytes)
+	@$(PYTHON) -m tools.lab $(subst $(comma), ,$(SERVERS))
 
 bench: setup ## measure the proxy, in minutes; PEERS=1: other people's as well, BENCH=... more options
 	@$(PYTHON) -m tools.bench $(if $(PEERS),--peers) $(BENCH)

@@ -104,6 +104,11 @@ class Program:
             time.sleep(0.01)  # a process that starts has no other way to tell than its output
         return found
 
+    @property
+    def has_ended(self) -> bool:
+        """Tell whether its process is over."""
+        return self._process.poll() is not None
+
     def exit_status(self) -> int:
         """Wait for it to end by itself."""
         return self._process.wait(SECONDS_TO_START)

@@ -1,0 +1,68 @@
+"""Ollama's own server (of spring 2025) and mlx-lm, the real ones, with the small model: asked in
+four dialects, streamed and whole, through the addon.
+
+Each is installed once into .cache; where that cannot be, its tests are left out, and say why.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from converter.addon.servers.probes import IDENTITY_PATHS, recognise
+from converter.extras.command.link import ServerLink
+from tests.support.harness import Proxy, start_proxy
+from tools.lab.installing import MissingError
+from tools.lab.matrix import CASES, Case, asked
+from tools.lab.servers import Started, started
+
+pytestmark = pytest.mark.slow
+SERVERS = ("ollama", "mlx-lm")
+NOT_ITS = {
+    ("ollama", "thinking off"): "thinking",  # its models have no switch before 0.9
+    ("ollama", "prompt too long"): "no error of the 400s",  # it cuts prompts in silence
+}
+"""What is wrong with each answer to a question that a server cannot do what it asks for."""
+
+
+@pytest.fixture(scope="session", params=SERVERS)
+def real(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Started]:
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(started(request.param, tmp_path_factory.mktemp("real")))
+        except MissingError as missing:
+            reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+            assert reporter is not None
+            words = f"\n{request.param} is NOT tested: {missing}"
+            reporter.write_line(words, yellow=True, bold=True)
+            pytest.skip(str(missing))
+        yield server
+
+
+@pytest.fixture(scope="session")
+def through(real: Started, proxy_folder: Path) -> Iterator[Proxy]:
+    """The addon in front of it."""
+    with start_proxy([f"reverse:{real.address}"], [], proxy_folder, real.name) as proxy:
+        yield proxy
+
+
+def test_it_is_recognised(real: Started) -> None:
+    link = ServerLink(real.address)
+    row = recognise({path: link.reply(path) for path in IDENTITY_PATHS})
+    assert row
+    assert row.name == real.name
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_it_answers_as_it_should(real: Started, through: Proxy, case: Case) -> None:
+    if real.name in case.not_of:
+        assert (real.name, case.name) == ("mlx-lm", "prompt too long"), "it has no limit"
+        return
+    mark = through.mark()
+    expected = NOT_ITS.get((real.name, case.name), "")
+    wrong = {name: words for name, words in asked(through.ports[0], case) if words != expected}
+    assert not wrong
+    through.check(mark)

@@ -1,0 +1,83 @@
+"""The tables of the lab: of the newest run, and what README shows is that."""
+
+from pathlib import Path
+
+import pytest
+
+from tools.lab.table import (
+    BEGIN,
+    DETAILS,
+    END,
+    KEPT,
+    README,
+    Column,
+    between,
+    details,
+    keep,
+    read,
+    summary,
+    table,
+)
+
+pytestmark = pytest.mark.slow
+
+GOOD = Column("vllm", "0.32.0", "no parser", "2026-11-26", verdicts={"tool call": {"chat": ""}})
+BAD = Column(
+    "vllm",
+    "0.32.0",
+    "wrong parsers",
+    "2026-11-26",
+    verdicts={"tool call": {"chat": "", "messages": "0 calls"}, "stop": {"chat": "a `b`"}},
+)
+GONE = Column("sglang", "0.5.23", "no parser", "2026-11-25", missing="no Python 3.11")
+
+
+def test_readme_shows_the_newest_run() -> None:
+    columns = read()
+    assert columns
+    for page, written in ((README, summary), (DETAILS, table), (DETAILS, details)):
+        shown = page.read_text().partition(BEGIN)[2].partition(END)[0]
+        assert written(columns) in shown, "run make lab"
+    assert KEPT.exists()
+
+
+def test_a_cell_says_how_many_were_right() -> None:
+    lines = table([GOOD, BAD, GONE]).splitlines()
+    assert lines[0].split(" | ")[1:] == [
+        "vllm 0.32.0, no parser",
+        "vllm 0.32.0, wrong parsers",
+        "sglang 0.5.23, no parser |",
+    ]
+    assert lines[2] == "| tool call | yes | 1 of 2 | not had |"
+    assert lines[3] == "| stop | – | 0 of 1 | not had |"
+    assert lines[-1] == "| run on | 2026-11-26 | 2026-11-26 | 2026-11-25 |"
+
+
+def test_a_summary_has_a_row_for_each_server() -> None:
+    assert summary([GOOD, BAD, GONE]).splitlines() == [
+        "| answers that were right | no parser | wrong parsers | run on |",
+        "| --- | --- | --- | --- |",
+        "| vllm 0.32.0 | 1 of 1 | 1 of 3 | 2026-11-26 |",
+        "| sglang 0.5.23 | not had | – | 2026-11-25 |",
+    ]
+
+
+def test_what_was_wrong_is_a_line_each() -> None:
+    assert details([GOOD]) == "Nothing."
+    assert details([BAD, GONE]).splitlines() == [
+        "- vllm 0.32.0, wrong parsers, tool call, messages: `0 calls`",
+        "- vllm 0.32.0, wrong parsers, stop, chat: `a 'b'`",
+        "- **sglang 0.5.23, no parser** could not be had: no Python 3.11",
+    ]
+
+
+def test_a_later_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
+    file = tmp_path / "newest.json"
+    keep([GOOD, GONE], file)
+    later = Column("vllm", "0.33.0", "no parser", "2026-12-01")
+    assert keep([later, BAD], file) == read(file) == [later, GONE, BAD]
+
+
+def test_a_page_keeps_what_is_around() -> None:
+    page = f"head\n{BEGIN}\nold\n{END}\ntail\n"
+    assert between(page, "new") == f"head\n{BEGIN}\nnew\n{END}\ntail\n"

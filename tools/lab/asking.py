@@ -1,0 +1,246 @@
+"""One question in four dialects, by the official SDKs; the answer in neutral words."""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import anthropic
+import ollama
+import openai
+
+from tests.support.sdks import SAMPLING, anthropic_client, openai_client
+from tools.lab.servers import MODEL
+
+DIALECTS = ("chat", "messages", "responses", "ollama")
+FORMS = {True: "streamed", False: "whole"}
+WEATHER: dict[str, Any] = {
+    "name": "get_weather",
+    "description": "Get the weather in a city",
+    "parameters": {
+        "type": "object",
+        "properties": {"city": {"type": "string"}},
+        "required": ["city"],
+    },
+}
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+_OFF: Mapping[str, dict[str, Any]] = {
+    "chat": {"extra_body": {"chat_template_kwargs": {"enable_thinking": False}, **SAMPLING}},
+    "messages": {"thinking": {"type": "disabled"}},
+    "responses": {"reasoning": {"effort": "none"}},
+    "ollama": {"think": False},
+}
+ENDS = {"end_turn": "stop", "completed": "stop", "stop_sequence": "stop"}
+CUTS = {"max_tokens": "length", "incomplete": "length"}
+ERRORS = (openai.APIError, anthropic.APIError, ollama.ResponseError)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question. `off`: the client turns thinking off; `stop`: a stop string; `result`: it
+    is the turn behind the tool's answer.
+    """
+
+    words: str
+    most: int = 300
+    tool: bool = False
+    off: bool = False
+    stop: str = ""
+    picture: bool = False
+    model: str = MODEL
+    result: bool = False
+
+
+@dataclass(slots=True)
+class Answer:
+    """An answer. `error`: the words of one in its place, with its status."""
+
+    thinking: str = ""
+    text: str = ""
+    calls: list[tuple[str, object]] = field(default_factory=list)
+    finish: str = ""
+    error: str = ""
+
+
+def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:
+    """Ask; an error is an answer as well."""
+    try:
+        answer = _ASKS[dialect](port, question, streamed)
+    except ERRORS as error:
+        return Answer(error=" ".join(f"{getattr(error, 'status_code', '')} {error}".split()))
+    answer.finish = {**ENDS, **CUTS}.get(answer.finish, answer.finish)
+    return answer
+
+
+def _turns(question: Question, called: Sequence[Any], result: Any) -> list[Any]:
+    asked: list[Any] = [{"role": "user", "content": question.words}]
+    return [*asked, *called, *result] if question.result else asked
+
+
+def _arguments(written: str) -> object:
+    """Return what a client runs; the words where they are no JSON."""
+    with suppress(ValueError):
+        return json.loads(written)
+    return written
+
+
+_CALL_ID, _CALLED, _RESULT = "call_1", {"city": "Oslo"}, "sunny, 21 degrees"
+
+
+def _chat(port: int, question: Question, streamed: bool) -> Answer:
+    function = {"name": "get_weather", "arguments": json.dumps(_CALLED)}
+    call = {"id": _CALL_ID, "type": "function", "function": function}
+    turns = _turns(
+        question,
+        [{"role": "assistant", "content": None, "tool_calls": [call]}],
+        [{"role": "tool", "tool_call_id": _CALL_ID, "content": _RESULT}],
+    )
+    if question.picture:
+        part = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PICTURE}"}}
+        turns = [{"role": "user", "content": [{"type": "text", "text": question.words}, part]}]
+    asked: dict[str, Any] = {
+        "model": question.model,
+        "messages": turns,
+        "max_tokens": question.most,
+        "extra_body": SAMPLING,
+        **({"tools": [{"type": "function", "function": WEATHER}]} if question.tool else {}),
+        **({"stop": [question.stop]} if question.stop else {}),
+        **(_OFF["chat"] if question.off else {}),
+    }
+    with openai_client(port) as client:
+        if not streamed:
+            choice = client.chat.completions.create(**asked).choices[0]
+            message = choice.message
+            calls = [
+                (call.function.name, _arguments(call.function.arguments))
+                for call in message.tool_calls or []
+            ]
+            thinking = getattr(message, "reasoning_content", None) or ""
+            return Answer(thinking, message.content or "", calls, str(choice.finish_reason))
+        return _streamed_chat(client.chat.completions.create(**asked, stream=True))
+
+
+def _streamed_chat(chunks: Any) -> Answer:
+    answer, pieces = Answer(), dict[int, list[str]]()
+    for chunk in chunks:
+        for choice in chunk.choices:
+            answer.thinking += getattr(choice.delta, "reasoning_content", None) or ""
+            answer.text += choice.delta.content or ""
+            answer.finish = choice.finish_reason or answer.finish
+            for call in choice.delta.tool_calls or []:
+                said = pieces.setdefault(call.index, ["", ""])
+                said[0] += call.function.name or ""
+                said[1] += call.function.arguments or ""
+    answer.calls = [(name, _arguments(written)) for name, written in pieces.values()]
+    return answer
+
+
+def _messages(port: int, question: Question, streamed: bool) -> Answer:
+    call = {"type": "tool_use", "id": _CALL_ID, "name": "get_weather", "input": _CALLED}
+    result = {"type": "tool_result", "tool_use_id": _CALL_ID, "content": _RESULT}
+    turns = _turns(
+        question,
+        [{"role": "assistant", "content": [call]}],
+        [{"role": "user", "content": [result]}],
+    )
+    if question.picture:
+        source = {"type": "base64", "media_type": "image/png", "data": PICTURE}
+        part = {"type": "image", "source": source}
+        turns = [{"role": "user", "content": [{"type": "text", "text": question.words}, part]}]
+    tool: Any = {name: WEATHER[name] for name in ("name", "description")}
+    asked: dict[str, Any] = {
+        "model": question.model,
+        "messages": turns,
+        "max_tokens": question.most,
+        "extra_body": SAMPLING,
+        **({"tools": [{**tool, "input_schema": WEATHER["parameters"]}]} if question.tool else {}),
+        **({"stop_sequences": [question.stop]} if question.stop else {}),
+        **(_OFF["messages"] if question.off else {}),
+    }
+    with anthropic_client(port) as client:
+        if streamed:
+            with client.messages.stream(**asked) as stream:
+                message = stream.get_final_message()
+        else:
+            message = client.messages.create(**asked)
+    answer = Answer(finish=str(message.stop_reason))
+    for block in message.content:
+        answer.thinking += block.thinking if block.type == "thinking" else ""
+        answer.text += block.text if block.type == "text" else ""
+        answer.calls += [(block.name, block.input)] if block.type == "tool_use" else []
+    return answer
+
+
+def _responses(port: int, question: Question, streamed: bool) -> Answer:
+    call = {"type": "function_call", "call_id": _CALL_ID, "name": "get_weather"}
+    result = {"type": "function_call_output", "call_id": _CALL_ID, "output": _RESULT}
+    turns = _turns(question, [{**call, "arguments": json.dumps(_CALLED)}], [result])
+    if question.picture:
+        url = f"data:image/png;base64,{PICTURE}"
+        part = {"type": "input_image", "image_url": url, "detail": "auto"}
+        words = {"type": "input_text", "text": question.words}
+        turns = [{"role": "user", "content": [words, part]}]
+    asked: dict[str, Any] = {
+        "model": question.model,
+        "input": turns,
+        "max_output_tokens": question.most,
+        "extra_body": SAMPLING,
+        **({"tools": [{"type": "function", "strict": False, **WEATHER}]} if question.tool else {}),
+        **(_OFF["responses"] if question.off else {}),
+    }
+    with openai_client(port) as client:
+        response = client.responses.create(**asked) if not streamed else None
+        for event in client.responses.create(**asked, stream=True) if streamed else ():
+            if event.type in ("response.completed", "response.incomplete", "response.failed"):
+                response = event.response
+    return _of_response(response)
+
+
+def _of_response(response: Any) -> Answer:
+    if response is None or response.error:
+        return Answer(error=str(response and response.error))
+    answer = Answer(finish=str(response.status))
+    for item in response.output:
+        match item.type:
+            case "reasoning":
+                answer.thinking += "".join(part.text for part in item.summary)
+            case "message":
+                answer.text += "".join(getattr(part, "text", "") for part in item.content)
+            case "function_call":
+                answer.calls.append((item.name, _arguments(item.arguments)))
+    return answer
+
+
+def _ollama(port: int, question: Question, streamed: bool) -> Answer:
+    call = {"function": {"name": "get_weather", "arguments": _CALLED}}
+    turns = _turns(
+        question,
+        [{"role": "assistant", "content": "", "tool_calls": [call]}],
+        [{"role": "tool", "tool_name": "get_weather", "content": _RESULT}],
+    )
+    if question.picture:
+        turns = [{"role": "user", "content": question.words, "images": [PICTURE]}]
+    stop = {"stop": [question.stop]} if question.stop else {}
+    asked: dict[str, Any] = {
+        "model": question.model,
+        "messages": turns,
+        "options": {**SAMPLING, "num_predict": question.most, **stop},
+        **({"tools": [{"type": "function", "function": WEATHER}]} if question.tool else {}),
+        **(_OFF["ollama"] if question.off else {}),
+    }
+    answer = Answer()
+    with ollama.Client(f"http://127.0.0.1:{port}", headers={"connection": "close"}) as client:
+        replies = client.chat(**asked, stream=True) if streamed else [client.chat(**asked)]
+        for reply in replies:
+            answer.thinking += reply.message.thinking or ""
+            answer.text += reply.message.content or ""
+            answer.calls += [
+                (call.function.name, dict(call.function.arguments))
+                for call in reply.message.tool_calls or []
+            ]
+            answer.finish = reply.done_reason or answer.finish
+    return answer
+
+
+_ASKS = {"chat": _chat, "messages": _messages, "responses": _responses, "ollama": _ollama}

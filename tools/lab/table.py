@@ -1,0 +1,120 @@
+"""The newest run of the lab, kept as JSON, and the tables that are written of it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from tools.lab.matrix import told
+
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = Path(__file__).parent / "newest.json"
+README, DETAILS = ROOT / "README.md", ROOT / "docs" / "lab.md"
+BEGIN, END = "<!-- lab: begin -->", "<!-- lab: end -->"
+NOT_ASKED = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One configuration of one server. `day`: of its run. `missing`: why it could not be had.
+    `verdicts`: by row, by dialect and form: what was wrong, nothing where all was right.
+    """
+
+    server: str
+    version: str
+    configuration: str
+    day: str
+    missing: str = ""
+    verdicts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The name under which a later run takes its place."""
+        return self.server, self.configuration
+
+    @property
+    def title(self) -> str:
+        """Its head."""
+        return f"{self.server} {self.version}, {self.configuration}"
+
+
+def read(file: Path = KEPT) -> list[Column]:
+    """Return the columns of the newest runs."""
+    return [Column(**column) for column in json.loads(file.read_text())] if file.exists() else []
+
+
+def keep(columns: Sequence[Column], file: Path = KEPT) -> list[Column]:
+    """Keep these columns in the place of older ones, and return all."""
+    newer = {column.key: column for column in columns}
+    kept = [newer.pop(column.key, column) for column in read(file)]
+    kept += newer.values()
+    written = json.dumps([asdict(column) for column in kept], indent=1, ensure_ascii=False)
+    file.write_text(written + "\n")
+    return kept
+
+
+def table(columns: Sequence[Column]) -> str:
+    """Return the table in Markdown: a row for each question, a column for each configuration."""
+    rows = list(dict.fromkeys(row for column in columns for row in column.verdicts))
+    lines = [
+        ["", *(column.title for column in columns)],
+        ["---"] * (len(columns) + 1),
+        *([row, *(_cell(column, row) for column in columns)] for row in rows),
+        ["run on", *(column.day for column in columns)],
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(column: Column, row: str) -> str:
+    if column.missing:
+        return "not had"
+    verdicts = column.verdicts.get(row)
+    return told(verdicts).partition(";")[0] if verdicts else NOT_ASKED
+
+
+def summary(columns: Sequence[Column]) -> str:
+    """Return README's table: a row for each server, how many answers were right in each of its
+    configurations.
+    """
+    heads = list(dict.fromkeys(column.configuration for column in columns))
+    lines = [["answers that were right", *heads, "run on"], ["---"] * (len(heads) + 2)]
+    for server in dict.fromkeys(column.server for column in columns):
+        own = {column.configuration: column for column in columns if column.server == server}
+        version, day = next((each.version, each.day) for each in own.values())
+        counts = [_count(own[head]) if head in own else NOT_ASKED for head in heads]
+        lines.append([f"{server} {version}", *counts, day])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _count(column: Column) -> str:
+    if column.missing:
+        return "not had"
+    words = [word for verdicts in column.verdicts.values() for word in verdicts.values()]
+    return f"{words.count('')} of {len(words)}"
+
+
+def details(columns: Sequence[Column]) -> str:
+    """Return a line for each answer that was not as it should be, and each server not had."""
+    lines = []
+    for column in columns:
+        lines += [f"- **{column.title}** could not be had: {column.missing}"] * bool(column.missing)
+        for row, verdicts in column.verdicts.items():
+            for name, words in verdicts.items():
+                if words:
+                    plain = words.replace("`", "'")
+                    lines.append(f"- {column.title}, {row}, {name}: `{plain}`")
+    return "\n".join(lines) or "Nothing."
+
+
+def between(page: str, written: str) -> str:
+    """Return a page with this between its marks."""
+    head, _, rest = page.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}\n{written}\n{END}{tail}"
+
+
+def write(columns: Sequence[Column]) -> None:
+    """Write README's table and the page of details."""
+    README.write_text(between(README.read_text(), summary(columns)))
+    both = f"{table(columns)}\n\n## What was not as it should be\n\n{details(columns)}"
+    DETAILS.write_text(between(DETAILS.read_text(), both))
