@@ -223,7 +223,7 @@ MOST_KINDS = Bound(
     50, "kinds", "kinds of mending in the metrics", "servers choose them", "counted as `other`"
 )
 KNOWN_TURNS = Bound(
-    32,
+    16,
     "requests",
     "long requests whose messages the next one of their conversation repeats",
     "agents run side by side",
