@@ -10,11 +10,12 @@ Dialects go by name: those of `DIALECTS` in `converter.core.dialects.table`.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from converter.core.dialects.dialect import Dialect, Form, Purpose, ReplyContext, alone
+from converter.core.dialects.dialect import Dialect, Purpose, alone
 from converter.core.dialects.recogniser import Recogniser
 from converter.core.dialects.request_facts import expected_of
 from converter.core.dialects.request_settings import RequestSettings
 from converter.core.dialects.table import COMMON, DIALECTS, by_name, request_writer
+from converter.core.dialects.wire_form import Form, ReplyContext
 from converter.core.model.conversation import RequestError
 from converter.core.reading.reading import Expected, Reading
 from converter.core.reading.tag_matcher import AUTO, choose

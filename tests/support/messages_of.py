@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 
 from converter.core.dialects.anthropic.encoder import AnthropicEncoder
-from converter.core.dialects.dialect import ReplyContext
+from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import Event, Start
 from tests.support.frames_of import ASKED, Json, values
 from tests.support.judged_calls import judged

@@ -5,15 +5,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from converter.core.dialects.dialect import (
-    Answers,
-    Dialect,
-    Endpoint,
-    Label,
-    Purpose,
-    Requests,
-    WireForm,
-)
+from converter.core.dialects.dialect import Answers, Dialect, Endpoint, Label, Purpose, Requests
+from converter.core.dialects.wire_form import WireForm
 from converter.core.model.conversation import Conversation, RequestError, Turn
 from converter.core.model.conversation import TextBlock as Words
 from converter.core.model.events import (

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from converter.addon.exchange.settings import Settings
-from converter.core.dialects.dialect import Dialect, Form, ReplyContext
+from converter.core.dialects.dialect import Dialect
 from converter.core.dialects.table import COMMON
+from converter.core.dialects.wire_form import Form, ReplyContext
 from converter.core.reading.reading import Expected, Reading
 from converter.core.reply.rewriter import NO_CONTEXT, Rewriter
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
 from converter.core.dialects.call_order import InOrder, ToolPiece
-from converter.core.dialects.dialect import Encoder
+from converter.core.dialects.wire_form import Encoder
 from converter.core.model.events import (
     Block,
     End,

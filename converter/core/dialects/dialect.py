@@ -1,21 +1,17 @@
-"""A dialect as everybody else knows it: one record of four, the endpoints in it, and the interfaces
-of its machines.
-"""
+"""A dialect as everybody else knows it: one record of four, and the endpoints in it."""
 
 import enum
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
 
 from converter.core.dialects.reasoning_fields import Mapped
+from converter.core.dialects.wire_form import WireForm
 from converter.core.model.conversation import Block, Conversation, RequestError, Turn
-from converter.core.model.events import Event, Text, Thinking, WordKind
 from converter.core.model.memory import Memory
 from converter.core.wire import json_text
 from converter.core.wire.checked import Fields
-from converter.core.wire.sse import SSE, Frame, Framing
 
 
 class Purpose(enum.Enum):
@@ -92,76 +88,6 @@ class Endpoint:
         return match["prefix"].rstrip("/")
 
 
-class Form(enum.Enum):
-    """The form in which a reply is sent."""
-
-    STREAM = enum.auto()
-    WHOLE = enum.auto()
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyContext:
-    """Facts that a reply takes from its request and from the user's options.
-
-    `model` and `id`: for a server that names none. `shown`: whether the client wants to see
-    thinking. `fields`: names of thinking for OpenAI clients. `signature`: of thinking blocks.
-    `created_at`: when it was asked for, in seconds since 1970. `own`: what the dialect's own reader
-    of requests left for its reply. `map`: the blocks that fields of the server's own go to.
-    """
-
-    model: str = ""
-    id: str = "0"
-    shown: bool = True
-    fields: tuple[str, ...] = ("reasoning_content",)
-    signature: str = ""
-    created_at: int = 0
-    own: object = None
-    map: Mapping[str, Mapped] = field(default_factory=dict)
-
-
-class Decoder(Protocol):
-    """Reads the server's frames; a whole body is one frame."""
-
-    def feed(self, frame: Frame) -> list[Event]:
-        """Return the frame's events."""
-
-    def repeat(self, event: Text | Thinking) -> bool:  # noqa: ARG002
-        """Take note of words in frames like the last one; return whether they would have been read
-        as this event. Of a decoder without one, frames are to be read.
-        """
-        return False
-
-
-class Encoder(Protocol):
-    """Writes the client's bytes."""
-
-    @property
-    def notes(self) -> list[str]:
-        """The notes for a person, a line each."""
-
-    @property
-    def failure(self) -> str:
-        """The reason of an error that the client got instead of a message, or empty."""
-
-    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Write `events`; `raw`: the frame that says just them in the same dialect."""
-
-    def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
-        """Take note of words that are written like the last ones of this kind, in so many frames;
-        return the number of the first, where frames are numbered.
-        """
-        return 0
-
-    def ping(self) -> list[bytes]:
-        """Write a frame that says nothing, for silence; none where none may stand, as in a whole
-        body.
-        """
-        return []
-
-    def close(self) -> list[bytes]:
-        """Write the rest."""
-
-
 type KnownTurn = Callable[[object, Callable[[], tuple[Turn, bool]]], Turn]
 """Takes a request's next message and its reader; returns the turn, perhaps of the request before.
 The reader tells as well whether there is something to say of the message in each request.
@@ -196,30 +122,6 @@ class OwnRequest:
     created_at: int = 0
     served: Sequence[dict[str, object]] = ()
     page: bool = False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WireForm:
-    """Replies as bytes."""
-
-    decoder: Callable[[Mapping[str, Mapped]], Decoder]
-    """Takes the user's field map."""
-    encoder: Callable[[ReplyContext, bool], Encoder]
-    """Takes the context, and whether the reply is wanted whole."""
-    recognises: Callable[[Mapping[str, object]], bool]
-    """Tells whether the JSON of a frame or reply is of this dialect."""
-    framing: Framing = SSE
-    """Form of its streams."""
-    mend: Callable[[object], object] = lambda said: said
-    """Puts the JSON of a frame in shape that clients could not read as it is."""
-    error_event: str = ""
-    """Name of the event that holds an error in a stream."""
-    keeps_raw: bool = False
-    """A frame that nothing was done to goes on as its own bytes."""
-    counter: str = ""
-    """The field that numbers the events of its streams."""
-    retells: bool = False
-    """A stream's end tells its words once more, whole."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -306,6 +208,15 @@ class Dialect:
     answers: Answers
     endpoints: tuple[Endpoint, ...] = ()
     """In the order in which a request is held against them."""
+
+    @property
+    def reply(self) -> str:
+        """A reply of it, for people, behind the word *no*."""
+        return self.label.reply
+
+    def error(self, message: str, kind: str, status: int) -> bytes:
+        """Return the body of an error answer."""
+        return self.answers.error(message, kind, status)
 
     def __repr__(self) -> str:
         """Return the name, as tests show it."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from converter.core.dialects import context_length
-from converter.core.dialects.dialect import Decoder
+from converter.core.dialects.wire_form import Decoder
 from converter.core.model.events import Event, Failure, OpaqueFrame, Own
 from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object

@@ -1,7 +1,8 @@
 """A reply of which nothing is known: its form and its dialect, by its bytes."""
 
-from converter.core.dialects.dialect import Dialect, Form
+from converter.core.dialects.dialect import Dialect
 from converter.core.dialects.table import framings, recognise
+from converter.core.dialects.wire_form import Form
 from converter.core.wire import json_text
 from converter.core.wire.beginnings import SNIFFED, Beginning, beginning_of
 from converter.core.wire.bounds import BODY_LIMIT

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 
 from converter.core.dialects.anthropic import ANTHROPIC
-from converter.core.dialects.dialect import Decoder, Dialect, Encoder, Endpoint, Form, ReplyContext
+from converter.core.dialects.dialect import Dialect, Endpoint
 from converter.core.dialects.ollama import OLLAMA
 from converter.core.dialects.openai_chat import OPENAI_CHAT, request_writer
 from converter.core.dialects.openai_chat.request_writer import join_texts
 from converter.core.dialects.responses import RESPONSES
+from converter.core.dialects.wire_form import Decoder, Encoder, Form, ReplyContext
 from converter.core.model.conversation import Block
 from converter.core.wire.checked import Fields
 from converter.core.wire.sse import Framing

@@ -1,9 +1,7 @@
-"""Thinking for clients that show nothing but text: a folded block of Markdown. It is taken out of
-the turns that they send back.
-"""
+"""Thinking for clients that show nothing but text: a folded block of Markdown."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from converter.core.model.events import (
     Event,
@@ -14,7 +12,6 @@ from converter.core.model.events import (
     ToolCall,
     WordKind,
 )
-from converter.core.model.raw_messages import role_of, with_each
 
 OPENER = "<details>\n<summary>Thinking</summary>\n\n"
 CLOSER = "\n\n</details>\n\n"
@@ -49,27 +46,6 @@ class ThoughtFolder:
         return (Text, "") if self._is_open == (kind is Thinking) else None
 
 
-def unfolded(body: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a request without the folded thoughts of its earlier turns; itself if it has none."""
-    return with_each(body, _without_folds)
-
-
 def unfold(texts: Iterable[str]) -> str:
     """Return the texts as one, without their folded thoughts."""
     return _FOLDED.sub("", "".join(texts))
-
-
-def _without_folds(turn: object) -> object:
-    """Return an assistant's turn without folds, in a text or in parts; any other as it is."""
-    if not isinstance(turn, dict) or role_of(turn) != "assistant":
-        return turn
-    content = turn.get("content")
-    if isinstance(content, str):
-        return {**turn, "content": unfold([content])}
-    return {**turn, "content": [*map(_part, content)]} if isinstance(content, list) else turn
-
-
-def _part(part: object) -> object:
-    if isinstance(part, dict) and isinstance(text := part.get("text"), str):
-        return {**part, "text": unfold([text])}
-    return part

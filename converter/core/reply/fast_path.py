@@ -33,7 +33,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from converter.core.dialects.dialect import Encoder
+from converter.core.dialects.wire_form import Encoder
 from converter.core.model.events import Event, Opaque, Own, Text, Thinking, WordKind
 from converter.core.reply.pipeline import LONGEST, Pipeline
 from converter.core.wire import json_text

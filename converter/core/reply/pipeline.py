@@ -17,8 +17,8 @@ from typing import Protocol
 
 from converter.core.calls.assembler import Assembler, Offer
 from converter.core.calls.ids import CallIds
-from converter.core.dialects.dialect import Dialect, Form
 from converter.core.dialects.reasoning_fields import NO_FIELDS, Mapped
+from converter.core.dialects.wire_form import Form, Speaker
 from converter.core.model.events import (
     End,
     Event,
@@ -226,7 +226,7 @@ class Pipeline:
     def __init__(
         self,
         reading: Reading,
-        server: Dialect,
+        server: Speaker,
         form: Form,
         *,
         fields: Mapping[str, Mapped] = NO_FIELDS,

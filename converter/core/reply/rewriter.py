@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from converter.core.dialects.dialect import Dialect, Form, ReplyContext
+from converter.core.dialects.wire_form import Form, ReplyContext, Speaker
 from converter.core.model.events import Event, Failure, Start, ThinkingEnd
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.reading import Reading
@@ -47,8 +47,8 @@ class Rewriter:
     def __init__(
         self,
         reading: Reading,
-        server: Dialect,
-        client: Dialect,
+        server: Speaker,
+        client: Speaker,
         server_form: Form,
         client_form: Form | None = None,
         *,
@@ -63,7 +63,7 @@ class Rewriter:
         self._pipeline_of = partial(Pipeline, server=server, form=server_form, fields=context.map)
         self._pipeline = self._pipeline_of(self._reading)
         self.findings = self._pipeline.stages.findings
-        self._label = server.label.reply
+        self._label = server.reply
         self._encoder = client.wire.encoder(context, self.form is Form.WHOLE)
         self._splices = fast and server.wire.keeps_raw and not whole
         self._fast = self._fast_path()
@@ -296,7 +296,7 @@ class Rewriter:
         try:
             return [*self._encoder.feed([Failure(words, status=status)]), *self._encoder.close()]
         except Exception:  # it is the encoder that is broken
-            body = self._client.answers.error(words, "api_error", 500)
+            body = self._client.error(words, "api_error", 500)
         if self.form is Form.WHOLE:
             return [body]
         wire = self._client.wire

@@ -15,9 +15,9 @@ from converter.addon.probes.upstream_http import context
 from converter.addon.servers.model_names import entries
 from converter.addon.servers.probes import ADDON_PATH, ProbeReply, server_behind
 from converter.addon.servers.server_key import KEY_VARIABLE
-from converter.core.dialects.dialect import Decoder
 from converter.core.dialects.error_words import server_words
 from converter.core.dialects.table import COMMON
+from converter.core.dialects.wire_form import Decoder
 from converter.core.model.events import Event, Failure, Text, Thinking, ToolCall
 from converter.core.wire import json_text
 from converter.core.wire.bounds import ANSWER_LIMIT, BODY_LIMIT

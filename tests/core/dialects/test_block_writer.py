@@ -8,9 +8,9 @@ import pytest
 
 from converter.core.dialects.anthropic.encoder import AnthropicEncoder
 from converter.core.dialects.block_writer import BlockWriter, Message, left_out
-from converter.core.dialects.dialect import ReplyContext
 from converter.core.dialects.responses.request_reader import ResponseContext
 from converter.core.dialects.responses.response_events import ResponsesEncoder
+from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
     End,
     Event,

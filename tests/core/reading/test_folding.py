@@ -7,7 +7,7 @@ from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import Exchange, begin
 from converter.core.dialects.table import OPENAI_CHAT, Form
 from converter.core.model.events import Event, Finish, Opaque, Text, Thinking, ThinkingEnd, ToolCall
-from converter.core.reading.folding import CLOSER, OPENER, ThoughtFolder, unfolded
+from converter.core.reading.folding import CLOSER, OPENER, ThoughtFolder
 from converter.core.wire import json_text
 from tests.support.clients import read_openai_stream
 from tests.support.frames import END, ROLE, delta, stream
@@ -37,25 +37,6 @@ def fold(*events: Event) -> str:
 )
 def test_a_thought_is_a_folded_block_in_its_place(events: list[Event], said: str) -> None:
     assert fold(*events) == said
-
-
-def test_the_turns_that_come_back_have_no_folds() -> None:
-    user = {"role": "user", "content": FOLD}
-    body = {"messages": [user, {"role": "assistant", "content": f"a{FOLD}b{FOLD}"}]}
-    assert unfolded(body) == {"messages": [user, {"role": "assistant", "content": "ab"}]}
-
-
-def test_folds_in_parts_of_a_turn_are_taken_out_too() -> None:
-    picture = {"type": "image_url"}
-    parts = [{"type": "text", "text": f"{FOLD}b"}, picture]
-    body = {"messages": [{"role": "assistant", "content": parts}]}
-    said = [{"type": "text", "text": "b"}, picture]
-    assert unfolded(body) == {"messages": [{"role": "assistant", "content": said}]}
-
-
-@pytest.mark.parametrize("body", [{}, {"messages": [1, {"role": "assistant", "content": None}]}])
-def test_a_request_without_folds_is_itself(body: dict[str, object]) -> None:
-    assert unfolded(body) is body
 
 
 def exchange(*fields: str) -> Exchange:

@@ -20,9 +20,9 @@ from converter.core.dialects.dialect import (
     OwnRequest,
     Purpose,
     Requests,
-    WireForm,
 )
 from converter.core.dialects.reasoning_fields import Mapped
+from converter.core.dialects.wire_form import WireForm
 from converter.core.model.conversation import Conversation, RequestError
 from converter.core.model.memory import Memory
 

@@ -21,7 +21,7 @@ from converter.core.dialects.block_writer import (
     thinking_tokens,
 )
 from converter.core.dialects.call_order import ToolPiece
-from converter.core.dialects.dialect import ReplyContext
+from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
     Block,
     Failure,

@@ -10,13 +10,13 @@ from converter.core.dialects.dialect import (
     Label,
     Purpose,
     Requests,
-    WireForm,
 )
 from converter.core.dialects.ollama import own_answers
 from converter.core.dialects.ollama.decoder import NAME, OllamaDecoder
 from converter.core.dialects.ollama.encoder import OllamaEncoder
 from converter.core.dialects.ollama.own_answers import error_body, error_reply
 from converter.core.dialects.ollama.request_reader import NothingAskedError, read
+from converter.core.dialects.wire_form import WireForm
 from converter.core.model.conversation import RequestError
 from converter.core.wire.sse import NDJSON
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from converter.core.dialects.block_writer import CALL, TEXT, THINKING, BlockWriter
 from converter.core.dialects.call_order import ToolPiece
-from converter.core.dialects.dialect import ReplyContext
 from converter.core.dialects.ollama.decoder import GENERATED, NAME
+from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import Block, Event, Failure, MappedField, Own, Start, own_fields
 from converter.core.wire import json_text
 from converter.core.wire.sse import NDJSON

@@ -3,15 +3,7 @@
 from collections.abc import Mapping
 
 from converter.core.dialects import model_facts
-from converter.core.dialects.dialect import (
-    Answers,
-    Dialect,
-    Endpoint,
-    Label,
-    Purpose,
-    Requests,
-    WireForm,
-)
+from converter.core.dialects.dialect import Answers, Dialect, Endpoint, Label, Purpose, Requests
 from converter.core.dialects.openai_chat.decoder import (
     NAME,
     SAME_IN_EVERY_FRAME,
@@ -22,6 +14,7 @@ from converter.core.dialects.openai_chat.encoder import OpenAIEncoder
 from converter.core.dialects.openai_chat.errors import error_body, error_reply
 from converter.core.dialects.openai_parts import PARTS
 from converter.core.dialects.reasoning_fields import words_of
+from converter.core.dialects.wire_form import WireForm
 from converter.core.model.conversation import Conversation, RequestError, ThinkingBlock
 from converter.core.wire.checked import Fields
 

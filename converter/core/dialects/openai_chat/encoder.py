@@ -12,9 +12,9 @@ from itertools import chain
 from typing import Any
 
 from converter.core.calls.arguments import ARGUMENT_KEYS
-from converter.core.dialects.dialect import Encoder
 from converter.core.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME
 from converter.core.dialects.openai_chat.errors import error_body
+from converter.core.dialects.wire_form import Encoder
 from converter.core.model.events import (
     Block,
     End,

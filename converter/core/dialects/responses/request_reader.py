@@ -10,11 +10,11 @@ left out with a note.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from converter.core.dialects.dialect import ReplyContext
 from converter.core.dialects.responses import compaction
 from converter.core.dialects.responses.items import OFFERING, Items, kind_of
 from converter.core.dialects.responses.tools import Toolbox
 from converter.core.dialects.server_fields import SERVER_FIELDS, sampling_of
+from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.conversation import (
     Conversation,
     RequestError,

@@ -3,7 +3,7 @@
 import pytest
 
 from converter.core.dialects.anthropic.encoder import counts, stop
-from converter.core.dialects.dialect import ReplyContext
+from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import End, Event, Finish, Own, Start, Text, Thinking, Usage
 from tests.support.messages_of import HEAD, complete, written
 

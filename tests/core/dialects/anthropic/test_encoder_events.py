@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from converter.core.dialects.dialect import ReplyContext
+from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
     Block,
     End,

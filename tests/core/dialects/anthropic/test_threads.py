@@ -7,7 +7,8 @@ import pytest
 
 from converter.core.dialects.anthropic import ANTHROPIC, threads
 from converter.core.dialects.anthropic.encoder import AnthropicEncoder
-from converter.core.dialects.dialect import Form, Purpose, ReplyContext, alone
+from converter.core.dialects.dialect import Purpose, alone
+from converter.core.dialects.wire_form import Form, ReplyContext
 from converter.core.model.conversation import RequestError
 from converter.core.model.events import End, Event, Failure, Finish, Text, Thinking
 from converter.core.model.memory import Memory

@@ -13,9 +13,9 @@ from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.servers.profiles import by_name
 from converter.addon.transcript import reply
 from converter.addon.transcript.turns import CallPart, TextPart, ThinkingPart
-from converter.core.dialects.dialect import ReplyContext
 from converter.core.dialects.ollama import OLLAMA
 from converter.core.dialects.table import DIALECTS, OPENAI_CHAT, Dialect, Form
+from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
     Event,
     Failure,

@@ -1,0 +1,119 @@
+"""A dialect as a reply needs it: the interfaces of its machines, and the record of its wire."""
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from converter.core.dialects.reasoning_fields import Mapped
+from converter.core.model.events import Event, Text, Thinking, WordKind
+from converter.core.wire.sse import SSE, Frame, Framing
+
+
+class Form(enum.Enum):
+    """The form in which a reply is sent."""
+
+    STREAM = enum.auto()
+    WHOLE = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyContext:
+    """Facts that a reply takes from its request and from the user's options.
+
+    `model` and `id`: for a server that names none. `shown`: whether the client wants to see
+    thinking. `fields`: names of thinking for OpenAI clients. `signature`: of thinking blocks.
+    `created_at`: when it was asked for, in seconds since 1970. `own`: what the dialect's own reader
+    of requests left for its reply. `map`: the blocks that fields of the server's own go to.
+    """
+
+    model: str = ""
+    id: str = "0"
+    shown: bool = True
+    fields: tuple[str, ...] = ("reasoning_content",)
+    signature: str = ""
+    created_at: int = 0
+    own: object = None
+    map: Mapping[str, Mapped] = field(default_factory=dict)
+
+
+class Decoder(Protocol):
+    """Reads the server's frames; a whole body is one frame."""
+
+    def feed(self, frame: Frame) -> list[Event]:
+        """Return the frame's events."""
+
+    def repeat(self, event: Text | Thinking) -> bool:  # noqa: ARG002
+        """Take note of words in frames like the last one; return whether they would have been read
+        as this event. Of a decoder without one, frames are to be read.
+        """
+        return False
+
+
+class Encoder(Protocol):
+    """Writes the client's bytes."""
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes for a person, a line each."""
+
+    @property
+    def failure(self) -> str:
+        """The reason of an error that the client got instead of a message, or empty."""
+
+    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
+        """Write `events`; `raw`: the frame that says just them in the same dialect."""
+
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
+        """Take note of words that are written like the last ones of this kind, in so many frames;
+        return the number of the first, where frames are numbered.
+        """
+        return 0
+
+    def ping(self) -> list[bytes]:
+        """Write a frame that says nothing, for silence; none where none may stand, as in a whole
+        body.
+        """
+        return []
+
+    def close(self) -> list[bytes]:
+        """Write the rest."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WireForm:
+    """Replies as bytes."""
+
+    decoder: Callable[[Mapping[str, Mapped]], Decoder]
+    """Takes the user's field map."""
+    encoder: Callable[[ReplyContext, bool], Encoder]
+    """Takes the context, and whether the reply is wanted whole."""
+    recognises: Callable[[Mapping[str, object]], bool]
+    """Tells whether the JSON of a frame or reply is of this dialect."""
+    framing: Framing = SSE
+    """Form of its streams."""
+    mend: Callable[[object], object] = lambda said: said
+    """Puts the JSON of a frame in shape that clients could not read as it is."""
+    error_event: str = ""
+    """Name of the event that holds an error in a stream."""
+    keeps_raw: bool = False
+    """A frame that nothing was done to goes on as its own bytes."""
+    counter: str = ""
+    """The field that numbers the events of its streams."""
+    retells: bool = False
+    """A stream's end tells its words once more, whole."""
+
+
+class Speaker(Protocol):
+    """One side of a reply: its server, or its client."""
+
+    @property
+    def wire(self) -> WireForm:
+        """Its replies as bytes."""
+
+    @property
+    def reply(self) -> str:
+        """A reply of it, for people, behind the word *no*."""
+
+    def error(self, message: str, kind: str, status: int) -> bytes:
+        """Return the body of an error answer."""

@@ -1,0 +1,27 @@
+"""Folded thoughts in the turns that clients send back: taken out of them again."""
+
+from collections.abc import Mapping
+
+from converter.core.model.raw_messages import role_of, with_each
+from converter.core.reading.folding import unfold
+
+
+def unfolded(body: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a request without the folded thoughts of its earlier turns; itself if it has none."""
+    return with_each(body, _without_folds)
+
+
+def _without_folds(turn: object) -> object:
+    """Return an assistant's turn without folds, in a text or in parts; any other as it is."""
+    if not isinstance(turn, dict) or role_of(turn) != "assistant":
+        return turn
+    content = turn.get("content")
+    if isinstance(content, str):
+        return {**turn, "content": unfold([content])}
+    return {**turn, "content": [*map(_part, content)]} if isinstance(content, list) else turn
+
+
+def _part(part: object) -> object:
+    if isinstance(part, dict) and isinstance(text := part.get("text"), str):
+        return {**part, "text": unfold([text])}
+    return part
