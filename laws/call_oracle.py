@@ -10,13 +10,18 @@ from dataclasses import dataclass
 
 from converter.core.reading.families import CLOSERS as THOUGHTS
 from converter.core.reading.tool_calls.call import Schema
-from converter.core.reading.tool_calls.forms import CLOSERS
+from converter.core.reading.tool_calls.call_form import EndsThought
+from converter.core.reading.tool_calls.forms import CLOSERS, FORMS
 from laws.call_oracle_forms import ROWS, WHOLE
 from laws.call_oracle_readers import NOTHING, Members, Row, Said
 
 _CODE = re.compile(r"(?ms)^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)|`[^`\n]+`")
 _BEHIND = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, (*CLOSERS, *THOUGHTS)))}))*\s*")
 """Closers that are said twice or alone behind a call, and those of thoughts."""
+
+
+SPECIAL = frozenset(form.name for form in FORMS if form.ends_thought is EndsThought.ALWAYS)
+"""Forms whose marks are special tokens."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +81,11 @@ def _places(text: str) -> Iterator[tuple[int, int, list[Said]]]:
     """Return where calls stand, and what they say."""
     place = 0
     while firsts := [(*found.span(), row) for row in ROWS if (found := row.find(text, place))]:
-        begin = min(begun for begun, _, _ in firsts)
         code = _CODE.search(text, place)
-        if code and code.start() < begin:
+        if code:  # which hides all but special tokens
+            firsts = [each for each in firsts if each[0] < code.start() or each[2].form in SPECIAL]
+        begin = min((begun for begun, _, _ in firsts), default=len(text))
+        if code and begin >= code.end():
             place = code.end()
             continue
         read = _first(text, begin, [row for begun, _, row in firsts if begun == begin])

@@ -10,8 +10,10 @@ from laws.call_oracle_readers import (
     Row,
     elements,
     gemma,
+    gemma_calls,
     header,
     objects,
+    one_by_one,
     python,
     tags,
 )
@@ -130,6 +132,7 @@ ROWS = (
         _invoked(form, "｜DSML｜(?:function|tool)_calls", "｜DSML｜")
         for form in ("dsml", "dsml-tools")
     ),
+    _invoked("dsml-doubled", "｜｜DSML｜｜tool_calls", "｜｜DSML｜｜"),
     _invoked("dsml-calls", "｜DSML｜ calls", "｜DSML｜ "),
     _invoked("gcml", "｜GCML｜tool_calls", "｜GCML｜"),
     _invoked("muse", "atem:function_calls", "atem:"),
@@ -146,7 +149,8 @@ ROWS = (
     _marked("cohere", r"<\|START_ACTION\|>", "<|END_ACTION|>"),
     _headed(
         "harmony",
-        r"(?:<\|start\|>assistant)?(?:<\|channel\|>(?:commentary|analysis))? ?to=(?:functions\.)?"
+        r"(?:<\|start\|>assistant(?:<\|channel\|>(?:commentary|analysis))?"
+        r"|<\|channel\|>(?:commentary|analysis)) ?to=(?:functions\.)?"
         rf"{_NAME}\s*(?:<\|channel\|>\s*\w+\s*)?(?:<\|constrain\|>)?\s*(?:json|code)?\s*"
         r"<\|message\|>",
         r"<\|call\|>",
@@ -233,6 +237,17 @@ ROWS = (
 )
 WHOLE = (
     Row("hyperclova", rf"\A\s*-> tool/function_call\n{JSON_NEXT}", objects(), [r"<\|im_end\|>"]),
+    Row(
+        "harmony",
+        r"\A\s*(?=(?:assistantcommentary |assistant |commentary )?to=functions\.)",
+        one_by_one(
+            r"\s*(?:assistantcommentary |assistant |commentary )?to=functions\."
+            rf"{_NAME}\s*(?:<\|channel\|>\s*\w+\s*)?(?:<\|constrain\|>)?\s*(?:json|code)?\s*"
+            r"(?:<\|message\|>)?\s*(?=\{)"
+        ),
+        [r"<\|call\|>"],
+    ),
+    Row("gemma", r"\A\s*(?=call:)", gemma_calls('<|"|>')),
     Row("functools", rf"\A\s*functools{JSON_NEXT}", objects()),
     Row("rwkv", rf"\A\s*\*\*Tool Call:\*\*\s*```json{JSON_NEXT}", objects(), ["```"]),
     Row("fenced", rf"\A\s*```(?:json|tool_call)?{JSON_NEXT}", objects(), ["```"]),

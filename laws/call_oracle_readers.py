@@ -204,3 +204,32 @@ def gemma(quote: str, close: str) -> Reader:
         return end, [(found["name"], given)]
 
     return read
+
+
+def gemma_calls(quote: str) -> Reader:
+    """Read calls of Gemma's that stand one behind another, and no mark around them."""
+
+    def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
+        said = list[Said]()
+        for call in re.split(r"\s*call:(?=[\w.-]+\{)", text[found.start() :])[1:]:
+            begun = re.match(r"(?P<name>[\w.-]+)(?=\{)", call)
+            one = gemma(quote, "$")(f"{call.rstrip()}$", begun) if begun else None
+            if not one:
+                return None
+            said += one[1]
+        return len(text), said
+
+    return read
+
+
+def one_by_one(begin: str) -> Reader:
+    """Read headers with objects behind them, one call behind another."""
+
+    def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]]:
+        place, said = found.end(), list[Said]()
+        while begun := re.compile(begin).match(text, place):
+            given, place = _DECODER.raw_decode(text, begun.end())
+            said.append((begun["name"], given))
+        return place, said
+
+    return read

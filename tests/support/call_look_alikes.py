@@ -27,7 +27,7 @@ PROSE = [
     "<function=get_weather> is how Qwen3-Coder begins.",
     "Between <tool_call> and </tool_call> stands get_weather with its arguments.",
     "<tool_call>get_weather is the name</tool_call> was what it wrote.",
-    f"One writes {ONE_LINE} to ask for the time.",
+    f"One writes {ONE_LINE[:-12]} to ask for the time.",
     f'It said "{ONE_LINE}" and stopped.',
     f"It said ({ONE_LINE}) and stopped.",
     '<invoke name="now"> opens the call.',

@@ -381,6 +381,10 @@ WRITTEN = {
     "dsml-tools": Written(
         "dsml-tools", _around("<｜DSML｜tool_calls>\n", "</｜DSML｜tool_calls>", _dsml)
     ),
+    "dsml-doubled": Written(
+        "dsml-doubled",
+        lambda calls: WRITTEN["dsml-tools"].write(calls).replace("｜", "｜｜"),
+    ),
     "mistral": Written("mistral", lambda calls: f"[TOOL_CALLS]{_list(_json)(calls)}"),
     "mistral-args": Written("mistral-args", _each(_mistral_args, "")),
     "mistral-args, with an id": Written(
@@ -521,6 +525,26 @@ WRITTEN = {
         lambda calls: f" -> tool/function_call\n{_list(_json)(calls)}",
         whole=True,
     ),
+    "harmony, without special tokens": Written(
+        "harmony",
+        _each(
+            lambda name, arguments: f" to=functions.{name} json{dumps(arguments)}",
+            "\nassistantcommentary",
+        ),
+        whole=True,
+    ),
+    "harmony, without its first token": Written(
+        "harmony",
+        lambda calls: (
+            "\nassistant".join(
+                f" to=functions.{name}<|channel|>commentary json<|message|>{dumps(arguments)}"
+                for name, arguments in calls
+            )
+            + "<|call|>"
+        ),
+        whole=True,
+    ),
+    "gemma, without its marks": Written("gemma", _each(_gemma('<|"|>')), whole=True),
     "functools": Written("functools", lambda calls: f"functools{_list(_json)(calls)}", whole=True),
     "rwkv": Written("rwkv", _around("**Tool Call:**\n```json\n", "\n```", _json, "\n"), whole=True),
     "fenced": Written("fenced", lambda calls: f"```json\n{_list(_json)(calls)}\n```", whole=True),

@@ -68,6 +68,7 @@ class ThinkTags:
 _ANSWERS = (
     "<|channel|>final<|message|>",
     "<|channel|>commentary<|message|>",
+    "<|channel|>answer<|message|>",
     f"<|channel|>final{GAP}<|message|>",
     f"<|channel|>commentary{GAP}<|message|>",
 )
@@ -158,9 +159,16 @@ FAMILIES = (
         "<channel|>",
         "Gemma 4; the channel's name `thought` and a line break may follow",
         also_close=("<|channel>response\n",),
-        ignored=("<|channel>response\n",),
+        ignored=("<|channel>response\n", "<turn|>"),
         labels=("thought\n",),
         unmatched_close_is_text=False,
+    ),
+    ThinkTags(
+        "medgemma",
+        "<unused94>",
+        "<unused95>",
+        "MedGemma; the word `thought` and a line break may follow",
+        labels=("thought\n",),
     ),
     ThinkTags("apertus", "<|inner_prefix|>", "<|inner_suffix|>", "Apertus"),
     ThinkTags("plamo", "<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>", "PLaMo 3"),

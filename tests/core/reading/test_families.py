@@ -96,6 +96,7 @@ REPLIES: dict[str, dict[str, Said]] = {
     "gemma": {
         "<|channel>thought\nwhy<channel|>so": [WHY, SO],
         "<|channel>thought<channel|>so": [SO],
+        "<|channel>thought\nwhy<channel|>so<turn|>": [WHY, SO],
         "<|channel>thought\n<channel|>so<channel|>": [SO],
         "<|channel>thought\n<channel|>so<|channel>thought\n<channel|><channel|>": [SO],
         "<|channel><|channel>thought\n<channel|>so": [SO],
@@ -108,6 +109,10 @@ REPLIES: dict[str, dict[str, Said]] = {
         "<channel|>so": [SO],
         "<|channel>thought\nwhy<channel|>so<channel|>so": [WHY, ("", "soso")],
         "thought\nso": [("", "thought\nso")],
+    },
+    "medgemma": {
+        "<unused94>thought\nwhy<unused95>so": [WHY, SO],
+        "<unused94>why<unused95>so": [WHY, SO],
     },
     "apertus": {"<|inner_prefix|>why<|inner_suffix|>so": [WHY, SO]},
     "solar2": {"<|think:start|>why<|think:end|>so": [WHY, SO]},

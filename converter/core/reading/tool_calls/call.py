@@ -25,8 +25,9 @@ class Call:
     `form`: how it stood.
 
     `held`: arguments that came before the name; `given`: the names of those told one by one;
-    `written`: all arguments that went out, as far as they are not too long to be read again. `emit`
-    gets its events, `refuse` is told that it is none.
+    `own_id`: the id, where the model wrote one; `written`: all arguments that went out, as far as
+    they are not too long to be read again. `emit` gets its events, `refuse` is told that it is
+    none.
     """
 
     tools: Mapping[str, Schema]
@@ -44,6 +45,7 @@ class Call:
     given: set[str] = field(default_factory=set)
     written: list[str] = field(default_factory=list)
     length: int = 0
+    own_id: str = ""
 
     def named(self, written: str) -> bool:
         """Take the name as the model wrote it; tell whether it is one of the tools'. Kimi writes an

@@ -140,6 +140,13 @@ FORMS = (
         section=("<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>"),
         models="DeepSeek V4",
     ),
+    _special(
+        "dsml-doubled",
+        grammars.DSML_DOUBLED,
+        section=("<｜｜DSML｜｜tool_calls>", "</｜｜DSML｜｜tool_calls>"),
+        alone=True,
+        models="DeepSeek V4 Flash, which doubles the bars",
+    ),
     CallForm("mistral", grammars.JSON, ("[TOOL_CALLS]",), models="Mistral before 2025, Mixtral"),
     CallForm(
         "mistral-args",
@@ -298,6 +305,13 @@ FORMS = (
         "<|stop|>",
         models="Functionary",
     ),
+    _whole(
+        "harmony",
+        grammars.HARMONY_WORDS,
+        close="<|call|>",
+        models="gpt-oss whose special tokens, or the header's first, were left out",
+    ),
+    _whole("gemma", Gemma('<|"|>', ("call:",)), models="Gemma 4 without its marks"),
     _whole("functools", grammars.JSON, ("functools",), models="Phi-4-mini told so"),
     _whole(
         "rwkv",
@@ -327,6 +341,14 @@ def _grouped(rows: Iterable[tuple[str, CallForm]]) -> Mapping[str, tuple[CallFor
     return groups
 
 
+SPECIAL = frozenset(
+    mark
+    for form in FORMS
+    if form.ends_thought is EndsThought.ALWAYS
+    for mark in (*form.firsts, *form.section[:1])
+    if mark
+)
+"""The marks that are special tokens, which prose never says."""
 _MARKED = tuple(form for form in FORMS if not form.whole)
 SECTIONS = _grouped((form.section[0], form) for form in _MARKED if form.section[0])
 """Forms by the mark that begins their section."""

@@ -39,6 +39,7 @@ LONGCAT_PAIRS = Pairs(
 )
 DSML = _invoke("｜DSML｜")
 DSML_SPACED = _invoke("｜DSML｜ ")
+DSML_DOUBLED = _invoke("｜｜DSML｜｜")
 GCML = _invoke("｜GCML｜")
 HUNYUAN_PAIRS = Pairs(
     ("<arg_key:opensource>", "</arg_key:opensource>"),
@@ -56,7 +57,17 @@ HARMONY = Header(
     r"(?:(?:<\|constrain\|>)?\s*+(?:json|code)\s*+)?<\|message\|>\s*+"
 )
 STEP_AUDIO = Header(r"(?P<name>[\w.-]+)[ \t]*+\n\s*+", heads=("function\n",))
-KIMI = Header(r"\s*+(?P<name>[\w.:-]+)\s*+<\|tool_call_argument_begin\|>\s*+")
+KIMI = Header(
+    r"\s*+(?P<name>[\w.:-]+)\s*+<\|tool_call_argument_begin\|>\s*+",
+    own_id=r"functions\.[\w.-]+:\d+",
+)
+HARMONY_WORDS = Header(
+    r"\s*+(?P<name>[\w.-]+?)\s*+(?:<\|channel\|>\s*+\w+\s*+)?(?:<\|constrain\|>)?\s*+"
+    r"(?:json|code)?\s*+(?:<\|message\|>\s*+)?",
+    heads=tuple(
+        f"{word}to=functions." for word in ("", "commentary ", "assistantcommentary ", "assistant ")
+    ),
+)
 KIMI_K3 = Tags(
     heads=("<|open|>call ",),
     end=("<|close|>call<|sep|>",),

@@ -5,8 +5,9 @@ that follows by the form's grammar. A call counts only if its name is one of the
 any other text comes back as it was, in order. Cut anywhere, the same message.
 
 Two places need a look at what follows before a call goes out: the middle of a sentence, because
-prose explains calls there, unless the reply has called already, and a form that counts only as the
-whole reply. There a call is in doubt until it has ended.
+prose names marks there, unless the reply has called already, and a form that counts only as the
+whole reply. There a call is in doubt until it has ended. Special tokens are never prose: they count
+everywhere, in code as well.
 """
 
 import re
@@ -15,7 +16,7 @@ from converter.core.model.events import Event, Text, joined
 from converter.core.reading.code_spans import CodeSpans
 from converter.core.reading.mark_search import Mark, MarkSearch
 from converter.core.reading.tool_calls.call import Call
-from converter.core.reading.tool_calls.forms import CLOSERS, OPENERS, SECTIONS, WHOLE
+from converter.core.reading.tool_calls.forms import CLOSERS, OPENERS, SECTIONS, SPECIAL, WHOLE
 from converter.core.reading.tool_calls.reading import CallPlace, Expectations, Fate
 from converter.core.reading.tool_calls.source import BLANKS, Source
 from converter.core.wire.bounds import BLANKS_LIMIT
@@ -82,11 +83,14 @@ class ToolCallParser:
     """Pieces of one choice's text in, `Text` and `ToolCall` out.
 
     `whole_forms`: whether the reply may be a bare object that is a call, which it is not where the
-    user asked for JSON.
+    user asked for JSON. `in_sentences`: whether a whole call counts in the middle of a sentence.
     """
 
-    def __init__(self, asked: Expectations, whole_forms: bool = True) -> None:
+    def __init__(
+        self, asked: Expectations, whole_forms: bool = True, in_sentences: bool = True
+    ) -> None:
         self._asked = asked
+        self._in_sentences = in_sentences
         self._source = Source()
         self._around = Surroundings()
         self._out: list[Event] = []
@@ -198,7 +202,7 @@ class ToolCallParser:
         self._at_head = False
         self._lead = blanks
         self._around.feed(blanks)
-        if self._around.quoted:
+        if self._around.quoted and opener not in SPECIAL:
             self._put_back("")
         else:
             self._begin(opener)
@@ -219,7 +223,8 @@ class ToolCallParser:
     # Calls.
 
     def _begin(self, opener: str, whole: bool = False) -> None:
-        doubted = whole or (self._around.in_sentence and not self.calls)
+        in_sentence = self._around.in_sentence and opener not in SPECIAL
+        doubted = whole or (in_sentence and not self.calls)
         self._place = CallPlace(self._source, self._asked, len(self.calls), whole, doubted)
         self._place.begin(opener)
 
@@ -268,6 +273,8 @@ class ToolCallParser:
 
     def _counts(self, place: CallPlace) -> bool | None:
         """Tell whether a place in doubt counts, by the text behind it; None: undecided."""
+        if self._in_sentences and place.closed and not place.whole:
+            return True
         rest = self._source.rest.lstrip(BLANKS if place.whole else _LINE_BLANKS)
         if len(self._source.rest) - len(rest) > BLANKS_LIMIT:
             return False

@@ -54,7 +54,7 @@ class CallPlace:
     `whole`: the calls must be the whole reply. `doubted`: the place is in doubt, so that `held` is
     all of its text. `ended`: all is read; `refused`: but the last is no whole call, `unfit`: the
     text that did not fit. `head`, `close`: what the body that reads now began with, and what may
-    come behind it.
+    come behind it. `closed`: the last call had its closing mark, if its form has any.
     """
 
     source: Source
@@ -70,6 +70,7 @@ class CallPlace:
     unfit: str = ""
     head: str = ""
     close: Sequence[str] = ()
+    closed: bool = True
     _form: str = ""
     _length: int = 0
     _events: list[Event] = field(default_factory=list)
@@ -197,6 +198,7 @@ class CallPlace:
             marks = (*close, *again, *_BRACKETED)
             self.head, place = yield from self.source.ahead(marks, BLANKS + ",;}")
             if self.head not in again:
+                self.closed = not (opened and close) or self.head in close
                 self.source.take(place + len(self.head) if self.head in close else 0)
                 return
             self._go_on(self.head, place)

@@ -22,7 +22,7 @@ from converter.core.model.events import (
     ToolCall,
     WordKind,
 )
-from converter.core.reading.tool_calls.call import Schema
+from converter.core.reading.tool_calls.call import Call, Schema
 from converter.core.reading.tool_calls.forms import THINKERS
 from converter.core.reading.tool_calls.parser import ToolCallParser
 from converter.core.reading.tool_calls.reading import Expectations
@@ -43,7 +43,7 @@ class ThoughtCalls:
 
     def __init__(self, asked: Expectations) -> None:
         self._asked = asked
-        self._parser = ToolCallParser(Expectations(asked.tools), whole_forms=False)
+        self._parser = ToolCallParser(Expectations(asked.tools), False, in_sentences=False)
         self._arguments: dict[int, list[str]] = {}
         self._length = 0
         self._last: set[int] = set()  # calls behind which this thought has said nothing
@@ -75,19 +75,24 @@ class ThoughtCalls:
         `answered`: the reply has said something else.
         """
         self.end()
-        places: dict[tuple[str, str], str] = {}
+        places: dict[tuple[str, str], Call] = {}
         for index, call in enumerate(self._parser.calls if self._length <= HELD_LIMIT else ()):
             draft = answered and index not in self._ending
             if call.done and not draft and (call.form in THINKERS or not answered):
-                places.setdefault((call.name, "".join(self._arguments[index])), call.form)
+                places.setdefault((call.name, "".join(self._arguments[index])), call)
         counted = list(places.items())[: self._asked.most]
-        self.forms = [form for _, form in counted]
+        self.forms = [call.form for _, call in counted]
         ids, choice = self._asked.ids, self._asked.choice
         return [
             ToolCall(
-                number, f"{ids}{number}", *words, choice, read_from=f"a thought ({form})", ends=True
+                number,
+                call.own_id or f"{ids}{number}",
+                *words,
+                choice,
+                read_from=f"a thought ({call.form})",
+                ends=True,
             )
-            for number, (words, form) in enumerate(counted)
+            for number, (words, call) in enumerate(counted)
         ]
 
 
