@@ -13,6 +13,7 @@ from selenium.webdriver.common.keys import Keys
 
 from converter.extras.recordings.library import Library
 from tests.conftest import Llama
+from tests.support import frames
 from tests.support.asked_sum import ANSWER, QUESTION, THOUGHT, ask
 from tests.support.by_path_server import CHAT, ByPathServer, Says, Step
 from tests.support.clients import ANTHROPIC, Client, Dialect, Live
@@ -288,7 +289,10 @@ def test_what_fills_a_request_is_told_by_size(
 def test_a_session_with_a_sub_agent_is_one_row_that_unfolds(
     web: Mitmweb, web_server: ByPathServer, think: ThinkPage
 ) -> None:
-    web_server.rows[CHAT] = Says(steps=[*stream("<think>deep</think>", ANSWER), *END])
+    cached = {**frames.TOKENS, "prompt_tokens_details": {"cached_tokens": 2}}
+    counted = frames.data({**frames.HEAD, "choices": [], "usage": cached})
+    words = [*text("<think>deep</think>", ANSWER), finish(), counted, DONE]
+    web_server.rows[CHAT] = Says(steps=words)
     hostile = "Mend <img src=x onerror=alert(1)> \u202eit"
     function = {"name": "task", "arguments": json.dumps({"prompt": "Look for the fault"})}
     main: list[dict[str, object]] = [{"role": "user", "content": hostile}]
@@ -301,7 +305,7 @@ def test_a_session_with_a_sub_agent_is_one_row_that_unfolds(
     think.show(web, 0)
     think.until_shown("3 turns · 1 sub-agent", HEAD)
     assert "Mend <img src=x onerror=alert(1)> \\u202eit" in think.text(HEAD)
-    assert "21 → 15 tokens" in think.text(HEAD)
+    assert "21 (6 cached) → 15 tokens" in think.text(HEAD)
     assert (think.attribute(HEAD, "aria-expanded"), think.rows()) == ("false", [])
     think.keys("j" + Keys.ENTER)
     think.until(lambda: len(think.rows()) == 3, "the session's exchanges")
@@ -437,12 +441,17 @@ def test_an_exchange_is_asked_again_and_stands_beside_the_first(
     ask(web, web_server)
     think.show(web)
     think.pick()
-    web_server.rows[CHAT] = Says(steps=stream("<think>Once more.</think>", "Another answer."))
+    long = [f"Line {number}.\n\n" for number in range(200)]
+    web_server.rows[CHAT] = Says(
+        steps=stream("<think>Once more.</think>", "Another answer.", *long)
+    )
     think.press("[data-do=again]")
     think.until(lambda: think.elements(".exchange") == 2, "two exchanges")
     think.until_shown("Another answer.", ".exchange + .exchange .reply")
     assert ANSWER in think.text(REPLY)
     think.until(lambda: think.elements(CHOSEN) == 2, "two chosen rows")
+    think.until_shown("Line 199.", ".exchange + .exchange .reply")
+    assert think.script("return document.getElementById('talk').scrollTop") == 0
     think.screenshot("think-again")
     assert len(flows(web)) == 2
 

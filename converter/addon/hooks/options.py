@@ -58,11 +58,14 @@ def _refuse_unreadable() -> None:
     addon, and say nothing (12.2).
     """
     for name, value in ctx.options.deferred.items():
-        if type(value) is int and _types.get(name.replace("-", "_")) is str:
+        kind = _types.get(name.replace("-", "_"))
+        if type(value) is int and kind is str:
             ctx.options.deferred[name] = str(value)  # think_ping: 5 in config.yaml
+        elif isinstance(value, str) and kind == Sequence[str]:
+            ctx.options.deferred[name] = [value]  # think_tags: auto in config.yaml
     try:
         ctx.options.process_deferred()
-    except exceptions.OptionsError as error:
+    except (exceptions.OptionsError, TypeError) as error:  # the second: of a value in config.yaml
         _log.error("think: %s", error)
         for name in _undeclared():
             del ctx.options.deferred[name]

@@ -85,7 +85,8 @@ export class Exchange {
     for (const part of data.said || []) this.choice(part.choice).add(part, part.fresh);
     if (data.said && data.said.length) this.part(".waiting")?.remove();
     if (data.end) { this.running = false; this.end(data.end); }
-    if (follows && this.running) this.toEnd();
+    // of two beside each other the end of one would take the other out of sight
+    if (follows && this.running && !$("shown").classList.contains("two")) this.toEnd();
   }
 
   whole(data) {

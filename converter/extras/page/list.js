@@ -50,7 +50,7 @@ export const list = {
     const branches = new Set(of.map((row) => row.session)).size - 1;
     const model = [plural(of.length, "turn"), branches && plural(branches, "sub-agent")].filter(Boolean).join(" · ");
     const made = { ...of[0], id: `s${name}`, title: (rows.get(name) || of.at(-1)).title || "no words", model, running: false };
-    for (const key of ["waited", "thought", "end", "input_tokens", "output_tokens"]) made[key] = sum(key);
+    for (const key of ["waited", "thought", "end", "input_tokens", "cached_tokens", "output_tokens"]) made[key] = sum(key);
     return made;
   },
 

@@ -71,6 +71,24 @@ def test_a_number_in_the_configuration_is_taken_for_a_text(tmp_path: Path) -> No
     assert proxy.troubles() == ["think: no option think_early_start; write think_ping=10,early"]
 
 
+def test_a_text_in_the_configuration_is_taken_for_a_list_of_one(tmp_path: Path) -> None:
+    folder = tmp_path / "mitmproxy"
+    folder.mkdir()
+    (folder / "config.yaml").write_text("think_tags: auto\nthink-fields: reasoning\n")
+    with start_proxy(["regular"], [], tmp_path, "list") as proxy:
+        proxy.check()
+
+
+def test_a_value_of_another_kind_in_the_configuration_is_one_line(tmp_path: Path) -> None:
+    folder = tmp_path / "mitmproxy"
+    folder.mkdir()
+    (folder / "config.yaml").write_text("think_print: maybe\n")
+    with start_proxy(["regular"], [], tmp_path, "kind") as proxy:
+        proxy.exit_status()
+    assert "Traceback" not in proxy.output
+    assert "think: Expected <class 'bool'> for think_print" in proxy.output
+
+
 def test_options_of_others_are_none_of_our_business(tmp_path: Path) -> None:
     with start_proxy(
         ["regular"], ["--set", "my_think=1", "--set", "thinking=x"], tmp_path, "others"
