@@ -17,7 +17,10 @@ from converter.core.dialects.table import by_name
 from converter.core.wire import json_text
 from converter.core.wire.bounds import BODY_LIMIT
 
-_LLAMA = "llama.cpp"
+_KEEP_CONNECTIONS = ("uvicorn", "nginx", "caddy", "envoy")
+"""Servers, or what stands before them, that keep a connection behind a stream, or say that it ends:
+uvicorn is that of vLLM, SGLang, TabbyAPI and `transformers serve`.
+"""
 NO_FIELDS: Mapping[bytes, bytes | None] = {}
 
 
@@ -74,9 +77,9 @@ def copied[Kind: (Request, Response)](message: Kind) -> Kind:
 
 def may_close_after_streams(response: Response) -> bool:
     """Tell whether the server may close its connection behind a stream without a word of it, as
-    llama.cpp 11549 does, or is one that does not say what it is.
+    llama.cpp 11549 does: it is none of those that are known to keep theirs.
     """
-    return str(response.headers.get("server", _LLAMA)).startswith(_LLAMA)
+    return not str(response.headers.get("server", "")).lower().startswith(_KEEP_CONNECTIONS)
 
 
 def use_connection_once(flow: HTTPFlow) -> None:

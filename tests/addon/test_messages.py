@@ -79,9 +79,10 @@ def test_what_must_be_whole_to_be_read(encoding: str, compressed: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("server", "may"), [("", True), ("llama.cpp", True), ("uvicorn", False), ("nginx/1.24", False)]
+    ("server", "may"),
+    [("", True), ("llama.cpp", True), ("other", True), ("uvicorn", False), ("nginx/1.24", False)],
 )
-def test_a_server_that_may_close_after_a_stream_is_llama_cpp_or_unknown(
+def test_a_server_may_close_after_a_stream_that_is_not_known_to_keep(
     server: str, may: bool
 ) -> None:
     made = response(EVENT_STREAM)
