@@ -122,12 +122,14 @@ class ReplySteps:
         """Close a reply whose server or client left."""
         flow, rewriter = record.flow, record.rewriter
         assert flow.error
+        left = client_left(flow)
         if rewriter and not rewriter.closed:
+            if left:
+                rewriter.end.give_up()  # that it has no end is not the server's fault
             rewriter.close()  # nobody gets these bytes, but its last thought is told
             self._hear(record, rewriter)
         if rewriter:  # many clients leave at the last event, before mitmproxy sees the body's end
             record.hints += report(flow, _cache_told(record, rewriter), logging.INFO)
-        left = client_left(flow)
         if not left:
             self._known.doubt(record.upstream)
         # at the last event that is no end too early

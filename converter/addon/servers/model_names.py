@@ -118,11 +118,15 @@ def with_variants(listed: Sequence[Entry]) -> list[Entry]:
     return [*listed, *wished]
 
 
+_LATEST = ":latest"
+"""Ollama serves such a model by its name alone as well, and lists it with this behind."""
+
+
 def find(served: Sequence[Entry], rows: Rows, name: str) -> Entry | None:
     """Return the model that a client means by a name, under that name; None where there is none."""
     for row in (Row(name, name), row_of(rows, name), variant_of(served, rows, name)):
         wanted = row and (row.name or only_one(served))
         for entry in served:
-            if entry["id"] == wanted:
+            if wanted and entry["id"] in (wanted, f"{wanted}{_LATEST}"):
                 return {**entry, "id": name}
     return None

@@ -102,7 +102,8 @@ def count_tokens(server: Server, body: Mapping[str, object]) -> Probe[int | None
     if server.name == "llama.cpp":
         tokens = yield from _tokens_on_llama(body)
         return None if tokens is None else len(tokens)
-    count = (yield from _told_by_vllm(body, "count")) if server.name == "vllm" else None
+    told = server.name in _TOKENIZE_MESSAGES
+    count = (yield from _told_by_vllm(body, "count")) if told else None
     return count if type(count) is int else None
 
 
@@ -180,6 +181,8 @@ _SHUT = (401, 403)
 """A server that did not let the client in has said nothing of itself, nor has one that is still
 starting.
 """
+_TOKENIZE_MESSAGES = ("vllm", "sglang")
+"""Servers whose `/tokenize` renders the messages itself: SGLang since 0.5.23 at the latest."""
 _TEMPLATED = ("model", "messages", "tools", "chat_template_kwargs")
 _BYTE_TOKEN = re.compile("<0x([0-9A-F]{2})>")
 _SPELLED = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]

@@ -80,6 +80,23 @@ def _streamed(addon: ThinkAddon, flow: HTTPFlow, leaves: bool) -> None:
     wait(addon.response(flow))
 
 
+def test_a_client_that_leaves_is_one_line_that_blames_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    with running() as (addon, _):
+        flow = ask(addon, request(MESSAGES, {**ASKED, "max_tokens": 9, "stream": True}))
+        flow.response = response(EVENT_STREAM)
+        wait(addon.responseheaders(flow))
+        cast(Callable[[bytes], list[bytes]], flow.response.stream)(b"".join([ROLE, *text("b")]))
+        flow.error = Error("Client disconnected.")
+        addon.error(flow)
+    said = [line for line in caplog.messages if "disconnected" in line or "cut short" in line]
+    assert len(said) == 1
+    assert "Client disconnected." in said[0]
+    assert "cut short" not in flow.comment
+
+
 @pytest.mark.parametrize(
     ("words", "is_due"), [("Client disconnected.", False), ("Server disconnected.", True)]
 )

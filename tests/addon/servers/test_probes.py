@@ -251,9 +251,10 @@ def test_llama_cpp_renders_the_template_and_then_counts() -> None:
     }
 
 
-def test_vllm_counts_what_a_request_says_to_the_model() -> None:
+@pytest.mark.parametrize("name", ["vllm", "sglang"])
+def test_who_renders_messages_counts_what_a_request_says_to_the_model(name: str) -> None:
     count, (ask,) = _counted(
-        "vllm", {"/tokenize": _ok({"count": 42, "max_model_len": 2048, "tokens": [1]})}
+        name, {"/tokenize": _ok({"count": 42, "max_model_len": 2048, "tokens": [1]})}
     )
     said = {name: BODY[name] for name in ("model", "messages", "tools", "chat_template_kwargs")}
     assert (count, ask.path, _said(ask)) == (42, "/tokenize", said)
@@ -264,7 +265,8 @@ def test_vllm_is_not_told_of_tools_that_are_not_there() -> None:
     assert _said(ask) == {"model": "m", "messages": []}
 
 
-OTHERS = [server for server in SERVERS if server.name not in ("llama.cpp", "vllm")]
+COUNT = ("llama.cpp", "vllm", "sglang")
+OTHERS = [server for server in SERVERS if server.name not in COUNT]
 
 
 @pytest.mark.parametrize("server", OTHERS, ids=lambda server: server.name)
@@ -283,7 +285,7 @@ UNCOUNTED: dict[str, ProbeReply | None] = {
 }
 
 
-@pytest.mark.parametrize("name", ["llama.cpp", "vllm"])
+@pytest.mark.parametrize("name", COUNT)
 @pytest.mark.parametrize("reply", UNCOUNTED.values(), ids=UNCOUNTED)
 def test_an_answer_that_cannot_be_read_is_no_count(name: str, reply: ProbeReply | None) -> None:
     count, asks = _counted(name, {}, reply)

@@ -102,6 +102,7 @@ def usage_of(entry: dict[str, object]) -> Usage:
         as_count(entry, "prompt_tokens") or 0,
         as_count(entry, "completion_tokens") or 0,
         cached=as_count(prompt, "cached_tokens"),
+        created=as_count(prompt, "created_cache_tokens"),  # vLLM 0.32
         thinking=as_count(details, "reasoning_tokens") or as_count(entry, "reasoning_tokens"),
         own=Own(NAME, entry),
     )

@@ -118,11 +118,11 @@ def test_calls_without_an_index_are_counted() -> None:
 def test_details_of_the_count_are_read() -> None:
     counted = {
         **TOKENS,
-        "prompt_tokens_details": {"cached_tokens": 3},
+        "prompt_tokens_details": {"cached_tokens": 3, "created_cache_tokens": 4},
         "completion_tokens_details": {"reasoning_tokens": 2},
     }
     assert said(chunk(usage=counted)) == [
-        Usage(7, 5, cached=3, thinking=2, own=Own("openai", counted))
+        Usage(7, 5, cached=3, created=4, thinking=2, own=Own("openai", counted))
     ]
 
 
