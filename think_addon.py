@@ -31,7 +31,6 @@ from converter.addon.aside import spare_the_loaded
 from converter.addon.exchange import settings
 from converter.addon.exchange.exchange import Exchange, begin
 from converter.addon.hooks import options
-from converter.addon.hooks.commands import Commands
 from converter.addon.hooks.doors import (
     Doorkeeper,
     identity,
@@ -51,15 +50,16 @@ from converter.addon.mitmproxy_internals import flow_list, is_replayed_by_the_se
 from converter.addon.probes.upstream_client import UpstreamClient
 from converter.addon.servers.known_servers import KnownServers
 from converter.addon.servers.server_key import hide_key
-from converter.extras.page.addon import Page
-from converter.extras.recordings.recorder import Recorder
-from converter.extras.traces.traces import Traces
-from converter.extras.watch.metrics_endpoint import MetricsEndpoint
-from converter.extras.watch.terminal import Terminal
-from converter.extras.watch.views import Views
+from converter.addon.watcher import House, Watcher, Watchers
+from converter.addon.watcher import addons as addons_of
 
 KEPT_BY = ("save_stream_file", "hardump")
 """Options of mitmproxy's that write bodies to a file."""
+WATCHERS_BEFORE = ("prompt_cache",)
+WATCHERS = ("watch", "recordings", "traces", "page")
+"""Packages of `converter/extras`, in the order in which they hear of exchanges; the first ones
+before the flow shows what is over. Any may be deleted.
+"""
 BODIES_SHOWN = 3
 """From this `flow_detail` on mitmdump prints bodies."""
 
@@ -71,26 +71,16 @@ class ThinkAddon:
         self._settings = settings.read()
         self._in_force: dict[str, object] = {}
         self._filter: flowfilter.TFilter | None = None
-        self._metrics = MetricsEndpoint()
-        self._traces = Traces(self._metrics)
-        self._terminal, self._recorder = Terminal(), Recorder()
         self._doors = Doorkeeper()
         client = UpstreamClient(KnownServers(time.time))
-        heard = (self._terminal, self._recorder, self._metrics, self._traces)
+        house = House(self._chosen, client)
+        keeper = FlowKeeper(lambda: self._settings.limits)
+        extras = [*addons_of(house, WATCHERS_BEFORE), keeper, *addons_of(house, WATCHERS)]
+        self._watchers = Watchers(each for each in extras if isinstance(each, Watcher))
         self._requests = RequestSteps(client, self._settings)
-        self._replies = ReplySteps(client, self._chosen, *heard)
+        self._replies = ReplySteps(client, self._watchers)
         self._listener = ExchangeListener(self._chosen, self._replies.tap)
-        self.addons = [
-            OwnLayers(self._listener),
-            Views(),
-            self._terminal,
-            self._recorder,
-            self._metrics,
-            self._traces,
-            Commands(self._recorder),
-            Page(self._recorder, client),
-            FlowKeeper(lambda: self._settings.limits),
-        ]
+        self.addons = [OwnLayers(self._listener), *extras]
 
     def load(self, loader: Loader) -> None:
         """Declare the options."""
@@ -104,8 +94,6 @@ class ThinkAddon:
         try:
             self._settings, self._filter = options.chosen()
             self._in_force = options.in_force()
-            self._metrics.open(self._settings.metrics, self._settings.hosts)
-            self._traces.open(self._settings.traces, self._settings.traces_words)
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None
         if updated & {"think_limits", *(f"think_memory{part}" for part in ("", "_days", "_key"))}:
@@ -149,9 +137,8 @@ class ThinkAddon:
             flow.request.stream = flow.request.stream or not must_hold_request()
         else:
             full = self._looked_at() or bool(self._settings.record)
-            printed = self._terminal.prints
             sides = BothSides(headers, full)
-            UNDER_WAY[flow.id] = FlowRecord(flow, exchange, sides, self._in_force, printed)
+            UNDER_WAY[flow.id] = FlowRecord(flow, exchange, sides, self._in_force)
             flow.request.headers["accept-encoding"] = "identity"
 
     async def request(self, flow: HTTPFlow) -> None:
@@ -168,6 +155,8 @@ class ThinkAddon:
         if flow.response:
             UNDER_WAY.pop(flow.id, None)
             record.finish()
+        elif record.awaited:
+            self._watchers.asked(record)
 
     async def responseheaders(self, flow: HTTPFlow) -> None:
         """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""

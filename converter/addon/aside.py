@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from converter.core.wire import json_text
 
@@ -46,6 +46,15 @@ async def aside[Result](
     if size <= AT_ONCE:
         return work()
     return await asyncio.get_running_loop().run_in_executor(worker, in_short_steps, work)
+
+
+def begun_aside[Result](size: int, work: Callable[[], Result]) -> Future[Result]:
+    """Begin such work, for who cannot wait: what is small is done at once."""
+    if size > AT_ONCE:
+        return BODIES.submit(in_short_steps, work)
+    done = Future[Result]()
+    done.set_result(work())
+    return done
 
 
 async def aside_of_streams[Result](work: Callable[[], Result]) -> Result:

@@ -117,3 +117,8 @@ def exchanged(flow: HTTPFlow, sent: Response, body: bytes, **options: Any) -> Re
         assert answer(addon, ask(addon, flow), sent, body) is None
     assert flow.response
     return flow.response
+
+
+def part_of[Kind](addon: ThinkAddon, kind: type[Kind]) -> Kind:
+    """An addon that the addon has brought along."""
+    return next(each for each in addon.addons if isinstance(each, kind))

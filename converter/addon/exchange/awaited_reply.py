@@ -3,7 +3,7 @@
 A recording stores the same, so that it sets its reply up in the same way.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from converter.addon.exchange.exchange import JSON, Answer
 from converter.addon.exchange.option_readers import FOLDED
@@ -35,6 +35,8 @@ class AwaitedReply:
 
     `server`: the row it was asked by. `initial`: where the reply is expected to begin. `counted`:
     tokens of a prompt that was too long. `prompted`: the model was asked in words to think.
+    `parses`: the server was known to take thinking out of the text. `sent`: the fields of the
+    request that the server gets.
     """
 
     request: ReadRequest
@@ -42,6 +44,8 @@ class AwaitedReply:
     initial: InitialState = InitialState.TEXT
     counted: int | None = None
     prompted: bool = False
+    parses: bool = False
+    sent: Body = field(default_factory=dict)
 
     @property
     def expected(self) -> Expected:

@@ -4,7 +4,6 @@ listens hears of it.
 
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -13,48 +12,29 @@ from mitmproxy.http import HTTPFlow, Response
 from converter.addon import messages
 from converter.addon.aside import aside
 from converter.addon.exchange.awaited_reply import AwaitedReply
-from converter.addon.exchange.exchange import Answer
-from converter.addon.exchange.settings import Settings
+from converter.addon.exchange.exchange import Answer, Kind
 from converter.addon.hooks.doors import must_hold_reply
 from converter.addon.hooks.exchange_listener import fault_of
 from converter.addon.hooks.tap import RefusalReader, Tap
-from converter.addon.keep.flow_record import BEFORE, FlowRecord, client_left
+from converter.addon.keep.flow_record import FlowRecord, client_left
 from converter.addon.log_lines import report
 from converter.addon.memory.remembering import written
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers.refusals import may_be_refused
+from converter.addon.watcher import Watchers
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import Form
 from converter.core.reply.rewriter import Rewriter
-from converter.extras.recordings.recorder import Recorder
-from converter.extras.traces.traces import Traces
-from converter.extras.watch import live_view
-from converter.extras.watch.metrics_endpoint import MetricsEndpoint
-from converter.extras.watch.terminal import Terminal
-from converter.extras.watch.thought_hook import ThoughtTeller, append
 
 PASSED = "another addon has streamed the reply, so that it went on as it came"
 
 
 class ReplySteps:
-    """Takes a reply from the server to its client, and tells everybody who hears of replies.
-    `chosen` gives the settings in force.
-    """
+    """Takes a reply from the server to its client, and tells the watchers of it."""
 
-    def __init__(
-        self,
-        client: UpstreamClient,
-        chosen: Callable[[], Settings],
-        terminal: Terminal,
-        recorder: Recorder,
-        metrics: MetricsEndpoint,
-        traces: Traces,
-    ) -> None:
+    def __init__(self, client: UpstreamClient, watchers: Watchers) -> None:
         self._client, self._known = client, client.known
-        self._chosen = chosen
-        self._thoughts = ThoughtTeller()
-        self._terminal, self._recorder = terminal, recorder
-        self._metrics, self._traces = metrics, traces
+        self._watchers = watchers
 
     async def begin(self, flow: HTTPFlow, record: FlowRecord | None) -> None:
         """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""
@@ -62,7 +42,7 @@ class ReplySteps:
         streamed = is_stream(flow.response.headers.get("content-type", ""))
         if streamed and messages.may_close_after_streams(flow.response):
             messages.use_connection_once(flow)
-        if record and record.counterpart:
+        if record and record.exchange.kind is Kind.COUNTERPART:
             return  # to be told otherwise
         if record is None or record.awaited is None:
             # another addon's function stays
@@ -110,12 +90,13 @@ class ReplySteps:
             self._client.lessons.tell(upstream)
             if rewriter.findings.withheld:
                 flow.metadata["think_whole"] = rewriter.whole_thoughts
-            read = [*rewriter.findings.hints, *_cache_told(record, rewriter)]
-            report(flow, read, logging.INFO)
-            record.hints += read  # with the forms' names, which stand behind a colon
+            report(flow, rewriter.findings.hints, logging.INFO)
+            record.hints += (
+                rewriter.findings.hints
+            )  # with the forms' names, which stand behind a colon
             notes += [rewriter.failure, *rewriter.notes]
         record.notes += report(flow, notes)
-        self._end(record)
+        self._watchers.ended(record)
         await written(record.memory)  # begun long before: all else is done meanwhile
 
     def break_off(self, record: FlowRecord) -> None:
@@ -128,8 +109,6 @@ class ReplySteps:
                 rewriter.end.give_up()  # that it has no end is not the server's fault
             rewriter.close()  # nobody gets these bytes, but its last thought is told
             self._hear(record, rewriter)
-        if rewriter:  # many clients leave at the last event, before mitmproxy sees the body's end
-            record.hints += report(flow, _cache_told(record, rewriter), logging.INFO)
         if not left:
             self._known.doubt(record.upstream)
         # at the last event that is no end too early
@@ -137,7 +116,7 @@ class ReplySteps:
             level = logging.INFO if left else logging.WARNING
             words = flow.error.msg if left else fault_of(flow, flow.error.msg)
             record.hints += report(flow, [words], level)
-        self._end(record)
+        self._watchers.ended(record)
 
     def tap(self, record: FlowRecord, awaited: AwaitedReply) -> Tap:
         """Return the stream function of a reply."""
@@ -151,7 +130,6 @@ class ReplySteps:
     def _open(self, response: Response, record: FlowRecord, awaited: AwaitedReply) -> None:
         if awaited.request.form is Form.WHOLE and not awaited.watched:
             return  # the client waits for one body, so all of the stream is needed first
-        again = record.head is not None
         record.tap, record.head = self.tap(record, awaited), response
         if self._refuses_in_streams(record) and may_be_refused(awaited.request.body):
             record.tap.refusal = RefusalReader(record, record.refused)
@@ -163,8 +141,7 @@ class ReplySteps:
         framing = record.exchange.client.wire.framing
         if not framing.is_named(response.headers.get("content-type", "")):
             response.headers["content-type"] = framing.content_type
-        if not again:
-            live_view.follow(record)
+        self._watchers.heard(record, ())  # nothing yet: a stream has begun
 
     def _refuses_in_streams(self, record: FlowRecord) -> bool:
         known = self._known.server(record.upstream)
@@ -197,23 +174,7 @@ class ReplySteps:
 
     def _hear(self, record: FlowRecord, rewriter: Rewriter) -> None:
         _keep(record, rewriter)
-        append(self._chosen().events, rewriter.thoughts)
-        self._pass_on(record, rewriter)
-
-    def _pass_on(self, record: FlowRecord, rewriter: Rewriter) -> None:
-        """Pass on what the rewriter's last call told the client."""
-        self._thoughts.call(rewriter.thoughts)
-        self._traces.hear(record, rewriter.events)
-        if record.printed:
-            self._terminal.heard(record.flow, rewriter.events)
-
-    def _end(self, record: FlowRecord) -> None:
-        """Make the flow what people will look at, print it, keep it: the exchange is over."""
-        record.finish()
-        self._terminal.ended(record)
-        self._recorder.ended(record.flow)
-        self._metrics.ended(record)
-        self._traces.ended(record)
+        self._watchers.heard(record, rewriter.events)
 
     async def _rewrite_whole(
         self, response: Response, record: FlowRecord, notes: list[str]
@@ -237,38 +198,21 @@ class ReplySteps:
         if made.answer:
             messages.replace(response, made.answer)
         if made.rewriter:
-            _keep(record, made.rewriter)
-            file, thoughts = self._chosen().events, made.rewriter.thoughts
-            await aside(size, partial(append, file, thoughts))
-            self._pass_on(record, made.rewriter)
+            self._hear(record, made.rewriter)
 
 
 async def _retell(record: FlowRecord) -> None:
     """Give the client the answer of its endpoint's counterpart, if that was asked, in its own
     words.
     """
-    response = record.flow.response
-    if not (record.counterpart and response):
+    response, counterpart = record.flow.response, record.exchange.endpoint.counterpart
+    if not (record.exchange.kind is Kind.COUNTERPART and counterpart and response):
         return
     body, status = messages.body(response, record.notes), response.status_code
     took = (response.timestamp_end or 0) - record.flow.request.timestamp_start
-    told = partial(record.exchange.retold, record.counterpart, status, body, int(took * 1e9))
+    told = partial(record.exchange.retold, counterpart, status, body, int(took * 1e9))
     if answer := await aside(len(body), told):
         messages.replace(response, answer)
-
-
-def _cache_told(record: FlowRecord, rewriter: Rewriter) -> list[str]:
-    """Say where the prompt's cache was broken, unless the server's own count speaks against it."""
-    usage = rewriter.summary.counted
-    counts = (usage.input, usage.cached) if usage else (None, None)
-    if record.prompt:
-        record.prompt.tokens = counts[0]
-    if record.broken and record.before:
-        if told := record.broken.told(record.before.tokens, *counts):
-            record.flow.metadata[BEFORE] = record.before.name
-            return [told]
-        record.broken = None
-    return []
 
 
 def _keep(record: FlowRecord, rewriter: Rewriter) -> None:

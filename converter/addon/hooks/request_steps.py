@@ -38,7 +38,6 @@ from converter.core.model.conversation import RequestError
 from converter.core.model.memory import AwayError, Memory, Store
 from converter.core.wire import json_text
 from converter.core.wire.checked import Fields
-from converter.extras.prompt_cache.prefix import Prompt, Prompts, broken
 
 _REFUSED = (
     RequestError,
@@ -53,11 +52,12 @@ _REFUSED = (
 @dataclass(slots=True)
 class Asked:
     """A request on its way. `client`: asks servers. `memory`: the kept replies, of all clients.
-    `upstream`: the server, and `keys` the header that lets the client in there. `prompts` and
-    `known`: those of earlier requests, and their turns.
+    `upstream`: the server, and `keys` the header that lets the client in there. `known`: turns of
+    earlier requests.
 
     `body`: the client's bytes. `notes`: what a person should know. `request`: the request as it was
-    read so far. `sent`: the fields that the server is to get.
+    read so far. `parses`: the server is known to take thinking out of the text. `sent`:
+    the fields that the server is to get.
     """
 
     record: FlowRecord
@@ -65,11 +65,11 @@ class Asked:
     memory: Memory
     upstream: Upstream
     keys: Mapping[str, str]
-    prompts: Prompts
     known: KnownTurns
     request: ReadRequest
     body: bytes = b""
     notes: list[str] = field(default_factory=list)
+    parses: bool = False
     sent: Body = field(default_factory=dict)
 
 
@@ -79,7 +79,6 @@ class RequestSteps:
     def __init__(self, client: UpstreamClient, settings: Settings) -> None:
         self._client = client
         self._store = self._opened(settings)
-        self._prompts = Prompts()
         self._known = KnownTurns()
 
     def forget(self, settings: Settings) -> None:
@@ -101,7 +100,6 @@ class RequestSteps:
             Memory(store=self._store),
             upstream,
             credentials(flow.request.headers),
-            self._prompts,
             self._known,
             ReadRequest(record.exchange),
         )
@@ -169,7 +167,6 @@ async def counterpart(asked: Asked) -> None:
     if dropped := ", ".join(name for name, value in fields.unread() if value):
         asked.notes.append(f"no server takes it with a request: {dropped}")
     record.flow.request.path = record.exchange.prefix + there.path
-    record.counterpart = there
 
 
 async def read(asked: Asked) -> None:
@@ -220,7 +217,7 @@ async def recognise(asked: Asked) -> None:
     record = asked.record
     record.server = await _server(asked)
     model = asked.request.served_model or asked.request.asked_model
-    record.server_parses = asked.client.known.takes_thinking_out(asked.upstream, model)
+    asked.parses = asked.client.known.takes_thinking_out(asked.upstream, model)
 
 
 async def recognise_ended(asked: Asked) -> None:
@@ -232,7 +229,7 @@ async def recognise_ended(asked: Asked) -> None:
 async def write(asked: Asked) -> None:
     """Make the request a chat completion, with the thoughts that its client has dropped."""
     record, memory = asked.record, asked.memory
-    writing = partial(asked.request.written, record.server, record.server_parses)
+    writing = partial(asked.request.written, record.server, asked.parses)
     request = await _recalled(asked, partial(writing, memory), writing)
     record.request = asked.request = request
     if request.earlier.spot or (request.conversation and request.conversation.own is not None):
@@ -296,8 +293,14 @@ async def ask_to_think(asked: Asked) -> None:
     prompted = None
     if record.exchange.guesses:
         prompted = request.prompted(asked.client.known, asked.upstream)
-    record.awaited = AwaitedReply(request, record.server, prompted=prompted is not None)
     asked.sent = prompted or request.body
+    record.awaited = AwaitedReply(
+        request,
+        record.server,
+        prompted=prompted is not None,
+        parses=asked.parses,
+        sent=asked.sent,
+    )
 
 
 async def left_to_us(asked: Asked) -> None:
@@ -351,17 +354,6 @@ async def ask_start(asked: Asked) -> None:
         asked.client.ask_initial_state(asked.upstream, *question)
 
 
-async def follow_prompt(asked: Asked) -> None:
-    """Find out whether the server has to read again what it has read for the request before."""
-    record = asked.record
-    if asked.sent:
-        owner = f"{record.exchange.owner} {asked.upstream}"
-        record.prompt = Prompt(owner, record.flow.id, asked.sent, record.length)
-        if before := asked.prompts.follow(record.prompt):
-            record.before = before
-            record.broken = await aside(record.length, partial(broken, before.body, asked.sent))
-
-
 type Step = Callable[[Asked], Awaitable[Response | None]]
 EVERY = frozenset(Kind)
 WRITTEN = frozenset((Kind.TRANSLATED, Kind.COUNTED))
@@ -389,7 +381,6 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
     (left_to_us, REPLIED),
     (send, SENT),
     (ask_start, REPLIED - {Kind.NATIVE}),
-    (follow_prompt, REPLIED),
 )
 """The steps in their order, each with the kinds of exchange that take it."""
 

@@ -14,9 +14,10 @@ from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 
 from converter.addon.exchange.option_readers import MemoryLimits
-from converter.addon.keep.flow_record import MOVED, NOTHING, TROUBLE, notes_of
+from converter.addon.keep.flow_record import MOVED, NOTHING, TROUBLE, FlowRecord, notes_of
 from converter.addon.keep.notes import METADATA, without_chunks
 from converter.addon.mitmproxy_internals import flow_list, forget_state_before, state_before
+from converter.addon.watcher import Watcher
 
 if TYPE_CHECKING:  # mitmdump's own binary is without it
     from mitmproxy.addons.view import View
@@ -27,8 +28,10 @@ _OURS = ("", MOVED, NOTHING, TROUBLE)
 """Markers that no person has set."""
 
 
-class FlowKeeper:
-    """An addon of its own. `chosen` gives the limits in force."""
+class FlowKeeper(Watcher):
+    """An addon of its own: it has the flow show an exchange that is over, and bounds what mitmweb
+    keeps. `chosen` gives the limits in force.
+    """
 
     name = "think-keep"
 
@@ -38,6 +41,10 @@ class FlowKeeper:
         self._whole: dict[str, None] = {}
         """Those that may still hold the server's own bytes."""
         self._total = 0
+
+    def ended(self, seen: FlowRecord) -> None:
+        """Have the flow show and tell the exchange."""
+        seen.finish()
 
     def response(self, flow: HTTPFlow) -> None:
         """An exchange is over."""

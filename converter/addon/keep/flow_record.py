@@ -24,18 +24,14 @@ from converter.addon.messages import body, upstream
 from converter.addon.mitmproxy_internals import forget_state_before
 from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.profiles import GENERIC, Server
-from converter.core.dialects.dialect import Counterpart
 from converter.core.dialects.error_words import server_words
 from converter.core.model.memory import Memory
 from converter.core.reply.rewriter import Rewriter
 from converter.core.reply.summary import in_words
 from converter.core.wire.printable import bounded
-from converter.extras.prompt_cache.prefix import Break, Prompt
 
 if TYPE_CHECKING:
     from converter.addon.hooks.tap import RefusalReader, Tap
-    from converter.extras.traces.spans import TracedWords
-    from converter.extras.watch.live_view import Running
 
 MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
 """Markers: thinking was moved, nothing was to do, look at it; all in fonts that have no emoji."""
@@ -50,23 +46,18 @@ LONGEST_REFUSAL = 200
 class FlowRecord:
     """One exchange while it runs, and the flow that shows it.
 
-    `sides`: what the client and the server have sent. `options`: those in force. `printed`: what
-    the client is told is printed. `hints` and `notes`: what a person may and should know.
-    `length`: of the request's body, as it was read or is written anew. `request`, `awaited` and
-    `rewriter`: the steps of the exchange. `server`: what the server is; `server_parses`: it was
-    known to take thinking out of the text. `too_large`: the request was not taken. `early`: the
-    client's stream was begun before the server's head had come. `head`: that of a stream; `tap`:
-    what its bytes pass through. `memory`: keeps the reply. `words`: those that a span tells.
-    `live`: shows it while it comes. `prompt`: what the server reads, `before`: the one that it goes
-    on from, `broken`: the place where it does not. `counterpart`: the server's endpoint that was
-    asked in the client's place. `refused`: reads the server's refusal of a part of the request.
+    `sides`: what the client and the server have sent. `options`: those in force. `hints` and
+    `notes`: what a person may and should know. `length`: of the request's body, as it was read or
+    is written anew. `request`, `awaited` and `rewriter`: the steps of the exchange. `server`: what
+    the server is. `too_large`: the request was not taken. `early`: the client's stream was begun
+    before the server's head had come. `head`: that of a stream; `tap`: what its bytes pass through.
+    `memory`: keeps the reply. `refused`: reads the server's refusal of a part of the request.
     """
 
     flow: HTTPFlow
     exchange: Exchange
     sides: BothSides
     options: Mapping[str, object]
-    printed: bool = False
     hints: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     length: int = 0
@@ -74,18 +65,11 @@ class FlowRecord:
     awaited: AwaitedReply | None = None
     rewriter: Rewriter | None = None
     server: Server = GENERIC
-    server_parses: bool = False
     too_large: bool = False
     early: bool = False
     head: Response | None = None
     memory: Memory | None = None
     tap: "Tap | None" = None
-    words: "TracedWords | None" = None
-    live: "Running | None" = None
-    prompt: Prompt | None = None
-    before: Prompt | None = None
-    broken: Break | None = None
-    counterpart: Counterpart | None = None
     refused: "RefusalReader | None" = None
 
     @property
@@ -111,7 +95,7 @@ class FlowRecord:
             earlier = self.request.earlier.facts if self.request else {}
             ends = Counter(self.rewriter.findings.ended)
             ended = {"thoughts_ended": dict(ends)} if ends else {}
-            cache = {"prefix_broken": 1} if self.broken else {}
+            cache = {"prefix_broken": 1} if BEFORE in self.flow.metadata else {}
             return {**self.told, **ended, **cache, **earlier}
         failure = refusal_of(self.flow.response)
         if not (failure and self.exchange.endpoint.is_chat):
@@ -148,7 +132,7 @@ class FlowRecord:
         awaited = self.awaited or AwaitedReply(ReadRequest(self.exchange))
         facts = Found(
             self.server.name,
-            self.server_parses,
+            awaited.parses,
             awaited.initial.value,
             awaited.counted,
             awaited.prompted,
@@ -213,4 +197,5 @@ def forget(flow: HTTPFlow) -> None:
     flow.comment = "" if flow.comment == notes.get("comment") else flow.comment
     flow.marked = "" if flow.marked == notes.get("marker") else flow.marked
     del flow.metadata[METADATA]
+    flow.metadata.pop(BEFORE, None)
     forget_state_before(flow)

@@ -1,19 +1,14 @@
-"""The store that the settings name, and one whose values nobody reads without the key (AES-GCM)."""
+"""The store that the settings name."""
 
-import hashlib
-import os
 import time
-from collections.abc import Iterable
 from pathlib import Path
-
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from types import ModuleType
 
 from converter.addon.exchange.settings import Settings
+from converter.addon.extra_packages import load
 from converter.addon.memory.remembering import ANSWER, StoreElsewhere
 from converter.addon.memory.sqlite_store import SqliteStore, usual_path
 from converter.core.model.memory import Bounds, ProcessStore, Store
-from converter.extras.redis.redis_store import RedisStore
 
 _DAY = 86_400
 
@@ -31,55 +26,21 @@ def open_store(settings: Settings) -> Store:
         path = Path(place).expanduser() if place else usual_path()
         store: Store = SqliteStore(path, bounds, ANSWER)
     else:
-        store = RedisStore(settings.memory, bounds, ANSWER)
-    key = settings.memory_key
-    return StoreElsewhere(SealedStore(store, Path(key)) if key else store)
-
-
-NONCE = 12
-"""Bytes of the random number before each value, as AES-GCM has them."""
-SHORTEST_KEY = 32
-
-
-class SealedStore(Store):
-    """Seals the values of `store` with the first line of `key_file`; any of its lines opens them,
-    so that a key can be replaced. What no line opens is not kept. Raises ValueError.
-    """
-
-    def __init__(self, store: Store, key_file: Path) -> None:
-        super().__init__(store)
-        self._keys = [AESGCM(hashlib.sha256(line).digest()) for line in _lines(key_file)]
-
-    def keep(
-        self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
-    ) -> None:
-        """Keep an entry; see `Memory.keep`."""
-        nonce = os.urandom(NONCE)
-        super().keep(key, nonce + self._keys[0].encrypt(nonce, value, None), previous, names, line)
-
-    def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
-        """Return the values from this entry back; see `Store.values`."""
-        opened = [self._opened(value) for value in super().values(key, one=one) or []]
-        values = [value for value in opened if value is not None]
-        return values if opened and len(values) == len(opened) else None
-
-    def _opened(self, value: bytes) -> bytes | None:
-        for key in self._keys:
-            try:
-                return key.decrypt(value[:NONCE], value[NONCE:], None)
-            except (InvalidTag, ValueError):
-                continue
-        return None
-
-
-def _lines(key_file: Path) -> list[bytes]:
-    try:
-        lines = [line.strip() for line in key_file.read_bytes().splitlines() if line.strip()]
-    except OSError as error:
-        raise ValueError(f"think_memory_key: {error}") from None
-    if not lines or any(len(line) < SHORTEST_KEY for line in lines):
-        raise ValueError(
-            f"think_memory_key: expected lines of {SHORTEST_KEY} characters or more in {key_file}, "
-            "as `openssl rand -base64 32` writes them"
+        store = _extra("think_memory", "redis", "redis_store").RedisStore(
+            settings.memory, bounds, ANSWER
         )
-    return lines
+    key = settings.memory_key
+    if key:
+        sealed = _extra("think_memory_key", "sealed", "sealed_store")
+        store = sealed.SealedStore(store, Path(key))
+    return StoreElsewhere(store)
+
+
+def _extra(option: str, package: str, module: str) -> ModuleType:
+    """Import what an option needs, which no other start does. Raises ValueError where it was
+    deleted.
+    """
+    found = load(package, module)
+    if found is None:
+        raise ValueError(f"{option}: expected converter/extras/{package}, which is not there")
+    return found

@@ -15,6 +15,7 @@ from mitmproxy import ctx
 from mitmproxy.log import ALERT
 from mitmproxy.proxy.mode_specs import ReverseMode
 
+from converter.addon.extra_packages import load
 from converter.addon.servers.model_names import entries
 from converter.addon.servers.server_key import server_key
 from converter.core.dialects.model_facts import ModelFacts
@@ -29,7 +30,6 @@ from converter.extras.command.link import (
     key_words,
     wants_key,
 )
-from converter.extras.page.addon import address
 
 UNKNOWN_MODEL = "NAME-OF-YOUR-MODEL"
 SECONDS_TO_ANSWER = 2.0
@@ -88,7 +88,9 @@ def announcement(
     """
     lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
     lines += [f"Model:   {model}  ({told})"] if (told := facts.words) else []
-    lines += [f"mitmweb: {web}", f"Watch:   {address(web)}"] if web else []
+    page = load("page", "addon")
+    lines += [f"mitmweb: {web}"] if web else []
+    lines += [f"Watch:   {page.address(web)}"] if web and page else []
     for dialect in DIALECTS:
         lines.append(
             f"\n# Ask in the {dialect.label.title} dialect:\n{curl(proxy, dialect, model)}"

@@ -4,9 +4,9 @@ what their buttons ask.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from concurrent.futures import Future
 from functools import partial
-from typing import Any
 
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
@@ -27,9 +27,7 @@ from converter.extras.page import session
 from converter.extras.page.conversation import Search
 from converter.extras.page.listed import Listed
 from converter.extras.page.session import Told
-from converter.extras.page.watcher import Watcher
-from converter.extras.recordings.library import Expectation
-from converter.extras.recordings.recorder import Recorder, told
+from converter.extras.page.watcher import NO_RECORDER, Watcher
 
 _log = logging.getLogger(__name__)
 PATH = "/think"
@@ -44,31 +42,10 @@ class Page:
     exchanges: Listed
     """Those that mitmweb lists, once it runs."""
 
-    def __init__(self, recorder: Recorder, client: UpstreamClient) -> None:
-        self._recorder = recorder
+    def __init__(self, client: UpstreamClient) -> None:
         self._client = client
         self._watchers: list[Watcher] = []
-        self._unmount: Callable[[], None] | None = None
         self.search = Search()
-
-    def running(self) -> None:
-        """Add the page to mitmweb's own server, and say where it is."""
-        app = getattr(ctx.master, "app", None)
-        if app is None or self._unmount:
-            return
-        # Here, because it imports mitmweb, which mitmdump does without.
-        from converter.extras.page import handlers  # noqa: PLC0415
-
-        web: Any = ctx.master  # whatever has an app is mitmweb
-        self.exchanges = Listed(web.view)
-        self._unmount = handlers.mount(app, self)
-        _log.info("think: watch it think at %s", address(str(web.web_url)))
-
-    def done(self) -> None:
-        """The script is loaded anew, or mitmproxy ends."""
-        if self._unmount:
-            self._unmount()
-            self._unmount = None
 
     def opened(self) -> Watcher:
         """A page looks."""
@@ -128,9 +105,11 @@ class Page:
             raise ValueError(f"expected strings: {', '.join(_KEPT)}")
         if flow.live:
             raise ValueError(_RUNS)
-        asks = thinking is not None or text is not None
-        expected = Expectation(thinking, text, why or "") if asks else None
-        return told(await asyncio.wrap_future(self._recorder.keep(flow, name, expected)))
+        recorder = ctx.master.addons.get("think-recorder")
+        if recorder is None:
+            raise ValueError(NO_RECORDER)
+        kept: Future[str] = recorder.keep_expected(flow, name, thinking, text, why or "")
+        return await asyncio.wrap_future(kept)
 
     async def again(self, flow: HTTPFlow) -> str:
         """Ask the same again; return the id of the new exchange, which stands in mitmweb's list as

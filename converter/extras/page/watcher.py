@@ -8,9 +8,10 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
+from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
 from converter.addon.keep.both_sides import BothSides
@@ -22,9 +23,8 @@ from converter.addon.transcript.shown import Values, said
 from converter.extras.page.conversation import conversation, end_of
 from converter.extras.page.listed import Listed
 from converter.extras.page.row import Row
-from converter.extras.recordings import flow_file
-from converter.extras.recordings.recording import RecordingError
 
+NO_RECORDER = "expected converter/extras/recordings, which is not there"
 MOST_CHOSEN = 2
 """Exchanges that are shown side by side."""
 WINDOW = 500
@@ -182,21 +182,16 @@ def _text(sent: bytes) -> str:
 
 
 def steps_of(flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
-    """Return all steps of a reply that is complete, and what a reader should know of them.
-
-    What went out for each chunk is in no flow: it is rewritten again, and the bytes must be those
-    that the client got.
+    """Return all steps of a reply that is complete, and what a reader should know of them. The
+    addon that keeps recordings rewrites the reply again; without it, only what the client got is
+    known.
     """
-    got, began = content_of(flow.response), int(flow.request.timestamp_start)
-    try:
-        recording = flow_file.from_flow(flow.copy(), "reply")
-        replay = replace(recording, reply_id=flow.id, created_at=began).replayed()
-    except RecordingError as error:
-        return [(None, got, got)], f"Only what the client got is known: {error}"
-    steps: list[WireStep] = [(step.chunk.at, step.chunk.data, step.out) for step in replay.steps]
-    steps += [(None, b"", replay.end)] if replay.end and not replay.broken else []
-    other = "The client got other bytes than these, which the addon would write now."
-    return steps, "" if replay.body == got else other
+    recorder = ctx.master.addons.get("think-recorder")
+    if recorder is None:
+        got = content_of(flow.response)
+        return [(None, got, got)], f"Only what the client got is known: {NO_RECORDER}"
+    told: tuple[Sequence[WireStep], str] = recorder.steps(flow)
+    return told
 
 
 def steps_of_running(running: BothSides, begin: int) -> list[WireStep]:

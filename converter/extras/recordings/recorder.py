@@ -7,6 +7,7 @@ stream waits for it. Where no process starts, the thread does it in steps as sho
 """
 
 import logging
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -18,14 +19,17 @@ from mitmproxy.io import tnetstring
 
 from converter.addon.aside import in_short_steps
 from converter.addon.files import FileError, make_folder
+from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.keep.notes import METADATA
 from converter.addon.log_lines import LONGEST_LINE, announce, path_of
+from converter.addon.watcher import Watcher
 from converter.core.wire.bounds import MOST_RECORDINGS
 from converter.core.wire.printable import bounded
 from converter.extras.recordings import flow_file, recording_work
 from converter.extras.recordings.library import Expectation, Library
 from converter.extras.recordings.recording import RecordingError
 from converter.extras.recordings.recording_work import NothingToKeepError, Order
+from converter.extras.recordings.wire_steps import WireStep, steps_of
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +41,7 @@ either way: a process is as long in starting. In the thread no step of it takes 
 """
 
 
-class Recorder:
+class Recorder(Watcher):
     """An addon of its own. What it was given is written when mitmproxy ends at the latest.
 
     `ending`: whether mitmproxy is about to end.
@@ -50,13 +54,13 @@ class Recorder:
         self._waiting = set[Future[Path]]()
         self.ending = False
 
-    def ended(self, flow: HTTPFlow) -> None:
+    def ended(self, seen: FlowRecord) -> None:
         """Keep an exchange that is over, if all are kept."""
         folder = str(ctx.options.think_record)
         if folder and len(self._waiting) >= MOST_RECORDINGS:
             _log.error("think: no recording: %s wait to be written", MOST_RECORDINGS)
         elif folder:
-            self._hand_over(flow, Order(str(Path(folder).expanduser())))
+            self._hand_over(seen.flow, Order(str(Path(folder).expanduser())))
 
     def keep(self, flow: HTTPFlow, name: str, expected: Expectation | None = None) -> Future[Path]:
         """Keep a flow under a name, and what it should read; the file is there when the future is
@@ -71,6 +75,29 @@ class Recorder:
         future = self._hand_over(flow, Order(str(folder), name, expected))
         future.add_done_callback(_announce)
         return future
+
+    def keep_expected(
+        self, flow: HTTPFlow, name: str, thinking: str | None, text: str | None, why: str
+    ) -> Future[str]:
+        """Keep a flow under a name, and what it should read, if that is given; the future tells
+        where it was kept. Raises RecordingError.
+        """
+        asks = thinking is not None or text is not None
+        kept = self.keep(flow, name, Expectation(thinking, text, why) if asks else None)
+        answer = Future[str]()
+
+        def tell(written: Future[Path]) -> None:
+            if error := written.exception():
+                answer.set_exception(error)
+            else:
+                answer.set_result(told(written.result()))
+
+        kept.add_done_callback(tell)
+        return answer
+
+    def steps(self, flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
+        """Return the steps of a reply that is complete; see `wire_steps.steps_of`."""
+        return steps_of(flow)
 
     def done(self) -> None:
         """Finish what is to be written, no longer in the nice process nor in short steps, because

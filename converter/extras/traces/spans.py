@@ -81,8 +81,8 @@ def _part(part: Part) -> Iterator[Fields]:
             yield {"type": "tool_call", "id": part.id, "name": part.name, "arguments": given}
 
 
-def span_of(record: FlowRecord, outcome: str) -> Fields:
-    """Return the span of an exchange that is over."""
+def span_of(record: FlowRecord, outcome: str, words: TracedWords | None = None) -> Fields:
+    """Return the span of an exchange that is over. `words`: those that it tells."""
     told = record.told
     began, parent = record.flow.request.timestamp_start, record.sides.headers.get("traceparent", "")
     streams = record.request is not None and record.request.form is Form.STREAM
@@ -94,7 +94,7 @@ def span_of(record: FlowRecord, outcome: str) -> Fields:
         "gen_ai.response.time_to_first_chunk": moments.get("first_byte"),
         "gen_ai.response.finish_reasons": [told["finish"]] if "finish" in told else None,
         "error.type": _error(record.flow, outcome),
-        "gen_ai.output.messages": _words(record),
+        "gen_ai.output.messages": _words(record, words),
     }
     return {
         "traceId": token_hex(16),
@@ -134,14 +134,14 @@ def _error(flow: HTTPFlow, outcome: str) -> str | None:
     return None if outcome == "ok" else outcome.replace(" ", "_")
 
 
-def _words(record: FlowRecord) -> str:
+def _words(record: FlowRecord, words: TracedWords | None) -> str:
     """Return the messages as JSON, because backends show no nested attributes; the keys of the
     request are crossed out.
     """
-    if record.words is None:
+    if words is None:
         return ""
     keys = (*secrets_of_headers(record.sides.headers), *secrets_of_link(record.flow.request.url))
-    return Scrubber(keys, (), ()).hidden(json_text.write(record.words.messages()).decode())
+    return Scrubber(keys, (), ()).hidden(json_text.write(words.messages()).decode())
 
 
 def _nanoseconds(at: float) -> str:

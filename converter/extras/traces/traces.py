@@ -6,20 +6,21 @@ import logging
 import os
 import threading
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import unquote, urlsplit
 
 from mitmproxy import ctx
 
+from converter.addon.exchange.settings import Settings
 from converter.addon.keep.flow_record import FlowRecord, outcome_of
 from converter.addon.probes.upstream_http import tls_for_host
+from converter.addon.watcher import Watcher
 from converter.core.model.events import Event
 from converter.core.wire import json_text
 from converter.core.wire.bounds import MOST_SPANS
 from converter.extras.traces.spans import Fields, TracedWords, attributes_of, span_of
-from converter.extras.watch.metrics_endpoint import MetricsEndpoint
 
 SECONDS_BETWEEN_BATCHES = 1.0
 SECONDS_AT_THE_END = 3.0
@@ -30,15 +31,23 @@ _PATIENCE = 5.0
 _log = logging.getLogger(__name__)
 
 
-class Traces:
-    """Sends a span for each reply while the option says where."""
+class Traces(Watcher):
+    """An addon of its own: it sends a span for each reply while the option says where. `chosen`
+    gives the settings in force. `counts`: what was sent, and what dropped.
+    """
 
     name = "think-traces"
 
-    def __init__(self, endpoint: MetricsEndpoint) -> None:
-        self._counts = endpoint.metrics.spans
+    def __init__(self, chosen: Callable[[], Settings], counts: Counter[str]) -> None:
+        self._chosen, self._counts = chosen, counts
+        self._told: dict[str, TracedWords] = {}
         self._sender: Sender | None = None
         self._words = False
+
+    def configure(self, updated: set[str]) -> None:
+        """Send where the options say."""
+        if updated & {"think_traces", "think_traces_words"}:
+            self.open(self._chosen().traces, self._chosen().traces_words)
 
     def open(self, url: str, words: bool) -> None:
         """Send to another place from the next reply on, or to none. `words`: send them too."""
@@ -47,16 +56,16 @@ class Traces:
             self.done()
             self._sender = Sender(url, self._counts) if url else None
 
-    def hear(self, record: FlowRecord, events: Iterable[Event]) -> None:
+    def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
         """Keep the words that the client was told, if they are to be sent."""
         if self._words and self._sender:
-            record.words = record.words or TracedWords()
-            record.words.feed(events)
+            self._told.setdefault(seen.flow.id, TracedWords()).feed(events)
 
-    def ended(self, record: FlowRecord) -> None:
+    def ended(self, seen: FlowRecord) -> None:
         """Have the span of a reply sent that is over."""
-        if self._sender and record.exchange.endpoint.is_chat:
-            self._sender.give(span_of(record, outcome_of(record.flow, record.told)))
+        words = self._told.pop(seen.flow.id, None)
+        if self._sender and seen.exchange.endpoint.is_chat:
+            self._sender.give(span_of(seen, outcome_of(seen.flow, seen.told), words))
 
     def done(self) -> None:
         """Let the last batch go. When mitmproxy ends, wait for it; a script that is loaded anew, or

@@ -6,6 +6,7 @@ itself is not touched; nothing is done for a chunk.
 """
 
 import asyncio
+from collections.abc import Sequence
 
 from mitmproxy import ctx
 from mitmproxy.hooks import UpdateHook
@@ -14,6 +15,8 @@ from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
 from converter.addon.keep.side_reader import SideReader
 from converter.addon.mitmproxy_internals import flow_list, somebody_looks
 from converter.addon.transcript.turns import Transcript
+from converter.addon.watcher import Watcher
+from converter.core.model.events import Event
 from converter.core.wire.bounds import LIVE_LIMIT
 
 INTERVAL = 0.25
@@ -73,9 +76,32 @@ class Running:
                     await ctx.master.addons.trigger_event(UpdateHook([flow]))
 
 
-def follow(record: FlowRecord) -> None:
-    """Show a reply that begins, where there is anything that shows flows; to be called in
-    mitmproxy's loop.
-    """
-    if flow_list() is not None:  # not by its truth, because an empty one is false
-        record.live = Running(record)
+RUNNING: dict[str, Running] = {}
+"""Replies that are shown while they come, by their flows' ids."""
+
+
+class LiveView(Watcher):
+    """An addon of its own: it shows streams that come, where there is anything that shows flows."""
+
+    name = "think-live"
+
+    def __init__(self) -> None:
+        self._wanted: set[str] = set()
+
+    def asked(self, seen: FlowRecord) -> None:
+        """Take note of what somebody may look at."""
+        if flow_list() is not None:  # not by its truth, because an empty one is false
+            self._wanted.add(seen.flow.id)
+
+    def heard(self, seen: FlowRecord, _: Sequence[Event]) -> None:
+        """Begin to show a stream with its first piece, unless it is held for one body."""
+        name = seen.flow.id
+        if name in self._wanted and seen.tap is not None:
+            self._wanted.discard(name)
+            if not seen.tap.holds:
+                RUNNING[name] = Running(seen)
+
+    def ended(self, seen: FlowRecord) -> None:
+        """Show it no more."""
+        self._wanted.discard(seen.flow.id)
+        RUNNING.pop(seen.flow.id, None)

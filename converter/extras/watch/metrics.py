@@ -87,9 +87,9 @@ class Series:
 class Metrics:
     """Counts by model and server. `spans`: those for a collector, by their fate."""
 
-    def __init__(self) -> None:
+    def __init__(self, spans: Counter[str] | None = None) -> None:
         self._series: dict[tuple[str, str], Series] = {}
-        self.spans = Counter[str]()
+        self.spans = Counter[str]() if spans is None else spans
 
     def add(self, told: Told, server: str, outcome: str, mended: Iterable[str]) -> None:
         """Count a reply, from its summary; `mended`: the addon's notes about it."""

@@ -4,12 +4,18 @@ import asyncio
 import logging
 import re
 import socket
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
+from mitmproxy import exceptions
+
 from converter.addon.exchange.option_readers import MetricsPlace
+from converter.addon.exchange.settings import Settings
 from converter.addon.files import FileError, write_whole
 from converter.addon.hooks.doors import foreign_page, is_loopback
 from converter.addon.keep.flow_record import FlowRecord, outcome_of
+from converter.addon.watcher import Watcher
 from converter.core.wire import json_text
 from converter.extras.watch.metrics import CONTENT_TYPE, Metrics
 
@@ -21,16 +27,29 @@ _HOST = re.compile(rb"\r\nhost:[ \t]*([^\r\n]*)", re.IGNORECASE)
 _log = logging.getLogger(__name__)
 
 
-class MetricsEndpoint:
-    """Counts replies; serves the counts while the option says where."""
+class MetricsEndpoint(Watcher):
+    """An addon of its own: it counts replies, and serves the counts while the option says where.
+    `chosen` gives the settings in force. `spans`: those for a collector, by their fate.
+    """
 
-    def __init__(self) -> None:
-        self.metrics = Metrics()
+    name = "think-metrics"
+
+    def __init__(self, chosen: Callable[[], Settings], spans: Counter[str]) -> None:
+        self._chosen = chosen
+        self.metrics = Metrics(spans)
         self._place: MetricsPlace | None = None
         self._hosts: tuple[str, ...] = ()
         self._listens = False
         self._server: asyncio.Future[asyncio.Server] | None = None
         self._writing: asyncio.TimerHandle | None = None
+
+    def configure(self, updated: set[str]) -> None:
+        """Move where the options say."""
+        if updated & {"think_metrics", "think_hosts"}:
+            try:
+                self.open(self._chosen().metrics, self._chosen().hosts)
+            except ValueError as error:
+                raise exceptions.OptionsError(str(error)) from None
 
     def open(self, place: MetricsPlace | None, hosts: tuple[str, ...] = ()) -> None:
         """Move to another place, or to none. Raises ValueError when it cannot be had.
@@ -56,13 +75,13 @@ class MetricsEndpoint:
         except ValueError as error:
             _log.error("think: %s", error)
 
-    def ended(self, record: FlowRecord) -> None:
+    def ended(self, seen: FlowRecord) -> None:
         """Count a reply that is over."""
-        if self._place is None or not record.exchange.endpoint.is_chat:
+        if self._place is None or not seen.exchange.endpoint.is_chat:
             return
-        told, flow = {"model": record.model} | record.summary(), record.flow
+        told, flow = {"model": seen.model} | seen.summary(), seen.flow
         address = f"{flow.request.host}:{flow.request.port}"
-        self.metrics.add(told, address, outcome_of(flow, told), record.notes)
+        self.metrics.add(told, address, outcome_of(flow, told), seen.notes)
         if self._place.file and not self._writing:
             loop = asyncio.get_running_loop()
             self._writing = loop.call_later(SECONDS_BETWEEN_FILES, self._write)

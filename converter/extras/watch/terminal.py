@@ -19,13 +19,13 @@ from time import sleep
 from typing import TextIO
 
 from mitmproxy import ctx
-from mitmproxy.http import HTTPFlow
 
 from converter.addon.keep.flow_record import FlowRecord, client_left
 from converter.addon.log_lines import LONGEST, LONGEST_LINE, is_heard, path_of
 from converter.addon.transcript.accumulator import Accumulator
 from converter.addon.transcript.terminal import TerminalWriter
 from converter.addon.transcript.turns import Field
+from converter.addon.watcher import Watcher
 from converter.core.model.events import Event, Start, length_of
 from converter.core.reply.summary import in_words
 from converter.core.wire.bounds import TERMINAL_LIMIT
@@ -49,7 +49,7 @@ _LONGEST_NAME = 200
 """Characters of a path and of a model in a head."""
 
 
-class Terminal:
+class Terminal(Watcher):
     """An addon of its own. Told of each reply as it comes and ends; prints nothing by which a model
     could act on the terminal.
     """
@@ -59,6 +59,7 @@ class Terminal:
     def __init__(self) -> None:
         self._printer: Printer | None = None
         self._over = False
+        self._printed: set[str] = set()
 
     @property
     def prints(self) -> bool:
@@ -67,19 +68,25 @@ class Terminal:
         """
         return bool(ctx.options.think_print) and self._log_handler() is not None
 
-    def heard(self, flow: HTTPFlow, events: Sequence[Event]) -> None:
-        """Print what the client was told."""
-        if events and not self._over:
-            self._printer = self._printer or self._opened()
-            self._printer.hear(flow.id, path_of(flow), events)
+    def asked(self, seen: FlowRecord) -> None:
+        """Take note of a reply that is to be printed."""
+        if self.prints:
+            self._printed.add(seen.flow.id)
 
-    def ended(self, record: FlowRecord) -> None:
+    def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
+        """Print what the client was told."""
+        if events and seen.flow.id in self._printed and not self._over:
+            self._printer = self._printer or self._opened()
+            self._printer.hear(seen.flow.id, path_of(seen.flow), events)
+
+    def ended(self, seen: FlowRecord) -> None:
         """Print the line of an exchange that is over."""
+        self._printed.discard(seen.flow.id)
         if self._printer:
-            self._printer.end(record.flow.id)
+            self._printer.end(seen.flow.id)
             self._make_room()  # mitmdump prints a line of its own after ours
-        if record.exchange.endpoint.is_chat and is_heard(logging.INFO):
-            _log.info("reply: %s", reply_line(record))
+        if seen.exchange.endpoint.is_chat and is_heard(logging.INFO):
+            _log.info("reply: %s", reply_line(seen))
 
     def done(self) -> None:
         """Give the terminal back."""

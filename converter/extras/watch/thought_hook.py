@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,12 @@ from pathlib import Path
 from mitmproxy import ctx
 from mitmproxy.hooks import Hook
 
+from converter.addon.aside import begun_aside
+from converter.addon.exchange.settings import Settings
+from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.layers.hook_table import TABLE
+from converter.addon.watcher import Watcher
+from converter.core.model.events import Event
 from converter.core.reply.thought_events import ThoughtEvent
 from converter.core.wire import json_text
 from converter.core.wire.bounds import MOST_HOOKS
@@ -60,6 +65,23 @@ async def _pass_on(events: Sequence[ThoughtEvent], before: asyncio.Future[None] 
         await ctx.master.addons.trigger_event(ThoughtHook(event))
         if number % AT_A_TIME == 0:
             await asyncio.sleep(0)
+
+
+class ThoughtEvents(Watcher):
+    """An addon of its own. `chosen` gives the settings in force."""
+
+    name = "think-thoughts"
+
+    def __init__(self, chosen: Callable[[], Settings]) -> None:
+        self._chosen = chosen
+        self._teller = ThoughtTeller()
+
+    def heard(self, seen: FlowRecord, _: Sequence[Event]) -> None:
+        """Tell the thoughts that ended in a piece of the reply."""
+        if seen.rewriter and (thoughts := seen.rewriter.thoughts):
+            size = sum(len(str(event["thought"])) for event in thoughts)
+            begun_aside(size, partial(append, self._chosen().events, thoughts))
+            self._teller.call(thoughts)
 
 
 def append(path: str, events: Sequence[ThoughtEvent]) -> None:

@@ -15,7 +15,7 @@ from mitmproxy.addonmanager import Loader
 from mitmproxy.contentviews import Contentview, Metadata, SyntaxHighlight
 from mitmproxy.http import HTTPFlow, Request, Response
 
-from converter.addon.keep.flow_record import UNDER_WAY, notes_of
+from converter.addon.keep.flow_record import notes_of
 from converter.addon.keep.notes import LET_GO
 from converter.addon.keep.shown_flow import backup_of, facts_of, reading_of, sent_of
 from converter.addon.messages import content_of
@@ -27,6 +27,7 @@ from converter.core.wire import json_text
 from converter.core.wire.beginnings import Beginning, beginning_of
 from converter.core.wire.partial_json import complete_part
 from converter.core.wire.printable import visible
+from converter.extras.watch.live_view import RUNNING
 
 _log = logging.getLogger(__name__)
 
@@ -83,10 +84,10 @@ class ThinkingView(Contentview):
     def prettify(self, data: bytes, metadata: Metadata) -> str:
         """Return the transcript."""
         flow = metadata.flow
-        record = UNDER_WAY.get(flow.id) if flow else None
+        live = RUNNING.get(flow.id) if flow else None
         try:
-            if record and record.live and isinstance(metadata.http_message, Response):
-                told = _written(record.live.transcript(self.of_server), record.live.facts)
+            if live and isinstance(metadata.http_message, Response):
+                told = _written(live.transcript(self.of_server), live.facts)
                 return newest(told, *_room(metadata.http_message))
             return self._complete(data, metadata)
         except Exception:  # a fault of ours; the reader gets the bytes

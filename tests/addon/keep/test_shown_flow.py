@@ -1,5 +1,7 @@
 """A flow as people read it."""
 
+from pathlib import Path
+
 from converter.addon.keep.shown_flow import (
     answer_of,
     backup_of,
@@ -14,8 +16,8 @@ from tests.support.addon_flows import CHAT, MESSAGES, answer, ask, request, resp
 from tests.support.frames import whole
 
 
-def test_a_flow_shows_the_client_and_has_the_server_behind_it() -> None:
-    with running(record="recordings") as (addon, _):
+def test_a_flow_shows_the_client_and_has_the_server_behind_it(tmp_path: Path) -> None:
+    with running(record=str(tmp_path)) as (addon, _):
         flow = ask(addon, request(MESSAGES))
         assert sent_of(flow) is flow.request or sent_of(flow) is None  # nothing has come
         answer(addon, flow, response(), whole("<think>a</think>b"))

@@ -8,8 +8,8 @@ from mitmproxy.test import taddons
 
 from converter.addon.probes.upstream_client import UpstreamClient
 from converter.addon.servers.known_servers import KnownServers
-from converter.extras.page.addon import Page, address
-from converter.extras.recordings.recorder import Recorder
+from converter.extras.page.addon import address
+from converter.extras.page.extra import MountedPage
 from tests.support.addon_flows import CHAT, request
 from tests.support.harness import ADDON, MITMDUMP, Program
 
@@ -20,7 +20,7 @@ WEB = "mitmproxy.tools.web.app"
 
 def test_without_mitmweb_it_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, WEB, raising=False)
-    page = Page(Recorder(), UpstreamClient(KnownServers()))
+    page = MountedPage(UpstreamClient(KnownServers()))
     with taddons.context(page):
         page.running()
         page.done()
@@ -51,7 +51,7 @@ def test_its_address_has_the_token_of_mitmweb(web: str, page: str) -> None:
 
 
 def test_a_running_exchange_is_neither_kept_nor_asked_again() -> None:
-    page = Page(Recorder(), UpstreamClient(KnownServers()))
+    page = MountedPage(UpstreamClient(KnownServers()))
     flow = request(CHAT)
     assert flow.live
     with pytest.raises(ValueError, match="still running"):

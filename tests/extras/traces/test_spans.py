@@ -17,9 +17,17 @@ from converter.core.model.events import Finish, Text, Thinking, ToolCall
 from converter.core.wire.bounds import TRACED_WORDS
 from converter.extras.traces import spans
 from converter.extras.traces.spans import Fields, TracedWords
-from converter.extras.traces.traces import _body
+from converter.extras.traces.traces import Traces, _body
 from tests.support import frames
-from tests.support.addon_flows import ASKED, CHAT, EVENT_STREAM, MESSAGES, request, response
+from tests.support.addon_flows import (
+    ASKED,
+    CHAT,
+    EVENT_STREAM,
+    MESSAGES,
+    part_of,
+    request,
+    response,
+)
 from tests.support.kept_flows import pass_on, watched
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
@@ -84,7 +92,7 @@ def traced(
         else:
             flow.response.raw_content = b"".join(chunks)
         there.end(flow)
-        there.addon._traces.done()
+        part_of(there.addon, Traces).done()
     body = _body(given)
     (span,) = parsed(body)
     return span, body

@@ -14,8 +14,9 @@ import pytest
 from converter.core.wire.bounds import MOST_SPANS
 from converter.extras.traces import traces
 from converter.extras.traces.spans import Fields
-from converter.extras.traces.traces import Sender
+from converter.extras.traces.traces import Sender, Traces
 from tests.support import frames
+from tests.support.addon_flows import part_of
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.harness import start_proxy
 from tests.support.kept_flows import watched
@@ -184,12 +185,12 @@ def test_another_collector_gets_the_next_reply(caplog: pytest.LogCaptureFixture)
     with nobody() as before, ByPathServer({PLACE: Says({})}) as collector:
         place = f"{collector.address}{PLACE}"
         with watched(traces=before) as there:
-            first = there.addon._traces._sender
+            first = part_of(there.addon, Traces)._sender
             assert first
             there.options.update(think_traces=place)
-            second = there.addon._traces._sender
+            second = part_of(there.addon, Traces)._sender
             there.options.update(think_traces_words=True)
-            assert second is there.addon._traces._sender
+            assert second is part_of(there.addon, Traces)._sender
             assert second
             second.give(REPLY)
             second.end(LONG)

@@ -5,6 +5,7 @@ import json
 import socket
 import urllib.error
 import urllib.request
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from mitmproxy.flow import Error
 from mitmproxy.test import tflow
 from prometheus_client.parser import text_string_to_metric_families
 
+from converter.addon.exchange import settings
 from converter.addon.exchange.option_readers import MetricsPlace
 from converter.addon.keep.flow_record import outcome_of
 from converter.extras.watch.metrics_endpoint import MetricsEndpoint
@@ -125,7 +127,7 @@ def test_a_port_that_is_taken_stops_the_start(tmp_path: Path) -> None:
 
 
 def test_why_a_place_cannot_be_had_is_said_in_the_systems_words() -> None:
-    endpoint = MetricsEndpoint()
+    endpoint = MetricsEndpoint(settings.read, Counter())
     endpoint._listens = True
     taken = socket.create_server(("127.0.0.1", 0))
     with taken, pytest.raises(ValueError, match=r"\(Address already in use\)$"):
@@ -139,7 +141,7 @@ def test_a_port_that_is_given_up_is_free_for_a_script_that_is_loaded_anew(begun:
     place = MetricsPlace("127.0.0.1", free_port())
 
     async def given_up() -> None:
-        endpoint = MetricsEndpoint()
+        endpoint = MetricsEndpoint(settings.read, Counter())
         endpoint.running()
         endpoint.open(place)
         for _ in range(10 * begun):

@@ -11,8 +11,8 @@ from mitmproxy.test import taddons
 from converter.addon.log_lines import report
 from converter.core.reply.thought_events import ThoughtEvent
 from converter.extras.watch import thought_hook
-from converter.extras.watch.thought_hook import AT_A_TIME, ThoughtTeller
-from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response, streaming
+from converter.extras.watch.thought_hook import AT_A_TIME, ThoughtEvents, ThoughtTeller
+from tests.support.addon_flows import CHAT, EVENT_STREAM, part_of, request, response, streaming
 from tests.support.frames import stream
 from tests.support.kept_flows import Watched, pass_on, watched
 
@@ -49,7 +49,7 @@ def test_thoughts_come_in_their_order_and_are_passed_on_to_nobody_where_nobody_l
     with watched() as there:
         flow = there.begin(streaming(), response(EVENT_STREAM))
         pass_on(flow, b"".join(stream(*many)))
-        assert not there.addon._replies._thoughts._tasks
+        assert not part_of(there.addon, ThoughtEvents)._teller._tasks
         there.add(listener)
         pass_on(flow, b"".join(stream(*many)), b"")
         there.end(flow)
@@ -95,7 +95,7 @@ def test_a_listener_that_hangs_is_told_no_more_than_so_much(
         flow = there.begin(streaming(), response(EVENT_STREAM))
         for number in range(5):  # in one turn of the loop: none of the calls is over
             pass_on(flow, *stream(f"<think>{number}</think>b")[:-2])
-        assert len(there.addon._replies._thoughts._tasks) == 2
+        assert len(part_of(there.addon, ThoughtEvents)._teller._tasks) == 2
         pass_on(flow, b"")
         there.end(flow)
 

@@ -4,8 +4,9 @@ import pytest
 
 from converter.addon.exchange import settings
 from converter.addon.memory.sqlite_store import SqliteStore
-from converter.addon.memory.stores import SealedStore, open_store
+from converter.addon.memory.stores import open_store
 from converter.core.model.memory import Bounds, Memory
+from converter.extras.sealed.sealed_store import SealedStore
 
 KEYS = ["k" * 32, "another key of the memory: 32 characters"]
 

@@ -1,7 +1,8 @@
 """The frames of both sides: all bytes, in the chunks in which they came, whether it runs or not."""
 
 from converter.addon.keep.flow_record import UNDER_WAY
-from converter.extras.page.watcher import WINDOW, steps_of, steps_of_running, window
+from converter.extras.page.watcher import WINDOW, steps_of_running, window
+from converter.extras.recordings.wire_steps import steps_of
 from tests.support.addon_flows import CHAT, EVENT_STREAM, MESSAGES, request, response, streaming
 from tests.support.frames import stream, whole
 from tests.support.kept_flows import kept, pass_on, saved, watched

@@ -15,9 +15,9 @@ import pytest
 from mitmproxy.test import taddons
 from mitmproxy.tools.console.keymap import Keymap
 
-from converter.addon.hooks.commands import KEY, KEY_CONTEXTS, Commands
 from converter.core.dialects.table import DIALECTS
 from converter.extras.recordings.library import Library
+from converter.extras.recordings.record_command import KEY, KEY_CONTEXTS, RecordCommand
 from converter.extras.recordings.recorder import Recorder
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
 from tests.support.console import Console
@@ -262,7 +262,7 @@ def _keymap(*taken: str) -> Iterator[Keymap]:
         keys = context.master.keymap = Keymap(context.master)
         for name in taken:
             keys.add(KEY, "the.users.own", [name])
-        Commands(Recorder()).running()
+        RecordCommand(Recorder()).running()
         yield keys
 
 
@@ -301,4 +301,4 @@ def test_a_key_of_the_users_own_stays_theirs(taken: str) -> None:
 
 def test_where_there_are_no_keys_none_is_offered() -> None:
     with taddons.context():
-        Commands(Recorder()).running()
+        RecordCommand(Recorder()).running()

@@ -1,0 +1,99 @@
+"""Watchers: whoever shows, counts, keeps or sends on what exchanges say. None of them changes a
+byte of a reply.
+
+`think_addon.py` has the list of the packages that they are in. Each such package of
+`converter/extras` has a module `extra` with a function `addons(house)`, which returns addons of
+mitmproxy; those that are watchers too hear of exchanges.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from converter.addon.exchange.settings import Settings
+from converter.addon.extra_packages import load
+from converter.addon.keep.flow_record import FlowRecord
+from converter.addon.probes.upstream_client import UpstreamClient
+from converter.core.model.events import Event
+
+_log = logging.getLogger(__name__)
+
+
+@runtime_checkable
+class Watcher(Protocol):
+    """The contract of a watcher. All calls are made in mitmproxy's loop, and none may wait. What a
+    watcher keeps of an exchange, it keeps under `seen.flow.id`, and lets go in `ended`.
+
+    A watcher says `class Mine(Watcher)`, and has the methods that it needs.
+    """
+
+    def asked(self, seen: FlowRecord) -> None:  # noqa: ARG002
+        """Hear that the server is about to get a request, and its reply is awaited."""
+        return
+
+    def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:  # noqa: ARG002
+        """Hear what the client is told: as a stream begins, with each piece of it, and once of a
+        whole reply. `events` may be none. `seen.rewriter` has the thoughts that ended in it.
+        """
+        return
+
+    def ended(self, seen: FlowRecord) -> None:  # noqa: ARG002
+        """Hear, once, that an exchange is over: it was whole, broke off, or the server refused it.
+        Those before `FlowKeeper` in the list may add to `seen.hints`, which the flow is to show;
+        those behind it find the flow as people will see it.
+        """
+        return
+
+
+class Watchers:
+    """All watchers, in their order. A fault of one costs a line of the log, nothing else."""
+
+    def __init__(self, watchers: Iterable[Watcher]) -> None:
+        every = list(watchers)
+        self._asked = [each.asked for each in every if type(each).asked is not Watcher.asked]
+        self._heard = [each.heard for each in every if type(each).heard is not Watcher.heard]
+        self._ended = [each.ended for each in every if type(each).ended is not Watcher.ended]
+
+    def asked(self, seen: FlowRecord) -> None:
+        """Tell all of a request."""
+        for hear in self._asked:
+            _tell(hear, seen)
+
+    def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
+        """Tell all what the client is told."""
+        for hear in self._heard:
+            try:
+                hear(seen, events)
+            except Exception:  # a watcher's fault must not cost the client this piece
+                _log.exception("think: a watcher failed")
+
+    def ended(self, seen: FlowRecord) -> None:
+        """Tell all that an exchange is over."""
+        for hear in self._ended:
+            _tell(hear, seen)
+
+
+def _tell(hear: Callable[[FlowRecord], None], seen: FlowRecord) -> None:
+    try:
+        hear(seen)
+    except Exception:  # as above
+        _log.exception("think: a watcher failed")
+
+
+@dataclass(frozen=True)
+class House:
+    """The things that extras may use. `chosen`: gives the settings in force. `client`: asks
+    servers. `counts`: numbers of one extra that another tells, by their kind.
+    """
+
+    chosen: Callable[[], Settings]
+    client: UpstreamClient
+    counts: dict[str, Counter[str]] = field(default_factory=dict)
+
+
+def addons(house: House, packages: Iterable[str]) -> list[object]:
+    """Return the addons of the extras that are there."""
+    there = filter(None, map(load, packages))
+    return [addon for extra in there for addon in extra.addons(house)]

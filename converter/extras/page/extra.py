@@ -1,0 +1,43 @@
+"""The addons of this extra: the page, put into mitmweb's own server."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from mitmproxy import ctx
+
+from converter.addon.watcher import House
+from converter.extras.page.addon import Page, address
+from converter.extras.page.listed import Listed
+
+_log = logging.getLogger(__name__)
+
+
+class MountedPage(Page):
+    """The page, and its place in mitmweb."""
+
+    _unmount: Callable[[], None] | None = None
+
+    def running(self) -> None:
+        """Add the page to mitmweb's own server, and say where it is."""
+        app = getattr(ctx.master, "app", None)
+        if app is None or self._unmount:
+            return
+        # Here, because it imports mitmweb, which mitmdump does without.
+        from converter.extras.page import handlers  # noqa: PLC0415
+
+        web: Any = ctx.master  # whatever has an app is mitmweb
+        self.exchanges = Listed(web.view)
+        self._unmount = handlers.mount(app, self)
+        _log.info("think: watch it think at %s", address(str(web.web_url)))
+
+    def done(self) -> None:
+        """The script is loaded anew, or mitmproxy ends."""
+        if self._unmount:
+            self._unmount()
+            self._unmount = None
+
+
+def addons(house: House) -> list[object]:
+    """Return the addons."""
+    return [MountedPage(house.client)]

@@ -1,0 +1,61 @@
+"""The watcher of prompt caches: it says where a server has to read again what it has read."""
+
+import logging
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+
+from converter.addon.aside import begun_aside
+from converter.addon.keep.flow_record import BEFORE, FlowRecord
+from converter.addon.log_lines import report
+from converter.addon.watcher import Watcher
+from converter.extras.prompt_cache.prefix import Break, Prompt, Prompts, broken
+
+
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """A prompt under way. `before`: the one that it goes on from; `found`: the place where it does
+    not.
+    """
+
+    prompt: Prompt
+    before: Prompt | None = None
+    found: Future[Break | None] | None = None
+
+
+class PromptCache(Watcher):
+    """An addon of its own, without a hook."""
+
+    name = "think-prompt-cache"
+
+    def __init__(self) -> None:
+        self._prompts = Prompts()
+        self._followed: dict[str, _Followed] = {}
+
+    def asked(self, seen: FlowRecord) -> None:
+        """Begin to compare a prompt with the one before it."""
+        sent = seen.awaited.sent if seen.awaited else {}
+        if not sent:
+            return
+        name, size = seen.flow.id, seen.length
+        prompt = Prompt(f"{seen.exchange.owner} {seen.upstream}", name, sent, size)
+        followed = _Followed(prompt)
+        if before := self._prompts.follow(prompt):
+            found = begun_aside(size, partial(broken, before.body, sent))
+            followed = _Followed(prompt, before, found)
+        self._followed[name] = followed
+
+    def ended(self, seen: FlowRecord) -> None:
+        """Say where the cache was broken, unless the server's own count speaks against it."""
+        followed = self._followed.pop(seen.flow.id, None)
+        if followed is None or seen.rewriter is None:
+            return
+        usage = seen.rewriter.summary.counted
+        counts = (usage.input, usage.cached) if usage else (None, None)
+        followed.prompt.tokens = counts[0]
+        before, found = followed.before, followed.found
+        place = found.result() if found and found.done() else None
+        if before and place and (told := place.told(before.tokens, *counts)):
+            seen.flow.metadata[BEFORE] = before.name
+            short = report(seen.flow, [told], logging.INFO)
+            seen.hints += short if seen.flow.error else [told]

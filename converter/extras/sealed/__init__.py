@@ -1,0 +1,1 @@
+"""A memory whose values nobody reads without the key."""

@@ -1,0 +1,11 @@
+"""The addons of this extra."""
+
+from collections import Counter
+
+from converter.addon.watcher import House
+from converter.extras.traces.traces import Traces
+
+
+def addons(house: House) -> list[object]:
+    """Return the addons. The counts are told with the metrics, if they are there."""
+    return [Traces(house.chosen, house.counts.setdefault("spans", Counter()))]

@@ -1,0 +1,17 @@
+"""The addons of this extra."""
+
+from collections import Counter
+
+from converter.addon.watcher import House
+from converter.extras.watch.live_view import LiveView
+from converter.extras.watch.metrics_endpoint import MetricsEndpoint
+from converter.extras.watch.show import Show
+from converter.extras.watch.terminal import Terminal
+from converter.extras.watch.thought_hook import ThoughtEvents
+from converter.extras.watch.views import Views
+
+
+def addons(house: House) -> list[object]:
+    """Return the addons."""
+    metrics = MetricsEndpoint(house.chosen, house.counts.setdefault("spans", Counter()))
+    return [ThoughtEvents(house.chosen), Views(), LiveView(), Terminal(), metrics, Show()]

@@ -1,0 +1,41 @@
+"""The command `think.show` of mitmproxy's and mitmweb's command bar."""
+
+import logging
+
+from mitmproxy import command, exceptions
+from mitmproxy.addons.export import pyperclip  # type: ignore[attr-defined]  # comes along
+from mitmproxy.flow import Flow
+from mitmproxy.http import HTTPFlow
+
+from converter.addon.keep.shown_flow import transcript_of
+from converter.addon.transcript import terminal
+from converter.core.dialects.table import find
+
+_log = logging.getLogger(__name__)
+
+
+class Show:
+    """An addon of its own: the command."""
+
+    name = "think-show"
+
+    @command.command("think.show")  # type: ignore[untyped-decorator]
+    def show(self, flow: Flow, target: str = "log") -> None:
+        """Write the flow's conversation, thinking set apart, to the event log; with the target
+        "clipboard", copy it.
+        """
+        if target not in ("log", "clipboard"):
+            raise exceptions.CommandError(f"expected log or clipboard, got {target!r}")
+        endpoint = isinstance(flow, HTTPFlow) and find(flow.request.method, flow.request.path)
+        if not isinstance(flow, HTTPFlow) or not endpoint or not endpoint[0].is_request:
+            raise exceptions.CommandError("this flow is no conversation with a model")
+        shown = terminal.write(*transcript_of(flow))
+        if target == "log":
+            _log.info("conversation:\n%s", shown.rstrip("\n"))
+            return
+        try:
+            pyperclip.copy(shown)
+        except pyperclip.PyperclipException as error:
+            raise exceptions.CommandError(
+                f"there is no clipboard: {' '.join(str(error).split())}"
+            ) from None

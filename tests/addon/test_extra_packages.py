@@ -1,0 +1,48 @@
+"""Packages of extras: absent is one thing, broken another."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import converter.extras
+from converter.addon.extra_packages import load
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(converter.extras, "__path__", [str(tmp_path)])
+    for name in [name for name in sys.modules if name.startswith("converter.extras.")]:
+        monkeypatch.delitem(sys.modules, name)
+    return tmp_path
+
+
+def test_a_package_that_is_there_is_imported(folder: Path) -> None:
+    (folder / "made").mkdir()
+    (folder / "made" / "__init__.py").touch()
+    (folder / "made" / "extra.py").write_text("NAME = 'made'")
+    found = load("made")
+    assert found is not None
+    assert found.NAME == "made"
+
+
+def test_a_package_that_was_deleted_is_absent(folder: Path) -> None:
+    assert load("gone") is None
+    (folder / "left" / "__pycache__").mkdir(parents=True)
+    assert load("left") is None
+
+
+@pytest.mark.parametrize("words", ["import nowhere_to_be_found", "1 / 0", "from . import nothing"])
+def test_a_fault_within_a_package_is_raised(folder: Path, words: str) -> None:
+    (folder / "wrong").mkdir()
+    (folder / "wrong" / "__init__.py").touch()
+    (folder / "wrong" / "extra.py").write_text(words)
+    with pytest.raises((ImportError, ZeroDivisionError)):
+        load("wrong")
+
+
+def test_a_package_without_its_module_is_broken(folder: Path) -> None:
+    (folder / "half").mkdir()
+    (folder / "half" / "__init__.py").touch()
+    with pytest.raises(ModuleNotFoundError, match=r"half\.extra"):
+        load("half")

@@ -1,0 +1,19 @@
+"""The addons of this extra."""
+
+from converter.addon.exchange import settings
+from converter.addon.probes.upstream_client import UpstreamClient
+from converter.addon.servers.known_servers import KnownServers
+from converter.addon.watcher import House
+from converter.extras.watch import extra
+
+
+def test_all_addons_are_made() -> None:
+    house = House(settings.read, UpstreamClient(KnownServers()))
+    assert [type(each).__name__ for each in extra.addons(house)] == [
+        "ThoughtEvents",
+        "Views",
+        "LiveView",
+        "Terminal",
+        "MetricsEndpoint",
+        "Show",
+    ]
