@@ -42,7 +42,7 @@ class Failing(Watcher):
         raise RuntimeError(seen.flow.id)
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
-        raise RuntimeError(events)
+        raise RuntimeError(seen.flow.id, events)
 
     def ended(self, seen: FlowRecord) -> None:
         raise RuntimeError(seen.flow.id)
