@@ -10,7 +10,7 @@ from itertools import groupby, takewhile
 from converter.addon.exchange.rewriting import reading_of
 from converter.core.dialects.table import Form
 from converter.core.reading.budget import BYTES_PER_TOKEN
-from converter.core.reading.families import ThinkTags
+from converter.core.reading.families import GAP, SUFFIX, ThinkTags
 from converter.core.reading.reading import Reading
 from converter.core.reading.think_stage import HEAD
 from converter.core.reading.think_states import Grammar, Mode
@@ -113,7 +113,7 @@ def _parts(heard: Heard, reading: Reading) -> list[Part]:
     behind = heard.pieces[len(tagged) :]
     content = takewhile(lambda piece: piece.kind in ("thinking", "text"), behind)
     again = repeated(list(content), reading.families, _unsaid(text, reading))
-    found += _without(_native(behind), len(again))
+    found += _unmarked(_without(_native(behind), len(again)), reading.families)
     budget = reading.expected.budget
     found = _joined_text(found if budget is None else _within(found, budget))
     if reading.trims_blanks:
@@ -152,6 +152,30 @@ def _unsaid(text: str, reading: Reading) -> Sequence[str]:
     opened = [row for row in reading.families if text.rstrip().endswith(row.openers)]
     telling = [row for row in reading.families if row.bare_close_means_thinking]
     return [mark for row in opened or telling for mark in row.closers]
+
+
+def _unmarked(found: Sequence[Part], families: Sequence[ThinkTags]) -> list[Part]:
+    """Take from the content the marks that a server left of a thought in its field."""
+    out: list[Part] = []
+    for part in found:
+        at_head = bool(out) and out[-1].native
+        text = part.text if part.native else unmarked(part.text, families, at_head)
+        out.append(replace(part, text=text))
+    return out
+
+
+def unmarked(text: str, families: Sequence[ThinkTags], at_head: bool = True) -> str:
+    """Take closers and an answer's opener from the head of a content, and the answer's closer from
+    its end.
+    """
+    answers = [row.answer_tags for row in families if row.answer_tags]
+    closers = [mark for row in families for mark in row.closers]
+    marks = [mark for mark in closers if GAP not in mark and SUFFIX not in mark]
+    heads = "|".join(any_of([*marks, *(opener for opener, _ in answers)])) or "(?!)"
+    ends = "|".join(any_of([closer for _, closer in answers])) or "(?!)"
+    while at_head and (head := re.match(rf"(\s*)(?:{heads})", text)):
+        text = head[1] + text[head.end() :]
+    return re.sub(rf"(?:{ends})(\s*)\Z", r"\1", text)
 
 
 def _without(found: Iterable[Part], length: int) -> list[Part]:

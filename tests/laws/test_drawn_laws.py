@@ -16,7 +16,7 @@ from converter.core.reading.tag_matcher import tag_set
 from converter.core.reading.think_parser import STOP, ThinkParser
 from converter.core.reading.think_states import Mode
 from laws import oracle
-from laws.expected import repeated
+from laws.expected import repeated, unmarked
 from laws.heard import Piece
 from laws.oracle_blocks import Block
 from laws.strict_reader import frames_of
@@ -160,7 +160,7 @@ def expected_words(
         pieces = [Piece("thinking", "".join(native)), Piece("text", content)]
         closers = [mark for row in settings.tags for mark in row.closers]
         again = repeated(pieces, settings.tags, closers if start == "thinking" else ())
-        return "".join(native), content.removeprefix(again)
+        return "".join(native), unmarked(content.removeprefix(again), settings.tags)
     blocks = oracle.read(content, settings.tags, start)
     thoughts = [block.text for block in blocks if block.kind == "thinking"]
     return "\n\n".join(thoughts), "".join(block.text for block in blocks if block.kind == "text")

@@ -15,6 +15,7 @@ from converter.core.model.events import (
     WordKind,
 )
 from converter.core.model.initial_state import InitialState
+from converter.core.reading.behind_field import BehindField
 from converter.core.reading.code_spans import CodeSpans
 from converter.core.reading.families import ThinkTags
 from converter.core.reading.findings import Findings
@@ -45,6 +46,7 @@ class ThinkStage:
         parser.tells_late_closers = reading.expected.tools is not None
         self._parser: ThinkParser | None = parser
         self._again = RepeatedThought(())
+        self._behind = BehindField(())
         self._answering = reading.mode in (Mode.ANSWERING, Mode.CLOSED)
         self._unmatched = UnmatchedCloser(tags.bare_closers)
         self._head = self._last = ""
@@ -60,7 +62,7 @@ class ThinkStage:
                 self._findings.native = self._findings.thought = True
                 return [*held, event]
             case Text(refusal=False, own=None):
-                text = self._again.feed(event.text)
+                text = self._behind.feed(self._again.feed(event.text))
                 return [event if text == event.text else replace(event, text=text)] if text else []
             case Finish():
                 return [*self._flushed(event.reason), event]
@@ -79,7 +81,10 @@ class ThinkStage:
         if self._parser:
             held = self.close()
             self._again = RepeatedThought(self._reading.families, self._parser.unsaid)
+            self._behind = BehindField(self._reading.families)
             self._parser = None
+        elif words := self._behind.begin():
+            held = [Text(words, self._choice)]
         self._again.hear(event.text)
         return held
 
@@ -88,8 +93,11 @@ class ThinkStage:
         the line breaks at a thought's end.
         """
         if self._parser is None:
-            waits = self._again.listens if kind is Thinking else not self._again.over
-            return None if waits else (kind, "\r\n" if kind is Thinking else "")
+            if kind is Thinking:
+                waits = self._again.listens or not self._behind.begun
+                return None if waits else (kind, "\r\n")
+            wakes = self._behind.wakes if self._again.over else None
+            return None if wakes is None else (kind, wakes)
         return self._parser.plain() if kind is Text else None
 
     def _read(self, parser: ThinkParser, text: str) -> Sequence[Event]:
@@ -106,7 +114,7 @@ class ThinkStage:
     def _flushed(self, finish: str) -> Sequence[Event]:
         """Return the held words. `finish`: why the choice ended, if it has."""
         if self._parser is None:
-            held = self._again.close()
+            held = self._behind.feed(self._again.close()) + self._behind.close()
             return [Text(held, self._choice)] if held else []
         closed = self._answered
         out = self._noted(self._parser, self._parser.flush(finish))
