@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from converter.core.reading.families import TABLE, ThinkTags
+from converter.core.reading.families import FAMILIES, TABLE, ThinkTags
 from converter.core.reading.mark_search import Mark, MarkSearch, head_of
 from converter.core.reading.think_states import State
 from converter.core.reading.tool_calls.forms import CLOSERS as CALL_CLOSERS
@@ -101,7 +101,8 @@ def _rows(name: str) -> Iterable[ThinkTags]:
         return [_BY_NAME[name]]
     pair = name.split(" ")
     if len(pair) == 2 and all(pair):
-        return [ThinkTags(name, pair[0], pair[1])]
+        known = (row for row in FAMILIES if [row.open, row.close] == pair and not row.model_pattern)
+        return [next(known, ThinkTags(name, pair[0], pair[1]))]
     raise ValueError(
         f"expected {AUTO}, a pair OPEN CLOSE with one space between, "
         f"or one of: {', '.join(_BY_NAME)}; got {name!r}"

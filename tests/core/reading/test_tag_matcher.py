@@ -128,3 +128,8 @@ def test_a_joined_row_takes_the_place_of_the_one_with_its_opener() -> None:
 def test_a_joined_row_that_cannot_be_told_apart_stays_out() -> None:
     chosen = choose(["<rea> </rea>", "<reason>x </x>"])
     assert joined(chosen, choose(["reason", "thought"])) == (*chosen, *choose(["thought"]))
+
+
+def test_a_literal_pair_of_a_family_is_that_family() -> None:
+    (row,) = choose(["<unused94> <unused95>"])
+    assert (row.name, row.labels) == ("medgemma", ("thought\n",))
