@@ -144,7 +144,9 @@ class StrictReader:
             block["input"] = _read(self._json)
             self._cut = self._cut or is_open(self._json)
         elif block["type"] in EMPTY:
-            must(bool(block[block["type"]].strip()), "a block of nothing but blanks")
+            # a thought that the client wanted omitted has a signature and no words at all
+            omitted = self._signed and block.get("thinking") == ""
+            must(omitted or bool(block[block["type"]].strip()), "a block of nothing but blanks")
             must(self._signed == (block["type"] == "thinking"), "a thought without signature")
 
     def _check_index(self, event: dict[str, Any], expected: int) -> None:

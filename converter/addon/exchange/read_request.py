@@ -251,7 +251,13 @@ class ReadRequest:
 
 
 def _thinks(turn: Turn) -> bool:
-    return any(isinstance(block, (ThinkingBlock, RedactedThinking)) for block in turn.blocks)
+    """Tell whether a turn brings a thought. A block without words is of one that its client wanted
+    omitted, and so has dropped.
+    """
+    return any(
+        isinstance(block, RedactedThinking) or (isinstance(block, ThinkingBlock) and block.text)
+        for block in turn.blocks
+    )
 
 
 def note(exchange: Exchange, body: bytes) -> ReadRequest:

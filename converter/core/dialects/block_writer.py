@@ -57,6 +57,8 @@ class BlockWriter(Encoder, ABC):
     reply: str
     """A reply of the dialect, for the log."""
     failure = ""
+    tells_omitted = False
+    """Whether a thought that the client wants omitted is a block without words."""
 
     def __init__(self, shown: bool, whole: bool) -> None:
         self._shown = shown
@@ -221,11 +223,12 @@ class BlockWriter(Encoder, ABC):
     def _thought(self, text: str) -> Iterator[Message]:
         for event in self._thinking.feed(text):
             self.thought += len(event.text)
-            if not self._shown:
+            if not (self._shown or self.tells_omitted):
                 continue
             if self._open != THINKING:
                 yield from self._enter(THINKING)
-            yield from self._fill(event.text)
+            if self._shown:
+                yield from self._fill(event.text)
 
     def _tool_piece(self, piece: ToolPiece) -> Iterator[Message]:
         """Write a piece of a call. Its blanks do not count, because a stream has some where a whole

@@ -135,6 +135,7 @@ class AnthropicEncoder(BlockWriter):
     """
 
     reply = "message"
+    tells_omitted = True
 
     def __init__(self, context: ReplyContext, whole: bool = False) -> None:
         super().__init__(context.shown, whole)

@@ -295,10 +295,10 @@ def test_a_kind_of_failure_that_the_api_has_not_is_an_api_error() -> None:
     assert _error(written([HEAD, Failure("gone", "BadRequestError")])) == ("api_error", "gone")
 
 
-def test_thinking_that_the_client_does_not_want_to_see_is_left_out_and_counted() -> None:
+def test_thinking_that_the_client_does_not_want_to_see_has_no_words_and_is_counted() -> None:
     said: list[Event] = [Thinking("abc"), ThinkingEnd(), Text("d"), STOP, Usage(7, 8)]
     stream = complete(said, asked=ReplyContext(shown=False))
-    assert blocks(stream) == [("text", "d")]
+    assert blocks(stream) == [("thinking", ""), ("text", "d")]
     assert counts(stream)["output_tokens_details"] == {"thinking_tokens": 6}
 
 
