@@ -29,6 +29,7 @@ from converter.core.model.raw_messages import (
 )
 from converter.core.wire.bounds import KEPT_PROMPT_BYTES, KEPT_PROMPTS, LONGEST_PROMPT
 
+_HEADS = ("model", "tools", "system")
 _NEAR = 30
 """Characters of the longest date or time."""
 _BLOCK = 2000
@@ -173,8 +174,6 @@ def broken(before: Fields, now: Fields) -> Break | None:
         return Break(
             "its head", "another model", "ask one model, or map both to it with think_models"
         )
-    if _is_repeated(before, now):
-        return None
     for one, other in zip(pieces(before), pieces(now), strict=False):
         if one != other and (was := part_of(*one)) != (part := part_of(*other)):
             at = _same(was.words, part.words)
@@ -182,10 +181,10 @@ def broken(before: Fields, now: Fields) -> Break | None:
     return None
 
 
-def _is_repeated(before: Fields, now: Fields) -> bool:
+def is_repeated(before: Fields, now: Fields) -> bool:
     """Tell at once of most requests that they say all of the one before again."""
     was, messages = messages_of(before), messages_of(now)
-    heads = all(before.get(name) == now.get(name) for name in ("tools", "system"))
+    heads = all(before.get(name) == now.get(name) for name in _HEADS)
     return heads and was == messages[: len(was)]
 
 

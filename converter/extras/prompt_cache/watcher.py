@@ -9,7 +9,7 @@ from converter.addon.aside import begun_aside
 from converter.addon.keep.flow_record import BEFORE, FlowRecord
 from converter.addon.log_lines import report
 from converter.addon.watcher import Watcher
-from converter.extras.prompt_cache.prefix import Break, Prompt, Prompts, broken
+from converter.extras.prompt_cache.prefix import Break, Prompt, Prompts, broken, is_repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,9 @@ class PromptCache(Watcher):
         prompt = Prompt(f"{seen.exchange.owner} {seen.upstream}", name, sent, size)
         followed = _Followed(prompt)
         if before := self._prompts.follow(prompt):
-            found = begun_aside(size, partial(broken, before.body, sent))
+            found = None
+            if not is_repeated(before.body, sent):
+                found = begun_aside(size, partial(broken, before.body, sent))
             followed = _Followed(prompt, before, found)
         self._followed[name] = followed
 

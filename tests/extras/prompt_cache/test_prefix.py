@@ -8,7 +8,7 @@ import pytest
 
 from converter.addon.servers.prompts import ask_to_think, tell_tools
 from converter.core.wire.bounds import KEPT_PROMPTS, LONGEST_PROMPT
-from converter.extras.prompt_cache.prefix import Break, Prompt, Prompts, broken
+from converter.extras.prompt_cache.prefix import Break, Prompt, Prompts, broken, is_repeated
 
 type Body = dict[str, Any]
 REMINDER = "<system-reminder>Be brief.</system-reminder>\n"
@@ -194,3 +194,17 @@ def test_requests_are_kept_within_bounds() -> None:
     for number in range(KEPT_PROMPTS):
         compare(prompts, "me", {"messages": [{"role": "user", "content": f"{number}"}]}, 1)
     assert compare(prompts, "me", after(system("Be kind.")), 1) is None, "the oldest has gone"
+
+
+@pytest.mark.parametrize(
+    ("changed", "repeated"),
+    [({}, True), ({"model": "n"}, False), ({"tools": []}, False), ({"temperature": 1}, True)],
+)
+def test_most_requests_say_at_once_that_they_repeat_the_one_before(
+    changed: dict[str, object], repeated: bool
+) -> None:
+    said = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    before: dict[str, object] = {"model": "m", "messages": said[:1]}
+    assert is_repeated(before, {**before, "messages": said, **changed}) is repeated
+    other = [{"role": "user", "content": "c"}, said[1]]
+    assert not is_repeated(before, {**before, "messages": other})
