@@ -253,7 +253,7 @@ class Written:
     bare: bool = True
 
 
-WRITTEN = {
+WRITTEN: dict[str, Written] = {
     "hermes": Written("hermes", _each(_hermes)),
     "hermes, arguments as a string": Written(
         "hermes", _each(_marked("<tool_call>", "</tool_call>", _as_string))

@@ -100,7 +100,7 @@ def test_a_list_has_the_names_without_wildcards_too() -> None:
 
 
 def test_ollamas_latest_is_found_by_its_name_alone() -> None:
-    served = [{"id": "tiny-think:latest"}, {"id": "tiny-think:q4"}]
+    served: list[dict[str, object]] = [{"id": "tiny-think:latest"}, {"id": "tiny-think:q4"}]
     assert find(served, (), "tiny-think") == {"id": "tiny-think"}
     assert find(served, (), "tiny-think:latest") == served[0]
     assert find(served, (), "tiny") is None
