@@ -102,12 +102,17 @@ def _in_parentheses(source: Source, around: str) -> Step[str]:
             yield
             continue
         source.take(len(mark))
+        pieces.append(_escaped(mark) if len(quote) == 1 and mark[0] != "\\" else mark)
         quote, depth = _next(mark, quote, depth)
-        pieces.append(mark)
         length += len(mark)
         if length > PYTHON_LIMIT:
             raise Refused
     return "".join(pieces[:-1])
+
+
+def _escaped(text: str) -> str:
+    """Return a part of a string with its line ends escaped, which models leave as they are."""
+    return text.replace("\r", "\\r").replace("\n", "\\n")
 
 
 def _before(text: str, mark: str) -> str:

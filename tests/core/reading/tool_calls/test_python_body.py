@@ -35,6 +35,8 @@ def wrapped(written: str) -> str:
         ("f(a=[true, {'b': null}])", {"a": [True, {"b": None}]}),
         ("f(\n  a=1,\n)", {"a": 1}),
         ("f(a='')", {"a": ""}),
+        ("f(a='two\nlines', b=\"x\r\ny\")", {"a": "two\nlines", "b": "x\r\ny"}),
+        ("f(a='one \\\nline')", {"a": "one line"}),
     ],
 )
 def test_arguments_are_literals(written: str, wanted: object) -> None:
