@@ -99,11 +99,15 @@ def write_each_line_at_once() -> None:
 
 def _is_wanted(line: logging.LogRecord) -> bool:
     """Tell whether a line on a connection is wanted: none is, where mitmdump's user wants none on
-    flows.
+    flows. mitmweb and the console show flows elsewhere, and would say four lines for each reply's
+    one; `termlog_verbosity=debug` has them.
     """
     options = ctx.options
-    quiet = "flow_detail" in options and options.flow_detail == 0
-    return line.levelno > logging.INFO or not quiet
+    if "flow_detail" in options:
+        told = options.flow_detail != 0
+    else:
+        told = getattr(options, "termlog_verbosity", "") == "debug"
+    return line.levelno > logging.INFO or told
 
 
 logging.getLogger("mitmproxy.proxy.server").addFilter(_is_wanted)

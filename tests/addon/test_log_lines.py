@@ -97,6 +97,17 @@ def test_who_wants_no_lines_on_flows_gets_none_on_connections(
     assert caplog.messages == ["server connect", "broken"]
 
 
+def test_where_flows_are_shown_elsewhere_connections_have_no_lines(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    line = logging.getLogger("mitmproxy.proxy.server")
+    with shown("INFO"), caplog.at_level(logging.INFO, line.name):
+        logging.getLogger().addHandler(caplog.handler)
+        line.info("client connect")
+        line.warning("broken")
+    assert caplog.messages == ["broken"]
+
+
 @pytest.mark.parametrize(("level", "lines"), [("INFO", 2), ("ERROR", 1)])
 def test_what_nobody_hears_is_not_written(level: str, lines: int) -> None:
     written: list[object] = []
