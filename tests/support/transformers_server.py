@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.support.harness import TESTS, Program
 
-VERSION = "5.23.0"
+VERSION = "5.24.0"
 TORCH = "torch==2.13.0+cpu"
 """Without `+cpu` some registries give a build for graphics cards, which is ten times as large."""
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"

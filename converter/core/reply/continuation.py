@@ -84,6 +84,7 @@ class SecondReply:
     def __init__(self, first: Usage | None, made: int) -> None:
         self._first = first
         self._made = made
+        self._thinks = False
         self.begun = False
 
     def feed(self, events: Sequence[Event]) -> list[Event]:
@@ -91,6 +92,7 @@ class SecondReply:
         heads = any(isinstance(event, Start) for event in events)
         kinds = (Start, Opaque) if heads else (Start,)  # beside a head stands only whose turn it is
         self.begun = self.begun or heads
+        self._thinks = self._thinks or any(isinstance(event, Thinking) for event in events)
         return [
             self._both(event) if isinstance(event, Usage) else event
             for event in events
@@ -99,7 +101,9 @@ class SecondReply:
 
     def _both(self, second: Usage) -> Usage:
         """Return the count of both. The second was asked with all that the first had said, which
-        the model made: so it counts as that, and the prompt is the rest.
+        the model made: so it counts as that, and the prompt is the rest. vLLM 0.32 and SGLang
+        0.5.23 with a reasoning parser count all of a turn that goes on as thinking, though it is
+        text.
         """
         first = self._first
         made = first.output if first else min(self._made, second.input)
@@ -109,6 +113,6 @@ class SecondReply:
             input=prompt,
             output=made + second.output,
             cached=None if second.cached is None else min(second.cached, prompt),
-            thinking=None if second.thinking is None else made + second.thinking,
+            thinking=None if second.thinking is None else made + second.thinking * self._thinks,
             own=None,
         )

@@ -11,6 +11,7 @@ from converter.core.model.events import (
     Opaque,
     Start,
     Text,
+    Thinking,
     Usage,
 )
 from converter.core.reading.reading import Expected
@@ -46,6 +47,17 @@ def test_the_second_head_is_left_out_and_all_else_goes_on() -> None:
 )
 def test_what_the_first_made_is_output_and_no_prompt(first: Usage | None, wanted: Usage) -> None:
     assert SecondReply(first, 5).feed([Usage(15, 4, cached=14)]) == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("said", "thinking"), [([Text("84")], 5), ([Thinking("So"), Text("84")], 9)]
+)
+def test_an_answer_that_goes_on_is_no_thinking_whatever_the_server_counts(
+    said: list[Event], thinking: int
+) -> None:
+    second = SecondReply(Usage(12, 5), 5)
+    second.feed(said)
+    assert second.feed([Usage(15, 4, thinking=4)]) == [Usage(12, 9, thinking=thinking)]
 
 
 def test_no_prompt_is_shorter_than_nothing() -> None:
