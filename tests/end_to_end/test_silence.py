@@ -29,7 +29,7 @@ from tests.support.http2_client import Http2Client
 pytestmark = pytest.mark.slow
 
 PINGS = {
-    "openai": b": ping\n\n",
+    "openai": b": ping\n",
     "anthropic": b'event: ping\ndata: {"type": "ping"}\n\n',
     "responses": b"event: keepalive\n",
     "ollama": b'"content":""},"done":false}\n',  # a line without words

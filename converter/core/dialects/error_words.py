@@ -126,7 +126,8 @@ class DialectDecoder(Decoder, ABC):
         """Return the frame's events."""
         data = (frame.data or b"").strip()
         if not data:
-            return [OpaqueFrame(self._own(frame), frame.comment, lost=frame.oversized)]
+            lost = frame.oversized or _is_bare_error(frame.raw)
+            return [OpaqueFrame(self._own(frame), frame.comment, lost=lost)]
         if data == b"[DONE]":
             return self._ended(frame)
         try:
@@ -162,6 +163,14 @@ class DialectDecoder(Decoder, ABC):
     @abstractmethod
     def _read(self, said: object, frame: Frame) -> Iterable[Event]:
         """Return the events of a frame's JSON. Raises KeyError and MisshapenError."""
+
+
+def _is_bare_error(raw: bytes) -> bool:
+    """Tell whether a frame without data is the JSON of an error, as servers write one that fail in
+    mid-stream.
+    """
+    bare = raw.strip()
+    return bare.startswith(b"{") and server_error(json_text.read_or_none(bare)) is not None
 
 
 def object_of(value: object) -> dict[str, object]:

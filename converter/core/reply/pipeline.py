@@ -2,12 +2,13 @@
 
 chunk -> FrameDecoder -> frame -> Decoder -> event -> stages -> event
 
-The stages are one chain for each choice. In order: thinking that is turned off (if it is), tags, a
-look at a tag that nobody reads, phrases (if wanted), blanks (if they are to go), tool calls in text
-(if the request offers tools), the assembler of all calls, the end of a thought that runs away,
-thought events (if somebody hears of them), the budget of thinking (if one is to be kept), the end
-of all thinking for who did not ask for any, and its fold for who shows only text. Each has `feed`
-and `close`, which return lists of events; `close` gives out held events and may be called again.
+The stages are one chain for each choice. In order: halves of characters, thinking that is turned
+off (if it is), tags, a look at a tag that nobody reads, phrases (if wanted), blanks (if they are to
+go), tool calls in text (if the request offers tools), the assembler of all calls, the end of a
+thought that runs away, thought events (if somebody hears of them), the budget of thinking (if one
+is to be kept), the end of all thinking for who did not ask for any, and its fold for who shows only
+text. Each has `feed` and `close`, which return lists of events; `close` gives out held events and
+may be called again.
 """
 
 import re
@@ -36,6 +37,7 @@ from converter.core.reading.blanks import BlanksTrimmer
 from converter.core.reading.budget import ThinkingBudget, ThinkingHider
 from converter.core.reading.findings import Findings
 from converter.core.reading.folding import ThoughtFolder
+from converter.core.reading.half_characters import HalfCharacters
 from converter.core.reading.phrases import PhraseStage
 from converter.core.reading.reading import Expected, Reading
 from converter.core.reading.think_stage import ThinkStage
@@ -109,6 +111,7 @@ def _assembler(choice: Choice) -> Stage:
 
 
 STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
+    lambda _: HalfCharacters(),
     lambda of: UnaskedThought(of.findings) if of.expected.told_off else None,
     lambda of: ThinkStage(of.reading, of.index, of.findings),
     lambda of: UnreadTag(of.findings) if of.reading.tags else None,
@@ -251,8 +254,11 @@ class Pipeline:
 
     def _mended(self, frame: Frame) -> Frame | None:
         """Return the frame with clear faults put right; None where nothing has."""
+        if (frame.data or b"").lstrip().startswith(b":"):  # OpenRouter's comment behind a gateway
+            comment = (frame.data or b"").strip() + b"\n\n"
+            return Frame(comment, None, comment=True)
         try:
-            rescued = json_text.rescue(frame.data or b"")
+            rescued = json_text.rescue(frame.data or frame.raw)
         except json_text.UnreadableError:
             return None
         if not rescued and not frame.is_body:  # null, an empty list: nothing is lost without it

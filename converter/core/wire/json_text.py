@@ -72,7 +72,7 @@ def _nothing(_: str) -> None:
 
 _IN_SHORT_STEPS: ContextVar[bool] = ContextVar("in_short_steps", default=False)
 _WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-_ASCII_WRITER = json.JSONEncoder(separators=(",", ":"))
+_LENIENT_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _MAY_BE_LONG = {str, dict, list, tuple}
 _NO_NUMBERS = re.compile(r'(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|-?Infinity|NaN')
 _READER = json.JSONDecoder()
@@ -246,12 +246,18 @@ def readable(data: bytes, reader: Callable[[bytes], object] = read) -> bool:
 
 def write(value: object) -> bytes:
     """Return the value as compact UTF-8. Half a surrogate pair, which JSON can escape and UTF-8
-    cannot say, is escaped again; a number that JSON cannot say is null, as JavaScript writes it.
+    cannot say, is U+FFFD; a number that JSON cannot say is null, as JavaScript writes it.
     """
     try:
         return b"".join([piece.encode() for piece in _pieces(value, _WRITER, str)])
     except ValueError:  # UnicodeEncodeError is one
-        return b"".join([piece.encode() for piece in _pieces(value, _ASCII_WRITER, _with_nulls)])
+        text = "".join(_pieces(value, _LENIENT_WRITER, _with_nulls))
+        return whole_characters(text).encode()
+
+
+def whole_characters(text: str) -> str:
+    """Return the text with U+FFFD for each half of a surrogate pair that lacks the other one."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _pieces(value: object, writer: json.JSONEncoder, finish: Callable[[str], str]) -> Iterable[str]:

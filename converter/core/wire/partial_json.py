@@ -33,6 +33,13 @@ WRAPPED = "arguments"
 _PLAIN = re.compile(r'[^"\\\x00-\x1f]+')
 _PLAIN_IN_SINGLE = re.compile(r"[^'\"\\\x00-\x1f]+")
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
+_HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+"""The escape of half a surrogate pair."""
+_HALF_LENGTH = 6
+_PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+_PAIR_BEGUN = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?\Z"
+)
 _ESCAPE_BEGUN = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 _SCALAR = re.compile(r"[-+.\w]+")
 _BARE_NAME = re.compile(r"(?:[^\W\d]|\$)[\w$-]*+")
@@ -205,6 +212,8 @@ class PartialJson:
         if plain := (_PLAIN_IN_SINGLE if single else _PLAIN).match(buffer, position):
             self._out.append(plain[0])
             return plain.end()
+        if _HALF.match(buffer, position):
+            return self._read_half(buffer, position)
         if escape := _ESCAPE.match(buffer, position):
             self._out.append(escape[0])
             return escape.end()
@@ -220,6 +229,17 @@ class PartialJson:
             self.mended = True
             self._out.append(json.dumps(buffer[position])[1:-1])
         return position + 1
+
+    def _read_half(self, buffer: str, position: int) -> int | None:
+        """Read a pair of escapes; a half alone is U+FFFD, because no UTF-8 can say it."""
+        if pair := _PAIR.match(buffer, position):
+            self._out.append(pair[0])
+            return pair.end()
+        if _PAIR_BEGUN.match(buffer, position):
+            return None
+        self.mended = True
+        self._out.append("\ufffd")
+        return position + _HALF_LENGTH
 
     def _read_comment(self, buffer: str, position: int) -> int | None:
         closer = buffer.find(self._comment, position)
@@ -339,7 +359,9 @@ class PartialJson:
 
 
 def _is_object(text: str) -> bool:
-    """Tell whether the text is one object as it stands."""
+    """Tell whether the text is one object as it stands, in whole characters."""
+    if "\\u" in text and _HALF.search(text):
+        return False
     try:
         return isinstance(json.loads(text, parse_constant=refuse), dict)
     except (ValueError, RecursionError):

@@ -85,7 +85,7 @@ def test_a_reply_that_is_over_cannot_break_off() -> None:
 
 def test_a_ping_may_stand_before_the_first_frame_and_not_after_the_last() -> None:
     through = tap()
-    assert through.ping() == [b": ping\n\n"]
+    assert through.ping() == [b": ping\n"]
     through(b"")
     assert through.ping() == []
 

@@ -47,8 +47,10 @@ def test_characters_are_written_as_themselves() -> None:
     assert json_text.write({"a": "你🙂\u2028"}) == '{"a":"你🙂\u2028"}'.encode()
 
 
-def test_half_a_surrogate_pair_is_escaped_again() -> None:
-    assert json_text.write(json_text.read(b'"\\ud83d"')) == b'"\\ud83d"'
+def test_half_a_surrogate_pair_is_a_replacement_character() -> None:
+    for half in (b"\\ud83d", b"\\ude00"):
+        assert json_text.write(json_text.read(b'"' + half + b'"')) == '"\ufffd"'.encode()
+    assert json_text.write("a\ud83d\ude00\ud83db") == '"a\U0001f600\ufffdb"'.encode()
 
 
 def test_one_byte_that_is_no_utf_8_costs_one_character() -> None:

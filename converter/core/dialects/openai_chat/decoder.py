@@ -294,6 +294,8 @@ def mend(value: object) -> object:
     if not isinstance(value, dict):
         return value
     choices = value.get("choices")
+    if isinstance(choices, str):
+        return {**value, "choices": []}
     if isinstance(choices, dict):
         choices = [choices] if choices else []
     if not isinstance(choices, list):

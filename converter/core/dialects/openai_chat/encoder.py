@@ -38,7 +38,10 @@ from converter.core.wire.sse import write_frame
 
 _CHUNK, _WHOLE = "chat.completion.chunk", "chat.completion"
 
-PING = b": ping\n\n"
+PING = b": ping\n"
+"""A line of the next event, because OpenAI's Python SDK 2.8 reads an event without data where a
+blank line follows a comment and an event before it had an id.
+"""
 _FIRST: Mapping[str, object] = {"role": "assistant", "content": ""}
 """The first delta of a foreign reply."""
 

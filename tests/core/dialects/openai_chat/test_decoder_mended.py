@@ -74,6 +74,10 @@ def test_choices_are_a_list_of_objects() -> None:
     assert mend({"choices": {}}) == {"choices": []}
 
 
-@pytest.mark.parametrize("said", [5, "a", [1], {"a": 1}, {"choices": "x"}, {"choices": [5]}])
+def test_choices_that_are_a_text_are_none() -> None:
+    assert mend({"id": "c", "choices": "x"}) == {"id": "c", "choices": []}
+
+
+@pytest.mark.parametrize("said", [5, "a", [1], {"a": 1}, {"choices": [5]}])
 def test_what_is_no_chat_completion_stays(said: object) -> None:
     assert mend(said) == said

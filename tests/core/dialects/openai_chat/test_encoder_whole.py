@@ -116,12 +116,12 @@ def test_calls_stay_as_they_are_beside_text_that_changes() -> None:
     assert message["tool_calls"] == calls
 
 
-def test_half_a_surrogate_pair_is_escaped_again() -> None:
+def test_half_a_surrogate_pair_is_a_replacement_character() -> None:
     assert (
         _messages(b'{"choices":[{"message":{"content":"<think>\\ud83d</think>b"}}]}')[0][
             "reasoning_content"
         ]
-        == "\ud83d"
+        == "\ufffd"
     )
 
 

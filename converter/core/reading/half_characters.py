@@ -1,0 +1,80 @@
+"""Halves of characters, a stage: a character that a server cut over two frames is one again, and a
+half without its other half becomes U+FFFD, because no UTF-8 can say it.
+
+Python and JavaScript servers write a surrogate pair as two escapes and may cut between them, and
+models write half of one.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from converter.core.model.events import Event, Own, Text, Thinking, ToolCall, WordKind
+from converter.core.wire.json_text import whole_characters
+
+_HALF = re.compile("[\ud800-\udfff]")
+_FIRST_HALF = re.compile("[\ud800-\udbff]\\Z")
+
+type _Words = Text | Thinking | ToolCall
+
+
+class HalfCharacters:
+    """Events of one choice in, events out. The first half of a character waits for the next piece
+    of its words.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._begun: _Words | None = None  # the piece that ended in the held half
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Return the events with whole characters."""
+        if not isinstance(event, Text | Thinking | ToolCall):
+            return [*self.close(), event]
+        words = event.arguments if isinstance(event, ToolCall) else event.text
+        if not self._held and (words.isascii() or not _HALF.search(words)):
+            return [event]
+        out: Sequence[Event] = []
+        if self._held and not _goes_on(self._begun, event):
+            out = self.close()
+        words, self._held = self._held + words, ""
+        if half := _FIRST_HALF.search(words):
+            self._held, self._begun = half[0], event
+            words = words[:-1]
+        return [*out, *_with(event, whole_characters(words))]
+
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        """Return words as they are: plain ones have no half."""
+        return None if self._held else (kind, "")
+
+    def close(self) -> Sequence[Event]:
+        """Return the half that waits, as U+FFFD: nothing followed it."""
+        if not self._held or self._begun is None:
+            return []
+        self._held = ""
+        begun = self._begun
+        if isinstance(begun, ToolCall):
+            return [ToolCall(begun.index, "", "", "\ufffd", begun.choice)]
+        return _with(begun, "\ufffd")
+
+
+def _goes_on(begun: _Words | None, event: _Words) -> bool:
+    if isinstance(begun, ToolCall) and isinstance(event, ToolCall):
+        return begun.index == event.index
+    return type(begun) is type(event)
+
+
+def _with(event: _Words, words: str) -> Sequence[Event]:
+    """Return the event with these words; nothing where it says nothing then."""
+    if isinstance(event, ToolCall):
+        says = words or event.name or event.id or event.ends
+        return [replace(event, arguments=words)] if says else []
+    if not words:
+        return []
+    own = event.own
+    if own and event.text in own.fields.values():
+        fields = {
+            name: words if value == event.text else value for name, value in own.fields.items()
+        }
+        own = Own(own.dialect, fields)
+    return [replace(event, text=words, own=own)]

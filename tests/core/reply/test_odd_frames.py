@@ -1,0 +1,60 @@
+"""Frames of streams that are not quite the dialect's, and cost no good reply."""
+
+import json
+
+import pytest
+
+from converter.core.dialects.table import DIALECTS, OPENAI_CHAT, Dialect, Form
+from laws.server_words import listen
+from tests.support.frames import DONE, ROLE, data, finish, text
+from tests.support.recordings_of import recording
+
+EACH = pytest.mark.parametrize("client", DIALECTS, ids=lambda each: each.label.title)
+FORMS = pytest.mark.parametrize("form", Form)
+
+
+def heard(steps: list[bytes], client: Dialect, form: Form) -> tuple[str, str]:
+    """The text of the reply, and the error in its place or behind it."""
+    given = recording(b"".join(steps))
+    rewriter = given.rewriter(client, form)
+    out = b"".join([*rewriter.feed(given.body), *rewriter.close()])
+    words = listen(out, form, client)
+    said = words.choices[0].joined("text") if words.choices else ""
+    return said, rewriter.failure
+
+
+@FORMS
+@EACH
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b"data: : OPENROUTER PROCESSING\n\n",
+        data({"id": "c", "choices": "x"}),
+        data({"id": "c", "choices": ""}),
+    ],
+)
+def test_an_odd_frame_costs_no_good_reply(odd: bytes, client: Dialect, form: Form) -> None:
+    steps = [ROLE, *text("Hel"), odd, *text("lo"), finish(), DONE]
+    assert heard(steps, client, form) == ("Hello", "")
+
+
+def test_a_comment_that_was_told_as_data_is_a_comment() -> None:
+    given = recording(b"".join([b"data: : wait\n\n", ROLE, *text("a"), finish(), DONE]))
+    out = b"".join([*given.rewriter(OPENAI_CHAT, Form.STREAM).feed(given.body)])
+    assert out.startswith(b": wait\n\n")
+
+
+@FORMS
+@EACH
+def test_a_bare_error_in_mid_stream_keeps_its_words(client: Dialect, form: Form) -> None:
+    error = json.dumps({"error": {"message": "out of memory", "code": 500}}).encode()
+    _, failure = heard([ROLE, *text("a"), error + b"\n\n"], client, form)
+    assert failure == "out of memory"
+
+
+@FORMS
+@EACH
+@pytest.mark.parametrize("said", [0, 1, True, ["stop"]])
+def test_a_finish_that_is_no_word_is_a_finish(said: object, client: Dialect, form: Form) -> None:
+    ended = data({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": said}]})
+    assert heard([ROLE, *text("a"), ended, DONE], client, form) == ("a", "")
