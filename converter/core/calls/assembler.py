@@ -56,7 +56,8 @@ class _Call:
     `number`: among the calls that were told, -1 before.
 
     `from_text`: the stage that reads calls from text has judged it. `over`: nothing more comes of
-    it. `closed`: its end was put there. `waiting`: pieces that came before its name was known.
+    it. `closed`: its end was put there; `end_told`: it went out. `waiting`: pieces that came before
+    its name was known.
     """
 
     arguments: Arguments
@@ -68,6 +69,7 @@ class _Call:
     server_id: str = ""
     over: bool = False
     closed: bool = False
+    end_told: bool = False
     waiting: list[ToolCall] = field(default_factory=list)
 
     @property
@@ -162,12 +164,14 @@ class Assembler:
             return call.over or bool(event.name)
         if not event.name:  # without a name no call begins but behind a whole one
             return bool(event.id and call.server_id != event.id and call.complete)
-        if call.written and not self._joined(call, event.name):
+        joined = self._joined(call, event.name) if call.written else event.name
+        if not joined:
             return True
-        if event.id and call.server_id:
-            return event.id != call.server_id and event.name == call.written
+        repeats = joined == call.written
         again = call.complete or call.arguments.waiting
-        return event.name == call.written and again and bool(event.arguments.strip())
+        if event.id and (call.server_id or again):
+            return event.id != call.server_id and repeats
+        return repeats and again and event.arguments.lstrip().startswith(("{", '"'))
 
     def _joined(self, call: _Call, piece: str) -> str:
         """Return the call's name with this piece of it; empty for the name of another one."""
@@ -274,7 +278,9 @@ class Assembler:
     ) -> Sequence[Event]:
         """Return the event as it goes out; a piece that says nothing does not."""
         out: list[Event] = []
-        if begins or fresh:
+        ends = call.complete and not call.end_told
+        if begins or fresh or ends:
+            call.end_told = call.complete
             made = replace(
                 event,
                 index=call.number,

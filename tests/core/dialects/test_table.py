@@ -49,7 +49,7 @@ def test_a_ping_says_nothing_of_the_reply_and_has_no_place_in_a_whole_one(
 ) -> None:
     streamed, whole = (dialect.wire.encoder(ReplyContext(), whole) for whole in (False, True))
     cutter = dialect.wire.framing.cutter()
-    frames = [cutter.read(raw) for raw in cutter.cut(b"".join(streamed.ping()))]
+    frames = [*map(cutter.read, cutter.cut(b"".join(streamed.ping()))), *cutter.close()]
     decoder = dialect.wire.decoder({})
     assert frames
     for event in (event for frame in frames for event in decoder.feed(frame)):
