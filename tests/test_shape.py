@@ -186,7 +186,7 @@ def test_no_modules_import_one_another() -> None:
     assert [" <-> ".join(modules) for modules in found] == CIRCLES.read_text().splitlines()
 
 
-MOST_TO_KNOW = 11_150
+MOST_TO_KNOW = 11_250
 """Lines of all files that the rewriter needs: so much has to be known to change it."""
 
 
