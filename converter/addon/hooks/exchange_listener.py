@@ -15,6 +15,7 @@ from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.doors import dialect_of, is_reverse
 from converter.addon.hooks.tap import RefusalReader, Tap, may_ask_again
 from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
+from converter.addon.layers.contract import QUITTING, BodyReader, Listener
 from converter.addon.probes.upstream_http import SPEAKS_TLS
 from converter.core.dialects.error_words import server_words
 from converter.core.dialects.recogniser import is_stream
@@ -24,7 +25,6 @@ from converter.core.wire.printable import bounded
 LONGEST = 300
 """Characters of a reason, because a server that answers with something else than HTTP may say much.
 """
-QUITTING = "mitmproxy is shutting down"
 FAULTS = {
     "the proxy is shutting down": ((f"^{QUITTING}$", ""),),
     "no model server at {at}: {why}": (
@@ -78,7 +78,7 @@ def fault_of(flow: HTTPFlow, reason: str) -> str:
     return sentence.replace("{why}", why).format(at=at, said=said)
 
 
-class ExchangeListener:
+class ExchangeListener(Listener):
     """Answers the layers from what is known of an exchange; no method raises. `chosen` gives the
     settings in force. `tap`: makes the stream function of a reply. `hosts`: each client's own
     `Host`, until somebody asks for it; for that of a CONNECT nobody does.
@@ -107,7 +107,7 @@ class ExchangeListener:
             kept.too_large = True
         return kept is None or not kept.too_large
 
-    def watcher(self, flow: HTTPFlow) -> Tap | RefusalReader | None:
+    def watcher(self, flow: HTTPFlow) -> BodyReader | None:
         """Return the function of a stream that is held for a client that wants one body, or the
         reader of a refusal.
         """

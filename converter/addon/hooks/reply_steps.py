@@ -77,7 +77,11 @@ class ReplySteps:
             return
         if flow.response.stream and not isinstance(flow.response.stream, Tap):
             notes.append(PASSED)
-        elif record.tap and _is_open(record) and (_goes_on(record) or record.awaited.watched):
+        elif (
+            isinstance(record.tap, Tap)
+            and _is_open(record)
+            and (_goes_on(record) or record.awaited.watched)
+        ):
             self._end_tap(record.tap, record, notes)
         elif record.early and _is_open(record) and flow.response.status_code == 200:
             self._go_on(flow.response, record, record.awaited, notes)

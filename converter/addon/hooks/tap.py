@@ -13,6 +13,7 @@ from mitmproxy.http import Request
 from converter.addon import messages
 from converter.addon.aside import aside_of_streams
 from converter.addon.keep.flow_record import FlowRecord
+from converter.addon.layers.contract import HeldStream, Refusal
 from converter.addon.log_lines import report
 from converter.addon.memory.remembering import written
 from converter.addon.servers import refusals
@@ -36,7 +37,7 @@ first; by any other, of a key or of too many requests, that it failed.
 """
 
 
-class Tap:
+class Tap(HeldStream):
     """The stream function of a reply: what comes in one read goes out as one piece. It never
     raises, and never returns an empty piece in mid-stream.
 
@@ -202,14 +203,14 @@ def may_ask_again(record: FlowRecord) -> bool:
     return status in refusals.STATUSES and chat and not record.exchange.native
 
 
-class RefusalReader:
+class RefusalReader(Refusal):
     """Reads one refusal, in which its server may be left. `left_out`: what the next request lacks
     of `body`, the first. `before`: the refusal of another part.
     """
 
     holds = False
 
-    def __init__(self, record: FlowRecord, before: "RefusalReader | None" = None) -> None:
+    def __init__(self, record: FlowRecord, before: Refusal | None = None) -> None:
         self.reads = record.flow.response
         self.left_out: frozenset[str] = before.left_out if before else frozenset()
         self.body: Body = before.body if before else {}

@@ -10,7 +10,6 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from mitmproxy.http import HTTPFlow, Response
 
@@ -19,6 +18,7 @@ from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.keep.both_sides import BothSides
 from converter.addon.keep.notes import METADATA, Found, without_chunks, write_notes
+from converter.addon.layers.contract import HeldStream, Refusal
 from converter.addon.log_lines import in_short
 from converter.addon.messages import body, upstream
 from converter.addon.mitmproxy_internals import forget_state_before
@@ -29,9 +29,6 @@ from converter.core.model.memory import Memory
 from converter.core.reply.rewriter import Rewriter
 from converter.core.reply.summary import in_words
 from converter.core.wire.printable import bounded
-
-if TYPE_CHECKING:
-    from converter.addon.hooks.tap import RefusalReader, Tap
 
 MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
 """Markers: thinking was moved, nothing was to do, look at it; all in fonts that have no emoji."""
@@ -69,8 +66,8 @@ class FlowRecord:
     early: bool = False
     head: Response | None = None
     memory: Memory | None = None
-    tap: "Tap | None" = None
-    refused: "RefusalReader | None" = None
+    tap: HeldStream | None = None
+    refused: Refusal | None = None
 
     @property
     def upstream(self) -> Upstream:

@@ -3,7 +3,7 @@
 import asyncio
 from asyncio import ReadTransport
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakSet
 
 from mitmproxy.connection import Connection, ConnectionState
@@ -11,6 +11,7 @@ from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator, NextLayer
 
+from converter.addon.layers.contract import Listener
 from converter.addon.layers.guard import (
     MENDS,
     SPEED,
@@ -36,9 +37,6 @@ from converter.addon.layers.mends.request_trailers import HTTP_1, PlainClient
 from converter.addon.layers.promises import StreamLayer, Tick
 from converter.addon.log_lines import write_heard
 
-if TYPE_CHECKING:
-    from converter.addon.hooks.exchange_listener import ExchangeListener
-
 SECONDS_TO_OPEN = 0.5
 """Between two looks at connections that are being opened."""
 LIVE: WeakSet["ReplyLayer"] = WeakSet()
@@ -61,7 +59,7 @@ class ReplyLayer(HttpLayer):
     streams: dict[int, StreamLayer]  # type: ignore[assignment]
 
     def __init__(
-        self, context: Context, mode: HTTPMode, listener: "ExchangeListener", handler: Any = None
+        self, context: Context, mode: HTTPMode, listener: Listener, handler: Any = None
     ) -> None:
         super().__init__(context, mode)
         self.listener = listener
@@ -254,7 +252,7 @@ class ReplyLayer(HttpLayer):
 
 
 def put_in_place(
-    nextlayer: NextLayer, listener: "ExchangeListener", handler: Any = None
+    nextlayer: NextLayer, listener: Listener, handler: Any = None
 ) -> ReplyLayer | None:
     """Replace mitmproxy's HTTP layer, where it has chosen that, perhaps inside TLS; return ours."""
     layers = nextlayer.context.layers

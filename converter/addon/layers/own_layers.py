@@ -9,7 +9,7 @@ from mitmproxy.proxy.layer import NextLayer
 from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 
 from converter.addon import mitmproxy_internals
-from converter.addon.hooks.exchange_listener import QUITTING, ExchangeListener
+from converter.addon.layers.contract import QUITTING, Listener
 from converter.addon.layers.guard import PARTS, PROMISES
 
 if not PROMISES.lacks:
@@ -30,7 +30,7 @@ class OwnLayers:
 
     name = "think-layers"
 
-    def __init__(self, listener: ExchangeListener) -> None:
+    def __init__(self, listener: Listener) -> None:
         self._listener = listener
         self._lazy = False
 

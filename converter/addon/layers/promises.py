@@ -8,16 +8,18 @@ that command alone is replaced (`_in_dialect`), after the stream function or the
 import asyncio
 from collections.abc import Callable, Generator
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self, cast
 
 from mitmproxy.http import Request, Response
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator
 
+from converter.addon.layers.contract import BodyReader, Connections, StreamFunction
 from converter.addon.layers.guard import (
     ErrorCode,
     HttpErrorHook,
+    HttpLayer,
     HttpResponseHook,
     HttpStream,
     ReceiveBuffer,
@@ -42,11 +44,6 @@ from converter.addon.layers.mends.http2_client import is_stopped
 from converter.addon.layers.splice import splice
 from converter.addon.layers.turns import call_in_turns, is_stream_function, may_leave
 from converter.core.wire.bounds import BODY_LIMIT
-
-if TYPE_CHECKING:
-    from converter.addon.hooks.tap import RefusalReader, Tap
-    from converter.addon.layers.connection import ReplyLayer
-
 
 type Ending = Callable[[], CommandGenerator[None]]
 
@@ -73,10 +70,10 @@ class BodyBuffer(ReceiveBuffer):
 class StreamLayer(HttpStream):
     """mitmproxy's stream with the above. `spoke`: when the client was last sent something."""
 
-    def __init__(self, context: Context, stream_id: int, layer: "ReplyLayer") -> None:
+    def __init__(self, context: Context, stream_id: int, layer: Connections) -> None:
         super().__init__(context, stream_id)
         self._layer = layer
-        self._function: Tap | None = None
+        self._function: StreamFunction | None = None
         self._early: Response | None = None
         self._owns_server = False
         self._resumed: asyncio.Future[None] | None = None
@@ -153,7 +150,7 @@ class StreamLayer(HttpStream):
         if is_stream_function(self.flow.response.stream):
             self._function = self.flow.response.stream
         self.has_spoken()
-        splice(self._layer.connection_handler, self._layer, self)
+        splice(self._layer.connection_handler, cast(HttpLayer, self._layer), self)
 
     def make_server_connection(self) -> Generator[Any, Any, bool]:
         """Get a connection to the server, and note whether no other exchange will ever use it."""
@@ -183,7 +180,7 @@ class StreamLayer(HttpStream):
             self.flow.response.stream = True  # type: ignore[union-attr]  # it has had its end
         yield from super().state_stream_response_body(event)
 
-    def _leave(self, function: "Tap | RefusalReader") -> CommandGenerator[None]:
+    def _leave(self, function: StreamFunction | BodyReader) -> CommandGenerator[None]:
         """Leave the server in the middle of its reply; ask it again, or end the client's body."""
         server = self.context.server
         connection = self._layer.connections.get(server)

@@ -13,12 +13,14 @@ from one buffer, so a stream may change lanes at any read.
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 from mitmproxy.connection import Connection
 from mitmproxy.proxy.events import DataReceived
+from mitmproxy.proxy.layer import Layer
 
 from converter.addon.layers.chunks import WholeReads
+from converter.addon.layers.contract import Stream, StreamFunction
 from converter.addon.layers.guard import (
     SPEED,
     Http1Server,
@@ -31,10 +33,6 @@ from converter.addon.layers.guard import (
 from converter.addon.layers.mends.http1_server import ServerConnection
 from converter.addon.layers.turns import LONG_READ, is_stream_function, may_leave
 
-if TYPE_CHECKING:
-    from converter.addon.hooks.tap import Tap
-    from converter.addon.layers.promises import StreamLayer
-
 
 @dataclass(slots=True, eq=False)
 class Carrier:
@@ -42,9 +40,9 @@ class Carrier:
     `goes_on`: whether the body's end was not among the last data.
     """
 
-    stream: "StreamLayer"
+    stream: Stream
     server: ServerConnection
-    function: "Tap | None"
+    function: StreamFunction | None
     chunked: bool
     keeps: bool
     goes_on: bool = True
@@ -55,7 +53,7 @@ class Carrier:
         """
         if self.function and self.function.is_long:
             return False
-        return self.stream.streams and not is_paused(self.stream)
+        return self.stream.streams and not is_paused(cast(Layer, self.stream))
 
     def take(self, data: bytes) -> bytes:
         """Return what the client's connection is to be sent for a read, perhaps nothing."""
@@ -136,7 +134,7 @@ def _read_at_once(transport: Any, size: int | None) -> None:
         transport.max_size = size or type(transport).max_size
 
 
-def splice(handler: Any, layer: HttpLayer, stream: "StreamLayer") -> None:
+def splice(handler: Any, layer: HttpLayer, stream: Stream) -> None:
     """Have the body of a reply whose head went out take this lane, where its bytes need no more
     work than a carrier's. `handler`: what moves the client's bytes, else all is mitmproxy's.
     """
@@ -153,7 +151,7 @@ def join(handler: Any, server: Connection, carrier: Carrier) -> None:
         Splice(handler, server, carrier).begin()
 
 
-def find_carrier(layer: HttpLayer, stream: "StreamLayer") -> Carrier | None:
+def find_carrier(layer: HttpLayer, stream: Stream) -> Carrier | None:
     """Return what can carry a reply's body; None where its bytes need more work."""
     response = stream.flow.response
     server = getattr(layer.connections.get(stream.context.server), "child_layer", None)

@@ -14,17 +14,14 @@ others have their turn; to read less of it at a time would cost a tenth more.
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 from mitmproxy.connection import Connection
 from mitmproxy.proxy.commands import StartHook
 from mitmproxy.proxy.layer import CommandGenerator
 
+from converter.addon.layers.contract import Connections, StreamFunction
 from converter.addon.layers.mends.http2_client import HTTP_2
-
-if TYPE_CHECKING:
-    from converter.addon.hooks.tap import Tap
-    from converter.addon.layers.connection import ReplyLayer
 
 LONG_READ = 16 * 1024
 """Bytes of a read after which other connections have their turn: some 8 milliseconds of the slowest
@@ -40,7 +37,7 @@ class UnfinishedHook(StartHook):
     task: asyncio.Future[Any]
 
 
-def give_turns(layer: "ReplyLayer", handler: Any) -> None:
+def give_turns(layer: Connections, handler: Any) -> None:
     """Have other connections get their turn after each long read of this one's, and a server wait
     with its reply: mitmproxy reads on while there is anything to read. `handler`: what moves the
     client's bytes.
@@ -57,7 +54,7 @@ def give_turns(layer: "ReplyLayer", handler: Any) -> None:
     handler.drain_writers = drain_in_turn
 
 
-async def hold_back(layer: "ReplyLayer", read: Connection | None) -> None:
+async def hold_back(layer: Connections, read: Connection | None) -> None:
     """Wait, in the task that has read from a connection, for the exchange whose reply that was."""
     if read is None or read.alpn == HTTP_2:
         return
@@ -66,7 +63,7 @@ async def hold_back(layer: "ReplyLayer", read: Connection | None) -> None:
 
 
 def call_in_turns(
-    function: "Tap",
+    function: StreamFunction,
     chunk: bytes,
     say: Callable[[list[bytes]], CommandGenerator[None]],
     at_once: bool = False,
@@ -84,7 +81,7 @@ def call_in_turns(
     yield from say(task.result())
 
 
-async def _in_steps(function: "Tap", chunk: bytes) -> list[bytes]:
+async def _in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:
     """Return what a function says of a chunk, which it gets in pieces."""
     pieces: list[bytes] = []
     for at in range(0, max(len(chunk), 1), LONG_READ):
@@ -95,11 +92,11 @@ async def _in_steps(function: "Tap", chunk: bytes) -> list[bytes]:
     return pieces
 
 
-def is_stream_function(function: object) -> "TypeGuard[Tap]":
+def is_stream_function(function: object) -> TypeGuard[StreamFunction]:
     """Tell whether a response's `stream` can be broken off and can ping."""
     return callable(function) and hasattr(function, "abort") and hasattr(function, "ping")
 
 
-def may_leave(function: object) -> "TypeGuard[Tap]":
+def may_leave(function: object) -> TypeGuard[StreamFunction]:
     """Tell whether a stream function may leave its server before the body's end."""
     return getattr(function, "ends_thoughts", False) is True
