@@ -24,6 +24,10 @@ from converter.core.wire.bounds import ANSWER_LIMIT
 
 SPEAKS_TLS = "the server speaks TLS"
 """Why a server gives no reply in HTTP."""
+HANDSHAKE = 1.0
+"""Seconds for a handshake with a server that gave no reply: one that speaks no TLS may wait for
+more for ever, and asyncio would wait for a minute.
+"""
 _READ_SIZE = 65536
 _NUMBERS = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
 _PORTS = {"http": 80, "https": 443}
@@ -62,7 +66,9 @@ async def _speaks_tls(upstream: Upstream) -> bool:
     """Tell whether a handshake succeeds, with any certificate."""
     try:
         place = upstream.host, upstream.port
-        _, writer = await asyncio.open_connection(*place, ssl=context(insecure=True))
+        _, writer = await asyncio.open_connection(
+            *place, ssl=context(insecure=True), ssl_handshake_timeout=HANDSHAKE
+        )
     except (OSError, ValueError):
         return False
     writer.transport.abort()
