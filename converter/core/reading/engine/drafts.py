@@ -1,15 +1,17 @@
-"""Calls that stand within a thought, for models that are known to call there.
+"""Calls that stand within a thought.
 
 Such a thought has gone out when its end comes, and stays as it was. Its calls wait, because models
-draft calls in a thought as well. They count only if the reply ends by itself and has no other call;
-and a call behind which the thought goes on is a draft if there is an answer.
+draft calls in a thought as well. They count only if the reply ends by itself and has no other call.
+If there is an answer, a call behind which the thought goes on is a draft, and the others count for
+models that are known to call there.
 """
 
 from collections.abc import Sequence
 
 from converter.core.model.events import Event, Text, ToolCall
 from converter.core.reading.engine.engine import Engine
-from converter.core.reading.engine.grammar import grammar_of
+from converter.core.reading.engine.mark_table import mark_table
+from converter.core.reading.tool_calls.call import Call
 from converter.core.reading.tool_calls.forms import THINKERS
 from converter.core.reading.tool_calls.reading import Expectations
 from converter.core.wire.bounds import HELD_LIMIT
@@ -23,8 +25,9 @@ class Drafts:
 
     def __init__(self, asked: Expectations) -> None:
         self._asked = asked
-        only_calls = grammar_of((), reads_calls=True)
+        only_calls = mark_table((), reads_calls=True)
         self._engine = Engine(only_calls, asked=Expectations(asked.tools))
+        self._engine.calls.in_sentences = False
         self._arguments: dict[int, list[str]] = {}
         self._length = 0
         self._last: set[int] = set()  # calls behind which this thought has said nothing
@@ -57,18 +60,23 @@ class Drafts:
         `answered`: the reply has said something else.
         """
         self.end()
-        places: dict[tuple[str, str], str] = {}
+        places: dict[tuple[str, str], Call] = {}
         calls = self._engine.calls.read if self._length <= HELD_LIMIT else ()
         for index, call in enumerate(calls):
             draft = answered and index not in self._ending
-            if call.done and call.form in THINKERS and not draft:
-                places.setdefault((call.name, "".join(self._arguments[index])), call.form)
+            if call.done and not draft and (call.form in THINKERS or not answered):
+                places.setdefault((call.name, "".join(self._arguments[index])), call)
         counted = list(places.items())[: self._asked.most]
-        self.forms = [form for _, form in counted]
+        self.forms = [call.form for _, call in counted]
         ids, choice = self._asked.ids, self._asked.choice
         return [
             ToolCall(
-                number, f"{ids}{number}", *words, choice, read_from=f"a thought ({form})", ends=True
+                number,
+                call.own_id or f"{ids}{number}",
+                *words,
+                choice,
+                read_from=f"a thought ({call.form})",
+                ends=True,
             )
-            for number, (words, form) in enumerate(counted)
+            for number, (words, call) in enumerate(counted)
         ]

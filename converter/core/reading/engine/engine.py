@@ -19,11 +19,12 @@ The decisions, each in one place and in the order of `docs/reading.md`:
 
 from converter.core.model.events import Event, Text, Thinking, WordKind, joined
 from converter.core.reading.engine.context import BLANKS, Context, MarkPlace
-from converter.core.reading.engine.grammar import (
+from converter.core.reading.engine.draft import Draft
+from converter.core.reading.engine.mark_table import (
     CALL_MARKS,
     NO_MARK,
     CallMark,
-    Grammar,
+    MarkTable,
 )
 from converter.core.reading.engine.open_call import MetMark, OpenCall, may_begin_call
 from converter.core.reading.engine.scanner import Scanner
@@ -35,7 +36,7 @@ from converter.core.reading.engine.states import (
     State,
 )
 from converter.core.reading.mark_search import Mark
-from converter.core.reading.tool_calls.forms import WHOLE
+from converter.core.reading.tool_calls.forms import SPECIAL, WHOLE
 from converter.core.reading.tool_calls.reading import Expectations, Fate
 from converter.core.reading.tool_calls.source import Source
 from converter.core.wire.bounds import BLANKS_LIMIT
@@ -60,15 +61,15 @@ class Engine(Scanner):
     """
 
     @classmethod
-    def behind(cls, before: "Engine", grammar: Grammar) -> "Engine":
-        """Return an engine that goes on behind another, which holds nothing, by another grammar."""
-        made = cls(grammar, choice=before.answer.choice)
+    def behind(cls, before: "Engine", table: MarkTable) -> "Engine":
+        """Return an engine that goes on behind another, which holds nothing, by another table."""
+        made = cls(table, choice=before.answer.choice)
         made.calls, made.thought.row = before.calls, before.thought.row
         return made
 
-    def stop_calls(self, grammar: Grammar) -> None:
-        """Go on by a grammar that reads no calls, while nothing is held."""
-        self._grammar, self.calls.asked = grammar, Expectations({})
+    def stop_calls(self, table: MarkTable) -> None:
+        """Go on by a table that reads no calls, while nothing is held."""
+        self._table, self.calls.asked = table, Expectations({})
         self.calls.at_head = False
         self._look()
 
@@ -80,8 +81,7 @@ class Engine(Scanner):
             self._say(text)
         else:
             for place in range(0, len(text), PIECE):
-                self._source.feed(text[place : place + PIECE])
-                self._run()
+                self._take_in(text[place : place + PIECE])
         return self._drain()
 
     def flush(self, finish: str = "", cut: bool = False) -> list[Event]:
@@ -93,6 +93,7 @@ class Engine(Scanner):
             self._source.rest = ""
             self._tell(self.thought.settle())
         self._run()
+        self._settle_draft()
         self._values.open = None
         self._look()
         self._settle_before(Mark.OPEN)
@@ -113,9 +114,9 @@ class Engine(Scanner):
         """Return the meaning of words that hold none of the characters returned with it; None
         while they would do more than come out.
         """
-        if self._source.rest or self._open or self.thought.guess or self.answer.lead:
+        if self.holds or self.thought.guess:
             return None
-        ends = "\r\n" if self._grammar.reads_calls else ""
+        ends = "\r\n" if self._table.reads_calls else ""
         if value := self._values.open:
             wakes = value.wakes
             return (Text, wakes + self._marks.firsts + ends) if wakes else None
@@ -129,7 +130,7 @@ class Engine(Scanner):
     def unsaid(self) -> tuple[str, ...]:
         """The closers of a thought that is open and has said nothing."""
         if self._state is State.BEGINNING:
-            return self._grammar.bare_closers
+            return self._table.bare_closers
         return self.thought.closers if self._state is State.OPENED else ()
 
     @property
@@ -138,21 +139,43 @@ class Engine(Scanner):
         return self._state in IN_THOUGHT
 
     @property
+    def held(self) -> str:
+        """The text that waits, but for that of a thought."""
+        call = "".join(self._open.place.held) if self._open else ""
+        return self.answer.lead + call + self._source.rest
+
+    @property
     def holds(self) -> bool:
         """Tell whether text waits that `flush` would give out."""
-        return bool(self._source.rest or self._open or self.answer.lead)
+        return bool(self._source.rest or self._open or self.answer.lead or self._draft)
+
+    @property
+    def broken(self) -> str:
+        """The tool of a call that has gone out and is none."""
+        return "" if self._draft else self.calls.broken
+
+    def _take_in(self, piece: str) -> None:
+        if self._draft:
+            self._draft.feed(piece)
+            if self._draft.is_long:
+                self._settle_draft()
+        self._source.feed(piece)
+        self._run()
 
     def _passes(self, text: str) -> bool:
         """Tell whether a piece comes out as it is, without a look at the places in it."""
-        if self._source.rest or self._open or self._values.waits or self.calls.behind:
+        if self.holds or self._values.waits or self.calls.behind:
             return False
-        may_lead = self._grammar.reads_calls and self._state not in IN_THOUGHT
+        may_lead = self._table.reads_calls and self._state not in IN_THOUGHT
         if may_lead and (self.calls.at_head or "\n" in text or "\r" in text):
             return False
         return len(text) <= PIECE and not self._marks.may_begin(text)
 
     def _drain(self) -> list[Event]:
-        out, self._out = self._out, []
+        if self._draft:
+            out = self._draft.take_out()
+        else:
+            out, self._out = self._out, []
         return out if len(out) < 2 else joined(out)
 
     def _begin_anew(self, answer: str) -> None:
@@ -175,15 +198,17 @@ class Engine(Scanner):
 
     def _meet_call(self, literal: str) -> bool:
         """Read the text behind a mark of calls, or tell it as words: a call that is only shown is
-        text.
+        text. Special tokens are never prose: they count everywhere, in code as well.
         """
         mark, context = CALL_MARKS[literal], self._context
         if self._state in IN_THOUGHT or self._state is State.CALLED_INSIDE:
             return self._ends_thought(mark)
         self.calls.at_head = False
-        doubted = context.place is MarkPlace.IN_SENTENCE and not self.calls.read
+        token = mark.begins in SPECIAL
+        in_sentence = context.place is MarkPlace.IN_SENTENCE
+        doubted = in_sentence and not token and not self.calls.read
         met = MetMark(mark, context.place, context.in_code, doubted=doubted)
-        if context.shows_calls:
+        if context.shows_calls and not token:
             return self._put_back(met, "")
         self._open = OpenCall.begin(met, self._source, self.calls, self._between)
         return True
@@ -197,11 +222,24 @@ class Engine(Scanner):
                 return self._ordinary()
             if begins is None:
                 return False
+        if self._draft:
+            self._draft.words = 0
+        elif self._state in IN_THOUGHT:
+            self._begin_draft()
         self._step(Mark.TOOL)
         self.calls.at_head = False
         met = MetMark(mark, MarkPlace.AT_BREAK, in_code=False, ended_thought=True)
         self._open = OpenCall.begin(met, self._source, self.calls, self._between)
         return True
+
+    def _begin_draft(self) -> None:
+        """Let a call in a thought wait for what comes behind it."""
+        guessed = self.thought.guess is not None
+        self._tell(self.thought.settle())
+        self._draft = Draft.begin(self.thought, self.calls, self._out, self._source.rest)
+        self._out = []
+        if guessed:
+            self._draft.thought.begin_guess()
 
     def _look_at_head(self, stop: int) -> bool | None:
         """Begin a form that is the whole reply, if no mark stands before it; tell whether it has
@@ -260,7 +298,7 @@ class Engine(Scanner):
         place, source = call.place, self._source
         counts = not place.refused
         if place.doubted and counts:
-            decided = call.counts(source, self._marks)
+            decided = call.counts(source, self._marks, self.calls.in_sentences)
             if decided is None:
                 return False
             counts = decided
@@ -314,7 +352,7 @@ class Engine(Scanner):
             self._say(held)
             return True
         source.rest = held + source.rest
-        silent = self._grammar.silent_at(source.rest)
+        silent = self._table.silent_at(source.rest)
         if silent and not (guarded or nested or met.in_code or self._values.open):
             source.take(len(silent))
             self._step(Mark.SILENT)

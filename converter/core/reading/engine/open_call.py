@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from converter.core.reading.engine.context import BLANKS, MarkPlace
-from converter.core.reading.engine.grammar import CallMark
+from converter.core.reading.engine.mark_table import CallMark
 from converter.core.reading.engine.outcome import CallLog
 from converter.core.reading.families import CLOSERS
 from converter.core.reading.mark_search import Mark, MarkSearch
@@ -106,10 +106,12 @@ class OpenCall:
         """Tell whether its text is a call's even where the call is none of the tools'."""
         return not (self.met.doubted or self.met.whole)
 
-    def counts(self, source: Source, marks: MarkSearch) -> bool | None:
+    def counts(self, source: Source, marks: MarkSearch, in_sentences: bool) -> bool | None:
         """Tell whether a call in doubt counts, by the text behind it; None: undecided. `marks`:
-        those that count there.
+        those that count there; `in_sentences`: a whole call counts in the middle of a sentence.
         """
+        if in_sentences and self.place.closed and not self.met.whole:
+            return True
         rest = source.rest.lstrip(BLANKS if self.met.whole else _LINE_BLANKS)
         if len(source.rest) - len(rest) > BLANKS_LIMIT:
             return False

@@ -2,6 +2,7 @@
 wait.
 """
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,6 +14,8 @@ from converter.core.reading.tool_calls.reading import CallPlace, Expectations, F
 from converter.core.reading.tool_calls.source import BLANKS, Source
 
 _NONE = ("", "")
+LINE_ENDS = "\r\n"
+SENTENCE_ENDS = ".!?…。！？"
 
 
 class OpenThought:
@@ -21,13 +24,23 @@ class OpenThought:
     """
 
     def __init__(self, choice: int, guessed: bool) -> None:
-        self._thought = Thought(choice)
+        self._take(Thought(choice))
         self.guess = Guess() if guessed else None
         self.row: ThinkTags | None = None
         self.suffix = ""
-        self.feed, self.end = self._thought.feed, self._thought.end
-        self.read_attributes = self._thought.read_attributes
         self.begun = False
+
+    def copy(self) -> "OpenThought":
+        """Return one that goes on from here by itself."""
+        made = OpenThought(0, guessed=self.guess is not None)
+        made._take(copy.copy(self._thought))
+        made.row, made.suffix, made.begun = self.row, self.suffix, self.begun
+        return made
+
+    def _take(self, thought: Thought) -> None:
+        self._thought = thought
+        self.feed, self.end = thought.feed, thought.end
+        self.read_attributes = thought.read_attributes
 
     def open(self, row: ThinkTags, suffix: str) -> None:
         """Begin a thought of this row."""
@@ -49,6 +62,11 @@ class OpenThought:
             return None
         opener, closer = self.row.open, self.row.close
         return opener.replace(SUFFIX, self.suffix), closer.replace(SUFFIX, self.suffix)
+
+    @property
+    def held(self) -> str:
+        """The blanks at the end of the thought that wait."""
+        return self._thought.held
 
     @property
     def at_ease(self) -> bool:
@@ -76,9 +94,10 @@ class OpenThought:
 @dataclass(slots=True)
 class Answer:
     """The answer's text. `lead`: blanks that go with the call behind them, if there is one;
-    `waiting`: text that a closer would make a thought; `unmatched_closer`: a closer without opener
-    stands in it, behind words; `dropped_closer`: one went, because it is a special token; `spoke`:
-    there were words.
+    `waiting`: text that a closer would make a thought; `spoke`: there were words;
+    `unmatched_closer`: a closer without opener stands in it, behind words; `closer_apart`: at a
+    line's border or behind a sentence, as a model writes one, and not amid words;
+    `dropped_closer`: one went, because it is a special token.
     """
 
     choice: int
@@ -86,7 +105,9 @@ class Answer:
     waiting: list[Text] = field(default_factory=list)
     unmatched_closer: bool = False
     dropped_closer: bool = False
+    closer_apart: bool = False
     spoke: bool = False
+    _closer_left: int = -1  # characters of an unmatched closer that are still to be said
     _tags: tuple[str, str] = _NONE  # of the thought directly before, blanks aside
     _frame_end: str = ""  # the answer's closer, once its opener went
 
@@ -98,15 +119,28 @@ class Answer:
     def say(self, text: str, *, waits: bool = False) -> list[Text]:
         """Return the text with the blanks that waited; `waits`: all of it does."""
         words = self.take_lead() + text
+        if self._closer_left >= 0:
+            self._look_behind_closer(text)
         self.spoke = self.spoke or not words.isspace()
         if waits:
             self.waiting.append(Text(words, self.choice))
             return []
         return [Text(words, self.choice)]
 
-    def note_unmatched(self) -> None:
-        """Take note of a closer that stays text; at the very head it closes nothing."""
-        self.unmatched_closer = self.unmatched_closer or self.spoke
+    def note_unmatched(self, before: str, closer: str) -> None:
+        """Take note of a closer that stays text; at the very head it closes nothing. `before`: the
+        character before it.
+        """
+        if self.spoke and not self.unmatched_closer:
+            self.unmatched_closer = True
+            self.closer_apart = before != "" and before in LINE_ENDS + SENTENCE_ENDS
+            self._closer_left = len(closer)
+
+    def _look_behind_closer(self, text: str) -> None:
+        """See whether the closer ends its line. `text`: what is said, the closer or behind it."""
+        behind = text[self._closer_left : self._closer_left + 1]
+        self.closer_apart = self.closer_apart or (behind != "" and behind in LINE_ENDS)
+        self._closer_left = -1 if behind else self._closer_left - len(text)
 
     def release(self) -> list[Text]:
         """Return the blanks that waited: no call follows them."""
@@ -134,14 +168,16 @@ class Answer:
 @dataclass(slots=True)
 class CallLog:
     """The calls of a reply's text. `asked`: those that count. `at_head`: the reply may still be one
-    call without marks; `behind`: nothing but blanks and closers stands behind a call;
-    `has_arguments`: a brace stands behind the mark of one. `read`: the calls that have gone out,
-    those that are `done` were all there; `cut`: the tools of calls that were cut off so early that
-    they are text; `broken`: of a call that had gone out when it proved to be none.
+    call without marks; `in_sentences`: a whole call counts in the middle of a sentence; `behind`:
+    nothing but blanks and closers stands behind a call; `has_arguments`: a brace stands behind the
+    mark of one. `read`: the calls that have gone out, those that are `done` were all there; `cut`:
+    the tools of calls that were cut off so early that they are text; `broken`: of a call that had
+    gone out when it proved to be none.
     """
 
     asked: Expectations
     at_head: bool = False
+    in_sentences: bool = True
     behind: bool = False
     has_arguments: bool = False
     read: list[Call] = field(default_factory=list)

@@ -9,14 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from converter.core.model.events import Event, LateCloser
 from converter.core.reading.engine.context import Context
-from converter.core.reading.engine.grammar import (
+from converter.core.reading.engine.draft import Draft
+from converter.core.reading.engine.grammar_start import GrammarStart
+from converter.core.reading.engine.json_values import JsonValues
+from converter.core.reading.engine.mark_table import (
     ALL_CLOSERS,
     CALL_MARKS,
     NO_MARK,
     CallMark,
-    Grammar,
+    MarkTable,
 )
-from converter.core.reading.engine.json_values import JsonValues
 from converter.core.reading.engine.open_call import OpenCall
 from converter.core.reading.engine.outcome import Answer, CallLog, OpenThought
 from converter.core.reading.engine.states import (
@@ -25,9 +27,11 @@ from converter.core.reading.engine.states import (
     IN_CALL,
     IN_TEXT,
     IN_THOUGHT,
+    MAY_BE_DRAFT,
     NEXT_STATE,
     SILENT_SO_FAR,
     UNDECIDED,
+    Grammar,
     Mode,
     State,
 )
@@ -51,24 +55,28 @@ class Scanner(ABC):
 
     def __init__(
         self,
-        grammar: Grammar,
+        table: MarkTable,
         start: Mode = Mode.ANSWERING,
         choice: int = 0,
         json_answer: bool = False,
+        *,
         asked: Expectations | None = None,
         whole_calls: bool = False,
+        made_by: Grammar = Grammar.NONE,
     ) -> None:
-        self._grammar = grammar
-        self._state = FIRST_STATE[start]
+        self._table = table
+        self._start = GrammarStart(made_by, start)
+        self._state = FIRST_STATE[self._start.mode]
         self._source = Source()
         self._context = Context()
-        self.thought = OpenThought(choice, start is Mode.GUESSED)
+        self.thought = OpenThought(choice, self._start.mode is Mode.GUESSED)
         self.answer = Answer(choice)
-        self.calls = CallLog(asked or _NO_CALLS, grammar.reads_calls and whole_calls)
+        self.calls = CallLog(asked or _NO_CALLS, table.reads_calls and whole_calls)
         self._open: OpenCall | None = None  # the call that is read
         self._between: CallMark = NO_MARK  # the marks around text that is none
         self._values = JsonValues(json_answer)
         self._out: list[Event] = []
+        self._draft: Draft | None = None
         self._meetings: Mapping[Mark, Callable[[str], bool]] = {
             Mark.FRAME_END: self._meet_frame_end,
             Mark.WITH_ATTRIBUTES: self._meet_attributes,
@@ -89,17 +97,17 @@ class Scanner(ABC):
 
     def _look(self) -> None:
         """Find the marks that count here, and the search for JSON, where such may begin."""
-        grammar, state = self._grammar, self._state
+        table, state = self._table, self._state
         if self._values.open:
-            self._marks: MarkSearch = grammar.within_value
+            self._marks: MarkSearch = table.within_value
         elif state in IN_CALL:
-            self._marks = grammar.within_call(self._between)
+            self._marks = table.within_call(self._between)
         elif self.thought.row and state in IN_THOUGHT:
             head = state is State.OPENED
-            self._marks = grammar.within_thought(self.thought.row, self.thought.suffix, head)
+            self._marks = table.within_thought(self.thought.row, self.thought.suffix, head)
         else:
-            self._marks = grammar.marks(state, *self.answer.frames)
-        self._values.look(state, grammar.offered)
+            self._marks = table.marks(state, *self.answer.frames)
+        self._values.look(state, table.offered)
 
     def _scan(self) -> bool:
         """Say the text up to a mark and take the mark; tell whether there is more to read."""
@@ -125,12 +133,12 @@ class Scanner(ABC):
         return found is not None and self._meet(found)
 
     def _skip_behind_call(self) -> bool:
-        closers = ALL_CLOSERS if self._values.open else self._grammar.behind_calls
+        closers = ALL_CLOSERS if self._values.open else self._table.behind_calls
         return self.calls.skip_behind(self._source, closers)
 
     def _lead_before(self, text: str, stop: int, found: re.Match[str] | None) -> int:
         """Return how many characters before `stop` wait: line ends go with a call behind them."""
-        if not self._grammar.reads_calls or self._state in IN_THOUGHT:
+        if not self._table.reads_calls or self._state in IN_THOUGHT:
             return 0
         is_call = found is not None and found[0] in CALL_MARKS
         if not is_call and (self._state in UNDECIDED if found else self._source.last):
@@ -175,6 +183,7 @@ class Scanner(ABC):
         self.calls.behind = False
         if self._state in SILENT_SO_FAR and not text.isspace():
             self.answer.closed_by("", {})
+            self._begins_by(text)
             if self._state is State.CALLED_INSIDE:
                 blanks = len(text) - len(text.lstrip())
                 self._say(text[:blanks])
@@ -182,12 +191,39 @@ class Scanner(ABC):
             self._go(Mark.WORDS)
         # a backtick in JSON begins no code
         self._context.feed("{" if self._values.open else text)
+        if self._draft:
+            self._draft.words += len(text) if self._state is State.RESUMED else 0
+            if self._draft.goes_on:
+                self._settle_draft(as_thought=True)
+                return
         if self._state in IN_THOUGHT:
             self._tell(self.thought.hear(text))
             return
         self.calls.at_head = False
         self.calls.has_arguments = self.calls.has_arguments or "{" in text
-        self._out += self.answer.say(text, waits=self._state in UNDECIDED)
+        waits = self._state in UNDECIDED
+        self._out += self.answer.say(text, waits=waits)
+        if waits and (state := self._start.by_length(text)):
+            self._begin_at(state)
+
+    def _begins_by(self, text: str) -> bool:
+        """Tell whether the first words or the first mark of a reply decide where it begins."""
+        state = self._start.by_first(text) if self._state is State.UNDECIDED_HEAD else None
+        if state:
+            self._begin_at(state)
+        return state is not None
+
+    def _begin_at(self, state: State) -> None:
+        """Go on as if the reply had begun there; the words that waited are of that kind."""
+        before, self._state = self.answer.take_waiting(), state
+        if state is State.BEGINNING and self._start.guessed:
+            self.thought.begin_guess()
+        for event in before:
+            if state in IN_THOUGHT:
+                self._tell(self.thought.hear(event.text))
+            else:
+                self._out.append(event)
+        self._look()
 
     def _tell(self, said: Sequence[Said]) -> None:
         """Give out words of a thought, or its end; the blanks before it were no call's."""
@@ -202,10 +238,12 @@ class Scanner(ABC):
 
     def _meet(self, found: re.Match[str]) -> bool:
         """Act on the mark that comes next; tell whether there is more to read."""
+        if self._begins_by(found[0]):
+            return True
         mark, spelled, suffix = self._marks.read(found[0])
         if (self._state, mark) not in NEXT_STATE or self._is_words(mark, spelled):
             if mark is Mark.CLOSE and not self.thought.begun and not self._context.in_code:
-                self.answer.note_unmatched()
+                self.answer.note_unmatched(self._context.before[-1:], found[0])
             return self._ordinary()
         if mark in self._meetings:
             return self._meetings[mark](found[0])
@@ -216,7 +254,7 @@ class Scanner(ABC):
         if mark is Mark.UNMATCHED:
             self.answer.dropped_closer = True
         if mark is Mark.OPEN and self._state is not State.OPENED:
-            self.thought.open(self._grammar.opened_by[spelled], suffix)
+            self.thought.open(self._table.opened_by[spelled], suffix)
         self._step(mark, spelled)
         return True
 
@@ -224,7 +262,7 @@ class Scanner(ABC):
         """Tell whether a mark is text, by its place."""
         if self._state not in IN_TEXT or mark in (Mark.FRAME_END, Mark.TOOL):
             return False
-        row = self._grammar.opened_by.get(literal) if mark is Mark.OPEN else None
+        row = self._table.opened_by.get(literal) if mark is Mark.OPEN else None
         if row and row.not_behind and re.search(row.not_behind, self._context.before):
             return True
         return self._context.in_code
@@ -238,7 +276,7 @@ class Scanner(ABC):
         if not found or not mark or (self._state, mark) not in NEXT_STATE:
             return self._ordinary()
         self._source.take(found.end())
-        self.thought.open(self._grammar.attributes_of[literal], "")
+        self.thought.open(self._table.attributes_of[literal], "")
         self._step(mark)
         self._tell(self.thought.read_attributes(found[0]))
         if mark is Mark.WHOLE:
@@ -266,17 +304,20 @@ class Scanner(ABC):
 
     def _step(self, mark: Mark, literal: str = "") -> None:
         """Take the table's step, and begin anew behind the mark."""
+        if mark is Mark.CLOSE and self._state is State.RESUMED:
+            self._settle_draft(as_thought=True, behind=len(literal))
         if mark not in (Mark.SILENT, Mark.UNMATCHED):
             self._settle_before(mark)
             self._tell(self.thought.settle())
         if mark in (Mark.CLOSE, Mark.TOOL):
             self._tell(self.thought.end())
-        if mark is Mark.CLOSE and self._state in BEHIND_CALL:
+        late = mark is Mark.CLOSE and self._state in BEHIND_CALL
+        if late and self._table.reads_calls:
             self._out.append(LateCloser(self.answer.choice))
         if mark in (Mark.FRAME, Mark.FRAME_END):
             self.answer.frame(opens=mark is Mark.FRAME)
         closed = literal if mark is Mark.CLOSE else ""
-        self.answer.closed_by(closed, self._grammar.answer_tags)
+        self.answer.closed_by(closed, self._table.answer_tags)
         if mark in (Mark.SILENT, Mark.UNMATCHED, Mark.TOOL_END):
             self._context.begin_code_anew()
         elif mark is not Mark.TOOL or self._state in IN_THOUGHT:
@@ -287,8 +328,26 @@ class Scanner(ABC):
         self._state = NEXT_STATE[self._state, mark]
         if self._state is State.RESUMED:
             self.thought.begin_guess()
+        elif self._state not in MAY_BE_DRAFT:
+            self._settle_draft()
         if self._state not in IN_CALL:
             self._between = NO_MARK
+        self._look()
+
+    def _settle_draft(self, as_thought: bool = False, behind: int = 0) -> None:
+        """Let the call in a thought go out. `as_thought`: it was a draft, because the thought went
+        on, so that all that waited is a part of the thought, but the last characters, `behind`.
+        """
+        draft, self._draft = self._draft, None
+        if draft is None:
+            return
+        if not as_thought:
+            self._out = [*draft.take_out(), *self._out]
+            return
+        self._out = draft.take_out()
+        self.thought, self.calls, self.answer.lead = draft.thought, draft.calls, ""
+        self._state = State.THINKING
+        self._tell(self.thought.hear(draft.told(len(self._source.rest) + behind)))
         self._look()
 
     def _settle_before(self, mark: Mark) -> None:
@@ -303,7 +362,7 @@ class Scanner(ABC):
     def _is_torn(self) -> bool:
         """Tell whether the held text is the beginning of a mark that is never prose."""
         held = self._source.rest
-        if self._open or self._state in IN_CALL or not held.startswith(self._grammar.torn):
+        if self._open or self._state in IN_CALL or not held.startswith(self._table.torn):
             return False
         in_code = self._state in IN_TEXT and self._context.in_code
         return not in_code and self._marks.is_torn(held)

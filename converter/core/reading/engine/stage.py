@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from converter.core.calls.assembler import failure_of
 from converter.core.model.events import (
+    NO_INDEX,
     Event,
     Finish,
     LateCloser,
@@ -22,12 +23,13 @@ from converter.core.model.events import (
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.engine.drafts import Drafts
 from converter.core.reading.engine.engine import Engine
-from converter.core.reading.engine.grammar import Grammar, grammar_of
+from converter.core.reading.engine.mark_table import MarkTable, mark_table
+from converter.core.reading.engine.outcome import LINE_ENDS, SENTENCE_ENDS
 from converter.core.reading.engine.repeats import Repeats
+from converter.core.reading.engine.states import Grammar, Mode
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Reading
 from converter.core.reading.think_stage import RepeatedThought
-from converter.core.reading.think_states import Mode
 from converter.core.reading.tool_calls.reading import Expectations
 from converter.core.reading.tool_calls.stage import BY_ITSELF, CUT, NO_FORM
 
@@ -38,13 +40,17 @@ _HEAD = 64
 @dataclass(slots=True)
 class _Seen:
     """The facts that a reply has shown so far. `head`: its first characters; `said`: words of the
-    answer that are no blanks; `answered`: text, or the end of a thought.
+    answer that are no blanks; `answered`: text, or the end of a thought; `last`: the last
+    character of thinking; `ended`: a thought has; `ends_line`: nothing was said since.
     """
 
     head: str = ""
     thought: bool = False
     answered: bool = False
     said: bool = False
+    last: str = ""
+    ended: bool = False
+    ends_line: bool = False
 
 
 class ReadingStage:
@@ -63,12 +69,13 @@ class ReadingStage:
         self._asked = Expectations(schemas, ids, choice, most)
         self._reads_tags, self._reads_calls = True, tools is not None
         self._engine = Engine(
-            self._grammar,
+            self._table,
             reading.mode,
             choice,
             expected.wants_json,
-            self._asked,
-            tools is not None and not tools.wants_json,
+            asked=self._asked,
+            whole_calls=tools is not None and not tools.wants_json,
+            made_by=expected.grammar,
         )
         self._again = RepeatedThought(())
         self._drafts = Drafts(self._asked) if tools else None
@@ -77,11 +84,11 @@ class ReadingStage:
         self._seen = _Seen()
 
     @property
-    def _grammar(self) -> Grammar:
+    def _table(self) -> MarkTable:
         reading = self._reading
         families = reading.families if self._reads_tags else ()
         offered = reading.expected.tools_offered
-        return grammar_of(families, reading.attributes, offered, self._reads_calls)
+        return mark_table(families, reading.attributes, offered, self._reads_calls)
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return the events that the event becomes."""
@@ -141,12 +148,13 @@ class ReadingStage:
 
     def _hear(self, event: Thinking) -> Sequence[Event]:
         """Read no tags from here on; return the held words, and the server's own."""
-        unsaid = self._engine.unsaid
-        held = self._close("", cut=False)
+        # a thought that the content repeats goes on waiting
+        held = self._held("", cut=False) if self._reads_tags else self._out(self._engine.flush())
+        held = self._settled(held)
         if self._reads_tags:
-            self._again = RepeatedThought(self._reading.families, unsaid)
+            self._again = RepeatedThought(self._reading.families, self._engine.unsaid)
             self._reads_tags = False
-            self._engine = Engine.behind(self._engine, self._grammar)
+            self._engine = Engine.behind(self._engine, self._table)
         self._again.hear(event.text)
         self._findings.native = self._findings.thought = True
         if self._drafts:
@@ -160,9 +168,10 @@ class ReadingStage:
             self._reads_calls = False
             out += self._repeats.release()
             self._repeats.expect()
-            self._engine.stop_calls(self._grammar)
+            self._engine.stop_calls(self._table)
         number = len(self._engine.calls.read)
-        moved = replace(event, index=event.index + number) if number else event
+        numbered = number and event.index != NO_INDEX
+        moved = replace(event, index=event.index + number) if numbered else event
         return [*out, *self._repeats.feed([moved])]
 
     def _finish(self, event: Finish) -> Sequence[Event]:
@@ -179,8 +188,12 @@ class ReadingStage:
         return [*out, replace(event, reason="tool_calls") if stopped else event]
 
     def _close(self, finish: str, cut: bool) -> list[Event]:
-        """Return all that is held, and take note of the calls so far."""
-        out = [*self._held(finish, cut), *self._repeats.release()]
+        """Return all that is held. `finish`: why the choice ended, if it has."""
+        return self._settled(self._held(finish, cut))
+
+    def _settled(self, held: list[Event]) -> list[Event]:
+        """Return what was held, with the calls that waited; take note of the calls so far."""
+        out = [*held, *self._repeats.release()]
         log, read, again = self._engine.calls, self._findings.calls, self._repeats.dropped
         calls, self._noted = log.read[self._noted :], len(log.read)
         counted = [call for call in calls if call.done and call.index not in again]
@@ -201,9 +214,10 @@ class ReadingStage:
             return self._out([*words, *self._engine.flush(finish, cut)])
         out = self._out(self._engine.flush(finish, cut))
         # the server wrote the template's opener, as llama.cpp does
-        opened = seen.head.lstrip().startswith(self._grammar.openers)
+        opened = seen.head.lstrip().startswith(self._table.openers)
         spoke = seen.thought or seen.answered
-        if self._reading.inside and finish and spoke and not opened:
+        told = self._reading.expected.grammar is Grammar.NONE  # else the grammar decides
+        if self._reading.inside and finish and spoke and not opened and told:
             if closed and self._reading.mode is Mode.GUESSED:
                 self._findings.confirmed = InitialState.THINKING
             elif not closed and finish != CUT:
@@ -224,7 +238,7 @@ class ReadingStage:
                 out.append(event)  # the server's calls that wait for their end go on waiting
             else:
                 out += self._repeats.feed([event])
-        answer, broken = self._engine.answer, self._engine.calls.broken
+        answer, broken = self._engine.answer, self._engine.broken
         if answer.unmatched_closer or answer.dropped_closer:
             self._note_closers(answer.unmatched_closer)
         return [*out, failure_of(broken, NO_FORM)] if broken else out
@@ -235,12 +249,19 @@ class ReadingStage:
             if not seen.thought:
                 seen.thought = self._findings.thought = True
             self._findings.marks = self._engine.thought.marks
+            seen.last = event.text[-1:] or seen.last
             if drafts:
                 drafts.feed(event.text)
             return
         seen.answered = seen.answered or not isinstance(event, LateCloser)
         if isinstance(event, Text):
             seen.said = seen.said or not event.text.isspace()
+            self._findings.closer_apart |= seen.ends_line and event.text[:1] in tuple(LINE_ENDS)
+            seen.ends_line = seen.ends_line and not event.text
+        elif isinstance(event, ThinkingEnd) and self._reading.inside and not seen.ended:
+            seen.ended = seen.ends_line = True
+            apart = event.around[1] or seen.last in tuple(SENTENCE_ENDS)
+            self._findings.closer_apart |= bool(apart)
         if drafts and not isinstance(event, ToolCall):
             drafts.end()
 
@@ -250,6 +271,8 @@ class ReadingStage:
         """
         begins_in_text = self._reading.mode in (Mode.ANSWERING, Mode.CLOSED)
         if self._reads_tags and begins_in_text and (unmatched or not self._seen.thought):
+            # a special token is nobody's words
+            self._findings.closer_apart |= self._engine.answer.closer_apart or not unmatched
             self._correct(InitialState.THINKING)
 
     def _correct(self, begun: InitialState) -> None:

@@ -10,7 +10,8 @@ text fits the call's form, the form's reader takes it, and the table sleeps; tex
 is told as text, and its closing mark (or the end of its JSON) ends the state.
 
 A call ends a thought that has no closer, but the thought may go on behind it: CALLED_INSIDE ->
-RESUMED -> (its closer) -> ENDED. Without a closer the words there were the answer.
+RESUMED. Its closer there tells that the call was a draft: the thought goes on from before it
+(`draft`). Without a closer the words there were the answer.
 
 A pair that the table lacks is ordinary text.
 """
@@ -18,9 +19,9 @@ A pair that the table lacks is ordinary text.
 import enum
 
 from converter.core.reading.mark_search import Mark
-from converter.core.reading.think_states import Mode
+from converter.core.reading.think_states import Grammar, Mode
 
-__all__ = ["FIRST_STATE", "IN_CALL", "IN_TEXT", "IN_THOUGHT", "NEXT_STATE", "Mode", "State"]
+__all__ = ["Grammar", "Mode", "State"]
 
 
 class State(enum.Enum):
@@ -55,6 +56,8 @@ IN_TEXT = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED, State.ANSWERING,
 IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING, State.RESUMED)
 IN_CALL = (State.CALLING, State.CALLING_INSIDE)
 BEHIND_CALL = (State.CALLED, State.CALLED_INSIDE, State.RESUMED)
+MAY_BE_DRAFT = (State.CALLING_INSIDE, State.CALLED_INSIDE, State.RESUMED)
+"""States behind the opener of a call that a thought holds, until that thought has an end."""
 _OPENING = (*IN_TEXT, State.CALLED_INSIDE)
 _SILENT_IN_ANSWER = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED)
 _SILENT_IN_TEXT = (*_SILENT_IN_ANSWER, State.UNDECIDED_HEAD, State.UNDECIDED_BEHIND)

@@ -31,6 +31,7 @@ def test_the_same_call_twice_is_one() -> None:
     assert drafts.forms == ["hermes"]
 
 
-def test_a_form_whose_models_do_not_call_in_thoughts_counts_not() -> None:
+def test_a_form_whose_models_do_not_call_in_thoughts_counts_only_alone() -> None:
     text = '[TOOL_CALLS][{"name": "now", "arguments": {}}]'
-    assert _drafts(text).take(answered=False) == []
+    assert _drafts(text).take(answered=True) == []
+    assert len(_drafts(text).take(answered=False)) == 1

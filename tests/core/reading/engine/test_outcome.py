@@ -33,10 +33,10 @@ def test_the_answers_closer_counts_once_its_opener_went() -> None:
 
 def test_an_unmatched_closer_behind_words_is_noted() -> None:
     answer = Answer(0)
-    answer.note_unmatched()
+    answer.note_unmatched("", "</think>")
     assert not answer.unmatched_closer
     answer.say("a")
-    answer.note_unmatched()
+    answer.note_unmatched("", "</think>")
     assert answer.unmatched_closer
 
 

@@ -2,7 +2,7 @@
 
 from converter.core.model.events import Text
 from converter.core.reading.engine.engine import Engine
-from converter.core.reading.engine.grammar import grammar_of
+from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.tag_matcher import choose
 from converter.core.reading.tool_calls.reading import Expectations
 
@@ -11,24 +11,24 @@ AUTO = choose(["auto"])
 
 def test_line_ends_wait_for_a_call_only_where_calls_are_read() -> None:
     engine = Engine(
-        grammar_of(AUTO, offered=True, reads_calls=True), asked=Expectations({"now": {}})
+        mark_table(AUTO, offered=True, reads_calls=True), asked=Expectations({"now": {}})
     )
     assert engine.feed("a\n") == [Text("a")]
     assert engine.holds
     assert engine.feed("b") == [Text("\nb")]
-    assert Engine(grammar_of(AUTO)).feed("a\n") == [Text("a\n")]
+    assert Engine(mark_table(AUTO)).feed("a\n") == [Text("a\n")]
 
 
 def test_a_closer_behind_words_is_noted_and_stays_text() -> None:
-    engine = Engine(grammar_of(AUTO))
+    engine = Engine(mark_table(AUTO))
     assert engine.feed("a</think>b") == [Text("a</think>b")]
     assert engine.answer.unmatched_closer
-    engine = Engine(grammar_of(AUTO))
+    engine = Engine(mark_table(AUTO))
     engine.feed("`</think>` ends it")
     assert not engine.answer.unmatched_closer
 
 
 def test_half_a_mark_of_special_tokens_at_the_end_is_no_text() -> None:
-    engine = Engine(grammar_of(AUTO))
+    engine = Engine(mark_table(AUTO))
     assert engine.feed("a<|channel|>ana") == [Text("a")]
     assert engine.flush("length") == []

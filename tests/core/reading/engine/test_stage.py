@@ -1,4 +1,4 @@
-"""The engine's stage, held against the machines that it is to replace: the same events."""
+"""The engine's stage: thoughts and calls in one text, the server's own beside them."""
 
 from collections.abc import Sequence
 
@@ -17,42 +17,101 @@ from converter.core.reading.tool_calls.stage import ToolCallStage, Tools
 from tests.support.strategies import cut, law
 from tests.support.tool_call_texts import TOOLS, WRITTEN
 
-CALLS = [written.write([("get_weather", {"city": "Oslo"})]) for written in WRITTEN.values()]
-SAID = ["Look.\n", "So ", "\n\n", "`code` ", "<think>", "why</think>", "</think>\n", "<|end|>", "é"]
+OSLO = ("get_weather", {"city": "Oslo"})
+CALLS = [written.write([OSLO]) for written in WRITTEN.values()]
+NOW = '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
+SAID = [
+    NOW,
+    "Look.\n",
+    "So ",
+    "\n\n",
+    "`code` ",
+    "<think>",
+    "why</think>",
+    "</think>\n",
+    "<|end|>",
+    "é",
+]
 
 
-def _reading(start: InitialState, whole: bool = False) -> Reading:
+def _read(start: InitialState, *events: Event) -> tuple[list[Event], Findings]:
     expected = Expected(initial=start, tools_offered=True, tools=Tools(TOOLS))
-    return Reading(choose(["auto"]), whole=whole, expected=expected)
-
-
-def _one(reading: Reading, events: Sequence[Event]) -> tuple[list[Event], Findings]:
     findings = Findings()
-    stage = ReadingStage(reading, 0, findings, "call_")
+    stage = ReadingStage(Reading(choose(["auto"]), expected=expected), 0, findings, "call_")
     out = [made for event in events for made in stage.feed(event)]
     return joined([*out, *stage.close()]), findings
 
 
-def _two(reading: Reading, events: Sequence[Event]) -> tuple[list[Event], Findings]:
-    findings, tools = Findings(), reading.expected.tools
-    assert tools
-    first, second = (
-        ThinkStage(reading, 0, findings),
-        ToolCallStage(tools, 0, "call_", findings.calls),
+def _names(events: Sequence[Event]) -> list[str]:
+    return [event.name for event in events if isinstance(event, ToolCall)]
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("start", [InitialState.TEXT, InitialState.THINKING])
+def test_every_form_is_read_behind_a_thought(call: str, start: InitialState) -> None:
+    opener = "<think>" if start is InitialState.TEXT else ""
+    text = f"{opener}why</think>\n{call}"
+    for pieces in ([text], list(text)):
+        events, findings = _read(start, *map(Text, pieces), Finish("stop"))
+        assert events[0] == Thinking("why")
+        assert _names(events) == ["get_weather"]
+        assert findings.correction is None
+        assert events[-1] == Finish("tool_calls")
+
+
+@law(100)
+@given(st.lists(st.sampled_from(SAID), max_size=6), st.data())
+def test_cut_anywhere_the_same_events_and_notes(parts: list[str], data: st.DataObject) -> None:
+    text = "".join(parts)
+    pieces = data.draw(cut(text))
+    start = data.draw(st.sampled_from([InitialState.TEXT, InitialState.THINKING]))
+    whole, found = _read(start, Text(text), Finish("stop"))
+    events, cut_found = _read(start, *map(Text, pieces), Finish("stop"))
+    assert events == whole
+    assert cut_found.calls == found.calls
+    assert cut_found.correction == found.correction
+
+
+def test_the_servers_own_call_ends_the_reading_of_calls() -> None:
+    call = ToolCall(0, "x", "now", "{}")
+    events, _ = _read(InitialState.TEXT, Text(CALLS[0]), call, Text(CALLS[0]), Finish("stop"))
+    assert _names(events) == ["get_weather", "now"]
+    assert Text(CALLS[0]) in events
+
+
+def test_the_servers_own_thinking_ends_the_reading_of_tags() -> None:
+    text = f"a<think>b\n{NOW}"
+    events, _ = _read(
+        InitialState.TEXT, Thinking("why"), Text("<think>why</think>\n"), Text(text), Finish("stop")
     )
-    out: list[Event] = []
-    for event in events:
-        out += [made for told in first.feed(event) for made in second.feed(told)]
-    out += [made for told in first.close() for made in second.feed(told)]
-    return joined([*out, *second.close()]), findings
+    assert [event.text for event in events if isinstance(event, Text)] == ["\na<think>b"]
+    assert _names(events) == ["now"]
 
 
-def _same(reading: Reading, events: Sequence[Event]) -> None:
-    (new, found), (old, expected) = _one(reading, events), _two(reading, events)
-    assert new == old
-    if expected.calls.forms:
-        expected.correction = found.correction  # the old ones took a call's closer for a thought's
-    assert found == expected
+def test_a_draft_that_is_said_again_is_one_call() -> None:
+    text = f"<think>I look.\n{NOW}\n</think>\n{NOW}"
+    events, findings = _read(InitialState.TEXT, Text(text), Finish("stop"))
+    assert _names(events) == ["now"]
+    assert findings.calls.repeated == ["now"]
+
+
+def test_the_closer_of_a_call_is_no_sign_of_a_thought() -> None:
+    call = '<|content_invoke_tool_json|>{"name": "now", "args": {}}<|end_message|>'
+    events, findings = _read(InitialState.TEXT, Text(call), Finish("stop"))
+    assert _names(events) == ["now"]
+    assert findings.correction is None
+
+
+def _two(start: InitialState, *events: Event) -> list[Event]:
+    """What the two stages say that the engine is to replace."""
+    tools = Tools(TOOLS)
+    expected = Expected(initial=start, tools_offered=True, tools=tools)
+    reading, findings = Reading(choose(["auto"]), expected=expected), Findings()
+    first = ThinkStage(reading, 0, findings)
+    second = ToolCallStage(tools, 0, "call_", findings.calls)
+    told = [made for event in events for made in first.feed(event)]
+    out = [made for event in [*told, *first.close()] for made in second.feed(event)]
+    return joined([*out, *second.close()])
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -60,44 +119,10 @@ def _same(reading: Reading, events: Sequence[Event]) -> None:
     "around", ["{}", "Look.\n\n{}\n", "<think>why</think>\n{}", "<think>why\n{}"]
 )
 @pytest.mark.parametrize("start", [InitialState.TEXT, InitialState.LIKELY_THINKING])
-def test_calls_are_read_as_by_two_machines(call: str, around: str, start: InitialState) -> None:
+def test_the_engine_says_what_two_machines_said(
+    call: str, around: str, start: InitialState
+) -> None:
     text = around.format(call)
     for pieces in ([text], list(text)):
-        _same(_reading(start), [*map(Text, pieces), Finish("stop")])
-
-
-@law(60)
-@given(st.lists(st.sampled_from(SAID), max_size=6), st.data())
-def test_words_and_thoughts_are_read_as_by_two_machines(
-    parts: list[str], data: st.DataObject
-) -> None:
-    pieces = data.draw(cut("".join(parts)))
-    start = data.draw(st.sampled_from([InitialState.TEXT, InitialState.THINKING]))
-    _same(_reading(start, data.draw(st.booleans())), [*map(Text, pieces), Finish("stop")])
-
-
-def test_the_servers_own_call_ends_the_reading_of_calls() -> None:
-    call = ToolCall(0, "x", "now", "{}")
-    text = CALLS[0]
-    _same(_reading(InitialState.TEXT), [Text(text), call, Text(text), Finish("tool_calls")])
-    _same(
-        _reading(InitialState.TEXT), [Text("a<think>b"), call, Text("c</think>d"), Finish("stop")]
-    )
-
-
-def test_the_servers_own_thinking_ends_the_reading_of_tags() -> None:
-    events: list[Event] = [
-        Thinking("why"),
-        Text("<think>why</think>\n"),
-        Text(f"a<think>b\n{CALLS[0]}"),
-    ]
-    _same(_reading(InitialState.TEXT), [*events, Finish("stop")])
-
-
-def test_a_draft_that_is_said_again_is_one_call() -> None:
-    call = '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
-    text = f"<think>I look.\n{call}\n</think>\n{call}"
-    events, findings = _one(_reading(InitialState.TEXT), [Text(text), Finish("stop")])
-    assert [event.name for event in events if isinstance(event, ToolCall)] == ["now"]
-    assert findings.calls.repeated == ["now"]
-    _same(_reading(InitialState.TEXT), [Text(text), Finish("stop")])
+        events: list[Event] = [*map(Text, pieces), Finish("stop")]
+        assert _read(start, *events)[0] == _two(start, *events)

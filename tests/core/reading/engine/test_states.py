@@ -1,5 +1,6 @@
 """The engine's table: no state without a way out, and no mark that leads nowhere."""
 
+from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.engine.states import (
     FIRST_STATE,
     IN_CALL,
@@ -11,6 +12,7 @@ from converter.core.reading.engine.states import (
     State,
 )
 from converter.core.reading.mark_search import Mark
+from converter.core.reading.tag_matcher import choose
 
 
 def test_every_mode_begins_somewhere_and_every_state_is_reached() -> None:
@@ -31,3 +33,12 @@ def test_a_call_may_begin_in_every_state_and_holds_no_thought() -> None:
 
 def test_words_end_what_is_silent() -> None:
     assert not set(SILENT_SO_FAR) & {NEXT_STATE[state, Mark.WORDS] for state in SILENT_SO_FAR}
+
+
+def test_every_mark_that_a_state_looks_for_has_a_row_or_stays_text() -> None:
+    grammar = mark_table(choose(["auto", "think-answer", "granite"]), offered=True)
+    for state in set(State) - {State.OPENED, *IN_CALL}:
+        kinds = set(grammar.marks(state).kinds)
+        without = {kind for kind in kinds if (state, kind) not in NEXT_STATE}
+        # a closer without its opener, which is only noted
+        assert without <= ({Mark.CLOSE} if state in (State.ANSWERING, State.BEHIND) else set())

@@ -1,19 +1,20 @@
 """The marks that count at each place of a reply, for the rows in force.
 
 Rows of thoughts and rows of calls become one table here: for each state the marks that matter next,
-and the effect of each. `Grammar` is made once for the same rows and kept.
+and the effect of each. `MarkTable` is made once for the same rows and kept.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from converter.core.reading.engine.states import BEHIND_CALL, IN_CALL, UNDECIDED, State
 from converter.core.reading.families import CLOSERS, ThinkTags
 from converter.core.reading.mark_search import Mark, MarkSearch
+from converter.core.reading.tool_calls.call_form import EndsThought
 from converter.core.reading.tool_calls.forms import CLOSERS as CALL_CLOSERS
-from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
-from converter.core.reading.tool_marks import BY_OPENER, openers_in_thought
+from converter.core.reading.tool_calls.forms import FORMS, OPENERS, SECTIONS
+from converter.core.reading.tool_calls.tag_body import Tags
 
 _ATTRIBUTE_BLANKS = " \t\r\n"
 
@@ -22,37 +23,71 @@ _ATTRIBUTE_BLANKS = " \t\r\n"
 class CallMark:
     """A mark that begins a call, or several. `begins`: the beginning of it that its forms know by;
     `close`: what ends a text between such marks that is no call, empty where its JSON does;
-    `before`: marks that such a text ends before; `special`: prose never says it; `guards`: a text
-    behind it that is no call holds no tags either.
+    `before`: marks that such a text ends before; `guards`: a text behind it that is no call holds
+    no tags either. `special`: prose never says it; `in_thoughts`: it ends a thought, `only_offered`
+    where the request offers tools.
+
+    Models leave the thought's closer out before they call: vLLM, SGLang, llama.cpp and Ollama
+    agree. `[TOOL_CALLS]` ends no thought: inside `[THINK]` it stays thinking, as in llama.cpp.
     """
 
     mark: str
     begins: str
     close: str = ""
     before: tuple[str, ...] = ()
-    special: bool = False
     guards: bool = True
+    special: bool = False
+    in_thoughts: bool = True
+    only_offered: bool = False
 
 
-def _call_marks() -> Mapping[str, CallMark]:
-    known = (*OPENERS, *SECTIONS)
-    marks = {mark: CallMark(mark, mark, guards=False) for mark in known}
-    for mark, row in BY_OPENER.items():
-        begins = max((it for it in known if mark.startswith(it)), key=len)
-        special = not row.ambiguous_in_prose
-        marks[mark] = CallMark(mark, begins, row.close, row.before, special)
-    return marks
+def _of_forms() -> Iterator[CallMark]:
+    """Return the marks around calls and sections; those that begin a call alone, by its body, are
+    of no thought.
+    """
+    for form in FORMS:
+        if form.whole:
+            continue
+        effect = {
+            "special": form.ends_thought is EndsThought.ALWAYS,
+            "in_thoughts": form.ends_thought is not EndsThought.NEVER,
+            "only_offered": form.ends_thought
+            in (EndsThought.NEVER, EndsThought.BEFORE_OFFERED_CALL),
+        }
+        for mark, close in form.pairs:
+            yield CallMark(mark, _known(mark), close, form.before, **effect)
+        body = form.body
+        if form.alone and isinstance(body, Tags) and not body.open_ended:
+            for head in body.heads:
+                yield CallMark(head, head, body.end[0], in_thoughts=False, only_offered=True)
 
 
-CALL_MARKS = _call_marks()
+def _known(mark: str) -> str:
+    return max((it for it in (*OPENERS, *SECTIONS) if mark.startswith(it)), key=len)
+
+
+GUARDED = {row.mark: row for row in dict.fromkeys(_of_forms())}
+"""The marks around calls, between which nothing is a tag."""
+CALL_MARKS = {
+    **{mark: CallMark(mark, mark, guards=False) for mark in (*OPENERS, *SECTIONS)},
+    **GUARDED,
+}
 """All marks that begin calls."""
+
+
+def openers_in_thought(offered: bool) -> tuple[str, ...]:
+    """Return the marks that end a thought. `offered`: the request offers tools."""
+    rows = [row for row in GUARDED.values() if row.in_thoughts]
+    return tuple(row.mark for row in rows if offered or not row.only_offered)
+
+
 ALL_CLOSERS = (*CALL_CLOSERS, *CLOSERS)
 """Marks that say nothing behind a call."""
 _IN_TEXT = dict.fromkeys(CALL_MARKS, Mark.TOOL)
 NO_MARK = CallMark("", "", guards=False)
 
 
-class Grammar:
+class MarkTable:
     """The rows in force, made ready.
 
     `offered`: the request offers tools, so that a call may stand in the text; `reads_calls`: those
@@ -162,11 +197,11 @@ def _within_call(call: CallMark, reads_calls: bool) -> MarkSearch:
 
 
 @lru_cache(maxsize=64)
-def grammar_of(
+def mark_table(
     families: tuple[ThinkTags, ...],
     attributes: bool = True,
     offered: bool = False,
     reads_calls: bool = False,
-) -> Grammar:
-    """Return the grammar, made once for the same rows."""
-    return Grammar(families, attributes, offered, reads_calls)
+) -> MarkTable:
+    """Return the table, made once for the same rows."""
+    return MarkTable(families, attributes, offered, reads_calls)

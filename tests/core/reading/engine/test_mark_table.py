@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.core.reading.engine.grammar import CALL_MARKS, grammar_of
+from converter.core.reading.engine.mark_table import CALL_MARKS, mark_table
 from converter.core.reading.engine.states import IN_CALL, State
 from converter.core.reading.mark_search import Mark
 from converter.core.reading.tag_matcher import choose
@@ -19,9 +19,9 @@ def test_each_mark_of_a_call_has_forms_that_know_it() -> None:
 
 @pytest.mark.parametrize("state", [state for state in State if state not in IN_CALL])
 def test_calls_count_in_a_text_where_tools_are_offered(state: State) -> None:
-    offered = grammar_of(AUTO, offered=True).marks(state)
+    offered = mark_table(AUTO, offered=True).marks(state)
     assert offered.search("<|tool_call_begin|>")
-    plain = grammar_of(AUTO).marks(state)
+    plain = mark_table(AUTO).marks(state)
     thought = state in (State.BEGINNING, State.OPENED, State.THINKING, State.RESUMED)
     assert bool(plain.search("<|tool_call_begin|>")) is (
         thought or state in (State.CALLED, State.CALLED_INSIDE)
@@ -29,7 +29,7 @@ def test_calls_count_in_a_text_where_tools_are_offered(state: State) -> None:
 
 
 def test_between_the_marks_of_a_call_no_thought_begins() -> None:
-    grammar = grammar_of(AUTO, offered=True, reads_calls=True)
+    grammar = mark_table(AUTO, offered=True, reads_calls=True)
     marks = grammar.within_call(CALL_MARKS["<tool_call>"])
     assert not marks.search("<think></think>")
     found = marks.search("a</tool_call>")
@@ -38,11 +38,16 @@ def test_between_the_marks_of_a_call_no_thought_begins() -> None:
 
 
 def test_a_closer_of_no_family_in_force_says_nothing_behind_a_call() -> None:
-    assert "</think>" in grammar_of((), reads_calls=True).behind_calls
-    assert "</think>" not in grammar_of(AUTO, reads_calls=True).behind_calls
+    assert "</think>" in mark_table((), reads_calls=True).behind_calls
+    assert "</think>" not in mark_table(AUTO, reads_calls=True).behind_calls
 
 
 def test_the_longest_silent_mark_is_found() -> None:
-    grammar = grammar_of(AUTO)
+    grammar = mark_table(AUTO)
     assert grammar.silent_at("<|start|>assistant<|channel|>") == "<|start|>assistant"
     assert grammar.silent_at("a<|end|>") == ""
+
+
+def test_a_set_is_made_once_for_the_same_rows() -> None:
+    assert mark_table(choose(["auto"])) is mark_table(choose(["auto"]))
+    assert mark_table(choose(["auto"]), attributes=False) is not mark_table(choose(["auto"]))
