@@ -15,7 +15,7 @@ from mitmproxy import ctx
 from mitmproxy.log import ALERT
 from mitmproxy.proxy.mode_specs import ReverseMode
 
-from converter.addon.extra_packages import load
+from converter.addon import extra_packages
 from converter.addon.servers.model_names import entries
 from converter.addon.servers.server_key import server_key
 from converter.core.dialects.model_facts import ModelFacts
@@ -88,7 +88,7 @@ def announcement(
     """
     lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
     lines += [f"Model:   {model}  ({told})"] if (told := facts.words) else []
-    page = load("page", "addon")
+    page = extra_packages.load("page", "addon")  # a script's own `load` is a hook
     lines += [f"mitmweb: {web}"] if web else []
     lines += [f"Watch:   {page.address(web)}"] if web and page else []
     for dialect in DIALECTS:

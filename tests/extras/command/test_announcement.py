@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
 import pytest
+from mitmproxy import hooks
 from mitmproxy.addons.errorcheck import ErrorCheck
 from mitmproxy.test import taddons
 
@@ -19,6 +20,7 @@ from converter.core.dialects.model_facts import ModelFacts
 from converter.core.dialects.table import ANTHROPIC, COMMON, DIALECTS, Dialect
 from converter.core.model.conversation import TextBlock, Turn
 from converter.core.wire.bounds import ANSWER_LIMIT
+from converter.extras.command import announcement as script
 from converter.extras.command.announcement import (
     BLANKS,
     UNKNOWN_MODEL,
@@ -183,3 +185,9 @@ def test_a_start_that_failed_is_not_announced(capsys: pytest.CaptureFixture[str]
 def test_without_that_check_no_start_has_failed() -> None:
     with taddons.context():
         assert not failed()
+
+
+def test_nothing_that_it_imports_is_taken_for_a_hook() -> None:
+    """mitmproxy calls the functions of a script by their names."""
+    names = {hook.name for hook in hooks.all_hooks.values()}
+    assert {name for name in vars(script) if name in {*names, "load"}} == {"running"}
