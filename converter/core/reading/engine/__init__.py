@@ -20,10 +20,10 @@ rules closer:
 - A closer within a call is no sign that the reply began inside a thought.
 - A call behind an empty thought is no longer in the middle of a sentence that came before it.
 
-Not at parity yet: marks left behind the thought of a field (`BehindField`), and the law
-of calls for gpt-oss whose header lacks its first token. Then the swap is: `ReadingStage` takes the
-place of `ThinkStage` and `ToolCallStage` in `STAGES`; `Mode` and `Grammar` move into `states`;
-`RepeatedThought`, `CallsRead` and `Tools` get files of their own; `think_parser`, `think_stage`,
-`think_states`, `tool_marks`, the tag matcher's `TagSet`, and `tool_calls`' `parser` and `stage` go.
-Their tests run against `Engine` as they stand: it is made, fed and flushed as `ThinkParser` is.
+Not at parity yet: the law of calls for gpt-oss whose header lacks its first token. Then the swap
+is: `ReadingStage` takes the place of `ThinkStage` and `ToolCallStage` in `STAGES`; `Mode` and
+`Grammar` move into `states`; `RepeatedThought`, `CallsRead` and `Tools` get files of their own;
+`think_parser`, `think_stage`, `think_states`, `tool_marks`, the tag matcher's `TagSet`, and
+`tool_calls`' `parser` and `stage` go. Their tests run against `Engine` as they stand: it is made,
+fed and flushed as `ThinkParser` is.
 """

@@ -21,6 +21,7 @@ from converter.core.model.events import (
     WordKind,
 )
 from converter.core.model.initial_state import InitialState
+from converter.core.reading.behind_field import BehindField
 from converter.core.reading.engine.drafts import Drafts
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import MarkTable, mark_table
@@ -77,7 +78,7 @@ class ReadingStage:
             whole_calls=tools is not None and not tools.wants_json,
             made_by=expected.grammar,
         )
-        self._again = RepeatedThought(())
+        self._again, self._behind = RepeatedThought(()), BehindField(())
         self._drafts = Drafts(self._asked) if tools else None
         self._repeats = Repeats()
         self._noted = 0
@@ -122,11 +123,13 @@ class ReadingStage:
         if self._reads_tags:
             return self._engine.plain() if kind is Text else None
         if kind is Thinking:
-            waits = self._again.listens or self._engine.holds
+            waits = self._again.listens or self._engine.holds or not self._behind.begun
             return None if waits else (kind, "\r\n")
-        if not self._again.over:
+        wakes = self._behind.wakes if self._again.over else None
+        if wakes is None:
             return None
-        return self._engine.plain() if self._reads_calls else (kind, "")
+        plain = self._engine.plain() if self._reads_calls else (kind, "")
+        return (plain[0], plain[1] + wakes) if plain else None
 
     def _read(self, event: Text) -> Sequence[Event]:
         """Return the words and calls that are decided once the text has come."""
@@ -134,7 +137,7 @@ class ReadingStage:
             if len(self._seen.head) < _HEAD:
                 self._seen.head += event.text[:_HEAD]
             return self._out(self._engine.feed(event.text))
-        text = self._again.feed(event.text)
+        text = self._behind.feed(self._again.feed(event.text))
         if not self._reads_calls:
             return self._told(event, text)
         return self._out(self._engine.feed(text)) if text else []
@@ -149,10 +152,11 @@ class ReadingStage:
     def _hear(self, event: Thinking) -> Sequence[Event]:
         """Read no tags from here on; return the held words, and the server's own."""
         # a thought that the content repeats goes on waiting
-        held = self._held("", cut=False) if self._reads_tags else self._out(self._engine.flush())
+        held = self._held("", cut=False) if self._reads_tags else self._flush(self._behind.begin())
         held = self._settled(held)
         if self._reads_tags:
             self._again = RepeatedThought(self._reading.families, self._engine.unsaid)
+            self._behind = BehindField(self._reading.families)
             self._reads_tags = False
             self._engine = Engine.behind(self._engine, self._table)
         self._again.hear(event.text)
@@ -209,9 +213,8 @@ class ReadingStage:
         seen = self._seen
         closed = seen.answered or not self._engine.in_thought
         if not self._reads_tags:
-            held = self._again.close()
-            words: list[Event] = self._engine.feed(held) if held else []
-            return self._out([*words, *self._engine.flush(finish, cut)])
+            words = self._behind.feed(self._again.close()) + self._behind.close()
+            return self._flush(words, finish, cut)
         out = self._out(self._engine.flush(finish, cut))
         # the server wrote the template's opener, as llama.cpp does
         opened = seen.head.lstrip().startswith(self._table.openers)
@@ -223,6 +226,11 @@ class ReadingStage:
             elif not closed and finish != CUT:
                 self._correct(InitialState.TEXT)
         return out
+
+    def _flush(self, words: str, finish: str = "", cut: bool = False) -> list[Event]:
+        """Return words that waited before the engine, and all that it holds."""
+        events: list[Event] = self._engine.feed(words) if words else []
+        return self._out([*events, *self._engine.flush(finish, cut)])
 
     def _out(self, events: Sequence[Event]) -> list[Event]:
         """Return the events that go out; take note of what they show."""

@@ -126,3 +126,13 @@ def test_the_engine_says_what_two_machines_said(
     for pieces in ([text], list(text)):
         events: list[Event] = [*map(Text, pieces), Finish("stop")]
         assert _read(start, *events)[0] == _two(start, *events)
+
+
+@pytest.mark.parametrize(
+    "content", ["</think>\n\nHello.", "Hello.\n</answer>", "<think>why</think>a"]
+)
+def test_marks_that_a_server_leaves_behind_a_field_go_as_with_two_machines(content: str) -> None:
+    for pieces in ([content], list(content)):
+        events: list[Event] = [Thinking("why"), *map(Text, pieces), Finish("stop")]
+        said = _read(InitialState.TEXT, *events)[0]
+        assert said == _two(InitialState.TEXT, *events)
