@@ -75,7 +75,12 @@ def recognise(replies: Mapping[str, ProbeReply | None]) -> Server | None:
 
 
 def is_certain(server: Server, replies: Mapping[str, ProbeReply | None]) -> bool:
-    """Tell whether no row before this one may fit as well, because a path of its was silent."""
+    """Tell whether no row before this one may fit as well, because a path of its was silent, or a
+    list of models is empty as yet: `transformers serve` shows itself once it has loaded one.
+    """
+    listed = replies.get("/v1/models")
+    if server is GENERIC and listed and as_object(listed.value()).get("data") == []:
+        return False
     before = SERVERS[: SERVERS.index(server)] if server in SERVERS else SERVERS
     return all(replies.get(mark.path) for row in before for mark in row.marks)
 

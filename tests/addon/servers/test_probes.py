@@ -169,6 +169,13 @@ def test_every_server_that_has_a_mark_is_recognised_here() -> None:
     assert marked <= {name for name, _ in REAL.values()}
 
 
+def test_a_server_that_lists_no_model_yet_is_asked_again_soon() -> None:
+    replies = dict.fromkeys(IDENTITY_PATHS, NOT_FOUND)
+    assert is_certain(GENERIC, replies)
+    assert is_certain(GENERIC, {**replies, "/v1/models": _models({"id": "m"})})
+    assert not is_certain(GENERIC, {**replies, "/v1/models": _models()})
+
+
 def test_a_server_that_answers_nothing_has_not_said_what_it_is() -> None:
     assert _recognised({}, None) is None
 
