@@ -413,3 +413,10 @@ def test_a_mark_may_be_quoted_or_in_a_sentence(
 ) -> None:
     found = around(text, size)
     assert (found.quoted, found.in_sentence) == (quoted, in_sentence)
+
+
+@pytest.mark.parametrize("first", ["", "assistant", "commentary", "assistantcommentary"])
+def test_a_header_of_harmony_may_lack_its_first_token(first: str) -> None:
+    text = f"{first} to=functions.now<|channel|>commentary json<|message|>{{}}<|call|>"
+    assert said(text) == said(*text) == [NOW]
+    assert said(f"{text} and so") == [f"{text} and so"]
