@@ -91,7 +91,8 @@ class AwaitedReply:
         thoughts may be ended.
         """
         request = self.request
-        return self.limits.ends and request.form is Form.WHOLE and not request.exchange.native
+        whole = request.form is Form.WHOLE and not request.exchange.native
+        return whole and self.limits.ends
 
     @property
     def kept_budgets(self) -> frozenset[str]:

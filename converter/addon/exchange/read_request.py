@@ -185,7 +185,9 @@ class ReadRequest:
         made, notes = request_writer.write(conversation, settings, *known)
         dropped = memory is not None and not any(map(_thinks, conversation.turns))
         body, earlier = self._restored(made, history, memory if dropped else None, join_texts)
-        return self._sent(earlier_thoughts.switched(body, history), notes, earlier)
+        if history.switches:
+            body = earlier_thoughts.switched(body, history)
+        return self._sent(body, notes, earlier)
 
     def wants_thoughts(self, model: str) -> bool:
         """Tell whether thoughts that a client drops are put back for this model."""

@@ -93,7 +93,8 @@ class RequestSteps:
 
     async def take(self, record: FlowRecord) -> None:
         """Take a request to its end: the flow holds an answer, or what the server is to get."""
-        flow, upstream = record.flow, record.upstream
+        flow = record.flow
+        upstream = messages.upstream(flow, record.exchange)
         asked = Asked(
             record,
             self._client,
@@ -104,7 +105,8 @@ class RequestSteps:
             ReadRequest(record.exchange),
         )
         record.sides.asks(flow.request)
-        await self._client.lessons.look(upstream)
+        if self._store.elsewhere:
+            await self._client.lessons.look(upstream)
         try:
             for step, kinds in STEPS:
                 if record.exchange.kind in kinds and (response := await step(asked)):
@@ -112,7 +114,8 @@ class RequestSteps:
                     break
         except Exception as error:
             flow.response = _refused(record, error, asked.notes)
-        record.hints += report(flow, asked.notes, logging.INFO)
+        if asked.notes:
+            record.hints += report(flow, asked.notes, logging.INFO)
         if flow.response:
             messages.name_request(flow, record.exchange)
             if flow.request.method == "HEAD":  # mitmproxy would send it, and break what follows

@@ -70,10 +70,12 @@ class Fields:
 
     def required[T](self, name: str, kind: type[T]) -> T:
         """The field, which must be there."""
-        value = self.optional(name, kind)
-        if value is None:
-            raise self.error(name, "Field required")
-        return value
+        self._read.setdefault(name, ())
+        value = self.values.get(name)
+        if type(value) is kind:
+            return value
+        words = "Field required" if value is None else f"Input should be {TYPE_NAMES[kind]}"
+        raise self.error(name, words)
 
     def number(self, name: str) -> float | None:
         """The field as a finite number, or None when it is absent."""
@@ -105,15 +107,22 @@ class Fields:
 
     def child(self, name: str) -> "Fields | None":
         """The object in this field, or None when it is absent."""
-        return None if self.optional(name, dict) is None else self.inner(name)
+        if self.values.get(name) is not None:
+            return self.inner(name)
+        self._read.setdefault(name, ())
+        return None
 
     def within(self, name: str) -> "Fields":
         """The object in this field; one without fields when it is absent."""
-        return self.child(name) or Fields({}, self.place_of(name))
+        if self.values.get(name) is not None:
+            return self.inner(name)
+        self._read.setdefault(name, ())
+        return Fields({}, f"{self.place}.{name}" if self.place else name)
 
     def inner(self, name: str) -> "Fields":
         """The object in this field, which must be there."""
-        inner = Fields(self.value(name), self.place_of(name))
+        place = f"{self.place}.{name}" if self.place else name
+        inner = Fields(self.values.get(name), place)
         self._read[name] = (inner,)
         return inner
 

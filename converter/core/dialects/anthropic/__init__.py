@@ -43,7 +43,8 @@ def _read_request(
     known: KnownTurn,
 ) -> Conversation:
     """Read a request with the thread that it goes on with."""
-    whole, thread = (body, None) if memory is None else threads.complete(body, memory)
+    alone = memory is None or (isinstance(body, dict) and body.get("thread") is None)
+    whole, thread = (body, None) if alone or memory is None else threads.complete(body, memory)
     blocks = {row.block for row in mapped.values()}
     request = read(whole, counting=purpose is Purpose.COUNT, kinds=blocks, known=known)
     return replace(request, own=thread) if thread else request
