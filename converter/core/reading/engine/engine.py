@@ -136,7 +136,7 @@ class Engine(Scanner):
     @property
     def in_thought(self) -> bool:
         """Tell whether the words that come are a thought's, as far as that is known."""
-        return self._state in IN_THOUGHT
+        return self._state in IN_THOUGHT or self._draft is not None
 
     @property
     def held(self) -> str:
@@ -269,7 +269,13 @@ class Engine(Scanner):
 
     def _go_on(self, call: OpenCall) -> bool:
         """Read on in a call; tell whether there is more to read."""
-        if call.place.ended or call.place.advance():
+        place = call.place
+        over = place.ended or place.advance()
+        if call.met.whole and place.state is Fate.TEXT:  # none of the tools': it is read as text
+            self._open, self._source.consumed = None, len
+            words = "".join(it.text for it in place.drain() if isinstance(it, Text))
+            return self._put_back(call.met, words)
+        if over:
             return self._end(call)
         self._pass_on(call)
         return False
@@ -336,12 +342,12 @@ class Engine(Scanner):
         `fits` the form; between the marks of a call, or in its JSON, it holds no tags.
         """
         source, mark = self._source, met.mark
-        if fits:
-            self._say(held)
-            return True
         if met.whole:
             source.rest = self.answer.take_lead() + held + source.rest
             self._context = Context()
+            return True
+        if fits:
+            self._say(held)
             return True
         behind = (held + source.rest)[len(mark.mark) :]
         nested = self._state in IN_CALL and self._between is not NO_MARK

@@ -106,3 +106,8 @@ def test_the_closers_of_a_thought_that_says_nothing_are_known() -> None:
     assert engine.unsaid == ("</think>",)
     engine.feed("a")
     assert not engine.unsaid
+
+
+def test_marks_that_are_no_text_go_from_what_was_nearly_a_whole_reply() -> None:
+    text = ' to=functions.now<|channel|>commentary json<|message|>{"a": 1}<|call|>\nSo.'
+    assert _said([text]) == _said(text) == [' to=functions.now{"a": 1}\nSo.']
