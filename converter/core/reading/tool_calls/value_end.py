@@ -86,7 +86,7 @@ class ValueEnd:
         judges |= {mark: partial(self._is_call_end, mark) for mark in marks.around}
         judges |= dict.fromkeys(marks.own, self._is_end)
         if marks.open_ended:
-            behind = ()
+            judges |= dict.fromkeys(marks.end, self._is_over)
         found = marks_of(*marks.end, *judges)
         ended = yield from self._source.until(found, self._say, behind, judges, marks.padded)
         if not ended or (self._uncertain and ended not in marks.own):

@@ -66,6 +66,8 @@ def test_so_it_does_where_nothing_need_close_the_call(value: str) -> None:
 
 
 def test_a_form_that_nothing_closes_ends_before_words() -> None:
+    inside = "● <function=write><parameter=path></function> x</parameter>"
+    assert read(inside) == {"path": "</function> x"}
     text = "● <function=write><parameter=path>a</parameter>\n\nDone."
     assert read(text) == {"path": "a"}
     assert read(text + "." * OPEN_LIMIT) == {"path": "a"}
