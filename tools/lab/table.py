@@ -94,16 +94,25 @@ def _count(column: Column) -> str:
 
 
 def details(columns: Sequence[Column]) -> str:
-    """Return a line for each answer that was not as it should be, and each server not had."""
+    """Return a line for each kind of wrong answer of a server, and for each server not had."""
     lines = []
     for column in columns:
         lines += [f"- **{column.title}** could not be had: {column.missing}"] * bool(column.missing)
         for row, verdicts in column.verdicts.items():
-            for name, words in verdicts.items():
-                if words:
-                    plain = words.replace("`", "'")
-                    lines.append(f"- {column.title}, {row}, {name}: `{plain}`")
+            lines += [f"- {column.title}, {row}, {line}" for line in _faults(verdicts)]
     return "\n".join(lines) or "Nothing."
+
+
+def _faults(verdicts: Mapping[str, str]) -> list[str]:
+    """Return a row's faults, each with the answers that had it; `all` when every answer had it."""
+    names: dict[str, list[str]] = {}
+    for name, words in verdicts.items():
+        names.setdefault(words.replace("`", "'"), []).append(name)
+    faults = ((words, named) for words, named in names.items() if words)
+    return [
+        f"{'all' if len(named) == len(verdicts) > 1 else ', '.join(named)}: `{words}`"
+        for words, named in faults
+    ]
 
 
 def between(page: str, written: str) -> str:

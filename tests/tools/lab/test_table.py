@@ -71,6 +71,14 @@ def test_what_was_wrong_is_a_line_each() -> None:
     ]
 
 
+def test_answers_with_the_same_fault_share_a_line() -> None:
+    wrong = {"chat": "0 calls", "messages": "0 calls", "ollama": ""}
+    column = Column("vllm", "1", "no parser", "2026-11-26", verdicts={"tool call": wrong})
+    assert details([column]) == "- vllm 1, no parser, tool call, chat, messages: `0 calls`"
+    del wrong["ollama"]
+    assert details([column]) == "- vllm 1, no parser, tool call, all: `0 calls`"
+
+
 def test_a_later_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
     file = tmp_path / "newest.json"
     keep([GOOD, GONE], file)
