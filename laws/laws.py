@@ -1,5 +1,5 @@
-"""The laws of DESIGN.md over a recording: every reply that was kept is a test by itself, with no
-golden and no second recording.
+"""The nine laws of `docs/recordings.md` over a recording: every kept reply is a test by itself,
+with no golden and no second recording.
 """
 
 import traceback

@@ -1,5 +1,5 @@
-"""The laws 1, 8 and 9: what holds of the bytes that leave, however those that come are cut, and
-whatever they are.
+"""The laws 1, 8 and 9, of the bytes that go out: they do not depend on the cuts of the server's
+bytes, and no server's bytes break them.
 """
 
 import random

@@ -76,8 +76,8 @@ def copied[Kind: (Request, Response)](message: Kind) -> Kind:
 
 
 def may_close_after_streams(response: Response) -> bool:
-    """Tell whether the server may close its connection behind a stream without a word of it, as
-    llama.cpp 11549 does: it is none of those that are known to keep theirs.
+    """Tell whether the server may close its connection behind a stream without announcing it, as
+    llama.cpp 11549 does. Only servers that are known to keep their connections may not.
     """
     return not str(response.headers.get("server", "")).lower().startswith(_KEEP_CONNECTIONS)
 
@@ -136,7 +136,7 @@ def replace(response: Response, answer: Answer) -> None:
 def fill(
     message: Request | Response, body: bytes, fields: Mapping[bytes, bytes | None] = NO_FIELDS
 ) -> None:
-    """Give a message another body than it came with, and fields that go with it."""
+    """Give a message a new body, and the header fields of this body."""
     length = b"%d" % len(body)
     plain = {b"content-encoding": None, b"transfer-encoding": None, b"content-length": length}
     change(message.headers, {**plain, **fields})

@@ -230,7 +230,7 @@ def begin(
     *,
     created_at: int = 0,
 ) -> Exchange | None:
-    """Return the exchange that a request begins, None for one that is not ours.
+    """Return the exchange that a request begins, `None` for a request that is not ours.
 
     `headers`: found by names in lower case. `name`: for a reply that has none. `reverse`: all that
     comes is for one server. `created_at`: in seconds since 1970.

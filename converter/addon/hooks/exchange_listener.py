@@ -155,7 +155,7 @@ class ExchangeListener(Listener):
         return head
 
     def late(self, flow: HTTPFlow, begun: Tap) -> list[bytes]:
-        """Return what a reply says that is none of the stream that was begun for it."""
+        """Return the end of a client's begun stream whose reply bypassed the stream function."""
         assert flow.response
         if begun.late:
             return begun.late

@@ -42,8 +42,8 @@ class Tap(HeldStream):
     raises, and never returns an empty piece in mid-stream.
 
     `tell` is called after each call. `explain`: puts mitmproxy's reason for a break into words.
-    `holds`: the client gets nothing but one body, of which `late` is what has been said. `refusal`:
-    reads the first bytes of a server that may refuse in a stream.
+    `holds`: the client gets one body; `late`: the pieces of this body so far. `refusal`: reads the
+    first bytes of a server that may refuse in a stream.
     """
 
     def __init__(

@@ -100,6 +100,6 @@ class BothSides:
 
 
 def _shown(request: Request, reply: Response | None) -> object:
-    """Return what tells one exchange from another, to who looks at them."""
+    """Return the parts of an exchange that a person sees, for comparing two exchanges."""
     replied = reply and (reply.status_code, reply.raw_content)
     return request.path, request.raw_content, replied

@@ -102,7 +102,7 @@ def stays(view: "View", flow: Flow) -> bool:
 
 
 def size_of(flow: HTTPFlow) -> int:
-    """Return the bytes that a flow holds; those that it holds twice, as one object, count once."""
+    """Return the bytes that a flow holds; a body held twice as one object counts once."""
     backup = state_before(flow)
     states = [part for part in (backup.get("request"), backup.get("response")) if part]
     bodies = [part.raw_content for part in (flow.request, flow.response) if part]

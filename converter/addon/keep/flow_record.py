@@ -167,8 +167,8 @@ UNDER_WAY: dict[str, FlowRecord] = {}
 
 
 def notes_of(flow: HTTPFlow) -> dict[str, object]:
-    """Return what the addon noted of a flow, nothing for one that it did not rewrite; notes it
-    cannot read count as none.
+    """Return the addon's notes on a flow; empty if the flow was not rewritten, or if its notes
+    cannot be read.
     """
     try:
         noted = json.loads(flow.metadata.get(METADATA) or "{}")

@@ -25,7 +25,7 @@ type Noted = tuple[Cuts, str, Mapping[str, object], Found]
 
 
 class NotesError(ValueError):
-    """Notes that cannot be read, or that say that nothing is kept; one line says why."""
+    """Notes that cannot be read, or a flow without a kept reply; one line says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class WholeReads:
         return after
 
     def take(self, buffer: Any) -> bytes:
-        """Return all data that is there, which may be none, and note what comes after it."""
+        """Return all data in the buffer (perhaps empty), and note the event behind the data."""
         pieces = self._usual(buffer)
         if pieces and not buffer:  # all of a paced reply's reads: nothing is left for h11
             return b"".join(pieces)

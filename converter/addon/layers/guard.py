@@ -234,8 +234,8 @@ def server_of_http_2(layer: Any) -> Any:
 
 
 def forget_stream(connection: Any, stream_id: int) -> None:
-    """Have what a stream asks next be another one of a server of HTTP/2, and nothing be heard of
-    the one that was reset.
+    """Forget the HTTP/2 server's stream that was reset: the client's next request opens a new
+    stream, and late frames of the old stream reach nobody.
     """
     connection.streams.pop(connection.our_stream_id.pop(stream_id, None), None)
 

@@ -1,10 +1,10 @@
 """Lessons about servers, shared through the store of kept replies: what one process has learnt, the
 others need not ask.
 
-The lessons of a server are one entry of an owner that no client can be. Of two processes that write
-it at one time one may lose what it wrote: that costs a question, and no lock is worth it. A lesson
-is true where it was learnt, so that the entry of an address that means another server on another
-machine is this machine's own.
+The lessons of a server are one entry, of an owner that no client can be. When two processes write
+the entry at the same time, one process may lose its lesson: the loss costs a question, and no lock
+is worth it. An address such as `localhost` means another server on each machine, so each machine
+has its own entry for it.
 """
 
 import asyncio

@@ -62,8 +62,8 @@ IDENTITY_PATHS = tuple(dict.fromkeys(mark.path for server in SERVERS for mark in
 
 
 def recognise(replies: Mapping[str, ProbeReply | None]) -> Server | None:
-    """Return the row of the server that answered so to `IDENTITY_PATHS`, generic when no row's
-    marks fit; None when it has not said, so that it is to be asked again.
+    """Return the row of the server that gave these answers to `IDENTITY_PATHS`, the generic row
+    when no row's marks fit; `None` when the server gave no answer and has to be asked again.
     """
     heard = {path: reply for path, reply in replies.items() if reply is not None}
     for server in SERVERS:

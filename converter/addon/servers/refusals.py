@@ -148,8 +148,8 @@ def _leads_somewhere(at: object, reference: object) -> bool:
 
 
 def _odd_of(schema: Body) -> frozenset[str]:
-    """Return the words without a meaning: a type that is none, a choice of nothing, properties that
-    are none; nor is it told then that there are no others.
+    """Return the schema's words without a meaning: an unknown type, an empty `enum`, empty
+    `properties`, and with these `additionalProperties`.
     """
     types = schema.get("type", "object")
     odd = {"enum"} if schema.get("enum") == [] else set()

@@ -137,8 +137,8 @@ class Arguments:
             self._said = None
 
     def _behind(self, text: str) -> str:
-        """Take text behind the object; return what may go on, which is another one's in place of
-        an empty one.
+        """Take text behind the object. Where the object is empty and another object follows, return
+        the text of the other object that may go on.
         """
         if self._held and text.lstrip()[:1] == "{":
             self._held, self._object, self._said, self._length = "", self._new(), [], 0

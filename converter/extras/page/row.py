@@ -49,8 +49,8 @@ def is_listed(flow: object) -> TypeGuard[HTTPFlow]:
 
 
 def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
-    """Return a flow's row. `before`: the row that it had last, by which a reply that still comes is
-    told from one that rests.
+    """Return a flow's row. `before`: the flow's last row; a reply that has grown since is still
+    under way.
     """
     noted = notes_of(flow) if running is None else {}
     known = running.told if running else facts_of(flow)

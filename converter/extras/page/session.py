@@ -80,7 +80,7 @@ def lines(exchanges: Iterable[Told]) -> str:
 
 
 def _question(before: Fields | None, now: Fields) -> Transcript:
-    """Return what a request says that the one before it has not said, nor the reply to that."""
+    """Return the turns that a request adds to the request before it and to its reply."""
     if before is None:
         return request.of_fields(now)
     messages = messages_of(now)

@@ -1,5 +1,6 @@
-"""Exchanges that belong together: a conversation that grows is one session, and one that another
-session's call began is a branch of it. Found by words alone, as `raw_messages` knows messages.
+"""Exchanges that belong together: a conversation that grows is one session, and a conversation
+that a session's tool call began is a branch of this session. Found by the words of the messages
+alone, as `raw_messages` compares them.
 """
 
 from collections import deque

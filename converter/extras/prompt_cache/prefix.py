@@ -134,7 +134,7 @@ class Prompts:
         self._bytes = self._count = 0
 
     def follow(self, prompt: Prompt) -> Prompt | None:
-        """Return the request that this one goes on from, and keep it in that one's place."""
+        """Return the earlier request that `prompt` continues, and keep `prompt` in its place."""
         # all messages but the system text, which comes and goes
         messages = messages_of(prompt.body) if prompt.size <= LONGEST_PROMPT else ()
         now = [message for message in messages if role_of(message) not in SYSTEM]

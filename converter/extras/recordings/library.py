@@ -93,7 +93,7 @@ class Library:
         return path
 
     def _write(self, recording: Recording, replace: bool) -> list[tuple[Path, str, str]]:
-        """Do what `keep` says; return the path of each golden, what it said and what it says."""
+        """Keep a recording as `keep` says; return each golden's path, old text and new text."""
         path, clean = self.path(recording.name), redacted(recording)
         data = flow_file.dumps(clean)
         if not replace and path.exists() and path.read_bytes() != data:

@@ -4,11 +4,10 @@ and pace included.
 A request is matched by what it asks: endpoint, messages, tools, streamed or not. Of several
 recordings that fit, the one with the most equal fields answers, and of equals each in turn. A path
 that begins with a recording's name (`/NAME/v1/chat/completions`) is for that one alone. A request
-that the addon had translated is answered as well, with what the client got, so that a client can
-see it again without a proxy. The addon asks on its own account, too: for the list of models, and
-where a reply begins and how long a prompt is, as it asks vLLM; it is told what it had found out, so
-that it reads a reply as it did; and where it goes on behind an ended thought, it gets the second
-reply.
+that the addon had translated is answered with the client's reply, so that a client can see it again
+without a proxy. The addon's own questions (the list of models, the end and the length of a prompt)
+get the answers of the time of recording, so that the addon reads the reply the same way again. A
+request that goes on behind an ended thought gets the second reply.
 """
 
 import json

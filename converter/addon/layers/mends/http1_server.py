@@ -56,7 +56,7 @@ class ServerConnection(Http1Client):
         yield commands.CloseConnection(self.conn)
 
     def read_headers(self, event: events.ConnectionEvent) -> CommandGenerator[None]:
-        """Read a head; an interim one is passed over, one that can never be one is a fault."""
+        """Read a head; skip interim heads; bytes that cannot become a head are a fault."""
         if self.stream_id is not None and isinstance(event, events.DataReceived):
             while _INTERIM.match(bytes(self.buf)) and self.buf.maybe_extract_lines():
                 pass

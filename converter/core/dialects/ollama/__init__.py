@@ -27,8 +27,8 @@ def _recognises(body: Mapping[str, object]) -> bool:
 
 
 def _native(body: Body) -> Body:
-    """Leave out a wish for thinking that changes nothing: models that can think do so unasked, and
-    Ollama refuses it for a model of which it does not know that it can.
+    """Leave out `think: true`: models that can think do so unasked, and Ollama refuses the wish for
+    models that Ollama does not know to think.
     """
     if body.get("think") is not True:
         return body

@@ -123,8 +123,8 @@ class _Messages:
         return ToolUse(call, name, read_arguments(function.values.get("arguments")))
 
     def result(self, message: Fields) -> tuple[Block, ...]:
-        """Read a result: of the call that it names, else of the next one of that tool, else of the
-        next one.
+        """Read a result. It belongs to the call that it names, else to the next call of its tool,
+        else to the next call.
         """
         named = message.optional("tool_call_id", str)
         tool = message.optional("tool_name", str) or message.optional("name", str)

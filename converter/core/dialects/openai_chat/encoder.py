@@ -185,8 +185,8 @@ class OpenAIEncoder(Encoder):
             yield from self._bodies([own for event in events for own in self._own(event)])
 
     def _own(self, event: Event) -> list[Event]:
-        """Return the event, with those that this dialect has beside it; none for one that another
-        dialect alone can write. A comment of a stream is of none.
+        """Return the event, with the events that this dialect puts beside it; empty for an event
+        that only another dialect can write, and for a stream's comment.
         """
         match event:
             case Start() if own_fields(event.own, NAME) is None:

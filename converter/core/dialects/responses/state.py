@@ -110,8 +110,8 @@ def keep(memory: Memory, body: Mapping[str, object], history: WholeInput, respon
 
 
 def names_of(items: Iterable[object], key: str = "") -> list[str]:
-    """Return the names under which items are found; `key`: that of their response, under which
-    those are found that have their ids from it.
+    """Return the names under which items are found. Left out: items whose ids come from the
+    response with this `key`, because the response's own name finds them.
     """
     ids = (str(item.get("id")) for item in items if isinstance(item, dict))
     return [ITEM + name for name in ids if not key or _response_of(name) != key]
