@@ -68,12 +68,20 @@ def test_a_whole_reply_without_thinking_passes_to_the_byte(
 
 def test_only_the_frames_with_thinking_change(client: Client, server: ScriptedServer) -> None:
     calls = delta(
-        tool_calls=[{"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}]
+        tool_calls=[
+            {
+                "index": 0,
+                "id": "c",
+                "type": "function",
+                "function": {"name": "f", "arguments": "{}"},
+            }
+        ]
     )
-    server.answer(Reply([ROLE, *text("<think>deep</think>"), calls, *ODD[:1], *END]))
+    behind = [calls, *ODD[:1], finish("tool_calls"), USAGE, DONE]
+    server.answer(Reply([ROLE, *text("<think>deep</think>"), *behind]))
     body = client.ask(OPENAI.path, question(stream=True)).body
     assert body.startswith(ROLE)
-    assert body.endswith(b"".join([calls, ODD[0], *END]))
+    assert body.endswith(b"".join(behind))
     assert OPENAI.read_stream(body).thinking == "deep"
 
 

@@ -20,7 +20,7 @@ from tools.shots import BY_NAME, CHAT, SHOTS, TAGS, TRANSFORMERS
 pytestmark = pytest.mark.slow
 
 LIBRARY = Library(FOLDER)
-BYTES = 5_200_000
+BYTES = 7_000_000
 """All that a clone has to carry of them."""
 
 
@@ -107,8 +107,20 @@ SHOWN: dict[str, Callable[[Recording], object]] = {
 """
 
 
+FROM_WIRES = (
+    "mlx-lm-",
+    "ollama-2025-",
+    "sglang-newest-",
+    "vllm-mlx-",
+    "vllm-newest-",
+    "xinference-",
+)
+"""Recordings of servers that take minutes to start, made of the bytes that each of them sent."""
+
+
 def test_every_shot_has_its_recording_and_the_other_way_round() -> None:
-    assert LIBRARY.names() == sorted(shot.name for shot in SHOTS)
+    shots = [name for name in LIBRARY.names() if not name.startswith(FROM_WIRES)]
+    assert shots == sorted(shot.name for shot in SHOTS)
 
 
 @pytest.mark.parametrize("name", SHOWN)
