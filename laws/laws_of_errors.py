@@ -1,5 +1,5 @@
-"""The laws of a server's error answer: its words arrive, the SDKs raise it, and whatever stands in
-it raises nothing of ours.
+"""The laws of a server's error answer: its words arrive, the SDKs raise it, and no content of the
+answer raises an error of ours.
 """
 
 import json

@@ -1,16 +1,18 @@
 """Long work beside mitmproxy's loop, so that no other stream waits for it.
 
-One thread does it for whole bodies, a piece of work after another, one for streams, which do not
-wait for bodies, and one draws what people look at. Python gives the loop its turn every `TURN`
-then, while many threads would have it wait for each of them. A process of its own would need no
-turns, but the official binary of mitmproxy cannot start one of Python's. What is written in C keeps
-the turn for one call, so JSON that C would take for long is read and written in short steps here
-(`converter.core.wire.json_text`); and the garbage collector, which would look at all that such work
-has made, has to wait. A stream's frames need neither: one of 4 MB holds the loop for 0.06 seconds.
+One thread works on whole bodies, one body after another; a second thread on streams, which do not
+wait for bodies; a third draws the views that people look at. While a thread works, Python gives the
+loop its turn every `TURN`; with many threads the loop would wait for each of them. A process would
+need no turns, but the official binary of mitmproxy cannot start a Python process. A call into C
+keeps the turn until it returns, so long JSON is read and written in short steps here
+(`converter.core.wire.json_text`). The garbage collector waits too, because it would look at all
+objects that the work has made. Frames of streams need neither: a frame of 4 MB holds the loop for
+0.06 seconds.
 
-Both settings are the whole process's, and stay because the promise breaks without them: a request
-of 24 MB of numbers would hold other streams for 0.8 seconds and not 0.1, one of 20,000 messages for
-0.12 and not 0.03; with short turns alone, one time in three for 0.7 and 0.2.
+The turn and the collector are settings of the whole process. They stay because the promise breaks
+without them: a request of 24 MB of numbers would hold other streams for 0.8 seconds and not 0.1, a
+request of 20,000 messages for 0.12 and not 0.03; with short turns alone, one time in three for 0.7
+and 0.2.
 """
 
 import asyncio

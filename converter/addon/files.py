@@ -11,8 +11,8 @@ class FileError(ValueError):
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Put a file there: who reads it meanwhile gets the old one or the new one. Raises
-    FileError, and leaves the old one.
+    """Write a file whole: a reader gets the old file or the new file, never a part. Raises
+    FileError, and leaves the old file.
     """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.part")
     try:

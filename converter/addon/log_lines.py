@@ -114,9 +114,9 @@ logging.getLogger("mitmproxy.proxy.server").addFilter(_is_wanted)
 
 
 def write_heard(handler: Any) -> None:
-    """Have mitmproxy's connection handler write what it says of one client, if anybody gets it.
+    """Have mitmproxy's connection handler log its lines on one client, if anybody gets these lines.
 
-    Of a client that connects and asks once it says five lines. Each is formatted, and passed
+    A client that connects and asks once makes five lines. Each is formatted, and passed
     through mitmproxy's loop to all addons as the deprecated `add_log` hook: a tenth of such an
     exchange's cost, also where `termlog_verbosity` shows none of them.
     """

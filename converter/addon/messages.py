@@ -106,8 +106,8 @@ def open_for_streaming(request: Request, response: Response) -> None:
 
 
 def body(message: Request | Response, notes: list[str], limit: int = BODY_LIMIT) -> bytes:
-    """Return the body, uncompressed; of one that is longer than `limit` then the beginning, and one
-    that is not what its encoding says as it came, both with a note.
+    """Return the body, uncompressed. If the result is longer than `limit`, return its beginning; if
+    the encoding is wrong, return the body as it came; both with a note.
     """
     came = message.raw_content or b""
     if not is_compressed(message):

@@ -1,9 +1,9 @@
 """The contract between our layers, which move bytes, and the addon's hooks, which know what they
 mean. Both keep it, and neither imports the other.
 
-The layers ask a `Listener` about an exchange: may it be so long, what is said where the server says
-nothing, what does the client get for a failure. A reply's bytes go through a `StreamFunction`, or a
-`BodyReader` looks at them while they are held.
+The layers ask a `Listener` about an exchange: whether a body may be so long, what goes out while
+the server is silent, what the client gets for a failure. A reply's bytes go through a
+`StreamFunction`, or a `BodyReader` looks at them while they are held.
 """
 
 from collections.abc import Callable, Mapping, MutableMapping
@@ -69,9 +69,9 @@ class StreamFunction(Protocol):
 
 
 class HeldStream(StreamFunction, BodyReader, Protocol):
-    """A stream function as the record of its exchange knows it. `holds`: the client gets nothing
-    but one body, of which `late` is what has been said. `explain` puts mitmproxy's reason for a
-    break into words.
+    """A stream function as the record of its exchange knows it. `holds`: the client gets one body;
+    `late`: the pieces of this body so far. `explain` puts mitmproxy's reason for a break into
+    words.
     """
 
     holds: bool

@@ -30,8 +30,8 @@ class HookTable:
         self._found: dict[str, list[Addon]] = {}
 
     def of(self, name: str) -> list[Addon]:
-        """Return those of the chain that have a hook or hold one that has it, in order, each with
-        the hook's functions. Where nobody can know, somebody has it.
+        """Return the addons of the chain that have a hook, or contain an addon that has it, in
+        order, each with the hook's functions; a stand-in if mitmproxy's members are missing.
         """
         if SPEED.lacks:
             return [(object(), [])]
@@ -68,9 +68,7 @@ class HookTable:
 
 
 def _functions(addon: object, name: str) -> list[Callable[..., Any]]:
-    """Return what an addon and those within it have by a hook's name, but for modules, which are no
-    hooks.
-    """
+    """Return the functions with a hook's name in an addon and the addons within it."""
     found = (getattr(one, name, None) for one in traverse([addon]))
     return [one for one in found if one and not isinstance(one, ModuleType)]
 

@@ -299,7 +299,7 @@ async def carried[Result](
 
 
 def _begin[Result](probing: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
-    """Return the task; its error is for those who wait for it, of whom there may be none."""
+    """Return the task; if nobody waits for it, its error is dropped."""
     task = asyncio.ensure_future(probing)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task

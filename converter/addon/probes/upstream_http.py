@@ -76,8 +76,8 @@ async def _speaks_tls(upstream: Upstream) -> bool:
 
 
 async def _connect(upstream: Upstream) -> _Streams:
-    """Return a connection. A name may have several addresses, so that nobody listens when one
-    refuses and none takes it.
+    """Return a connection to the first address of the server's name that accepts. Raises
+    ConnectionRefusedError if no address accepts and at least one refuses, else the first error.
     """
     tls = tls_for_host(upstream.host) if upstream.scheme == "https" else None
     name = upstream.host if tls else None

@@ -144,8 +144,8 @@ def is_path(name: str) -> bool:
 
 
 def _renamed_paths(paths: Iterable[str]) -> dict[str, str]:
-    """Return the last part of each path that tells the same of the model, and nothing in place of
-    the folder that it is in.
+    """Return the replacements for paths of models: for a path its last part that names the same
+    kind of model, for the folder an empty text.
     """
     names = {}
     for path in filter(is_path, paths):

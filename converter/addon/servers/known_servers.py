@@ -184,7 +184,7 @@ class KnownServers:
         self._doubted[upstream] = None
 
     def is_due(self, upstream: Upstream, certain: float, uncertain: float) -> bool:
-        """Tell whether it is so many seconds ago that the server has said what it is."""
+        """Tell whether the server's last answer about itself is older than so many seconds."""
         lesson = self._lessons.get((upstream, SERVER))
         if lesson is None or upstream in self._doubted:
             return True

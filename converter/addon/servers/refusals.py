@@ -76,8 +76,8 @@ _NO_WORD = re.compile(r"\W+")
 
 
 def refused(status: int, words: str, sent: str = "") -> frozenset[str]:
-    """Return the names of what a server has refused; none for another error, and none where the
-    words stand in the request that was `sent`: a server may repeat a client's own words.
+    """Return the names of the parts that a server has refused; empty for any other error, and if
+    the words stand in the request that was `sent`: a server may repeat a client's own words.
     """
     if status not in STATUSES:
         return frozenset()
@@ -116,8 +116,8 @@ def pared(part: object, names: frozenset[str]) -> object:
 
 
 def _schema(part: object, root: object, names: frozenset[str], deepest: int = DEEPEST) -> object:
-    """Return a part of a schema, which `root` is, without the words of `names`, or one that allows
-    anything where this one means nothing.
+    """Return a part of the schema `root` without the words of `names`. A part that means nothing
+    becomes a schema that allows anything.
     """
     odd = ODD in names
     if not isinstance(part, dict) or not deepest:

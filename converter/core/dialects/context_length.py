@@ -146,8 +146,8 @@ def find(message: str) -> ContextOverflow | None:
 
 
 def named(message: str, *names: object) -> str:
-    """Return an error's words, with the one of its `names` that alone says what it is, such as
-    `context_length_exceeded`.
+    """Return an error's words. If the words do not say that the prompt is too long, but one of the
+    error's `names` does (`context_length_exceeded`), add this name.
     """
     if find(message) is None:
         for name in names:

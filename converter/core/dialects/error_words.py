@@ -36,8 +36,8 @@ class ServerError:
 
 
 def server_error(body: object, event: str = "") -> ServerError | None:
-    """Return the error that the JSON of a frame or body is, None if it is none. `event`: the
-    frame's name. A text that is no JSON is passed as itself.
+    """Return the error that a frame or body tells, `None` if it tells no error. `body`: its JSON,
+    or the text itself if it is no JSON. `event`: the frame's name.
     """
     fields = as_object(body)
     error = fields.get("error")

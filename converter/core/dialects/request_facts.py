@@ -111,8 +111,8 @@ def _named(tools: object) -> Iterator[tuple[str, Schema]]:
 
 
 def wants_json(body: Mapping[str, object]) -> bool:
-    """Tell whether the answer is to be JSON, so that an object in it is no call, and a tag in a
-    string of it none.
+    """Tell whether the request asks for JSON. Then an object in the answer is no tool call, and a
+    tag in a string of the answer is text.
     """
     return not _NAMES.isdisjoint(body) and any(_of(body, path) in _JSON for path in _FORMATS)
 

@@ -194,8 +194,8 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueFrame:
-    """A frame the decoder cannot read. `comment`: it is none of the reply's (a ping), so nothing is
-    lost without it. `lost`: it should have said something, so that the reply is not whole.
+    """A frame that the decoder cannot read. `comment`: the frame is no part of the reply (a ping),
+    so nothing is lost without it. `lost`: words of the reply are lost, so the reply is not whole.
     """
 
     own: Own
@@ -223,9 +223,9 @@ _IN_PIECES = (Text, Thinking, ToolCall)
 
 
 def joined[Joined: Event](events: Iterable[Joined], *, fields: bool = False) -> list[Joined]:
-    """Return the events with neighbouring words of one kind as one, and pieces of one call, so that
-    text which nobody touched comes out as it went in. `fields`: those of the server's own may be
-    lost, all but the first ones.
+    """Return the events, with neighbouring words of one kind joined, and neighbouring pieces of one
+    call, so that text which no stage changed comes out as it went in. `fields`: also join events
+    with the same fields of the server's own; the first event's fields stay.
     """
     groups: list[list[Joined]] = []
     for event in events:

@@ -1,8 +1,8 @@
 """A bounded memory of replies by id, for clients that leave their history with the server.
 
-An entry holds what one exchange added and names the one before it, so that a long conversation is
-kept once. The least recently used entry goes first; reading a history counts as use of all of it.
-An entry belongs to an owner: nobody else finds, continues or drops it.
+An entry holds the words that one exchange added, and the id of the entry before, so that a long
+conversation is kept once. The least recently used entry goes first; reading a history counts as use
+of all its entries. An entry belongs to an owner: nobody else finds, continues or drops it.
 """
 
 from collections import OrderedDict

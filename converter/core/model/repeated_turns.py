@@ -1,8 +1,8 @@
 """Messages that the request before in a conversation has said already: read once, written once.
 
-An agent's request repeats the one before it and adds to it, so that most of what would be read and
-written is known. A message is known by its place and its whole value, so that a client that moves
-its cache marks costs those messages, and one that changes metadata nothing.
+An agent's request repeats the request before it and adds to the end, so that most messages need not
+be read and written again. A message is known by its index and its whole value: a moved cache mark
+costs the message that holds the mark, changed metadata costs nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence

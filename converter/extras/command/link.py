@@ -186,8 +186,8 @@ PARTS = "thinking parts of the content"
 
 
 def find_local_server() -> str:
-    """Return the address of the first server that lists models at one of the usual ports, and say
-    which it is; the addon itself is none. Raises CommandError.
+    """Return the address of the first server that lists models at one of the usual ports, and print
+    it. An addon that answers there is passed over. Raises CommandError.
     """
     for port in USUAL_PORTS:
         address = f"http://127.0.0.1:{port}"

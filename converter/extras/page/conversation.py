@@ -1,5 +1,4 @@
-"""One exchange as the page shows it: what was asked, what the client got, and what the addon did
-about it.
+"""One exchange as the page shows it: the request, the client's reply, and the addon's part in it.
 
 All of it may take its time in a thread: a flow that is over changes no more, unless a person edits
 it, and is told anew then.

@@ -1,4 +1,4 @@
-"""One open page: what it was told, and what is new for it since.
+"""One open page: the state that it has, and the changes that it still has to get.
 
 It may show the server's chunks and what the client got for each, with times: a golden's picture,
 also while it comes.

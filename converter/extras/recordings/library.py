@@ -51,8 +51,8 @@ class Expectation:
 
 
 class Library:
-    """The recordings of one folder. Every method that takes a name raises RecordingError for one
-    that is none, or not there.
+    """The recordings of one folder. Every method that takes a name raises RecordingError for a
+    wrong name, and for a recording that is not there.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -60,8 +60,8 @@ def unsupported() -> RequestError:
 
 
 def complete(body: object, memory: Memory) -> tuple[object, Thread | None]:
-    """Return the request with the conversation that it goes on with, and its thread if it wants
-    one. Raises RequestError.
+    """Return the request with its thread's conversation put in front, and the thread, if the
+    request names a thread or asks for a new thread. Raises RequestError.
     """
     request = Fields(body)
     thread = request.child("thread")

@@ -12,8 +12,8 @@ _END = '"}'
 
 
 class CustomCalls:
-    """The pieces of such calls. One that is open gets the end of its string with the finish, or
-    where another one begins.
+    """The pieces of custom calls. An open call gets the end of its string with the finish, or
+    where another call begins.
     """
 
     def __init__(self, dialect: str) -> None:

@@ -118,7 +118,7 @@ def names_of(items: Iterable[object], key: str = "") -> list[str]:
 
 
 def _response_of(name: str) -> str:
-    """Return the key of the response from which an item has its id, if it has it from one."""
+    """Return the key of the response that gave an item its id; empty if no response did."""
     made = _MADE.fullmatch(name)
     return f"{_RESPONSE}{made[1]}" if made else ""
 
