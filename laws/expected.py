@@ -29,12 +29,14 @@ _STARTS = {
     Mode.UNDECIDED: "undecided",
 }
 JOINT = "\n\n"
-"""Between two thoughts that share a field."""
+"""Between two thoughts that share a field, and between the words around a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a reply: text or thinking. `native`: the server itself sent it as thinking."""
+    """A stretch of a reply: text or thinking, or the place of a call that was read from the text.
+    `native`: the server itself sent it as thinking.
+    """
 
     kind: str
     text: str
@@ -60,7 +62,7 @@ def parts(heard: Heard, reading: Reading) -> list[Part]:
     found = _parts(heard, reading)
     if tools is None or heard.calls:
         return found
-    return _joined_text(_without_calls(part, tools) for part in found)
+    return _joined_text(left for part in found for left in _without_calls(part, tools))
 
 
 def calls_in_text(heard: Heard, reading: Reading) -> list[tuple[str, call_oracle.Call]]:
@@ -95,10 +97,15 @@ def without(text: str, tools: Tools) -> str:
     return call_oracle.without(text, call_oracle.calls(text, tools.schemas, not tools.wants_json))
 
 
-def _without_calls(part: Part, tools: Tools) -> Part:
+def _without_calls(part: Part, tools: Tools) -> list[Part]:
     if part.kind != "text":
-        return part
-    return replace(part, text=without(part.text, tools))
+        return [part]
+    calls = call_oracle.calls(part.text, tools.schemas, not tools.wants_json)
+    out, place = list[Part](), 0
+    for call in calls:
+        out += [Part("text", part.text[place : call.begin]), Part("call", call.name)]
+        place = call.end
+    return [*out, Part("text", part.text[place:])]
 
 
 def _parts(heard: Heard, reading: Reading) -> list[Part]:
@@ -269,9 +276,12 @@ def openai_words(found: Sequence[Part]) -> tuple[str, str]:
     """Return the thinking, without CR and LF at its ends, and the content of a chat completion."""
     tagged = JOINT.join(part.text for part in found if part.kind == "thinking" and not part.native)
     native = "".join(part.text for part in found if part.native)
-    return (tagged + native).strip("\r\n"), "".join(
-        part.text for part in found if part.kind == "text"
-    )
+    content, behind_call = "", False
+    for part in found:
+        if part.kind == "text":
+            content += (JOINT if behind_call and content.strip() else "") + part.text
+        behind_call = part.kind == "call" or (behind_call and part.kind != "text")
+    return (tagged + native).strip("\r\n"), content
 
 
 def anthropic_blocks(found: Iterable[Part], shown: bool = True) -> list[tuple[str, str]]:
@@ -282,8 +292,9 @@ def anthropic_blocks(found: Iterable[Part], shown: bool = True) -> list[tuple[st
         replace(part, text=part.text.strip("\r\n")) if part.kind == "thinking" else part
         for part in found
     ]
-    told = [part for part in trimmed if part.kind == "text" or (shown and part.text.strip())]
-    return [(part.kind, part.text) for part in _joined_text(told) if part.text.strip()]
+    told = [part for part in trimmed if part.kind != "thinking" or (shown and part.text.strip())]
+    blocks = [part for part in _joined_text(told) if part.kind != "call"]
+    return [(part.kind, part.text) for part in blocks if part.text.strip()]
 
 
 def is_whole(recording: Recording, form: Form) -> bool:

@@ -9,7 +9,17 @@ from converter.core.dialects.block_writer import CALL, TEXT, THINKING, BlockWrit
 from converter.core.dialects.call_order import ToolPiece
 from converter.core.dialects.ollama.decoder import GENERATED, NAME
 from converter.core.dialects.wire_form import ReplyContext
-from converter.core.model.events import Block, Event, Failure, MappedField, Own, Start, own_fields
+from converter.core.dialects.words_apart import WordsApart
+from converter.core.model.events import (
+    Block,
+    Event,
+    Failure,
+    MappedField,
+    Own,
+    Start,
+    WordKind,
+    own_fields,
+)
 from converter.core.wire import json_text
 from converter.core.wire.sse import NDJSON
 
@@ -36,6 +46,7 @@ class OllamaEncoder(BlockWriter):
         self._form = context.own if context.own in (CHAT, GENERATE) else None
         self._at = _moment(context.created_at)
         self._thought_over = False
+        self._apart = WordsApart()
         self._call = ToolPiece(False)
         self._arguments: list[str] = []
         self._count = self._cut_calls = 0
@@ -54,7 +65,7 @@ class OllamaEncoder(BlockWriter):
         """Return the lines; the server's own where it says just that, and nothing waits. A blank
         one goes nowhere, because clients read each as JSON.
         """
-        waits = self._in_order.open or bool(self._blanks)
+        waits = self._in_order.open or bool(self._blanks) or self._apart.waits
         lines = super().feed(events)
         if self._whole:
             self._raw.append(raw or b"")
@@ -62,6 +73,15 @@ class OllamaEncoder(BlockWriter):
             self._blanks = ""
             return [raw]
         return lines
+
+    def told(self, event: Event) -> Iterator[Line]:
+        """Yield the lines that can go out."""
+        return super().told(self._apart.feed(event))
+
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:
+        """Take words that go on in the same field."""
+        self._apart.spliced(kind, text)
+        return super().spliced(kind, text, frames)
 
     def framed(self, event: Line) -> bytes:
         """Return one line."""

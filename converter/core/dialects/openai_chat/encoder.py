@@ -15,6 +15,7 @@ from converter.core.calls.arguments import ARGUMENT_KEYS
 from converter.core.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME
 from converter.core.dialects.openai_chat.errors import error_body
 from converter.core.dialects.wire_form import Encoder
+from converter.core.dialects.words_apart import WordsApart
 from converter.core.model.events import (
     Block,
     End,
@@ -30,6 +31,7 @@ from converter.core.model.events import (
     ThinkingEnd,
     ToolCall,
     Usage,
+    WordKind,
     own_fields,
 )
 from converter.core.wire import json_text
@@ -109,6 +111,7 @@ class OpenAIEncoder(Encoder):
         self._left_out = 0
         self._head: Mapping[str, object] = {}
         self._after_thought: set[int] = set()
+        self._apart = WordsApart()
         # names of thinking that the server may only begin to use
         self._added: defaultdict[int, set[str]] = defaultdict(set)
         self._news = False  # the head says something that no frame has told yet
@@ -139,6 +142,11 @@ class OpenAIEncoder(Encoder):
             else:
                 self._error, self.failure = each, str(as_object(each["error"])["message"])
         return []
+
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
+        """Take note of words before a call; frames have no number."""
+        self._apart.spliced(kind, text)
+        return 0
 
     def ping(self) -> list[bytes]:
         """Return a frame that says nothing."""
@@ -176,6 +184,8 @@ class OpenAIEncoder(Encoder):
         native = [
             event for event in events if isinstance(event, Thinking) and _names(event) is not None
         ]
+        raw = None if self._apart.waits else raw
+        events = [*map(self._apart.feed, events)]
         if raw is not None and all(self._fields(event) == _names(event) for event in native):
             for told in events:
                 self._turn(told)

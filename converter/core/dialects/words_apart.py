@@ -1,0 +1,44 @@
+"""Words around a call that was read from the text: kept apart in the dialects that have one field
+for all text.
+"""
+
+from dataclasses import replace
+
+from converter.core.model.events import Event, Text, ToolCall, WordKind
+
+JOINT = "\n\n"
+"""Between words before a call and words behind it, whose own blanks went with the call."""
+
+
+class WordsApart:
+    """Events of all choices in, the same events out; words behind a call that was read from the
+    text begin a paragraph if words stand before the call.
+    """
+
+    def __init__(self) -> None:
+        self._said: set[int] = set()
+        self._behind_call: set[int] = set()
+
+    @property
+    def waits(self) -> bool:
+        """Tell whether the next words of any choice begin a paragraph."""
+        return bool(self._behind_call)
+
+    def feed(self, event: Event) -> Event:
+        """Return the event as it is to be written."""
+        match event:
+            case ToolCall() if event.read_from and event.choice in self._said:
+                self._behind_call.add(event.choice)
+            case Text(refusal=False, own=None) if event.text:
+                choice = event.choice
+                if choice in self._behind_call:
+                    self._behind_call.discard(choice)
+                    event = replace(event, text=JOINT + event.text)
+                if choice not in self._said and not event.text.isspace():
+                    self._said.add(choice)
+        return event
+
+    def spliced(self, kind: WordKind, text: str) -> None:
+        """Take note of words of the first choice that were written by themselves."""
+        if kind is Text and 0 not in self._said and not text.isspace():
+            self._said.add(0)

@@ -1,0 +1,118 @@
+"""Words around a call that was read from the text, as clients of all four dialects get them."""
+
+import pytest
+
+from converter.core.dialects.table import (
+    ANTHROPIC,
+    OLLAMA,
+    OPENAI_CHAT,
+    RESPONSES,
+    Dialect,
+    Form,
+)
+from converter.core.dialects.words_apart import WordsApart
+from converter.core.model.events import Event, Text, Thinking, ToolCall
+from laws.client_view import read_message
+from laws.server_words import listen
+from laws.variants import Variant
+from tests.support.frames import END, ROLE, delta, text
+from tests.support.recordings_of import of_whole, recording
+
+LOOK = {
+    "type": "function",
+    "function": {
+        "name": "look",
+        "parameters": {"type": "object", "properties": {"at": {"type": "string"}}},
+    },
+}
+CALL = '<tool_call>{"name": "look", "arguments": {"at": "sky"}}</tool_call>'
+READ = ToolCall(0, "a", "look", "{}", read_from="text (hermes)")
+OWN = ToolCall(0, "a", "look", "{}")
+
+SAID = {
+    "a plan around a call": (f"# Plan\n\n{CALL}\n\n- first", ["# Plan", "- first"]),
+    "words without a blank": (f"So.{CALL}Then.", ["So.", "Then."]),
+    "a thought behind the call": (f"So.\n{CALL}\n<think>hm</think>Then.", ["So.", "Then."]),
+    "two calls": (f"So.\n{CALL}\n{CALL}\nThen.", ["So.", "Then."]),
+    "words between calls": (f"{CALL}\nSo.\n{CALL}\nThen.", ["So.", "Then."]),
+    "words before it alone": (f"So.\n\n{CALL}\n", ["So."]),
+    "words behind it alone": (f"{CALL}\n\nSo.", ["So."]),
+    "no call": ("So.\n\nThen.", ["So.\n\nThen."]),
+}
+
+
+def _out(words: str, client: Dialect, form: Form, size: int) -> bytes:
+    pieces = [words[place : place + size] for place in range(0, len(words), size)]
+    streamed = recording(b"".join([ROLE, *text(*pieces), *END]), tools=[LOOK])
+    given = of_whole(words, tools=[LOOK]) if form is Form.WHOLE else streamed
+    rewriter = given.rewriter(client, form)
+    return b"".join([*rewriter.feed(given.body), *rewriter.close()])
+
+
+@pytest.mark.parametrize("size", [1, 7, 999])
+@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("client", [OPENAI_CHAT, OLLAMA], ids=lambda it: it.name)
+@pytest.mark.parametrize("kind", SAID)
+def test_words_around_a_call_are_paragraphs_in_one_field(
+    kind: str, client: Dialect, form: Form, size: int
+) -> None:
+    words, expected = SAID[kind]
+    heard = listen(_out(words, client, form, size), form, client).choice()
+    assert heard.joined("text") == "\n\n".join(expected)
+
+
+@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("client", [ANTHROPIC, RESPONSES], ids=lambda it: it.name)
+@pytest.mark.parametrize("kind", SAID)
+def test_where_text_comes_in_blocks_nothing_is_put_between(
+    kind: str, client: Dialect, form: Form
+) -> None:
+    words, expected = SAID[kind]
+    message = read_message(_out(words, client, form, 7), Variant(client, form))
+    assert [block["text"] for block in message["content"] if block["type"] == "text"] == expected
+
+
+def test_words_go_on_behind_the_first_ones() -> None:
+    out = _out(f"So.\n{CALL}\nThen ends it all.", OPENAI_CHAT, Form.STREAM, 4)
+    assert out.count(b"\\n\\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("events", "last"),
+    [
+        ([Text("a"), READ, Text("b")], "\n\nb"),
+        ([Text("a"), READ, Text(""), Text("b")], "\n\nb"),
+        ([Text("a"), READ, Text("b"), Text("c")], "c"),
+        ([Text("a"), READ, Thinking("t"), Text("b")], "\n\nb"),
+        ([Text("a"), OWN, Text("b")], "b"),
+        ([Text(" \n"), READ, Text("b")], "b"),
+        ([Text("a", choice=1), READ, Text("b")], "b"),
+        ([Text("a"), READ, Text("no", refusal=True)], "no"),
+    ],
+)
+def test_which_words_begin_a_paragraph(events: list[Event], last: str) -> None:
+    apart = WordsApart()
+    said = [apart.feed(event) for event in events][-1]
+    assert isinstance(said, Text)
+    assert said.text == last
+
+
+def test_it_waits_for_words_and_hears_those_that_were_written_by_themselves() -> None:
+    apart = WordsApart()
+    apart.spliced(Thinking, "t")
+    apart.feed(READ)
+    assert not apart.waits
+    apart.spliced(Text, "a")
+    apart.feed(READ)
+    assert apart.waits
+    assert apart.feed(Text("b")) == Text("\n\nb")
+    assert not apart.waits
+
+
+def test_a_servers_own_frames_stay_as_they_came() -> None:
+    call = {"index": 0, "id": "a", "type": "function"}
+    call |= {"function": {"name": "look", "arguments": "{}"}}
+    body = b"".join([ROLE, *text("So."), delta(tool_calls=[call]), *text("Then."), *END])
+    rewriter = recording(body, tools=[LOOK]).rewriter(OPENAI_CHAT, Form.STREAM)
+    out = b"".join([*rewriter.feed(body), *rewriter.close()])
+    assert listen(out, Form.STREAM, OPENAI_CHAT).choice().joined("text") == "So.Then."
