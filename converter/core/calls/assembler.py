@@ -55,13 +55,15 @@ class _Call:
     """One call as far as it came. `written`: its name as the server has it; `name`: as it goes on;
     `number`: among the calls that were told, -1 before.
 
-    `from_text`: the stage that reads calls from text has judged it. `over`: nothing more comes of
+    `from_text`: the stage that reads calls from text has judged it. `finish`: the finish behind it,
+    which is another one for the calls of before 2024. `over`: nothing more comes of
     it. `closed`: its end was put there; `end_told`: it went out. `waiting`: pieces that came before
     its name was known.
     """
 
     arguments: Arguments
     from_text: bool = False
+    finish: str = CALLED[0]
     number: int = -1
     id: str = ""
     name: str = ""
@@ -198,7 +200,8 @@ class Assembler:
     def _new(self, event: ToolCall) -> _Call:
         if len(self._calls) == MOST_CALLS:
             raise TooMuchError(MOST_CALLS)
-        call = _Call(Arguments(), bool(event.read_from))
+        legacy = event.own is not None and CALLED[1] in event.own.fields
+        call = _Call(Arguments(), bool(event.read_from), CALLED[legacy])
         self._calls.append(call)
         return call
 
@@ -324,7 +327,7 @@ class Assembler:
             return Failure(NO_NAME, status=502)
         if not cut:
             calls = told and event.reason == "stop"
-            return replace(event, reason="tool_calls") if calls else event
+            return replace(event, reason=told[0].finish) if calls else event
         stopped = self._offer.stops or event.stop_sequence
         if stopped and not any(call.arguments.odd for call in cut):
             named = event.stop_sequence or self._string

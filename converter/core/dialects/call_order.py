@@ -25,23 +25,20 @@ class ToolPiece:
 
 @dataclass(slots=True)
 class _ToolCall:
-    id: str = ""
-    name: str = ""
+    id: str
+    name: str
     begun: bool = False
     ended: bool = False
     said: bool = False
     ready: list[str] = field(default_factory=list)
 
     def add(self, event: ToolCall) -> None:
-        self.id, self.name = self.id or event.id, self.name or event.name
         self.ended = self.ended or event.ends
         if event.arguments:
             self.said = True
             self.ready.append(event.arguments)
 
     def pieces(self) -> Iterator[ToolPiece]:
-        if not self.name:
-            return
         if not self.begun:
             self.begun = True
             yield ToolPiece(True, self.id, self.name)
@@ -53,7 +50,6 @@ class _ToolCall:
         """Yield the rest at the reply's end. A call of which nothing was said is open as well:
         clients take no input for an empty one.
         """
-        self.name = self.name or "unnamed"
         if not (self.said or self.ended):
             self.ready.append("{")
         yield from self.pieces()
@@ -66,8 +62,8 @@ _LEAST = 64
 
 
 class InOrder[Content: Event]:
-    """Content and pieces of tool calls in, as their stage leaves them; the same out in the order in
-    which blocks can be written, one after another.
+    """Content and pieces of tool calls in, as the assembler leaves them: the first of each call has
+    its name and id. The same out in the order in which blocks can be written, one after another.
 
     The first call goes out as it comes. Behind it all else waits, other calls and content, which
     would tear it apart, until the call is complete or the reply ends.
@@ -97,7 +93,7 @@ class InOrder[Content: Event]:
             first = self._waiting[0]
             if isinstance(first, _ToolCall):
                 yield from first.pieces()
-                if not (first.begun and first.ended):
+                if not first.ended:
                     return
             else:
                 yield first
@@ -114,11 +110,11 @@ class InOrder[Content: Event]:
         if event.index not in self._calls:
             if len(self._calls) == MOST_CALLS:
                 raise TooMuchError(MOST_CALLS)
-            self._calls[event.index] = _ToolCall()
+            self._calls[event.index] = _ToolCall(event.id, event.name)
             self._waiting.append(self._calls[event.index])
         call = self._calls[event.index]
         call.add(event)
-        if call is not next(iter(self._waiting), call) or not call.name:
+        if call is not next(iter(self._waiting), call):
             self._held += len(event.arguments)
         if self._held > WAITING_LIMIT:
             raise TooMuchError(WAITING_LIMIT)

@@ -4,7 +4,7 @@ import pytest
 
 from converter.core.calls.assembler import Assembler, Offer
 from converter.core.calls.ids import CallIds
-from converter.core.model.events import Event, Failure, Finish, Text, Thinking, ToolCall
+from converter.core.model.events import Event, Failure, Finish, Own, Text, Thinking, ToolCall
 
 CUT = [ToolCall(0, "a", "weather", '{"city"'), ToolCall(0, "", "", ': "Os')]
 WHOLE = [ToolCall(0, "a", "weather", '{"city": "Os"'), ToolCall(0, "", "", "}")]
@@ -106,3 +106,11 @@ def test_words_pass_as_they_are() -> None:
     stage = Assembler(Offer(stops=("lo",)), CallIds(frozenset(), "x"), [])
     assert (stage.plain(Text), stage.plain(Thinking)) == ((Text, ""), (Thinking, ""))
     assert stage.feed(Text("a")) == [Text("a")]
+
+
+@pytest.mark.parametrize("field", ["tool_calls", "function_call"])
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_the_finish_stop_becomes_that_of_the_kind_of_call(field: str, reason: str) -> None:
+    piece = ToolCall(0, "a", "look", "{}", own=Own("openai", {field: {}}))
+    *_, finish = judged(piece, Finish(reason))
+    assert finish == Finish(field if reason == "stop" else reason)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from converter.core.calls.arguments import CUSTOM_INPUT
 from converter.core.dialects.error_words import string_of
-from converter.core.model.events import NO_INDEX, ToolCall, own_fields
+from converter.core.model.events import NO_INDEX, Own, ToolCall, own_fields
 from converter.core.wire.json_text import as_object
 
 _END = '"}'
@@ -41,4 +41,5 @@ class CustomCalls:
     def close(self, choice: int) -> list[ToolCall]:
         """Return the end of the call that is open."""
         place = self._open.pop(choice, None)
-        return [] if place is None else [ToolCall(place, "", "", _END, choice)]
+        own = Own(self._dialect, {"tool_calls": {"custom": {}}})
+        return [] if place is None else [ToolCall(place, "", "", _END, choice, own)]

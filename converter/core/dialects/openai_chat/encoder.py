@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from converter.core.calls.arguments import ARGUMENT_KEYS
+from converter.core.calls.arguments import ARGUMENT_KEYS, CUSTOM_INPUT
 from converter.core.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME
 from converter.core.dialects.openai_chat.errors import error_body
 from converter.core.dialects.wire_form import Encoder
@@ -282,12 +282,20 @@ class OpenAIEncoder(Encoder):
                 own = own_fields(event.own, NAME) or {"tool_calls": _foreign_call(event)}
                 place, entry = next(iter(own.items()))
                 if place == "tool_calls":
-                    made = self._entry(entry, event)
-                    chunk.calls.append((event.index, made) if self._whole else made)
+                    chunk.calls += self._entries(entry, event)
                 else:
                     chunk.inner[place] = _said(entry, event)
             case Finish():
                 chunk.finish = event.reason
+
+    def _entries(self, entry: object, event: ToolCall) -> list[object]:
+        """Return the entry of a call's piece, in a body with the call's number; none for the end of
+        a custom call, which has none on the wire.
+        """
+        made = self._entry(entry, event)
+        if made.get("custom") == {}:
+            return []
+        return [(event.index, made) if self._whole else made]
 
     def _entry(self, entry: object, event: ToolCall) -> Body:
         """Return a call's entry: the server's own fields, and all that was judged; in a stream each
@@ -404,4 +412,7 @@ def _call(pieces: list[Body], streamed: bool) -> Body:
     functions = [as_object(piece.get("function")) for piece in pieces]
     words = [said for each in functions if isinstance(said := each.get("arguments"), str)]
     call = pieces[0] | ({"function": functions[0] | {"arguments": "".join(words)}} if words else {})
+    if customs := [as_object(piece["custom"]) for piece in pieces if "custom" in piece]:
+        inputs = [said for each in customs if isinstance(said := each.get(CUSTOM_INPUT), str)]
+        call |= {"custom": customs[0] | {CUSTOM_INPUT: "".join(inputs)}}
     return {name: value for name, value in call.items() if name != "index" or not streamed}
