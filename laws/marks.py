@@ -64,10 +64,11 @@ class Explanation:
         self, families: Sequence[ThinkTags], attributes: bool, calls: Iterable[str] = ()
     ) -> None:
         self._marks = [pattern(mark) for mark in [*literal_marks(families), *_half_marks(families)]]
-        self._marks += [re.compile(re.escape(without_blanks(call))) for call in calls]
+        self._calls = [*filter(None, map(without_blanks, calls))]
         names = [re.escape(row.open[:-1]) for row in families if row.attributes and attributes]
         self._forms = re.compile(rf"(?:{'|'.join(names)}){_PAIRS}/?>") if names else None
         self._first = {found.pattern.removeprefix("\\")[:1] for found in self._marks}
+        self._first |= {call[0] for call in self._calls}
 
     def missing(self, sent: str, told: str) -> tuple[int, int] | None:
         """Return None when every word arrived, else how far both could be followed."""
@@ -89,6 +90,23 @@ class Explanation:
         if sent[place] not in self._first:
             return
         yield from ((found.end(), "") for mark in self._marks if (found := mark.match(sent, place)))
+        yield from ((end, "") for call in self._calls for end in self._ends_of(call, sent, place))
         if self._forms and (form := self._forms.match(sent, place)):
             thoughts = _THOUGHT.findall(form[0])
             yield form.end(), "".join(thoughts[-1]) if thoughts else ""
+
+    def _ends_of(self, call: str, sent: str, place: int) -> Iterator[int]:
+        """Yield the ends of a call that begins there; marks of tags may stand within, because their
+        reader took them out before the call was read.
+        """
+        begun = sent.startswith(call[0], place)
+        seen, ahead = set[tuple[int, int]](), [(place, 0)] if begun else []
+        while ahead:
+            at, said = step = ahead.pop()
+            if said == len(call):
+                yield at
+            elif at < len(sent) and step not in seen:
+                seen.add(step)
+                ahead += [(at + 1, said + 1)] if sent[at] == call[said] else []
+                found = (mark.match(sent, at) for mark in self._marks if sent[at] in self._first)
+                ahead += [(mark.end(), said) for mark in found if mark and said]

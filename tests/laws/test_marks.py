@@ -59,3 +59,18 @@ def test_every_mark_of_a_family_is_known_and_counted() -> None:
     assert count("<think>", ["<think><think>", "<thi", "nk>"]) == 2
     assert count("<think:SUFFIX>", ["<think:a><think:b_2><think:>"]) == 2
     assert pattern("<|channel>thought\n").pattern == "<\\|channel>thought"
+
+
+@pytest.mark.parametrize(
+    ("sent", "told", "arrived"),
+    [
+        ("a to=f<|channel|>commentary json<|message|>{}b", "ab", True),
+        ("a to=f{}b", "ab", True),
+        ("a to=f x{}b", "ab", False),
+    ],
+)
+def test_a_call_may_be_missing_with_the_marks_within_it(
+    sent: str, told: str, arrived: bool
+) -> None:
+    explanation = Explanation(FAMILIES, False, ["to=f{}"])
+    assert (explanation.missing(without_blanks(sent), told) is None) is arrived

@@ -533,6 +533,17 @@ WRITTEN: dict[str, Written] = {
         ),
         whole=True,
     ),
+    "harmony, without its first token": Written(
+        "harmony",
+        lambda calls: (
+            "\nassistant".join(
+                f" to=functions.{name}<|channel|>commentary json<|message|>{dumps(arguments)}"
+                for name, arguments in calls
+            )
+            + "<|call|>"
+        ),
+        whole=True,
+    ),
     "gemma, without its marks": Written("gemma", _each(_gemma('<|"|>')), whole=True),
     "functools": Written("functools", lambda calls: f"functools{_list(_json)(calls)}", whole=True),
     "rwkv": Written("rwkv", _around("**Tool Call:**\n```json\n", "\n```", _json, "\n"), whole=True),
