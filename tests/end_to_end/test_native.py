@@ -110,7 +110,7 @@ def test_a_stream_is_mended(
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_thinking_that_the_client_wants_omitted_is_not_shown(
+def test_thinking_that_the_client_wants_omitted_has_no_words(
     native: Client, unknown: ByPathServer, streamed: bool
 ) -> None:
     events, blocks = STREAMS["tags left in the text"]
@@ -120,7 +120,9 @@ def test_thinking_that_the_client_wants_omitted_is_not_shown(
     omitted = {"type": "adaptive", "display": "omitted"}
     message = ask(native, unknown.address, streamed, thinking=omitted)
     assert [block["type"] for block in blocks] == ["thinking", "text"]
-    assert [block["type"] for block in message["content"]] == ["text"]
+    thought, text = message["content"]
+    assert (thought["type"], thought["thinking"], text["type"]) == ("thinking", "", "text")
+    assert thought["signature"]  # by which the words come back from memory
 
 
 WHOLE: dict[str, tuple[list[Block], list[Block]]] = {

@@ -36,12 +36,12 @@ pytest_plugins = ["tests.support.front"]
 
 CLOSED = ["<|im_start|>", "assistant", "Ċ"]
 OPENED = [*CLOSED, "<think>", "Ċ"]
-INSIDE = Says(steps=stream("hm, ", "so</think>", "Yes"))
+INSIDE = Says(steps=stream("hm, ", "so.</think>", "Yes"))
 INSIDE_A_MESSAGE = frames(
     [
         start(),
         begin(0, said("")),
-        *(piece(0, "text", words) for words in ("hm, ", "so</think>", "Yes")),
+        *(piece(0, "text", words) for words in ("hm, ", "so.</think>", "Yes")),
         stop(0),
         *end(),
     ]
@@ -87,8 +87,8 @@ def test_the_rendered_prompt_decides_from_the_first_request_on(
 ) -> None:
     _vllm(unknown, Says(_prompt(OPENED)))
     said = read_openai_stream(_ask(forward, unknown))
-    assert (said.thinking, said.text) == ("hm, so", "Yes")
-    assert read_anthropic_stream(_ask(forward, unknown, MESSAGES)).thinking == "hm, so"
+    assert (said.thinking, said.text) == ("hm, so.", "Yes")
+    assert read_anthropic_stream(_ask(forward, unknown, MESSAGES)).thinking == "hm, so."
 
 
 @pytest.mark.parametrize("model", ["small", "deepseek-r1"])
@@ -108,8 +108,8 @@ def test_a_llama_that_does_not_say_it_again_is_learned_from(
     forward: Client, unknown: ByPathServer
 ) -> None:
     unknown.rows |= {**owned_by("llamacpp"), CHAT: INSIDE}
-    assert read_openai_stream(_ask(forward, unknown)).text == "hm, so</think>Yes"
-    assert read_openai_stream(_ask(forward, unknown)).thinking == "hm, so"
+    assert read_openai_stream(_ask(forward, unknown)).text == "hm, so.</think>Yes"
+    assert read_openai_stream(_ask(forward, unknown)).thinking == "hm, so."
 
 
 def test_a_server_that_takes_thinking_out_itself_leaves_text(
@@ -134,8 +134,8 @@ def test_a_native_stream_whose_opener_is_missing_is_learned_from(
     ):
         replies = [read_anthropic_stream(client.ask(MESSAGES, asked).body) for _ in range(2)]
     assert [(one.thinking, one.text) for one in replies] == [
-        ("", "hm, so</think>Yes"),
-        ("hm, so", "Yes"),
+        ("", "hm, so.</think>Yes"),
+        ("hm, so.", "Yes"),
     ]
 
 
@@ -179,16 +179,16 @@ def test_a_failure_to_tell_changes_nothing_but_the_guess(
     _vllm(unknown, template, Says(steps=stream("<think>a</think>", "b")))
     assert read_openai_stream(_ask(forward, unknown)).thinking == "a"
     unknown.rows[CHAT] = INSIDE
-    assert read_openai_stream(_ask(forward, unknown, model="qwq-32b")).thinking == "hm, so"
+    assert read_openai_stream(_ask(forward, unknown, model="qwq-32b")).thinking == "hm, so."
 
 
 def test_a_wrong_guess_is_learned_from(forward: Client, unknown: ByPathServer) -> None:
     unknown.rows[CHAT] = INSIDE
-    assert read_openai_stream(_ask(forward, unknown)).text == "hm, so</think>Yes"
-    assert read_openai_stream(_ask(forward, unknown)).thinking == "hm, so"
+    assert read_openai_stream(_ask(forward, unknown)).text == "hm, so.</think>Yes"
+    assert read_openai_stream(_ask(forward, unknown)).thinking == "hm, so."
     unknown.rows[CHAT] = Says(steps=stream("just an answer"))
-    assert read_openai_stream(_ask(forward, unknown)).thinking == "just an answer"
-    assert read_openai_stream(_ask(forward, unknown)).text == "just an answer"
+    for _ in range(2):  # what was learnt costs no answer
+        assert read_openai_stream(_ask(forward, unknown)).text == "just an answer"
 
 
 def test_an_answer_that_speaks_of_a_closer_costs_no_answer(
@@ -206,13 +206,13 @@ def test_a_request_that_begins_the_reply_goes_on_where_it_left(
 ) -> None:
     unknown.rows[CHAT] = INSIDE
     begun = [*ASKED["messages"], {"role": "assistant", "content": "<think>I see, "}]  # type: ignore[misc]
-    assert read_openai_stream(_ask(forward, unknown, messages=begun)).thinking == "hm, so"
+    assert read_openai_stream(_ask(forward, unknown, messages=begun)).thinking == "hm, so."
 
 
 def test_a_whole_reply_decides_by_itself(forward: Client, unknown: ByPathServer) -> None:
-    unknown.rows[CHAT] = Says(whole("hm, so</think>Yes"))
+    unknown.rows[CHAT] = Says(whole("hm, so.</think>Yes"))
     said = read_openai_whole(_ask(forward, unknown, stream=False))
-    assert (said.thinking, said.text) == ("hm, so", "Yes")
+    assert (said.thinking, said.text) == ("hm, so.", "Yes")
 
 
 VARIANTS = ["tags", "extracted", "opened by the template", "opened by the template, extracted"]

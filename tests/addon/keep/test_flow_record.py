@@ -190,8 +190,8 @@ def test_half_a_character_in_a_servers_words_can_be_saved(path: str) -> None:
     )
     summary = notes_of(flow)["summary"]
     assert isinstance(summary, dict)
-    assert summary["failure"] == "\ud800"
-    assert flow.comment.removeprefix("status 502: ").startswith("\\ud800 ")
+    assert summary["failure"] == "\ufffd"
+    assert flow.comment.removeprefix("status 502: ").startswith("\ufffd ")
 
 
 def test_a_request_that_a_person_edited_does_not_cost_the_servers_reply() -> None:

@@ -13,10 +13,10 @@ import pytest
 from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowWriter
 
+from converter.addon.files import FileError
 from converter.extras.recordings import recording_work
 from converter.extras.recordings.flow_file import to_flow
 from converter.extras.recordings.library import Expectation, Library
-from converter.extras.recordings.recording import RecordingError
 from converter.extras.recordings.recording_work import NothingToKeepError, Order
 from tests.support.recorded import FOLDER
 
@@ -57,7 +57,7 @@ def test_what_cannot_be_kept_is_told(tmp_path: Path) -> None:
     foreign.metadata = {}
     with pytest.raises(NothingToKeepError, match="captured without the addon"):
         recording_work.keep_beside(_dumped(foreign), Order(str(tmp_path)))
-    with pytest.raises(RecordingError, match="file cannot be made"):
+    with pytest.raises(FileError, match="file cannot be made"):
         recording_work.keep_beside(_dumped(), Order(str(tmp_path / "file")))
     with pytest.raises(RuntimeError, match="FlowReadException"):
         recording_work.keep_beside(_dumped()[:-1], Order(str(tmp_path)))

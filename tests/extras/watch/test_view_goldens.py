@@ -15,7 +15,16 @@ from tests.support import view_goldens
 from tests.support.view_goldens import COMMAND, GOLDENS, NAMES, RECORDINGS, VIEWS, flow_of, shown
 
 ALL = Library(RECORDINGS).names()
-ODD = {"transformers-refused-whole": 'rest: |\n  {\n    "detail":'}
+_DETAIL = 'rest: |\n  {\n    "detail":'
+_FLAT = 'rest: |\n  {\n    "object": "error",'
+ODD = {
+    "sglang-newest-picture-whole": _FLAT,
+    "sglang-newest-reply-too-long-whole": _FLAT,
+    "sglang-newest-too-long-whole": _FLAT,
+    "transformers-refused-whole": _DETAIL,
+    "vllm-mlx-reply-too-long-whole": _DETAIL,
+    "xinference-too-long-whole": _DETAIL,
+}
 """Replies of a shape that no dialect has: shown as they came."""
 
 

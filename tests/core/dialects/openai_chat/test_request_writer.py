@@ -203,7 +203,7 @@ def test_each_field(fields: dict[str, Any], sent: dict[str, Any]) -> None:
         ("lmstudio", "named", [F_SENT], "required"),
         ("vllm", "named", [F_SENT, G_SENT], {"type": "function", "function": {"name": "f"}}),
         ("ollama", "named", [F_SENT], None),
-        ("transformers", "none", None, None),
+        ("transformers", "none", [F_SENT, G_SENT], "none"),
         ("ollama", "none", None, None),
         ("llama.cpp", "none", [F_SENT, G_SENT], "none"),
         ("ollama", "required", [F_SENT, G_SENT], None),
@@ -277,14 +277,7 @@ def test_a_server_that_parses_gets_the_budget_it_then_takes() -> None:
     [
         ("vllm", replace(FULL, sampling=Sampling(0.5)), ()),
         ("generic", FULL, ("top_k left out: generic does not take it",)),
-        (
-            "transformers",
-            FULL,
-            tuple(
-                f"{name} left out: transformers does not take it"
-                for name in ("parallel_tool_calls", "response_format", "tool_choice", "top_k")
-            ),
-        ),
+        ("transformers", FULL, ("top_k left out: transformers does not take it",)),
         (
             "vllm",
             Conversation(
