@@ -99,7 +99,7 @@ FRAMES = [
         "a lone surrogate",
         "full",
         _frame(_choice(delta=r'{"content": "l\ud800o"}')),
-        said=("deep", "Hell\ud800o"),
+        said=("deep", "Hell\ufffdo"),
     ),
     _last(
         "bytes that are no UTF-8",

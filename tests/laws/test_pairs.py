@@ -93,7 +93,11 @@ class Sent:
         return reading_of(self.settings, self.expected, Form.WHOLE in (self.form, form))
 
     def words(self) -> ServerWords:
-        return listen(self.body, self.form, self.server, self.settings.map)
+        words = listen(self.body, self.form, self.server, self.settings.map)
+        if self.expected.told_off:
+            for heard in words.choices.values():
+                heard.take_for_answer()
+        return words
 
     def rewritten(self, client: Dialect, form: Form) -> bytes:
         through = rewriter_of(
@@ -173,7 +177,7 @@ def meant(sent: Sent, client: Dialect, form: Form) -> Said:
         )
     finish = str(heard.finish)
     finish = FINISHES.get(finish, finish)
-    called = client is not OPENAI_CHAT and heard.calls and finish == "stop"
+    called = heard.calls and finish == "stop"
     calls = calls_of(heard)
     if client in (RESPONSES, OLLAMA) and any(
         is_open(call["arguments"] or "{}") for call in heard.calls.values()
@@ -304,9 +308,7 @@ def _without_arguments(self: OpenAIEncoder, entry: object, event: ToolCall) -> o
 
 
 def _without_a_name(self: OpenAIEncoder, entry: object, event: ToolCall) -> object:
-    assert isinstance(entry, dict)
-    nameless = {**entry, "function": {**entry["function"], "name": ""}}
-    return _ENTRY(self, nameless, event)
+    return _ENTRY(self, entry, replace(event, name=""))
 
 
 _ENTRY = OpenAIEncoder._entry

@@ -220,65 +220,69 @@ def test_a_missing_sdk_is_a_skip_that_says_so(project: Path, installed: Path) ->
 
 
 FAULTS = {
-    "a thought keeps its line feeds": ("parsing/thought.py", 'text.lstrip("\\r\\n")', "text"),
+    "a thought keeps its line feeds": ("core/reading/thought.py", 'text.lstrip("\\r\\n")', "text"),
     "a partial tag is not held": (
-        "parsing/think_parser.py",
+        "core/reading/think_parser.py",
         "0 if last else marks.undecided(buffer, begin)",
         "0",
     ),
     "held text is lost at the end": (
-        "parsing/think_parser.py",
+        "core/reading/think_parser.py",
         'self._read("", last=True)',
         "pass",
     ),
     "a closer is text": (
-        "parsing/think_states.py",
+        "core/reading/think_states.py",
         "    **{(state, Mark.CLOSE): State.ENDED for state in IN_THOUGHT},\n",
         "",
     ),
     "tags are read behind native thinking": (
-        "parsing/think_stage.py",
+        "core/reading/think_stage.py",
         "self._parser = None",
         "pass",
     ),
-    "a finish is lost": ("dialects/openai_chat/encoder.py", "chunk.finish = event.reason", "pass"),
+    "a finish is lost": (
+        "core/dialects/openai_chat/encoder.py",
+        "chunk.finish = event.reason",
+        "pass",
+    ),
     "thinking has no name": (
-        "dialects/openai_chat/encoder.py",
+        "core/dialects/openai_chat/encoder.py",
         "return dict.fromkeys(self._wanted, joint + event.text)",
         "return {}",
     ),
     "blocks are not closed": (
-        "dialects/anthropic/encoder.py",
+        "core/dialects/anthropic/encoder.py",
         '        yield {"type": "content_block_stop", "index": self._index}\n',
         "",
     ),
     "signatures are missing": (
-        "dialects/anthropic/encoder.py",
+        "core/dialects/anthropic/encoder.py",
         'yield self._delta({"type": "signature_delta", "signature": signed})',
         "pass",
     ),
     "the first stage is left out": (
-        "reply/pipeline.py",
+        "core/reply/pipeline.py",
         "for make in STAGES if",
         "for make in STAGES[1:] if",
     ),
     "one event of a stage is enough": (
-        "reply/pipeline.py",
+        "core/reply/pipeline.py",
         "events = [made for event in events for made in stage.feed(event)]",
         "events = [made for event in events for made in [*stage.feed(event)][:1]]",
     ),
     "the form that is asked for is ignored": (
-        "reply/awaited_reply.py",
+        "addon/exchange/awaited_reply.py",
         "form or request.form,",
         "request.form,",
     ),
     "the client that is asked for is ignored": (
-        "reply/awaited_reply.py",
+        "addon/exchange/awaited_reply.py",
         "client or exchange.client,",
         "exchange.client,",
     ),
     "a reply cut short has no error": (
-        "reply/reply_end.py",
+        "core/reply/reply_end.py",
         "[] if self.failure or self._is_over or self._is_whole else [self._missing_end()]",
         "[]",
     ),
