@@ -32,6 +32,7 @@ pytestmark = pytest.mark.slow
 TAGGED = ["tags", "opened by the template", "tags of many tokens"]
 REQUESTS = 100
 REFUSAL = "exceeds the available context size"
+NO_ANSWER = "the reply holds a thought and no answer"  # as the tiny model says it now and then
 TOO_LONG = Prompt("longer than the context", "seven " * 6000)
 FOR_BOTH = [prompt for prompt in PROMPTS if not prompt.extra]
 
@@ -45,7 +46,8 @@ def llama(request: pytest.FixtureRequest, llamas: dict[str, Llama]) -> Iterator[
     mark = chosen.proxy.mark()
     yield chosen
     chosen.proxy.check(mark)
-    assert [line for line in chosen.proxy.troubles(mark) if REFUSAL not in line] == []
+    told = chosen.proxy.troubles(mark)
+    assert [line for line in told if REFUSAL not in line and NO_ANSWER not in line] == []
 
 
 tagged = pytest.mark.parametrize("llama", TAGGED, indirect=True)

@@ -238,7 +238,7 @@ class UpstreamClient:
     async def _ask_prompt(
         self, upstream: Upstream, headers: Headers, body: Body, server: Server | None, size: int
     ) -> None:
-        """Whatever goes wrong changes nothing but the guess; then the next request asks again."""
+        """Find out where the reply begins; a fault changes the guess alone, and is asked again."""
         try:
             server = server or await self.recognise(upstream, headers)
             if server.repeats_opener:

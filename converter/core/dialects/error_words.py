@@ -11,7 +11,7 @@ from converter.core.dialects import context_length
 from converter.core.dialects.wire_form import Decoder
 from converter.core.model.events import Event, Failure, OpaqueFrame, Own
 from converter.core.wire import json_text
-from converter.core.wire.json_text import as_object
+from converter.core.wire.json_text import as_object, whole_characters
 from converter.core.wire.sse import Frame
 
 _PAGE = 8192
@@ -59,7 +59,7 @@ def _error_of(error: object, body: Mapping[str, object]) -> ServerError:
     named = isinstance(kind, str) and kind not in ("", "error")
     names = [part.get(name) for part in (fields, body) for name in ("code", "type", "error_type")]
     return ServerError(
-        context_length.named(_text(error) or NO_WORDS, *names),
+        context_length.named(whole_characters(_text(error)) or NO_WORDS, *names),
         str(kind) if named else "api_error",
         status,
         code if isinstance(code, str) and not status else "",
