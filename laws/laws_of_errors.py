@@ -57,7 +57,7 @@ def _error_of(body: bytes) -> tuple[list[str] | None, str]:
     """Return the names of what an error holds, and its words; none of a body that is no error.
     Ollama's are words alone.
     """
-    error = json.loads(body).get("error")
+    error = json.loads(body.decode(errors="replace")).get("error")
     if isinstance(error, str):
         return [], error
     return (sorted(error), str(error.get("message"))) if isinstance(error, dict) else (None, "")
