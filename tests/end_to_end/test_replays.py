@@ -3,6 +3,7 @@ rewritten a second time.
 """
 
 import json
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -178,7 +179,11 @@ class _proxy:  # noqa: N801 (used as a function)
             f"reverse:{address}@127.0.0.1:0",
             *arguments,
         ]
-        self._plain = None if addon else Program([str(MITMDUMP), *settings], folder / "plain.log")
+        self._plain = (
+            None
+            if addon
+            else Program([sys.executable, "-u", str(MITMDUMP), *settings], folder / "plain.log")
+        )
 
     def __enter__(self) -> int:
         if self._running:
