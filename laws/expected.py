@@ -10,11 +10,11 @@ from itertools import groupby, takewhile
 from converter.addon.exchange.rewriting import reading_of
 from converter.core.dialects.table import Form
 from converter.core.reading.budget import BYTES_PER_TOKEN
+from converter.core.reading.engine.states import Grammar, Mode
 from converter.core.reading.families import GAP, SUFFIX, ThinkTags
 from converter.core.reading.reading import Reading
-from converter.core.reading.think_stage import HEAD
-from converter.core.reading.think_states import Grammar, Mode
-from converter.core.reading.tool_calls.stage import Tools
+from converter.core.reading.repeated_thought import HEAD
+from converter.core.reading.tool_calls.calls_read import Tools
 from converter.extras.recordings.recording import Recording
 from laws import call_oracle, oracle
 from laws.heard import STOPPED, WHOLE, Heard, Piece

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from converter.core.dialects.table import Form
 from converter.core.reading.findings import Findings
-from converter.core.reading.tool_calls.stage import CallsRead
+from converter.core.reading.tool_calls.calls_read import CallsRead
 from converter.extras.recordings.recording import Recording
 from laws.heard import ServerWords
 from laws.joined import joined

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from converter.core.reading.engine.mark_table import GUARDED
 from converter.core.reading.families import SUFFIX, ThinkTags
 from converter.core.reading.tool_calls.forms import CLOSERS
-from converter.core.reading.tool_marks import BY_OPENER
 from converter.core.wire.bounds import GUESS_LIMIT
 from laws.oracle_blocks import Block, thought_block, with_attributes
 from laws.oracle_marks import (
@@ -193,7 +193,7 @@ class _Reader:
 
     def _call(self) -> str:
         """Take a tool call: up to its end, or all."""
-        closed = BY_OPENER[self.call].close != ""
+        closed = GUARDED[self.call].close != ""
         value = value_end(self.rest, len(self.call), header=True)
         end = call_end(self.rest, self.call) if closed else value
         if end is None:
@@ -299,7 +299,7 @@ class _Reader:
             place = again
 
     def _ends(self, begin: int, place: int, mark: str) -> bool:
-        fenced = BY_OPENER[mark].ambiguous_in_prose and _is_fenced(self.rest[begin:place])
+        fenced = not GUARDED[mark].special and _is_fenced(self.rest[begin:place])
         return not fenced and begins_call(self.rest, begin, place)
 
     def _guessed(self, thought: Block, guessed: bool = True) -> Iterator[Block]:

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from converter.core.reading.engine.mark_table import GUARDED
 from converter.core.reading.families import CLOSERS, GAP, SUFFIX, ThinkTags
 from converter.core.reading.tool_calls.forms import CLOSERS as CLOSERS_OF_CALLS
-from converter.core.reading.tool_marks import BY_OPENER, TOOL_MARKS
 
 # what may stand before a fence: blanks, and the marks of quotations and lists
 _MARGIN = r"[ \t\r>*+\-0-9.)]*+"
@@ -138,14 +138,16 @@ def _lone_closers(families: Sequence[ThinkTags], here: Here) -> list[str]:
 
 def tool_marks(families: Sequence[ThinkTags], offered: bool) -> list[str]:
     """Return the openers of tool calls that count in a thought."""
-    rows = [row for row in TOOL_MARKS if row.in_thoughts and (offered or not row.only_offered)]
-    return [row.open for row in rows] if families else []
+    rows = [
+        row for row in GUARDED.values() if row.in_thoughts and (offered or not row.only_offered)
+    ]
+    return [row.mark for row in rows] if families else []
 
 
 def _text_tools(families: Sequence[ThinkTags], here: Here) -> list[str]:
     """Return the openers of tool calls that count in a text."""
     if here.offered and families:
-        return [row.open for row in TOOL_MARKS]
+        return [*GUARDED]
     return tool_marks(families, False) if here.called else []
 
 
@@ -190,7 +192,7 @@ def call_end(text: str, opener: str) -> int | None:
     """Return where the call that a text begins with ends: behind its closing mark or, outside of
     strings, before the mark of what comes next. None: nowhere.
     """
-    row, begin = BY_OPENER[opener], text.find("{", len(opener))
+    row, begin = GUARDED[opener], text.find("{", len(opener))
     found = [place + len(row.close) for place in [text.find(row.close, len(opener))] if place >= 0]
     for mark in row.before if begin >= 0 else ():
         places = [each.start() for each in re.finditer(re.escape(mark), text)]
@@ -255,15 +257,15 @@ def _opener(family: ThinkTags, mark: str, suffix: str) -> str:
 
 def tool_mark(text: str, place: int) -> str:
     """Return the tool mark that stands there, or nothing."""
-    return max((mark for mark in BY_OPENER if text.startswith(mark, place)), key=len, default="")
+    return max((mark for mark in GUARDED if text.startswith(mark, place)), key=len, default="")
 
 
 def begins_call(text: str, begin: int, place: int, answer: bool = False) -> bool:
     """Tell whether the tool mark at `place` begins a call, in what began at `begin`."""
-    row = BY_OPENER[tool_mark(text, place)]
-    if not row.ambiguous_in_prose:
+    row = GUARDED[tool_mark(text, place)]
+    if row.special:
         return True
-    said, behind = text[begin:place][-64:], text[place + len(row.open) :]
+    said, behind = text[begin:place][-64:], text[place + len(row.mark) :]
     words = re.search(r"[^\n]*\Z", said)[0]  # type: ignore[index]
     if words.strip() and words[-1] in _QUOTES:
         return False

@@ -58,7 +58,7 @@ TEST_ENVIRONMENT = {"laws.sdk_reading", "laws.pytest_plugin"}
 
 
 def _module(source: Path) -> str:
-    """`converter.core.reading.think_parser` for converter/think.py, `converter.core.dialects` for the
+    """`converter.core.reading.families` for converter/think.py, `converter.core.dialects` for the
     package's own file.
     """
     return ".".join(source.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
@@ -180,7 +180,7 @@ def test_no_modules_import_one_another() -> None:
     assert [" <-> ".join(modules) for modules in found] == []
 
 
-MOST_TO_KNOW = 11_250
+MOST_TO_KNOW = 11_700
 """Lines of all files that the rewriter needs: so much has to be known to change it."""
 
 

@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from converter.core.model.events import ToolCall, joined
-from converter.core.reading.tool_calls.parser import ToolCallParser
 from converter.core.reading.tool_calls.reading import Expectations
+from tests.support.call_engine import call_engine
 from tests.support.strategies import cut, law
 from tests.support.tool_call_texts import TOOLS, WRITTEN, bare
 
@@ -69,9 +69,9 @@ def _calls(parts: Sequence[str]) -> st.SearchStrategy[list[tuple[str, dict[str, 
 
 def _run(pieces: Sequence[str]) -> Ran | None:
     """What a client would run; None: the reply ends in an error."""
-    parser = ToolCallParser(Expectations(TOOLS))
-    events = joined([*(e for piece in pieces for e in parser.feed(piece)), *parser.close()])
-    if parser.broken:
+    engine = call_engine(Expectations(TOOLS))
+    events = joined([*(e for piece in pieces for e in engine.feed(piece)), *engine.flush()])
+    if engine.calls.broken:
         return None
     ended = [event for event in events if isinstance(event, ToolCall) and event.ends]
     return [(event.name, json.loads(event.arguments)) for event in ended]

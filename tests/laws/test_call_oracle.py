@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.model.events import Text, ToolCall, joined
-from converter.core.reading.tool_calls.parser import ToolCallParser
 from converter.core.reading.tool_calls.reading import Expectations
 from laws.call_oracle import calls, same, without
+from tests.support.call_engine import call_engine
 from tests.support.strategies import law
 from tests.support.tool_call_texts import TOOLS, WRITTEN
 
@@ -85,8 +85,8 @@ _TEXTS = st.tuples(st.lists(st.sampled_from(SAID), max_size=5), _ENDS).map(
 @law(200)
 @given(_TEXTS)
 def test_it_agrees_with_the_parser(text: str) -> None:
-    parser = ToolCallParser(Expectations(TOOLS))
-    events = joined([*parser.feed(text), *parser.close()])
+    parser = call_engine(Expectations(TOOLS))
+    events = joined([*parser.feed(text), *parser.flush()])
     read = [event for event in events if isinstance(event, ToolCall)]
     found = calls(text, TOOLS)
     assert len(read) == len(found)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from converter.addon.exchange.settings import Settings, read
 from converter.core.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
+from converter.core.reading.engine.engine import STOP, Engine
+from converter.core.reading.engine.mark_table import mark_table
+from converter.core.reading.engine.states import Mode
 from converter.core.reading.families import FAMILIES, ThinkTags
-from converter.core.reading.tag_matcher import tag_set
-from converter.core.reading.think_parser import STOP, ThinkParser
-from converter.core.reading.think_states import Mode
 from laws import oracle
 from laws.expected import repeated, unmarked
 from laws.heard import Piece
@@ -233,7 +233,7 @@ def test_law_4_an_end_without_held_text_is_the_same_bytes(content: str) -> None:
 @law(500)
 @given(st.data(), TEXTS, st.sampled_from(list(MODES)))
 def test_law_5_the_parser_and_the_oracle_agree(data: st.DataObject, text: str, start: str) -> None:
-    parser = ThinkParser(tag_set(AS_TEXT.tags), MODES[start])
+    parser = Engine(mark_table(AS_TEXT.tags), MODES[start])
     said = [event for piece in data.draw(cut(text)) for event in parser.feed(piece)]
     assert blocks_of(said + parser.flush(STOP)) == oracle.read(
         text, AS_TEXT.tags, start, stopped=True

@@ -229,7 +229,7 @@ def test_law_8_half_a_surrogate_pair_and_deep_nesting_raise_nothing() -> None:
 def test_law_8_a_fault_of_our_own_is_told_and_costs_no_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("converter.core.reading.think_parser.ThinkParser.feed", lambda *_: 1 / 0)
+    monkeypatch.setattr("converter.core.reading.engine.engine.Engine.feed", lambda *_: 1 / 0)
     body = b'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'
     rewriter = rewriter_of(DEFAULTS, OPENAI_CHAT, Form.STREAM)
     assert [*rewriter.feed(body), *rewriter.close()] == [body]

@@ -55,6 +55,6 @@ def test_what_is_rewritten_can_be_read_back() -> None:
 
 
 def test_a_fault_that_was_survived_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converter.core.reading.think_parser.ThinkParser.feed", lambda *_: 1 / 0)
+    monkeypatch.setattr("converter.core.reading.engine.engine.Engine.feed", lambda *_: 1 / 0)
     with pytest.raises(AssertionError, match="ZeroDivisionError"):
         rewrite([BODY], OPENAI_CHAT, Form.STREAM)

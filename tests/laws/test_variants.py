@@ -53,7 +53,7 @@ def test_another_body_may_have_another_form() -> None:
 def test_a_fault_that_the_rewriter_survives_is_one_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("converter.core.reading.think_parser.ThinkParser.feed", lambda *_: 1 / 0)
+    monkeypatch.setattr("converter.core.reading.engine.engine.Engine.feed", lambda *_: 1 / 0)
     with pytest.raises(BrokenLawError, match=r"fault of the addon.*ZeroDivisionError"):
         rewrite(streamed("a"), Variant(OPENAI_CHAT, Form.STREAM))
 

@@ -8,7 +8,7 @@ from typing import Any
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.exchange.settings import Settings, read
 from converter.core.dialects.table import ANTHROPIC, Dialect, Form
-from converter.core.model.events import Text, Thinking, ThinkingEnd
+from converter.core.model.events import Event, Text, Thinking, ThinkingEnd
 from laws.oracle_blocks import Block
 from laws.strict_reader import frames_of, read_strictly
 
@@ -31,11 +31,12 @@ def rewrite(
     return out
 
 
-def blocks_of(events: Sequence[Text | Thinking | ThinkingEnd]) -> list[Block]:
+def blocks_of(events: Sequence[Event]) -> list[Block]:
     """The parser's events as the message they are."""
     blocks: list[Block] = []
     closed = True
     for event in events:
+        assert isinstance(event, Text | Thinking | ThinkingEnd)
         kind = "text" if isinstance(event, Text) else "thinking"
         if isinstance(event, ThinkingEnd):
             assert not closed, "an end of no thought"

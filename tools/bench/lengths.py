@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from converter.core.dialects.reasoning_fields import ReasoningMerger
-from converter.core.reading.tag_matcher import AUTO, choose, tag_set
-from converter.core.reading.think_parser import ThinkParser
+from converter.core.reading.engine.engine import Engine
+from converter.core.reading.engine.mark_table import mark_table
+from converter.core.reading.tag_matcher import AUTO, choose
 from converter.core.reading.thought import Guess
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
-from converter.core.reading.tool_calls.parser import ToolCallParser
 from converter.core.reading.tool_calls.reading import Expectations
 from converter.core.wire import json_text
 
@@ -42,18 +42,19 @@ def _rescued(size: int) -> None:
 
 def _called(text: str) -> Callable[[int], None]:
     def work(size: int) -> None:
-        parser, whole = ToolCallParser(Expectations(_TOOLS)), text * (size // len(text))
+        asked, calls = Expectations(_TOOLS), mark_table((), reads_calls=True)
+        parser, whole = Engine(calls, asked=asked, whole_calls=True), text * (size // len(text))
         for at in range(0, size, _CUT):
             parser.feed(whole[at : at + _CUT])
-        parser.close()
+        parser.flush()
 
     return work
 
 
 def _thought(text: str) -> Callable[[int], None]:
     def work(size: int) -> None:
-        tags = tag_set(choose([AUTO]), tools_offered=True)
-        parser, whole = ThinkParser(tags), text * (size // len(text))
+        tags = mark_table(choose([AUTO]), offered=True)
+        parser, whole = Engine(tags), text * (size // len(text))
         for at in range(0, size, _CUT):
             parser.feed(whole[at : at + _CUT])
         parser.flush()

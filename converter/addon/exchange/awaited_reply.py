@@ -21,9 +21,9 @@ from converter.core.dialects.request_facts import grammar_of, wants_json
 from converter.core.dialects.server_fields import BUDGET_FIELDS
 from converter.core.dialects.table import COMMON, Dialect, Form
 from converter.core.model.initial_state import InitialState
+from converter.core.reading.engine.states import Grammar
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Expected
-from converter.core.reading.think_states import Grammar
 from converter.core.reading.thought_ender import ThoughtLimits
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text

@@ -41,7 +41,7 @@ from converter.core.model.memory import Memory
 from converter.core.model.repeated_turns import RepeatedTurns
 from converter.core.reading.earlier_folds import unfolded
 from converter.core.reading.folding import unfold
-from converter.core.reading.tool_calls.stage import Tools
+from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.wire import json_text
 
 type Body = Mapping[str, object]

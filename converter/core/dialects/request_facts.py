@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from converter.core.dialects.error_words import list_of
 from converter.core.model.raw_messages import messages_of
+from converter.core.reading.engine.states import Grammar
 from converter.core.reading.reading import Expected
-from converter.core.reading.think_states import Grammar
 from converter.core.reading.tool_calls.call import Schema
-from converter.core.reading.tool_calls.stage import Tools
+from converter.core.reading.tool_calls.calls_read import Tools
 
 _JSON = ("json_object", "json_schema")
 _FORMATS = (

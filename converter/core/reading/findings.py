@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from converter.core.model.events import Text, Thinking
 from converter.core.model.initial_state import InitialState
-from converter.core.reading.tool_calls.stage import CallsRead
+from converter.core.reading.tool_calls.calls_read import CallsRead
 
 _ANSWERED = (
     "the server sent the answer as thinking, though the request turns thinking off: it was told as "

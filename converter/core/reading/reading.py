@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from converter.core.model.initial_state import InitialState
+from converter.core.reading.engine.states import Grammar, Mode
 from converter.core.reading.families import ThinkTags
-from converter.core.reading.tag_matcher import AUTO, TagSet, choose, for_model, joined, tag_set
-from converter.core.reading.think_states import Grammar, Mode
+from converter.core.reading.tag_matcher import AUTO, choose, for_model, joined
 from converter.core.reading.thought_ender import NO_LIMITS, ThoughtLimits
-from converter.core.reading.tool_calls.stage import Tools
+from converter.core.reading.tool_calls.calls_read import Tools
 
 _AUTO = choose([AUTO])
 _MODES = {
@@ -74,11 +74,6 @@ class Reading:
     def families(self) -> tuple[ThinkTags, ...]:
         """The families to look for; auto knows more of them when the model's name does."""
         return _families(self.tags, self.expected.model)
-
-    @property
-    def tag_set(self) -> TagSet:
-        """All marks to look for."""
-        return tag_set(self.families, self.attributes, self.expected.tools_offered)
 
     @property
     def inside(self) -> bool:

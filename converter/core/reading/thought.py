@@ -1,6 +1,5 @@
 """A thought as it goes out: its blanks, its end, and the attributes of its tag."""
 
-import copy
 import math
 import re
 
@@ -136,26 +135,3 @@ def _last_paragraph(text: str, least: int) -> int:
         return begun[-1]
     word = _WORD.search(text, least) if least else None
     return word.end() if word else least
-
-
-class Draft:
-    """A call within a thought that is not closed, and all behind it: until that tells whether the
-    call was meant, nothing of it goes out.
-
-    `thought`: the thought as it was before the call; `guessed`: whether a reply was only guessed to
-    begin in it; `out`: what was said before; `text`: all since, as it came; `words`: the number of
-    characters behind the last call.
-    """
-
-    def __init__(self, thought: Thought, guessed: bool, out: list[Said]) -> None:
-        self.thought = copy.copy(thought)
-        self.guessed = guessed
-        self.out = out
-        self.text: list[str] = []
-        self.length = self.words = 0
-
-    def feed(self, text: str, is_word: bool) -> None:
-        """Keep the next piece. `is_word`: it stands behind a call and is none of its marks."""
-        self.text.append(text)
-        self.length += len(text)
-        self.words = self.words + len(text) if is_word else 0

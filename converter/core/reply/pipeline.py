@@ -3,12 +3,12 @@
 chunk -> FrameDecoder -> frame -> Decoder -> event -> stages -> event
 
 The stages are one chain for each choice. In order: halves of characters, thinking that is turned
-off (if it is), tags, a look at a tag that nobody reads, phrases (if wanted), blanks (if they are to
-go), tool calls in text (if the request offers tools), the assembler of all calls, the end of a
-thought that runs away, thought events (if somebody hears of them), the budget of thinking (if one
-is to be kept), the end of all thinking for who did not ask for any, and its fold for who shows only
-text. Each has `feed` and `close`, which return lists of events; `close` gives out held events and
-may be called again.
+off (if it is), the engine that reads thoughts and calls in text, a look at a tag that nobody reads,
+phrases (if wanted), blanks (if they are to go), the assembler of all calls, the end of a thought
+that runs away, thought events (if somebody hears of them), the budget of thinking (if one is to be
+kept), the end of all thinking for who did not ask for any, and its fold for who shows only text.
+Each has `feed` and `close`, which return lists of events; `close` gives out held events and may be
+called again.
 """
 
 import re
@@ -35,14 +35,13 @@ from converter.core.model.events import (
 )
 from converter.core.reading.blanks import BlanksTrimmer
 from converter.core.reading.budget import ThinkingBudget, ThinkingHider
+from converter.core.reading.engine.stage import ReadingStage
 from converter.core.reading.findings import Findings
 from converter.core.reading.folding import ThoughtFolder
 from converter.core.reading.half_characters import HalfCharacters
 from converter.core.reading.phrases import PhraseStage
 from converter.core.reading.reading import Expected, Reading
-from converter.core.reading.think_stage import ThinkStage
 from converter.core.reading.thought_ender import NO_LIMITS, ThoughtEnder
-from converter.core.reading.tool_calls.stage import ToolCallStage
 from converter.core.reading.unasked_thought import UnaskedThought
 from converter.core.reading.unread_tag import UnreadTag
 from converter.core.reply.thought_events import ThoughtEvent, ThoughtEvents
@@ -95,13 +94,10 @@ class Choice:
         return self.reading.expected
 
 
-def _tool_calls(choice: Choice) -> Stage | None:
-    tools = choice.expected.tools
-    if tools is None:
-        return None
+def _reading(choice: Choice) -> Stage:
     named = [choice.reply, str(choice.index or "")]
     ids = "".join(f"{part}_" for part in ("call", *filter(None, named)))
-    return ToolCallStage(tools, choice.index, ids, choice.findings.calls)
+    return ReadingStage(choice.reading, choice.index, choice.findings, ids)
 
 
 def _assembler(choice: Choice) -> Stage:
@@ -113,11 +109,10 @@ def _assembler(choice: Choice) -> Stage:
 STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
     lambda _: HalfCharacters(),
     lambda of: UnaskedThought(of.findings) if of.expected.told_off else None,
-    lambda of: ThinkStage(of.reading, of.index, of.findings),
+    _reading,
     lambda of: UnreadTag(of.findings) if of.reading.tags else None,
     lambda of: PhraseStage(of.index, of.findings) if of.reading.phrases else None,
     lambda of: BlanksTrimmer() if of.reading.trims_blanks else None,
-    _tool_calls,
     _assembler,
     lambda of: (
         None if of.expected.limits == NO_LIMITS else ThoughtEnder(of.expected.limits, of.findings)

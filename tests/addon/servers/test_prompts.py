@@ -7,8 +7,8 @@ import pytest
 
 from converter.addon.servers.prompts import FAMILIES, HERMES, Family, family_of, tell_tools
 from converter.core.model.events import Event, ToolCall, joined
-from converter.core.reading.tool_calls.parser import ToolCallParser
 from converter.core.reading.tool_calls.reading import Expectations
+from tests.support.call_engine import call_engine
 
 TOOL = {
     "type": "function",
@@ -150,11 +150,11 @@ def test_the_models_name_tells_the_family(model: str, family: str) -> None:
 def test_what_a_family_writes_is_read_as_its_calls(family: Family) -> None:
     """The words in the prompt are an example of what the parser knows under the same name."""
     arguments = {"city": "Oslo", "note": "a\nb"}
-    parser = ToolCallParser(Expectations({"get_weather": {}}))
+    parser = call_engine(Expectations({"get_weather": {}}))
     events: list[Event] = joined(
-        [*parser.feed(family.call("get_weather", arguments)), *parser.close()]
+        [*parser.feed(family.call("get_weather", arguments)), *parser.flush()]
     )
     (call,) = events
     assert isinstance(call, ToolCall)
     assert json.loads(call.arguments) == arguments
-    assert [call.form for call in parser.calls if call.done] == [family.name]
+    assert [call.form for call in parser.calls.read if call.done] == [family.name]

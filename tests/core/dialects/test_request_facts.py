@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from converter.core.dialects.request_facts import expected_of, grammar_of, offered
+from converter.core.reading.engine.states import Grammar
 from converter.core.reading.reading import Expected
-from converter.core.reading.think_states import Grammar
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 OPENAI: dict[str, Any] = {

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from converter.addon.exchange.settings import Settings, read
 from converter.core.dialects.table import OPENAI_CHAT, Form
+from converter.core.reading.engine.engine import STOP, Engine
+from converter.core.reading.engine.mark_table import mark_table
+from converter.core.reading.engine.states import Mode
 from converter.core.reading.families import TABLE, ThinkTags
-from converter.core.reading.tag_matcher import choose, for_model, joined, tag_set
-from converter.core.reading.think_parser import STOP, ThinkParser
-from converter.core.reading.think_states import Mode
+from converter.core.reading.tag_matcher import choose, for_model, joined
 from converter.core.wire.bounds import BLANKS_LIMIT
 from laws import oracle
 from laws.oracle_blocks import Block
@@ -337,9 +338,9 @@ HELD = [
 
 @pytest.mark.parametrize(("name", "reply", "held"), HELD)
 def test_no_more_is_held_than_it_takes_to_decide(name: str, reply: str, held: str) -> None:
-    parser = ThinkParser(tag_set(choose([name])))
+    parser = Engine(mark_table(choose([name])))
     parser.feed(reply)
-    assert parser._held == held
+    assert parser.held == held
 
 
 @pytest.mark.parametrize("step", [1, 700, 100_000])
@@ -357,7 +358,7 @@ def parse(
     tools_offered: bool = False,
     finish: str = STOP,
 ) -> list[Block]:
-    parser = ThinkParser(tag_set(choose(names), tools_offered=tools_offered), start)
+    parser = Engine(mark_table(choose(names), offered=tools_offered), start)
     said = [event for piece in pieces for event in parser.feed(piece)]
     return blocks_of(said + parser.flush(finish))
 

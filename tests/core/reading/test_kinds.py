@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import pytest
 
+from converter.core.reading.engine.engine import STOP, Engine
+from converter.core.reading.engine.mark_table import mark_table
+from converter.core.reading.engine.states import Mode
 from converter.core.reading.families import ThinkTags
-from converter.core.reading.tag_matcher import AUTO, choose, for_model, joined, tag_set
-from converter.core.reading.think_parser import STOP, ThinkParser
-from converter.core.reading.think_states import Mode
+from converter.core.reading.tag_matcher import AUTO, choose, for_model, joined
 from laws import oracle
 from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of
@@ -137,7 +138,7 @@ def _families(model: str) -> tuple[ThinkTags, ...]:
 
 
 def _read(pieces: Sequence[str], start: Mode, model: str) -> list[Block]:
-    parser = ThinkParser(tag_set(_families(model), tools_offered=True), start)
+    parser = Engine(mark_table(_families(model), offered=True), start)
     said = [event for piece in pieces for event in parser.feed(piece)]
     return blocks_of(said + parser.flush(STOP))
 

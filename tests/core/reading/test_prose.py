@@ -8,12 +8,13 @@ import pytest
 
 from converter.addon.exchange.settings import read
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
+from converter.core.reading.engine.engine import Engine
+from converter.core.reading.engine.mark_table import mark_table
+from converter.core.reading.engine.states import Mode
 from converter.core.reading.families import TABLE
-from converter.core.reading.tag_matcher import choose, tag_set
-from converter.core.reading.think_parser import ThinkParser
-from converter.core.reading.think_states import Mode
+from converter.core.reading.tag_matcher import choose
 from laws.oracle_blocks import Block
-from tests.core.reading.test_think_parser import parse
+from tests.core.reading.test_thoughts import parse
 from tests.support import frames
 from tests.support.read_back import blocks_of, rewrite
 from tests.support.strategies import every_so_many
@@ -111,5 +112,5 @@ WORDS = [family.name for family in TABLE if family.only_at_start or family.answe
 @pytest.mark.parametrize("name", WORDS)
 def test_what_is_switched_on_by_name_is_still_text_in_the_middle(name: str) -> None:
     said = "So: Here is my thought process: a. Here is my response: b. An analysis. assistantfinal. <answer>c</answer> <response>"
-    parser = ThinkParser(tag_set(choose(["auto", name])))
+    parser = Engine(mark_table(choose(["auto", name])))
     assert blocks_of([*parser.feed(said), *parser.flush()]) == [Block("text", said)]

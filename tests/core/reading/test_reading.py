@@ -3,9 +3,9 @@
 import pytest
 
 from converter.core.model.initial_state import InitialState
+from converter.core.reading.engine.states import Mode
 from converter.core.reading.reading import Expected, Reading
 from converter.core.reading.tag_matcher import AUTO, choose
-from converter.core.reading.think_states import Mode
 
 TAGS = choose([AUTO])
 TEXT, THINKING, UNSAID = InitialState.TEXT, InitialState.THINKING, InitialState.AUTO
@@ -33,13 +33,6 @@ def test_a_models_name_adds_families_to_auto_only() -> None:
     assert "granite" in {family.name for family in Reading(TAGS, expected=expected).families}
     chosen = choose(["think"])
     assert Reading(chosen, expected=expected).families == chosen
-
-
-def test_the_marks_of_the_same_rows_are_made_once_for_each_model() -> None:
-    plain, again = Reading(TAGS).tag_set, Reading(choose([AUTO])).tag_set
-    granite = Reading(TAGS, expected=Expected(model="ibm/granite-3.2")).tag_set
-    assert plain is again
-    assert set(granite.openers) > set(plain.openers)
 
 
 @pytest.mark.parametrize("whole", [False, True])

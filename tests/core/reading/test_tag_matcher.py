@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from converter.core.reading.families import TABLE, ThinkTags
-from converter.core.reading.tag_matcher import choose, for_model, joined, tag_set
+from converter.core.reading.tag_matcher import choose, for_model, joined
 
 NAMES = [family.name for family in TABLE]
 
@@ -83,11 +83,6 @@ def test_anything_else_is_refused_with_what_is_allowed(name: str) -> None:
 def test_marks_that_a_stream_cannot_tell_apart_are_refused(written: list[str]) -> None:
     with pytest.raises(ValueError, match="begins"):
         choose(written)
-
-
-def test_a_set_is_made_once_for_the_same_rows() -> None:
-    assert tag_set(choose(["auto"])) is tag_set(choose(["auto"]))
-    assert tag_set(choose(["auto"]), attributes=False) is not tag_set(choose(["auto"]))
 
 
 MODELS = {

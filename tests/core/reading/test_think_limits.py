@@ -4,15 +4,16 @@ would not come to an end.
 
 import pytest
 
-from converter.core.reading.tag_matcher import choose, tag_set
-from converter.core.reading.think_parser import ThinkParser
-from converter.core.reading.think_states import Mode
+from converter.core.reading.engine.engine import Engine
+from converter.core.reading.engine.mark_table import mark_table
+from converter.core.reading.engine.states import Mode
+from converter.core.reading.tag_matcher import choose
 from converter.core.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT
 from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of
 from tests.support.strategies import every_so_many
 
-ALL = tag_set(choose(["auto"]))
+ALL = mark_table(choose(["auto"]))
 LARGE = [
     "<think>" * 20_000,
     "<think></think>" * 10_000,
@@ -45,12 +46,12 @@ def words(events: list[object]) -> str:
 @pytest.mark.parametrize("start", [Mode.ANSWERING, Mode.THINKING], ids=lambda mode: mode.name)
 @pytest.mark.parametrize("said", LARGE, ids=lambda said: f"{said[:16]!r} and so on")
 def test_a_stream_holds_little_whatever_comes(said: str, start: Mode) -> None:
-    parser = ThinkParser(ALL, start)
+    parser = Engine(ALL, start)
     came = 0
     for place in range(0, len(said), 1000):
         piece = said[place : place + 1000]
         came += len(words([*parser.feed(piece)]))
-        assert len(parser._held) + len(parser._thought._held) <= max(
+        assert len(parser.held) + len(parser.thought.held) <= max(
             ATTRIBUTE_LIMIT, BLANKS_LIMIT
         ) + len(piece)
     assert came + len(words([*parser.flush()])) <= len(said)
@@ -59,14 +60,14 @@ def test_a_stream_holds_little_whatever_comes(said: str, start: Mode) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("said", LARGE, ids=lambda said: f"{said[:16]!r} and so on")
 def test_one_large_piece_is_read_once(said: str) -> None:
-    parser = ThinkParser(ALL, Mode.UNDECIDED)
+    parser = Engine(ALL, Mode.UNDECIDED)
     assert len(words([*parser.feed(said), *parser.flush()])) <= len(said)
 
 
 @pytest.mark.parametrize("begin", ['<thinking thought="', "<thinking\n", "<thinking a='1'  "])
 def test_single_characters_of_a_tag_without_end_are_held_to_the_limit_only(begin: str) -> None:
     said = begin + ("x" if "=" in begin and begin.count("'") != 2 else " ") * ATTRIBUTE_LIMIT
-    parser = ThinkParser(ALL)
+    parser = Engine(ALL)
     came = [words([*parser.feed(character)]) for character in said]
     assert not any(came[: ATTRIBUTE_LIMIT - 1])
     assert "".join(came) == said
@@ -93,12 +94,12 @@ def test_blanks_beyond_the_limit_are_given_out_the_same_however_they_are_cut() -
 
 
 def read(pieces: list[str]) -> list[Block]:
-    parser = ThinkParser(ALL)
+    parser = Engine(ALL)
     said = [event for piece in pieces for event in parser.feed(piece)]
     return blocks_of(said + parser.flush())
 
 
-EVERY = tag_set(choose(["auto", "think-answer", "granite", "harmony-words", "muse"]))
+EVERY = mark_table(choose(["auto", "think-answer", "granite", "harmony-words", "muse"]))
 FRAMED = "<think>a</think><answer>"
 
 
@@ -119,10 +120,10 @@ FRAMED = "<think>a</think><answer>"
 )
 def test_marks_that_are_words_are_read_once_and_hold_little(more: str) -> None:
     said = FRAMED + more * (200_000 // len(more))
-    whole, parser = ThinkParser(EVERY, Mode.UNDECIDED), ThinkParser(EVERY)
+    whole, parser = Engine(EVERY, Mode.UNDECIDED), Engine(EVERY)
     came = words([*whole.feed(said), *whole.flush()])
     in_pieces = ""
     for place in range(0, len(said), 1000):
         in_pieces += words([*parser.feed(said[place : place + 1000])])
-        assert len(parser._held) <= BLANKS_LIMIT + 1000
+        assert len(parser.held) <= BLANKS_LIMIT + 1000
     assert in_pieces + words([*parser.flush()]) == came

@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.model.events import Thinking, ThinkingEnd
+from converter.core.reading.engine.engine import Engine
+from converter.core.reading.engine.mark_table import mark_table
+from converter.core.reading.engine.states import Mode
 from converter.core.reading.mark_search import Mark
-from converter.core.reading.tag_matcher import choose, tag_set
-from converter.core.reading.think_parser import ThinkParser
-from converter.core.reading.think_states import Mode
+from converter.core.reading.tag_matcher import choose
 from converter.core.reading.thought import (
     ENDS,
     UNREADABLE_CONFIDENCE,
@@ -109,12 +110,12 @@ def test_a_slash_makes_a_tag_whole() -> None:
 # A reply that is only guessed to begin in a thought: it never leaves the client without an answer.
 
 
-ALL = tag_set(choose(["auto"]))
+ALL = mark_table(choose(["auto"]))
 LONG = "word " * GUESS_LIMIT
 
 
 def read(pieces: list[str], finish: str = "stop") -> list[Block]:
-    parser = ThinkParser(ALL, Mode.GUESSED)
+    parser = Engine(ALL, Mode.GUESSED)
     said = [event for piece in pieces for event in parser.feed(piece)]
     return blocks_of(said + parser.flush(finish))
 

@@ -14,7 +14,7 @@ from converter.core.dialects.responses.response_events import (
     ResponsesEncoder,
 )
 from converter.core.dialects.table import ANTHROPIC, RESPONSES, Dialect, Form
-from converter.core.reading.think_parser import ThinkParser
+from converter.core.reading.engine.engine import Engine
 from converter.core.reply.rewriter import Rewriter
 from laws import sdk_reading
 from tests.support import native_streams as native
@@ -23,7 +23,7 @@ from tests.support.frames_of import OPENAI, WHOLE, passed, rewriter, values
 
 pytestmark = pytest.mark.slow
 
-MACHINES = [(OpenAIDecoder, "feed"), (ThinkParser, "feed"), (OpenAIEncoder, "feed")]
+MACHINES = [(OpenAIDecoder, "feed"), (Engine, "feed"), (OpenAIEncoder, "feed")]
 type Machine = tuple[type, str]
 
 
@@ -65,8 +65,8 @@ def test_a_machine_that_always_breaks_costs_an_openai_client_nothing(
     "machine",
     [
         (OpenAIDecoder, "feed"),
-        (ThinkParser, "feed"),
-        (ThinkParser, "flush"),
+        (Engine, "feed"),
+        (Engine, "flush"),
         (OpenAIEncoder, "feed"),
     ],
 )
@@ -82,14 +82,14 @@ def test_a_whole_body_that_breaks_a_machine_goes_on_as_it_came(
 def test_a_body_whose_second_choice_breaks_a_machine_is_still_one_body(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    _break(monkeypatch, (ThinkParser, "feed"), lambda call: call == 1)
+    _break(monkeypatch, (Engine, "feed"), lambda call: call == 1)
     body = data(
         {"choices": [{"index": index, "message": {"content": "<think>a"}} for index in (0, 1)]}
     )[6:]
     assert b"".join(passed(rewriter(OPENAI, WHOLE), [body])) == body
 
 
-@pytest.mark.parametrize("machine", [(OpenAIEncoder, "close"), (ThinkParser, "flush")])
+@pytest.mark.parametrize("machine", [(OpenAIEncoder, "close"), (Engine, "flush")])
 def test_a_whole_body_is_not_lost_when_its_end_breaks_a_machine(
     monkeypatch: pytest.MonkeyPatch, machine: Machine
 ) -> None:
@@ -106,7 +106,7 @@ def test_nothing_is_raised_when_the_end_of_an_empty_body_breaks_a_machine(
     assert b"".join(passed(rewriter(OPENAI, WHOLE), [])) == b""
 
 
-BREAKING = [(OpenAIDecoder, "feed"), (ThinkParser, "feed"), (AnthropicEncoder, "told")]
+BREAKING = [(OpenAIDecoder, "feed"), (Engine, "feed"), (AnthropicEncoder, "told")]
 
 
 @pytest.mark.parametrize("machine", BREAKING, ids=lambda machine: machine[0].__name__)

@@ -17,8 +17,9 @@ from converter.core.model.events import (
     ToolCall,
     Usage,
 )
-from converter.core.reading.tag_matcher import choose, tag_set
-from converter.core.reading.think_parser import ThinkParser
+from converter.core.reading.engine.engine import Engine
+from converter.core.reading.engine.mark_table import mark_table
+from converter.core.reading.tag_matcher import choose
 from converter.core.reply.thought_events import ThoughtEvent, ThoughtEvents, within_limit
 from converter.core.wire.bounds import LONGEST_THOUGHT
 from tests.support.strategies import cut, law
@@ -133,7 +134,7 @@ SAID = (
 @pytest.mark.parametrize("place", range(len(SAID)))
 def test_thoughts_of_each_form_are_told_wherever_the_text_is_cut(place: int) -> None:
     out = list[ThoughtEvent]()
-    parser, thoughts = ThinkParser(tag_set(choose(["auto"]))), ThoughtEvents("", "", out)
+    parser, thoughts = Engine(mark_table(choose(["auto"]))), ThoughtEvents("", "", out)
     events = [event for piece in (SAID[:place], SAID[place:]) for event in parser.feed(piece)]
     for event in [*events, *parser.flush()]:
         thoughts.feed(event)

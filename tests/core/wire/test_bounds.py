@@ -22,7 +22,7 @@ from converter.core.dialects.table import (
     ReplyContext,
 )
 from converter.core.reading.reading import Expected
-from converter.core.reading.tool_calls.stage import Tools
+from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire.bounds import FRAME_LIMIT, MOST_CALLS, TABLE, TooMuchError
 from tests.support.frames import ROLE, delta

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT
-from converter.core.reading.think_parser import ThinkParser
+from converter.core.reading.engine.engine import Engine
 from converter.extras.recordings.library import Library
 from converter.extras.recordings.recording import RecordingError
 from laws import laws
@@ -175,7 +175,7 @@ def test_a_law_that_cannot_read_a_recording_is_told_of(library: Library) -> None
 
 def test_a_fault_in_the_parser_is_found(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     library.keep(exchange())
-    monkeypatch.setattr(ThinkParser, "feed", lambda *_: [])
+    monkeypatch.setattr(Engine, "feed", lambda *_: [])
     wrong = library.check("hello", laws.told)
     assert all(words.startswith("hello") for words in wrong)
     assert any(words.startswith("hello breaks law") for words in wrong)

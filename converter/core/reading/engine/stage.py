@@ -30,9 +30,9 @@ from converter.core.reading.engine.repeats import Repeats
 from converter.core.reading.engine.states import Grammar, Mode
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Reading
-from converter.core.reading.think_stage import RepeatedThought
+from converter.core.reading.repeated_thought import RepeatedThought
+from converter.core.reading.tool_calls.calls_read import BY_ITSELF, CUT, NO_FORM
 from converter.core.reading.tool_calls.reading import Expectations
-from converter.core.reading.tool_calls.stage import BY_ITSELF, CUT, NO_FORM
 
 _HEAD = 64
 """Characters of a reply's beginning that show whether it has an opener of its own."""

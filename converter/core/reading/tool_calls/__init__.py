@@ -1,8 +1,8 @@
-"""Tool calls that models write into their text: one row a form, read as they come.
+"""The forms in which models write tool calls into their text: one row a form.
 
-text -> ToolCallParser -> text and tool calls; `ToolCallStage` does so for all choices of a reply.
+`converter.core.reading.engine` finds their marks and hands the text behind one to a body here.
 
-- `forms`: the rows. `call_form`: the class of a row.
-- `source`: text for grammars. `reading`: one place that may hold calls.
-- Kinds of grammar, shared by the rows: `json_body`, `tag_body`, `python_body`, `gemma_body`.
+- `forms`: the rows. `call_form`: the class of a row. `calls_read`: the notes on calls.
+- `source`: text for bodies. `reading`: one place that may hold calls.
+- Kinds of bodies, shared by the rows: `json_body`, `tag_body`, `python_body`, `gemma_body`.
 """

@@ -12,8 +12,7 @@ from converter.core.reading.engine.stage import ReadingStage
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Expected, Reading
 from converter.core.reading.tag_matcher import choose
-from converter.core.reading.think_stage import ThinkStage
-from converter.core.reading.tool_calls.stage import ToolCallStage, Tools
+from converter.core.reading.tool_calls.calls_read import Tools
 from tests.support.strategies import cut, law
 from tests.support.tool_call_texts import TOOLS, WRITTEN
 
@@ -102,37 +101,16 @@ def test_the_closer_of_a_call_is_no_sign_of_a_thought() -> None:
     assert findings.correction is None
 
 
-def _two(start: InitialState, *events: Event) -> list[Event]:
-    """What the two stages say that the engine is to replace."""
-    tools = Tools(TOOLS)
-    expected = Expected(initial=start, tools_offered=True, tools=tools)
-    reading, findings = Reading(choose(["auto"]), expected=expected), Findings()
-    first = ThinkStage(reading, 0, findings)
-    second = ToolCallStage(tools, 0, "call_", findings.calls)
-    told = [made for event in events for made in first.feed(event)]
-    out = [made for event in [*told, *first.close()] for made in second.feed(event)]
-    return joined([*out, *second.close()])
-
-
-@pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(
-    "around", ["{}", "Look.\n\n{}\n", "<think>why</think>\n{}", "<think>why\n{}"]
+    ("content", "said"),
+    [
+        ("</think>\n\nHello.", "\n\nHello."),
+        ("</thi", "</thi"),
+        ("<think>why</think>a", "a"),
+    ],
 )
-@pytest.mark.parametrize("start", [InitialState.TEXT, InitialState.LIKELY_THINKING])
-def test_the_engine_says_what_two_machines_said(
-    call: str, around: str, start: InitialState
-) -> None:
-    text = around.format(call)
-    for pieces in ([text], list(text)):
-        events: list[Event] = [*map(Text, pieces), Finish("stop")]
-        assert _read(start, *events)[0] == _two(start, *events)
-
-
-@pytest.mark.parametrize(
-    "content", ["</think>\n\nHello.", "Hello.\n</answer>", "<think>why</think>a"]
-)
-def test_marks_that_a_server_leaves_behind_a_field_go_as_with_two_machines(content: str) -> None:
+def test_marks_that_a_server_leaves_behind_a_field_go(content: str, said: str) -> None:
     for pieces in ([content], list(content)):
         events: list[Event] = [Thinking("why"), *map(Text, pieces), Finish("stop")]
-        said = _read(InitialState.TEXT, *events)[0]
-        assert said == _two(InitialState.TEXT, *events)
+        read, _ = _read(InitialState.TEXT, *events)
+        assert read == [Thinking("why"), Text(said), Finish("stop")]

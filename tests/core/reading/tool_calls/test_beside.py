@@ -5,9 +5,9 @@ import json
 import pytest
 
 from converter.core.model.events import Event, Text, ToolCall, joined
-from converter.core.reading.tool_calls.parser import ToolCallParser
 from converter.core.reading.tool_calls.reading import Expectations
 from converter.core.wire.bounds import HELD_LIMIT
+from tests.support.call_engine import call_engine
 
 TOOLS: dict[str, dict[str, object]] = {
     "remove": {"properties": {"path": {"type": "string"}, "dry_run": {}, "id": {}, "force": {}}},
@@ -28,9 +28,9 @@ def read(text: str) -> tuple[list[Event], str]:
     """What comes of it, whole and character by character, and the tool of a broken call."""
     results = []
     for pieces in ([text], list(text)):
-        parser = ToolCallParser(Expectations(TOOLS))
+        parser = call_engine(Expectations(TOOLS))
         events = [event for piece in pieces for event in parser.feed(piece)]
-        results.append((joined([*events, *parser.close()]), parser.broken))
+        results.append((joined([*events, *parser.flush()]), parser.calls.broken))
     assert results[0] == results[1]
     return results[0]
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 from converter.core.model.events import Event, Text, ToolCall, joined
+from converter.core.reading.engine.engine import Engine
 from converter.core.reading.tool_calls.call_form import EndsThought
 from converter.core.reading.tool_calls.forms import FORMS, OPENERS, SECTIONS, WHOLE
 from converter.core.reading.tool_calls.json_body import Json
-from converter.core.reading.tool_calls.parser import ToolCallParser
 from converter.core.reading.tool_calls.reading import Expectations
+from tests.support.call_engine import call_engine
 from tests.support.strategies import every_so_many
 from tests.support.tool_call_texts import TOOLS, WRITTEN, Calls, Written, dumps
 
@@ -50,8 +51,8 @@ BY_NAME = pytest.mark.parametrize("written", WRITTEN.values(), ids=list(WRITTEN)
 TWO = SITUATIONS["two calls"]
 
 
-def parser() -> ToolCallParser:
-    return ToolCallParser(Expectations(TOOLS))
+def parser() -> Engine:
+    return call_engine(Expectations(TOOLS))
 
 
 def read(text: str, size: int = 0, cut: bool = False) -> list[Event]:
@@ -59,7 +60,7 @@ def read(text: str, size: int = 0, cut: bool = False) -> list[Event]:
     reading = parser()
     pieces = [text[at : at + size] for at in range(0, len(text), size)] if size else [text]
     out = [event for piece in pieces for event in reading.feed(piece)]
-    return joined([*out, *reading.close(cut)])
+    return joined([*out, *reading.flush(cut=cut)])
 
 
 def said(events: list[Event]) -> list[object]:
@@ -75,9 +76,9 @@ def said(events: list[Event]) -> list[object]:
 def test_calls_are_read_as_they_were_meant(written: Written, calls: Calls) -> None:
     reading = parser()
     text = written.write(calls)
-    events = joined([*reading.feed(text), *reading.close()])
+    events = joined([*reading.feed(text), *reading.flush()])
     assert said(events) == list(calls)
-    assert [call.form for call in reading.calls if call.done] == [written.form] * len(calls)
+    assert [call.form for call in reading.calls.read if call.done] == [written.form] * len(calls)
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
@@ -107,7 +108,7 @@ def test_calls_are_the_same_cut_at_every_position(written: Written) -> None:
         reading = parser()
         pieces = (text[:place], text[place:])
         events = [event for piece in pieces for event in reading.feed(piece)]
-        assert joined([*events, *reading.close()]) == wanted
+        assert joined([*events, *reading.flush()]) == wanted
 
 
 @pytest.mark.slow
@@ -179,11 +180,11 @@ def test_a_call_that_was_cut_off_is_never_completed(written: Written) -> None:
     wanted = [*SITUATIONS["one call"], ("write_file", {"path": "x", "tags": ["y"]})]
     for text in _cuts(written):
         reading = parser()
-        events = joined([*reading.feed(text), *reading.close(cut=True)])
+        events = joined([*reading.feed(text), *reading.flush(cut=True)])
         calls = [event for event in events if isinstance(event, ToolCall)]
         if not calls:
             assert events == [Text(text)]
-        for call, made, (name, arguments) in zip(calls, reading.calls, wanted, strict=False):
+        for call, made, (name, arguments) in zip(calls, reading.calls.read, wanted, strict=False):
             assert call.name == made.name == name
             if made.done:
                 assert json.loads(call.arguments) == arguments

@@ -7,8 +7,8 @@ import pytest
 from converter.core.model.events import Event, Text, ToolCall, joined
 from converter.core.reading.json_extent import HEADER_LIMIT
 from converter.core.reading.tool_calls.json_body import NAME_LIMIT
-from converter.core.reading.tool_calls.parser import ToolCallParser
 from converter.core.reading.tool_calls.reading import Expectations
+from tests.support.call_engine import call_engine
 
 TOOLS: dict[str, dict[str, object]] = {"f": {}, "é": {}, "needs": {"required": ["city"]}}
 
@@ -17,9 +17,9 @@ def read(text: str) -> list[Event]:
     """What comes of it, whole and character by character."""
     results = []
     for pieces in ([text], list(text)):
-        parser = ToolCallParser(Expectations(TOOLS))
+        parser = call_engine(Expectations(TOOLS))
         events = [event for piece in pieces for event in parser.feed(piece)]
-        results.append(joined([*events, *parser.close()]))
+        results.append(joined([*events, *parser.flush()]))
     assert results[0] == results[1]
     return results[0]
 

@@ -6,10 +6,10 @@ import pytest
 
 from converter.core.model.events import Event, Text, ToolCall, joined
 from converter.core.reading.tool_calls.json_body import NAME_LIMIT
-from converter.core.reading.tool_calls.parser import ToolCallParser
 from converter.core.reading.tool_calls.reading import Expectations
 from converter.core.reading.tool_calls.value_end import OPEN_LIMIT
 from converter.core.reading.tool_calls.values import NESTED_LIMIT
+from tests.support.call_engine import call_engine
 from tests.support.tool_call_texts import TOOLS
 
 
@@ -17,9 +17,9 @@ def read(text: str, cut: bool = False) -> list[Event]:
     """What comes of it, whole and character by character."""
     results = []
     for pieces in ([text], list(text)):
-        parser = ToolCallParser(Expectations(TOOLS))
+        parser = call_engine(Expectations(TOOLS))
         events = [event for piece in pieces for event in parser.feed(piece)]
-        results.append(joined([*events, *parser.close(cut)]))
+        results.append(joined([*events, *parser.flush(cut=cut)]))
     assert results[0] == results[1]
     return results[0]
 

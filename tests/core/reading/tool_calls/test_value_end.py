@@ -5,9 +5,9 @@ import json
 import pytest
 
 from converter.core.model.events import Event, ToolCall, joined
-from converter.core.reading.tool_calls.parser import ToolCallParser
 from converter.core.reading.tool_calls.reading import Expectations
 from converter.core.reading.tool_calls.value_end import OPEN_LIMIT
+from tests.support.call_engine import call_engine
 
 STRING = {"type": "string"}
 TOOLS: dict[str, dict[str, object]] = {
@@ -19,11 +19,11 @@ def read(text: str) -> object:
     """The arguments of the one call, whole and character by character; None: none ran."""
     results = []
     for pieces in ([text], list(text)):
-        parser = ToolCallParser(Expectations(TOOLS))
+        parser = call_engine(Expectations(TOOLS))
         events: list[Event] = [event for piece in pieces for event in parser.feed(piece)]
-        events = joined([*events, *parser.close()])
+        events = joined([*events, *parser.flush()])
         calls = [event for event in events if isinstance(event, ToolCall)]
-        whole = calls and all(call.ends for call in calls) and not parser.broken
+        whole = calls and all(call.ends for call in calls) and not parser.calls.broken
         results.append(json.loads(calls[0].arguments) if whole else None)
     assert results[0] == results[1]
     return results[0]

@@ -4,20 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.core.reading.tag_matcher import choose, tag_set
-from converter.core.reading.think_parser import ThinkParser
-from converter.core.reading.think_states import Mode
-from converter.core.reading.tool_calls.call_form import EndsThought
-from converter.core.reading.tool_calls.forms import FORMS
-from converter.core.reading.tool_marks import (
-    BY_OPENER,
-    TOOL_MARKS,
-    ToolMarks,
-    begins_call,
+from converter.core.reading.engine.context import Context
+from converter.core.reading.engine.engine import Engine
+from converter.core.reading.engine.mark_table import (
+    GUARDED,
+    CallMark,
+    mark_table,
     openers_in_thought,
 )
+from converter.core.reading.engine.open_call import may_begin_call
+from converter.core.reading.engine.states import Mode
+from converter.core.reading.tag_matcher import choose
+from converter.core.reading.tool_calls.call_form import EndsThought
+from converter.core.reading.tool_calls.forms import FORMS
 from laws.oracle_blocks import Block
-from tests.core.reading.test_think_parser import parse
+from tests.core.reading.test_thoughts import parse
 from tests.support.read_back import blocks_of
 from tests.support.strategies import every_so_many, law
 
@@ -50,6 +51,12 @@ CASES = [
 ]
 
 
+def begins_call(before: str, behind: str, last: bool) -> bool | None:
+    context = Context()
+    context.feed(before)
+    return may_begin_call(context.place, behind, last)
+
+
 @pytest.mark.parametrize(("before", "behind", "call"), CASES)
 def test_a_mark_that_prose_may_say_begins_a_call_where_one_goes_on(
     before: str, behind: str, call: bool
@@ -69,26 +76,22 @@ def test_what_is_decided_early_stays(before: str, behind: list[str]) -> None:
     assert set(decided) <= {begins_call(before, said, last=True)}
 
 
-def test_forms_that_share_a_mark_agree_on_it() -> None:
-    assert len(BY_OPENER) == len(TOOL_MARKS)
-
-
 def test_with_tools_more_marks_end_a_thought() -> None:
     assert set(openers_in_thought(offered=False)) < set(openers_in_thought(offered=True))
-    assert set(openers_in_thought(offered=True)) == {row.open for row in ENDING}
-    assert set(openers_in_thought(offered=True)) < set(BY_OPENER)
+    assert set(openers_in_thought(offered=True)) == {row.mark for row in ENDING}
+    assert set(openers_in_thought(offered=True)) < set(GUARDED)
 
 
 def test_marks_are_those_of_the_forms_that_end_a_thought() -> None:
     ending = [form for form in FORMS if form.ends_thought is not EndsThought.NEVER]
-    assert {row.open for row in ENDING} == {mark for form in ending for mark, _ in form.pairs}
-    assert not BY_OPENER["[TOOL_CALLS]"].in_thoughts
+    assert {row.mark for row in ENDING} == {mark for form in ending for mark, _ in form.pairs}
+    assert not GUARDED["[TOOL_CALLS]"].in_thoughts
 
 
-@pytest.mark.parametrize("row", TOOL_MARKS, ids=lambda row: row.open)
+@pytest.mark.parametrize("row", GUARDED.values(), ids=lambda row: row.mark)
 @pytest.mark.parametrize("before", ["", "Yes.\n"])
-def test_nothing_is_a_tag_in_a_call_in_the_text(row: ToolMarks, before: str) -> None:
-    call = f'{row.open}{{"a": "<think>b</think>"}}{row.close}'
+def test_nothing_is_a_tag_in_a_call_in_the_text(row: CallMark, before: str) -> None:
+    call = f'{row.mark}{{"a": "<think>b</think>"}}{row.close}'
     for place in every_so_many(range(len(before + call))):
         pieces = [(before + call)[:place], (before + call)[place:] + " so"]
         assert parse(pieces, tools_offered=True) == [Block("text", f"{before}{call} so")]
@@ -119,17 +122,17 @@ def test_in_an_answer_that_is_json_a_string_holds_no_tag(tag: str, start: Mode) 
     answer = f'{{"doc": "write {tag} first", "n": [1, "{tag}"]}}'
     thought = [Block("thinking", "plan")] if start is Mode.ANSWERING else []
     said = f"<think>plan</think>{answer}" if thought else answer
-    parser = ThinkParser(tag_set(choose(["auto"])), start, json_answer=True)
+    parser = Engine(mark_table(choose(["auto"])), start, json_answer=True)
     out = [event for character in said for event in parser.feed(character)]
     assert blocks_of([*out, *parser.flush()]) == [*thought, Block("text", answer)]
 
 
-ENDING = [row for row in TOOL_MARKS if row.in_thoughts]
+ENDING = [row for row in GUARDED.values() if row.in_thoughts]
 
 
-@pytest.mark.parametrize("row", ENDING, ids=lambda row: row.open)
-def test_every_mark_ends_a_thought_and_its_call_is_text(row: ToolMarks) -> None:
-    call = f'{row.open}{{"a": "<think>"}}{row.close}'
+@pytest.mark.parametrize("row", ENDING, ids=lambda row: row.mark)
+def test_every_mark_ends_a_thought_and_its_call_is_text(row: CallMark) -> None:
+    call = f'{row.mark}{{"a": "<think>"}}{row.close}'
     for tags, said in (("think", f"<think>a\n{call}b"), ("auto", f"a\n{call}b")):
         families = choose([tags])
         mode = Mode.ANSWERING if tags == "think" else Mode.THINKING
@@ -182,12 +185,12 @@ def test_answers_about_marks_pass_unchanged(thought: str) -> None:
         ("<think>a. <tool_call> ", "<tool_call> "),
         ("<think>a. <tool_call> m", ""),
         ("<think>a. <tool_call>run", "<tool_call>run"),
-        ("<think>a. <tool_call>{", ""),
-        ("<think>a<|tool_call_begin|>", ""),
+        ("<think>a. <tool_call>{", "<tool_call>{"),
+        ("<think>a<|tool_call_begin|>", "<|tool_call_begin|>"),
         ("<think>a<tool_call>{</tool", "</tool"),
     ],
 )
 def test_no_more_is_held_than_it_takes_to_decide(said: str, held: str) -> None:
-    parser = ThinkParser(tag_set(choose(["auto"])))
+    parser = Engine(mark_table(choose(["auto"])))
     parser.feed(said)
-    assert parser._held == held
+    assert parser.held == held

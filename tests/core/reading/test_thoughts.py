@@ -6,15 +6,16 @@ from dataclasses import dataclass
 import pytest
 
 from converter.core.model.events import LateCloser
+from converter.core.reading.engine.engine import STOP, Engine
+from converter.core.reading.engine.mark_table import mark_table
+from converter.core.reading.engine.states import Grammar, Mode
 from converter.core.reading.families import TABLE, ThinkTags
-from converter.core.reading.tag_matcher import choose, tag_set
-from converter.core.reading.think_parser import STOP, ThinkParser
-from converter.core.reading.think_states import Grammar, Mode
+from converter.core.reading.tag_matcher import choose
 from converter.core.reading.thought import UNREADABLE_CONFIDENCE
 from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of
 
-ALL = tag_set(choose(["auto"]))
+ALL = mark_table(choose(["auto"]))
 
 
 def text(said: str) -> Block:
@@ -227,8 +228,8 @@ def parse(
     grammar: Grammar = Grammar.NONE,
 ) -> list[Block]:
     families = choose(["auto"]) if tags is None else tuple(tags)
-    marks = tag_set(families, attributes, tools_offered)
-    parser = ThinkParser(marks, start, 0, grammar is JSON, grammar)
+    marks = mark_table(families, attributes, tools_offered)
+    parser = Engine(marks, start, json_answer=grammar is JSON, made_by=grammar)
     said = [event for piece in pieces for event in parser.feed(piece)]
     return blocks_of(said + parser.flush(finish))
 
@@ -338,19 +339,19 @@ HELD = [
 
 @pytest.mark.parametrize("row", HELD, ids=lambda row: row.why)
 def test_rule_6_what_is_held_is_what_is_undecided(row: Held) -> None:
-    parser = ThinkParser(ALL, row.mode)
+    parser = Engine(ALL, row.mode)
     came = "".join(getattr(event, "text", "") for event in parser.feed(row.said))
     assert came == row.said.removesuffix(row.held)
 
 
 def test_a_held_beginning_comes_out_with_the_text_that_decides_it() -> None:
-    parser = ThinkParser(ALL)
+    parser = Engine(ALL)
     assert parser.feed("<thin") == []
     assert blocks_of(parser.feed("g>")) == [text("<thing>")]
 
 
 def test_after_a_flush_what_follows_is_a_new_block() -> None:
-    parser = ThinkParser(ALL)
+    parser = Engine(ALL)
     said = [
         *parser.feed("<think>a\n"),
         *parser.flush(),
@@ -363,7 +364,6 @@ def test_after_a_flush_what_follows_is_a_new_block() -> None:
 def test_a_closer_behind_the_call_that_ended_its_thought_is_told_where_it_is_wanted() -> None:
     text = "<think>why\n<tool_call>{}</tool_call></think>so</think>"
     for wanted, told in ((True, [LateCloser()]), (False, [])):
-        parser = ThinkParser(tag_set(choose(["auto"])))
-        parser.tells_late_closers = wanted
+        parser = Engine(mark_table(choose(["auto"]), reads_calls=wanted))
         events = [*parser.feed(text), *parser.flush()]
         assert [event for event in events if isinstance(event, LateCloser)] == told

@@ -20,13 +20,12 @@ from converter.core.model.events import (
     Usage,
     joined,
 )
+from converter.core.reading.engine.drafts import Drafts
+from converter.core.reading.engine.stage import ReadingStage
+from converter.core.reading.findings import Findings
+from converter.core.reading.reading import Expected, Reading
+from converter.core.reading.tool_calls.calls_read import CallsRead, Tools
 from converter.core.reading.tool_calls.reading import Expectations
-from converter.core.reading.tool_calls.stage import (
-    CallsRead,
-    ThoughtCalls,
-    ToolCallStage,
-    Tools,
-)
 from converter.core.wire.bounds import HELD_LIMIT
 from tests.support.strategies import cut, law
 from tests.support.tool_call_texts import TOOLS, WRITTEN
@@ -36,13 +35,22 @@ OSLO = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_
 CUT = '<tool_call>{"name": "get_weather", "arguments": {"city": "Os'
 
 
-def stage(read: CallsRead | None = None, **kinds: bool) -> ToolCallStage:
-    return ToolCallStage(Tools(TOOLS, **kinds), 0, "call_", read or CallsRead())
+def stage(
+    read: CallsRead | None = None, choice: int = 0, ids: str = "call_", **kinds: bool
+) -> ReadingStage:
+    expected = Expected(tools_offered=True, tools=Tools(TOOLS, **kinds))
+    findings = Findings(calls=read or CallsRead())
+    return ReadingStage(Reading((), expected=expected), choice, findings, ids)
 
 
-def run(made: ToolCallStage, *events: Event) -> list[Event]:
-    out = [after for event in events for after in made.feed(event)]
+def run(made: ReadingStage, *events: Event) -> list[Event]:
+    out = [after for event in events for after in fed(made, event)]
     return joined([*out, *made.close()])
+
+
+def fed(made: ReadingStage, event: Event) -> Sequence[Event]:
+    """What becomes of an event, be it the engine's own."""
+    return made._out([event]) if isinstance(event, LateCloser) else made.feed(event)
 
 
 def calls(events: Sequence[Event]) -> list[tuple[str, str]]:
@@ -58,7 +66,7 @@ def test_content_that_is_a_call_becomes_one_and_the_finish_says_so() -> None:
 
 
 def test_a_call_is_of_its_choice_and_its_id_is_of_its_reply() -> None:
-    made = ToolCallStage(Tools(TOOLS), 2, "call_7_2_", CallsRead())
+    made = stage(choice=2, ids="call_7_2_")
     assert run(made, Text(NOW, 2)) == [ToolCall(0, "call_7_2_0", "now", "{}", 2)]
 
 
@@ -256,7 +264,8 @@ def test_a_draft_behind_which_there_is_an_answer_is_none(
 def test_thoughts_go_out_as_they_come_while_text_waits_for_its_head() -> None:
     made = stage()
     assert made.plain(Text) is None
-    assert made.plain(Thinking) == (Thinking, "")
+    made.feed(Thinking("why"))
+    assert made.plain(Thinking) == (Thinking, "\r\n")
     made.feed(Text("a <tool"))
     assert made.plain(Thinking) is None
 
@@ -306,7 +315,7 @@ def test_another_call_waits_for_its_end_and_only_behind_a_late_closer() -> None:
         made = stage()
         made.feed(Text(OSLO))
         if closed:
-            made.feed(LateCloser())
+            fed(made, LateCloser())
         assert bool(calls(made.feed(Text(begun)))) is not closed
         assert calls([*made.feed(Text(rest)), *made.feed(Text(" so"))])
 
@@ -339,7 +348,7 @@ OTHER = '<tool_call>{"name": "get_weather", "arguments": {}}</tool_call>'
 def read(
     *thoughts: str, answered: bool = False, asked: Expectations | None = None
 ) -> list[tuple[str, object]]:
-    calls = ThoughtCalls(asked or Expectations(TOOLS))
+    calls = Drafts(asked or Expectations(TOOLS))
     for thought in thoughts:
         calls.feed(thought)
         calls.end()
@@ -389,7 +398,7 @@ def test_a_draft_is_no_call(thoughts: tuple[str, ...], answered: bool, wanted: l
 
 
 def test_calls_are_counted_anew_and_are_of_their_choice() -> None:
-    calls = ThoughtCalls(Expectations(TOOLS, "call_x_", 2))
+    calls = Drafts(Expectations(TOOLS, "call_x_", 2))
     calls.feed(f"[TOOL_CALLS]now[ARGS]{{}}\n{NOW}")
     assert calls.take(True) == [ToolCall(0, "call_x_0", "now", "{}", 2)]
     assert calls.forms == ["hermes"]
@@ -400,7 +409,7 @@ def test_with_one_call_asked_for_only_the_first_counts() -> None:
 
 
 def test_too_many_words_in_calls_are_no_calls_and_are_not_kept() -> None:
-    calls = ThoughtCalls(Expectations(TOOLS))
+    calls = Drafts(Expectations(TOOLS))
     long = '<tool_call>{"name": "write_file", "arguments": {"content": "'
     for piece in (long, *["a" * 1000] * (HELD_LIMIT // 1000 + 100), '"}}</tool_call>', NOW):
         calls.feed(piece)
@@ -414,7 +423,7 @@ def test_a_thought_cut_anywhere_has_the_same_calls(data: st.DataObject) -> None:
     words = st.sampled_from([NOW, OTHER, "\n", "I look. ", "`", "a ", NOW[:20], "```\n"])
     thought = "".join(data.draw(st.lists(words, max_size=6)))
     answered = data.draw(st.booleans())
-    calls = ThoughtCalls(Expectations(TOOLS))
+    calls = Drafts(Expectations(TOOLS))
     for piece in data.draw(cut(thought)):
         calls.feed(piece)
     got = [(call.name, json.loads(call.arguments)) for call in calls.take(answered)]

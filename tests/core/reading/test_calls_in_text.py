@@ -7,16 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.model.events import Event, Text, ToolCall, joined
+from converter.core.reading.engine.context import Context, MarkPlace
+from converter.core.reading.engine.engine import PIECE, RESCAN_LIMIT
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS, WHOLE
-from converter.core.reading.tool_calls.parser import (
-    PIECE,
-    RESCAN_LIMIT,
-    Surroundings,
-    ToolCallParser,
-)
 from converter.core.reading.tool_calls.reading import Expectations
 from converter.core.reading.tool_calls.source import Source
 from converter.core.wire.bounds import BLANKS_LIMIT, HELD_LIMIT
+from tests.support.call_engine import call_engine
 from tests.support.call_look_alikes import CALL, LOOK_ALIKES, ONE_LINE
 from tests.support.strategies import cut, law
 from tests.support.tool_call_texts import TOOLS, WRITTEN, Calls
@@ -26,9 +23,9 @@ OSLO = ("get_weather", {"city": "Oslo"})
 
 
 def read(*pieces: str, asked: Expectations | None = None, whole_forms: bool = True) -> list[Event]:
-    parser = ToolCallParser(asked or Expectations(TOOLS), whole_forms)
+    parser = call_engine(asked or Expectations(TOOLS), whole_forms)
     out = [event for piece in pieces for event in parser.feed(piece)]
-    return joined([*out, *parser.close()])
+    return joined([*out, *parser.flush()])
 
 
 def said(*pieces: str) -> list[object]:
@@ -135,16 +132,16 @@ def test_where_the_user_asked_for_json_an_object_is_an_answer() -> None:
 
 
 def test_close_without_text_before_it_changes_nothing() -> None:
-    parser = ToolCallParser(Expectations(TOOLS))
-    assert parser.close() == []
+    parser = call_engine(Expectations(TOOLS))
+    assert parser.flush() == []
     assert parser.feed('{"name": "now", "arguments": {}}') == []
-    assert [type(event) for event in parser.close()] == [ToolCall]
+    assert [type(event) for event in parser.flush()] == [ToolCall]
 
 
 def test_text_behind_a_close_is_read_anew() -> None:
-    parser = ToolCallParser(Expectations(TOOLS))
-    assert parser.feed("a `b\n") + parser.close() == [Text("a `b"), Text("\n")]
-    assert [type(event) for event in parser.feed(ONE_LINE) + parser.close()] == [ToolCall]
+    parser = call_engine(Expectations(TOOLS))
+    assert parser.feed("a `b\n") + parser.flush() == [Text("a `b"), Text("\n")]
+    assert [type(event) for event in parser.feed(ONE_LINE) + parser.flush()] == [ToolCall]
     assert [event.id for event in parser.feed(ONE_LINE) if isinstance(event, ToolCall)] == [
         "call_1"
     ]
@@ -154,7 +151,7 @@ def test_text_behind_a_close_is_read_anew() -> None:
 
 
 def test_ordinary_text_is_not_held() -> None:
-    parser = ToolCallParser(Expectations(TOOLS))
+    parser = call_engine(Expectations(TOOLS))
     for word in ["It", " is", " 7", ".", " <b>", " [1] b", "\n\nNext", " `x`", " {", "}"]:
         assert "".join(event.text for event in parser.feed(word) if isinstance(event, Text)) == word
 
@@ -175,14 +172,14 @@ def test_ordinary_text_is_not_held() -> None:
     ],
 )
 def test_what_is_held_is_bounded(text: str, limit: int) -> None:
-    parser = ToolCallParser(Expectations(TOOLS))
+    parser = call_engine(Expectations(TOOLS))
     given_out = 0
     for at in range(0, len(text), 64):
         events = parser.feed(text[at : at + 64])
         given_out += sum(len(event.text) for event in events if isinstance(event, Text))
-        called = bool(parser.calls)
+        called = bool(parser.calls.read)
         assert called or at + 64 - given_out <= limit + 200
-    rest = parser.close()
+    rest = parser.flush()
     assert called or given_out + sum(len(e.text) for e in rest if isinstance(e, Text)) == len(text)
 
 
@@ -263,13 +260,13 @@ def test_without_a_tool_every_text_is_itself(text: str) -> None:
 @law(300)
 @given(_TEXTS)
 def test_text_that_holds_no_call_is_itself_and_calls_are_whole_or_open(text: str) -> None:
-    parser = ToolCallParser(Expectations(TOOLS))
-    events = joined([*parser.feed(text), *parser.close()])
+    parser = call_engine(Expectations(TOOLS))
+    events = joined([*parser.feed(text), *parser.flush()])
     calls = [event for event in events if isinstance(event, ToolCall)]
-    assert len(calls) == len(parser.calls)
+    assert len(calls) == len(parser.calls.read)
     if not calls:
         assert events == ([Text(text)] if text else [])
-    for call, made in zip(calls, parser.calls, strict=True):
+    for call, made in zip(calls, parser.calls.read, strict=True):
         assert (call.name, call.id) == (made.name, made.id)
         if made.done:
             assert isinstance(json.loads(call.arguments), dict)
@@ -369,8 +366,8 @@ def test_a_closer_of_a_thought_in_an_argument_is_its_words() -> None:
 # What stands before a mark.
 
 
-def around(text: str, size: int) -> Surroundings:
-    found = Surroundings()
+def around(text: str, size: int) -> Context:
+    found = Context()
     for at in range(0, len(text), size):
         found.feed(text[at : at + size])
     return found
@@ -412,7 +409,8 @@ def test_a_mark_may_be_quoted_or_in_a_sentence(
     text: str, quoted: bool, in_sentence: bool, size: int
 ) -> None:
     found = around(text, size)
-    assert (found.quoted, found.in_sentence) == (quoted, in_sentence)
+    in_words = found.place is MarkPlace.IN_SENTENCE
+    assert (found.shows_calls, in_words) == (quoted, in_sentence)
 
 
 @pytest.mark.parametrize("first", ["", "assistant", "commentary", "assistantcommentary"])

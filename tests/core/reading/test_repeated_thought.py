@@ -1,0 +1,78 @@
+"""A thought in the field and again in the content: told once, however it is cut."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from converter.core.reading.families import ThinkTags
+from converter.core.reading.repeated_thought import HEAD, RepeatedThought
+from converter.core.reading.tag_matcher import choose
+
+AUTO = choose(["auto"])
+LONG = "I look at it. " * 20
+
+
+def told_once(
+    told: str,
+    content: Sequence[str],
+    closers: tuple[str, ...] = (),
+    families: Sequence[ThinkTags] = AUTO,
+) -> str:
+    again = RepeatedThought(families, closers)
+    again.hear(told)
+    return "".join([*map(again.feed, content), again.close()])
+
+
+def test_no_family_is_no_tag() -> None:
+    assert told_once("Hm.", ["<think>Hm.</think>So."], families=()) == "<think>Hm.</think>So."
+
+
+@pytest.mark.parametrize(
+    ("told", "content", "rest"),
+    [
+        ("Hm.", "<think>Hm.</think>So.", "So."),
+        ("\nHm.\n", "\n<think>\nHm.\n</think>\n\nSo.", "\n\nSo."),
+        (LONG, f"[THINK]{LONG}[/THINK]So.", "So."),
+        (LONG, f"<think>{LONG}</think>", ""),
+        (LONG, f"<think>{LONG}", ""),
+        ("Hm.", "<think>Another.</think>So.", "<think>Another.</think>So."),
+        ("Hm.", "<think>Hm. No.</think>So.", "<think>Hm. No.</think>So."),
+        ("Hm.", "<think>Hm.", "<think>Hm."),
+        ("Hm.", "So <think>Hm.</think>", "So <think>Hm.</think>"),
+        (LONG, "<think>" + LONG[: HEAD - 1] + "!</think>", "<think>" + LONG[: HEAD - 1] + "!</think>"),
+        ("Hm.", "<thin", "<thin"),
+        ("Hm.", "Hm.</think>So.", "Hm.</think>So."),
+        ("", "<think></think>So.", "<think></think>So."),
+    ],
+)  # fmt: skip
+def test_content_begins_behind_a_thought_that_the_field_has_told(
+    told: str, content: str, rest: str
+) -> None:
+    assert told_once(told, [content]) == rest
+    assert told_once(told, list(content)) == rest
+    for place in range(len(content)):
+        assert told_once(told, [content[:place], content[place:]]) == rest
+
+
+def test_a_thought_whose_opener_is_gone_ends_with_its_closer() -> None:
+    for content in (["Hm.</think>So."], [*"Hm.</think>So."]):
+        assert told_once("Hm.", content, ("</think>",)) == "So."
+    assert told_once("Hm.", [*"So."], ("</think>",)) == "So."
+
+
+def test_field_and_content_may_take_turns() -> None:
+    again = RepeatedThought(AUTO, ("</think>",))
+    out = []
+    for piece in ("Hm", ", well", "."):
+        again.hear(piece)
+        out.append(again.feed(piece))
+    assert "".join([*out, again.feed("</think>So.")]) == "So."
+    assert again.over
+
+
+def test_an_answer_does_not_wait_for_its_end() -> None:
+    again = RepeatedThought(AUTO)
+    again.hear("Hm.")
+    assert again.listens
+    assert again.feed("So") == "So"
+    assert not again.listens

@@ -1,0 +1,16 @@
+"""The notes on the calls of a reply."""
+
+from collections import Counter
+
+from converter.core.reading.tool_calls.calls_read import CallsRead
+
+
+def test_calls_that_were_read_are_told_by_their_place() -> None:
+    read = CallsRead(forms=Counter({"hermes": 2}), thought=Counter({"kimi": 1}))
+    assert read.hints == ["2 calls read from text: hermes", "1 call read from a thought: kimi"]
+    assert CallsRead().hints == CallsRead().notes == []
+
+
+def test_what_went_wrong_is_told_call_by_call() -> None:
+    read = CallsRead(cut=["a"], text=["b"], repeated=["c"], mended=["d"])
+    assert [note.split("'")[1] for note in read.notes] == ["a", "b", "c", "d"]

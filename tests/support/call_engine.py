@@ -1,0 +1,11 @@
+"""The engine where it reads nothing but calls."""
+
+from converter.core.reading.engine.engine import Engine
+from converter.core.reading.engine.mark_table import mark_table
+from converter.core.reading.tool_calls.reading import Expectations
+
+
+def call_engine(asked: Expectations, whole_calls: bool = True) -> Engine:
+    """Return an engine for the calls of a text without thoughts."""
+    grammar = mark_table((), reads_calls=True)
+    return Engine(grammar, choice=asked.choice, asked=asked, whole_calls=whole_calls)
