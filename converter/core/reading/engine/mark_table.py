@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from converter.core.reading.engine.states import BEHIND_CALL, IN_CALL, UNDECIDED, State
+from converter.core.reading.engine.states import BEHIND_CALL, IN_CALL, NEXT_STATE, UNDECIDED, State
 from converter.core.reading.families import CLOSERS, ThinkTags
 from converter.core.reading.mark_search import Mark, MarkSearch
 from converter.core.reading.tool_calls.call_form import EndsThought
@@ -123,13 +123,20 @@ class MarkTable:
         silent = (mark for row in self.families for mark in row.ignored if text.startswith(mark))
         return max(silent, key=len, default="")
 
-    def marks(self, state: State, frame: str = "", frame_end: str = "") -> MarkSearch:
-        """Return the marks that count in `state`, and an answer's tags, if given."""
-        key = (state, frame, frame_end)
+    def marks(
+        self, state: State, frame: str = "", frame_end: str = "", *, thought: bool = False
+    ) -> MarkSearch:
+        """Return the marks that count in `state`, and an answer's tags, if given. `thought`: the
+        reply has held one, so that a closer in its words tells nothing.
+        """
+        key = (state, frame, frame_end, thought)
         if key not in self._made:
             frames = {frame: Mark.FRAME, frame_end: Mark.FRAME_END}
             frames.pop("", None)
-            self._made[key] = MarkSearch(self._base[state] | frames)
+            kinds = self._base[state]
+            if thought and (state, Mark.CLOSE) not in NEXT_STATE:
+                kinds = {mark: kind for mark, kind in kinds.items() if kind is not Mark.CLOSE}
+            self._made[key] = MarkSearch(kinds | frames)
         return self._made[key]
 
     def within_thought(self, row: ThinkTags, suffix: str, head: bool) -> MarkSearch:

@@ -106,7 +106,7 @@ class Scanner(ABC):
             head = state is State.OPENED
             self._marks = table.within_thought(self.thought.row, self.thought.suffix, head)
         else:
-            self._marks = table.marks(state, *self.answer.frames)
+            self._marks = table.marks(state, *self.answer.frames, thought=self.thought.begun)
         self._values.look(state, table.offered)
 
     def _scan(self) -> bool:
