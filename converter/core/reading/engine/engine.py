@@ -208,7 +208,9 @@ class Engine(Scanner):
         in_sentence = context.place is MarkPlace.IN_SENTENCE
         doubted = in_sentence and not token and not self.calls.read
         met = MetMark(mark, context.place, context.in_code, doubted=doubted)
-        if context.shows_calls and not token:
+        certain = met.mark.special or met.at is MarkPlace.AT_BREAK
+        unread = not self._table.reads_calls and certain  # its words need not be known
+        if (context.shows_calls and not token) or unread:
             return self._put_back(met, "")
         self._open = OpenCall.begin(met, self._source, self.calls, self._between)
         return True
