@@ -222,24 +222,24 @@ def test_a_missing_sdk_is_a_skip_that_says_so(project: Path, installed: Path) ->
 FAULTS = {
     "a thought keeps its line feeds": ("core/reading/thought.py", 'text.lstrip("\\r\\n")', "text"),
     "a partial tag is not held": (
-        "core/reading/think_parser.py",
-        "0 if last else marks.undecided(buffer, begin)",
+        "core/reading/engine/scanner.py",
+        "0 if last else marks.undecided(text, 0)",
         "0",
     ),
     "held text is lost at the end": (
-        "core/reading/think_parser.py",
-        'self._read("", last=True)',
-        "pass",
+        "core/reading/engine/engine.py",
+        "        self._run()\n        self._settle_draft()\n",
+        "        self._settle_draft()\n",
     ),
     "a closer is text": (
-        "core/reading/think_states.py",
+        "core/reading/engine/states.py",
         "    **{(state, Mark.CLOSE): State.ENDED for state in IN_THOUGHT},\n",
         "",
     ),
     "tags are read behind native thinking": (
-        "core/reading/think_stage.py",
-        "self._parser = None",
-        "pass",
+        "core/reading/engine/stage.py",
+        "self._engine = Engine.behind(self._engine, self._table)",
+        "self._reads_tags = True",
     ),
     "a finish is lost": (
         "core/dialects/openai_chat/encoder.py",
