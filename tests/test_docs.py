@@ -169,7 +169,7 @@ def test_the_security_page_says_what_is_promised_what_is_not_and_how_to_report()
 
 def test_the_table_of_bounds_is_the_codes() -> None:
     lines = (DOCS / "faults.md").read_text().splitlines()
-    begin = lines.index("| what | at most | why | beyond it |") + 2
+    begin = lines.index("| what | at most | beyond it |") + 2
     assert lines[begin : lines.index("", begin)] == [
-        f"| {bound.what} | {bound.amount} | {bound.why} | {bound.beyond} |" for bound in BOUNDS
+        f"| {bound.what} | {bound.amount} | {bound.beyond} |" for bound in BOUNDS
     ]
