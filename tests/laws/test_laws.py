@@ -203,7 +203,7 @@ def test_law_3_finds_a_whole_reply_that_is_read_otherwise(monkeypatch: pytest.Mo
 
 def test_law_8_finds_what_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "converter.core.reply.reply_notes._is_utf8", lambda data: data.decode() is not None
+        "converter.core.reply.spoiled_frames._is_utf8", lambda data: data.decode() is not None
     )
     (broken,) = check_one(LAWS[7], recording(b"".join(stream("a" * 300))), drawn=40)
     assert "UnicodeDecodeError" in broken.difference

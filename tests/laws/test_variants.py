@@ -3,7 +3,7 @@
 import pytest
 
 from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
-from converter.core.reply.rewriter import Rewriter
+from converter.core.reply.reporting import ReportingRewriter
 from converter.extras.recordings.recording import Recording
 from laws.failures import BrokenLawError
 from laws.variants import (
@@ -64,7 +64,7 @@ def test_a_reply_as_it_came_is_rewritten_once_for_all_laws(
     made: list[Recording] = []
     rewriter = Recording.rewriter
 
-    def noted(recording: Recording, client: Dialect, form: Form) -> Rewriter:
+    def noted(recording: Recording, client: Dialect, form: Form) -> ReportingRewriter:
         made.append(recording)
         return rewriter(recording, client, form)
 

@@ -12,7 +12,7 @@ from converter.core.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, ReplyContext
 from converter.core.model.events import Event, Start
 from converter.core.reply.reply_end import CUT_SHORT
-from converter.core.reply.rewriter import Rewriter
+from converter.core.reply.reporting import ReportingRewriter
 from converter.core.wire.sse import Frame, FrameDecoder
 from tests.support.frames import data, delta
 
@@ -76,7 +76,7 @@ def said(*raw: bytes) -> list[Event]:
 
 def rewriter(
     client: Dialect, server_form: Form = STREAM, client_form: Form | None = None, **options: Any
-) -> Rewriter:
+) -> ReportingRewriter:
     return rewriter_of(
         settings.read(options),
         client,
@@ -86,7 +86,7 @@ def rewriter(
     )
 
 
-def passed(through: Rewriter, chunks: Iterable[bytes]) -> list[bytes]:
+def passed(through: ReportingRewriter, chunks: Iterable[bytes]) -> list[bytes]:
     """What a client gets, in the pieces it gets it in."""
     return [*(piece for chunk in chunks for piece in through.feed(chunk)), *through.close()]
 

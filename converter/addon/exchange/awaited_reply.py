@@ -25,7 +25,7 @@ from converter.core.reading.engine.states import Grammar
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Expected
 from converter.core.reading.thought_ender import ThoughtLimits
-from converter.core.reply.rewriter import Rewriter
+from converter.core.reply.reporting import ReportingRewriter
 from converter.core.wire import json_text
 
 
@@ -113,7 +113,7 @@ class AwaitedReply:
 
     def rewriter(
         self, server_form: Form, client: Dialect | None = None, form: Form | None = None
-    ) -> Rewriter:
+    ) -> ReportingRewriter:
         """Return the rewriter of the reply: for the client that asked, unless another dialect and
         form are given.
         """
@@ -162,7 +162,7 @@ class AwaitedReply:
         unchanged = rewritten == body and kind == content_type
         return Rewritten(None if unchanged else Answer(200, kind, rewritten), rewriter)
 
-    def held(self, rewriter: Rewriter, written: bytes) -> Answer:
+    def held(self, rewriter: ReportingRewriter, written: bytes) -> Answer:
         """Return the one body that came of a stream."""
         failed = rewriter.failure
         return self._failed(rewriter, written) if failed else Answer(200, JSON, written)
@@ -179,7 +179,7 @@ class AwaitedReply:
             return content_type
         return f"{framing.content_type}; charset=utf-8" if streamed else JSON
 
-    def _failed(self, rewriter: Rewriter, written: bytes) -> Answer:
+    def _failed(self, rewriter: ReportingRewriter, written: bytes) -> Answer:
         """Return the error in place of a reply, because one that said nothing needs no stream."""
         if rewriter.form is Form.WHOLE:
             return Answer(rewriter.end.status, JSON, written)
@@ -221,5 +221,5 @@ class Rewritten:
     """A whole reply for the client; no answer: it gets the server's as it came."""
 
     answer: Answer | None
-    rewriter: Rewriter | None = None
+    rewriter: ReportingRewriter | None = None
     notes: tuple[str, ...] = ()

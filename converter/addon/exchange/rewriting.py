@@ -7,7 +7,8 @@ from converter.core.dialects.dialect import Dialect
 from converter.core.dialects.table import COMMON
 from converter.core.dialects.wire_form import Form, ReplyContext
 from converter.core.reading.reading import Expected, Reading
-from converter.core.reply.rewriter import NO_CONTEXT, Rewriter
+from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import NO_CONTEXT
 
 
 def reading_of(settings: Settings, expected: Expected, whole: bool = False) -> Reading:
@@ -32,12 +33,12 @@ def rewriter_of(
     server: Dialect = COMMON,
     context: ReplyContext = NO_CONTEXT,
     expected: Expected | None = None,
-) -> Rewriter:
-    """Return the rewriter of a reply under these options; see `Rewriter`."""
+) -> ReportingRewriter:
+    """Return the rewriter of a reply under these options; see `ReportingRewriter`."""
     written = replace(
         context, fields=settings.fields, signature=settings.signature, map=settings.map
     )
-    return Rewriter(
+    return ReportingRewriter(
         reading_of(settings, expected or Expected()),
         server,
         client,

@@ -24,7 +24,7 @@ from converter.addon.servers.refusals import may_be_refused
 from converter.addon.watcher import Watchers
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import Form
-from converter.core.reply.rewriter import Rewriter
+from converter.core.reply.reporting import ReportingRewriter
 
 PASSED = "another addon has streamed the reply, so that it went on as it came"
 
@@ -176,7 +176,7 @@ class ReplySteps:
             response, Answer(200, record.exchange.client.wire.framing.content_type, rewritten)
         )
 
-    def _hear(self, record: FlowRecord, rewriter: Rewriter) -> None:
+    def _hear(self, record: FlowRecord, rewriter: ReportingRewriter) -> None:
         _keep(record, rewriter)
         self._watchers.heard(record, rewriter.events)
 
@@ -219,7 +219,7 @@ async def _retell(record: FlowRecord) -> None:
         messages.replace(response, answer)
 
 
-def _keep(record: FlowRecord, rewriter: Rewriter) -> None:
+def _keep(record: FlowRecord, rewriter: ReportingRewriter) -> None:
     """Keep the thoughts of a reply that has come to its end, before the client has it."""
     spot = record.request.earlier.spot if record.request else None
     if spot is None:

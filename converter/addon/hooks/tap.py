@@ -19,7 +19,7 @@ from converter.addon.memory.remembering import written
 from converter.addon.servers import refusals
 from converter.addon.servers.refusals import SCHEMA_WORDS, Body
 from converter.core.dialects.error_words import server_words
-from converter.core.reply.rewriter import Rewriter
+from converter.core.reply.reporting import ReportingRewriter
 from converter.core.wire import json_text
 
 _log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class Tap(HeldStream):
 
     def __init__(
         self,
-        rewriter: Rewriter,
+        rewriter: ReportingRewriter,
         tell: Callable[[], None],
         kept: FlowRecord,
         explain: Callable[[str], str],

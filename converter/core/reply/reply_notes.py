@@ -1,13 +1,8 @@
 """Notes on a reply: a line for each thing that a person should know."""
 
-from collections.abc import Sequence
-
-from converter.core.model.events import Event, Failure, OpaqueFrame
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.findings import Findings
-from converter.core.wire import json_text
 from converter.core.wire.printable import bounded
-from converter.core.wire.sse import Frame
 
 _CORRECTIONS = {
     InitialState.THINKING: (
@@ -21,53 +16,12 @@ _UNREAD = (
     "{opener} begins the text, and no family reads it, "
     "try --set think_tags=auto --set think_tags='{opener} {closer}'"
 )
-_UNREAD_AS = (OpaqueFrame, Failure)
-"""Events of frames that may be no JSON."""
 MISREAD = ("opener missing", "closer missing", "no family reads it")
 """Words of the notes on a reply that was read wrongly."""
 _CUT = "the reply ends at a thought, as `length`: it could not go on behind it"
 NO_ANSWER = "the reply holds a thought and no answer, and its finish is `stop`"
 _SAMPLE = 200
-"""Bytes of an unread frame that a note quotes."""
-
-
-class SpoiledFrames:
-    """A count of the frames that cannot be read as they should."""
-
-    def __init__(self) -> None:
-        self._unread = 0
-        self._first = b""
-        self._no_utf8 = 0
-        self._mended = 0
-
-    def count(self, frame: Frame, mended: Frame, read: Sequence[Event]) -> None:
-        """Take note of a frame, of the frame read in its place if it was not in order, and of the
-        events that were read. A frame in order was read strictly, and is not looked at again.
-        """
-        if mended is frame and not any(isinstance(event, _UNREAD_AS) for event in read):
-            return
-        self._no_utf8 += not _is_utf8(frame.data or b"")
-        if mended is not frame:
-            strict = json_text.readable(frame.data or b"", json_text.read_strictly)
-            self._mended += not strict
-        for event in read:
-            match event:
-                # of one that is lost the client hears
-                case OpaqueFrame(comment=False, lost=False) if event.own.raw.strip():
-                    self._first = self._first or event.own.raw[:_SAMPLE]
-                    self._unread += 1
-
-    def notes(self, done: str) -> list[str]:
-        """Return the notes. `done`: the fate of unreadable bytes."""
-        notes = []
-        if self._unread:
-            first = f"the first: {self._first!r}"
-            notes.append(f"{self._unread} frames cannot be read: {done}; {first}")
-        if self._no_utf8:
-            notes.append(f"{self._no_utf8} frames hold bytes that are no UTF-8")
-        elif self._mended:
-            notes.append(f"{self._mended} frames are not quite JSON and were mended")
-        return notes
+"""Characters of a loop that a note quotes."""
 
 
 def notes_of(findings: Findings) -> list[str]:
@@ -87,11 +41,3 @@ def notes_of(findings: Findings) -> list[str]:
     if findings.ended and (len(findings.ended) > 1 or not findings.turn):
         notes.append(_CUT)
     return [*notes, *findings.calls.notes]
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

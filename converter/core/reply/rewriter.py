@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from converter.core.dialects.wire_form import Form, ReplyContext, Speaker
-from converter.core.model.events import Event, Failure, Start, ThinkingEnd
+from converter.core.model.events import Event, Failure, Finish, Start, ThinkingEnd, Usage
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.reading import Reading
 from converter.core.reply.continuation import CUT, Continuation
@@ -17,9 +17,8 @@ from converter.core.reply.fast_path import FastPath
 from converter.core.reply.model_name import renamed_frame
 from converter.core.reply.pipeline import Pipeline
 from converter.core.reply.reply_end import ReplyEnd, without_frames
-from converter.core.reply.reply_notes import NO_ANSWER, SpoiledFrames, notes_of
-from converter.core.reply.summary import Summary
-from converter.core.reply.thought_events import ThoughtEvent, within_limit
+from converter.core.reply.spoiled_frames import SpoiledFrames
+from converter.core.reply.thought_events import ThoughtEvent
 from converter.core.wire.bounds import MOST_FAULTS, fault_of
 from converter.core.wire.sse import Frame
 
@@ -38,8 +37,9 @@ class Rewriter:
     the log and the next reply.
 
     After each call `events` holds what that call told the client, `thoughts` each thought that
-    ended in it. `changed`: whether any frame did not go on as it came. `whole_thoughts`: those of a
-    reply whose budget the proxy keeps, uncut.
+    ended in it. `changed`: whether any frame did not go on as it came. `finished`: whether the
+    client was told a reason of the end. What a person is told of the reply is a matter of
+    `converter.core.reply.reporting`.
 
     A thought that is ended splits the server's bytes in two replies: `continuation`.
     """
@@ -67,18 +67,15 @@ class Rewriter:
         self._encoder = client.wire.encoder(context, self.form is Form.WHOLE)
         self._splices = fast and server.wire.keeps_raw and not whole
         self._fast = self._fast_path()
-        self._keeps_thoughts = reading.expected.budget is not None
         self.end = ReplyEnd(self._label)
         self.continuation = Continuation(self.findings)
         self._model = ""
         self._spoiled = SpoiledFrames()
         self._faults: list[str] = []
-        self._at = 0.0
-        self.summary = Summary()
+        self._usage: Usage | None = None
         self.events: list[Event] = []
         self.thoughts: list[ThoughtEvent] = []
-        self.whole_thoughts: list[str] = []
-        self.changed = self.closed = self._broken = False
+        self.changed = self.finished = self.closed = self._broken = False
 
     def held(self) -> int:
         """Return how many bytes wait for their frame's end."""
@@ -110,28 +107,11 @@ class Rewriter:
         """The number of frames that were rewritten without being parsed."""
         return self._fast.taken if self._fast else 0
 
-    @property
-    def notes(self) -> list[str]:
-        """The notes for a person, a line each; all of them after `close`."""
-        spoiled = self._spoiled.notes("passed as they came" if self._same_dialect else "left out")
-        ended_itself = not self._reading.expected.stops
-        unanswered = [NO_ANSWER] if ended_itself and self.summary.is_unanswered else []
-        return [
-            *self._faults,
-            *notes_of(self.findings),
-            *unanswered,
-            *spoiled,
-            *self._encoder.notes,
-        ]
-
-    def feed(self, chunk: bytes, at: float = 0.0) -> list[bytes]:
-        """Return the bytes that the client can have now; never an empty piece. `at`: when it came,
-        in seconds, for the summary.
-        """
-        self._at, self.events = at, []
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Return the bytes that the client can have now; never an empty piece."""
+        self.events = []
         if self.continuation.is_over:
             return self._told([])
-        self.summary.arrived(at)
         raws, place, out = self._pipeline.cutter.cut(chunk), 0, list[bytes]()
         while place < len(raws):
             taken = self._hurry(self._fast, raws, place, out) if self._fast else 0
@@ -168,7 +148,7 @@ class Rewriter:
         """Get ready for the reply that goes on behind a thought, or end this one there: where the
         server cannot go on, and the second time.
         """
-        if not self.continuation.begin(self.summary.usage, self.hurried):
+        if not self.continuation.begin(self._usage, self.hurried):
             return self._encoder.feed(self._noted(CUT.copy()))
         self.continuation.thoughts = self._pipeline.stages.take_thoughts()
         expected = replace(self._reading.expected, initial=InitialState.TEXT)
@@ -179,20 +159,12 @@ class Rewriter:
         self.end.feed([Start("", "")])  # the client's reply has begun
         return []
 
-    def whole(self, body: bytes, at: float = 0.0) -> list[bytes]:
-        """Return all that the client gets for a reply that is all there: both calls in one."""
-        out = self.feed(body, at)
-        events, thoughts = self.events, self.thoughts
-        out += self.close()
-        self.events, self.thoughts = [*events, *self.events], [*thoughts, *self.thoughts]
-        return out
-
     def abort(self, reason: str) -> list[bytes]:
         """Return the rest of a reply that broke off: the held words, then the client's error.
 
         A reply whose finish had come already is whole.
         """
-        if self.summary.finish:
+        if self.finished:
             return self.close()
         self.closed, self.events = True, []
         return self._told(self._ended([], lambda: self.end.broke_off(reason), b""))
@@ -203,9 +175,8 @@ class Rewriter:
         return [] if self.closed or self._broken else self._encoder.ping()
 
     def _told(self, out: list[bytes]) -> list[bytes]:
+        """Return the bytes of one call; what it told is in `events` and `thoughts`."""
         self.thoughts = [*self.continuation.take_thoughts(), *self._pipeline.stages.take_thoughts()]
-        if self._keeps_thoughts:
-            self.whole_thoughts += within_limit(self.thoughts, self.whole_thoughts)
         return out
 
     def _ended(
@@ -220,7 +191,6 @@ class Rewriter:
             if self._fast:
                 self._fast.settle()
             events = self._noted([*self._pipeline.stages.close(), *drain()])
-            self.summary.close(self._at)
             rest = [*self._encoder.feed(events), *self._encoder.close()]
         except Exception as error:
             return [*out, *self._fault(error, whole)]
@@ -278,9 +248,13 @@ class Rewriter:
 
     def _noted(self, events: list[Event]) -> list[Event]:
         for event in events:
-            self.summary.feed(event, self._at)
-            if isinstance(event, Failure):
-                self.end.failed(event)
+            match event:
+                case Failure():
+                    self.end.failed(event)
+                case Finish():
+                    self.finished = bool(event.reason)
+                case Usage():
+                    self._usage = event
         self.events += events
         return events
 

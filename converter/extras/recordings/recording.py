@@ -15,7 +15,7 @@ from converter.addon.servers.profiles import Server, by_name
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import DIALECTS, Dialect, Form
 from converter.core.model.initial_state import InitialState
-from converter.core.reply.rewriter import Rewriter
+from converter.core.reply.reporting import ReportingRewriter
 from converter.core.reply.summary import Summary
 
 REPLY_ID = "recording"
@@ -184,7 +184,7 @@ class Recording:
         except ValueError as error:
             raise RecordingError(f"{self.name}: its request cannot be read: {error}") from None
 
-    def rewriter(self, client: Dialect, form: Form) -> Rewriter:
+    def rewriter(self, client: Dialect, form: Form) -> ReportingRewriter:
         """Return a rewriter of the reply for a client of this dialect that wants this form.
 
         For the server's own dialect the form is the server's.

@@ -17,7 +17,7 @@ from converter.core.model.events import (
 from converter.core.reading.reading import Expected
 from converter.core.reading.thought_ender import ThoughtLimits
 from converter.core.reply.continuation import SecondReply
-from converter.core.reply.rewriter import Rewriter
+from converter.core.reply.reporting import ReportingRewriter
 from converter.core.reply.thought_events import ThoughtEvent
 from tests.support.clients import Said, read_anthropic_stream, read_openai_stream
 from tests.support.frames import DONE, ROLE, stream, text
@@ -64,7 +64,7 @@ def test_no_prompt_is_shorter_than_nothing() -> None:
     assert SecondReply(None, 50).feed([Usage(15, 4)]) == [Usage(0, 19)]
 
 
-def rewriter(client: Dialect, limits: ThoughtLimits = GOES_ON) -> Rewriter:
+def rewriter(client: Dialect, limits: ThoughtLimits = GOES_ON) -> ReportingRewriter:
     made = settings.read({"loops": "off"})
     expected = Expected(limits=limits)
     return rewriter_of(made, client, Form.STREAM, Form.STREAM, expected=expected)
@@ -76,7 +76,7 @@ def read(client: Dialect, body: bytes) -> Said:
 
 def joined(
     client: Dialect, *chunks: bytes, limits: ThoughtLimits = GOES_ON
-) -> tuple[Said, Rewriter]:
+) -> tuple[Said, ReportingRewriter]:
     through = rewriter(client, limits)
     out = [piece for chunk in chunks for piece in through.feed(chunk)] + through.close()
     return read(client, b"".join(out)), through
@@ -142,7 +142,7 @@ def test_the_thought_that_was_ended_is_told() -> None:
     assert [thought["thought"] for thought in told] == [THOUGHT]
 
 
-def _heard(through: Rewriter, chunk: bytes) -> list[ThoughtEvent]:
+def _heard(through: ReportingRewriter, chunk: bytes) -> list[ThoughtEvent]:
     through.feed(chunk)
     return through.thoughts
 

@@ -26,7 +26,7 @@ from converter.core.model.events import Text, Thinking
 from converter.core.model.memory import Memory
 from converter.core.reading.reading import Expected
 from converter.core.reply.fast_path import splice_of
-from converter.core.reply.rewriter import Rewriter
+from converter.core.reply.reporting import ReportingRewriter
 from converter.core.wire.bounds import Bound
 from converter.extras.recordings.library import Library
 from converter.extras.recordings.recording import Recording
@@ -44,7 +44,7 @@ STREAMS = [
 CLIENTS = pytest.mark.parametrize("client", DIALECTS, ids=repr)
 
 
-def _rewriter(chosen: Settings, client: Dialect, fast: bool, **more: object) -> Rewriter:
+def _rewriter(chosen: Settings, client: Dialect, fast: bool, **more: object) -> ReportingRewriter:
     expected = Expected(task="task", context="context", **more)  # type: ignore[arg-type]
     return rewriter_of(
         replace(chosen, fast=fast), client, Form.STREAM, Form.STREAM, expected=expected
@@ -53,7 +53,7 @@ def _rewriter(chosen: Settings, client: Dialect, fast: bool, **more: object) -> 
 
 def _both(
     chunks: Sequence[bytes], chosen: Settings, client: Dialect, **more: object
-) -> tuple[Rewriter, Rewriter]:
+) -> tuple[ReportingRewriter, ReportingRewriter]:
     """Rewrite the chunks both ways; what comes of each chunk must be the same bytes."""
     fast, slow = (_rewriter(chosen, client, way, **more) for way in (True, False))
     for chunk in chunks:

@@ -15,7 +15,7 @@ from converter.core.dialects.responses.response_events import (
 )
 from converter.core.dialects.table import ANTHROPIC, RESPONSES, Dialect, Form
 from converter.core.reading.engine.engine import Engine
-from converter.core.reply.rewriter import Rewriter
+from converter.core.reply.reporting import ReportingRewriter
 from laws import sdk_reading
 from tests.support import native_streams as native
 from tests.support.frames import DONE, ROLE, USAGE, data, finish, stream, text, whole
@@ -170,7 +170,7 @@ def test_a_fault_is_told_to_each_foreign_client_in_its_own_words(
     assert (b"event: error" in out) is (client is not OPENAI and form is Form.STREAM)
 
 
-def _told(through: Rewriter, *chunks: bytes) -> list[str]:
+def _told(through: ReportingRewriter, *chunks: bytes) -> list[str]:
     passed(through, chunks)
     return [through.failure, *through.notes]
 

@@ -1,0 +1,59 @@
+"""A count of the frames that no client can read as they came, for the notes on a reply."""
+
+from collections.abc import Sequence
+
+from converter.core.model.events import Event, Failure, OpaqueFrame
+from converter.core.wire import json_text
+from converter.core.wire.sse import Frame
+
+_UNREAD_AS = (OpaqueFrame, Failure)
+"""Events of frames that may be no JSON."""
+_SAMPLE = 200
+"""Bytes of an unread frame that a note quotes."""
+
+
+class SpoiledFrames:
+    """A count of the frames that cannot be read as they should."""
+
+    def __init__(self) -> None:
+        self._unread = 0
+        self._first = b""
+        self._no_utf8 = 0
+        self._mended = 0
+
+    def count(self, frame: Frame, mended: Frame, read: Sequence[Event]) -> None:
+        """Take note of a frame, of the frame read in its place if it was not in order, and of the
+        events that were read. A frame in order was read strictly, and is not looked at again.
+        """
+        if mended is frame and not any(isinstance(event, _UNREAD_AS) for event in read):
+            return
+        self._no_utf8 += not _is_utf8(frame.data or b"")
+        if mended is not frame:
+            strict = json_text.readable(frame.data or b"", json_text.read_strictly)
+            self._mended += not strict
+        for event in read:
+            match event:
+                # of one that is lost the client hears
+                case OpaqueFrame(comment=False, lost=False) if event.own.raw.strip():
+                    self._first = self._first or event.own.raw[:_SAMPLE]
+                    self._unread += 1
+
+    def notes(self, done: str) -> list[str]:
+        """Return the notes. `done`: the fate of unreadable bytes."""
+        notes = []
+        if self._unread:
+            first = f"the first: {self._first!r}"
+            notes.append(f"{self._unread} frames cannot be read: {done}; {first}")
+        if self._no_utf8:
+            notes.append(f"{self._no_utf8} frames hold bytes that are no UTF-8")
+        elif self._mended:
+            notes.append(f"{self._mended} frames are not quite JSON and were mended")
+        return notes
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

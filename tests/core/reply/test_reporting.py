@@ -1,0 +1,60 @@
+"""A rewriter reports on its reply behind each of its calls: at a glance, in notes, in thoughts."""
+
+from dataclasses import replace
+
+from converter.addon.exchange import settings
+from converter.addon.exchange.rewriting import rewriter_of
+from converter.core.model.events import Event
+from converter.core.reading.reading import Expected
+from tests.support.frames import stream, text, whole
+from tests.support.frames_of import OPENAI, STREAM, WHOLE, rewriter
+
+BUDGET = Expected(budget=1, task="task", context="context")
+
+
+def test_times_are_those_of_the_chunks() -> None:
+    through = rewriter(OPENAI)
+    for at, words in enumerate(["<think>", "a", "</think>", "b"], 1):
+        through.feed(b"".join(text(words)), float(at))
+    through.abort("gone")
+    told = through.summary
+    assert (told.first_byte, told.first_thought, told.first_text) == (1.0, 2.0, 4.0)
+    assert (told.thinking_time, told.end, told.failure) == (1.0, 4.0, "gone")
+
+
+def test_each_event_counts_once() -> None:
+    through = rewriter(OPENAI)
+    through.feed(b"".join(stream("<think>ab</think>cde")))
+    through.ping()
+    through.close()
+    assert (through.summary.thinking, through.summary.text) == (2, 3)
+
+
+def test_a_reply_that_breaks_off_behind_its_finish_counts_once() -> None:
+    through = rewriter(OPENAI)
+    through.feed(b"".join(stream("abc")))
+    through.abort("gone")
+    assert (through.summary.text, through.summary.finish, through.failure) == (3, "stop", "")
+
+
+def test_a_whole_reply_tells_the_events_of_both_calls() -> None:
+    through, said = rewriter(OPENAI, WHOLE), list[Event]()
+    through.whole(whole("<think>a</think>b"), 2.0)
+    said += through.events
+    assert said[0] != said[-1]
+    assert (through.summary.first_text, through.summary.text) == (2.0, 1)
+
+
+def test_a_thought_beyond_the_budget_is_kept_whole() -> None:
+    through = rewriter_of(settings.read(), OPENAI, STREAM, expected=BUDGET)
+    through.feed(b"".join(stream("<think>a long thought</think>b")))
+    through.close()
+    assert through.whole_thoughts == ["a long thought"]
+    assert through.findings.withheld > 0
+
+
+def test_without_a_budget_no_thought_is_kept() -> None:
+    through = rewriter_of(settings.read(), OPENAI, STREAM, expected=replace(BUDGET, budget=None))
+    through.feed(b"".join(stream("<think>a</think>b")))
+    through.close()
+    assert through.whole_thoughts == []
