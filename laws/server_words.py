@@ -8,8 +8,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from converter.core.dialects.reasoning_fields import REASONING_FIELDS, THINKING, Mapped, words_of
+from converter.core.dialects.reasoning_fields import REASONING_FIELDS, THINKING, words_of
 from converter.core.dialects.table import ANTHROPIC, OLLAMA, RESPONSES, Dialect, Form
+from converter.core.dialects.wire_form import Mapped
 from laws.heard import Heard, Json, Piece, ServerWords
 from laws.ollama_words import OllamaWords, as_events
 from laws.response_words import ResponseWords

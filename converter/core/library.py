@@ -143,7 +143,7 @@ def read(reply: bytes, *, content_type: str = "", reading: Reading = READING) ->
         begun = reply[:80].decode(errors="backslashreplace")
         raise UnknownReplyError(f"expected a reply of a model server, got {begun!r}")
     pipeline = Pipeline(replace(reading, whole=True), dialect, form)
-    end = ReplyEnd(dialect.label.reply)
+    end = ReplyEnd(dialect)
     events = [
         event
         for frame in (*pipeline.cutter.feed(reply), *pipeline.cutter.close())

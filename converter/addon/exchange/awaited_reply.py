@@ -181,11 +181,12 @@ class AwaitedReply:
 
     def _failed(self, rewriter: ReportingRewriter, written: bytes) -> Answer:
         """Return the error in place of a reply, because one that said nothing needs no stream."""
+        # on 400 clients act, and a server that finds a prompt too long may have said so with 200
+        status = 400 if context_length.find(rewriter.end.words) else rewriter.end.status
         if rewriter.form is Form.WHOLE:
-            return Answer(rewriter.end.status, JSON, written)
+            return Answer(status, JSON, written)
         client = self.request.exchange.client
-        body = client.answers.error(rewriter.failure, "api_error", rewriter.end.status)
-        return Answer(rewriter.end.status, JSON, body)
+        return Answer(status, JSON, client.answers.error(rewriter.failure, "api_error", status))
 
     def learn(self, findings: Findings, known: KnownServers, upstream: Upstream) -> None:
         """Remember the facts that the reply showed of its server and model."""

@@ -33,9 +33,10 @@ from converter.addon.exchange.option_readers import (
 from converter.addon.servers.chat_templates import HistoryPlace, history_of
 from converter.addon.servers.model_names import Rows, read_rows
 from converter.addon.servers.profiles import SERVERS, Server
-from converter.core.dialects.reasoning_fields import Mapped, read_map
+from converter.core.dialects.reasoning_fields import read_map
 from converter.core.dialects.request_settings import Order, Place
 from converter.core.dialects.table import DIALECTS
+from converter.core.dialects.wire_form import Mapped
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.families import ThinkTags
 from converter.core.reading.tag_matcher import AUTO, choose

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from converter.core.dialects.reasoning_fields import Mapped
-from converter.core.dialects.wire_form import WireForm
+from converter.core.dialects.error_words import server_words
+from converter.core.dialects.wire_form import Mapped, WireForm
 from converter.core.model.conversation import Block, Conversation, RequestError, Turn
 from converter.core.model.memory import Memory
 from converter.core.wire import json_text
@@ -217,6 +217,10 @@ class Dialect:
     def error(self, message: str, kind: str, status: int) -> bytes:
         """Return the body of an error answer."""
         return self.answers.error(message, kind, status)
+
+    def words(self, raw: bytes) -> str:
+        """Return the words for people in bytes that are no reply; empty where there are none."""
+        return server_words(raw)
 
     def __repr__(self) -> str:
         """Return the name, as tests show it."""

@@ -8,20 +8,10 @@ Anthropic client gets in a block of type `BLOCK`, under `KEY`.
 import io
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from converter.core.dialects.wire_form import Mapped
 from converter.core.wire.bounds import COMPARED_LIMIT
 
-
-@dataclass(frozen=True, slots=True)
-class Mapped:
-    """A place for a field's value: a block's type, and the key in it."""
-
-    block: str
-    key: str
-
-
-NO_FIELDS: Mapping[str, Mapped] = {}
 THINKING = Mapped("thinking", "thinking")
 REASONING_FIELDS: Mapping[str, Mapped] = dict.fromkeys(
     (

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from converter.core.dialects.reasoning_fields import Mapped
 from converter.core.model.events import Event, Text, Thinking, WordKind
 from converter.core.wire.sse import SSE, Frame, Framing
 
@@ -15,6 +14,17 @@ class Form(enum.Enum):
 
     STREAM = enum.auto()
     WHOLE = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A place for the value of a server's own field: a block's type, and the key in it."""
+
+    block: str
+    key: str
+
+
+NO_FIELDS: Mapping[str, Mapped] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +127,6 @@ class Speaker(Protocol):
 
     def error(self, message: str, kind: str, status: int) -> bytes:
         """Return the body of an error answer."""
+
+    def words(self, raw: bytes) -> str:
+        """Return the words for people in bytes that are no reply; empty where there are none."""

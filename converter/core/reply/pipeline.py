@@ -18,8 +18,7 @@ from typing import Protocol
 
 from converter.core.calls.assembler import Assembler, Offer
 from converter.core.calls.ids import CallIds
-from converter.core.dialects.reasoning_fields import NO_FIELDS, Mapped
-from converter.core.dialects.wire_form import Form, Speaker
+from converter.core.dialects.wire_form import NO_FIELDS, Form, Mapped, Speaker
 from converter.core.model.events import (
     End,
     Event,

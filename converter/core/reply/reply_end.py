@@ -7,8 +7,7 @@ lost. Else its last word is a `Failure`, behind which nothing follows but the se
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from converter.core.dialects import context_length
-from converter.core.dialects.error_words import server_words
+from converter.core.dialects.wire_form import Speaker
 from converter.core.model.events import (
     End,
     Event,
@@ -39,12 +38,11 @@ _WORDS = frozenset((Text, Thinking, ToolCall))
 
 class ReplyEnd:
     """Events of a decoder in, the same out, with a `Failure` where the reply proves not to be
-    whole. `reply`: a word for the reply that the server should have sent. `failure`: why it is not
-    whole.
+    whole. `server`: the side that should have sent the reply. `failure`: why it is not whole.
     """
 
-    def __init__(self, reply: str) -> None:
-        self._reply = reply
+    def __init__(self, server: Speaker) -> None:
+        self._server = server
         self._spoke: set[int] = set()
         self._finished: set[int] = set()
         self._is_over = self._started = False
@@ -89,11 +87,7 @@ class ReplyEnd:
 
     @property
     def status(self) -> int:
-        """The HTTP status of that: the server's own, else that of a bad gateway; of a prompt
-        too long 400, on which clients act.
-        """
-        if context_length.find(self.words):
-            return 400
+        """The HTTP status of that: the server's own, else that of a bad gateway."""
         return (self.failure.status if self.failure else 0) or BAD_GATEWAY
 
     @property
@@ -141,8 +135,8 @@ class ReplyEnd:
     def _missing_end(self) -> Failure:
         if self.begun or self._started:
             return self._failed(CUT_SHORT)
-        words = _words_of(self._unknown)
-        return self._failed(UNREAD.format(reply=self._reply, words=words) if words else EMPTY)
+        words = self._words_of(self._unknown)
+        return self._failed(self._unread(words) if words else EMPTY)
 
     def _lost(self, raw: bytes) -> Iterator[Event]:
         """Yield the failure for bytes that should have said something: all of the reply, or a
@@ -155,19 +149,21 @@ class ReplyEnd:
         elif is_frame and not raw.endswith((b"\n", b"\r")):
             yield from [] if self._is_whole else [self._failed(CUT_SHORT)]
         elif self.begun or is_frame:
-            yield self._failed(LOST.format(words=_words_of(raw)))
+            yield self._failed(LOST.format(words=self._words_of(raw)))
         else:
-            yield self._failed(UNREAD.format(reply=self._reply, words=_words_of(raw)))
+            yield self._failed(self._unread(self._words_of(raw)))
 
     def _failed(self, words: str) -> Failure:
         self.failure = Failure(words, status=BAD_GATEWAY)
         return self.failure
 
+    def _unread(self, words: str) -> str:
+        return UNREAD.format(reply=self._server.reply, words=words)
 
-def _words_of(raw: bytes) -> str:
-    """Return the readable part of bytes, in one line of bounded length."""
-    words = server_words(raw) or raw[: 4 * _SAMPLE].decode(errors="replace")
-    return " ".join(words.split())[:_SAMPLE]
+    def _words_of(self, raw: bytes) -> str:
+        """Return the readable part of bytes, in one line of bounded length."""
+        words = self._server.words(raw) or raw[: 4 * _SAMPLE].decode(errors="replace")
+        return " ".join(words.split())[:_SAMPLE]
 
 
 def without_frames(events: Sequence[Event]) -> list[Event]:

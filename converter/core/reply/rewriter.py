@@ -63,11 +63,11 @@ class Rewriter:
         self._pipeline_of = partial(Pipeline, server=server, form=server_form, fields=context.map)
         self._pipeline = self._pipeline_of(self._reading)
         self.findings = self._pipeline.stages.findings
-        self._label = server.reply
+        self._server = server
         self._encoder = client.wire.encoder(context, self.form is Form.WHOLE)
         self._splices = fast and server.wire.keeps_raw and not whole
         self._fast = self._fast_path()
-        self.end = ReplyEnd(self._label)
+        self.end = ReplyEnd(self._server)
         self.continuation = Continuation(self.findings)
         self._model = ""
         self._spoiled = SpoiledFrames()
@@ -155,7 +155,7 @@ class Rewriter:
         reading = replace(self._reading, chosen_start=InitialState.TEXT, expected=expected)
         cutter = None if self.continuation.pauses else self._pipeline.cutter
         self._pipeline = self._pipeline_of(reading, findings=self.findings, cutter=cutter)
-        self.end, self._fast = ReplyEnd(self._label), self._fast_path()
+        self.end, self._fast = ReplyEnd(self._server), self._fast_path()
         self.end.feed([Start("", "")])  # the client's reply has begun
         return []
 

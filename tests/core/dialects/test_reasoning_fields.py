@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from converter.core.dialects.reasoning_fields import (
     REASONING_FIELDS,
     THINKING,
-    Mapped,
     ReasoningMerger,
     is_said,
     read_map,
     thoughts_of,
     words_of,
 )
+from converter.core.dialects.wire_form import Mapped
 
 
 def test_a_row_gives_a_field_its_block_and_key() -> None:

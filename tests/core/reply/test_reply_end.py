@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from converter.core.dialects.table import OPENAI_CHAT
 from converter.core.model.events import (
     End,
     Event,
@@ -26,7 +27,7 @@ STOP = Finish("stop")
 
 
 def _judged(*events: Event) -> tuple[list[Event], str]:
-    end = ReplyEnd("poem")
+    end = ReplyEnd(OPENAI_CHAT)
     out: list[Event] = [*end.feed(events), *end.close()]
     failures = [event for event in out if isinstance(event, Failure)]
     assert end.failure == (failures[0] if failures else None)
@@ -73,9 +74,9 @@ def test_a_head_alone_is_a_reply_cut_short() -> None:
 
 def test_what_is_no_reply_at_all_is_quoted() -> None:
     page = OpaqueFrame(Own("x", raw=b"<html><h1>Bad\nGateway</h1>"), lost=True)
-    assert _judged(page)[1] == "the server's reply is no poem: Bad Gateway"
+    assert _judged(page)[1] == "the server's reply is no chat completion: Bad Gateway"
     unknown = OpaqueFrame(Own("x", raw=b'{"a": 1}'))
-    assert _judged(unknown)[1] == 'the server\'s reply is no poem: {"a":1}'
+    assert _judged(unknown)[1] == 'the server\'s reply is no chat completion: {"a":1}'
 
 
 def test_a_frame_that_is_lost_is_the_last_word() -> None:
@@ -108,20 +109,20 @@ def test_behind_the_servers_own_error_comes_nothing_but_its_end() -> None:
 
 
 def test_a_reply_that_broke_off_says_so_once() -> None:
-    end = ReplyEnd("poem")
+    end = ReplyEnd(OPENAI_CHAT)
     assert end.broke_off("gone") == [Failure("gone", status=BAD_GATEWAY)]
     assert end.broke_off("gone again") == end.close() == []
 
 
 def test_what_nobody_read_is_not_judged() -> None:
-    end = ReplyEnd("poem")
+    end = ReplyEnd(OPENAI_CHAT)
     end.feed([Text("a")])
     end.give_up()
     assert end.close() == []
 
 
 def test_a_frame_keeps_its_bytes_until_there_is_an_error_that_clients_do_not_know() -> None:
-    end = ReplyEnd("poem")
+    end = ReplyEnd(OPENAI_CHAT)
     assert end.keeps([Text("a")])
     known, unknown = Failure("gone", own=Own("x", raw=b"data")), Failure("gone")
     end.feed([known])

@@ -21,8 +21,7 @@ from converter.core.dialects.dialect import (
     Purpose,
     Requests,
 )
-from converter.core.dialects.reasoning_fields import Mapped
-from converter.core.dialects.wire_form import WireForm
+from converter.core.dialects.wire_form import Mapped, WireForm
 from converter.core.model.conversation import Conversation, RequestError
 from converter.core.model.memory import Memory
 

@@ -22,11 +22,11 @@ from converter.core.dialects.openai_chat.custom_calls import CustomCalls
 from converter.core.dialects.reasoning_fields import (
     REASONING_FIELDS,
     THINKING,
-    Mapped,
     ReasoningMerger,
     is_said,
     words_of,
 )
+from converter.core.dialects.wire_form import NO_FIELDS, Mapped
 from converter.core.model.events import (
     NO_INDEX,
     End,
@@ -127,7 +127,6 @@ numbers).
 """
 _IN_PARTS = Own(NAME)
 """Of a content of parts: the list itself rides in `Opaque`."""
-NOTHING_MAPPED: Mapping[str, Mapped] = {}
 
 
 class OpenAIDecoder(DialectDecoder):
@@ -139,7 +138,7 @@ class OpenAIDecoder(DialectDecoder):
 
     name = NAME
 
-    def __init__(self, mapped: Mapping[str, Mapped] = NOTHING_MAPPED) -> None:
+    def __init__(self, mapped: Mapping[str, Mapped] = NO_FIELDS) -> None:
         self._head: Mapping[str, object] | None = None
         rows = {**REASONING_FIELDS, **mapped}
         self._thinking = [name for name, row in rows.items() if row == THINKING]

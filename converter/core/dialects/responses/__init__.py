@@ -15,12 +15,11 @@ from converter.core.dialects.dialect import (
     Requests,
 )
 from converter.core.dialects.openai_parts import PARTS
-from converter.core.dialects.reasoning_fields import Mapped
 from converter.core.dialects.responses import compaction, errors, state, thoughts
 from converter.core.dialects.responses.decoder import NAME, ResponsesDecoder
 from converter.core.dialects.responses.request_reader import ResponseContext, input_items, read
 from converter.core.dialects.responses.response_events import COUNTER, ResponsesEncoder
-from converter.core.dialects.wire_form import ReplyContext, WireForm
+from converter.core.dialects.wire_form import Mapped, ReplyContext, WireForm
 from converter.core.model.conversation import Conversation, RequestError
 from converter.core.model.memory import Memory
 from converter.core.wire.checked import Fields

@@ -3,7 +3,8 @@
 import pytest
 
 from converter.core.dialects.openai_chat.decoder import OpenAIDecoder, tool_calls
-from converter.core.dialects.reasoning_fields import REASONING_FIELDS, Mapped
+from converter.core.dialects.reasoning_fields import REASONING_FIELDS
+from converter.core.dialects.wire_form import Mapped
 from converter.core.model.events import (
     NO_INDEX,
     End,
