@@ -1,4 +1,6 @@
-"""The bounds: how much of what others say is held, in one table for the code and `docs/faults.md`.
+"""The bounds: how much is held of a reply, a request and a server's answers, in one table.
+
+`docs/faults.md` has the bounds that end a reply or change it.
 
 They are checked at two doors. A frame or a body enters: beyond its bound nothing of it is read. A
 piece leaves: the text that is held until it may leave is bounded as well. Times, and how far a
