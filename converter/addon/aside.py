@@ -5,7 +5,7 @@ wait for bodies; a third draws the views that people look at. While a thread wor
 loop its turn every `TURN`; with many threads the loop would wait for each of them. A process would
 need no turns, but the official binary of mitmproxy cannot start a Python process. A call into C
 keeps the turn until it returns, so long JSON is read and written in short steps here
-(`converter.core.wire.json_text`). The garbage collector waits too, because it would look at all
+(`converter.addon.json_steps`). The garbage collector waits too, because it would look at all
 objects that the work has made. Frames of streams need neither: a frame of 4 MB holds the loop for
 0.06 seconds.
 
@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from converter.addon.json_steps import ShortSteps
 from converter.core.wire import json_text
 
 AT_ONCE = 128 * 1024
@@ -39,6 +40,8 @@ BODIES = ThreadPoolExecutor(1, "think-aside")
 _OF_STREAMS = ThreadPoolExecutor(1, "think-aside-streams")
 SHOWING = ThreadPoolExecutor(1, "think-showing")
 """For drawings, because no client's request waits for that."""
+
+_SHORT_STEPS = ShortSteps()
 
 
 async def aside[Result](
@@ -74,7 +77,7 @@ def spare_the_loaded() -> None:
 
 def in_short_steps[Result](work: Callable[[], Result]) -> Result:
     """Do work in a thread of its own: JSON in short steps, and garbage is collected afterwards."""
-    with _CONSIDERATE, json_text.in_short_steps():
+    with _CONSIDERATE, json_text.by(_SHORT_STEPS):
         return work()
 
 
