@@ -1,4 +1,4 @@
-# Two commands do everything: "make run" and "make test". Both set up .venv by themselves; the second time that takes no time.
+# Two commands do everything: "make run" and "make test". Both set up .venv by themselves. CONTRIBUTING.md has the knobs of the tests.
 
 SERVER =
 UI = web
@@ -11,8 +11,6 @@ ROOM =
 FULL =
 MINUTES =
 SERVERS =
-BROWSER = 1
-export BROWSER
 unexport PYTHONDONTWRITEBYTECODE # or each program that a test starts compiles all of converter/ anew, and pytest all tests
 
 comma := ,
@@ -29,37 +27,36 @@ help: ## list these targets
 START = $(if $(SERVER),-m converter.command '$(SERVER)',-m tools.run_proxy)
 CHOSEN = $(if $(UI:web=),'--$(UI)') $(if $(PORT),--port '$(PORT)') $(if $(WEB_PORT),--web-port '$(WEB_PORT)')
 
-run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the proxy; see README.md: SERVER=http://host:port UI=web|dump PORT=8080 WEB_PORT=8081
+run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the proxy: SERVER=http://host:port UI=web|dump PORT=8080 WEB_PORT=8081 OPTIONS=...
 	@exec $(PYTHON) $(START) $(CHOSEN) -- $(OPTIONS)
 
-# Three at a time on two cores, for they often wait for the programs they start; file by file, for the tests of one share what it has
-# started; in the folders' order, or files of few and long tests would come last. A share of the rows, drawn examples and recordings' long
-# laws, and no test marked long: FULL=1 takes all but a developer's tools (marked nightly), as .ci/run does.
+# Three at a time on two cores, for they often wait for the programs they start; file by file, for the tests of a file share these programs;
+# in the folders' order, or files of few and long tests would come last.
 TAKEN = -m $(if $(FULL),'not nightly','not long and not nightly') --think-cuts 2
 ROOM_TESTS = $(if $(ROOM),$(wildcard tests/$(ROOM)) $(wildcard tests/laws) tests/test_shape.py)
 
-test: setup $(if $(ROOM),,programs) ## run all tests, or ROOM=core/dialects/anthropic with the laws; FULL=1: every row; BROWSER=0: no browser
+test: setup $(if $(ROOM),,programs) ## run all tests, a fifth of the rows; FULL=1: every row; ROOM=core/wire: that room and the laws
 	$(if $(ROOM),$(if $(wildcard tests/$(ROOM)),,$(error tests/$(ROOM) is no room)))@LAW_SHARE=$(if $(FULL),1,5) $(PYTHON) -m pytest $(ROOM_TESTS) -n 3 --dist loadfile --no-loadscope-reorder $(TAKEN)
 
-test-fast: $(INSTALLED)test ## run the tests that start no program and read no long input, with a tenth of the drawn examples
+test-fast: $(INSTALLED)test ## run the tests that start no program, a tenth of the rows: a minute
 	@LAW_SHARE=10 $(PYTHON) -m pytest tests -n auto --dist worksteal -m 'not slow'
 
-nightly: ## run what takes hours: every test, a thousand examples of each law, "make fuzz" and "make soak"
+nightly: ## run every test, a thousand examples of each law, "make fuzz" and "make soak": hours
 	@$(MAKE) --no-print-directory test FULL=1 TAKEN=
 	@LAW_EXAMPLES=1000 $(PYTHON) -m pytest tests/laws -n 2 --dist worksteal
 	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory soak
 
-soak: setup ## many clients for MINUTES=8 and 1,000 at one time, some of them with faults: nothing wrong, nothing left
+soak: setup ## ask like many clients for MINUTES=8, some with faults: nothing wrong, nothing left
 	@$(PYTHON) -m tests.soak $(if $(MINUTES),--minutes '$(MINUTES)')
 
-fuzz: setup ## look for input that breaks a promise, for MINUTES=10
+fuzz: setup ## draw input that may break a promise, for MINUTES=10
 	@$(PYTHON) -m tests.fuzz $(if $(MINUTES),--minutes '$(MINUTES)')
 
-lab: setup ## ask real servers everything, and write README's table: SERVERS=vllm,sglang,... (gigabytes)
+lab: setup ## ask real servers everything, for README's table: SERVERS=vllm,sglang,... (gigabytes)
 	@$(PYTHON) -m tools.lab $(subst $(comma), ,$(SERVERS))
 
-bench: setup ## measure the proxy, in minutes; PEERS=1: other people's as well, BENCH=... more options
+bench: setup ## measure the proxy: BENCH='gaps', 'lengths', 'memory', 'turns', ...; PEERS=1: other proxies as well
 	@$(PYTHON) -m tools.bench $(if $(PEERS),--peers) $(BENCH)
 
 check: setup ## lint, format check and types
@@ -73,7 +70,7 @@ format: setup ## format the sources and mend what the linter can
 
 setup: $(INSTALLED)model-server $(INSTALLED)dev ## install into .venv all that "test" and "check" need
 
-programs: ## install what the tests drive and pip cannot bring, as root; else say what is missing
+programs: ## install the browser and other programs that tests drive, as root; else name them
 	@bash .ci/install-programs
 
 clean: ## remove all that these targets made

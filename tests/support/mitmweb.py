@@ -284,10 +284,14 @@ class Page:
         return str(self.script(f"return document.querySelector({selector!r})?.innerText ?? ''"))
 
 
+def find_browser() -> tuple[str | None, str | None]:
+    """Return where Chromium and its driver are."""
+    return next(filter(None, map(shutil.which, CHROMIUM)), None), shutil.which("chromedriver")
+
+
 def _chromium(profile: str) -> Chrome:
     os.environ["SE_OFFLINE"] = "true"  # selenium would look for a browser and a driver of its own
-    driver = shutil.which("chromedriver")
-    browser = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    browser, driver = find_browser()
     assert driver, "chromedriver is missing: make test installs it, or says how"
     assert browser, "chromium is missing: make test installs it, or says how"
     options = ChromeOptions()

@@ -93,7 +93,7 @@ def test_root_gets_what_is_missing_and_no_more(root: Machine) -> None:
     done = root.install()
     assert done.returncode == 0
     assert done.stdout.splitlines()[0].endswith(
-        "Installing Debian's chromium-driver tmux haproxy redis-server nginx-light nftables ... (BROWSER=0 does without a browser)"
+        "Installing Debian's chromium-driver tmux haproxy redis-server nginx-light nftables ..."
     )
     update, install = root.asked.read_text().splitlines()
     assert update.endswith(" update")
@@ -102,9 +102,14 @@ def test_root_gets_what_is_missing_and_no_more(root: Machine) -> None:
     )
 
 
-def test_a_browser_is_left_out_on_demand(root: Machine) -> None:
-    assert root.install(BROWSER="0").returncode == 0
-    assert "chromium" not in root.asked.read_text()
+def test_a_user_without_a_browser_is_told_so_and_runs_the_other_tests(user: Machine) -> None:
+    for name in ("chromium", "tmux", "haproxy", "redis-server", "nginx", "systemd-analyze"):
+        user.add(name)
+    done = user.install()
+    assert done.returncode == 0
+    [line] = done.stderr.splitlines()
+    assert "missing here: chromium-driver (on Debian:" in line
+    assert not user.asked.exists()
 
 
 def test_a_user_is_told_in_one_line_what_is_missing(user: Machine) -> None:
