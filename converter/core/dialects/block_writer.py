@@ -1,5 +1,6 @@
-"""One encoder for the dialects whose replies are blocks, one open at a time, and whose streams are
-events: blanks that wait for words, the block that is open, and the whole reply.
+"""One encoder for the dialects whose replies are blocks and whose streams are events.
+
+It holds blanks until words follow, keeps one block open at a time, and collects the whole reply.
 """
 
 from abc import ABC, abstractmethod

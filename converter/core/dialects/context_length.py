@@ -1,9 +1,10 @@
-"""A request beyond the server's context, said in the words of the Anthropic API: on those, and no
-others, Claude Code acts.
+"""Errors of a request beyond the server's context, in the words of the Anthropic API, on which
+alone Claude Code acts.
 
-On a prompt too long it compacts the conversation; on a prompt and reply too long together it asks
-for a shorter reply. The rows read what is said of both; all other words are read by their meaning,
-because each server and cloud has its own: something of the prompt, and that it exceeds a limit.
+After a prompt that is too long Claude Code compacts the conversation; after a prompt and reply that
+are too long together it asks for a shorter reply. The rows read errors about both together. Any
+other error is read by its meaning, because each server and cloud has its own words: a word for the
+prompt, and a word for exceeding a limit.
 """
 
 import re

@@ -15,7 +15,7 @@ from converter.core.wire.checked import Fields
 
 
 class Purpose(enum.Enum):
-    """An aim of a request: a reply, the count of its tokens, its conversation made shorter, the
+    """The aim of a request: a reply, the count of its tokens, its conversation made shorter, the
     list of models, or an answer that the addon gives by itself.
     """
 
@@ -28,9 +28,10 @@ class Purpose(enum.Enum):
 
 @dataclass(frozen=True)
 class Counterpart:
-    """The endpoint of chat-completions servers that does the same: its path, what it is asked for a
-    client's request, and the answer in the client's words, for a reply that took so many
-    nanoseconds. Both raise RequestError.
+    """The endpoint of chat-completions servers that does the same as a client's endpoint.
+
+    It has the path, writes the server's request, and writes the answer in the client's words for a
+    reply that took so many nanoseconds. Both raise RequestError.
     """
 
     path: str

@@ -1,5 +1,7 @@
-"""A server's error, whatever its shape, and frames that are not in order, as decoders read them: an
-answer with an error's status, a frame within a stream, a body that came with status 200.
+"""A server's error, whatever its shape, as decoders read it.
+
+An error may be an answer with an error's status, a frame within a stream, or a body that came with
+status 200.
 """
 
 import re

@@ -1,5 +1,7 @@
-"""Facts of a request that decide how its reply is read: the tools that it offers, the calls in its
-history, its stop strings, and whether it wants JSON. Read from the body of any dialect.
+"""Facts of a request, of any dialect, that decide how its reply is read.
+
+They are the offered tools, the calls in the history, the stop strings, and whether the client wants
+JSON.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

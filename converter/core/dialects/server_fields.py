@@ -1,12 +1,11 @@
-"""Fields of local servers that no client API knows, because who sends one (an SDK's `extra_body`)
-means the server, whatever API the rest of the request is written in.
+"""Fields of local servers that no client API knows, and that go on to the server in every dialect.
 
-A list, because the Messages API knows fields that a strict server refuses (`betas`,
-`context_management`, `speed`, and those to come), and Claude Code sends them: fields that nobody
-listed does not pass. Read in the request models of vLLM and SGLang and in llama.cpp's schema of
-completions, in November 2026. Not here is what the addon itself sets (`continue_final_message`,
-...), and what asks for a reply that a message has no place for (`n`, `logprobs`,
-`return_token_ids`, ...).
+Whoever sends such a field (an SDK's `extra_body`) means the server. It is a list, because Claude
+Code sends fields that a strict server refuses (`betas`, `context_management`, `speed`, and those to
+come). The fields were read in the request models of vLLM and SGLang and in llama.cpp's schema of
+completions, in November 2026. Left out are the fields that the addon itself sets
+(`continue_final_message`, ...), and those that ask for more than a message can hold (`n`,
+`logprobs`, `return_token_ids`, ...).
 """
 
 from converter.core.model.conversation import Sampling

@@ -75,8 +75,8 @@ class Encoder(Protocol):
         """Write `events`; `raw`: the frame that says just them in the same dialect."""
 
     def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
-        """Take note of words that are written like the last ones of this kind, in so many frames;
-        return the number of the first, where frames are numbered.
+        """Take note of words in so many frames, written like the last frame of this kind; return
+        the number of the first frame, where frames are numbered.
         """
         return 0
 

@@ -142,11 +142,11 @@ def _read(reader: json.JSONDecoder, data: bytes, errors: str) -> object:
 
 
 def rescue(data: bytes) -> object:
-    """Return the value of JSON that is not quite JSON, but has one meaning: bare control characters
-    in strings, NaN, numbers without end, a comma before an end, an end too many, a value of endless
-    depth (which becomes null).
+    """Return the value of JSON with mistakes that leave one meaning.
 
-    Raises UnreadableError.
+    Such mistakes are bare control characters in strings, NaN, numbers without end, a comma before a
+    closing bracket, and a bracket too many. A value of endless depth becomes null. Raises
+    UnreadableError.
     """
     text = _pruned(_text(data).lstrip())
     try:

@@ -168,9 +168,9 @@ class PartialJson:
         return self._drain()
 
     def close(self) -> str:
-        """Return the text that completes the object where the text is over and that has one
-        meaning: no arguments at all, a string that holds an object, brackets missing at the very
-        end. Else return nothing: a number may have been cut.
+        """Return the text that completes the object, if the text so far has one meaning: no
+        arguments at all, a string that holds an object, brackets missing at the very end. Else
+        return nothing: the last number may have been cut.
         """
         if self._want is _Want.OBJECT:
             made = _object_in(self.unfit)

@@ -125,8 +125,8 @@ def _turn(value: object, place: str, left_out: list[str]) -> tuple[Turn, bool]:
 
 
 def _orphans(turns: Iterable[Turn]) -> Iterator[str]:
-    """Yield the ids of results whose call the turn before does not have; turns of one role in a row
-    count as one, system turns as none.
+    """Yield the ids of tool results without a call in the turn before. Successive turns of one role
+    count as one turn; system turns count as none.
     """
     called: set[str] = set()
     before = ""

@@ -1,9 +1,10 @@
-"""Message threads: conversations that a client leaves with the server, and goes on with by the id
-of the last reply (`anthropic-beta: message-threads-2026-08-12`).
+"""Message threads: conversations that a client leaves with the server (`anthropic-beta:
+message-threads-2026-08-12`).
 
-Anthropic's SDKs use them unasked, in `tool_runner` and `thread()`, from 2.12 on. A thread that is
-not known, or no longer, is refused with the code on which they send the whole conversation again; a
-request that cannot be threaded with the code on which they go on without.
+A request goes on with a conversation by the id of the last reply. Anthropic's SDKs do so unasked,
+in `tool_runner` and `thread()`, from 2.12 on. An unknown thread is refused with the code on which
+the SDKs send the whole conversation again; a request that cannot be threaded with the code on which
+they go on without threads.
 """
 
 from collections.abc import Mapping

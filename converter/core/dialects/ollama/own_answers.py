@@ -1,5 +1,5 @@
-"""Answers of Ollama's API that no model of its own gives: errors, the served models, refusals to
-manage them, and words as vectors, which are those of the server's `/v1/embeddings`.
+"""Answers of Ollama's API that come from no model: errors, the list of models, refusals to manage
+models, and the vectors of the server's `/v1/embeddings`.
 """
 
 import hashlib

@@ -109,9 +109,9 @@ def usage_of(entry: dict[str, object]) -> Usage:
 
 
 def choice_index(choice: dict[str, object], position: int) -> int:
-    """Return which choice it is: of a whole reply its position, because a message is whole, so that
-    a second one is another whatever its index. Raises MisshapenError for one that nobody can have
-    asked for.
+    """Return the index of a choice. In a whole reply its position counts, because a second choice
+    is another one whatever its index says. Raises MisshapenError for an index that no client can
+    have asked for.
     """
     index, whole = choice.get("index"), bool(choice.get("message"))
     if index is None and whole:
@@ -150,8 +150,8 @@ class OpenAIDecoder(DialectDecoder):
         return [End(self._own(frame))]
 
     def repeat(self, event: Text | Thinking) -> bool:
-        """Take note of words in frames like the last one; return whether they would have been read
-        as this event: thinking only while it has come under one name.
+        """Take note of words in frames like the last one; return whether the decoder would have
+        read them as this event. Thinking counts only while one field name has brought it.
         """
         if isinstance(event, Text) or not event.own:
             return True

@@ -95,8 +95,8 @@ class _Chunk:
 
 
 class OpenAIEncoder(Encoder):
-    """Events in, frames out: none, one or more for one frame of the server's; or one body, at
-    `close`: the frames of a stream, folded; an error in its place when the reply failed.
+    """Events in, frames out; or, for a whole reply, one body at `close`: the frames of a stream,
+    folded, or an error.
 
     `fields`: the names under which a client gets thinking. `foreign`: the reply is of another
     dialect.
@@ -195,8 +195,10 @@ class OpenAIEncoder(Encoder):
             yield from self._bodies([own for event in events for own in self._own(event)])
 
     def _own(self, event: Event) -> list[Event]:
-        """Return the event, with the events that this dialect puts beside it; empty for an event
-        that only another dialect can write, and for a stream's comment.
+        """Return the event, with the events that this dialect puts beside it.
+
+        The list is empty for a stream's comment and for an event that only another dialect can
+        write.
         """
         match event:
             case Start() if own_fields(event.own, NAME) is None:
@@ -289,8 +291,9 @@ class OpenAIEncoder(Encoder):
                 chunk.finish = event.reason
 
     def _entries(self, entry: object, event: ToolCall) -> list[object]:
-        """Return the entry of a call's piece, in a body with the call's number; none for the end of
-        a custom call, which has none on the wire.
+        """Return the entry of a call's piece; in a whole body the entry has the call's number.
+
+        The end of a custom call has no entry, because nothing on the wire stands for it.
         """
         made = self._entry(entry, event)
         if made.get("custom") == {}:
@@ -298,8 +301,8 @@ class OpenAIEncoder(Encoder):
         return [(event.index, made) if self._whole else made]
 
     def _entry(self, entry: object, event: ToolCall) -> Body:
-        """Return a call's entry: the server's own fields, and all that was judged; in a stream each
-        has its number, which a whole one has not.
+        """Return a call's entry: the server's own fields, and the judged ones. In a stream an entry
+        has its number, in a whole body it has none.
         """
         fields = as_object(entry)
         judged = ("index", "id", "function", "parameters")
@@ -359,8 +362,9 @@ def _names(event: Thinking) -> dict[str, object] | None:
 
 
 def _said(function: object, event: ToolCall) -> Body:
-    """Return a server's fields of a function, with the name and the arguments as they were judged:
-    a later piece has no name, though some servers say it again.
+    """Return a server's fields of a function, with the judged name and arguments.
+
+    Only the first piece of a call has a name, though some servers repeat the name.
     """
     fields = as_object(function)
     others = {name: value for name, value in fields.items() if name not in _JUDGED}
@@ -383,8 +387,8 @@ def _message(said: _Pieces, streamed: bool) -> Body:
 
 
 def _folded(pieces: list[Any], kind: type) -> Any:
-    """Return the value of a field: lists go on in the next frame, and so does what is of this kind;
-    of all else the last one counts. SGLang sends null in each frame.
+    """Return the folded value of a field: lists, and values of `kind`, go on in the next frame; of
+    any other value the last one counts. SGLang sends null in each frame.
     """
     said = [value for value in pieces if value is not None]
     last: Any = said[-1] if said else None

@@ -1,11 +1,10 @@
-"""A request of the OpenAI chat-completions API, written for one kind of server, its messages in the
-order in which things were said.
+"""A request of the OpenAI chat-completions API, written for one kind of server.
 
-The format allows less than a conversation holds. An assistant message is one string with its tool
-calls last; a tool message is text only; and chat templates want things that servers do not check:
-system text only at the head (Qwen3.5, Mistral), user and assistant by turns (Mistral, Gemma),
-strings rather than lists of parts where there is only text. So turns of one role become one
-message, and a part that no format can hold is said in words at its place.
+Messages stand in the order in which things were said. The format allows less than a conversation
+holds: an assistant message is one string with its tool calls last, and a tool message is text only.
+Chat templates want more than servers check: system text only at the head (Qwen3.5, Mistral), user
+and assistant by turns (Mistral, Gemma), a string where a list of parts has only text. So turns of
+one role become one message, and a part that the format cannot hold becomes words in its place.
 """
 
 import json

@@ -126,8 +126,8 @@ class ResponsesDecoder(DialectDecoder):
     # Items.
 
     def _item(self, event: Fields) -> _Item:
-        """Return the item that an event is about. llama.cpp (November 2026) numbers none of them
-        and tells their ids, of which other servers send a new one with each event.
+        """Return the item that an event is about. llama.cpp (November 2026) numbers no items and
+        tells their ids; other servers number items and send a new id with each event.
         """
         index, item = as_index(event.get("output_index")), event.get("item")
         name = item.get("id") if isinstance(item, dict) else event.get("item_id")

@@ -1,10 +1,9 @@
-"""Errors in the words of the Responses API, with the codes that its clients act on.
+"""Errors in the words of the Responses API, with the codes on which its clients act.
 
-What Codex 0.169 does with them, tried out: it sends a request again after 401, 403, 413 and 422 (5
-times) and after 500 and 502 (30 times in 26 seconds), but not after 400 and 404; of a failed
-response it asks again 5 times, unless the code is one of `FINAL`. Only the code
-`context_length_exceeded` makes it compact the conversation. So an error that will not heal is a
-400.
+Codex 0.169, tried: after 401, 403, 413 and 422 it repeats a request 5 times, after 500 and 502 30
+times in 26 seconds, after 400 and 404 never. After a failed response it asks 5 more times, unless
+the code is one of `FINAL`. Only the code `context_length_exceeded` makes it compact the
+conversation. So an error that will not heal is a 400.
 """
 
 from converter.core.dialects import context_length

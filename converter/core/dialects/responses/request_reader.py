@@ -1,10 +1,10 @@
-"""A request of the Responses API, read: the conversation it asks for, and all that its reply needs
-to be one of this API again.
+"""A request of the Responses API, read: its conversation, and the facts by which its reply becomes
+one of this API again.
 
-Fields that only OpenAI's servers use are dropped in silence (`include`, `store` towards the server,
-`client_metadata`, `prompt_cache_key`, `service_tier`, `text.verbosity`, ...), because Codex sends
-them with every request and chat servers refuse them. Parts that a client will miss are refused, or
-left out with a note.
+Fields that only OpenAI's servers use (`include`, `store`, `client_metadata`, `prompt_cache_key`,
+`service_tier`, `text.verbosity`, ...) are dropped in silence, because Codex sends them with every
+request and chat servers refuse them. Parts that a client will miss are refused, or left out with a
+note.
 """
 
 from collections.abc import Callable, Iterable, Mapping
