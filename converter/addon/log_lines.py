@@ -98,9 +98,11 @@ def write_each_line_at_once() -> None:
 
 
 def _is_wanted(line: logging.LogRecord) -> bool:
-    """Tell whether a line on a connection is wanted: none is, where mitmdump's user wants none on
-    flows. mitmweb and the console show flows elsewhere, and would say four lines for each reply's
-    one; `termlog_verbosity=debug` has them.
+    """Tell whether a line on a connection is wanted: not where mitmdump's user wants no lines on
+    flows.
+
+    mitmweb and the console show flows elsewhere, and would write four lines for each reply;
+    `termlog_verbosity=debug` shows these lines.
     """
     options = ctx.options
     if "flow_detail" in options:

@@ -174,10 +174,12 @@ _NO_BODY = (ValueError, zlib.error, brotli.error, ZSTD.ZstdError)
 
 
 def uncompressed(body: bytes, encoding: str, limit: int) -> bytes:
-    """Return the body; of one that is longer than `limit` so many bytes, and one more: 400 kB of
-    gzip may hold 400 MB, brotli far more. Raises ValueError for a body that is no such encoding.
+    """Return the uncompressed body, or the first `limit` bytes of a longer one and one byte more.
+    400 kB of gzip may hold 400 MB, brotli far more. Raises ValueError for a body that is no such
+    encoding.
 
-    mitmproxy uncompresses all there is, and asks Python's codecs for names that it does not know.
+    mitmproxy uncompresses without a limit, and asks Python's codecs for names that it does not
+    know.
     """
     if encoding not in _READERS:
         raise ValueError(f"expected one of {', '.join(_READERS)}, got {encoding}")

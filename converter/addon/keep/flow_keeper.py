@@ -94,8 +94,8 @@ class FlowKeeper(Watcher):
 
 
 def stays(view: "View", flow: Flow) -> bool:
-    """Tell whether a flow is not to be touched, because a person has marked it, the console shows
-    it, or it is on its way again.
+    """Tell whether a flow must stay, because a person has marked it, the console shows it, or it is
+    on its way again.
     """
     shown = "console_layout" in ctx.options and view.focus.flow is flow
     return flow.marked not in _OURS or shown or flow.intercepted

@@ -1,9 +1,8 @@
-"""The record of an exchange under way, and what the flow tells of it in the end: a comment, a
-marker and notes.
+"""The record of an exchange under way, and its outcome on the flow: a comment, a marker and notes.
 
-How the server's body was cut, and what decided its reading, is one JSON text in the flow's
-metadata, because mitmproxy copies all metadata each time it looks at a flow, and a text costs
-nothing to copy.
+The cuts of the server's body, and the facts that decided its reading, are one JSON text in the
+flow's metadata, because mitmproxy copies all metadata each time it looks at a flow, and a text
+costs nothing to copy.
 """
 
 import json
@@ -184,9 +183,9 @@ def summary_of(noted: Mapping[str, object]) -> dict[str, object]:
 
 
 def forget(flow: HTTPFlow) -> None:
-    """Take from a flow whose request is sent again what was said of its last reply, because this is
-    a new exchange; *Revert* is to show the new one's original. A reply that is given again was
-    rewritten before.
+    """Remove the last reply's comment and notes from a flow whose request is sent again, because
+    the new exchange has its own, and *Revert* is to show its own original. A reply that mitmproxy
+    gives again has been rewritten before.
     """
     if flow.is_replay != "request" or METADATA not in flow.metadata:
         return

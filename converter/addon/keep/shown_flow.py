@@ -54,8 +54,8 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
 
 
 def facts_of(flow: Flow | None) -> dict[str, object]:
-    """Return what was noted of a reply: its summary, and what broke it off; beside it what
-    mitmproxy's times tell.
+    """Return the noted facts of a reply: its summary, the fault that broke it off, and mitmproxy's
+    times.
     """
     if not isinstance(flow, HTTPFlow) or not flow.response:
         return {}

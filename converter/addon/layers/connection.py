@@ -92,11 +92,12 @@ class ReplyLayer(HttpLayer):
             self._closed.add(event.connection)
 
     def _with_hooks(self, handling: CommandGenerator[None]) -> CommandGenerator[None]:
-        """Call the hooks of exchanges at once, and have an exchange go on where nobody waits in its
-        hook, because mitmproxy takes a task and a turn of its loop for each (a whole reply: 6% of
-        its CPU). It also asks for the lock of its events then, within an event: a server's task
-        that is cancelled while it waits for the lock leaves its connection open (12.3.1), so that
-        with many streams a server went on for a client that had left.
+        """Call the hooks of exchanges at once, where nobody waits in a hook.
+
+        mitmproxy takes a task and a turn of its loop for each hook: 6% of the processor time of a
+        whole reply. It also asks for the lock of its events within an event. A server's task that
+        is cancelled while it waits for this lock leaves its connection open (12.3.1), so that with
+        many streams a server went on for a client that had left.
         """
         over = list[commands.StartHook]()
         for command in handling:
@@ -185,8 +186,8 @@ class ReplyLayer(HttpLayer):
                     yield self._watch
 
     def _forget_closed(self) -> None:
-        """Forget the server's connections that are over, because mitmproxy keeps each, with its
-        last reply, for as long as the client stays connected (12.2.3; 15 kB for an exchange).
+        """Forget the server's closed connections. mitmproxy keeps each of them, with its last
+        reply, for as long as the client stays connected (12.2.3; 15 kB for an exchange).
         """
         in_use = {self.context.server, *(stream.context.server for stream in self.streams.values())}
         for connection in self._closed - in_use:
@@ -195,8 +196,9 @@ class ReplyLayer(HttpLayer):
                 self.connections.pop(connection, None)
 
     def _look_at_openings(self) -> CommandGenerator[None]:
-        """Say of a connection that was reset at once that it failed: mitmproxy's task for it ends
-        with an AssertionError, because it has no peer, and the client would wait for ever.
+        """Report a connection that was reset as it opened as a failed connection. mitmproxy's task
+        for it ends with an AssertionError, because the socket has no peer, and the client would
+        wait for ever.
         """
         self._watch = None
         for connection, command in list(self._opening.items()):

@@ -1,8 +1,8 @@
-"""The table of addons by hook, because mitmproxy asks all of its 45, and those within them, each
-time: eight hooks of an exchange take 1,449 microseconds so.
+"""The table of addons by hook: each hook's functions are looked up once.
 
-The functions of a hook are called as by mitmproxy, in its order, and looked up once; what is around
-a hook, such as its task and its turn, stays mitmproxy's.
+mitmproxy asks all of its 45 addons, and those within them, for each hook: 1,449 microseconds for
+the eight hooks of an exchange. The functions are called as by mitmproxy, in its order, and its task
+and turn around a hook stay.
 """
 
 from collections.abc import Callable
@@ -30,8 +30,8 @@ class HookTable:
         self._found: dict[str, list[Addon]] = {}
 
     def of(self, name: str) -> list[Addon]:
-        """Return the addons of the chain that have a hook, or contain an addon that has it, in
-        order, each with the hook's functions; a stand-in if mitmproxy's members are missing.
+        """Return the addons of the chain that have a hook, or contain an addon with it, in order,
+        each with the hook's functions. Without mitmproxy's members return a stand-in.
         """
         if SPEED.lacks:
             return [(object(), [])]

@@ -216,8 +216,8 @@ class StreamLayer(HttpStream):
             yield SendHttp(RequestEndOfMessage(self.stream_id), server)
 
     def state_consume_request_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Hold a request up to its limit; what comes beyond is read and let go, so that the client
-        hears the answer and not a connection that breaks.
+        """Hold a request up to its limit, and discard the bytes beyond, so that the client gets the
+        answer in place of a connection that breaks.
         """
         if isinstance(event, RequestData):
             size = len(self.request_body_buf) + len(event.data)

@@ -3,12 +3,12 @@
 mitmproxy reads through asyncio's streams: bytes wait in a buffer, a task is woken in the loop's
 next turn, takes two locks, makes an event, passes it through eleven generators and drains all
 writers. That is more than half of a paced token's cost. Here the protocol of the server's
-connection is ours while a reply streams, and does at once what the layers would.
+connection is ours while a reply streams, and does the layers' work at once.
 
-Whatever there is to wait for, and a reply's end, is the layers': a task still at an earlier read,
-an exchange that is paused, a client that has not taken all, a read so long that others must have
-their turn. So back pressure, order and ends stay mitmproxy's. Both lanes read with one `WholeReads`
-from one buffer, so a stream may change lanes at any read.
+The layers keep each read that has to wait, and a reply's end: a task is still at an earlier read,
+an exchange is paused, a client has not taken all its bytes, a read is so long that other streams
+must have their turn. So back pressure, order and ends stay mitmproxy's. Both lanes read with one
+`WholeReads` from one buffer, so a stream may change lanes at any read.
 """
 
 import asyncio
@@ -127,8 +127,8 @@ class Splice(asyncio.Protocol):
 
 
 def _read_at_once(transport: Any, size: int | None) -> None:
-    """Have a transport read so many bytes at most, None: as many as it is used to. uvloop's cannot
-    be told; what it reads beyond `LONG_READ` takes mitmproxy's way.
+    """Tell a transport how many bytes to read at most; `None` means its usual number. uvloop's
+    transport cannot be told; what it reads beyond `LONG_READ` takes mitmproxy's way.
     """
     if hasattr(transport, "max_size"):
         transport.max_size = size or type(transport).max_size

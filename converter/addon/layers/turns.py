@@ -1,14 +1,16 @@
-"""The turns of streams: others go on after each long read of one, only the exchange itself waits
-for a long call of its stream function, and a server is read no further while its reply waits.
+"""The turns of streams: no stream waits for the work on another one.
 
-While a hook waits, for what a server says about itself or for a person, mitmproxy reads on, holds
-all that comes, and rewrites it in one go afterwards: two seconds for five megabytes of thoughts, in
-which no other stream moves. So the task that reads the server waits as well, and with it that one
-socket. A server of HTTP/2 is read on: other exchanges may wait for what it sends.
+Other streams go on after each long read of one stream, only the exchange itself waits for a long
+call of its stream function, and a server is read no further while its reply waits.
 
-The end of a long frame is rewritten beside mitmproxy's loop. A long read of short frames, up to
-64 kB when the client is slow or a hook has waited, is rewritten on the loop, in steps between which
-others have their turn; to read less of it at a time would cost a tenth more.
+While a hook waits, for a server's answer to a probe or for a person, mitmproxy reads on, holds all
+bytes, and rewrites them in one go afterwards: two seconds for five megabytes of thoughts, in which
+no other stream moves. So the task that reads the server waits as well, and with it this one socket.
+A server of HTTP/2 is read on, because other exchanges may wait for its frames.
+
+The end of a long frame is rewritten beside mitmproxy's loop. A long read of short frames, up to 64
+kB when the client is slow or a hook has waited, is rewritten on the loop in steps, between which
+other streams have their turn. Shorter reads would cost a tenth more.
 """
 
 import asyncio
@@ -38,9 +40,9 @@ class UnfinishedHook(StartHook):
 
 
 def give_turns(layer: Connections, handler: Any) -> None:
-    """Have other connections get their turn after each long read of this one's, and a server wait
-    with its reply: mitmproxy reads on while there is anything to read. `handler`: what moves the
-    client's bytes.
+    """Give other connections their turn after each long read of this connection, and hold a
+    server's reply back while it waits. mitmproxy alone reads as long as there are bytes. `handler`
+    moves the client's bytes.
     """
     drain = handler.drain_writers
 

@@ -27,8 +27,10 @@ class KnownTurns:
         self._kept: list[_Kept] = []
 
     def begin(self, owner: str, messages: list[object]) -> RepeatedTurns[Turn]:
-        """Return the turns of a request behind those of the longest one before it: of which the
-        last message but one stands at its place here, because the last may have lost its mark.
+        """Return the turns of this request, with those of the longest request that it goes on with.
+
+        It goes on with an earlier request if it repeats its last message but one at the same index;
+        the last message may have lost its cache mark.
         """
         found = (each.turns for each in self._kept if each.owner == owner)
         before = (turns for turns in found if _goes_on(turns.messages, messages))

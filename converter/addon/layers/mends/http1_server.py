@@ -1,9 +1,10 @@
-"""The connection to an HTTP/1 server: a bad head is a fault at once, a request says where it ends.
+"""The connection to an HTTP/1 server: a bad head is a fault at once, and a request says where it
+ends.
 
-mitmproxy 12.2.3 reads on for ever where no head can come, takes an interim head for the reply,
-breaks on trailers and on a switch of protocols that nobody asked for, and sends a request of HTTP/2
-that names no length without one. It can go when mitmproxy's `Http1Client` does none of these; what
-reads a body whole (`read_body`) stays.
+mitmproxy 12.2.3 has four faults here. It reads on for ever after bytes that are no head. It takes
+an interim head for the reply. It breaks on trailers, and on a switch of protocols that nobody asked
+for. It sends an HTTP/2 client's request on without a length. The mend can go when mitmproxy's
+`Http1Client` has none of these faults; the reader of a whole body (`read_body`) stays.
 """
 
 import re
@@ -76,8 +77,8 @@ class ServerConnection(Http1Client):
 
 
 def _frame(request: Request) -> None:
-    """Have a request say where its body ends. mitmproxy sends the bytes of one that does not behind
-    its head (12.2.3), and a server takes them for the next request.
+    """Add the head that says where a request's body ends. Without it mitmproxy (12.2.3) sends the
+    body's bytes behind the head, and a server takes them for the next request.
     """
     if "content-length" in request.headers or "transfer-encoding" in request.headers:
         return
