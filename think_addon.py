@@ -96,7 +96,8 @@ class ThinkAddon:
             self._in_force = options.in_force()
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None
-        if updated & {"think_limits", *(f"think_memory{part}" for part in ("", "_days", "_key"))}:
+        memory = (f"think_memory{part}" for part in ("", "_days", "_key"))
+        if updated & {"think_limits", "think_lessons", *memory}:
             self._requests.forget(self._settings)
 
     def running(self) -> None:

@@ -194,16 +194,19 @@ class AwaitedReply:
             known.saw_thinking(upstream, self.request.body)
         if findings.thought and not self.prompted:
             known.saw_thought(upstream, self.request.body)
-        if self.request.exchange.guesses and (begun := self._lesson(findings)):
+        if self.request.exchange.guesses and (
+            begun := self._lesson(findings, known.facts(upstream, self.request.body).prompt)
+        ):
             known.correct(upstream, self.request.body, begun)
 
-    def _lesson(self, findings: Findings) -> InitialState | None:
+    def _lesson(self, findings: Findings, told: InitialState | None) -> InitialState | None:
         """Return where replies of this kind begin, as this one shows; `None` where it shows nothing
         because of its request: one that goes on from a turn, or wants an answer by a grammar.
 
         A closer without an opener may be words of an answer about thinking. It teaches nothing in
         the middle of a line, or of a request that has such words itself; and what it teaches stays
-        a guess, which costs no answer, but of a model whose template is known to open thoughts.
+        a guess, which costs no answer, but of a model whose template is known to open thoughts, by
+        its name or by the prompt that the server has `told`.
         """
         body, begun = self.request.body, findings.confirmed or findings.correction
         by_grammar = grammar_of(body) is not Grammar.NONE
@@ -213,8 +216,8 @@ class AwaitedReply:
             return begun
         if not findings.closer_apart or initial_state.speaks_of_closers(body):
             return None
-        certain = findings.confirmed and initial_state.model(Facts(body))
-        return begun if certain else InitialState.LIKELY_THINKING
+        known = initial_state.model(Facts(body)) or (told and told.inside)
+        return begun if findings.confirmed and known else InitialState.LIKELY_THINKING
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,6 +203,7 @@ class Settings:
     memory_key: str = _unrecorded(
         "", "file with the key that seals what is kept elsewhere", read_path
     )
+    lessons: bool = _unrecorded(False, "keep lessons about servers for the next start")
     server: Server | None = _option(
         AUTO,
         "what the server is; auto asks it, once",

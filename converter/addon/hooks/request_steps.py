@@ -27,7 +27,7 @@ from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.log_lines import report
 from converter.addon.memory.known_turns import SHORT, KnownTurns
 from converter.addon.memory.remembering import remembering, written
-from converter.addon.memory.stores import open_store
+from converter.addon.memory.stores import open_lessons, open_store
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.model_names import ends_as_variant, only_one, row_of, variant_of
@@ -78,18 +78,20 @@ class RequestSteps:
 
     def __init__(self, client: UpstreamClient, settings: Settings) -> None:
         self._client = client
-        self._store = self._opened(settings)
+        self._store, self._lessons = self._opened(settings)
         self._known = KnownTurns()
 
     def forget(self, settings: Settings) -> None:
         """Begin the memory of replies anew, as the settings say."""
-        self._store.close()
-        self._store = self._opened(settings)
+        for store in {self._store, self._lessons or self._store}:
+            store.close()
+        self._store, self._lessons = self._opened(settings)
 
-    def _opened(self, settings: Settings) -> Store:
+    def _opened(self, settings: Settings) -> tuple[Store, Store | None]:
         store = open_store(settings)
-        self._client.lessons.share(store if store.elsewhere and store.bounds.keeps else None)
-        return store
+        lessons = open_lessons(settings, store)
+        self._client.lessons.share(lessons)
+        return store, lessons
 
     async def take(self, record: FlowRecord) -> None:
         """Take a request to its end: the flow holds an answer, or what the server is to get."""
@@ -105,7 +107,7 @@ class RequestSteps:
             ReadRequest(record.exchange),
         )
         record.sides.asks(flow.request)
-        if self._store.elsewhere:
+        if self._lessons:
             await self._client.lessons.look(upstream)
         try:
             for step, kinds in STEPS:

@@ -8,9 +8,13 @@ from converter.addon.exchange.settings import Settings
 from converter.addon.extra_packages import load
 from converter.addon.memory.remembering import ANSWER, StoreElsewhere
 from converter.addon.memory.sqlite_store import SqliteStore, usual_path
+from converter.addon.servers.known_servers import AGE
 from converter.core.model.memory import Bounds, ProcessStore, Store
+from converter.core.wire.bounds import MOST_KNOWN
 
 _DAY = 86_400
+MOST_BYTES_OF_LESSONS = 10_000_000
+"""Lessons of one server are 30 kB at most."""
 
 
 def open_store(settings: Settings) -> Store:
@@ -34,6 +38,19 @@ def open_store(settings: Settings) -> Store:
         sealed = _extra("think_memory_key", "sealed", "sealed_store")
         store = sealed.SealedStore(store, Path(key))
     return StoreElsewhere(store)
+
+
+def open_lessons(settings: Settings, store: Store) -> Store | None:
+    """Return the store of lessons about servers: that of replies, where processes share it, else a
+    file of their own, if they are to be kept. `None`: they end with the process.
+    """
+    if store.elsewhere and store.bounds.keeps:
+        return store
+    if not settings.lessons:
+        return None
+    bounds = Bounds(MOST_KNOWN, MOST_BYTES_OF_LESSONS, AGE)
+    path = usual_path().with_name("lessons.sqlite")
+    return StoreElsewhere(SqliteStore(path, bounds, ANSWER))
 
 
 def _extra(option: str, package: str, module: str) -> ModuleType:

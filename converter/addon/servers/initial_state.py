@@ -46,14 +46,15 @@ _OPENERS = tuple(opener.strip() for family in TABLE for opener in family.openers
 class Facts:
     """The facts known of a reply before its first byte.
 
-    `body`: the chat completion asked for. `sends_whole_text`: the server's text lacks no opener,
-    because it repeats what the template opened, or takes the thought out itself. `prompt`: where
-    the prompt ends, as the server rendered it. `corrected`: where such a reply did begin, after a
-    wrong guess.
+    `body`: the chat completion asked for. `parses`: the server takes the thought out of the text
+    itself. `repeats_opener`: most servers of this kind write again what the template opened.
+    `prompt`: where the prompt ends, as the server rendered it. `corrected`: where such a reply did
+    begin, after a wrong guess.
     """
 
     body: Body = field(default_factory=dict)
-    sends_whole_text: bool = False
+    parses: bool = False
+    repeats_opener: bool = False
     prompt: InitialState | None = None
     corrected: InitialState | None = None
 
@@ -72,15 +73,23 @@ def request(facts: Facts) -> InitialState | None:
 
 
 def server(facts: Facts) -> InitialState | None:
-    """Trust a server whose text lacks no opener, whatever its template opens; a correction
-    overrules it.
+    """Trust a server that takes thoughts out, whatever its template opens; a correction overrules
+    it, and overrules the prompt where the server may repeat an opener.
     """
-    return (facts.corrected or InitialState.TEXT) if facts.sends_whole_text else None
+    if facts.parses:
+        return facts.corrected or InitialState.TEXT
+    return facts.corrected if facts.repeats_opener else None
 
 
 def prompt(facts: Facts) -> InitialState | None:
-    """Follow the prompt as the server rendered it."""
-    return facts.prompt
+    """Follow the prompt as the server rendered it. Of a server that repeats the opener it is a
+    guess: llama.cpp 11549 leaves the opener out with `--skip-chat-parsing`, and takes the thought
+    out with `--reasoning auto`, and tells neither. Without a prompt its text is whole.
+    """
+    if not facts.repeats_opener:
+        return facts.prompt
+    opened = facts.prompt is not None and facts.prompt.inside
+    return InitialState.LIKELY_THINKING if opened else InitialState.TEXT
 
 
 def correction(facts: Facts) -> InitialState | None:

@@ -192,7 +192,7 @@ class KnownServers:
         return self._now() - lesson.at >= seconds
 
     def saw_repeated_opener(self, upstream: Upstream) -> None:
-        """Remember that the server's text repeats the template's opener."""
+        """Remember that servers of this kind repeat the template's opener in their text."""
         self._learn(upstream, REPEATS)
 
     def saw_thinking(self, upstream: Upstream, body: Body) -> None:
@@ -262,9 +262,9 @@ class KnownServers:
         """Return the facts that the rules may go by for the reply to this request."""
         digest = prompt_key(upstream, body)[1]
         parses = self.takes_thinking_out(upstream, str(body.get("model")))
-        whole = parses or self._word(upstream, REPEATS) is not None
+        repeats = self._word(upstream, REPEATS) is not None
         prompt, begins = (self._word(upstream, kind + digest) for kind in (PROMPT, BEGINS))
-        return Facts(body, whole, _state(prompt), _state(begins))
+        return Facts(body, parses, repeats, _state(prompt), _state(begins))
 
     def news(self, upstream: Upstream) -> Lessons:
         """Return what was learnt of a server since this was asked."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from converter.addon.servers.initial_state import end_of_prompt
 from converter.addon.servers.profiles import GENERIC, SERVERS, Fingerprint, Server
 from converter.core.model.initial_state import InitialState
+from converter.core.model.raw_messages import messages_of, role_of
 from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object, objects
 
@@ -116,6 +117,9 @@ def prompt_state(server: Server, body: Mapping[str, object]) -> Probe[InitialSta
     """Return where the reply to a chat completion begins, None when the server cannot be asked for
     its prompt.
     """
+    if server.name == "llama.cpp":
+        prompt = yield from _prompt_on_llama(_without_begun_turn(body))
+        return None if prompt is None else end_of_prompt(prompt)
     tokens = yield from _tokens_on_vllm(server, body)
     if not tokens:
         return None
@@ -138,14 +142,27 @@ def prompt_pieces(server: Server, body: Mapping[str, object]) -> Probe[list[byte
 def _tokens_on_llama(
     body: Mapping[str, object], *, with_pieces: bool = False
 ) -> Probe[list[object] | None]:
-    prompt = _field((yield ProbeRequest("/apply-template", json_text.write(body))), "prompt")
-    if not isinstance(prompt, str):
+    prompt = yield from _prompt_on_llama(body)
+    if prompt is None:
         return None
     fields = {"content": prompt, "add_special": True, "parse_special": True}
     if with_pieces:
         fields["with_pieces"] = True
     tokens = _field((yield ProbeRequest("/tokenize", json_text.write(fields))), "tokens")
     return tokens if isinstance(tokens, list) else None
+
+
+def _prompt_on_llama(body: Mapping[str, object]) -> Probe[str | None]:
+    prompt = _field((yield ProbeRequest("/apply-template", json_text.write(body))), "prompt")
+    return prompt if isinstance(prompt, str) else None
+
+
+def _without_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a request without an answer at its end, from which llama.cpp's prompt would go on."""
+    turns = [*messages_of(body)]
+    while turns and role_of(turns[-1]) == "assistant":
+        turns.pop()
+    return {**body, "messages": turns} if turns else body
 
 
 def _llama_bytes(piece: object) -> bytes:

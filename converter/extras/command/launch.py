@@ -374,7 +374,9 @@ def _proxy(chosen: Chosen, more: Sequence[str]) -> Iterator[str]:
     server = behind or chosen.url or (in_front_of(ServerLink(running)) if running else "")
     port, web_port = _free_ports()
     words = [*([server] if server else []), "--port", port, "--web-port", web_port]
-    words += ["--set", "think_blanks=trim", *more, *chosen.options]
+    for option in ("think_blanks=trim", "think_lessons=true"):
+        words += ["--set", option]
+    words += [*more, *chosen.options]
     command = [sys.executable, "-P", "-m", "converter.command", *words]
     with tempfile.TemporaryFile("w+") as log, _started(command, log) as process:
         try:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from converter.addon.exchange import settings
-from converter.addon.memory.stores import open_store
+from converter.addon.memory.stores import open_lessons, open_store
 from converter.core.model.memory import Memory, ProcessStore
 
 
@@ -34,3 +34,30 @@ def test_days_bound_every_store_of_one_machine(tmp_path: Path) -> None:
         store = open_store(settings.read({"memory": place, "memory_days": 3}))
         assert store.bounds.seconds == 3 * 24 * 60 * 60
         store.close()
+
+
+def test_lessons_are_kept_where_replies_are_shared(tmp_path: Path) -> None:
+    chosen = settings.read({"memory": f"sqlite:{tmp_path / 'kept'}", "lessons": True})
+    store = open_store(chosen)
+    assert open_lessons(chosen, store) is store
+    store.close()
+
+
+def test_lessons_of_one_process_are_kept_if_that_is_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert open_lessons(settings.read({}), open_store(settings.read({}))) is None
+    chosen = settings.read({"lessons": True})
+    lessons = open_lessons(chosen, open_store(chosen))
+    assert lessons
+    lessons.keep("key", b"{}", "", [], "")
+    assert (tmp_path / "think-addon" / "lessons.sqlite").exists()
+    assert not (tmp_path / "think-addon" / "memory.sqlite").exists()
+    lessons.close()
+
+
+def test_where_nothing_is_to_be_kept_lessons_have_their_own_file() -> None:
+    chosen = settings.read({"memory": "sqlite:", "limits": ["replies=0"], "lessons": True})
+    store = open_store(chosen)
+    assert open_lessons(chosen, store) not in (None, store)

@@ -568,7 +568,7 @@ def test_a_reply_that_nobody_asked_about_is_not_waited_for(waits: list[object]) 
     assert waits == []
 
 
-@pytest.mark.parametrize("name", ["llama.cpp", None])
+@pytest.mark.parametrize("name", ["sglang", None])
 def test_what_is_known_at_once_costs_no_turn_of_the_loop(name: str | None) -> None:
     known, upstream = KnownServers(), _gone()
     known.recognised(upstream, GENERIC)

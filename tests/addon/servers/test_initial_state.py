@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -241,16 +242,16 @@ def test_a_closer_at_the_head_is_words_where_the_prompt_has_closed_the_thought(
         (True, THINKING, THINKING),
     ],
 )
-def test_a_server_that_sends_whole_text_is_believed_until_it_was_wrong(
+def test_a_server_that_takes_thoughts_out_is_believed_until_it_was_wrong(
     whole: bool, corrected: InitialState | None, begun: InitialState | None
 ) -> None:
-    facts = Facts(sends_whole_text=whole, corrected=corrected)
+    facts = Facts(parses=whole, corrected=corrected)
     assert rules.server(facts) is begun
 
 
 SAYS: dict[Rule, dict[InitialState, Facts]] = {
     rules.request: {TEXT: Facts(_continued("So")), THINKING: Facts(_continued("<think>hm"))},
-    rules.server: {TEXT: Facts(sends_whole_text=True)},
+    rules.server: {TEXT: Facts(parses=True)},
     rules.prompt: {TEXT: Facts(prompt=TEXT), THINKING: Facts(prompt=THINKING)},
     rules.correction: {TEXT: Facts(corrected=TEXT), THINKING: Facts(corrected=THINKING)},
     rules.switches: {TEXT: Facts({"think": False})},
@@ -265,7 +266,8 @@ SAYS: dict[Rule, dict[InitialState, Facts]] = {
 def _both(one: Facts, other: Facts) -> Facts:
     return Facts(
         {**other.body, **one.body},
-        one.sends_whole_text or other.sends_whole_text,
+        one.parses or other.parses,
+        one.repeats_opener or other.repeats_opener,
         one.prompt or other.prompt,
         one.corrected or other.corrected,
     )
@@ -302,8 +304,34 @@ def test_the_rule_that_stands_first_decides(
 
 
 def test_a_correction_overrules_only_the_server() -> None:
-    assert initial_state(Facts(sends_whole_text=True, corrected=THINKING)) is THINKING
+    assert initial_state(Facts(parses=True, corrected=THINKING)) is THINKING
     assert initial_state(Facts(prompt=TEXT, corrected=THINKING)) is TEXT
+
+
+@pytest.mark.parametrize(
+    ("prompt", "corrected", "begun"),
+    [
+        (None, None, TEXT),
+        (TEXT, None, TEXT),
+        (THINKING, None, LIKELY),
+        (THINKING, TEXT, TEXT),
+        (TEXT, THINKING, THINKING),
+        (None, THINKING, THINKING),
+    ],
+)
+def test_an_opened_prompt_is_a_guess_where_the_server_may_repeat_the_opener(
+    prompt: InitialState | None, corrected: InitialState | None, begun: InitialState
+) -> None:
+    """llama.cpp 11549 repeats it or not, by its own options, and tells neither."""
+    body = {"model": "qwq"}  # whose name says that its template opens a thought
+    facts = Facts(body, repeats_opener=True, prompt=prompt, corrected=corrected)
+    assert initial_state(facts) is begun
+    assert initial_state(replace(facts, parses=True)) is (corrected or TEXT)
+
+
+def test_the_prompt_of_a_server_that_repeats_openers_is_waited_for() -> None:
+    assert needs_prompt(Facts(repeats_opener=True))
+    assert not needs_prompt(Facts(repeats_opener=True, corrected=THINKING))
 
 
 def test_a_reply_begins_in_its_text_when_nothing_says_otherwise() -> None:

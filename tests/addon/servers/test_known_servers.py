@@ -61,9 +61,9 @@ def test_a_server_takes_out_the_thinking_of_one_model() -> None:
     """Behind a router each model may have a server of its own."""
     known = KnownServers()
     known.saw_thinking(HERE, SMALL)
-    assert known.facts(HERE, SMALL).sends_whole_text
+    assert known.facts(HERE, SMALL).parses
     assert not known.takes_thinking_out(HERE, "large")
-    assert not known.facts(HERE, LARGE).sends_whole_text
+    assert not known.facts(HERE, LARGE).parses
 
 
 @pytest.mark.parametrize("other", ELSEWHERE, ids=str)
@@ -77,22 +77,22 @@ def test_a_server_that_takes_thinking_out_is_one_address(other: Upstream) -> Non
 
 
 type Remember = Callable[[KnownServers], None]
-WHOLE_TEXT: dict[str, Remember] = {
-    "takes thinking out": lambda known: known.saw_thinking(HERE, SMALL),
-    "repeats the opener": lambda known: known.saw_repeated_opener(HERE),
+BEGINS: dict[str, tuple[Remember, InitialState]] = {
+    "takes thinking out": (lambda known: known.saw_thinking(HERE, SMALL), TEXT),
+    "may repeat the opener": (lambda known: known.saw_repeated_opener(HERE), LIKELY),
 }
 
 
-@pytest.mark.parametrize("remember", WHOLE_TEXT.values(), ids=WHOLE_TEXT)
-def test_a_server_of_whole_text_begins_in_text_whatever_its_prompt_opens(
-    remember: Remember,
+@pytest.mark.parametrize(("remember", "begun"), BEGINS.values(), ids=BEGINS)
+def test_what_is_known_of_a_server_decides_about_a_prompt_that_opens_a_thought(
+    remember: Remember, begun: InitialState
 ) -> None:
     known = KnownServers()
     known.saw_prompt(HERE, SMALL, THINKING)
     assert _begins(known, SMALL) is THINKING
     remember(known)
-    assert _begins(known, SMALL) is TEXT
-    assert _begins(known, {**SMALL, "messages": []}) is TEXT
+    assert _begins(known, SMALL) is begun
+    assert _begins(known, {**SMALL, "messages": []}) is begun
     known.correct(HERE, SMALL, THINKING)
     assert _begins(known, SMALL) is THINKING
 

@@ -386,7 +386,32 @@ def test_a_prompt_that_is_refused_tells_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [server.name for server in SERVERS if server.name != "vllm"], ids=str
+    ("prompt", "state"),
+    [("<|im_start|>assistant\n<think>\n", THINKING), ("<|im_start|>assistant\n", TEXT), (5, None)],
+    ids=["opened", "not opened", "no prompt"],
+)
+def test_llama_cpp_tells_how_its_prompt_ends(prompt: object, state: InitialState | None) -> None:
+    told = {"/apply-template": _ok({"prompt": prompt})}
+    found, (ask,) = _asked(prompt_state(by_name("llama.cpp"), BODY), told)
+    assert (found, _said(ask)) == (state, BODY)
+
+
+def test_llama_cpp_is_not_asked_for_a_prompt_that_goes_on() -> None:
+    """A last assistant turn is continued, so that its prompt says nothing of other replies."""
+    turns = [{"role": "user", "content": "hi"}]
+    begun = [*turns, {"role": "assistant", "content": "The"}]
+    told = {"/apply-template": TEMPLATE}
+    _, (ask,) = _asked(prompt_state(by_name("llama.cpp"), {**BODY, "messages": begun}), told)
+    assert _said(ask) == BODY
+    alone = {"messages": begun[-1:]}
+    _, (ask,) = _asked(prompt_state(by_name("llama.cpp"), alone), told)
+    assert _said(ask) == alone
+
+
+@pytest.mark.parametrize(
+    "name",
+    [server.name for server in SERVERS if server.name not in ("vllm", "llama.cpp")],
+    ids=str,
 )
 def test_other_servers_are_not_asked_for_their_prompt(name: str) -> None:
     assert _prompt_state(CLOSED, name) == (None, [])
