@@ -22,8 +22,8 @@ _WORDS = {"text": "text", "raw": "text", "thinking": "thinking"}
 
 
 def message_of(recording: Recording, variant: Variant) -> dict[str, Any]:
-    """Return what a client that reads blocks has at the end, in the words of a message, read
-    strictly: an error under `error`, beside what came before.
+    """Return the message of a client that reads blocks, read strictly. An error stands under
+    `error`, beside the blocks before it.
     """
     return read_message(body_of(recording, variant), variant)
 

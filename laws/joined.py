@@ -1,8 +1,8 @@
-"""Replies whose thought was ended, so that the server's bytes are those of two: the laws of words
-are asked of the one reply that a server would have sent which ends its thought there by itself, and
-the client's message has to be the same.
+"""Replies whose thought was ended: the laws of words over two replies that the client gets as one.
 
-What is told here is told from the server's bytes and the options, not from what the addon did.
+The server's bytes are those of two replies. The laws are asked of the one reply of a server that
+ends its thought there by itself, and the client's message has to be the same. This file reads the
+server's bytes and the options, never the addon's own work.
 """
 
 import copy

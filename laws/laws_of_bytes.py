@@ -1,5 +1,5 @@
-"""The laws 1, 8 and 9, of the bytes that go out: they do not depend on the cuts of the server's
-bytes, and no server's bytes break them.
+"""The laws 1, 8 and 9, of the bytes that go out: no cut of the server's bytes changes them, and no
+bytes of the server break them.
 """
 
 import random

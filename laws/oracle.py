@@ -1,8 +1,8 @@
 """The reading rules once more, as one slow and obvious regular expression over the whole text.
 
-It shares no line with the parser. What the expression finds at a place is a piece of code, a
-thought, a mark that is no text, or one character of text; after a mark the rest is read as if it
-were a text of its own, which is what "code begins anew" means.
+It shares no line with the parser. At each offset the expression finds a piece of code, a thought, a
+mark that is no text, or one character of text. Behind a mark the rest is read like a text of its
+own; "code begins anew" means this.
 """
 
 import re
@@ -270,8 +270,9 @@ class _Reader:
     def _words_behind_draft(
         self, place: int, closers: Sequence[str], tools: Sequence[str]
     ) -> int | None:
-        """Return where the thought goes on behind the call at `place`, and behind those that follow
-        it, if it was a draft: the thought is closed later, or goes on for long.
+        """Return the offset where the thought goes on behind the call at `place`, and behind the
+        calls that follow it, if the call was a draft: the thought is closed later, or goes on for
+        long.
         """
         while True:
             other = self._anew(self.rest[place:])

@@ -152,9 +152,11 @@ def _text_tools(families: Sequence[ThinkTags], here: Here) -> list[str]:
 
 
 def value_end(text: str, place: int, header: bool = False) -> int | None:
-    """Return the place behind the JSON value, or the list of Python calls, that begins at `place`,
-    behind blanks, or behind a tool's name if there may be a `header`. None: it has no end, or
-    begins later than the text ends. What is none ends where that shows.
+    """Return the offset behind the JSON value, or the list of Python calls, that begins at `place`.
+
+    Blanks may come before the value, and a tool's name if there may be a `header`. `None`: the
+    value has no end, or begins later than the text ends. Text that is no value ends where that
+    shows.
     """
     begin = _value_begin(text, place, header)
     if begin is None or not _opens(text, place, begin):

@@ -1,5 +1,5 @@
-"""A reply of the Responses API in other pieces: a stream as its one response, a response as the
-stream that its server would have sent.
+"""A reply of the Responses API in the other form: a stream as its one response, a response as the
+stream of its server.
 """
 
 import copy

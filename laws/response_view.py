@@ -1,8 +1,8 @@
-"""A reader of Responses streams that forgives nothing, and a response as the message it is.
+"""A reader of Responses streams that forgives nothing, and a response as one message.
 
-As strict as the clients together: deltas belong to the item opened last (Codex), every item and
-index is there when it is filled (Python SDK), finished items and those of the last event are the
-same, and a finished call has arguments that can be read.
+It is as strict as all clients together. A delta belongs to the item opened last (Codex), each item
+and index is there before it is filled (Python SDK), the finished items are those of the last event,
+and a finished call has readable arguments.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""The official SDKs as readers: they get the bytes as if a server had sent them, and what they make
-of them is compared.
+"""The official SDKs as readers: they get the bytes as if from a server, and their messages are
+compared.
 """
 
 import json

@@ -1,10 +1,10 @@
-"""A recording for people to read: `>>` chunks from the server, `<<` chunks to the client
-for it, in order.
+"""A recording for people to read: `>>` chunks from the server, `<<` chunks to the client for them,
+in order.
 
-Each line of a body is a line here, behind one blank. Bytes that are no text, and characters that
-nobody sees, stand in ⟨ ⟩: ⟨FF⟩ is a byte, ⟨U+000D⟩ a character. ⟨⟩ at the end of a line says that
-no line feed is there: the chunk ended. ⟨#1⟩ stands for what the head says it does, fields that are
-the same in frame after frame.
+Each line of a body is a line here, behind one blank. Bytes that are no text, and invisible
+characters, stand in ⟨ ⟩: ⟨FF⟩ is a byte, ⟨U+000D⟩ a character. ⟨⟩ at the end of a line says that
+the chunk ended without a line feed. ⟨#1⟩ stands for the fields that the head of the golden lists,
+because they are the same in frame after frame.
 """
 
 import re

@@ -1,9 +1,9 @@
-"""Keeps exchanges as recordings while mitmproxy runs: each one with `think_record`, a chosen one
+"""Keep exchanges as recordings while mitmproxy runs: each one with `think_record`, a chosen one
 with the command `think.record`.
 
-A flow is copied on mitmproxy's loop, which is quick. Reading, cleaning and writing it takes its
-time, one flow after another: of a short one in a thread, of a long one in a process, so that no
-stream waits for it. Where no process starts, the thread does it in steps as short as they go.
+A flow is copied on mitmproxy's loop, which is quick. Then flows are read, redacted and written one
+after another: a short one in a thread, a long one in a process, so that no stream waits. Where no
+process starts, the thread takes the shortest steps that it can.
 """
 
 import logging
@@ -100,9 +100,8 @@ class Recorder(Watcher):
         return steps_of(flow)
 
     def done(self) -> None:
-        """Finish what is to be written, no longer in the nice process nor in short steps, because
-        no stream waits now, and on a busy machine whoever ends mitmproxy would kill it before it is
-        done.
+        """Finish the recordings that wait, at full speed: no stream waits now, and on a busy
+        machine whoever ends mitmproxy would kill it before they are done.
         """
         self.ending = True
         if self._worker:

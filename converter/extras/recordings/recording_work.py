@@ -1,11 +1,10 @@
-"""The work of keeping one exchange: it is cleaned, replayed for each dialect, and written under a
-name or the next number. It takes its time, and needs nothing of mitmproxy but the flow.
+"""The work of keeping one exchange: it is redacted, replayed for each dialect, and written.
 
-A long exchange has a process of its own. In a thread of mitmproxy's it had the loop wait, because
-Python lets one thread run at a time, and leaves it only between two steps of its own: with a stream
-of 11 MB to keep, single calls of C over all that it holds took 0.1 to 0.6 seconds, in a dozen
-places. A process leaves mitmproxy its core (it is nice), gives its memory back, and survives
-mitmproxy: what it was given is written.
+The recording gets a name or the next number. The work needs nothing of mitmproxy but the flow. A
+long exchange has a process of its own. In a thread of mitmproxy's it made the loop wait: Python
+lets one thread run at a time, and changes threads only between two steps of Python, but with a
+stream of 11 MB single calls of C over the whole stream took 0.1 to 0.6 seconds, in a dozen places.
+A process leaves mitmproxy its core (it is nice), gives its memory back, and survives mitmproxy.
 """
 
 import gc
@@ -62,9 +61,10 @@ def keep(flow: HTTPFlow, order: Order) -> Path:
 
 
 def keep_beside(data: bytes, order: Order) -> Path | None:
-    """Have the flow in these bytes kept by a process; return the recording's file, None where no
-    process starts, as in mitmproxy's own binary, or it was killed. Raises RecordingError, and
-    RuntimeError for a fault of ours.
+    """Return the file of the recording that a process has made of the flow in these bytes.
+
+    Return `None` if no process starts, as in mitmproxy's own binary, or if it was killed. Raises
+    RecordingError, and RuntimeError for a fault of ours.
     """
     if getattr(sys, "frozen", False) or not sys.executable:
         return None

@@ -104,8 +104,8 @@ class RecordedServer(ThreadingHTTPServer):
         return None
 
     def own(self, method: str, path: str, body: bytes) -> tuple[int, object]:
-        """Return the status and JSON for a request that no recording answers: the models, a
-        prompt's tokens, or an error that says where those stand that are answered.
+        """Return the status and JSON for a request without a recording: the models, a prompt's
+        tokens, or an error that names the paths of the recordings.
         """
         if method == "GET" and endpoint_of(path).endswith("/v1/models"):
             return 200, self.models(path)

@@ -59,11 +59,11 @@ class Running:
         return self._sides[of_server].transcript()
 
     async def _show(self) -> None:
-        """Give the flow what has come, and tell all that show flows.
+        """Give the flow the bytes so far, and tell all addons that show flows.
 
-        The last byte, a frame's blank line, is left out: who shows a flow looks again only when its
-        bytes are others than before, so that the complete reply has to differ from all that was
-        shown of it, or its end (times, tokens) would never be seen.
+        The last byte, a frame's blank line, is left out. A view looks at a flow again only when its
+        bytes have changed, so the complete reply has to differ from each earlier state, or its end
+        (times, tokens) would never be seen.
         """
         flow, shown = self.record.flow, 0
         while not self.over:

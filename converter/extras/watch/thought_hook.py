@@ -85,8 +85,8 @@ class ThoughtEvents(Watcher):
 
 
 def append(path: str, events: Sequence[ThoughtEvent]) -> None:
-    """Write a line for each at once, unless there is no path; a file that cannot be written, or a
-    pipe that nobody reads, costs a log line, no reply.
+    """Write a line for each event at once, if there is a path. A file that cannot be written, or a
+    pipe that nobody reads, costs a line in the log, no reply.
     """
     if not events or not path:
         return

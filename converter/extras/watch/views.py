@@ -183,8 +183,8 @@ def _room(response: Response) -> tuple[int, int]:
 
 
 def beginning(body: bytes) -> bytes:
-    """Return as much of a body as a view reads, in a form that can be read: whole frames of a
-    stream, an object that is closed where it was cut.
+    """Return the beginning of a body, as much as a view reads, in readable form: whole frames of a
+    stream, or an object that is closed where it was cut.
     """
     is_object = beginning_of(body) is Beginning.JSON
     limit = WHOLE_LIMIT if is_object else STREAM_LIMIT
