@@ -32,6 +32,7 @@ from converter.core.dialects.responses.output_items import (
 from converter.core.dialects.responses.request_reader import ResponseContext, begun
 from converter.core.model.events import (
     Block,
+    Event,
     Failure,
     Finish,
     MappedField,
@@ -158,6 +159,13 @@ class ResponsesEncoder(BlockWriter):
         self._result = {**begun(self._context, event.model), **own}
         for kind in ("created", "in_progress"):
             yield {"type": f"response.{kind}", "response": self._result}
+
+    def _course(self, event: Event) -> Iterator[Json]:
+        if isinstance(event, Start) and self._started and not self._result["model"]:
+            # begun by a sign of life: mlx-lm 0.32 sends comments before the head
+            own = own_fields(event.own, NAME) or {}
+            self._result = {**self._result, "model": event.model, **own}
+        yield from super()._course(event)
 
     def _stop(self, own: Own | None = None) -> Iterator[Json]:
         ending = outcome(self._ending, self._context.repeats)

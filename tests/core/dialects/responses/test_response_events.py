@@ -243,6 +243,16 @@ def test_a_servers_ping_is_an_event_that_clients_count() -> None:
     assert types(stream)[:4] == ["created", "in_progress", "keepalive", "output_item.added"]
 
 
+def test_a_head_behind_a_ping_names_the_model() -> None:
+    ping = OpaqueFrame(Own("openai", raw=b": keepalive 0/55\n\n"), comment=True)
+    stream = written([ping, HEAD, Start("chatcmpl-1", "another"), STOP, End()], ResponseContext())
+    assert [event["response"]["model"] for event in stream if "response" in event] == [
+        "",
+        "",
+        "served",
+    ]
+
+
 def test_the_last_event_repeats_the_request() -> None:
     stream = complete([STOP], context_of(tools=TOOLS[:1], metadata={"a": "b"}, store=False))
     response = stream[-1]["response"]
