@@ -233,7 +233,7 @@ class Pipeline:
         made = server.wire.framing.cutter if form is Form.STREAM else WholeBody
         self.cutter: FrameDecoder = cutter or made()
         self.decoder = server.wire.decoder(fields)
-        self._mend, self._write = server.wire.mend, server.wire.framing.write
+        self._mend, self._framing = server.wire.mend, server.wire.framing
         self.stages = Stages(reading, findings)
 
     def decode(self, frame: Frame) -> tuple[Frame, list[Event]]:
@@ -249,7 +249,8 @@ class Pipeline:
     def _mended(self, frame: Frame) -> Frame | None:
         """Return the frame with clear faults put right; None where nothing has."""
         if (frame.data or b"").lstrip().startswith(b":"):  # OpenRouter's comment behind a gateway
-            comment = (frame.data or b"").strip() + b"\n\n"
+            # of a form whose frames are bare nothing is one, and clients would read it as JSON
+            comment = b"" if self._framing.bare else (frame.data or b"").strip() + b"\n\n"
             return Frame(comment, None, comment=True)
         try:
             rescued = json_text.rescue(frame.data or frame.raw)
@@ -258,7 +259,7 @@ class Pipeline:
         if not rescued and not frame.is_body:  # null, an empty list: nothing is lost without it
             return Frame(b"", None)
         data = json_text.write(self._mend(rescued))
-        raw = data if frame.is_body else self._write(data, frame.event)
+        raw = data if frame.is_body else self._framing.write(data, frame.event)
         return Frame(raw, data, event=frame.event)
 
     def feed(self, events: Sequence[Event]) -> list[Event]:

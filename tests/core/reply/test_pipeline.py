@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from converter.core.dialects.table import OPENAI_CHAT, Form
+from converter.core.dialects.table import OLLAMA, OPENAI_CHAT, Form
 from converter.core.model.events import Event, Finish, OpaqueFrame, Own, Text, Thinking, joined
 from converter.core.reading.reading import Reading
 from converter.core.reading.tag_matcher import AUTO, choose
@@ -40,6 +40,12 @@ def test_streamed_and_whole_say_the_same() -> None:
     assert _fed(body, whole("<think>why</think>so")) == []
     rest = [event for frame in body.cutter.close() for event in body.feed(body.decode(frame)[1])]
     assert _words(events) == _words(rest) == [("Thinking", "why"), ("Text", "so")]
+
+
+def test_a_comment_between_bare_lines_does_not_go_on() -> None:
+    pipeline = Pipeline(Reading(choose([AUTO])), OLLAMA, Form.STREAM)
+    frame, events = pipeline.decode(Frame(b": ping\n", b": ping"))
+    assert (frame.raw, events) == (b"", [])
 
 
 @pytest.mark.parametrize(
