@@ -2,6 +2,11 @@
 
 import re
 
+_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_SUFFIX = 12
+"""Characters of the exchange's name in the ids of calls, because servers repeat theirs, Ollama
+draws from 999, and APIs take 64.
+"""
 _COUNTED = re.compile(r"(?P<head>functions\..+:)(?P<number>\d{1,9})")
 """Kimi's ids, which its template writes back where the name should stand."""
 
@@ -9,6 +14,11 @@ _COUNTED = re.compile(r"(?P<head>functions\..+:)(?P<number>\d{1,9})")
 def is_counted(written: str) -> bool:
     """Tell whether it is an id of Kimi's: `functions.NAME:NUMBER`."""
     return _COUNTED.fullmatch(written) is not None
+
+
+def suffix_of(exchange: str) -> str:
+    """Return the part of an exchange's name that the ids made for it have."""
+    return _NO_NAME.sub("", exchange)[-_SUFFIX:]
 
 
 class CallIds:

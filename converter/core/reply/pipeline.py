@@ -11,13 +11,12 @@ Each has `feed` and `close`, which return lists of events; `close` gives out hel
 called again.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from converter.core.calls.assembler import Assembler, Offer
-from converter.core.calls.ids import CallIds
+from converter.core.calls.ids import CallIds, suffix_of
 from converter.core.dialects.wire_form import NO_FIELDS, Form, Mapped, Speaker
 from converter.core.model.events import (
     End,
@@ -50,11 +49,6 @@ from converter.core.wire.sse import Frame, FrameDecoder, WholeBody
 LONGEST = 1 << 16
 """Characters of a piece of text: some milliseconds. The stages look at each by regular expressions,
 so that one of megabytes would let no other thread have its turn.
-"""
-_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
-_SUFFIX = 12
-"""Characters of the exchange's name in the ids of calls, because servers repeat theirs, Ollama
-draws from 999, and APIs take 64.
 """
 
 
@@ -138,8 +132,7 @@ class Stages:
         self._chains: dict[int, list[Stage]] = {}
         self._thoughts: list[ThoughtEvent] = []
         self._failed = self._is_open = False
-        task = _NO_NAME.sub("", reading.expected.task)[-_SUFFIX:]
-        self._name = task or "0"
+        self._name = suffix_of(reading.expected.task) or "0"
         self._ids = CallIds(reading.expected.call_ids, self._name)
         self.findings = findings or Findings()
 

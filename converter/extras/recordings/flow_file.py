@@ -119,6 +119,7 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
         found=found,
         ended=ended,
         places=_places(kept, sent),
+        flow=kept.id,
     )
 
 

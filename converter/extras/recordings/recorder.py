@@ -139,6 +139,7 @@ def told(path: Path) -> str:
 def _copied(flow: HTTPFlow) -> HTTPFlow:
     """Return a copy without what other addons have noted, which may be anything."""
     copied: HTTPFlow = flow.copy()
+    copied.id = flow.id  # it stands in ids that were made for the exchange
     copied.metadata = {name: copied.metadata[name] for name in {METADATA} & copied.metadata.keys()}
     return copied
 

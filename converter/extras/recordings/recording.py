@@ -88,8 +88,8 @@ class Recording:
 
     `options`: those in force, by their short names. `ended`: empty when the reply is complete, else
     why it broke off. `places`: the hosts and addresses that it went through, which are in no
-    recording that was redacted. `reply_id`, `created_at`: the live exchange's name and its second
-    since 1970, which no file keeps.
+    recording that was redacted. `flow`: the name of the flow that it was read from. `reply_id`,
+    `created_at`: the live exchange's name and its second since 1970, which no file keeps.
     """
 
     name: str
@@ -102,6 +102,7 @@ class Recording:
     found: Found = field(default_factory=Found)
     ended: str = ""
     places: frozenset[str] = frozenset()
+    flow: str = field(default="", compare=False)
     reply_id: str = REPLY_ID
     created_at: int = 0
 

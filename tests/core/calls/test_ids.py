@@ -1,6 +1,6 @@
 """Ids of calls."""
 
-from converter.core.calls.ids import CallIds, is_counted
+from converter.core.calls.ids import CallIds, is_counted, suffix_of
 
 
 def test_a_free_id_is_taken_as_it_is() -> None:
@@ -23,3 +23,8 @@ def test_kimis_count_goes_on() -> None:
     ]
     assert is_counted("functions.f:0")
     assert not is_counted("call_0")
+
+
+def test_an_exchange_gives_the_ids_made_for_it_the_end_of_its_name() -> None:
+    assert suffix_of("5c2f7c41-7f3e-4c5e-9d26-0d1e2f3a4b5c") == "0d1e2f3a4b5c"
+    assert (suffix_of("recording"), suffix_of("a b:c")) == ("recording", "abc")

@@ -86,6 +86,21 @@ def test_each_exchange_is_a_clean_recording_with_goldens(
     )
 
 
+CALL = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>'
+
+
+def test_a_call_of_the_text_has_the_name_that_it_has_when_played_again(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.answer(Reply(stream(CALL)))
+    tool = {"type": "function", "function": {"name": "get_weather", "parameters": {}}}
+    with _recording(server.address, tmp_path) as (proxy, library), Client(proxy.ports[0]) as client:
+        client.ask(OPENAI.path, question(True, tools=[tool]))
+    kept = library.load(NAME.format(number=1, kind="chat"))
+    assert b'"call_recording_0"' in kept.got.body
+    assert kept.replayed().body == kept.got.body
+
+
 def test_names_go_on_where_the_last_run_ended(server: ScriptedServer, tmp_path: Path) -> None:
     server.answer(Reply(GOOD))
     for _ in range(2):

@@ -5,6 +5,7 @@ same name everywhere.
 import datetime
 import re
 
+from converter.core.calls.ids import suffix_of
 from converter.extras.recordings.recording import REPLY_ID
 from converter.extras.recordings.redact.json_tokens import Path, Token
 
@@ -66,11 +67,13 @@ _MEANS_SOMETHING = re.compile(r"functions\.[\w.-]+:\d+")
 class Normaliser:
     """Ids and times of one exchange; its bodies are read in the order in which they were sent.
 
-    `listed`: the reply lists models, whose ids are their names.
+    `listed`: the reply lists models, whose ids are their names. `flow`: the exchange's name, which
+    stands in ids that were made for it.
     """
 
-    def __init__(self, listed: bool = False) -> None:
+    def __init__(self, listed: bool = False, flow: str = "") -> None:
         self._listed = listed
+        self._names = {name: REPLY_ID for name in (suffix_of(flow), REPLY_ID) if name}
         self._replies: dict[str, str] = {}
         self._calls: dict[str, str] = {}
 
@@ -127,7 +130,7 @@ class Normaliser:
     def _call(self, value: str) -> str:
         if not value or _MEANS_SOMETHING.fullmatch(value):
             return value
-        for reply, name in self._replies.items():
+        for reply, name in {**self._names, **self._replies}.items():
             # it was made here, because the server gave none, or the call stood in the text
             made = re.fullmatch(rf"(.+)_{re.escape(reply)}_(\d+(?:_\d+)?)", value, re.DOTALL)
             if made:

@@ -65,7 +65,7 @@ def redacted(recording: Recording) -> Recording:
     Raises RecordingError for a request that the addon does not act on.
     """
     endpoint = recording.exchange().endpoint
-    redaction = Redaction(_scrubber(recording), Normaliser(endpoint.lists_models))
+    redaction = Redaction(_scrubber(recording), Normaliser(endpoint.lists_models, recording.flow))
     request, sent = redaction.asked(recording.asked), redaction.asked(recording.sent)
     answered, options = recording.answered, recording.options
     chunks = redaction.chunks(recording.chunks, is_stream(answered.content_type, recording.body))

@@ -53,6 +53,19 @@ def test_an_id_that_a_writer_of_ours_made_is_made_of_the_new_names() -> None:
     ]
 
 
+def test_an_id_that_was_made_of_the_flows_name_is_made_of_the_new_one() -> None:
+    body = b'{"choices": [{"message": {"tool_calls": [{"id": "call_0d1e2f3a4b5c_0"}]}}]}'
+    for flow, expected in (
+        ("5c2f7c41-7f3e-4c5e-9d26-0d1e2f3a4b5c", "call_recording_0"),
+        ("", "call_1"),
+    ):
+        form = Normaliser(flow=flow)
+        values = [form.of(token) for token in pieces(body, False).tokens if not token.name]
+        assert values == [expected]
+    kept = b'{"choices": [{"message": {"tool_calls": [{"id": "call_recording_0"}]}}]}'
+    assert normal(kept) == [["call_recording_0"]]
+
+
 def test_the_ids_of_models_are_their_names() -> None:
     listed = b'{"id": "qwen", "data": [{"id": "qwen", "created": 7}, {"id": "b", "created_at": "2024-01-01T00:00:00Z"}]}'
     assert normal(listed, listed=True) == [["qwen", "qwen", CREATED, "b", "2023-11-14T22:13:20Z"]]
