@@ -69,29 +69,29 @@ def _alone(text: str, tools: Mapping[str, Schema]) -> list[Call]:
         if (found := row.find(text, 0)) and (read := row.calls(text, found)):
             end, said = read
             if not text[end:].strip():
-                meant = [_meant(given, tools.get(name, {})) or {} for name, given in said]
+                meant = [_meant(arguments, tools.get(name, {})) or {} for name, arguments in said]
                 return [
-                    Call(0 if at == 0 else len(text), len(text), each[0], given)
-                    for at, (each, given) in enumerate(zip(said, meant, strict=True))
+                    Call(0 if at == 0 else len(text), len(text), each[0], arguments)
+                    for at, (each, arguments) in enumerate(zip(said, meant, strict=True))
                 ]
     return []
 
 
 def _places(text: str) -> Iterator[tuple[int, int, list[Said]]]:
     """Return where calls stand, and what they say."""
-    place = 0
-    while firsts := [(*found.span(), row) for row in ROWS if (found := row.find(text, place))]:
-        code = _CODE.search(text, place)
+    offset = 0
+    while firsts := [(*found.span(), row) for row in ROWS if (found := row.find(text, offset))]:
+        code = _CODE.search(text, offset)
         if code:  # which hides all but special tokens
             firsts = [each for each in firsts if each[0] < code.start() or each[2].form in SPECIAL]
         begin = min((begun for begun, _, _ in firsts), default=len(text))
         if code and begin >= code.end():
-            place = code.end()
+            offset = code.end()
             continue
         read = _first(text, begin, [row for begun, _, row in firsts if begun == begin])
         if read:
             yield begin, *read
-        place = read[0] if read else begin + 1
+        offset = read[0] if read else begin + 1
 
 
 def _first(text: str, begin: int, rows: list[Row]) -> tuple[int, list[Said]] | None:
@@ -109,18 +109,18 @@ def same(call: Call, name: str, arguments: object) -> bool:
     return _alike(call.arguments, arguments)
 
 
-def _alike(said: object, given: object) -> bool:
+def _alike(said: object, value: object) -> bool:
     """Compare values; what a form of tags says has no type, so that its words are compared."""
-    if said == given:
+    if said == value:
         return True
-    if isinstance(said, Mapping) and isinstance(given, Mapping):
-        return said.keys() == given.keys() and all(_alike(said[key], given[key]) for key in said)
-    if isinstance(said, list) and isinstance(given, list):
-        return len(said) == len(given) and all(map(_alike, said, given))
-    return isinstance(said, str) and said == json.dumps(given, ensure_ascii=False)
+    if isinstance(said, Mapping) and isinstance(value, Mapping):
+        return said.keys() == value.keys() and all(_alike(said[key], value[key]) for key in said)
+    if isinstance(said, list) and isinstance(value, list):
+        return len(said) == len(value) and all(map(_alike, said, value))
+    return isinstance(said, str) and said == json.dumps(value, ensure_ascii=False)
 
 
 def without(text: str, found: list[Call]) -> str:
     """Return the text without these calls."""
-    places = [0, *(place for call in found for place in (call.begin, call.end)), len(text)]
-    return "".join(text[begin:end] for begin, end in zip(places[::2], places[1::2], strict=True))
+    offsets = [0, *(offset for call in found for offset in (call.begin, call.end)), len(text)]
+    return "".join(text[begin:end] for begin, end in zip(offsets[::2], offsets[1::2], strict=True))

@@ -31,7 +31,7 @@ class Members(dict[str, object]):
 
     def arguments(self, known: Sequence[str]) -> Mapping[str, object] | None:
         """Return the arguments; None where a member has no meaning."""
-        given: dict[str, object] = {}
+        arguments: dict[str, object] = {}
         argued = any(isinstance(self.get(key), dict) for key in _ARGUMENTS)
         for key, value in self.items():
             if key in _ARGUMENTS:
@@ -46,10 +46,10 @@ class Members(dict[str, object]):
                 said = value
             else:
                 return None
-            if any(given.get(name, said[name]) != said[name] for name in said):
+            if any(arguments.get(name, said[name]) != said[name] for name in said):
                 return None
-            given |= said
-        return given
+            arguments |= said
+        return arguments
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ class Row:
     read: Reader
     ends: Sequence[str] = ()
 
-    def find(self, text: str, place: int) -> re.Match[str] | None:
+    def find(self, text: str, offset: int) -> re.Match[str] | None:
         """Return where the next call of this kind begins."""
-        return re.compile(self.begin, re.DOTALL).search(text, place)
+        return re.compile(self.begin, re.DOTALL).search(text, offset)
 
     def calls(self, text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
         """Return where the call that begins there ends, with its marks, and what it says."""
@@ -84,7 +84,11 @@ def _entries(said: object, by_key: bool) -> Iterator[Said]:
         if not isinstance(entry, dict):
             continue
         if by_key:
-            yield from ((name, given) for name, given in entry.items() if isinstance(given, dict))
+            yield from (
+                (name, arguments)
+                for name, arguments in entry.items()
+                if isinstance(arguments, dict)
+            )
             continue
         inner = entry.get("function")
         values = {**entry, **inner} if isinstance(inner, dict) else entry
@@ -102,19 +106,19 @@ def objects(close: str = "", by_key: bool = False) -> Reader:
     """
 
     def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]]:
-        place, said = found.end(), list[Said]()
-        while begun := re.compile(r"[\s,;]*(?=[\[{])").match(text, place):
+        offset, said = found.end(), list[Said]()
+        while begun := re.compile(r"[\s,;]*(?=[\[{])").match(text, offset):
             try:
-                value, place = _DECODER.raw_decode(text, begun.end())
+                value, offset = _DECODER.raw_decode(text, begun.end())
             except ValueError:
-                end = text.find(close, place) if close else -1
+                end = text.find(close, offset) if close else -1
                 try:
-                    value, place = _unfinished(text[begun.end() : max(0, end)]), end
+                    value, offset = _unfinished(text[begun.end() : max(0, end)]), end
                 except ValueError:
                     break
             said += _entries(value, by_key)
-        extra = re.compile(rf"[\s}}]*(?={re.escape(close)})").match(text, place) if close else None
-        return (extra.end() if extra else place), said
+        extra = re.compile(rf"[\s}}]*(?={re.escape(close)})").match(text, offset) if close else None
+        return (extra.end() if extra else offset), said
 
     return read
 
@@ -133,23 +137,23 @@ def header(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
     """Read the arguments behind a header that has the name; a closing mark stands for none."""
     if text.startswith(("<", "`"), found.end()):
         return found.end(), [(found["name"], NOTHING)]
-    given, place = _DECODER.raw_decode(text, found.end())
-    return place, [(found["name"], given)]
+    arguments, offset = _DECODER.raw_decode(text, found.end())
+    return offset, [(found["name"], arguments)]
 
 
 def tags(parameter: str, end: str, padded: bool = True) -> Reader:
     """Read parameters one by one, up to the call's end; Llama 3.1 has an object in their place."""
 
     def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
-        given, place = dict[str, object](), found.end()
-        while pair := re.compile(rf"{_BLANKS}{parameter}", re.DOTALL).match(text, place):
-            value, place = pair["value"], pair.end()
-            given[pair["key"]] = re.sub(r"\A\r?\n|\r?\n\Z", "", value) if padded else value
-        begun = None if given else re.compile(JSON_NEXT).match(text, place)
+        arguments, offset = dict[str, object](), found.end()
+        while pair := re.compile(rf"{_BLANKS}{parameter}", re.DOTALL).match(text, offset):
+            value, offset = pair["value"], pair.end()
+            arguments[pair["key"]] = re.sub(r"\A\r?\n|\r?\n\Z", "", value) if padded else value
+        begun = None if arguments else re.compile(JSON_NEXT).match(text, offset)
         if begun:
-            given, place = _DECODER.raw_decode(text, begun.end())
-        behind = re.compile(rf"{_BLANKS}{end}").match(text, place)
-        return (behind.end(), [(found["name"], given)]) if behind else None
+            arguments, offset = _DECODER.raw_decode(text, begun.end())
+        behind = re.compile(rf"{_BLANKS}{end}").match(text, offset)
+        return (behind.end(), [(found["name"], arguments)]) if behind else None
 
     return read
 
@@ -164,13 +168,13 @@ def elements(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
 
 
 def _element(xml: str) -> dict[str, object]:
-    given: dict[str, object] = {}
+    arguments: dict[str, object] = {}
     for found in re.finditer(r"<([\w-]+)>(.*?)</\1>", xml, re.DOTALL):
         inner: object = _element(found[2]) or found[2]
         if isinstance(inner, dict) and list(inner) == ["item"]:
             inner = re.findall(r"<item>(.*?)</item>", found[2], re.DOTALL)
-        given[found[1]] = inner
-    return given
+        arguments[found[1]] = inner
+    return arguments
 
 
 def python(close: str) -> Reader:
@@ -188,8 +192,8 @@ def python(close: str) -> Reader:
 
 
 def _python_call(node: ast.Call) -> Said:
-    given = {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
-    return ast.unparse(node.func), given
+    arguments = {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
+    return ast.unparse(node.func), arguments
 
 
 def gemma(quote: str, close: str) -> Reader:
@@ -200,8 +204,8 @@ def gemma(quote: str, close: str) -> Reader:
         parts = text[found.end() : max(0, end)].split(quote)
         bare = [re.sub(r"([\w-]+)\s*:", r'"\1":', part) for part in parts[::2]]
         words = [json.dumps(part, ensure_ascii=False) for part in parts[1::2]]
-        given = json.loads("".join(map("".join, zip(bare, [*words, ""], strict=True))))
-        return end, [(found["name"], given)]
+        arguments = json.loads("".join(map("".join, zip(bare, [*words, ""], strict=True))))
+        return end, [(found["name"], arguments)]
 
     return read
 
@@ -226,10 +230,10 @@ def one_by_one(begin: str) -> Reader:
     """Read headers with objects behind them, one call behind another."""
 
     def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]]:
-        place, said = found.end(), list[Said]()
-        while begun := re.compile(begin).match(text, place):
-            given, place = _DECODER.raw_decode(text, begun.end())
-            said.append((begun["name"], given))
-        return place, said
+        offset, said = found.end(), list[Said]()
+        while begun := re.compile(begin).match(text, offset):
+            arguments, offset = _DECODER.raw_decode(text, begun.end())
+            said.append((begun["name"], arguments))
+        return offset, said
 
     return read

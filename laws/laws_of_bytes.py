@@ -46,7 +46,7 @@ def law_1(recording: Recording, drawn: int) -> None:
     body, drawing = recording.body, seeded_random(recording, 1)
     cuts = {
         "as recorded": [chunk.data for chunk in recording.chunks],
-        "byte by byte": [body[place : place + 1] for place in range(len(body))],
+        "byte by byte": [body[offset : offset + 1] for offset in range(len(body))],
         **{f"drawn cut {number}": cut_anywhere(body, _PIECES, drawing) for number in range(drawn)},
     }
     for variant in variants(recording):
@@ -74,11 +74,11 @@ def law_8(recording: Recording, drawn: int) -> None:
 def spoiled(body: bytes, drawn: int, drawing: random.Random) -> Iterator[tuple[str, bytes]]:
     """Return a reply spoiled in so many ways, each with what was done to it."""
     for _ in range(drawn):
-        place, garbage = drawing.randrange(len(body) + 1), drawing.choice(_GARBAGE)
-        yield f"cut off at byte {place}", body[:place]
+        offset, garbage = drawing.randrange(len(body) + 1), drawing.choice(_GARBAGE)
+        yield f"cut off at byte {offset}", body[:offset]
         yield (
-            f"with {garbage!r} at byte {place}",
-            body[:place] + garbage + body[place + drawing.randrange(9) :],
+            f"with {garbage!r} at byte {offset}",
+            body[:offset] + garbage + body[offset + drawing.randrange(9) :],
         )
         yield f"with {garbage!r} behind it", body + garbage
 
@@ -102,18 +102,18 @@ def law_9(recording: Recording, drawn: int) -> None:
     streams = [variant for variant in of_blocks if variant.form is Form.STREAM]
     _check_ends(recording, streams, recording.body, "all of it")
     if streams and recording.server_form is Form.STREAM:
-        for place in _endings(recording, drawn):
-            _check_ends(recording, streams, recording.body[:place], f"dead at byte {place}")
+        for offset in _endings(recording, drawn):
+            _check_ends(recording, streams, recording.body[:offset], f"dead at byte {offset}")
 
 
 def _endings(recording: Recording, drawn: int) -> list[int]:
     """Yield places to let it die: at ends of frames, in the middle of them, anywhere; the last ones
     also just before their blank line.
     """
-    place, ends = 0, []
+    offset, ends = 0, []
     for frame in frames(recording.body):
-        place += len(frame)
-        ends.append(place)
+        offset += len(frame)
+        ends.append(offset)
     drawing = seeded_random(recording, 9)
     chosen = ends[:: max(1, len(ends) // _ENDINGS)]
     unended = (max(0, end - len(b"\n\n")) for end in ends[-_LAST:])

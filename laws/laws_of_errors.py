@@ -26,12 +26,12 @@ def answer(recording: Recording, client: Dialect, body: bytes | None = None) -> 
     awaited = recording.awaited(client)
     answered, body = recording.answered, recording.body if body is None else body
     try:
-        made = awaited.whole(answered.status, answered.content_type, body).answer
+        got = awaited.whole(answered.status, answered.content_type, body).answer
     except Exception as error:
         raise BrokenLawError(
             str(client), f"the addon raised {type(error).__name__}: {error}\n  for: {body[:200]!r}"
         ) from error
-    return made or Answer(answered.status, answered.content_type, body)
+    return got or Answer(answered.status, answered.content_type, body)
 
 
 def error_4(recording: Recording, _: int) -> None:
@@ -76,26 +76,26 @@ def _words(body: bytes) -> str:
 def error_7(recording: Recording, _: int) -> None:
     """The SDKs raise the error of this status."""
     for client, (variant, _keys) in _SHAPES.items():
-        made = answer(recording, client)
+        got = answer(recording, client)
         with warnings.catch_warnings(action="ignore"):
-            raised = _raised(client, made)
-        words = _error_of(made.body)[1]
-        if words not in raised or made.status < 400:
+            raised = _raised(client, got)
+        words = _error_of(got.body)[1]
+        if words not in raised or got.status < 400:
             raise BrokenLawError(
                 variant,
-                f"the SDK's error of status {made.status}\n"
+                f"the SDK's error of status {got.status}\n"
                 f"  expected: {words}\n"
                 f"  got:      {raised or 'none'}",
             )
 
 
-def _raised(client: Dialect, made: Answer) -> str:
+def _raised(client: Dialect, got: Answer) -> str:
     sdk = readers()
     if client is OLLAMA:
-        return str(sdk.ollama_error(made.body, made.status))
+        return str(sdk.ollama_error(got.body, got.status))
     if client is RESPONSES:
-        return str(sdk.responses_error(sdk.Wire(), made.body, made.status))
-    return str(sdk.anthropic_error(sdk.Wire(), made.body, Form.WHOLE, made.status))
+        return str(sdk.responses_error(sdk.Wire(), got.body, got.status))
+    return str(sdk.anthropic_error(sdk.Wire(), got.body, Form.WHOLE, got.status))
 
 
 def error_8(recording: Recording, drawn: int) -> None:
@@ -103,6 +103,6 @@ def error_8(recording: Recording, drawn: int) -> None:
     for name, body in spoiled(recording.body, drawn, seeded_random(recording, 8)):
         answer(recording, OPENAI_CHAT, body)
         for client, (variant, keys) in _SHAPES.items():
-            made = answer(recording, client, body)
-            if _error_of(made.body)[0] != keys:
-                raise BrokenLawError(f"{variant}, {name}", f"no error: {made.body[:200]!r}")
+            got = answer(recording, client, body)
+            if _error_of(got.body)[0] != keys:
+                raise BrokenLawError(f"{variant}, {name}", f"no error: {got.body[:200]!r}")

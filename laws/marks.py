@@ -74,33 +74,35 @@ class Explanation:
         """Return None when every word arrived, else how far both could be followed."""
         reached: dict[int, set[int]] = {0: {0}}
         furthest = (0, 0)
-        for place in range(len(sent) + 1):
-            for other in reached.pop(place, ()):
-                furthest = max(furthest, (place, other))
-                for end, words in self._steps(sent, place):
+        for offset in range(len(sent) + 1):
+            for other in reached.pop(offset, ()):
+                furthest = max(furthest, (offset, other))
+                for end, words in self._steps(sent, offset):
                     if told.startswith(words, other):
                         reached.setdefault(end, set()).add(other + len(words))
         return None if furthest == (len(sent), len(told)) else furthest
 
-    def _steps(self, sent: str, place: int) -> Iterator[tuple[int, str]]:
+    def _steps(self, sent: str, offset: int) -> Iterator[tuple[int, str]]:
         """Keep a character, drop a mark; of a form with attributes keep the thought."""
-        if place == len(sent):
+        if offset == len(sent):
             return
-        yield place + 1, sent[place]
-        if sent[place] not in self._first:
+        yield offset + 1, sent[offset]
+        if sent[offset] not in self._first:
             return
-        yield from ((found.end(), "") for mark in self._marks if (found := mark.match(sent, place)))
-        yield from ((end, "") for call in self._calls for end in self._ends_of(call, sent, place))
-        if self._forms and (form := self._forms.match(sent, place)):
+        yield from (
+            (found.end(), "") for mark in self._marks if (found := mark.match(sent, offset))
+        )
+        yield from ((end, "") for call in self._calls for end in self._ends_of(call, sent, offset))
+        if self._forms and (form := self._forms.match(sent, offset)):
             thoughts = _THOUGHT.findall(form[0])
             yield form.end(), "".join(thoughts[-1]) if thoughts else ""
 
-    def _ends_of(self, call: str, sent: str, place: int) -> Iterator[int]:
+    def _ends_of(self, call: str, sent: str, offset: int) -> Iterator[int]:
         """Yield the ends of a call that begins there; marks of tags may stand within, because their
         reader took them out before the call was read.
         """
-        begun = sent.startswith(call[0], place)
-        seen, ahead = set[tuple[int, int]](), [(place, 0)] if begun else []
+        begun = sent.startswith(call[0], offset)
+        seen, ahead = set[tuple[int, int]](), [(offset, 0)] if begun else []
         while ahead:
             at, said = step = ahead.pop()
             if said == len(call):

@@ -134,19 +134,19 @@ class _Reader:
 
     def _next_mark(self) -> tuple[str, re.Match[str] | None]:
         """Return the mark that stands first in the rest, and its kind."""
-        place = 0
-        while found := self._pattern(place).match(self.rest, place):
+        offset = 0
+        while found := self._pattern(offset).match(self.rest, offset):
             kind = self._kind(found)
             if kind == "no call":
-                shown = shows_call(self.rest, place)
-                place += len(found[0]) if shown else 1
-                place = self._behind_value(place) if shown else place
+                shown = shows_call(self.rest, offset)
+                offset += len(found[0]) if shown else 1
+                offset = self._behind_value(offset) if shown else offset
             elif kind:
                 return kind, found
-            elif found[0] in "[{" and self._begins_value(place):
-                place = self._behind_value(place)
+            elif found[0] in "[{" and self._begins_value(offset):
+                offset = self._behind_value(offset)
             else:
-                place = place + 1 if found["thought"] else found.end()
+                offset = offset + 1 if found["thought"] else found.end()
         return "", None
 
     def _kind(self, found: re.Match[str]) -> str:
@@ -161,8 +161,8 @@ class _Reader:
 
     def _goes_on(self) -> bool:
         """Tell whether words stand behind a call that ended its thought."""
-        place = len(self.rest) - len(self.rest.lstrip())
-        found = self._pattern(place).match(self.rest, place)
+        offset = len(self.rest) - len(self.rest.lstrip())
+        found = self._pattern(offset).match(self.rest, offset)
         return found is not None and self._kind(found) in ("", "no call")
 
     def _blanks(self) -> str:
@@ -170,21 +170,21 @@ class _Reader:
         said, self.rest = self.rest, self.rest.lstrip()
         return said.removesuffix(self.rest)
 
-    def _begins_value(self, place: int) -> bool:
+    def _begins_value(self, offset: int) -> bool:
         """Tell whether a bracket begins JSON that is a call, or the answer asked for."""
-        head = not self.rest[:place].strip()
+        head = not self.rest[:offset].strip()
         offered = self.offered and bool(self.families)
         return (head and (offered or self.wants_json)) or (self.wants_json and not self.bare)
 
-    def _behind_value(self, place: int) -> int:
+    def _behind_value(self, offset: int) -> int:
         """Return where a value ends; nothing counts any more where it has no end."""
-        end = value_end(self.rest, place)
+        end = value_end(self.rest, offset)
         if end is None:
             self.families = ()
         return len(self.rest) if end is None else end
 
-    def _pattern(self, place: int) -> re.Pattern[str]:
-        head = not self.rest[:place].strip()
+    def _pattern(self, offset: int) -> re.Pattern[str]:
+        head = not self.rest[:offset].strip()
         stray = head and (self.head or self.ended)
         bare, called = self.bare and not stray, head and self.called
         inside = called and bool(self.resumes)
@@ -241,10 +241,10 @@ class _Reader:
         if untorn(self.rest[end:][:_LONGEST], self.families, [*closers, *tools], ()) == "":
             end, behind, closer = len(self.rest), len(self.rest), ""  # half a longer mark
         start = begin
-        while (place := self._called_at(start, end, tools)) is not None:
-            words = self._words_behind_draft(place, closers, tools)
+        while (offset := self._called_at(start, end, tools)) is not None:
+            words = self._words_behind_draft(offset, closers, tools)
             if words is None:
-                said, self.rest, self.closer = self.rest[begin:place], self.rest[place:], ""
+                said, self.rest, self.closer = self.rest[begin:offset], self.rest[offset:], ""
                 self.call, self.resumes = tool_mark(self.rest, 0), closers
                 return said
             start, found = words, _first_of(closers, self.rest, words)
@@ -261,21 +261,21 @@ class _Reader:
     def _called_at(self, start: int, end: int, tools: Sequence[str]) -> int | None:
         """Return the place of the first call in what began at `start`."""
         places = (
-            place
-            for place in range(start, end + 1)
-            if (mark := tool_mark(self.rest, place)) in tools and self._ends(start, place, mark)
+            offset
+            for offset in range(start, end + 1)
+            if (mark := tool_mark(self.rest, offset)) in tools and self._ends(start, offset, mark)
         )
         return next(places, None)
 
     def _words_behind_draft(
-        self, place: int, closers: Sequence[str], tools: Sequence[str]
+        self, offset: int, closers: Sequence[str], tools: Sequence[str]
     ) -> int | None:
-        """Return the offset where the thought goes on behind the call at `place`, and behind the
+        """Return the offset where the thought goes on behind the call at `offset`, and behind the
         calls that follow it, if the call was a draft: the thought is closed later, or goes on for
         long.
         """
         while True:
-            other = self._anew(self.rest[place:])
+            other = self._anew(self.rest[offset:])
             other.call, other.resumes = tool_mark(other.rest, 0), closers
             other._call()
             called = len(self.rest) - len(other.rest)
@@ -286,7 +286,7 @@ class _Reader:
             if not goes_on:
                 if words == len(self.rest) or not tool_mark(self.rest, words):
                     return None
-                place = words
+                offset = words
                 continue
             closer = _first_of(closers, self.rest, words)
             end = closer.start() if closer else len(self.rest)
@@ -297,11 +297,11 @@ class _Reader:
                 return words
             if again is None:
                 return None
-            place = again
+            offset = again
 
-    def _ends(self, begin: int, place: int, mark: str) -> bool:
-        fenced = not GUARDED[mark].special and _is_fenced(self.rest[begin:place])
-        return not fenced and begins_call(self.rest, begin, place)
+    def _ends(self, begin: int, offset: int, mark: str) -> bool:
+        fenced = not GUARDED[mark].special and _is_fenced(self.rest[begin:offset])
+        return not fenced and begins_call(self.rest, begin, offset)
 
     def _guessed(self, thought: Block, guessed: bool = True) -> Iterator[Block]:
         """Take a thought; one that was only guessed, and not closed, has an answer."""
@@ -335,10 +335,10 @@ class _Reader:
             self.rest = found[1] + self.rest[found.end() :]
         blanks = len(self.rest) - len(self.rest.lstrip())
         pattern = pattern_of(self.families, self.attributes, Here(True, ""))
-        for place in range(blanks + 1):
-            opened = pattern.match(self.rest, place)
+        for offset in range(blanks + 1):
+            opened = pattern.match(self.rest, offset)
             if opened and opened["thought"] and not opened.groupdict().get("whole"):
-                return self._thought_block(opened, self.rest[:place])
+                return self._thought_block(opened, self.rest[:offset])
         return self._unopened(closers, first)
 
     def _unopened(self, closers: Sequence[str], first: Sequence[str] = ()) -> Block:
@@ -360,9 +360,9 @@ class _Reader:
         return text
 
 
-def _first_of(marks: Sequence[str], text: str, place: int) -> re.Match[str] | None:
-    """Return the first of these marks in a text from `place` on."""
-    return re.compile("|".join(any_of(marks)) or "(?!)").search(text, place)
+def _first_of(marks: Sequence[str], text: str, offset: int) -> re.Match[str] | None:
+    """Return the first of these marks in a text from `offset` on."""
+    return re.compile("|".join(any_of(marks)) or "(?!)").search(text, offset)
 
 
 _CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(any_of(CLOSERS))}))*")
@@ -383,7 +383,7 @@ def _last_paragraph(text: str) -> str:
     begun = [found.end() for found in re.finditer(r"\n[^\S\n]*\n\s*(?=\S)", text)]
     words = [found.end() for found in re.finditer(r"\s+(?=\S)", text) if found.end() >= least]
     return text[
-        next((place for place in reversed(begun) if place >= least), (words or [least])[0]) :
+        next((offset for offset in reversed(begun) if offset >= least), (words or [least])[0]) :
     ]
 
 

@@ -151,15 +151,15 @@ def _text_tools(families: Sequence[ThinkTags], here: Here) -> list[str]:
     return tool_marks(families, False) if here.called else []
 
 
-def value_end(text: str, place: int, header: bool = False) -> int | None:
-    """Return the offset behind the JSON value, or the list of Python calls, that begins at `place`.
+def value_end(text: str, offset: int, header: bool = False) -> int | None:
+    """Return the offset behind the JSON value, or the list of Python calls, from `offset` on.
 
     Blanks may come before the value, and a tool's name if there may be a `header`. `None`: the
     value has no end, or begins later than the text ends. Text that is no value ends where that
     shows.
     """
-    begin = _value_begin(text, place, header)
-    if begin is None or not _opens(text, place, begin):
+    begin = _value_begin(text, offset, header)
+    if begin is None or not _opens(text, offset, begin):
         return begin
     return next((begin + end for end, depth, _ in _steps(text[begin:]) if not depth), None)
 
@@ -185,9 +185,9 @@ def _steps(text: str) -> Iterator[tuple[int, int, str]]:
         yield found.end(), depth, quote
 
 
-def _opens(text: str, place: int, at: int) -> bool:
+def _opens(text: str, offset: int, at: int) -> bool:
     """Tell whether a bracket there begins a value."""
-    return text[at] == "{" or (text[at] == "[" and not text[place:at].strip())
+    return text[at] == "{" or (text[at] == "[" and not text[offset:at].strip())
 
 
 def call_end(text: str, opener: str) -> int | None:
@@ -195,29 +195,31 @@ def call_end(text: str, opener: str) -> int | None:
     strings, before the mark of what comes next. None: nowhere.
     """
     row, begin = GUARDED[opener], text.find("{", len(opener))
-    found = [place + len(row.close) for place in [text.find(row.close, len(opener))] if place >= 0]
+    found = [
+        offset + len(row.close) for offset in [text.find(row.close, len(opener))] if offset >= 0
+    ]
     for mark in row.before if begin >= 0 else ():
         places = [each.start() for each in re.finditer(re.escape(mark), text)]
         found += [each for each in places if each > begin and not in_string(text[begin:each])]
     return min(found, default=None)
 
 
-def _value_begin(text: str, place: int, header: bool) -> int | None:
+def _value_begin(text: str, offset: int, header: bool) -> int | None:
     """Return where a value begins, or where it shows that none does."""
-    for at in range(place, len(text)):
-        if _opens(text, place, at):
+    for at in range(offset, len(text)):
+        if _opens(text, offset, at):
             return at
-        words = text[place : at + 1].strip()
-        no_header = at - place >= 383 or not re.match(r"[\w\s.\-:\[\]]", text[at])
+        words = text[offset : at + 1].strip()
+        no_header = at - offset >= 383 or not re.match(r"[\w\s.\-:\[\]]", text[at])
         if words and (not header or no_header):
             return at
     return None
 
 
-def shows_call(text: str, place: int) -> bool:
+def shows_call(text: str, offset: int) -> bool:
     """Tell whether a call's JSON stands behind a tool mark in the middle of a sentence."""
-    words = re.search(r"[^\n]*\Z", text[:place][-64:])[0]  # type: ignore[index]
-    behind = text[place + len(tool_mark(text, place)) :]
+    words = re.search(r"[^\n]*\Z", text[:offset][-64:])[0]  # type: ignore[index]
+    behind = text[offset + len(tool_mark(text, offset)) :]
     return bool(re.search(r"[^\W_]\s+\Z|[,;]\s+\Z", words) and re.match(r"\s*[\[{]", behind))
 
 
@@ -257,17 +259,17 @@ def _opener(family: ThinkTags, mark: str, suffix: str) -> str:
     return "".join(f"(?!{_literal(other, suffix)})" for other in longer) + _literal(mark, suffix)
 
 
-def tool_mark(text: str, place: int) -> str:
+def tool_mark(text: str, offset: int) -> str:
     """Return the tool mark that stands there, or nothing."""
-    return max((mark for mark in GUARDED if text.startswith(mark, place)), key=len, default="")
+    return max((mark for mark in GUARDED if text.startswith(mark, offset)), key=len, default="")
 
 
-def begins_call(text: str, begin: int, place: int, answer: bool = False) -> bool:
-    """Tell whether the tool mark at `place` begins a call, in what began at `begin`."""
-    row = GUARDED[tool_mark(text, place)]
+def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> bool:
+    """Tell whether the tool mark at `offset` begins a call, in what began at `begin`."""
+    row = GUARDED[tool_mark(text, offset)]
     if row.special:
         return True
-    said, behind = text[begin:place][-64:], text[place + len(row.mark) :]
+    said, behind = text[begin:offset][-64:], text[offset + len(row.mark) :]
     words = re.search(r"[^\n]*\Z", said)[0]  # type: ignore[index]
     if words.strip() and words[-1] in _QUOTES:
         return False
@@ -290,13 +292,13 @@ def untorn(
     torn = tuple(mark for row in families for mark in row.torn)
     longest = max(map(len, [*marks, *first]), default=0)
     beginnings = {mark[0] for mark in [*marks, *first]}
-    for place in (place for place, character in enumerate(text) if character in beginnings):
-        count = [*marks, *first] if not text[:place].strip() else marks
-        if len(text) - place > longest:  # only blanks within a mark make its beginning longer
+    for offset in (offset for offset, character in enumerate(text) if character in beginnings):
+        count = [*marks, *first] if not text[:offset].strip() else marks
+        if len(text) - offset > longest:  # only blanks within a mark make its beginning longer
             count = [mark for mark in count if GAP in mark]
-        if any(_begins(mark, text[place:]) for mark in count):
-            worded = any(re.match(found, text[place:]) for found in _worded(count, torn))
-            return text[:place] if text.startswith(torn, place) and not worded else text
+        if any(_begins(mark, text[offset:]) for mark in count):
+            worded = any(re.match(found, text[offset:]) for found in _worded(count, torn))
+            return text[:offset] if text.startswith(torn, offset) and not worded else text
     return text
 
 

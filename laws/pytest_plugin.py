@@ -152,8 +152,8 @@ def _possible_libraries(file: Path) -> list[Path]:
 class RecordingFile(pytest.File):
     """One recording: an item for each law that applies, and one for each client's golden."""
 
-    def __init__(self, *, library_folder: Path, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, *, library_folder: Path, **keywords: Any) -> None:
+        super().__init__(**keywords)
         self._library_folder = library_folder
 
     def collect(self) -> Iterator[pytest.Item]:
@@ -207,8 +207,8 @@ class _RecordingItem(pytest.Item):
 class DamagedItem(_RecordingItem):
     """A file that cannot be read."""
 
-    def __init__(self, *, error: Exception, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, *, error: Exception, **keywords: Any) -> None:
+        super().__init__(**keywords)
         self._error = error
 
     def runtest(self) -> None:
@@ -223,9 +223,9 @@ class LawItem(_RecordingItem):
     """A recording held to one law."""
 
     def __init__(
-        self, *, law: "Law", recording: "Recording", library: "Library", **given: Any
+        self, *, law: "Law", recording: "Recording", library: "Library", **keywords: Any
     ) -> None:
-        super().__init__(**given)
+        super().__init__(**keywords)
         self._law, self._recording, self._library = law, recording, library
 
     def runtest(self) -> None:
@@ -249,9 +249,9 @@ class GoldenItem(_RecordingItem):
     """A recording held to what was accepted before."""
 
     def __init__(
-        self, *, dialect: "Dialect", recording: "Recording", library: "Library", **given: Any
+        self, *, dialect: "Dialect", recording: "Recording", library: "Library", **keywords: Any
     ) -> None:
-        super().__init__(**given)
+        super().__init__(**keywords)
         self._dialect, self._recording, self._library = dialect, recording, library
 
     def runtest(self) -> None:
@@ -271,8 +271,8 @@ class GoldenItem(_RecordingItem):
 class ExpectationItem(_RecordingItem):
     """A recording held to what a person says it should read."""
 
-    def __init__(self, *, recording: "Recording", library: "Library", **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, *, recording: "Recording", library: "Library", **keywords: Any) -> None:
+        super().__init__(**keywords)
         self._recording, self._library = recording, library
 
     def runtest(self) -> None:
