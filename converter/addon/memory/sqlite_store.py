@@ -101,19 +101,19 @@ class SqliteStore(Store):
 
     def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
         """Return the values from this entry back; see `Store.values`."""
-        values, seen, place = list[bytes](), set[bytes](), raw(key)
+        values, seen, entry = list[bytes](), set[bytes](), raw(key)
         with self._changing() as run:
             self._drop_old(run)
-            while place and not (one and values):
-                if place in seen:
+            while entry and not (one and values):
+                if entry in seen:
                     return None
-                run(f"UPDATE entries SET used = ({_USED}) WHERE key = ?", self._time(), place)
-                row = run("SELECT value, previous FROM entries WHERE key = ?", place).fetchone()
+                run(f"UPDATE entries SET used = ({_USED}) WHERE key = ?", self._time(), entry)
+                row = run("SELECT value, previous FROM entries WHERE key = ?", entry).fetchone()
                 if row is None:
                     return None
-                seen.add(place)
+                seen.add(entry)
                 values.append(row[0])
-                place = row[1]
+                entry = row[1]
         return values
 
     def _found(self, run: "_Run", name: str) -> bytes:

@@ -30,7 +30,9 @@ class Scrubber:
     anywhere, as text is in a stream.
     """
 
-    def __init__(self, secrets: Iterable[str], places: Iterable[str], paths: Iterable[str]) -> None:
+    def __init__(
+        self, secrets: Iterable[str], addresses: Iterable[str], paths: Iterable[str]
+    ) -> None:
         names = {
             secret
             for secret in secrets
@@ -42,14 +44,14 @@ class Scrubber:
         self._secret = re.compile("|".join(map(re.escape, self.secrets)) or _NEVER)
         self._begins = {secret[:LEAST_SECRET] for secret in self.secrets}
         self._names: dict[str, str] = _renamed_paths(
-            {path for place in paths for path in (place, self.hidden(place))}
+            {form for path in paths for form in (path, self.hidden(path))}
         )
         self._name = re.compile(
             "|".join(map(re.escape, sorted(self._names, key=len, reverse=True))) or _NEVER
         )
-        self._places = sorted({*places} - _LOOPBACK - {""}, key=len, reverse=True)
-        self._place = re.compile("|".join(map(_place, self._places)) or _NEVER)
-        self._long = sorted([*self._names, *self._places], key=len, reverse=True)
+        self._addresses = sorted({*addresses} - _LOOPBACK - {""}, key=len, reverse=True)
+        self._address = re.compile("|".join(map(_address_pattern, self._addresses)) or _NEVER)
+        self._long = sorted([*self._names, *self._addresses], key=len, reverse=True)
         self._anywhere = re.compile("|".join(map(_anywhere, self._long)) or _NEVER)
 
     def hidden(self, text: str) -> str:
@@ -66,7 +68,7 @@ class Scrubber:
         return text
 
     def hidden_over(self, parts: Sequence[str]) -> Sequence[str]:
-        """Return the parts of a text without secrets, and with as many x for each place or name
+        """Return the parts of a text without secrets, and with as many x for each address or name
         that is cut over several.
         """
         whole = "".join(parts)
@@ -87,11 +89,11 @@ class Scrubber:
         return self._anywhere.sub(masked, text)
 
     def renamed(self, text: str) -> str:
-        """Return the text with other places and names, of the same meaning to whoever reads it."""
+        """Return the text with other addresses and names that mean the same to a reader."""
         if _holds(text, self._names):
             text = self._name.sub(lambda match: self._names[match[0]], text)
-        if _holds(text, self._places):
-            text = self._place.sub(lambda match: HERE if _has_port(match[0]) else _HOST, text)
+        if _holds(text, self._addresses):
+            text = self._address.sub(lambda match: HERE if _has_port(match[0]) else _HOST, text)
         return text
 
     def text(self, text: str) -> str:
@@ -120,19 +122,19 @@ def _forms(secret: str) -> set[str]:
     }
 
 
-def _has_port(place: str) -> bool:
-    host, colon, port = place.rpartition(":")
+def _has_port(address: str) -> bool:
+    host, colon, port = address.rpartition(":")
     return bool(colon) and port.isdigit() and (":" not in host or host.endswith("]"))
 
 
-def _place(place: str) -> str:
+def _address_pattern(address: str) -> str:
     """Return a pattern. A bare word may be any word, so it counts only within an address."""
-    before = r"(?<![\w.-])" if "." in place or ":" in place else r"(?<=//)"
-    return before + re.escape(place) + r"(?![\w-]|\.\w)"
+    before = r"(?<![\w.-])" if "." in address or ":" in address else r"(?<=//)"
+    return before + re.escape(address) + r"(?![\w-]|\.\w)"
 
 
 def _anywhere(long: str) -> str:
-    """Return a pattern for a place or name that is cut, because its neighbours may belong to
+    """Return a pattern for an address or name that is cut, because its neighbours may belong to
     another text.
     """
     return re.escape(long) if re.search(r"[.:/\\]", long) else rf"//{re.escape(long)}"
@@ -171,14 +173,14 @@ _HARMLESS_HEADERS = re.compile(
 )
 
 
-def secrets_of_body(whole: object, remaining: object, place: str = "") -> Iterator[str]:
+def secrets_of_body(whole: object, remaining: object, path: str = "") -> Iterator[str]:
     """Return the values that are in `whole` and no more in `remaining`, and could be secrets."""
     if whole is remaining:  # kept as it is, perhaps with millions of values in it
         return
     if isinstance(whole, dict):
         left = remaining if isinstance(remaining, dict) else {}
         for name, value in whole.items():
-            inner = "" if name in left else f"{place}.{name}"
+            inner = "" if name in left else f"{path}.{name}"
             yield from secrets_of_body(value, left.get(name), inner)
     elif isinstance(whole, list):
         items = (
@@ -187,16 +189,16 @@ def secrets_of_body(whole: object, remaining: object, place: str = "") -> Iterat
             else [None] * len(whole)
         )
         for value, item in zip(whole, items, strict=True):
-            yield from secrets_of_body(value, item, place)
+            yield from secrets_of_body(value, item, path)
     elif whole != remaining and whole is not None and not isinstance(whole, bool):
-        yield from _of_leaf(str(whole), place, remaining is None)
+        yield from _of_leaf(str(whole), path, remaining is None)
 
 
-def _of_leaf(value: str, place: str, left_out: bool) -> Iterator[str]:
+def _of_leaf(value: str, path: str, left_out: bool) -> Iterator[str]:
     if _LINK.match(value):
         yield from secrets_of_link(value)
         yield from _of_address(value) if left_out else ()
-    elif _PRIVATE.search(place):
+    elif _PRIVATE.search(path):
         yield from _with_parts(value)
     elif not _PLAIN.fullmatch(value):
         yield value

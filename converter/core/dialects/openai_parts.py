@@ -193,8 +193,8 @@ def _url(image: Image) -> str:
     match image.source:
         case Data(media_type, content):
             return f"data:{media_type};base64,{content}"
-        case Linked(place) | Stored(place):
-            return place
+        case Linked(address) | Stored(address):
+            return address
 
 
 def sendable(blocks: Iterable[Block], links: bool) -> Iterator[Sendable]:

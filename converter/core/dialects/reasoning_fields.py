@@ -143,21 +143,21 @@ class ReasoningMerger:
 
     def __init__(self) -> None:
         self._thoughts: list[_Thought] = []
-        self._places: dict[str, tuple[_Thought, int]] = {}
+        self._offsets: dict[str, tuple[_Thought, int]] = {}
 
     @property
     def names(self) -> list[str]:
         """All names so far."""
-        return list(self._places)
+        return list(self._offsets)
 
     def feed(self, name: str, text: str) -> str:
         """Return the new part of `text`, the next piece under `name`."""
-        thought, place = self._places.get(name) or (None, 0)
-        if thought is None or not thought.agrees(place, text):
-            text, place = (thought.words(0, place) if thought else "") + text, 0
+        thought, offset = self._offsets.get(name) or (None, 0)
+        if thought is None or not thought.agrees(offset, text):
+            text, offset = (thought.words(0, offset) if thought else "") + text, 0
             thought = self._agreeing(text)
-        self._places[name] = thought, place + len(text)
-        return thought.add(place, text)
+        self._offsets[name] = thought, offset + len(text)
+        return thought.add(offset, text)
 
     def _agreeing(self, text: str) -> _Thought:
         for thought in self._thoughts:

@@ -1,4 +1,4 @@
-"""The place where the counts of all replies can be read: a port of its own, or a file."""
+"""The counts of all replies, served at a port of their own or written to a file."""
 
 import asyncio
 import logging
@@ -37,7 +37,7 @@ class MetricsEndpoint(Watcher):
     def __init__(self, chosen: Callable[[], Settings], spans: Counter[str]) -> None:
         self._chosen = chosen
         self.metrics = Metrics(spans)
-        self._place: MetricsPlace | None = None
+        self._target: MetricsPlace | None = None
         self._hosts: tuple[str, ...] = ()
         self._listens = False
         self._server: asyncio.Future[asyncio.Server] | None = None
@@ -51,38 +51,38 @@ class MetricsEndpoint(Watcher):
             except ValueError as error:
                 raise exceptions.OptionsError(str(error)) from None
 
-    def open(self, place: MetricsPlace | None, hosts: tuple[str, ...] = ()) -> None:
-        """Move to another place, or to none. Raises ValueError when it cannot be had.
+    def open(self, target: MetricsPlace | None, hosts: tuple[str, ...] = ()) -> None:
+        """Move to another port or file, or to none. Raises ValueError when it cannot be had.
 
         `hosts`: names of web pages that may read the counts, beside local ones.
         """
         self._hosts = hosts
-        if place == self._place:
+        if target == self._target:
             return
-        listening = _listen(place) if self._listens and place and not place.file else None
+        listening = _listen(target) if self._listens and target and not target.file else None
         self.done()
-        self._place = place
-        if listening and place:
-            _log.info("metrics at http://%s:%s/metrics", place.host, place.port)
+        self._target = target
+        if listening and target:
+            _log.info("metrics at http://%s:%s/metrics", target.host, target.port)
             serving = asyncio.start_server(self._answer, sock=listening, limit=_LONGEST_REQUEST)
             self._server = asyncio.ensure_future(serving)
 
     def running(self) -> None:
         """Serve from now on; a port that is taken stops mitmproxy, with one line."""
-        self._listens, place, self._place = True, self._place, None
+        self._listens, target, self._target = True, self._target, None
         try:
-            self.open(place, self._hosts)
+            self.open(target, self._hosts)
         except ValueError as error:
             _log.error("think: %s", error)
 
     def ended(self, seen: FlowRecord) -> None:
         """Count a reply that is over."""
-        if self._place is None or not seen.exchange.endpoint.is_chat:
+        if self._target is None or not seen.exchange.endpoint.is_chat:
             return
         told, flow = {"model": seen.model} | seen.summary(), seen.flow
         address = f"{flow.request.host}:{flow.request.port}"
         self.metrics.add(told, address, outcome_of(flow, told), seen.notes)
-        if self._place.file and not self._writing:
+        if self._target.file and not self._writing:
             loop = asyncio.get_running_loop()
             self._writing = loop.call_later(SECONDS_BETWEEN_FILES, self._write)
 
@@ -95,11 +95,11 @@ class MetricsEndpoint(Watcher):
             self._server.result().close()  # now, because a script loaded anew listens at once
         elif self._server:
             self._server.add_done_callback(lambda started: started.result().close())
-        self._place = self._server = None
+        self._target = self._server = None
 
     def _write(self) -> None:
         self._writing = None
-        file = Path(self._place.file if self._place else "")
+        file = Path(self._target.file if self._target else "")
         try:
             write_whole(file, self._body(file.suffix == ".json"))
         except FileError as error:
@@ -144,13 +144,13 @@ class MetricsEndpoint(Watcher):
         return reply if method == b"GET" else reply.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
 
 
-def _listen(place: MetricsPlace) -> socket.socket:
-    family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+def _listen(target: MetricsPlace) -> socket.socket:
+    family = socket.AF_INET6 if ":" in target.host else socket.AF_INET
     try:
-        return socket.create_server((place.host, place.port), family=family)
+        return socket.create_server((target.host, target.port), family=family)
     except OSError as error:
         reason = str(error.strerror or error).partition(" (")[0]  # Python adds the address
-        words = f"{place.host}:{place.port} cannot be listened at ({reason})"
+        words = f"{target.host}:{target.port} cannot be listened at ({reason})"
         raise ValueError(f"think_metrics: {words}") from None
 
 

@@ -28,7 +28,7 @@ def order_of_finds(request: Fields) -> dict[str, int] | None:
     choice = request.values.get("tool_choice")
     if isinstance(choice, dict) and isinstance(choice.get("name"), str):
         found.setdefault(choice["name"])
-    return {name: place for place, name in enumerate(found)}
+    return {name: position for position, name in enumerate(found)}
 
 
 def _references(value: object) -> Iterator[str]:

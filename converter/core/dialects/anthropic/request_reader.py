@@ -101,8 +101,8 @@ def _turns(
     messages = request.required("messages", list)
     if not messages:
         raise request.error("messages", "at least one message is required")
-    places = ((message, f"messages.{at}") for at, message in enumerate(messages))
-    turns = tuple(known(one, partial(_turn, one, place, left_out)) for one, place in places)
+    paths = ((message, f"messages.{at}") for at, message in enumerate(messages))
+    turns = tuple(known(one, partial(_turn, one, path, left_out)) for one, path in paths)
     if orphans := list(_orphans(turns)):
         notes.append(ORPHANS.format(", ".join(orphans)))
     return tuple(turn for turn in turns if turn.blocks or turn.role != "system")
@@ -113,9 +113,9 @@ def _left_out(kinds: Iterable[str], unsaid: Collection[str]) -> list[str]:
     return [LEFT_OUT.format(", ".join(names))] if names else []
 
 
-def _turn(value: object, place: str, left_out: list[str]) -> tuple[Turn, bool]:
+def _turn(value: object, path: str, left_out: list[str]) -> tuple[Turn, bool]:
     """Return a message's turn, and whether anything was left out of it."""
-    message, before = Fields(value, place), len(left_out)
+    message, before = Fields(value, path), len(left_out)
     role = message.row("role", ROLES)
     if message.values.get("content") is None:
         raise message.error("content", "Field required")
@@ -221,7 +221,7 @@ def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
         notes.append(
             f"tools left out: {', '.join(left_out)}: only Anthropic's models and servers know them"
         )
-    return (*tools.values(), *(found[place] for place in sorted(found)))
+    return (*tools.values(), *(found[position] for position in sorted(found)))
 
 
 def _tool(tool: Fields) -> Tool:

@@ -26,20 +26,20 @@ class CustomCalls:
         custom = entry.get("custom")
         if not isinstance(custom, dict):
             return [piece]
-        place, name = piece.index, string_of(custom.get("name"))
+        index, name = piece.index, string_of(custom.get("name"))
         text = json.dumps(string_of(custom.get(CUSTOM_INPUT)), ensure_ascii=False)[1:-1]
         out: list[ToolCall] = []
-        if name or (place != NO_INDEX and place != self._open.get(piece.choice, place)):
+        if name or (index != NO_INDEX and index != self._open.get(piece.choice, index)):
             out = self.close(piece.choice)
-            self._open[piece.choice] = place
+            self._open[piece.choice] = index
             text = f'{{"{CUSTOM_INPUT}": "{text}'
         if piece.ends:
             self._open.pop(piece.choice, None)
             text += _END
-        return [*out, replace(piece, name=name, arguments=text, misshapen=place == NO_INDEX)]
+        return [*out, replace(piece, name=name, arguments=text, misshapen=index == NO_INDEX)]
 
     def close(self, choice: int) -> list[ToolCall]:
         """Return the end of the call that is open."""
-        place = self._open.pop(choice, None)
+        index = self._open.pop(choice, None)
         own = Own(self._dialect, {"tool_calls": {"custom": {}}})
-        return [] if place is None else [ToolCall(place, "", "", _END, choice, own)]
+        return [] if index is None else [ToolCall(index, "", "", _END, choice, own)]

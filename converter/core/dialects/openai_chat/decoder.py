@@ -68,13 +68,13 @@ def tool_calls(inner: dict[str, object], index: int, *, whole: bool = False) -> 
     del inner["tool_calls"]
     alone = len(entries) == 1 and not whole
     return [
-        _tool_call(object_of(entry), NO_INDEX if alone else place, index, whole=whole)
-        for place, entry in enumerate(entries)
+        _tool_call(object_of(entry), NO_INDEX if alone else position, index, whole=whole)
+        for position, entry in enumerate(entries)
     ]
 
 
-def _tool_call(entry: dict[str, object], place: int, choice: int, *, whole: bool) -> ToolCall:
-    """Return the piece of a call. `place`: in its frame, which stands for an index that the server
+def _tool_call(entry: dict[str, object], position: int, choice: int, *, whole: bool) -> ToolCall:
+    """Return the piece of a call. Its `position` in the frame stands for an index that the server
     leaves out; the entries of a whole reply are calls of their own, whatever their indexes.
     """
     function = object_of(entry.get("function") or {})
@@ -83,7 +83,7 @@ def _tool_call(entry: dict[str, object], place: int, choice: int, *, whole: bool
     if type(index) is not int and index is not None:
         raise MisshapenError
     return ToolCall(
-        place if index is None else index,
+        position if index is None else index,
         string_of(entry.get("id")),
         string_of(function.get("name")),
         arguments,
@@ -300,7 +300,10 @@ def mend(value: object) -> object:
     if not isinstance(choices, list):
         return value
     whole = [choice for choice in choices if choice is not None]
-    return {**value, "choices": [_choice(choice, place) for place, choice in enumerate(whole)]}
+    return {
+        **value,
+        "choices": [_choice(choice, position) for position, choice in enumerate(whole)],
+    }
 
 
 def _choice(choice: object, position: int) -> object:
@@ -328,10 +331,10 @@ def _message(message: object) -> object:
     if calls := mended.get("tool_calls"):
         entries = calls if isinstance(calls, list) else [calls]
         mended["tool_calls"] = [
-            {**entry, "index": as_index(entry["index"], place)}
+            {**entry, "index": as_index(entry["index"], position)}
             if isinstance(entry, dict) and "index" in entry
             else entry
-            for place, entry in enumerate(entries)
+            for position, entry in enumerate(entries)
         ]
     return mended
 

@@ -282,11 +282,11 @@ class OpenAIEncoder(Encoder):
                 chunk.inner |= {"refusal" if event.refusal else "content": event.text}
             case ToolCall():
                 own = own_fields(event.own, NAME) or {"tool_calls": _foreign_call(event)}
-                place, entry = next(iter(own.items()))
-                if place == "tool_calls":
+                name, entry = next(iter(own.items()))
+                if name == "tool_calls":
                     chunk.calls += self._entries(entry, event)
                 else:
-                    chunk.inner[place] = _said(entry, event)
+                    chunk.inner[name] = _said(entry, event)
             case Finish():
                 chunk.finish = event.reason
 

@@ -131,8 +131,8 @@ class ResponsesDecoder(DialectDecoder):
         """
         index, item = as_index(event.get("output_index")), event.get("item")
         name = item.get("id") if isinstance(item, dict) else event.get("item_id")
-        place = index if type(index) is int else len(self._items)
-        known = self._items.setdefault(str(name) if index is None else place, _Item(place))
+        number = index if type(index) is int else len(self._items)
+        known = self._items.setdefault(str(name) if index is None else number, _Item(number))
         if len(self._items) > MOST_PARTS:
             del self._items[next(iter(self._items))]
         return known

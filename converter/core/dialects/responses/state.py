@@ -54,8 +54,8 @@ _DIGITS = 6
 class UnknownError(RequestError):
     """Something that the request names is not kept here."""
 
-    def __init__(self, place: str, problem: str, status: int = 404, code: str = "") -> None:
-        super().__init__(place, problem, status, code=code)
+    def __init__(self, field: str, problem: str, status: int = 404, code: str = "") -> None:
+        super().__init__(field, problem, status, code=code)
         self.message = problem
 
 
@@ -273,8 +273,8 @@ def _all_items(memory: Memory, key: str) -> list[Json]:
     return objects(items_of(history))
 
 
-def _item(memory: Memory, place: str) -> Json:
-    key, name = place.split("/items/")
+def _item(memory: Memory, item_path: str) -> Json:
+    key, name = item_path.split("/items/")
     for item in _all_items(memory, key):
         if item.get("id") == name:
             return item
@@ -290,10 +290,10 @@ def _add(memory: Memory, asking: OwnRequest, key: str) -> Json:
     return _listed(own, more=False)
 
 
-def _remove(memory: Memory, asking: OwnRequest, place: str) -> Json:
+def _remove(memory: Memory, asking: OwnRequest, item_path: str) -> Json:
     """Take an item out, and return the conversation."""
-    key, name = place.split("/items/")
-    _item(memory, place)
+    key, name = item_path.split("/items/")
+    _item(memory, item_path)
     _append(memory, key, f"{key}_{asking.id}", {REMOVED: name})
     return _shown(memory, key, "conversation")
 
@@ -350,7 +350,7 @@ _ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
         ("DELETE", _CONVERSATIONS, _drop("conversation", "conversation.deleted")),
         ("GET", _CONVERSATIONS + "/items", _list(_all_items)),
         ("POST", _CONVERSATIONS + "/items", _add),
-        ("GET", _ITEM, lambda memory, _, place: _item(memory, place)),
+        ("GET", _ITEM, lambda memory, _, item_path: _item(memory, item_path)),
         ("DELETE", _ITEM, _remove),
     )
 )
