@@ -115,7 +115,7 @@ def test_a_reply_is_read_in_any_form(body: bytes) -> None:
 def test_a_call_of_the_servers_is_a_block_of_its_own() -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}
     message = read(whole("So", tool_calls=[call]))
-    assert message.blocks == (TextBlock("So"), ToolUse("c1", "f", {"x": 1}))
+    assert message.blocks == (TextBlock("So"), ToolUse("c1", "f", '{"x": 1}'))
 
 
 def test_a_reply_that_was_cut_off_says_so() -> None:

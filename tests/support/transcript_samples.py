@@ -8,20 +8,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from converter.addon.transcript.turns import (
-    CallPart,
-    FailurePart,
-    Field,
-    Part,
-    Raw,
-    ResultPart,
-    TextPart,
-    ThinkingPart,
-    Transcript,
-)
+from converter.addon.transcript.turns import FailurePart, Field, Part, Raw, Transcript
+from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
 from tests.support.strategies import TEXTS
 
-SAID = (TextPart, ThinkingPart, ResultPart, Raw)
+SAID = (TextBlock, ThinkingBlock, ToolResult, Raw)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5),
     lambda inner: (
@@ -124,7 +115,7 @@ def words(transcript: Transcript) -> str:
 
 def _words(part: Part) -> Iterator[str]:
     match part:
-        case CallPart():
+        case ToolUse():
             yield from (part.name, part.id, part.arguments)
         case Field():
             yield from (
@@ -135,7 +126,7 @@ def _words(part: Part) -> Iterator[str]:
             )
         case FailurePart():
             yield from (part.message, part.kind)
-        case TextPart() | ThinkingPart() | ResultPart() | Raw():
+        case TextBlock() | ThinkingBlock() | ToolResult() | Raw():
             yield part.text
         case _:
             yield part.words
@@ -148,9 +139,9 @@ def parts(transcript: Transcript) -> list[Part]:
 def thought_and_said(transcript: Transcript, choice: int = 0) -> tuple[str, str]:
     """What is thinking in one choice, and what is text, each in one string."""
     of_choice = [part for turn in transcript.turns if turn.choice == choice for part in turn.parts]
-    thought = "".join(part.text for part in of_choice if isinstance(part, ThinkingPart))
-    return thought, "".join(part.text for part in of_choice if isinstance(part, TextPart))
+    thought = "".join(part.text for part in of_choice if isinstance(part, ThinkingBlock))
+    return thought, "".join(part.text for part in of_choice if isinstance(part, TextBlock))
 
 
 def calls(transcript: Transcript) -> list[tuple[str, Any]]:
-    return [(part.name, part.arguments) for part in parts(transcript) if isinstance(part, CallPart)]
+    return [(part.name, part.arguments) for part in parts(transcript) if isinstance(part, ToolUse)]

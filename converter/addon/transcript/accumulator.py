@@ -3,20 +3,15 @@ time.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from converter.addon.transcript.blocks import part_of, parts_of_item
-from converter.addon.transcript.turns import (
-    CallPart,
-    FailurePart,
-    Field,
-    Part,
-    TextPart,
-    ThinkingPart,
-)
+from converter.addon.transcript.turns import FailurePart, Field, Part
 from converter.core.dialects.reasoning_fields import is_said
 from converter.core.model import events
+from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
+from converter.core.reply.growing_blocks import GrowingBlocks, GrowingCall
 
 _NUMBERS = frozenset({"logprobs", "token_ids", "prompt_token_ids"})
 """A number or more for each token, because nobody reads them, and a reply has thousands."""
@@ -33,23 +28,6 @@ class News:
     part: Part
     choice: int = 0
     fresh: bool = True
-
-
-@dataclass(slots=True)
-class _GrowingPart:
-    """A part that grows."""
-
-    kind: type[TextPart | ThinkingPart | CallPart]
-    pieces: list[str] = field(default_factory=list)
-    label: str = ""
-    id: str = ""
-    read_from: str = ""
-
-    def part(self) -> Part:
-        self.pieces = ["".join(self.pieces)]
-        if self.kind is TextPart or self.kind is ThinkingPart:
-            return self.kind(self.pieces[0], self.label)
-        return CallPart(self.label, self.id, self.pieces[0], self.read_from)
 
 
 class FieldAccumulator:
@@ -85,18 +63,15 @@ class Accumulator:
 
     def __init__(self, choice: int = 0) -> None:
         self._choice = choice
-        self._entries: list[_GrowingPart | Part] = []
-        self._open: _GrowingPart | None = None
-        self._calls: dict[tuple[str, int], _GrowingPart] = {}
-        self._untold: list[_GrowingPart] = []
+        self._blocks = GrowingBlocks[Part]()
+        self._untold: list[GrowingCall] = []
         self._fields = FieldAccumulator()
         self.finish = ""
         self.stop_sequence: str | None = None
 
     def parts(self) -> tuple[Part, ...]:
         """Return all that has come, fields of the server's own last."""
-        known = [each.part() if isinstance(each, _GrowingPart) else each for each in self._entries]
-        return (*known, *self._fields.parts())
+        return (*self._blocks.parts(), *self._fields.parts())
 
     def feed(self, event: events.Event) -> list[News]:
         """Return the news of the event."""
@@ -110,59 +85,34 @@ class Accumulator:
 
     def _told_calls(self) -> list[News]:
         calls, self._untold = self._untold, []
-        return [News(entry.part(), self._choice) for entry in calls]
+        return [News(call.block(), self._choice) for call in calls]
 
     def _text(self, event: events.Text) -> list[News]:
-        return self._grow(TextPart, event.text, "refusal" if event.refusal else "")
+        place = "refusal" if event.refusal else ""
+        fresh = self._blocks.say(event.text, place)
+        return [News(TextBlock(event.text, place), self._choice, fresh)]
 
     def _thinking(self, event: events.Thinking) -> list[News]:
-        return self._grow(ThinkingPart, event.text)
-
-    def _grow(self, kind: type[TextPart | ThinkingPart], words: str, label: str = "") -> list[News]:
-        entry = self._open
-        fresh = (
-            entry is None or entry.kind is not kind or (kind is TextPart and entry.label != label)
-        )
-        if entry is None or fresh:
-            entry = self._open = _GrowingPart(kind, label=label)
-            self._entries.append(entry)
-        entry.pieces.append(words)
-        return [News(kind(words, label), self._choice, fresh)]
+        fresh = self._blocks.think(event.text)
+        return [News(ThinkingBlock(event.text), self._choice, fresh)]
 
     def _thinking_end(self, event: events.ThinkingEnd) -> list[News]:
-        if self._open and self._open.kind is ThinkingPart:
-            known = [
-                event.thought_type or "",
-                "" if event.confidence is None else f"confidence {event.confidence}",
-            ]
-            self._open.label = ", ".join(filter(None, known))
-        self._open = None
+        self._blocks.end_thought("", event.note)  # no person reads a signature
         return []
 
     def _tool_call(self, event: events.ToolCall) -> list[News]:
         own = event.own.fields if event.own else {}
         place, sent = next(iter(own.items()), ("tool_calls", {}))
-        key = place, event.index
-        entry = self._calls.get(key)
-        if entry is None or (event.id and entry.id and event.id != entry.id):
-            entry = self._begin_call(key)
         inner = sent.get("custom") if isinstance(sent, dict) else None
         custom: Mapping[str, object] = inner if isinstance(inner, dict) else {}
-        entry.id = entry.id or event.id
-        entry.read_from = entry.read_from or event.read_from
-        entry.label = entry.label or event.name or str(custom.get("name") or "")
-        entry.pieces.append(event.arguments or str(custom.get("input") or ""))
+        call, begins = self._blocks.call_of((place, event.index), event.id)
+        self._untold += [call] if begins else []
+        name = event.name or str(custom.get("name") or "")
+        call.add(name, event.arguments or str(custom.get("input") or ""), event)
         return []
 
-    def _begin_call(self, key: tuple[str, int]) -> _GrowingPart:
-        self._open = None
-        entry = self._calls[key] = _GrowingPart(CallPart)
-        self._entries.append(entry)
-        self._untold.append(entry)
-        return entry
-
     def _finish(self, event: events.Finish) -> list[News]:
-        self._open = None
+        self._blocks.end()
         self.finish, self.stop_sequence = event.server_word or event.reason, event.stop_sequence
         return []
 
@@ -170,8 +120,7 @@ class Accumulator:
         return self._append(FailurePart(event.message, event.kind))
 
     def _append(self, part: Part) -> list[News]:
-        self._open = None
-        self._entries.append(part)
+        self._blocks.append(part)
         return [News(part, self._choice)]
 
     def _mapped_field(self, event: events.MappedField) -> list[News]:
@@ -209,12 +158,13 @@ class Accumulator:
 
     def _whole(self, part: Part, event: events.Block) -> list[News]:
         """A server's own tool is called as any other, because its arguments come in pieces."""
-        if not isinstance(part, CallPart):
+        if not isinstance(part, ToolUse):
             return self._append(part)
         index = event.event.get("index")
-        entry = self._begin_call(("tool_calls", index if isinstance(index, int) else 0))
-        entry.id, entry.label = part.id, part.name
-        entry.pieces.append("" if part.arguments == "{}" else part.arguments)
+        call = self._blocks.begin_call(("tool_calls", index if isinstance(index, int) else 0))
+        call.id, call.name = part.id, part.name
+        call.pieces.append("" if part.arguments == "{}" else part.arguments)
+        self._untold.append(call)
         return []
 
 

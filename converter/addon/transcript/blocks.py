@@ -9,17 +9,7 @@ their own, so nothing is lost on odd data.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from functools import partial
 
-from converter.addon.transcript.turns import (
-    CallPart,
-    Field,
-    Media,
-    Part,
-    Raw,
-    ResultPart,
-    ShownTurn,
-    TextPart,
-    ThinkingPart,
-)
+from converter.addon.transcript.turns import Field, Media, Part, Raw, ShownTurn
 from converter.core.dialects.reasoning_fields import is_said, thoughts_of, words_of
 from converter.core.dialects.table import block_readers
 from converter.core.model.conversation import (
@@ -33,6 +23,9 @@ from converter.core.model.conversation import (
     Sound,
     Source,
     TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolUse,
 )
 from converter.core.wire.checked import Fields
 from converter.core.wire.printable import in_json, size_of
@@ -102,7 +95,7 @@ def json_of(value: object) -> str:
 
 def _odd(value: object) -> list[Part]:
     if isinstance(value, str):
-        return [TextPart(value)]
+        return [TextBlock(value)]
     return [] if value is None else [Raw(in_json(value))]
 
 
@@ -122,7 +115,7 @@ def _block(block: Fields, depth: int) -> Iterator[Part]:
         raise block.error("type", "Not known")
 
 
-def _call(call: Fields, inner: Fields, otherwise: str = "") -> CallPart:
+def _call(call: Fields, inner: Fields, otherwise: str = "") -> ToolUse:
     """Read a call of any dialect. `inner`: holds its name and arguments; `otherwise`: names a call
     that has no name.
     """
@@ -130,34 +123,34 @@ def _call(call: Fields, inner: Fields, otherwise: str = "") -> CallPart:
     place = next((name for name in _GIVEN if inner.values.get(name) is not None), "")
     own, called = (call.optional(field, str) for field in ("id", "call_id"))
     given = json_of(inner.value(place)) if place else ""
-    return CallPart(".".join(names) or otherwise, called or own or "", given)
+    return ToolUse(called or own or "", ".".join(names) or otherwise, given)
 
 
-def _result(result: Fields, call: str, content: str = "content", depth: int = _DEPTH) -> ResultPart:
+def _result(result: Fields, call: str, content: str = "content", depth: int = _DEPTH) -> ToolResult:
     """Read a tool's result of any dialect. `call` and `content`: the names of its fields."""
     given = result.value(content)
     text = plain(parts_of([given] if isinstance(given, dict) else given, depth))
     id_, name = (result.optional(field, str) or "" for field in (call, "name"))
     failed = result.optional("is_error", bool) or result.values.get("status") == "failed"
-    return ResultPart(text, id_, name, failed)
+    return ToolResult(id_, (TextBlock(text),), is_error=failed, name=name)
 
 
-def _thinking(block: Fields) -> ThinkingPart:
+def _thinking(block: Fields) -> ThinkingBlock:
     value = block.value("thinking")
     words = words_of(value)
     if value and not words:
         raise block.error("thinking", "Input should be text")
     block.value("closed")  # Mistral's
-    return ThinkingPart(words)
+    return ThinkingBlock(words)
 
 
 def _shown(read: Block, block: Fields, place: str) -> Iterator[Part]:
     """Return the parts that a read block is to a person; `place` is that of its text."""
     match read:
         case TextBlock(text):
-            yield TextPart(text, place)
+            yield TextBlock(text, place)
         case RedactedThinking(data):
-            yield ThinkingPart("", f"only its vendor can read it, {size_of(data)} bytes")
+            yield ThinkingBlock("", note=f"only its vendor can read it, {size_of(data)} bytes")
         case Image(source):
             yield _media("image", source)
         case Sound(Data(media_type, data)):
@@ -188,12 +181,12 @@ def _document(read: Document, block: Fields) -> Iterator[Part]:
     else:
         yield _media(kind, read.content, read.title)
     if read.context:
-        yield TextPart(read.context, "context")
+        yield TextBlock(read.context, "context")
 
 
 def _words(part: Part) -> str:
     match part:
-        case TextPart() | Raw() | ThinkingPart():
+        case TextBlock() | Raw() | ThinkingBlock():
             return part.text
         case Media():
             return f"[{part.kind} {part.words}]"
@@ -204,7 +197,7 @@ def _words(part: Part) -> str:
 
 
 def _as_it_is(text: str) -> list[Part]:
-    return [TextPart(text)]
+    return [TextBlock(text)]
 
 
 def turns_of(given: object, split: Split = _as_it_is) -> list[ShownTurn]:
@@ -213,7 +206,7 @@ def turns_of(given: object, split: Split = _as_it_is) -> list[ShownTurn]:
     any.
     """
     if isinstance(given, str):
-        return [ShownTurn("user", (TextPart(given),))]
+        return [ShownTurn("user", (TextBlock(given),))]
     turns: list[tuple[str, list[Part]]] = []
     for item in given if isinstance(given, list) else [given] if is_said(given) else []:
         role, parts = _item(item, split)
@@ -246,14 +239,14 @@ def _message(message: Fields, role: str, split: Split) -> Iterator[Part]:
         return
     thoughts = thoughts_of(message.values)
     parts = [
-        ThinkingPart(words) for name, words in thoughts.items() if message.value(name) and words
+        ThinkingBlock(words) for name, words in thoughts.items() if message.value(name) and words
     ]
     content = parts_of(message.value("content"))
-    native = bool(thoughts) or any(isinstance(part, ThinkingPart) for part in content)
+    native = bool(thoughts) or any(isinstance(part, ThinkingBlock) for part in content)
     own = split if role in _THINKERS and not native else _as_it_is
     yield from parts
     for part in content:
-        yield from own(part.text) if isinstance(part, TextPart) and not part.place else [part]
+        yield from own(part.text) if isinstance(part, TextBlock) and not part.place else [part]
     if refusal := message.value("refusal"):
         yield from part_of({"type": "refusal", "refusal": refusal})
     yield from _calls(message)
@@ -275,7 +268,7 @@ def _thought(item: Fields) -> Iterator[Part]:
     raw, summary, sealed = map(item.value, ("content", "summary", "encrypted_content"))
     words = words_of(raw) or words_of(summary)
     hidden = isinstance(sealed, str) and sealed and not words
-    yield ThinkingPart(words, f"sealed, {size_of(sealed)} bytes" if hidden else "")
+    yield ThinkingBlock(words, note=f"sealed, {size_of(sealed)} bytes" if hidden else "")
 
 
 def _item_call(item: Fields) -> Iterator[Part]:

@@ -13,16 +13,8 @@ from typing import NamedTuple
 
 from converter.addon.exchange.settings import Settings
 from converter.addon.transcript import request
-from converter.addon.transcript.turns import (
-    CallPart,
-    Media,
-    Part,
-    Raw,
-    ResultPart,
-    TextPart,
-    ThinkingPart,
-    Transcript,
-)
+from converter.addon.transcript.turns import Media, Part, Raw, Transcript
+from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
 from converter.core.model.raw_messages import strings_of
 from converter.core.wire import json_text
 
@@ -41,11 +33,11 @@ _TOOL, _PICTURES = "tool", "picture"
 _NOWHERE = " (not in the prompt)"
 """Of what the chat template leaves out."""
 _KINDS = {
-    ThinkingPart: "thought",
-    CallPart: "call",
-    ResultPart: "result",
+    ThinkingBlock: "thought",
+    ToolUse: "call",
+    ToolResult: "result",
     Media: _PICTURES,
-    TextPart: "turn",
+    TextBlock: "turn",
     Raw: "turn",
 }
 
@@ -136,7 +128,7 @@ def _weighed(asked: Transcript, body: object, called: Collection[str]) -> Iterat
         part.id: part.name
         for turn in asked.turns
         for part in turn.parts
-        if isinstance(part, CallPart)
+        if isinstance(part, ToolUse)
     }
     yield from _tools(fields, {*calls.values(), *called})
     if isinstance(prompt := fields.get("prompt"), str):
@@ -161,26 +153,26 @@ def _tools(fields: dict[str, object], called: set[str]) -> Iterator[_Row]:
 
 
 def _name(part: Part, number: int, role: str, calls: dict[str, str]) -> str:
-    if isinstance(part, CallPart):
+    if isinstance(part, ToolUse):
         tool = part.name
-    elif isinstance(part, ResultPart):
-        tool = part.name or calls.get(part.id, "")
+    elif isinstance(part, ToolResult):
+        tool = part.name or calls.get(part.tool_use_id, "")
     else:
         tool = part.words if isinstance(part, Media) else role
     return f"{number} {tool}"
 
 
 def _said(part: Part) -> Words:
-    if isinstance(part, CallPart):
+    if isinstance(part, ToolUse):
         return part.name, part.arguments
-    return (part.text,) if isinstance(part, ThinkingPart | TextPart | ResultPart | Raw) else ()
+    return (part.text,) if isinstance(part, ThinkingBlock | TextBlock | ToolResult | Raw) else ()
 
 
 def _words(part: Part) -> Words:
     """Return what stands in the prompt in any case: of arguments, which a template writes in its
     own way, their strings.
     """
-    if isinstance(part, CallPart):
+    if isinstance(part, ToolUse):
         given = json_text.read_or_none(part.arguments.encode(errors="replace"))
         return part.name, *(strings_of(given) if given else (part.arguments,))
     return _said(part)

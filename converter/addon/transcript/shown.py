@@ -12,19 +12,16 @@ from converter.addon.transcript import facts as in_words
 from converter.addon.transcript.accumulator import News
 from converter.addon.transcript.blocks import json_of
 from converter.addon.transcript.turns import (
-    CallPart,
     Facts,
     FailurePart,
     Field,
     Media,
     Part,
     Raw,
-    ResultPart,
     ShownTurn,
-    TextPart,
-    ThinkingPart,
     Transcript,
 )
+from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
 from converter.core.wire.printable import fits, laid_out, without_base64
 
 type Values = dict[str, Any]
@@ -83,21 +80,26 @@ def _field(shown: Field) -> Values:
     return {"kind": "field", "name": shown.name, "text": without_base64(words)}
 
 
+def _of_call(shown: ToolUse) -> str:
+    """Return the facts of a call beside its name."""
+    return ", ".join(filter(None, (shown.id, shown.read_from and f"read from {shown.read_from}")))
+
+
 _PARTS: Mapping[type[Part], Callable[[Any], Values]] = {
-    ThinkingPart: lambda shown: {"kind": "thinking", "note": shown.note, "text": shown.text},
-    TextPart: lambda shown: {"kind": "text", "note": shown.place, "text": shown.text},
-    CallPart: lambda shown: {
+    ThinkingBlock: lambda shown: {"kind": "thinking", "note": shown.note, "text": shown.text},
+    TextBlock: lambda shown: {"kind": "text", "note": shown.place, "text": shown.text},
+    ToolUse: lambda shown: {
         "kind": "call",
         "name": shown.name,
-        "id": shown.note,
+        "id": _of_call(shown),
         "text": without_base64(laid_out(shown.arguments)),
     },
-    ResultPart: lambda shown: {
+    ToolResult: lambda shown: {
         "kind": "result",
         "name": shown.name,
-        "id": shown.id,
+        "id": shown.tool_use_id,
         "text": without_base64(shown.text),
-        "failed": shown.error,
+        "failed": shown.is_error,
     },
     Media: _media,
     Field: _field,

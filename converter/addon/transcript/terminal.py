@@ -10,15 +10,8 @@ from collections.abc import Iterable
 from converter.addon.transcript import facts as in_words
 from converter.addon.transcript import shown
 from converter.addon.transcript.accumulator import News
-from converter.addon.transcript.turns import (
-    Facts,
-    Field,
-    Part,
-    Raw,
-    TextPart,
-    ThinkingPart,
-    Transcript,
-)
+from converter.addon.transcript.turns import Facts, Field, Part, Raw, Transcript
+from converter.core.model.conversation import TextBlock, ThinkingBlock
 from converter.core.wire.printable import one_line, visible, without_base64, without_data
 
 BOLD, DIM, RED, CYAN, PLAIN = "1", "2", "31", "36", ""
@@ -69,14 +62,14 @@ class TerminalWriter:
     def _one(self, news: News) -> str:
         head = self.role(f"choice {news.choice + 1}") if news.choice != self._choice else ""
         self._choice = news.choice
-        if isinstance(news.part, TextPart | ThinkingPart):
+        if isinstance(news.part, TextBlock | ThinkingBlock):
             return head + self._words(news.part, news.fresh)
         head += self._end() + self._apart()
         return head + "".join(
             self._styled(text, style) + "\n" for text, style in _lines(news.part) if text
         )
 
-    def _words(self, part: TextPart | ThinkingPart, fresh: bool) -> str:
+    def _words(self, part: TextBlock | ThinkingBlock, fresh: bool) -> str:
         head = self._end() if fresh or self._kind is not type(part) else ""
         self._kind = type(part)
         text = self._held + part.text
@@ -84,7 +77,7 @@ class TerminalWriter:
         self._held = text[len(body) :]
         if not self._printed:
             body = body.lstrip(_LINE_ENDS)
-            note = part.note if isinstance(part, ThinkingPart) else part.place
+            note = part.note if isinstance(part, ThinkingBlock) else part.place
             head += self._apart() if body or note else ""
             body = f"({note}) {body}" if note else body
             self._held = self._held if body else ""
@@ -93,9 +86,9 @@ class TerminalWriter:
 
     def _shown(self, body: str, first: bool) -> str:
         text = visible(without_data(body))
-        if self._kind is ThinkingPart:
+        if self._kind is ThinkingBlock:
             text = (_BAR if first and text else "") + text.replace("\n", f"\n{_BAR}")
-        return self._styled(text, DIM if self._kind is ThinkingPart else PLAIN)
+        return self._styled(text, DIM if self._kind is ThinkingBlock else PLAIN)
 
     def _apart(self) -> str:
         gap, self._gap, self._begun = "\n" if self._gap else "", True, True

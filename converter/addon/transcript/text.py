@@ -13,16 +13,8 @@ from typing import Final
 
 from converter.addon.transcript import facts as in_words
 from converter.addon.transcript import shown
-from converter.addon.transcript.turns import (
-    CallPart,
-    Facts,
-    Field,
-    Part,
-    Raw,
-    ShownTurn,
-    TextPart,
-    Transcript,
-)
+from converter.addon.transcript.turns import Facts, Field, Part, Raw, ShownTurn, Transcript
+from converter.core.model.conversation import TextBlock, ToolUse
 from converter.core.wire.printable import (
     laid_out,
     object_of,
@@ -78,9 +70,9 @@ def _quoted(line: str) -> str:
 
 def _turn(turn: ShownTurn) -> str:
     label = turn.role if not turn.choice else f"{turn.role} {turn.choice + 1}"
-    parts = [part for part in turn.parts if not isinstance(part, TextPart) or part.text.strip()]
+    parts = [part for part in turn.parts if not isinstance(part, TextBlock) or part.text.strip()]
     match parts:
-        case [TextPart(place="") as only] if turn.role not in ("assistant", "model"):
+        case [TextBlock(place="") as only] if turn.role not in ("assistant", "model"):
             return _scalar(label, visible(without_data(only.text)))
         case []:
             return f"{_key(label)}:\n"
@@ -105,10 +97,10 @@ def _scalar(name: str, text: str) -> str:
 
 
 def _part(part: Part) -> str:
-    if isinstance(part, CallPart) and (given := object_of(part.arguments)):
-        rows = "".join(_part(Field(name, value)) for name, value in given.items())
-        return f"{_key(_joined('call', part.name))}:{_note(part.note)}\n{_prefixed(rows, _BLOCK)}"
     told = shown.part(part)
+    if isinstance(part, ToolUse) and (given := object_of(part.arguments)):
+        rows = "".join(_part(Field(name, value)) for name, value in given.items())
+        return f"{_key(_joined('call', part.name))}:{_note(told['id'])}\n{_prefixed(rows, _BLOCK)}"
     kind, text, name = told["kind"], visible(without_data(told["text"])), told.get("name", "")
     if kind == "thinking":
         lines = trimmed(text).split("\n") if trimmed(text) else []

@@ -1,5 +1,6 @@
 """A request or reply for people, free of any dialect: turns, and the parts in them. Flat, frozen
-values.
+values. Words, thoughts, calls and results are the blocks of a conversation; here stand the parts
+that no conversation has a place for, and turns of whatever role.
 
 Text is kept as it came; text that must not reach a terminal, or is too long to read, is a matter
 of each rendering.
@@ -8,52 +9,10 @@ of each rendering.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
 from converter.core.wire.printable import in_bytes
 
 type Facts = Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class ThinkingPart:
-    """A thought. `note`: other facts of it (its type, that only its vendor can read it)."""
-
-    text: str
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TextPart:
-    """Something said. `place`: where it stood, when it was not the content (a refusal)."""
-
-    text: str
-    place: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CallPart:
-    """The model calls a tool. `arguments`: JSON text, as the model wrote it. `read_from`: where the
-    call stood, if the server did not send it as one.
-    """
-
-    name: str
-    id: str = ""
-    arguments: str = ""
-    read_from: str = ""
-
-    @property
-    def note(self) -> str:
-        """Return the facts beside the name."""
-        return ", ".join(filter(None, (self.id, self.read_from and f"read from {self.read_from}")))
-
-
-@dataclass(frozen=True, slots=True)
-class ResultPart:
-    """The result of a called tool; `id` is its call's. Pictures in it are a line each."""
-
-    text: str
-    id: str = ""
-    name: str = ""
-    error: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +61,7 @@ class Raw:
     text: str
 
 
-type Part = ThinkingPart | TextPart | CallPart | ResultPart | Media | Field | FailurePart | Raw
+type Part = ThinkingBlock | TextBlock | ToolUse | ToolResult | Media | Field | FailurePart | Raw
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ writes one out, so neither side knows the other's words. Everything here is a fr
 block may hold was settled by the reader, so a writer need not check it again.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -56,19 +57,21 @@ type Source = Data | Linked | Stored
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """Something said."""
+    """Something said. `place`: the field where it stood, when that was not the content."""
 
     text: str
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingBlock:
-    """A thought of an earlier reply. The signature says who vouches for it and never goes to a
-    server.
+    """A thought. The signature says who vouches for it and never goes to a server. `note`: other
+    facts of it, for people.
     """
 
     text: str
     signature: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,20 +111,43 @@ type ContentBlock = TextBlock | Image | Sound | Document
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The model calls a tool."""
+    """The model calls a tool. `arguments`: JSON text. `read_from`: the place where the call stood,
+    if the server did not send it as one.
+    """
 
     id: str
     name: str
-    input: Mapping[str, object]
+    arguments: str = ""
+    read_from: str = ""
+
+    @property
+    def input(self) -> Mapping[str, object]:
+        """The arguments as values; none where they are no JSON object."""
+        try:
+            values = json.loads(self.arguments)
+        except (ValueError, RecursionError):
+            return {}
+        return values if isinstance(values, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a called tool."""
+    """The result of a called tool. `name`: the tool's, where the result says it."""
 
     tool_use_id: str
     content: tuple[ContentBlock, ...] = ()
     is_error: bool = False
+    name: str = ""
+
+    @property
+    def text(self) -> str:
+        """The words of the result."""
+        return "\n".join(block.text for block in self.content if isinstance(block, TextBlock))
+
+
+def arguments_of(values: Mapping[str, object]) -> str:
+    """Return the arguments of a call as JSON text."""
+    return json.dumps(values, ensure_ascii=False)
 
 
 type Block = ContentBlock | ThinkingBlock | RedactedThinking | ToolUse | ToolResult

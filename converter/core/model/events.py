@@ -79,6 +79,12 @@ class ThinkingEnd:
     signature: str = ""
     around: tuple[str, str] = field(default=("", ""), compare=False)
 
+    @property
+    def note(self) -> str:
+        """The type and the confidence, in words."""
+        confidence = "" if self.confidence is None else f"confidence {self.confidence}"
+        return ", ".join(filter(None, (self.thought_type, confidence)))
+
 
 @dataclass(frozen=True, slots=True)
 class LateCloser(ThinkingEnd):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Never
 
 from converter.core.model.conversation import Block, TextBlock, ThinkingBlock, ToolUse
 from converter.core.model.events import (
@@ -16,7 +17,7 @@ from converter.core.model.events import (
     Usage,
     joined,
 )
-from converter.core.wire import json_text
+from converter.core.reply.growing_blocks import GrowingBlocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,34 +68,18 @@ def message_of(events: Iterable[Event], choice: int = 0) -> Message:
 
 
 def _blocks(events: Iterable[Event]) -> Iterator[Block]:
-    blocks: list[Block | int] = []  # a number stands for the call of that index
-    calls: dict[int, list[ToolCall]] = {}
+    grown = GrowingBlocks[Never]()
     for event in events:
         match event:
-            case Text() if event.text:
-                blocks.append(TextBlock(event.text))
+            case Text():
+                grown.say(event.text, "refusal" if event.refusal else "")
             case Thinking():
-                blocks.append(ThinkingBlock(event.text))
+                grown.think(event.text)
             case ThinkingEnd():
-                _sign(blocks, event.signature)
+                grown.end_thought(event.signature, event.note)
             case ToolCall():
-                if event.index not in calls:
-                    blocks.append(event.index)
-                calls.setdefault(event.index, []).append(event)
-    for block in blocks:
-        yield _call(calls[block]) if isinstance(block, int) else block
-
-
-def _sign(blocks: list[Block | int], signature: str) -> None:
-    if signature and blocks and isinstance(thought := blocks[-1], ThinkingBlock):
-        blocks[-1] = ThinkingBlock(thought.text, signature)
-
-
-def _call(pieces: list[ToolCall]) -> ToolUse:
-    given = "".join(piece.arguments for piece in pieces)
-    said = json_text.object_in(given)
-    return ToolUse(
-        next((piece.id for piece in pieces if piece.id), ""),
-        next((piece.name for piece in pieces if piece.name), ""),
-        said,
-    )
+                call, _ = grown.call_of(event.index, event.id)
+                call.add(event.name, event.arguments, event)
+    for block in grown.parts():
+        if not isinstance(block, TextBlock) or block.text:
+            yield block

@@ -28,8 +28,9 @@ from converter.addon.keep.shown_flow import (
 from converter.addon.messages import content_of
 from converter.addon.transcript import request, shown
 from converter.addon.transcript.shown import Values
-from converter.addon.transcript.turns import Field, Media, Part, ThinkingPart, Transcript
+from converter.addon.transcript.turns import Field, Media, Part, Transcript
 from converter.core.dialects.table import DIALECTS
+from converter.core.model.conversation import ThinkingBlock
 from converter.core.model.initial_state import InitialState
 from converter.core.wire import json_text
 from converter.core.wire.bounds import SEARCH_LIMIT
@@ -115,7 +116,7 @@ def _withheld(flow: HTTPFlow, got: Transcript, facts: Mapping[str, object]) -> l
 
 def _thoughts(of: Transcript) -> list[str]:
     parts = (part for turn in of.turns for part in turn.parts)
-    return [part.text for part in parts if isinstance(part, ThinkingPart)]
+    return [part.text for part in parts if isinstance(part, ThinkingBlock)]
 
 
 class Search:

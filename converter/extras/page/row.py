@@ -9,8 +9,8 @@ from converter.addon.keep.flow_record import BEFORE, FlowRecord, client_left, no
 from converter.addon.keep.shown_flow import facts_of
 from converter.addon.messages import content_of, model_of
 from converter.addon.transcript import request
-from converter.addon.transcript.turns import TextPart
 from converter.core.dialects.table import find
+from converter.core.model.conversation import TextBlock
 from converter.core.reply import reply_notes
 from converter.core.wire.printable import shortened
 
@@ -153,7 +153,7 @@ def _title(flow: HTTPFlow) -> str:
         for turn in turns
         if turn.role == "user"
         for part in turn.parts
-        if isinstance(part, TextPart)
+        if isinstance(part, TextBlock)
     ]
     words = next((text for text in reversed(asked) if not text.lstrip().startswith("<")), "")
     return shortened(" ".join(words[:_LONGEST].split()), _TITLE)

@@ -18,7 +18,8 @@ from mitmproxy.http import HTTPFlow
 from converter.addon.keep.shown_flow import answer_of, facts_of
 from converter.addon.transcript import request, shown
 from converter.addon.transcript.shown import Values
-from converter.addon.transcript.turns import CallPart, Transcript
+from converter.addon.transcript.turns import Transcript
+from converter.core.model.conversation import ToolUse
 from converter.core.model.raw_messages import Fields, alike, messages_of, texts_of
 from converter.core.wire import json_text
 from converter.core.wire.printable import trimmed, visible
@@ -71,7 +72,7 @@ def read(exchanges: Iterable[Told]) -> Iterator[Values]:
 def called(exchanges: Iterable[Told]) -> set[str]:
     """Return the names of the tools that models have called."""
     turns = (turn for each in exchanges if each.got for turn in each.got().turns)
-    return {part.name for turn in turns for part in turn.parts if isinstance(part, CallPart)}
+    return {part.name for turn in turns for part in turn.parts if isinstance(part, ToolUse)}
 
 
 def lines(exchanges: Iterable[Told]) -> str:

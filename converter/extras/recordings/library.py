@@ -14,8 +14,9 @@ from pathlib import Path
 
 from converter.addon.files import write_whole
 from converter.addon.transcript import reply
-from converter.addon.transcript.turns import Part, TextPart, ThinkingPart
+from converter.addon.transcript.turns import Part
 from converter.core.dialects.table import DIALECTS, Dialect
+from converter.core.model.conversation import TextBlock, ThinkingBlock
 from converter.extras.recordings import flow_file
 from converter.extras.recordings.golden import golden
 from converter.extras.recordings.recording import Recording, RecordingError
@@ -25,7 +26,10 @@ _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,100}")
 _SHOWN = 200
 """Characters of a line that differs; a whole picture may stand in one."""
 _DIFF_LINES = 40
-_READ: Mapping[str, type[ThinkingPart | TextPart]] = {"thinking": ThinkingPart, "text": TextPart}
+_READ: Mapping[str, type[ThinkingBlock | TextBlock]] = {
+    "thinking": ThinkingBlock,
+    "text": TextBlock,
+}
 _HINTED = re.compile(r"--set think_.*")
 
 
@@ -267,7 +271,7 @@ def differences(recording: Recording, expected: Expectation) -> str:
     return "\n".join([*why, *lines]) if lines else ""
 
 
-def _words(parts: Iterable[Part], kind: type[ThinkingPart | TextPart]) -> str:
+def _words(parts: Iterable[Part], kind: type[ThinkingBlock | TextBlock]) -> str:
     words = (part.text.strip("\r\n") for part in parts if isinstance(part, kind))
     return "\n\n".join(filter(None, words))
 

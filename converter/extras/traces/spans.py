@@ -15,8 +15,9 @@ from converter.addon.redact.scrubber import (
 )
 from converter.addon.servers.profiles import GENERIC
 from converter.addon.transcript.accumulator import Accumulator
-from converter.addon.transcript.turns import CallPart, Part, TextPart, ThinkingPart
+from converter.addon.transcript.turns import Part
 from converter.core.dialects.table import Form
+from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
 from converter.core.model.events import Event, length_of
 from converter.core.wire import json_text
 from converter.core.wire.bounds import TRACED_WORDS
@@ -71,11 +72,11 @@ class TracedWords:
 def _part(part: Part) -> Iterator[Fields]:
     """Yield what the conventions have a name for."""
     match part:
-        case TextPart():
+        case TextBlock():
             yield {"type": "text", "content": part.text}
-        case ThinkingPart():
+        case ThinkingBlock():
             yield {"type": "reasoning", "content": part.text}
-        case CallPart():
+        case ToolUse():
             arguments = json_text.read_or_none(part.arguments.encode(errors="replace"))
             given = part.arguments if arguments is None else arguments
             yield {"type": "tool_call", "id": part.id, "name": part.name, "arguments": given}

@@ -11,7 +11,7 @@ from converter.addon.keep.shown_flow import (
     transcript_of,
 )
 from converter.addon.transcript.reply import AS_WRITTEN
-from converter.addon.transcript.turns import TextPart, ThinkingPart
+from converter.core.model.conversation import TextBlock, ThinkingBlock
 from tests.support.addon_flows import CHAT, MESSAGES, answer, ask, request, response, running
 from tests.support.frames import whole
 
@@ -27,7 +27,7 @@ def test_a_flow_shows_the_client_and_has_the_server_behind_it(tmp_path: Path) ->
     assert (flow.request.path, sent.path) == (MESSAGES, CHAT)
     assert b"<think>" in (came.raw_content or b"")
     [turn] = answer_of(flow).turns
-    assert [type(part) for part in turn.parts] == [ThinkingPart, TextPart]
+    assert [type(part) for part in turn.parts] == [ThinkingBlock, TextBlock]
     assert [each.role for each in transcript_of(flow)[0].turns] == ["user", "assistant"]
     assert facts_of(flow)["thoughts"] == 1
     assert reading_of(flow, of_server=False)[0] is AS_WRITTEN

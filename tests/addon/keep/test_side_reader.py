@@ -2,7 +2,7 @@
 
 from converter.addon.keep.flow_record import UNDER_WAY
 from converter.addon.keep.side_reader import SideReader
-from converter.addon.transcript.turns import TextPart, ThinkingPart
+from converter.core.model.conversation import TextBlock, ThinkingBlock
 from tests.support.addon_flows import EVENT_STREAM, ask, response, running, streaming, wait
 from tests.support.frames import text
 
@@ -21,8 +21,8 @@ def test_both_sides_are_told_as_they_come() -> None:
             tap(frame)
             for reader in (got, sent):
                 parts = [part for turn in reader.transcript().turns for part in turn.parts]
-                assert [type(part) for part in parts][:1] == [ThinkingPart]
-                assert sum(isinstance(part, TextPart) for part in parts) == number
+                assert [type(part) for part in parts][:1] == [ThinkingBlock]
+                assert sum(isinstance(part, TextBlock) for part in parts) == number
         tap(b"")
         got.close()
         assert got.transcript() == got.transcript()

@@ -1,8 +1,10 @@
 """Parts as they grow: what is new, and all of them."""
 
+from converter.addon.transcript import shown
 from converter.addon.transcript.accumulator import Accumulator, FieldAccumulator, News
-from converter.addon.transcript.turns import CallPart, FailurePart, Field, TextPart, ThinkingPart
+from converter.addon.transcript.turns import FailurePart, Field
 from converter.core.model import events
+from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
 
 
 def fed(*said: events.Event) -> tuple[Accumulator, list[News]]:
@@ -18,20 +20,20 @@ def test_words_go_on_until_something_else_comes() -> None:
         events.Thinking("more"),
         events.Text("Hi"),
     )
-    assert growing.parts() == (ThinkingPart("deep"), ThinkingPart("more"), TextPart("Hi"))
+    assert growing.parts() == (ThinkingBlock("deep"), ThinkingBlock("more"), TextBlock("Hi"))
     assert said == [
-        News(ThinkingPart("de")),
-        News(ThinkingPart("ep"), fresh=False),
-        News(ThinkingPart("more")),
-        News(TextPart("Hi")),
+        News(ThinkingBlock("de")),
+        News(ThinkingBlock("ep"), fresh=False),
+        News(ThinkingBlock("more")),
+        News(TextBlock("Hi")),
     ]
 
 
 def test_parts_may_be_asked_for_at_any_time() -> None:
     growing, _ = fed(events.Text("a"))
-    assert growing.parts() == (TextPart("a"),)
+    assert growing.parts() == (TextBlock("a"),)
     growing.feed(events.Text("b"))
-    assert growing.parts() == growing.parts() == (TextPart("ab"),)
+    assert growing.parts() == growing.parts() == (TextBlock("ab"),)
 
 
 def test_a_call_is_told_once_it_is_complete() -> None:
@@ -42,14 +44,14 @@ def test_a_call_is_told_once_it_is_complete() -> None:
     ]
     growing, said = fed(*pieces)
     assert said == []
-    assert growing.parts() == (CallPart("look", "a", '{"at":1}'),)
-    assert growing.feed(events.Finish("tool_calls")) == [News(CallPart("look", "a", '{"at":1}'))]
+    assert growing.parts() == (ToolUse("a", "look", '{"at":1}'),)
+    assert growing.feed(events.Finish("tool_calls")) == [News(ToolUse("a", "look", '{"at":1}'))]
     assert growing.finish == "tool_calls"
 
 
 def test_a_call_that_nothing_follows_is_told_at_the_end() -> None:
     growing, _ = fed(events.ToolCall(0, "a", "look", "{}"))
-    assert growing.close() == [News(CallPart("look", "a", "{}"))]
+    assert growing.close() == [News(ToolUse("a", "look", "{}"))]
     assert growing.close() == []
 
 
@@ -59,7 +61,7 @@ def test_calls_at_one_index_are_told_apart_by_their_ids() -> None:
         events.ToolCall(0, "b", "see", "["),
         events.ToolCall(0, "b", "", "]"),
     )
-    assert growing.parts() == (CallPart("look", "a", "{"), CallPart("see", "b", "[]"))
+    assert growing.parts() == (ToolUse("a", "look", "{"), ToolUse("b", "see", "[]"))
 
 
 def test_a_custom_call_has_its_name_and_input_elsewhere() -> None:
@@ -72,7 +74,7 @@ def test_a_custom_call_has_its_name_and_input_elsewhere() -> None:
             own=events.Own("openai", {"tool_calls": {"custom": {"name": "sh", "input": "ls"}}}),
         )
     )
-    assert growing.parts() == (CallPart("sh", "a", "ls"),)
+    assert growing.parts() == (ToolUse("a", "sh", "ls"),)
 
 
 def test_text_of_another_field_is_a_part_of_its_own() -> None:
@@ -81,12 +83,12 @@ def test_text_of_another_field_is_a_part_of_its_own() -> None:
         events.Text("No.", refusal=True),
         events.Text("x", own=events.Own("openai")),
     )
-    assert growing.parts() == (TextPart("Hi"), TextPart("No.", "refusal"), TextPart("x"))
+    assert growing.parts() == (TextBlock("Hi"), TextBlock("No.", "refusal"), TextBlock("x"))
 
 
 def test_an_attribute_form_says_more() -> None:
     growing, _ = fed(events.Thinking("deep"), events.ThinkingEnd(0, "plan", 0.7))
-    assert growing.parts() == (ThinkingPart("deep", "plan, confidence 0.7"),)
+    assert growing.parts() == (ThinkingBlock("deep", note="plan, confidence 0.7"),)
 
 
 def test_fields_of_the_servers_own_come_last() -> None:
@@ -97,7 +99,7 @@ def test_fields_of_the_servers_own_come_last() -> None:
         events.Text("Hi"),
         events.Opaque("openai", {"x": "b", "y": {"z": 1}}, {"y2": None}),
     )
-    assert growing.parts() == (TextPart("Hi"), Field("x", "ab"), Field("y", {"z": 1}))
+    assert growing.parts() == (TextBlock("Hi"), Field("x", "ab"), Field("y", {"z": 1}))
     assert [new.part for new in [*said, *growing.close()]] == list(growing.parts())
 
 
@@ -138,14 +140,14 @@ def test_a_block_of_the_messages_api_is_read() -> None:
         ),
     )
     assert growing.parts() == (
-        CallPart("web_search", "s", '{"query": "x"}'),
+        ToolUse("s", "web_search", '{"query": "x"}'),
         Field("citations.citation", "c"),
     )
 
 
 def test_a_failure_is_a_part() -> None:
     growing, said = fed(events.Text("Hi"), events.Failure("broken", "api_error"))
-    assert growing.parts() == (TextPart("Hi"), FailurePart("broken", "api_error"))
+    assert growing.parts() == (TextBlock("Hi"), FailurePart("broken", "api_error"))
     assert said[-1] == News(FailurePart("broken", "api_error"))
 
 
@@ -161,6 +163,6 @@ def test_a_call_says_where_it_was_read_from() -> None:
     growing.feed(events.ToolCall(0, "c", "f", "", read_from="text (hermes)"))
     growing.feed(events.ToolCall(0, "", "", "{}"))
     (call,) = growing.parts()
-    assert isinstance(call, CallPart)
-    assert call == CallPart("f", "c", "{}", "text (hermes)")
-    assert call.note == "c, read from text (hermes)"
+    assert isinstance(call, ToolUse)
+    assert call == ToolUse("c", "f", "{}", "text (hermes)")
+    assert shown.part(call)["id"] == "c, read from text (hermes)"

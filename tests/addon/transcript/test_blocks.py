@@ -6,15 +6,8 @@ from typing import Any
 import pytest
 
 from converter.addon.transcript.blocks import parts_of, plain
-from converter.addon.transcript.turns import (
-    CallPart,
-    Field,
-    Media,
-    Raw,
-    ResultPart,
-    TextPart,
-    ThinkingPart,
-)
+from converter.addon.transcript.turns import Field, Media, Raw
+from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
 
 PICTURE = base64.b64encode(bytes(1500)).decode()
 SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
@@ -23,32 +16,38 @@ SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
 @pytest.mark.parametrize(
     ("block", "parts"),
     [
-        ({"type": "text", "text": "Hi"}, [TextPart("Hi")]),
-        ({"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral"}}, [TextPart("Hi")]),
-        ({"type": "text", "text": "Hi", "x_new": "word"}, [TextPart("Hi"), Field("x_new", "word")]),
-        ({"type": "output_text", "text": "Hi"}, [TextPart("Hi")]),
-        ({"type": "refusal", "refusal": "No."}, [TextPart("No.", "refusal")]),
-        ({"type": "thinking", "thinking": "deep", "signature": "s"}, [ThinkingPart("deep")]),
+        ({"type": "text", "text": "Hi"}, [TextBlock("Hi")]),
+        ({"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral"}}, [TextBlock("Hi")]),
+        (
+            {"type": "text", "text": "Hi", "x_new": "word"},
+            [TextBlock("Hi"), Field("x_new", "word")],
+        ),
+        ({"type": "output_text", "text": "Hi"}, [TextBlock("Hi")]),
+        ({"type": "refusal", "refusal": "No."}, [TextBlock("No.", "refusal")]),
+        ({"type": "thinking", "thinking": "deep", "signature": "s"}, [ThinkingBlock("deep")]),
         (
             {"type": "thinking", "thinking": [{"type": "text", "text": "deep"}]},
-            [ThinkingPart("deep")],
+            [ThinkingBlock("deep")],
         ),
         (
             {"type": "redacted_thinking", "data": "AAAA"},
-            [ThinkingPart("", "only its vendor can read it, 3 bytes")],
+            [ThinkingBlock("", note="only its vendor can read it, 3 bytes")],
         ),
         (
             {"type": "tool_use", "id": "a", "name": "look", "input": {"at": 1}},
-            [CallPart("look", "a", '{\n  "at": 1\n}')],
+            [ToolUse("a", "look", '{\n  "at": 1\n}')],
         ),
         (
             {"type": "server_tool_use", "id": "a", "name": "web_search", "input": {}},
-            [CallPart("web_search", "a", "{}")],
+            [ToolUse("a", "web_search", "{}")],
         ),
-        ({"type": "tool_result", "tool_use_id": "a", "content": "wet"}, [ResultPart("wet", "a")]),
+        (
+            {"type": "tool_result", "tool_use_id": "a", "content": "wet"},
+            [ToolResult("a", (TextBlock("wet"),))],
+        ),
         (
             {"type": "tool_result", "tool_use_id": "a", "is_error": True},
-            [ResultPart("", "a", error=True)],
+            [ToolResult("a", (TextBlock(""),), is_error=True)],
         ),
         ({"type": "image", "source": SOURCE}, [Media("image", "image/png", 1500)]),
         (
@@ -85,7 +84,7 @@ SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
                 "title": "T",
                 "source": {"type": "text", "media_type": "text/plain", "data": "words"},
             },
-            [Media("document", "text/plain", title="T"), TextPart("words", "document")],
+            [Media("document", "text/plain", title="T"), TextBlock("words", "document")],
         ),
         (
             {
@@ -93,7 +92,7 @@ SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
                 "context": "c",
                 "source": {"type": "content", "content": [{"type": "text", "text": "w"}]},
             },
-            [Media("document"), TextPart("w"), TextPart("c", "context")],
+            [Media("document"), TextBlock("w"), TextBlock("c", "context")],
         ),
         (
             {
@@ -104,18 +103,18 @@ SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
             },
             [
                 Media("search_result", title="T"),
-                TextPart("w", "search_result"),
-                TextPart("http://h", "context"),
+                TextBlock("w", "search_result"),
+                TextBlock("http://h", "context"),
             ],
         ),
-        ({"type": "tool_reference", "tool_name": "look"}, [TextPart("Tool: look")]),
+        ({"type": "tool_reference", "tool_name": "look"}, [TextBlock("Tool: look")]),
         (
             {"type": "computer_screenshot", "image_url": "https://h/c.png", "x": 1},
             [Media("image", place="https://h/c.png"), Field("x", 1)],
         ),
         (
             {"type": "input_file", "file_data": "data:text/plain;base64,SGk=", "filename": "a"},
-            [Media("file", title="a"), TextPart("Hi", "file")],
+            [Media("file", title="a"), TextBlock("Hi", "file")],
         ),
     ],
 )
@@ -148,8 +147,8 @@ def test_what_cannot_be_read_is_shown_raw(block: object) -> None:
 
 
 def test_a_content_of_any_shape_is_told() -> None:
-    assert parts_of("words") == [TextPart("words")]
-    assert parts_of(["words", None]) == [TextPart("words")]
+    assert parts_of("words") == [TextBlock("words")]
+    assert parts_of(["words", None]) == [TextBlock("words")]
     assert parts_of(None) == []
     assert parts_of({"a": 1}) == [Raw('{\n  "a": 1\n}')]
 
@@ -157,7 +156,7 @@ def test_a_content_of_any_shape_is_told() -> None:
 def test_a_result_with_a_picture_is_one_text() -> None:
     content = [{"type": "text", "text": "seen:"}, {"type": "image", "source": SOURCE}]
     assert parts_of([{"type": "tool_result", "tool_use_id": "a", "content": content}]) == [
-        ResultPart("seen:\n[image image/png 1.5 kB]", "a")
+        ToolResult("a", (TextBlock("seen:\n[image image/png 1.5 kB]"),))
     ]
     assert plain([Field("a", 1), Raw("b")]) == "a: 1\nb"
 

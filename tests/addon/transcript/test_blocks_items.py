@@ -9,15 +9,8 @@ from hypothesis import strategies as st
 
 from converter.addon.transcript import request, terminal, text
 from converter.addon.transcript.blocks import parts_of_item, turns_of
-from converter.addon.transcript.turns import (
-    CallPart,
-    Field,
-    Raw,
-    ResultPart,
-    ShownTurn,
-    TextPart,
-    ThinkingPart,
-)
+from converter.addon.transcript.turns import Field, Raw, ShownTurn
+from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
 from converter.core.wire.printable import in_json
 from tests.support.strategies import law
 from tests.support.transcript_samples import JSON
@@ -33,34 +26,36 @@ def said(item: dict[str, Any]) -> tuple[object, ...]:
 
 
 def test_a_text_is_a_users_turn() -> None:
-    assert turns_of("hi") == [ShownTurn("user", (TextPart("hi"),))]
+    assert turns_of("hi") == [ShownTurn("user", (TextBlock("hi"),))]
 
 
 def test_what_the_model_wrote_and_what_its_tools_gave_is_a_turn_each() -> None:
     asked = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}
     answer = {"role": "assistant", "content": [{"type": "output_text", "text": "done"}]}
     assert turns_of([asked, asked, THOUGHT, CALL, OUTPUT, OUTPUT, answer]) == [
-        ShownTurn("user", (TextPart("hi"),)),
-        ShownTurn("user", (TextPart("hi"),)),
-        ShownTurn("assistant", (ThinkingPart("hm"), CallPart("f", "c", '{"a":1}'))),
-        ShownTurn("tool", (ResultPart("ok", "c"), ResultPart("ok", "c"))),
-        ShownTurn("assistant", (TextPart("done"),)),
+        ShownTurn("user", (TextBlock("hi"),)),
+        ShownTurn("user", (TextBlock("hi"),)),
+        ShownTurn("assistant", (ThinkingBlock("hm"), ToolUse("c", "f", '{"a":1}'))),
+        ShownTurn(
+            "tool", (ToolResult("c", (TextBlock("ok"),)), ToolResult("c", (TextBlock("ok"),)))
+        ),
+        ShownTurn("assistant", (TextBlock("done"),)),
     ]
 
 
 @pytest.mark.parametrize(
     ("item", "parts"),
     [
-        ({"type": "reasoning", "content": [{"type": "reasoning_text", "text": "hm"}]}, (ThinkingPart("hm"),)),
-        ({"type": "reasoning", "summary": [], "encrypted_content": "Z0FB"}, (ThinkingPart("", "sealed, 3 bytes"),)),
-        (CALL | {"namespace": "mcp"}, (CallPart("mcp.f", "c", '{"a":1}'),)),
+        ({"type": "reasoning", "content": [{"type": "reasoning_text", "text": "hm"}]}, (ThinkingBlock("hm"),)),
+        ({"type": "reasoning", "summary": [], "encrypted_content": "Z0FB"}, (ThinkingBlock("", note="sealed, 3 bytes"),)),
+        (CALL | {"namespace": "mcp"}, (ToolUse("c", "mcp.f", '{"a":1}'),)),
         (
             {"type": "mcp_call", "id": "m", "server_label": "files", "name": "g", "arguments": "{}", "output": "x"},
-            (CallPart("files.g", "m", "{}"), Field("output", "x")),
+            (ToolUse("m", "files.g", "{}"), Field("output", "x")),
         ),
-        ({"type": "custom_tool_call", "call_id": "c", "name": "g", "input": "ls"}, (CallPart("g", "c", "ls"),)),
-        ({"type": "shell_call", "call_id": "c", "action": {"commands": ["ls"]}}, (CallPart("shell", "c", in_json({"commands": ["ls"]})),)),
-        (OUTPUT | {"output": [{"type": "input_text", "text": "a"}], "status": "failed"}, (ResultPart("a", "c", error=True),)),
+        ({"type": "custom_tool_call", "call_id": "c", "name": "g", "input": "ls"}, (ToolUse("c", "g", "ls"),)),
+        ({"type": "shell_call", "call_id": "c", "action": {"commands": ["ls"]}}, (ToolUse("c", "shell", in_json({"commands": ["ls"]})),)),
+        (OUTPUT | {"output": [{"type": "input_text", "text": "a"}], "status": "failed"}, (ToolResult("c", (TextBlock("a"),), is_error=True),)),
         ({"type": "item_reference", "id": "rs_1"}, (Raw(in_json({"type": "item_reference", "id": "rs_1"})),)),
     ],
 )  # fmt: skip
@@ -71,12 +66,12 @@ def test_an_item_is_read(item: dict[str, Any], parts: tuple[object, ...]) -> Non
 def test_thinking_in_an_assistants_text_is_set_apart() -> None:
     item = {"role": "assistant", "content": "<think>hm</think>Hello"}
     (turn,) = request.read(json.dumps({"input": [item]}).encode()).turns
-    assert turn == ShownTurn("assistant", (ThinkingPart("hm"), TextPart("Hello")))
+    assert turn == ShownTurn("assistant", (ThinkingBlock("hm"), TextBlock("Hello")))
 
 
 def test_an_item_of_a_reply_is_read_alike() -> None:
     search = {"type": "web_search_call", "id": "w", "action": {"query": "q"}}
-    assert parts_of_item(search) == [CallPart("web_search", "w", in_json({"query": "q"}))]
+    assert parts_of_item(search) == [ToolUse("w", "web_search", in_json({"query": "q"}))]
 
 
 def test_a_request_shows_its_instructions_and_its_turns() -> None:

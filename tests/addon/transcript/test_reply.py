@@ -14,16 +14,9 @@ from hypothesis import strategies as st
 from converter.addon.exchange import settings
 from converter.addon.transcript import reply, terminal, text
 from converter.addon.transcript.reply import ReplyReader
-from converter.addon.transcript.turns import (
-    FailurePart,
-    Field,
-    Part,
-    ShownTurn,
-    TextPart,
-    ThinkingPart,
-    Transcript,
-)
+from converter.addon.transcript.turns import FailurePart, Field, Part, ShownTurn, Transcript
 from converter.core.dialects.table import ANTHROPIC, Form
+from converter.core.model.conversation import TextBlock, ThinkingBlock
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.reading import Expected
 from converter.core.wire.printable import in_json
@@ -107,7 +100,7 @@ def test_every_rendering_takes_every_recording(name: str) -> None:
     said = [
         word
         for part in parts(transcript)
-        if isinstance(part, TextPart | ThinkingPart)
+        if isinstance(part, TextBlock | ThinkingBlock)
         for word in part.text.split()
     ]
     for word in said:
@@ -178,15 +171,15 @@ def test_each_choice_is_a_turn() -> None:
         [delta(0, content="<think>a</think>b"), delta(1, content="c"), delta(0, content="d")]
     )
     assert reply.read(body).turns == (
-        ShownTurn("assistant", (ThinkingPart("a"), TextPart("bd"))),
-        ShownTurn("assistant", (TextPart("c"),), 1),
+        ShownTurn("assistant", (ThinkingBlock("a"), TextBlock("bd"))),
+        ShownTurn("assistant", (TextBlock("c"),), 1),
     )
 
 
 def test_tags_are_text_where_the_reply_brings_thinking_of_its_own() -> None:
     body = b"".join([delta(reasoning_content="deep"), delta(content="<think>said</think>")])
     assert reply.read(body).turns == (
-        ShownTurn("assistant", (ThinkingPart("deep"), TextPart("<think>said</think>"))),
+        ShownTurn("assistant", (ThinkingBlock("deep"), TextBlock("<think>said</think>"))),
     )
 
 
@@ -249,12 +242,12 @@ def test_errors_are_told(body: dict[str, Any], failure: FailurePart) -> None:
 
 def test_an_error_within_a_stream_comes_behind_what_was_said() -> None:
     body = b"".join([*stream("<think>deep")[:2], data({"error": {"message": "gone"}})])
-    assert parts(reply.read(body)) == [ThinkingPart("deep"), FailurePart("gone", "api_error")]
+    assert parts(reply.read(body)) == [ThinkingBlock("deep"), FailurePart("gone", "api_error")]
 
 
 def test_fields_of_the_servers_own_are_told() -> None:
     body = whole("Hi", plan=["a", "b"], annotations=[])
-    assert parts(reply.read(body)) == [TextPart("Hi"), Field("plan", ["a", "b"])]
+    assert parts(reply.read(body)) == [TextBlock("Hi"), Field("plan", ["a", "b"])]
     beside = reply.read(data({**HEAD, "choices": [], "usage": {}, "timings": {"n": 1}}))
     assert (beside.turns, beside.beside) == ((), (Field("timings", {"n": 1}),))
 
@@ -272,7 +265,7 @@ def test_items_that_only_their_dialect_has_are_told() -> None:
 def test_odd_frames_stand_whole_in_the_rest() -> None:
     odd = data({"choice": "none"}).decode()
     seen = reply.read(b"".join([delta(content="Hi"), odd.encode(), b"data: \xff\n\n", DONE]))
-    assert parts(seen) == [TextPart("Hi")]
+    assert parts(seen) == [TextBlock("Hi")]
     assert seen.rest == (odd, "data: \\xff\n\n")
 
 
@@ -317,8 +310,8 @@ def test_blocks_of_servers_tools_are_told() -> None:
 def test_the_map_of_the_settings_counts() -> None:
     chosen = settings.read({"map": ["musings=thinking:thinking", "plan=plan:steps"]})
     assert parts(reply.read(whole("Hi", musings="deep", plan=["a"]), chosen)) == [
-        ThinkingPart("deep"),
-        TextPart("Hi"),
+        ThinkingBlock("deep"),
+        TextBlock("Hi"),
         Field("plan.steps", ["a"]),
     ]
 
@@ -343,7 +336,7 @@ def test_what_is_told_live_is_what_stands_in_the_end(drawn: Reply) -> None:
         if new.fresh:
             before.append(new.part)
         else:
-            assert isinstance(new.part, TextPart | ThinkingPart)
+            assert isinstance(new.part, TextBlock | ThinkingBlock)
             before[-1] = type(new.part)(words(_turn(before[-1:])) + new.part.text)
     told = [str(part) for kept in grown.values() for part in kept]
     assert sorted(told) == sorted(str(_without_note(part)) for part in parts(reader.transcript()))
@@ -355,7 +348,7 @@ def _turn(kept: list[Part]) -> Transcript:
 
 def _without_note(part: Part) -> Part:
     """A thought's kind may come with its end, when its words have been told."""
-    return ThinkingPart(part.text) if isinstance(part, ThinkingPart) else part
+    return ThinkingBlock(part.text) if isinstance(part, ThinkingBlock) else part
 
 
 @law(200)

@@ -9,17 +9,8 @@ from hypothesis import strategies as st
 
 from converter.addon.exchange import settings
 from converter.addon.transcript import request, terminal, text
-from converter.addon.transcript.turns import (
-    CallPart,
-    Field,
-    Media,
-    Raw,
-    ResultPart,
-    ShownTurn,
-    TextPart,
-    ThinkingPart,
-    Transcript,
-)
+from converter.addon.transcript.turns import Field, Media, Raw, ShownTurn, Transcript
+from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
 from tests.support import recorded
 from tests.support.strategies import law
 from tests.support.transcript_samples import REQUESTS, words
@@ -37,30 +28,30 @@ def turn(**message: Any) -> ShownTurn:
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
-        ({"role": "user", "content": "Hi"}, ShownTurn("user", (TextPart("Hi"),))),
+        ({"role": "user", "content": "Hi"}, ShownTurn("user", (TextBlock("Hi"),))),
         (
             {"role": "developer", "content": "Be kind."},
-            ShownTurn("developer", (TextPart("Be kind."),)),
+            ShownTurn("developer", (TextBlock("Be kind."),)),
         ),
         (
             {"role": "assistant", "content": "<think>\ndeep\n</think>\n\nHello"},
-            ShownTurn("assistant", (ThinkingPart("deep"), TextPart("\n\nHello"))),
+            ShownTurn("assistant", (ThinkingBlock("deep"), TextBlock("\n\nHello"))),
         ),
         (
             {"role": "assistant", "content": "<think>a</think><think>b</think>c"},
-            ShownTurn("assistant", (ThinkingPart("a"), ThinkingPart("b"), TextPart("c"))),
+            ShownTurn("assistant", (ThinkingBlock("a"), ThinkingBlock("b"), TextBlock("c"))),
         ),
         (
             {"role": "assistant", "content": "deep</think>Hello"},
-            ShownTurn("assistant", (ThinkingPart("deep"), TextPart("Hello"))),
+            ShownTurn("assistant", (ThinkingBlock("deep"), TextBlock("Hello"))),
         ),
         (
             {"role": "user", "content": "<think>a</think>"},
-            ShownTurn("user", (TextPart("<think>a</think>"),)),
+            ShownTurn("user", (TextBlock("<think>a</think>"),)),
         ),
         (
             {"role": "assistant", "content": "<think>no</think>", "reasoning_content": "deep"},
-            ShownTurn("assistant", (ThinkingPart("deep"), TextPart("<think>no</think>"))),
+            ShownTurn("assistant", (ThinkingBlock("deep"), TextBlock("<think>no</think>"))),
         ),
         (
             {
@@ -69,7 +60,7 @@ def turn(**message: Any) -> ShownTurn:
                 "reasoning": "deep",
                 "reasoning_content": "deep",
             },
-            ShownTurn("assistant", (ThinkingPart("deep"), TextPart("Hello"))),
+            ShownTurn("assistant", (ThinkingBlock("deep"), TextBlock("Hello"))),
         ),
         (
             {
@@ -79,7 +70,7 @@ def turn(**message: Any) -> ShownTurn:
                     {"type": "text", "text": "<think>x"},
                 ],
             },
-            ShownTurn("assistant", (ThinkingPart("deep"), TextPart("<think>x"))),
+            ShownTurn("assistant", (ThinkingBlock("deep"), TextBlock("<think>x"))),
         ),
         (
             {
@@ -93,7 +84,7 @@ def turn(**message: Any) -> ShownTurn:
                     }
                 ],
             },
-            ShownTurn("assistant", (CallPart("look", "a", '{"at":1}'),)),
+            ShownTurn("assistant", (ToolUse("a", "look", '{"at":1}'),)),
         ),
         (
             {
@@ -102,29 +93,29 @@ def turn(**message: Any) -> ShownTurn:
                     {"id": "a", "type": "custom", "custom": {"name": "sh", "input": "ls"}}
                 ],
             },
-            ShownTurn("assistant", (CallPart("sh", "a", "ls"),)),
+            ShownTurn("assistant", (ToolUse("a", "sh", "ls"),)),
         ),
         (
             {"role": "assistant", "function_call": {"name": "look", "arguments": "{}"}},
-            ShownTurn("assistant", (CallPart("look", "", "{}"),)),
+            ShownTurn("assistant", (ToolUse("", "look", "{}"),)),
         ),
         (
             {"role": "assistant", "refusal": "No."},
-            ShownTurn("assistant", (TextPart("No.", "refusal"),)),
+            ShownTurn("assistant", (TextBlock("No.", "refusal"),)),
         ),
         (
             {"role": "tool", "tool_call_id": "a", "content": "wet"},
-            ShownTurn("tool", (ResultPart("wet", "a"),)),
+            ShownTurn("tool", (ToolResult("a", (TextBlock("wet"),)),)),
         ),
         (
             {"role": "function", "name": "look", "content": "wet"},
-            ShownTurn("function", (ResultPart("wet", name="look"),)),
+            ShownTurn("function", (ToolResult("", (TextBlock("wet"),), name="look"),)),
         ),
         (
             {"role": "user", "content": "Hi", "name": "Ann"},
-            ShownTurn("user", (TextPart("Hi"), Field("name", "Ann"))),
+            ShownTurn("user", (TextBlock("Hi"), Field("name", "Ann"))),
         ),
-        ({"role": "user", "content": "Hi", "x": None}, ShownTurn("user", (TextPart("Hi"),))),
+        ({"role": "user", "content": "Hi", "x": None}, ShownTurn("user", (TextBlock("Hi"),))),
         ({"content": "Hi"}, ShownTurn("?", (Raw('{\n  "content": "Hi"\n}'),))),
         ({"role": 7}, ShownTurn("?", (Raw('{\n  "role": 7\n}'),))),
         (
@@ -182,8 +173,8 @@ def test_the_system_turn_of_messages_comes_first() -> None:
         "messages": [{"role": "user", "content": "Hi"}],
     }
     assert read(**body).turns == (
-        ShownTurn("system", (TextPart("Be kind."),)),
-        ShownTurn("user", (TextPart("Hi"),)),
+        ShownTurn("system", (TextBlock("Be kind."),)),
+        ShownTurn("user", (TextBlock("Hi"),)),
     )
 
 
@@ -199,7 +190,7 @@ def test_the_tags_are_those_of_the_settings() -> None:
         {"messages": [{"role": "assistant", "content": "<hm>deep</hm>Hello <think>"}]}
     ).encode()
     (read_turn,) = request.read(body, settings.read({"tags": ["<hm> </hm>"]})).turns
-    assert read_turn.parts == (ThinkingPart("deep"), TextPart("Hello <think>"))
+    assert read_turn.parts == (ThinkingBlock("deep"), TextBlock("Hello <think>"))
 
 
 @pytest.mark.parametrize(

@@ -8,29 +8,26 @@ from hypothesis import given
 from converter.addon.transcript import request, shown
 from converter.addon.transcript.accumulator import News
 from converter.addon.transcript.turns import (
-    CallPart,
     FailurePart,
     Field,
     Media,
     Part,
     Raw,
-    ResultPart,
     ShownTurn,
-    TextPart,
-    ThinkingPart,
     Transcript,
 )
+from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
 from tests.support.transcript_samples import CONTENT
 
 PARTS: tuple[tuple[Part, dict[str, object]], ...] = (
-    (ThinkingPart("deep", "a note"), {"kind": "thinking", "note": "a note", "text": "deep"}),
-    (TextPart("No.", "refusal"), {"kind": "text", "note": "refusal", "text": "No."}),
+    (ThinkingBlock("deep", note="a note"), {"kind": "thinking", "note": "a note", "text": "deep"}),
+    (TextBlock("No.", "refusal"), {"kind": "text", "note": "refusal", "text": "No."}),
     (
-        CallPart("f", "1", '{"a":1}'),
+        ToolUse("1", "f", '{"a":1}'),
         {"kind": "call", "name": "f", "id": "1", "text": '{\n  "a": 1\n}'},
     ),
     (
-        ResultPart("7 degrees", "1", "f", error=True),
+        ToolResult("1", (TextBlock("7 degrees"),), is_error=True, name="f"),
         {"kind": "result", "name": "f", "id": "1", "text": "7 degrees", "failed": True},
     ),
     (Field("x", {"a": 1}), {"kind": "field", "name": "x", "text": '{"a": 1}'}),
@@ -78,9 +75,9 @@ def _image(url: str) -> dict[str, object]:
 
 def test_news_say_whose_they_are_and_whether_they_go_on() -> None:
     news = [
-        News(ThinkingPart("a")),
-        News(ThinkingPart("b"), fresh=False),
-        News(TextPart("c"), choice=1),
+        News(ThinkingBlock("a")),
+        News(ThinkingBlock("b"), fresh=False),
+        News(TextBlock("c"), choice=1),
         News(Raw("d")),
     ]
     told = [
@@ -96,7 +93,7 @@ def test_news_say_whose_they_are_and_whether_they_go_on() -> None:
 
 def test_a_transcript_has_what_was_asked_its_turns_and_how_it_ended() -> None:
     whole = Transcript(
-        (ShownTurn("user", (TextPart("hi"),)),),
+        (ShownTurn("user", (TextBlock("hi"),)),),
         {"model": "small", "n": 2},
         {"finish": "stop"},
         ("odd",),
@@ -104,7 +101,7 @@ def test_a_transcript_has_what_was_asked_its_turns_and_how_it_ended() -> None:
     )
     assert shown.transcript(whole, {"end": 1.0}) == {
         "asked": [["model", "small"], ["n", "2"]],
-        "turns": [{"role": "user", "choice": 0, "parts": [shown.part(TextPart("hi"))]}],
+        "turns": [{"role": "user", "choice": 0, "parts": [shown.part(TextBlock("hi"))]}],
         "facts": [["stop", "stop"], ["times", "end 1.00 s"]],
         "beside": [{"kind": "field", "name": "timings", "text": "1"}],
         "rest": [{"kind": "raw", "text": "odd"}],

@@ -11,18 +11,15 @@ from converter.addon.transcript.accumulator import News
 from converter.addon.transcript.reply import ReplyReader
 from converter.addon.transcript.terminal import TerminalWriter
 from converter.addon.transcript.turns import (
-    CallPart,
     FailurePart,
     Field,
     Media,
     Part,
     Raw,
-    ResultPart,
     ShownTurn,
-    TextPart,
-    ThinkingPart,
     Transcript,
 )
+from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
 from tests.support.frames import stream
 from tests.support.strategies import TEXTS, cut, law
 
@@ -36,20 +33,20 @@ def shown(*parts: Part) -> str:
 @pytest.mark.parametrize(
     ("part", "lines"),
     [
-        (TextPart("\n\nHi\nthere"), "Hi\nthere"),
-        (ThinkingPart("deep\ndeeper"), "│ deep\n│ deeper"),
-        (ThinkingPart("deep", "plan"), "│ (plan) deep"),
-        (TextPart("No.", "refusal"), "(refusal) No."),
-        (CallPart("look", "a", '{"at":1}'), '→ look a\n  {\n    "at": 1\n  }\n'),
-        (CallPart("look"), "→ look\n"),
-        (ResultPart("wet\ncold", "a"), "← a\n  wet\n  cold\n"),
-        (ResultPart("gone", "a", error=True), "← failed a\n  gone\n"),
+        (TextBlock("\n\nHi\nthere"), "Hi\nthere"),
+        (ThinkingBlock("deep\ndeeper"), "│ deep\n│ deeper"),
+        (ThinkingBlock("deep", note="plan"), "│ (plan) deep"),
+        (TextBlock("No.", "refusal"), "(refusal) No."),
+        (ToolUse("a", "look", '{"at":1}'), '→ look a\n  {\n    "at": 1\n  }\n'),
+        (ToolUse("", "look"), "→ look\n"),
+        (ToolResult("a", (TextBlock("wet\ncold"),)), "← a\n  wet\n  cold\n"),
+        (ToolResult("a", (TextBlock("gone"),), is_error=True), "← failed a\n  gone\n"),
         (Media("image", "image/png", 12_345), "[image image/png 12.3 kB]\n"),
         (Field("x", [1]), "x: [1]\n"),
         (Field("x", ["long"] * 90), "x: [\n" + ",\n".join(['  "long"'] * 90) + "\n]\n"),
         (FailurePart("broken", "api_error"), "error api_error: broken\n"),
         (Raw("data: \x1b]0;x\x07"), "data: ␛]0;x␇\n"),
-        (TextPart("\n"), ""),
+        (TextBlock("\n"), ""),
     ],
 )
 def test_each_part_has_its_lines(part: Part, lines: str) -> None:
@@ -58,7 +55,7 @@ def test_each_part_has_its_lines(part: Part, lines: str) -> None:
 
 def test_colours_only_when_asked_for() -> None:
     transcript = Transcript(
-        (ShownTurn("assistant", (ThinkingPart("deep"), TextPart("Hi"))),), facts={"model": "m"}
+        (ShownTurn("assistant", (ThinkingBlock("deep"), TextBlock("Hi"))),), facts={"model": "m"}
     )
     assert terminal.write(transcript) == "assistant\n│ deep\n\nHi\n\nmodel: m\n"
     assert terminal.write(transcript, colour=True) == (
@@ -68,7 +65,7 @@ def test_colours_only_when_asked_for() -> None:
 
 def test_a_request_begins_with_its_settings() -> None:
     transcript = Transcript(
-        (ShownTurn("user", (TextPart("Hi"),)), ShownTurn("user", (TextPart("a"),), 1)),
+        (ShownTurn("user", (TextBlock("Hi"),)), ShownTurn("user", (TextBlock("a"),), 1)),
         {"model": "m", "stream": True},
     )
     assert terminal.write(transcript) == "model: m\nstream: true\n\nuser\nHi\n\nuser 2\na\n"
@@ -85,7 +82,7 @@ def test_words_come_as_they_are_told() -> None:
 
 
 def test_words_of_another_choice_are_told_apart() -> None:
-    said = [News(TextPart("a")), News(TextPart("b"), 1), News(TextPart("c"), 0, fresh=False)]
+    said = [News(TextBlock("a")), News(TextBlock("b"), 1), News(TextBlock("c"), 0, fresh=False)]
     assert TerminalWriter().feed(said) == "a\n\nchoice 2\nb\n\nchoice 1\nc"
 
 
@@ -93,10 +90,10 @@ def test_words_of_another_choice_are_told_apart() -> None:
 @given(st.text() | TEXTS, st.data())
 def test_cut_anywhere_it_shows_the_same(said: str, draw: st.DataObject) -> None:
     pieces = draw.draw(cut(said)) if said else []
-    grown = [News(ThinkingPart(piece), fresh=not number) for number, piece in enumerate(pieces)]
+    grown = [News(ThinkingBlock(piece), fresh=not number) for number, piece in enumerate(pieces)]
     writer = TerminalWriter()
     assert writer.feed(grown) + writer.close() == terminal.write(
-        Transcript((ShownTurn("x", (ThinkingPart(said),)),))
+        Transcript((ShownTurn("x", (ThinkingBlock(said),)),))
     ).removeprefix("x\n")
 
 
@@ -109,10 +106,10 @@ def test_cut_anywhere_it_shows_the_same(said: str, draw: st.DataObject) -> None:
 )
 def test_no_escape_sequence_but_ours_reaches_the_terminal(said: str) -> None:
     parts = (
-        TextPart(said),
-        ThinkingPart(said, said),
-        CallPart(said, said, said),
-        ResultPart(said, said, said),
+        TextBlock(said),
+        ThinkingBlock(said, note=said),
+        ToolUse(said, said, said),
+        ToolResult(said, (TextBlock(said),), name=said),
         Field(said, said),
     )
     more = (Raw(said), FailurePart(said, said), Media(said, said, place=said, title=said))

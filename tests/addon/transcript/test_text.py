@@ -11,18 +11,15 @@ from hypothesis import strategies as st
 
 from converter.addon.transcript import text
 from converter.addon.transcript.turns import (
-    CallPart,
     FailurePart,
     Field,
     Media,
     Part,
     Raw,
-    ResultPart,
     ShownTurn,
-    TextPart,
-    ThinkingPart,
     Transcript,
 )
+from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
 from tests.support.strategies import law
 from tests.support.transcript_samples import JSON
 
@@ -42,34 +39,34 @@ def shown(*parts: Part) -> str:
 @pytest.mark.parametrize(
     ("part", "lines"),
     [
-        (TextPart("Hi"), "  text: |\n    Hi\n"),
-        (TextPart("\n\nHi\n\nthere\n"), "  text: |\n    Hi\n\n    there\n"),
-        (TextPart("  indented\nnot"), "  text: |2\n      indented\n    not\n"),
-        (TextPart("No.", "refusal"), "  refusal: |\n    No.\n"),
+        (TextBlock("Hi"), "  text: |\n    Hi\n"),
+        (TextBlock("\n\nHi\n\nthere\n"), "  text: |\n    Hi\n\n    there\n"),
+        (TextBlock("  indented\nnot"), "  text: |2\n      indented\n    not\n"),
+        (TextBlock("No.", "refusal"), "  refusal: |\n    No.\n"),
         (
-            ThinkingPart("deep\n\n# deeper: x"),
+            ThinkingBlock("deep\n\n# deeper: x"),
             "  thinking:\n    #│ deep\n    #│\n    #│ # deeper: x\n",
         ),
-        (ThinkingPart("deep", "plan"), "  thinking:  # plan\n    #│ deep\n"),
+        (ThinkingBlock("deep", note="plan"), "  thinking:  # plan\n    #│ deep\n"),
         (
-            ThinkingPart("", "only its vendor can read it"),
+            ThinkingBlock("", note="only its vendor can read it"),
             "  thinking:  # only its vendor can read it\n",
         ),
-        (CallPart("look", "a", '{"at":"sky"}'), "  call look:  # a\n    at: sky\n"),
+        (ToolUse("a", "look", '{"at":"sky"}'), "  call look:  # a\n    at: sky\n"),
         (
-            CallPart("look", "", '{"at":"1","n":1,"x":{"y":[]}}'),
+            ToolUse("", "look", '{"at":"1","n":1,"x":{"y":[]}}'),
             '  call look:\n    at: 1\n    n: 1\n    x: {"y": []}\n',
         ),
         (
-            CallPart("write", "a", '{"text":"a\\n  b"}'),
+            ToolUse("a", "write", '{"text":"a\\n  b"}'),
             "  call write:  # a\n    text: |\n      a\n        b\n",
         ),
-        (CallPart("look", "a", "[1]"), "  call look a: |\n    [\n      1\n    ]\n"),
-        (CallPart("look", "a", '{"at":1,"at":2}'), '  call look a: |\n    {"at":1,"at":2}\n'),
-        (CallPart("look", "a", '{"a: b":1}'), "  call look:  # a\n    'a: b': 1\n"),
-        (CallPart("look at: it", "a", ""), "  'call look at: it a': ''\n"),
-        (ResultPart("wet\nand cold", "a"), "  result a: |\n    wet\n    and cold\n"),
-        (ResultPart("gone", error=True), "  failed: |\n    gone\n"),
+        (ToolUse("a", "look", "[1]"), "  call look a: |\n    [\n      1\n    ]\n"),
+        (ToolUse("a", "look", '{"at":1,"at":2}'), '  call look a: |\n    {"at":1,"at":2}\n'),
+        (ToolUse("a", "look", '{"a: b":1}'), "  call look:  # a\n    'a: b': 1\n"),
+        (ToolUse("a", "look at: it", ""), "  'call look at: it a': ''\n"),
+        (ToolResult("a", (TextBlock("wet\nand cold"),)), "  result a: |\n    wet\n    and cold\n"),
+        (ToolResult("", (TextBlock("gone"),), is_error=True), "  failed: |\n    gone\n"),
         (Media("image", "image/png", 12_345), "  image: image/png 12.3 kB\n"),
         (Media("image", place="https://h/c.png?a=1"), "  image: 'https://h/c.png?a=1'\n"),
         (Field("x", "word"), "  x: word\n"),
@@ -81,9 +78,9 @@ def shown(*parts: Part) -> str:
             Raw(f'{{"data": "{DATA}"}}'),
             '  unread: |\n    {\n      "data": "[base64, 3.0 kB]"\n    }\n',
         ),
-        (TextPart("\x1b[2J\u202e"), "  text: |\n    ␛[2J\\u202e\n"),
-        (TextPart("x" * 5000), f"  text: |\n    {'x' * 5000}\n"),
-        (TextPart("\n\n"), ""),
+        (TextBlock("\x1b[2J\u202e"), "  text: |\n    ␛[2J\\u202e\n"),
+        (TextBlock("x" * 5000), f"  text: |\n    {'x' * 5000}\n"),
+        (TextBlock("\n\n"), ""),
     ],
 )
 def test_each_part_has_its_lines(part: Part, lines: str) -> None:
@@ -92,8 +89,8 @@ def test_each_part_has_its_lines(part: Part, lines: str) -> None:
 
 def test_a_request_reads_from_top_to_bottom() -> None:
     turns = (
-        ShownTurn("system", (TextPart("Be kind."),)),
-        ShownTurn("user", (TextPart("Hi"), Media("image", "image/png", 3))),
+        ShownTurn("system", (TextBlock("Be kind."),)),
+        ShownTurn("user", (TextBlock("Hi"), Media("image", "image/png", 3))),
     )
     asked = {
         "model": "m",
@@ -118,7 +115,7 @@ def test_what_stands_beside_a_reply_comes_last_in_a_line_where_it_fits() -> None
     beside = (Field("timings", {"n": 1, "ms": [2.5]}), Field("long", ["x"] * 200))
     written = text.write(
         Transcript(
-            (ShownTurn("assistant", (TextPart("Hi"),)),), facts={"model": "m"}, beside=beside
+            (ShownTurn("assistant", (TextBlock("Hi"),)),), facts={"model": "m"}, beside=beside
         )
     )
     assert (
@@ -129,7 +126,7 @@ def test_what_stands_beside_a_reply_comes_last_in_a_line_where_it_fits() -> None
 
 def test_choices_are_numbered() -> None:
     assert (
-        text.write(Transcript((ShownTurn("assistant", (TextPart("a"),), 1),)))
+        text.write(Transcript((ShownTurn("assistant", (TextBlock("a"),), 1),)))
         == "assistant 2:\n  text: |\n    a\n"
     )
 
@@ -168,13 +165,13 @@ _LIKE_YAML = st.lists(
     max_size=12,
 ).map("".join)
 _PARTS = st.one_of(
-    st.builds(TextPart, _LIKE_YAML, st.sampled_from(["", "refusal"])),
-    st.builds(ThinkingPart, _LIKE_YAML, _LIKE_YAML),
-    st.builds(CallPart, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML),
-    st.builds(ResultPart, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML, st.booleans()),
+    st.builds(TextBlock, _LIKE_YAML, st.sampled_from(["", "refusal"])),
+    st.builds(ThinkingBlock, _LIKE_YAML, _LIKE_YAML),
+    st.builds(ToolUse, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML),
+    st.builds(ToolResult, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML, st.booleans()),
     st.builds(Media, _LIKE_YAML, _LIKE_YAML),
     st.builds(
-        CallPart,
+        ToolUse,
         st.just("look"),
         _LIKE_YAML,
         st.dictionaries(_LIKE_YAML, _LIKE_YAML | JSON, max_size=3).map(json.dumps),
@@ -214,10 +211,10 @@ def test_the_highlighter_sees_thinking_and_text_as_what_they_are(
     turns = (
         ShownTurn(
             "assistant",
-            (ThinkingPart(f"t{thought}"), TextPart(f"s{said}"), CallPart("look", "a", said)),
+            (ThinkingBlock(f"t{thought}"), TextBlock(f"s{said}"), ToolUse("a", "look", said)),
         ),
-        ShownTurn("tool", (ResultPart(result),)),
-        ShownTurn("assistant", (TextPart("LAST"),)),
+        ShownTurn("tool", (ToolResult("", (TextBlock(result),)),)),
+        ShownTurn("assistant", (TextBlock("LAST"),)),
     )
     written = text.write(Transcript(turns, facts={"model": "END"}))
     chunks = highlight(written, text.HIGHLIGHT)

@@ -13,12 +13,12 @@ from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.servers.profiles import by_name
 from converter.addon.transcript import reply
-from converter.addon.transcript.turns import CallPart, Part, TextPart, ThinkingPart
+from converter.addon.transcript.turns import Part
 from converter.core.dialects import table
 from converter.core.dialects.dialect import OwnRequest
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import ANTHROPIC, COMMON, DIALECTS, Dialect, Form
-from converter.core.model.conversation import RequestError
+from converter.core.model.conversation import RequestError, TextBlock, ThinkingBlock, ToolUse
 from converter.core.model.memory import Memory
 from converter.core.wire.sse import FrameDecoder, Framing
 from tests.support import endpoints
@@ -36,7 +36,7 @@ SERVERS_BYTES = {
     Form.STREAM: b"".join(f"data: {json.dumps(entry)}\n\n".encode() for entry in TOLD),
     Form.WHOLE: json.dumps({"told": TOLD}).encode(),
 }
-PARTS = [(ThinkingPart, "hm"), (TextPart, "So"), (CallPart, "look")]
+PARTS = [(ThinkingBlock, "hm"), (TextBlock, "So"), (ToolUse, "look")]
 PAIRS = [
     pytest.param(
         server, client, server_form, form, id=f"{server}-{client}-{server_form.name}-{form.name}"
@@ -57,7 +57,7 @@ def _row(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _words(part: Part) -> object:
-    return part.name if isinstance(part, CallPart) else getattr(part, "text", "")
+    return part.name if isinstance(part, ToolUse) else getattr(part, "text", "")
 
 
 def _sent(server: Dialect, form: Form) -> bytes:

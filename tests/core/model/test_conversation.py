@@ -5,7 +5,17 @@ from pathlib import Path
 import pytest
 
 from converter.core.model import conversation
-from converter.core.model.conversation import Conversation, RequestError, TextBlock, Turn
+from converter.core.model.conversation import (
+    Conversation,
+    Image,
+    Linked,
+    RequestError,
+    TextBlock,
+    ToolResult,
+    ToolUse,
+    Turn,
+    arguments_of,
+)
 
 SOURCE = Path(conversation.__file__)
 
@@ -64,3 +74,17 @@ def test_it_imports_nothing_of_the_package() -> None:
 )
 def test_it_knows_no_dialect(word: str) -> None:
     assert word not in SOURCE.read_text()
+
+
+def test_arguments_are_read_where_they_are_an_object() -> None:
+    given = {"at": "größer"}
+    assert ToolUse("c", "f", arguments_of(given)).input == given
+    assert arguments_of(given) == '{"at": "größer"}'
+    assert [ToolUse("c", "f", text).input for text in ("", "[1]", '{"a":', "[" * 99_999)] == [
+        {}
+    ] * 4
+
+
+def test_a_result_has_the_words_of_its_texts() -> None:
+    content = (TextBlock("a"), Image(Linked("https://a.b/c.png")), TextBlock("d"))
+    assert ToolResult("c", content).text == "a\nd"

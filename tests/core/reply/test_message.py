@@ -38,8 +38,8 @@ def test_a_message_has_its_blocks_in_their_order() -> None:
             ThinkingBlock("ab", "s"),
             ThinkingBlock("c"),
             TextBlock("d"),
-            ToolUse("c0", "f", {"x": 1}),
-            ToolUse("c1", "g", {}),
+            ToolUse("c0", "f", '{"x": 1}'),
+            ToolUse("c1", "g"),
             TextBlock("e"),
         ),
         "m",
@@ -47,7 +47,7 @@ def test_a_message_has_its_blocks_in_their_order() -> None:
         Usage(1, 2),
     )
     assert (message.text, message.thinking) == ("de", "ab\n\nc")
-    assert [call.name for call in message.calls] == ["f", "g"]
+    assert [(call.name, call.input) for call in message.calls] == [("f", {"x": 1}), ("g", {})]
 
 
 def test_another_choice_has_its_own() -> None:

@@ -5,26 +5,16 @@ from html.parser import HTMLParser
 import pytest
 
 from converter.addon.transcript import shown
-from converter.addon.transcript.turns import (
-    CallPart,
-    FailurePart,
-    Field,
-    Media,
-    Part,
-    Raw,
-    ResultPart,
-    ShownTurn,
-    TextPart,
-    ThinkingPart,
-)
+from converter.addon.transcript.turns import FailurePart, Field, Media, Part, Raw, ShownTurn
+from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
 from converter.extras.page.session import part_as_html, turn_as_html
 
 HOSTILE = "</pre><script>alert(1)</script>\u202e\x1b[2J\"'>"
 PARTS = (
-    ThinkingPart(HOSTILE, HOSTILE),
-    TextPart(HOSTILE, HOSTILE),
-    CallPart(HOSTILE, HOSTILE, HOSTILE),
-    ResultPart(HOSTILE, HOSTILE, HOSTILE, error=True),
+    ThinkingBlock(HOSTILE, note=HOSTILE),
+    TextBlock(HOSTILE, HOSTILE),
+    ToolUse(HOSTILE, HOSTILE, HOSTILE),
+    ToolResult(HOSTILE, (TextBlock(HOSTILE),), is_error=True, name=HOSTILE),
     Media("image", HOSTILE, 3, HOSTILE, HOSTILE, "AAAA"),
     Media("image", "image/png", 3, data=HOSTILE),
     Field(HOSTILE, HOSTILE),
@@ -71,11 +61,11 @@ def test_no_part_is_markup(part: Part) -> None:
 
 def test_each_part_is_told_by_its_kind() -> None:
     parts = (
-        ThinkingPart("\nhm\n"),
-        CallPart("look", "c1", '{"at":1}'),
-        ResultPart("found", "c1", "look"),
-        ResultPart("gone", error=True),
-        TextPart("Yes"),
+        ThinkingBlock("\nhm\n"),
+        ToolUse("c1", "look", '{"at":1}'),
+        ToolResult("c1", (TextBlock("found"),), name="look"),
+        ToolResult("", (TextBlock("gone"),), is_error=True),
+        TextBlock("Yes"),
     )
     written = turn_as_html(shown.turn(ShownTurn("assistant", parts)))
     assert '<details class="part thinking" open><summary>Thinking' in written

@@ -3,7 +3,7 @@
 import pytest
 
 from converter.addon.transcript import reply
-from converter.addon.transcript.turns import TextPart, ThinkingPart
+from converter.core.model.conversation import TextBlock, ThinkingBlock
 from converter.extras.watch import views as module
 from converter.extras.watch.views import LINES_LIMIT, TEXT_LIMIT, beginning, both_ends
 from tests.support.frames import stream, whole
@@ -32,8 +32,8 @@ def test_a_stream_is_cut_between_two_frames() -> None:
     assert len(begun) <= 3000
     assert body.startswith(begun)
     thinking, text = said(begun)
-    assert thinking == ThinkingPart("deep")
-    assert isinstance(text, TextPart)
+    assert thinking == ThinkingBlock("deep")
+    assert isinstance(text, TextBlock)
     assert text.text.startswith("word word word")
 
 
@@ -42,8 +42,8 @@ def test_a_whole_body_is_closed_where_it_is_cut(content: str) -> None:
     begun = beginning(whole(f"<think>deep</think>{content}"))
     assert len(begun) < 3100
     thinking, text = said(begun)
-    assert thinking == ThinkingPart("deep")
-    assert isinstance(text, TextPart)
+    assert thinking == ThinkingBlock("deep")
+    assert isinstance(text, TextBlock)
     assert content.startswith(text.text)
 
 

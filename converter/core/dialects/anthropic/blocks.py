@@ -20,6 +20,7 @@ from converter.core.model.conversation import (
     ThinkingBlock,
     ToolResult,
     ToolUse,
+    arguments_of,
 )
 from converter.core.wire.checked import Fields
 
@@ -96,7 +97,7 @@ def _document(block: Fields) -> Document:
 
 def _tool_use(block: Fields) -> ToolUse:
     given = block.optional("input", dict) or {}  # a call without arguments: some clients send null
-    return ToolUse(block.required("id", str), block.required("name", str), given)
+    return ToolUse(block.required("id", str), block.required("name", str), arguments_of(given))
 
 
 def _tool_result(block: Fields, left_out: list[str]) -> ToolResult:

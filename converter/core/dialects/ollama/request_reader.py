@@ -19,6 +19,7 @@ from converter.core.model.conversation import (
     ToolResult,
     ToolUse,
     Turn,
+    arguments_of,
 )
 from converter.core.wire.checked import Fields
 
@@ -120,7 +121,8 @@ class _Messages:
         name = function.required("name", str)
         call = entry.optional("id", str) or f"call_{self.calls}"
         self.waiting.append((name, call))
-        return ToolUse(call, name, read_arguments(function.values.get("arguments")))
+        given = read_arguments(function.values.get("arguments"))
+        return ToolUse(call, name, arguments_of(given))
 
     def result(self, message: Fields) -> tuple[Block, ...]:
         """Read a result. It belongs to the call that it names, else to the next call of its tool,

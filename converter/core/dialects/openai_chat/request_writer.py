@@ -7,7 +7,6 @@ and assistant by turns (Mistral, Gemma), a string where a list of parts has only
 one role become one message, and a part that the format cannot hold becomes words in its place.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -274,11 +273,10 @@ def _said(blocks: Iterable[Block], field: str) -> Iterator[str]:
 
 
 def _tool_call(block: ToolUse) -> Body:
-    arguments = json.dumps(block.input, ensure_ascii=False)
     return {
         "id": block.id,
         "type": "function",
-        "function": {"name": block.name, "arguments": arguments},
+        "function": {"name": block.name, "arguments": block.arguments},
     }
 
 

@@ -19,6 +19,7 @@ from converter.core.model.conversation import (
     ToolResult,
     ToolUse,
     Turn,
+    arguments_of,
 )
 from converter.core.wire.checked import Fields
 
@@ -81,7 +82,7 @@ class Items:
         given = CALL_KINDS[known].read(item)
         call = item.optional("call_id", str) or item.optional("id", str) or ""
         self._calls |= dict.fromkeys((call, item.optional("id", str) or call), call)
-        self._say("assistant", [ToolUse(call, flat, given)])
+        self._say("assistant", [ToolUse(call, flat, arguments_of(given))])
 
     def _result(self, item: Fields, kind: str) -> ToolResult:
         call_id = item.optional("call_id", str) or item.optional("id", str) or ""

@@ -51,7 +51,7 @@ def source(kind: str, **fields: object) -> dict[str, object]:
         (
             "assistant",
             {"type": "tool_use", "id": "a", "name": "f", "input": {"x": [1]}, **CACHE},
-            ToolUse("a", "f", {"x": [1]}),
+            ToolUse("a", "f", '{"x": [1]}'),
         ),
         ("assistant", {"type": "compaction", "content": "before"}, TextBlock("before")),
         (
@@ -290,7 +290,7 @@ def test_an_unknown_type_inside_a_document_names_the_known_ones() -> None:
 @pytest.mark.parametrize("given", [{}, {"input": None}])
 def test_a_call_without_arguments_has_none(given: dict[str, object]) -> None:
     call = {"type": "tool_use", "id": "a", "name": "f", **given}
-    assert read("assistant", call) == (ToolUse("a", "f", {}),)
+    assert read("assistant", call) == (ToolUse("a", "f", "{}"),)
 
 
 def test_the_place_reaches_into_a_tool_result() -> None:

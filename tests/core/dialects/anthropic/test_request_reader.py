@@ -100,7 +100,7 @@ def test_a_whole_request_of_claude_code() -> None:
                 (
                     ThinkingBlock("ls will do", "s"),
                     TextBlock("Looking."),
-                    ToolUse("toolu_1", "Bash", {"command": "ls"}),
+                    ToolUse("toolu_1", "Bash", '{"command": "ls"}'),
                 ),
             ),
             Turn("user", (ToolResult("toolu_1", (TextBlock("a.txt"),)),)),

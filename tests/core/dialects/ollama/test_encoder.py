@@ -12,10 +12,10 @@ from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.servers.profiles import by_name
 from converter.addon.transcript import reply
-from converter.addon.transcript.turns import CallPart, TextPart, ThinkingPart
 from converter.core.dialects.ollama import OLLAMA
 from converter.core.dialects.table import DIALECTS, OPENAI_CHAT, Dialect, Form
 from converter.core.dialects.wire_form import ReplyContext
+from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
 from converter.core.model.events import (
     Event,
     Failure,
@@ -110,7 +110,7 @@ def test_it_goes_to_and_from_every_dialect(other: Dialect, came: Form, form: For
     back = _through(client, other, came, OLLAMA, form)
     for out in (client, back):
         (turn,) = reply.read(out).turns
-        assert [type(part) for part in turn.parts] == [ThinkingPart, TextPart, CallPart]
+        assert [type(part) for part in turn.parts] == [ThinkingBlock, TextBlock, ToolUse]
 
 
 @pytest.mark.parametrize("form", Form)

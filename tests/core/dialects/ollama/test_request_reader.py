@@ -75,7 +75,7 @@ def test_results_find_their_calls_by_id_by_tool_and_by_order() -> None:
     thought = {"role": "assistant", "thinking": "hm", "content": "", "tool_calls": calls}
     asked = _read(messages=[{"role": "system", "content": "Be."}, *ASKED, thought, *results])
     assert asked.turns[0] == Turn("system", (TextBlock("Be."),))
-    uses = tuple(ToolUse(f"call_{at + 1}", n, {}) for at, n in enumerate(names))
+    uses = tuple(ToolUse(f"call_{at + 1}", n, "{}") for at, n in enumerate(names))
     assert asked.turns[2] == Turn("assistant", (ThinkingBlock("hm"), *uses))
     told = [block for turn in asked.turns[3:] for block in turn.blocks]
     assert [each.tool_use_id for each in told if isinstance(each, ToolResult)] == [

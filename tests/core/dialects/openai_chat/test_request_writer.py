@@ -91,7 +91,7 @@ FULL = Conversation(
         Turn("user", (TextBlock("q"), Image(Data("image/png", "iVBO")))),
         Turn(
             "assistant",
-            (ThinkingBlock("t", "sig-secret"), TextBlock("a"), ToolUse("c", "f", {"x": 1})),
+            (ThinkingBlock("t", "sig-secret"), TextBlock("a"), ToolUse("c", "f", '{"x": 1}')),
         ),
         Turn(
             "user",
@@ -255,7 +255,7 @@ PREFILL = (*HI, Turn("assistant", (TextBlock("The answer is"),)))
         ("llama.cpp", PREFILL, {}),
         ("generic", PREFILL, {}),
         ("vllm", HI, {}),
-        ("vllm", (*HI, Turn("assistant", (ToolUse("c", "f", {}),))), {}),
+        ("vllm", (*HI, Turn("assistant", (ToolUse("c", "f", "{}"),))), {}),
     ],
 )
 def test_a_prefill_is_continued(server: str, turns: Any, sent: dict[str, Any]) -> None:

@@ -143,11 +143,11 @@ def test_an_output_may_be_a_list_with_pictures() -> None:
 
 
 CALLS: list[tuple[dict[str, Any], ToolUse]] = [
-    ({**CALL, "namespace": "n"}, ToolUse("c1", "n__f", {"a": 1})),
-    ({"type": "custom_tool_call", "call_id": "c1", "name": "f", "input": "t"}, ToolUse("c1", "f", {"input": "t"})),
+    ({**CALL, "namespace": "n"}, ToolUse("c1", "n__f", '{"a": 1}')),
+    ({"type": "custom_tool_call", "call_id": "c1", "name": "f", "input": "t"}, ToolUse("c1", "f", '{"input": "t"}')),
     (
         {"type": "tool_search_call", "call_id": "c1", "execution": "client", "arguments": {"query": "q"}},
-        ToolUse("c1", "tool_search", {"query": "q"}),
+        ToolUse("c1", "tool_search", '{"query": "q"}'),
     ),
 ]  # fmt: skip
 

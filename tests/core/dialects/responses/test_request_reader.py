@@ -159,7 +159,7 @@ def test_tools_that_come_with_the_input_are_offered() -> None:
     ]  # fmt: skip
     conversation = asked(input=items)
     assert [tool.name for tool in conversation.tools] == ["tool_search", "mcp__m__f"]
-    assert conversation.turns[-1].blocks[-1] == ToolUse("d", "mcp__m__f", {})
+    assert conversation.turns[-1].blocks[-1] == ToolUse("d", "mcp__m__f", "{}")
 
 
 def test_the_history_that_a_memory_completed_stands_for_the_input() -> None:

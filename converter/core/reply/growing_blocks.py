@@ -1,0 +1,113 @@
+"""The blocks of one choice of a reply as they grow: words, thoughts and calls."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
+from converter.core.model.events import ToolCall
+
+type Grown = TextBlock | ThinkingBlock | ToolUse
+
+
+@dataclass(slots=True)
+class _Words:
+    """Text or a thought. `label`: the place of a text, the note of a thought."""
+
+    kind: type[TextBlock | ThinkingBlock]
+    label: str = ""
+    signature: str = ""
+    pieces: list[str] = field(default_factory=list)
+
+    def block(self) -> Grown:
+        """Return the block so far."""
+        self.pieces = ["".join(self.pieces)]
+        if self.kind is ThinkingBlock:
+            return ThinkingBlock(self.pieces[0], self.signature, self.label)
+        return TextBlock(self.pieces[0], self.label)
+
+
+@dataclass(slots=True)
+class GrowingCall:
+    """A call of a tool."""
+
+    id: str = ""
+    name: str = ""
+    read_from: str = ""
+    pieces: list[str] = field(default_factory=list)
+
+    def block(self) -> ToolUse:
+        """Return the call so far."""
+        self.pieces = ["".join(self.pieces)]
+        return ToolUse(self.id, self.name, self.pieces[0], self.read_from)
+
+    def add(self, name: str, arguments: str, event: ToolCall) -> None:
+        """Take a piece of the call; the first name and the first id count."""
+        self.id = self.id or event.id
+        self.name = self.name or name
+        self.read_from = self.read_from or event.read_from
+        self.pieces.append(arguments)
+
+
+class GrowingBlocks[Other]:
+    """Blocks in the order in which they began, and other parts between them."""
+
+    def __init__(self) -> None:
+        self._entries: list[_Words | GrowingCall | Other] = []
+        self._open: _Words | None = None
+        self._calls: dict[Hashable, GrowingCall] = {}
+
+    def parts(self) -> tuple[Grown | Other, ...]:
+        """Return all that has come."""
+        return tuple(
+            each.block() if isinstance(each, _Words | GrowingCall) else each
+            for each in self._entries
+        )
+
+    def say(self, words: str, place: str = "") -> bool:
+        """Add words of the answer; tell whether they begin a block."""
+        return self._grow(TextBlock, words, place)
+
+    def think(self, words: str) -> bool:
+        """Add words of a thought; tell whether they begin a block."""
+        return self._grow(ThinkingBlock, words, "")
+
+    def end_thought(self, signature: str, note: str) -> None:
+        """End the thought that is open, with what is known of it."""
+        if self._open and self._open.kind is ThinkingBlock:
+            self._open.signature, self._open.label = signature, note
+        self._open = None
+
+    def end(self) -> None:
+        """End the words that are open."""
+        self._open = None
+
+    def append(self, part: Other) -> None:
+        """Add a part that does not grow."""
+        self._open = None
+        self._entries.append(part)
+
+    def call_of(self, key: Hashable, id: str = "") -> tuple[GrowingCall, bool]:  # noqa: A002
+        """Return the call that goes by the key, and whether it begins now; another id is that of
+        another call.
+        """
+        call = self._calls.get(key)
+        if call is not None and not (id and call.id and id != call.id):
+            return call, False
+        return self.begin_call(key), True
+
+    def begin_call(self, key: Hashable) -> GrowingCall:
+        """Begin a call that goes by the key from now on."""
+        self._open = None
+        call = self._calls[key] = GrowingCall()
+        self._entries.append(call)
+        return call
+
+    def _grow(self, kind: type[TextBlock | ThinkingBlock], words: str, label: str) -> bool:
+        entry = self._open
+        fresh = entry is None or entry.kind is not kind
+        fresh = fresh or (kind is TextBlock and entry is not None and entry.label != label)
+        if entry is None or fresh:
+            entry = self._open = _Words(kind, label)
+            self._entries.append(entry)
+        entry.pieces.append(words)
+        return fresh
