@@ -21,6 +21,7 @@ _KEEP_CONNECTIONS = ("uvicorn", "nginx", "caddy", "envoy")
 """Servers, or what stands before them, that keep a connection behind a stream, or say that it ends:
 uvicorn is that of vLLM, SGLang, TabbyAPI and `transformers serve`.
 """
+_PLAIN = ("", "identity", "none")
 NO_FIELDS: Mapping[bytes, bytes | None] = {}
 
 
@@ -56,11 +57,13 @@ def name_request(flow: HTTPFlow, exchange: Exchange) -> None:
 
 def is_compressed(message: Request | Response) -> bool:
     """Tell whether a body must be whole before it can be read."""
-    return _encoding(message) not in ("", "identity", "none")
+    return bool(_encoding(message))
 
 
 def _encoding(message: Request | Response) -> str:
-    return str(message.headers.get("content-encoding", "")).strip().lower()
+    """Return the encoding that a body must be read from; empty where it is as it is."""
+    encoding = str(message.headers.get("content-encoding", "")).strip().lower()
+    return "" if encoding in _PLAIN else encoding
 
 
 def copied[Kind: (Request, Response)](message: Kind) -> Kind:
@@ -109,13 +112,13 @@ def body(message: Request | Response, notes: list[str], limit: int = BODY_LIMIT)
     """Return the body, uncompressed. If the result is longer than `limit`, return its beginning; if
     the encoding is wrong, return the body as it came; both with a note.
     """
-    came = message.raw_content or b""
-    if not is_compressed(message):
+    came, encoding = message.raw_content or b"", _encoding(message)
+    if not encoding:
         return came
     try:
-        made = uncompressed(came, _encoding(message), limit)
+        made = uncompressed(came, encoding, limit)
     except ValueError:
-        notes.append(f"the body is no {_encoding(message)}, though its content-encoding says so")
+        notes.append(f"the body is no {encoding}, though its content-encoding says so")
         return came
     if len(made) > limit:
         notes.append(f"the body has more than {limit >> 20} megabytes uncompressed, not read on")

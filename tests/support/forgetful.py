@@ -107,9 +107,10 @@ class Talk:
         chosen = settings.read(self.options)
         exchange = Exchange(self.way.endpoint, chosen, client=self.way.client, owner=self.owner)
         body = json.dumps({"model": self.model, **self.way.body(self.items)}).encode()
+        memory = self.memory.of(self.owner)
         if self.way.client is OPENAI_CHAT:
-            return note(exchange, body).restored(self.memory, LLAMA)
-        return read(exchange, body, self.memory).written(LLAMA, False, self.memory)
+            return note(exchange, body).restored(memory, LLAMA)
+        return read(exchange, body, memory).written(LLAMA, False, memory)
 
     def turn(self, user: Item, reply: Sequence[bytes]) -> tuple[Item, Earlier]:
         """Say something, get this stream for a reply; return the server's request."""

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from converter.core.model.raw_messages import (
     BILLING_LINES,
@@ -36,14 +36,15 @@ def conversation_id(body: Fields) -> str:
     first = next((at for at, turn in enumerate(turns) if role_of(turn) == "user"), len(turns))
     told = [turn for turn in turns[:first] if role_of(turn) in SYSTEM]
     system = [body.get("system"), body.get("instructions"), *map(content_of, told)]
-    unbilled = (BILLING_LINES.sub("", text) for each in system for text in _identifying(each))
-    asked = [text for turn in turns[first:][:1] for text in _identifying(content_of(turn))]
+    unbilled = (BILLING_LINES.sub("", text) for text in _identifying(system))
+    asked = _identifying(map(content_of, turns[first:][:1]))
     metadata = body.get("metadata")
     user = body.get("user") or (metadata.get("user_id") if isinstance(metadata, Mapping) else None)
     parts = [user if isinstance(user, str) else "", list(filter(str.strip, unbilled)), asked]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_ID_LENGTH]
 
 
-def _identifying(content: object) -> Iterator[str]:
-    """Yield the texts of a content, plain or in parts; of a long one the beginning."""
-    yield from (text[:_LONGEST] for _, text in texts_in({"content": content}))
+def _identifying(contents: Iterable[object]) -> list[str]:
+    """Return the texts of contents, plain or in parts; of a long one the beginning."""
+    parts = [part for one in contents for part in (one if isinstance(one, list) else [one])]
+    return [text[:_LONGEST] for _, text in texts_in({"content": parts})]

@@ -147,7 +147,7 @@ class Exchange:
         known = replace(request, id=self.id, created_at=self.created_at)
         if request.served:
             known = replace(known, served=with_aliases(request.served, rows))
-        answer = self.client.answers.own(known, memory.of(self.owner))
+        answer = self.client.answers.own(known, memory)
         if answer is None:
             return None
         status, body = answer

@@ -19,8 +19,6 @@ from converter.addon.servers.profiles import (
     thinking_fields,
 )
 from converter.addon.servers.refusals import PICTURES, TOOL_CHOICE
-from converter.core.dialects.dialect import alone
-from converter.core.dialects.error_words import list_of
 from converter.core.dialects.request_facts import call_ids, offered, schemas, stops
 from converter.core.dialects.server_fields import BUDGET_FIELDS
 from converter.core.dialects.table import (
@@ -192,11 +190,11 @@ class ReadRequest:
     def wants_thoughts(self, model: str) -> bool:
         """Tell whether thoughts that a client drops are put back for this model."""
         chosen = self.exchange.settings
-        return chosen.restore != "off" and chosen.history.is_wanted(model)
+        return chosen.restore != "off" and chosen.history.read_by(model, None).wanted
 
     def restored(self, memory: Memory, server: Server | None) -> "ReadRequest":
         """Return a chat completion with the thoughts that its client has dropped, if its model
-        wants them. `memory`: those that are kept, of all clients.
+        wants them. `memory`: those that are kept.
         """
         history = self.exchange.settings.history.read_by(str(self.body.get("model") or ""), server)
         join = unfold if self.exchange.settings.fields == (FOLDED,) else "".join
@@ -215,10 +213,10 @@ class ReadRequest:
         memory: Memory | None,
         join: Callable[[Iterable[str]], str],
     ) -> tuple[Body, Earlier]:
-        model = str(body.get("model") or "")
-        if memory is None or not memory.bounds.keeps or not self.wants_thoughts(model):
+        wanted = history.wanted and self.exchange.settings.restore != "off"
+        if memory is None or not (wanted and memory.bounds.keeps):
             return body, NO_EARLIER
-        return earlier_thoughts.restore(body, history, memory.of(self.exchange.owner), join)
+        return earlier_thoughts.restore(body, history, memory, join)
 
     def _sent(
         self, body: Body, notes: Sequence[str] = (), earlier: Earlier = NO_EARLIER
@@ -227,16 +225,17 @@ class ReadRequest:
         calls from text, to tell of them in words.
         """
         settings = self.exchange.settings
-        tools = offered(body) if settings.tools != "off" else None
+        told = schemas(body)
+        tools = offered(body, told) if settings.tools != "off" else None
         tells = settings.tools == "told" and not self.exchange.native
         rewritten = prompts.tell_tools(body) if tells else None
         return replace(
             self,
             body=rewritten or body,
             call_ids=frozenset(call_ids(body)),
-            notes=(*self.notes, *notes, *earlier.notes),
+            notes=(*self.notes, *notes, *(() if earlier is NO_EARLIER else earlier.notes)),
             tools=tools,
-            schemas=schemas(body),
+            schemas=told,
             tells_tools=rewritten is not None,
             mended=self.mended or rewritten is not None,
             earlier=earlier,
@@ -292,23 +291,24 @@ def read(
     exchange: Exchange,
     body: bytes,
     memory: Memory | None = None,
-    begin: Callable[[list[object]], RepeatedTurns[Turn]] | None = None,
+    begin: Callable[[object], RepeatedTurns[Turn]] | None = None,
 ) -> ReadRequest:
     """Read a request of another dialect. `memory`: replies that it may refer to; `begin`: gives the
     turns of the request before. Raises RequestError or UnreadableError when it breaks the format.
     """
     value = json_text.read(body)
-    purpose = exchange.endpoint.purpose
-    own = None if memory is None else memory.of(exchange.owner)
-    repeated = begin and begin(list_of(json_text.as_object(value).get("messages")))
-    known = repeated.read if repeated else alone
-    conversation = exchange.client.requests.read(value, exchange.settings.map, purpose, own, known)
+    fields, purpose = json_text.as_object(value), exchange.endpoint.purpose
+    repeated = begin and begin(fields.get("messages"))
+    known = repeated.read if repeated else None
+    conversation = exchange.client.requests.read(
+        value, exchange.settings.map, purpose, memory, known
+    )
     thinking = conversation.thinking
     return ReadRequest(
         exchange,
         conversation=conversation,
         repeated=repeated,
-        context=conversation_id(json_text.as_object(value)),
+        context=conversation_id(fields),
         asks_to_think=thinking is not None and thinking.mode in ("enabled", "adaptive"),
         budget=thinking.budget if thinking else None,
         notes=conversation.notes,

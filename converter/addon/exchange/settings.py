@@ -109,17 +109,16 @@ class WrittenHistory:
     order: Order
 
     def read_by(self, model: str, server: Server | None) -> HistoryPlace:
-        """Return the form of earlier thoughts for the model, on this server, if it is known."""
-        known = history_of(model) or UNKNOWN
+        """Return the form of earlier thoughts for the model, on this server, if it is known. The
+        model wants its thoughts back by its row, or by the user's word.
+        """
+        row = history_of(model)
+        known = row or UNKNOWN
         named = server.history if server and known.place == "reasoning_content" else known.place
         switches = known.switches if server is None or server.on else {}
-        return HistoryPlace(self.thoughts or named, known.loop, switches, known.exact)
-
-    def is_wanted(self, model: str) -> bool:
-        """Tell whether the model wants its thoughts back: by its row, or by the user's word."""
-        known = history_of(model)
-        places = {self.thoughts or (known and known.place), known.place if known else None}
-        return bool(places - {None}) and "drop" not in places
+        wanted = bool(row or self.thoughts) and "drop" not in (self.thoughts, known.place)
+        place = self.thoughts or named
+        return HistoryPlace(place, known.loop, switches, known.exact, wanted)
 
 
 def _read_native(written: Sequence[str]) -> frozenset[str]:

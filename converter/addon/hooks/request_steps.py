@@ -51,7 +51,7 @@ _REFUSED = (
 
 @dataclass(slots=True)
 class Asked:
-    """A request on its way. `client`: asks servers. `memory`: the kept replies, of all clients.
+    """A request on its way. `client`: asks servers. `memory`: the client's kept replies.
     `upstream`: the server, and `keys` the header that lets the client in there. `known`: turns of
     earlier requests.
 
@@ -100,7 +100,7 @@ class RequestSteps:
         asked = Asked(
             record,
             self._client,
-            Memory(store=self._store),
+            Memory(store=self._store, owner=record.exchange.owner),
             upstream,
             credentials(flow.request.headers),
             self._known,
@@ -179,7 +179,7 @@ async def read(asked: Asked) -> None:
     UnreadableError and AwayError.
     """
     exchange, body = asked.record.exchange, asked.body
-    begin = partial(asked.known.begin, exchange.owner)
+    begin = partial(asked.known.begin, exchange.owner) if len(body) >= SHORT else None
     reading = partial(read_request.read, exchange, body, asked.memory, begin)
     if len(body) > AT_ONCE or exchange.may_refer(body):
         asked.request = await remembering(asked.memory, len(body), reading)
@@ -201,7 +201,7 @@ async def model_name(asked: Asked) -> None:
     """
     request, record = asked.request, asked.record
     rows, name = record.exchange.settings.models, request.asked_model
-    row, varies = row_of(rows, name), ends_as_variant(rows, name)
+    row, varies = row_of(rows, name) if rows else None, ends_as_variant(rows, name)
     if varies or (row and not row.name):
         listed = await asked.client.models(asked.upstream, asked.keys)
         row = (varies and variant_of(listed, rows, name)) or row
@@ -336,7 +336,7 @@ async def send(asked: Asked) -> None:
         return
     came, repeated = record.length, asked.request.repeated
     writing = partial(json_text.write, sent)
-    if repeated and repeated.messages and came >= SHORT:
+    if repeated and repeated.messages:
         writing = partial(repeated.body, sent, json_text.write)
     body = await aside(came, writing)
     if repeated:
@@ -411,7 +411,7 @@ async def _recalled(
     away, what `without` does.
     """
     request, size = asked.request, asked.record.length
-    model = request.served_model or request.asked_model
+    model = request.served_model or request.asked_model if asked.memory.elsewhere else ""
     if not (asked.memory.elsewhere and request.wants_thoughts(model)):
         return await aside(size, work)
     try:

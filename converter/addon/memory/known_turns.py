@@ -26,12 +26,14 @@ class KnownTurns:
     def __init__(self) -> None:
         self._kept: list[_Kept] = []
 
-    def begin(self, owner: str, messages: list[object]) -> RepeatedTurns[Turn]:
+    def begin(self, owner: str, messages: object) -> RepeatedTurns[Turn]:
         """Return the turns of this request, with those of the longest request that it goes on with.
 
         It goes on with an earlier request if it repeats its last message but one at the same index;
         the last message may have lost its cache mark.
         """
+        if not isinstance(messages, list):
+            return RepeatedTurns()
         found = (each.turns for each in self._kept if each.owner == owner)
         before = (turns for turns in found if _goes_on(turns.messages, messages))
         return RepeatedTurns(max(before, key=lambda turns: len(turns.messages), default=None))
@@ -39,7 +41,7 @@ class KnownTurns:
     def keep(self, owner: str, turns: RepeatedTurns[Turn], size: int) -> None:
         """Keep the turns of a request of so many bytes, in place of the request's before it."""
         before, turns.before = turns.before, None
-        if size < SHORT or not turns.messages:
+        if not turns.messages:
             return
         kept = [each for each in self._kept if each.turns is not before]
         kept.append(_Kept(owner, turns, size))

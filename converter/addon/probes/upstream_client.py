@@ -111,9 +111,10 @@ class UpstreamClient:
         nothing waits for it. `headers`: the client's. `server`: None where it is still to be
         recognised. `size`: the body's bytes.
         """
-        if not self.known.has_prompt(upstream, body):
+        key = prompt_key(upstream, body)
+        if not self.known.has_prompt(key):
             asked = upstream, credentials(headers), body, server, size
-            self._once(prompt_key(upstream, body), partial(self._ask_prompt, *asked))
+            self._once(key, partial(self._ask_prompt, *asked))
 
     async def initial_state(self, upstream: Upstream, body: Body) -> InitialState:
         """Return where the reply to this request begins, by the best of what is known now."""
@@ -244,7 +245,7 @@ class UpstreamClient:
             if server.repeats_opener:
                 self.known.saw_repeated_opener(upstream)
             await self.lessons.look(upstream, anew=True)
-            told = self.known.has_prompt(upstream, body)
+            told = self.known.has_prompt(prompt_key(upstream, body))
             # a server that is not known may yet say more
             if not told and (server is not GENERIC or self.known.server(upstream)):
                 ask = partial(self._fetch, upstream, headers)

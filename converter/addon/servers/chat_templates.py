@@ -23,12 +23,14 @@ class HistoryPlace:
     """The earlier thoughts that a template reads: those in `place`; `loop`: only behind the user's
     last message. `switches`: entries of `chat_template_kwargs` without which it drops them.
     `exact`: it writes no line ends around a thought itself, so that the model's own belong to it.
+    `wanted`: thoughts that a client drops are to be put back.
     """
 
     place: Place = "reasoning_content"
     loop: bool = False
     switches: Mapping[str, object] = field(default_factory=dict)
     exact: bool = False
+    wanted: bool = False
 
 
 ALL, LOOP, NEVER = HistoryPlace(), HistoryPlace(loop=True), HistoryPlace("drop")

@@ -6,7 +6,6 @@ Most thinking models' templates open the thought themselves, so that their text 
 the user chose with `think_start` goes before all of them.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -20,17 +19,6 @@ from converter.core.wire.json_text import as_object
 type Body = Mapping[str, object]
 
 _TEMPLATE = "chat_template_kwargs"
-_SWITCHES = (
-    _TEMPLATE,
-    "reasoning_effort",
-    "think",
-    "thinking",
-    "enable_thinking",
-    "reasoning",
-    "reasoning_format",
-)
-"""Fields of a request that decide whether the template opens a thought."""
-_SORTED = json.JSONEncoder(sort_keys=True, default=str)
 _WISHES = ("enable_thinking", "thinking", "think", "reasoning", "reasoning_effort", "thinking_mode")
 _OFF = (False, "disabled", "none", "no_think")
 _CLOSERS = {
@@ -173,13 +161,6 @@ def turns_thinking_off(body: Body) -> bool:
 def needs_prompt(facts: Facts) -> bool:
     """Tell whether the rendered prompt, not known yet, could still decide."""
     return facts.prompt is None and _first(RULES[: RULES.index(prompt)], facts) is None
-
-
-def switch_of(body: Body) -> str:
-    """Return the parts of a request that decide where its reply begins, as a key: replies to the
-    same key begin alike.
-    """
-    return _SORTED.encode({name: body[name] for name in _SWITCHES if name in body})
 
 
 def end_of_prompt(rendered: str) -> InitialState:

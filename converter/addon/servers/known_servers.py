@@ -7,6 +7,7 @@ process to process, as they are read and written here.
 """
 
 import hashlib
+import json
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from operator import not_
 from typing import Any
 
 from converter.addon.servers import initial_state, refusals
-from converter.addon.servers.initial_state import Facts, switch_of
+from converter.addon.servers.initial_state import Facts
 from converter.addon.servers.profiles import SERVERS, Server, by_name
 from converter.addon.servers.refusals import ODD, SCHEMA_WORDS
 from converter.core.model.initial_state import InitialState
@@ -143,6 +144,26 @@ class Upstream:
         return f"{self.scheme}://{host}:{self.port}{self.prefix}"
 
 
+_SWITCHES = (
+    "chat_template_kwargs",
+    "reasoning_effort",
+    "think",
+    "thinking",
+    "enable_thinking",
+    "reasoning",
+    "reasoning_format",
+)
+"""Fields of a request that decide whether the template opens a thought."""
+_SORTED = json.JSONEncoder(sort_keys=True, default=str)
+
+
+def switch_of(body: Body) -> str:
+    """Return the parts of a request that decide where its reply begins, as a key: replies to the
+    same key begin alike.
+    """
+    return _SORTED.encode({name: body[name] for name in _SWITCHES if name in body})
+
+
 def prompt_key(upstream: Upstream, body: Body) -> Key:
     """Return the traits that prompts of one end share: server, model and thinking switches."""
     return upstream, _digest(str(body.get("model")), switch_of(body))
@@ -210,9 +231,9 @@ class KnownServers:
         name = PROMPT + prompt_key(upstream, body)[1]
         self._learn(upstream, name, state.value if state else UNTOLD)
 
-    def has_prompt(self, upstream: Upstream, body: Body) -> bool:
-        """Tell whether the server has been asked where such a prompt ends."""
-        return bool(self._word(upstream, PROMPT + prompt_key(upstream, body)[1]))
+    def has_prompt(self, key: Key) -> bool:
+        """Tell whether the server has been asked where prompts of this key end."""
+        return bool(self._word(key[0], PROMPT + key[1]))
 
     def correct(self, upstream: Upstream, body: Body, state: InitialState) -> None:
         """Remember where a reply did begin, after a guess. Where the server had said otherwise, it

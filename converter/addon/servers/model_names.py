@@ -72,8 +72,8 @@ def row_of(rows: Rows, name: str) -> Row | None:
 
 def ends_as_variant(rows: Rows, name: str) -> bool:
     """Tell whether a name may be that of a model with a wish about its thinking behind it."""
-    own = any(row.pattern == name for row in rows)
-    return not own and name.rpartition("-")[2] in VARIANTS
+    varies = name.rpartition("-")[2] in VARIANTS
+    return varies and not any(row.pattern == name for row in rows)
 
 
 def variant_of(served: Sequence[Entry], rows: Rows, full_name: str) -> Row | None:

@@ -94,11 +94,11 @@ type KnownTurn = Callable[[object, Callable[[], tuple[Turn, bool]]], Turn]
 The reader tells as well whether there is something to say of the message in each request.
 """
 type RequestReader = Callable[
-    [object, Mapping[str, Mapped], Purpose, Memory | None, KnownTurn], Conversation
+    [object, Mapping[str, Mapped], Purpose, Memory | None, KnownTurn | None], Conversation
 ]
 """Takes a request's JSON, the user's field map, the purpose of its endpoint, the memory of earlier
-replies (None: the request stands alone), and what it repeats. Raises RequestError for a break of
-the format.
+replies (None: the request stands alone), and the turns that it repeats, if any. Raises RequestError
+for a break of the format.
 """
 type Body = Mapping[str, object]
 type ErrorWriter = Callable[[str, str, int], Body]
@@ -226,8 +226,3 @@ class Dialect:
     def __repr__(self) -> str:
         """Return the name, as tests show it."""
         return self.name
-
-
-def alone(_: object, read: Callable[[], tuple[Turn, bool]]) -> Turn:
-    """Read a message of a request that repeats none."""
-    return read()[0]

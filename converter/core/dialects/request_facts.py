@@ -6,12 +6,12 @@ JSON.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from converter.core.dialects.error_words import list_of
 from converter.core.model.raw_messages import messages_of
 from converter.core.reading.engine.states import Grammar
 from converter.core.reading.reading import Expected
 from converter.core.reading.tool_calls.call import Schema
 from converter.core.reading.tool_calls.calls_read import Tools
+from converter.core.wire.json_text import objects
 
 _JSON = ("json_object", "json_schema")
 _FORMATS = (
@@ -35,16 +35,16 @@ _FORCED = ("required", "any", "function", "tool", "allowed_tools")
 
 def expected_of(body: Mapping[str, object]) -> Expected:
     """Return all that a request alone tells of its reply."""
-    tools = offered(body)
+    told = schemas(body)
     return Expected(
         model=str(body.get("model") or ""),
         tools_offered=bool(body.get("tools")),
-        tools=tools,
+        tools=offered(body, told),
         stops=stops(body),
         wants_json=wants_json(body),
         grammar=grammar_of(body),
         call_ids=frozenset(call_ids(body)),
-        schemas=schemas(body),
+        schemas=told,
     )
 
 
@@ -55,11 +55,15 @@ def stops(body: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(string for string in strings if isinstance(string, str) and string)
 
 
-def offered(body: Mapping[str, object]) -> Tools | None:
-    """Return the tools that a reply may call; None when there are none."""
+def offered(body: Mapping[str, object], told: Mapping[str, Schema] | None = None) -> Tools | None:
+    """Return the tools that a reply may call; None when there are none. `told`: the schemas of all
+    tools, if they were read before.
+    """
+    told = schemas(body) if told is None else told
+    if not told:
+        return None
     choice = body.get("tool_choice")
     mode = choice.get("type") if isinstance(choice, Mapping) else choice
-    told = schemas(body)
     if isinstance(choice, Mapping) and (chosen := _chosen(choice)):
         told = {name: schema for name, schema in told.items() if name in chosen}
     if not told or mode == "none":
@@ -80,8 +84,7 @@ def call_ids(body: Mapping[str, object]) -> list[str]:
         entry
         for turn in messages_of(body)
         if isinstance(turn, Mapping)
-        for entry in (turn, *list_of(turn.get("tool_calls")), *list_of(turn.get("content")))
-        if isinstance(entry, Mapping)
+        for entry in (turn, *objects(turn.get("tool_calls")), *objects(turn.get("content")))
     ]
     named = [entry.get("call_id") or entry.get("id") for entry in entries if _is_call(entry)]
     return [name for name in named if isinstance(name, str)]
@@ -102,9 +105,7 @@ def _chosen(choice: Mapping[str, object]) -> set[str]:
 
 
 def _named(tools: object) -> Iterator[tuple[str, Schema]]:
-    for tool in list_of(tools):
-        if not isinstance(tool, Mapping):
-            continue
+    for tool in objects(tools):
         function = tool.get("function")
         inner = function if isinstance(function, Mapping) else tool
         name, schema = inner.get("name"), inner.get("parameters", inner.get("input_schema"))

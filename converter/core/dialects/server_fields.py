@@ -8,8 +8,7 @@ completions, in November 2026. Left out are the fields that the addon itself set
 `logprobs`, `return_token_ids`, ...).
 """
 
-from converter.core.model.conversation import Sampling
-from converter.core.wire.checked import Fields
+from converter.core.wire.checked import Kinds
 
 
 def _names(words: str) -> frozenset[str]:
@@ -65,8 +64,5 @@ SERVER_FIELDS = SHAPING_FIELDS | ROUTING_FIELDS
 BUDGET_FIELDS = ("thinking_token_budget", "thinking_budget_tokens")
 """Where chat completions hold a budget of thinking: for vLLM, for llama.cpp."""
 
-
-def sampling_of(request: Fields) -> Sampling:
-    """Return a request's numbers for the choice of words; `top_k` is of local servers, too."""
-    numbers = request.number("temperature"), request.number("top_p")
-    return Sampling(*numbers, request.optional("top_k", int))
+SAMPLING: Kinds = {"temperature": float, "top_p": float, "top_k": int}
+"""A request's numbers for the choice of words; `top_k` is of local servers, too."""

@@ -213,17 +213,19 @@ class Memory(Store):
     all. Without `store`, the entries are this process's.
     """
 
-    def __init__(self, count: int = 0, size: int = 0, store: Store | None = None) -> None:
+    def __init__(
+        self, count: int = 0, size: int = 0, store: Store | None = None, owner: str = ""
+    ) -> None:
         super().__init__(ProcessStore(Bounds(count, size)) if store is None else store)
-        self._prefix = ""
+        self._prefix = f"{owner} " if owner else ""
         self.waits = Waits()
 
     def of(self, owner: str) -> "Memory":
         """Return the memory of another owner, in the same store. A blank ends the owner's name
         there, so that it has none itself.
         """
-        other = Memory(store=self.store)
-        other._prefix, other.waits = f"{owner} " if owner else "", self.waits
+        other = Memory(store=self.store, owner=owner)
+        other.waits = self.waits
         return other
 
     def keep(

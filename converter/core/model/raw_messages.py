@@ -56,15 +56,13 @@ def texts_in(message: object) -> Iterator[tuple[bool, str]]:
     for key in sorted(fields.keys() - {"role", _MARK}):
         value = fields[key]
         for part in value if isinstance(value, list) else [value]:
-            if text := _text(part):
+            if text := part if isinstance(part, str) else _text(part):
                 kind = part.get("type") if isinstance(part, Mapping) else None
                 yield key in _THOUGHTS or kind in _THOUGHT_PARTS, text
 
 
 def _text(part: object) -> str:
-    """Return the words of a message's field, or of a part of it."""
-    if isinstance(part, str):
-        return part
+    """Return the words of a part of a message that is no string."""
     if isinstance(part, Mapping) and isinstance(text := part.get("text"), str):
         return text
     return "" if part is None else json.dumps(_unmarked(part), ensure_ascii=False)

@@ -1,7 +1,7 @@
 """Reading parsed JSON with its place in mind: whatever is wrong is said with the path to it."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from converter.core.model.conversation import RequestError
@@ -14,6 +14,11 @@ TYPE_NAMES: dict[type, str] = {
     dict: "an object",
     list: "a valid array",
 }
+
+
+type Kinds = Mapping[str, type | list[type[str]]]
+"""Names of fields, each with its type: `float` is any finite number, `[str]` an array of strings.
+"""
 
 
 class Fields:
@@ -77,6 +82,19 @@ class Fields:
         words = "Field required" if value is None else f"Input should be {TYPE_NAMES[kind]}"
         raise self.error(name, words)
 
+    def read(self, kinds: Kinds) -> dict[str, Any]:
+        """The fields of a table that are there, each of its kind."""
+        said = dict[str, Any]()
+        for name, kind in kinds.items():
+            self._read.setdefault(name, ())
+            if self.values.get(name) is None:
+                continue
+            if isinstance(kind, list):
+                said[name] = self.strings(name)
+            else:
+                said[name] = self.number(name) if kind is float else self.optional(name, kind)
+        return said
+
     def number(self, name: str) -> float | None:
         """The field as a finite number, or None when it is absent."""
         value: float | None = self.value(name)
@@ -96,14 +114,18 @@ class Fields:
         """The field, which must be one of these words."""
         value = self.required(name, str)
         if value not in choices:
-            raise self.error(
-                name, f"Input should be {' or '.join(repr(choice) for choice in choices)}"
-            )
+            raise self._none_of(name, choices)
         return value
 
     def row[Row](self, name: str, rows: Mapping[str, Row]) -> Row:
         """The row of a table that the field names."""
-        return rows[self.one_of(name, tuple(rows))]
+        value = self.required(name, str)
+        if value not in rows:
+            raise self._none_of(name, rows)
+        return rows[value]
+
+    def _none_of(self, name: str, choices: Iterable[str]) -> RequestError:
+        return self.error(name, f"Input should be {' or '.join(map(repr, choices))}")
 
     def child(self, name: str) -> "Fields | None":
         """The object in this field, or None when it is absent."""
@@ -129,7 +151,7 @@ class Fields:
     def children(self, name: str) -> "list[Fields]":
         """The objects of the array in this field; none when it is absent."""
         items = self.optional(name, list) or []
-        place = self.place_of(name)
+        place = f"{self.place}.{name}" if self.place else name
         inner = [Fields(item, f"{place}.{index}") for index, item in enumerate(items)]
         self._read[name] = inner
         return inner

@@ -13,7 +13,7 @@ from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
 from tests.support.addon_flows import begin, running, streaming, wait
 
 type Profile = Callable[[FrameType, str, object], None]
-MOST_CALLS, MOST_FILES = 209, 31
+MOST_CALLS, MOST_FILES = 144, 22
 CONVERTER = f"{Path(converter.__file__).parent}/"
 EXTRAS = f"{CONVERTER}extras/"
 

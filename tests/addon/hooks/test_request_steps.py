@@ -75,6 +75,25 @@ def test_a_next_turn_goes_out_as_if_it_were_the_first(key: str) -> None:
             assert one.raw_content == alone.raw_content
 
 
+@pytest.mark.parametrize(("key", "status"), [("mine", None), ("other", 400)])
+def test_a_reply_that_is_kept_belongs_to_its_key(key: str, status: int | None) -> None:
+    asked = {"model": "small", "input": "Hi"}
+    with running() as (addon, _):
+        flow = ask(addon, request("/v1/responses", asked, x_api_key="mine"))
+        answer(addon, flow, response(), whole("b"))
+        assert flow.response
+        kept = json.loads(flow.response.content or b"")["id"]
+        goes_on = {**asked, "previous_response_id": kept}
+        refused = ask(addon, request("/v1/responses", goes_on, x_api_key=key)).response
+        assert (refused and refused.status_code) == status
+
+
+def test_a_short_request_is_not_kept() -> None:
+    with running() as (addon, _):
+        ask(addon, request(MESSAGES))
+        assert addon._requests._known.begin("", ASKED["messages"]).before is None
+
+
 def test_a_compressed_request_is_read_and_sent_uncompressed() -> None:
     with running() as (addon, _):
         flow = request(MESSAGES)

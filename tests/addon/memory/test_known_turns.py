@@ -38,10 +38,11 @@ def test_nobody_finds_the_request_of_another_owner() -> None:
     assert asked(known, messages("a", "b"), owner="p") is None
 
 
-def test_a_short_request_is_not_kept() -> None:
+def test_a_request_without_messages_repeats_none() -> None:
     known = KnownTurns()
-    asked(known, messages("a", "b"), size=SHORT - 1)
-    assert asked(known, messages("a", "b")) is None
+    asked(known, messages("a", "b"))
+    assert known.begin("o", None).before is None
+    assert known.begin("o", "words").before is None
 
 
 def test_a_request_takes_the_place_of_the_one_before() -> None:

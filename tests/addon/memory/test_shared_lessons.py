@@ -12,7 +12,7 @@ from converter.addon.memory import shared_lessons
 from converter.addon.memory.remembering import StoreElsewhere
 from converter.addon.memory.shared_lessons import OWNER, WAIT, SharedLessons
 from converter.addon.servers.initial_state import initial_state
-from converter.addon.servers.known_servers import AGE, KnownServers, Upstream
+from converter.addon.servers.known_servers import AGE, KnownServers, Upstream, prompt_key
 from converter.addon.servers.profiles import by_name
 from converter.core.model.initial_state import InitialState
 from converter.core.model.memory import Bounds, ProcessStore, Store
@@ -78,7 +78,7 @@ def learnt(known: KnownServers) -> list[object]:
     return [
         known.server(HERE),
         initial_state(known.facts(HERE, SMALL)),
-        known.has_prompt(HERE, {"model": "untold"}),
+        known.has_prompt(prompt_key(HERE, {"model": "untold"})),
         initial_state(known.facts(HERE, {"model": "guessed"})),
         known.thinks(HERE, {"model": "thinks"}),
         "pattern" in str(known.spared(HERE, ASKED, PARTS)),
@@ -140,7 +140,7 @@ def test_a_prompt_that_a_reply_contradicts_is_asked_for_by_all(opens: Opens) -> 
         await other.tells()
         await one.looks()
         for process in (one, other):
-            assert not process.known.has_prompt(HERE, SMALL)
+            assert not process.known.has_prompt(prompt_key(HERE, SMALL))
             assert initial_state(process.known.facts(HERE, SMALL)) is THINKING
 
     run(opens, story)

@@ -21,7 +21,7 @@ from converter.addon.aside import AT_ONCE
 from converter.addon.probes import upstream_client, upstream_http
 from converter.addon.probes.upstream_client import UpstreamClient, carried, credentials
 from converter.addon.probes.upstream_http import fetch
-from converter.addon.servers.known_servers import Body, KnownServers, Upstream
+from converter.addon.servers.known_servers import Body, KnownServers, Upstream, prompt_key
 from converter.addon.servers.probes import IDENTITY_PATHS, Probe, ProbeRequest
 from converter.addon.servers.profiles import GENERIC, Server, by_name
 from converter.core.model.initial_state import InitialState
@@ -584,7 +584,7 @@ def test_what_is_known_at_once_costs_no_turn_of_the_loop(name: str | None) -> No
         raise AssertionError("the reply would wait")
 
     assert _run(without_a_turn, known=known) == [TEXT]
-    assert known.has_prompt(upstream, SMALL)
+    assert known.has_prompt(prompt_key(upstream, SMALL))
 
 
 def test_a_prompt_that_was_not_told_is_not_asked_for_again(server: ByPathServer) -> None:

@@ -15,7 +15,6 @@ from converter.addon.servers.initial_state import (
     end_of_prompt,
     initial_state,
     needs_prompt,
-    switch_of,
     thinking_is_off,
 )
 from converter.core.model.initial_state import InitialState
@@ -352,28 +351,3 @@ def test_the_manual_lists_the_rules_by_name_and_in_order() -> None:
     listed = READING.read_text().partition("## Where a reply begins\n")[2]
     named = re.findall(r"^\d\. \*\*(\w+)", listed, re.MULTILINE)
     assert named == [rule.__name__ for rule in RULES]
-
-
-SWITCHES: list[dict[str, object]] = [
-    {},
-    {"chat_template_kwargs": {"enable_thinking": False}},
-    {"chat_template_kwargs": {"enable_thinking": True}},
-    {"reasoning_effort": "low"},
-    {"think": False},
-    {"thinking": {"type": "disabled"}},
-    {"enable_thinking": False},
-    {"reasoning": {"effort": "low"}},
-    {"reasoning_format": "none"},
-]
-
-
-def test_requests_with_the_same_switches_begin_alike() -> None:
-    for switch in SWITCHES:
-        assert switch_of(switch) == switch_of({**switch, "messages": [2], "temperature": 1})
-    assert len({switch_of(switch) for switch in SWITCHES}) == len(SWITCHES)
-
-
-def test_the_order_in_which_switches_are_written_does_not_matter() -> None:
-    one = {"chat_template_kwargs": {"thinking": True, "reasoning": True}, "think": True}
-    other = {"think": True, "chat_template_kwargs": {"reasoning": True, "thinking": True}}
-    assert switch_of(one) == switch_of(other)

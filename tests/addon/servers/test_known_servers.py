@@ -14,6 +14,7 @@ from converter.addon.servers.known_servers import (
     Lesson,
     Upstream,
     prompt_key,
+    switch_of,
 )
 from converter.addon.servers.profiles import by_name
 from converter.core.model.initial_state import InitialState
@@ -44,7 +45,7 @@ def test_nothing_is_known_at_first() -> None:
     assert known.server(HERE) is None
     assert not known.takes_thinking_out(HERE, "small")
     assert not known.thinks(HERE, SMALL)
-    assert not known.has_prompt(HERE, SMALL)
+    assert not known.has_prompt(prompt_key(HERE, SMALL))
     assert _begins(known, SMALL) is TEXT
 
 
@@ -108,15 +109,17 @@ def test_a_prompt_holds_for_its_server_model_and_switch(state: InitialState) -> 
     known = KnownServers()
     known.saw_prompt(HERE, SMALL, state)
     assert _begins(known, LATER) is state
-    assert known.has_prompt(HERE, LATER)
-    others = [known.has_prompt(HERE, LARGE), known.has_prompt(HERE, OFF)]
-    assert [*others, *(known.has_prompt(other, SMALL) for other in ELSEWHERE)] == [False] * 6
+    assert known.has_prompt(prompt_key(HERE, LATER))
+    others = [known.has_prompt(prompt_key(HERE, LARGE)), known.has_prompt(prompt_key(HERE, OFF))]
+    assert [*others, *(known.has_prompt(prompt_key(other, SMALL)) for other in ELSEWHERE)] == [
+        False
+    ] * 6
 
 
 def test_a_prompt_that_was_not_told_is_not_asked_for_again() -> None:
     known = KnownServers()
     known.saw_prompt(HERE, SMALL, None)
-    assert known.has_prompt(HERE, SMALL)
+    assert known.has_prompt(prompt_key(HERE, SMALL))
     assert _begins(known, SMALL) is TEXT
 
 
@@ -196,9 +199,9 @@ def test_a_prompt_that_a_reply_contradicts_is_to_be_asked_for_again() -> None:
     known = KnownServers()
     known.saw_prompt(HERE, SMALL, THINKING)
     known.correct(HERE, SMALL, LIKELY)
-    assert known.has_prompt(HERE, SMALL)
+    assert known.has_prompt(prompt_key(HERE, SMALL))
     known.correct(HERE, SMALL, TEXT)
-    assert not known.has_prompt(HERE, SMALL)
+    assert not known.has_prompt(prompt_key(HERE, SMALL))
     assert _begins(known, SMALL) is TEXT
 
 
@@ -268,3 +271,28 @@ def test_no_memory_of_a_server_grows_without_end() -> None:
 )
 def test_an_upstream_is_written_as_its_address(upstream: Upstream, written: str) -> None:
     assert str(upstream) == written
+
+
+SWITCHES: list[dict[str, object]] = [
+    {},
+    {"chat_template_kwargs": {"enable_thinking": False}},
+    {"chat_template_kwargs": {"enable_thinking": True}},
+    {"reasoning_effort": "low"},
+    {"think": False},
+    {"thinking": {"type": "disabled"}},
+    {"enable_thinking": False},
+    {"reasoning": {"effort": "low"}},
+    {"reasoning_format": "none"},
+]
+
+
+def test_requests_with_the_same_switches_begin_alike() -> None:
+    for switch in SWITCHES:
+        assert switch_of(switch) == switch_of({**switch, "messages": [2], "temperature": 1})
+    assert len({switch_of(switch) for switch in SWITCHES}) == len(SWITCHES)
+
+
+def test_the_order_in_which_switches_are_written_does_not_matter() -> None:
+    one = {"chat_template_kwargs": {"thinking": True, "reasoning": True}, "think": True}
+    other = {"think": True, "chat_template_kwargs": {"reasoning": True, "thinking": True}}
+    assert switch_of(one) == switch_of(other)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.dialects.anthropic.request_reader import read
-from converter.core.dialects.dialect import KnownTurn, alone
+from converter.core.dialects.dialect import KnownTurn
 from converter.core.dialects.openai_chat.request_writer import write
 from converter.core.dialects.request_settings import RequestSettings
 from converter.core.model.conversation import Conversation, RequestError, Turn
@@ -40,7 +40,7 @@ _MESSAGES = st.sampled_from(
 SETTINGS = st.sampled_from([RequestSettings(), RequestSettings(history="drop")])
 
 
-def asked(messages: list[object], known: KnownTurn = alone) -> Conversation | str:
+def asked(messages: list[object], known: KnownTurn | None = None) -> Conversation | str:
     """Return the conversation, or the words of its refusal."""
     body = {"model": "m", "max_tokens": 9, "messages": messages, "metadata": {"user_id": "u"}}
     try:

@@ -12,7 +12,7 @@ import pytest
 
 from converter.addon.exchange import settings
 from converter.addon.exchange.rewriting import rewriter_of
-from converter.core.dialects.dialect import Purpose, alone
+from converter.core.dialects.dialect import Purpose
 from converter.core.dialects.table import (
     ANTHROPIC,
     OPENAI_CHAT,
@@ -119,7 +119,7 @@ def said(name: str) -> Iterator[bytes]:
 
 def rewriter(client: Dialect) -> ReportingRewriter:
     expected = Expected(task="t", context="c", tools=TOOLS)
-    own = RESPONSES.requests.read({"model": "m", "input": "i"}, {}, Purpose.REPLY, None, alone).own
+    own = RESPONSES.requests.read({"model": "m", "input": "i"}, {}, Purpose.REPLY, None, None).own
     context = ReplyContext("m", "id", own=own if client is RESPONSES else None)
     form = Form.STREAM
     return rewriter_of(settings.read(), client, form, form, context=context, expected=expected)

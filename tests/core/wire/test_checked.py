@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from converter.core.model.conversation import RequestError
-from converter.core.wire.checked import Fields
+from converter.core.wire.checked import Fields, Kinds
 
 BODY = {
     "text": "a",
@@ -84,6 +84,28 @@ def test_strings_are_an_array_of_nothing_else() -> None:
     assert [fields.strings("stop"), fields.strings("absent")] == [["", "a"], []]
     with pytest.raises(RequestError, match=r"odd\.1: Input should be a valid string"):
         fields.strings("odd")
+
+
+def test_a_table_reads_the_fields_that_are_there() -> None:
+    fields = Fields({"n": 2, "ratio": 0.5, "stop": ["a"], "nothing": None, "other": 1})
+    kinds: Kinds = {"n": int, "ratio": float, "stop": [str], "nothing": str, "absent": bool}
+    assert fields.read(kinds) == {"n": 2, "ratio": 0.5, "stop": ["a"]}
+    assert fields.asked == kinds.keys()
+
+
+@pytest.mark.parametrize(
+    ("kinds", "message"),
+    [
+        ({"flag": int}, "flag: Input should be a valid integer"),
+        ({"flag": float}, "flag: Input should be a valid number"),
+        ({"text": [str]}, "text: Input should be a valid array"),
+        ({"items": [str]}, "items.0: Input should be a valid string"),
+    ],
+)
+def test_a_table_refuses_other_kinds(kinds: Kinds, message: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        Fields(BODY).read(kinds)
+    assert caught.value.message == message
 
 
 def test_what_nobody_asked_for_is_unread_in_inner_objects_as_well() -> None:

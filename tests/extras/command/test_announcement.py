@@ -15,7 +15,7 @@ from mitmproxy.addons.errorcheck import ErrorCheck
 from mitmproxy.test import taddons
 
 from converter.addon.servers.probes import addon_words
-from converter.core.dialects.dialect import Purpose, alone
+from converter.core.dialects.dialect import Purpose
 from converter.core.dialects.model_facts import ModelFacts
 from converter.core.dialects.table import ANTHROPIC, COMMON, DIALECTS, Dialect
 from converter.core.model.conversation import TextBlock, Turn
@@ -136,7 +136,7 @@ def test_each_dialect_is_shown_by_a_request_that_its_reader_takes(dialect: Diale
         said = [{"role": "user", "content": "12 * 7"}]
         assert (body["model"], body["stream"], body["messages"]) == ("m", True, said)
         return
-    asked = dialect.requests.read(body, {}, Purpose.REPLY, None, alone)
+    asked = dialect.requests.read(body, {}, Purpose.REPLY, None, None)
     assert (asked.model, asked.stream) == ("m", True)
     assert asked.turns == (Turn("user", (TextBlock("12 * 7"),)),)
 

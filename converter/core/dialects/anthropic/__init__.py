@@ -2,27 +2,25 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 from converter.core.dialects.anthropic import models, threads
 from converter.core.dialects.anthropic.blocks import RESULT_BLOCKS, ROLE_BLOCKS
 from converter.core.dialects.anthropic.decoder import NAME, AnthropicDecoder
 from converter.core.dialects.anthropic.encoder import AnthropicEncoder
 from converter.core.dialects.anthropic.errors import error_body, error_reply
-from converter.core.dialects.anthropic.request_reader import omits_thinking, read
+from converter.core.dialects.anthropic.request_reader import omits_thinking, read_in_thread
 from converter.core.dialects.dialect import (
     Answers,
     Body,
     Dialect,
     Endpoint,
-    KnownTurn,
     Label,
     OwnRequest,
     Purpose,
     Requests,
 )
-from converter.core.dialects.wire_form import Mapped, WireForm
-from converter.core.model.conversation import Conversation, RequestError
+from converter.core.dialects.wire_form import WireForm
+from converter.core.model.conversation import RequestError
 from converter.core.model.memory import Memory
 
 _TYPES = re.compile(r"message(_start|_delta|_stop)?|content_block_(start|delta|stop)|error")
@@ -32,21 +30,6 @@ _TYPES = re.compile(r"message(_start|_delta|_stop)?|content_block_(start|delta|s
 def _recognises(body: Mapping[str, object]) -> bool:
     kind = body.get("type")
     return isinstance(kind, str) and _TYPES.fullmatch(kind) is not None
-
-
-def _read_request(
-    body: object,
-    mapped: Mapping[str, Mapped],
-    purpose: Purpose,
-    memory: Memory | None,
-    known: KnownTurn,
-) -> Conversation:
-    """Read a request with the thread that it goes on with."""
-    alone = memory is None or (isinstance(body, dict) and body.get("thread") is None)
-    whole, thread = (body, None) if alone or memory is None else threads.complete(body, memory)
-    blocks = {row.block for row in mapped.values()}
-    request = read(whole, counting=purpose is Purpose.COUNT, kinds=blocks, known=known)
-    return replace(request, own=thread) if thread else request
 
 
 def _refusal(error: RequestError) -> tuple[int, Body]:
@@ -84,7 +67,7 @@ ANTHROPIC = Dialect(
         error_event="error",
     ),
     Requests(
-        read=_read_request,
+        read=read_in_thread,
         path="/v1/messages",
         example={"max_tokens": 200, "messages": [{"role": "user", "content": "12 * 7"}]},
         native_option="messages",

@@ -38,9 +38,11 @@ def read_blocks[B](
     `type`, for a block that belongs elsewhere, and without `left_out` for any that has no reader.
     """
     content = owner.value(name)
+    if content is None:
+        return ()
     if isinstance(content, str):
         return (TextBlock(content),)
-    if content is not None and not isinstance(content, list):
+    if not isinstance(content, list):
         raise owner.error(name, "Input should be a valid string or an array")
     blocks: list[B | TextBlock] = []
     for block in owner.children(name):

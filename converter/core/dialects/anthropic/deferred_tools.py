@@ -7,7 +7,7 @@ like that, each find would change the prompt near its head, and a server would r
 So a found tool stands behind all others, in the order of the finds, and the prompt's head stays.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from converter.core.wire.checked import Fields
 
@@ -17,11 +17,11 @@ offered beside it could never be found.
 """
 
 
-def order_of_finds(request: Fields) -> dict[str, int] | None:
+def order_of_finds(request: Fields, tools: Iterable[Fields]) -> dict[str, int] | None:
     """Return the names of tools that were found, in order, and the place of each; `None`: nothing
     is deferred here, because nobody searches.
     """
-    kinds = (tool.optional("type", str) or "" for tool in request.children("tools"))
+    kinds = (tool.optional("type", str) or "" for tool in tools)
     if any(kind.startswith(_SERVER_SEARCH) for kind in kinds):
         return None
     found = dict.fromkeys(_references(request.values.get("messages")))

@@ -8,18 +8,22 @@ blocks. So is a block that nobody knows; the result of a call that is not there 
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import get_args
 
+from converter.core.dialects.anthropic import threads
 from converter.core.dialects.anthropic.blocks import SYSTEM_BLOCKS, read_blocks, readers_of
 from converter.core.dialects.anthropic.deferred_tools import order_of_finds
-from converter.core.dialects.dialect import KnownTurn, alone
-from converter.core.dialects.server_fields import SERVER_FIELDS, sampling_of
+from converter.core.dialects.dialect import KnownTurn, Purpose
+from converter.core.dialects.server_fields import SAMPLING, SERVER_FIELDS
+from converter.core.dialects.wire_form import Mapped
 from converter.core.model.conversation import (
     Block,
     Conversation,
     Role,
+    Sampling,
     TextBlock,
     ThinkingMode,
     ThinkingSwitch,
@@ -29,7 +33,8 @@ from converter.core.model.conversation import (
     ToolUse,
     Turn,
 )
-from converter.core.wire.checked import Fields
+from converter.core.model.memory import Memory
+from converter.core.wire.checked import Fields, Kinds
 
 # Claude Code, from 2.1.29 on, begins its first system block with this line; it holds a number that
 # is new in each request and so makes every prompt look new to a server's prompt cache.
@@ -42,7 +47,23 @@ ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "s
 ORPHANS = "results of calls that the turn before does not have, passed on as they are: {}"
 LEFT_OUT = "blocks left out: {}: no local server knows them"
 NO_ROOM = "thinking.budget_tokens {} leaves no room for an answer within max_tokens {}"
+_SETTINGS: Kinds = {**SAMPLING, "stop_sequences": [str], "stream": bool}
 NO_STOP = "stop_sequences.{} left out: it is empty"
+
+
+def read_in_thread(
+    body: object,
+    mapped: Mapping[str, Mapped],
+    purpose: Purpose,
+    memory: Memory | None,
+    known: KnownTurn | None,
+) -> Conversation:
+    """Read a request with the thread that it goes on with."""
+    alone = memory is None or (isinstance(body, dict) and body.get("thread") is None)
+    whole, thread = (body, None) if alone or memory is None else threads.complete(body, memory)
+    blocks = {row.block for row in mapped.values()}
+    request = read(whole, counting=purpose is Purpose.COUNT, kinds=blocks, known=known)
+    return replace(request, own=thread) if thread else request
 
 
 def read(
@@ -50,7 +71,7 @@ def read(
     *,
     counting: bool = False,
     kinds: Collection[str] = (),
-    known: KnownTurn = alone,
+    known: KnownTurn | None = None,
 ) -> Conversation:
     """Return the conversation that a Messages request asks for; `body` is its parsed JSON.
 
@@ -61,22 +82,24 @@ def read(
     request = Fields(body)
     notes, left_out = list[str](), list[str]()
     max_tokens = None if counting else _max_tokens(request)
-    tools, choice = tools_of(request, notes), request.within("tool_choice")
+    tools, choice = tools_of(request, notes), request.child("tool_choice")
+    thinking, output = request.child("thinking"), request.child("output_config")
+    metadata, settings = request.child("metadata"), request.read(_SETTINGS)
     return Conversation(
         model=request.required("model", str),
         turns=_turns(request, left_out, notes, known),
         system=_said(read_blocks(request, "system", SYSTEM_BLOCKS, left_out)),
         max_tokens=max_tokens,
         tools=tools,
-        tool_choice=choice_of(request, tools, notes),
-        parallel_tool_use=not choice.optional("disable_parallel_tool_use", bool),
-        stop_sequences=_stop_sequences(request, notes),
-        sampling=sampling_of(request),
-        stream=request.optional("stream", bool) or False,
-        thinking=_thinking(request, max_tokens, notes),
-        effort=_effort(request, notes),
-        output_schema=_output_schema(request),
-        user_id=request.within("metadata").optional("user_id", str),
+        tool_choice=_choice(choice, request, tools, notes) if choice else None,
+        parallel_tool_use=not (choice and choice.optional("disable_parallel_tool_use", bool)),
+        stop_sequences=_stop_sequences(settings.get("stop_sequences", ()), notes),
+        sampling=Sampling(*map(settings.get, SAMPLING)),
+        stream=settings.get("stream", False),
+        thinking=_thinking(thinking, max_tokens, notes) if thinking else None,
+        effort=_effort(output, notes) if output else None,
+        output_schema=_output_schema(request, output),
+        user_id=metadata.optional("user_id", str) if metadata else None,
         extensions={name: value for name, value in request.values.items() if name in SERVER_FIELDS},
         notes=(*notes, *_left_out(left_out, kinds)),
     )
@@ -96,13 +119,16 @@ def _said(blocks: Iterable[Block]) -> tuple[str, ...]:
 
 
 def _turns(
-    request: Fields, left_out: list[str], notes: list[str], known: KnownTurn
+    request: Fields, left_out: list[str], notes: list[str], known: KnownTurn | None
 ) -> tuple[Turn, ...]:
     messages = request.required("messages", list)
     if not messages:
         raise request.error("messages", "at least one message is required")
-    paths = ((message, f"messages.{at}") for at, message in enumerate(messages))
-    turns = tuple(known(one, partial(_turn, one, path, left_out)) for one, path in paths)
+    readers = (
+        (message, partial(_turn, message, f"messages.{at}", left_out))
+        for at, message in enumerate(messages)
+    )
+    turns = tuple(known(one, reader) if known else reader()[0] for one, reader in readers)
     if orphans := list(_orphans(turns)):
         notes.append(ORPHANS.format(", ".join(orphans)))
     return tuple(turn for turn in turns if turn.blocks or turn.role != "system")
@@ -139,17 +165,13 @@ def _orphans(turns: Iterable[Turn]) -> Iterator[str]:
         before = before if turn.role == "system" else turn.role
 
 
-def _stop_sequences(request: Fields, notes: list[str]) -> tuple[str, ...]:
+def _stop_sequences(sequences: Sequence[str], notes: list[str]) -> tuple[str, ...]:
     """Return the strings; one of blanks is as good as any, an empty one stops nothing."""
-    sequences = request.strings("stop_sequences")
     notes += [NO_STOP.format(index) for index, text in enumerate(sequences) if not text]
     return tuple(filter(None, sequences))
 
 
-def _thinking(request: Fields, max_tokens: int | None, notes: list[str]) -> ThinkingSwitch | None:
-    thinking = request.child("thinking")
-    if thinking is None:
-        return None
+def _thinking(thinking: Fields, max_tokens: int | None, notes: list[str]) -> ThinkingSwitch:
     mode = thinking.row("type", THINKING_MODES)
     budget = _budget(thinking, max_tokens, notes) if mode == "enabled" else None
     return ThinkingSwitch(mode, budget, shown=thinking.optional("display", str) != _OMITTED)
@@ -172,17 +194,17 @@ def _budget(thinking: Fields, max_tokens: int | None, notes: list[str]) -> int |
     return budget
 
 
-def _effort(request: Fields, notes: list[str]) -> str | None:
-    effort = request.within("output_config").optional("effort", str)
+def _effort(output: Fields, notes: list[str]) -> str | None:
+    effort = output.optional("effort", str)
     if effort is None or effort in EFFORTS:
         return effort
     notes.append(f"output_config.effort left out: {effort!r} is not known")
     return None
 
 
-def _output_schema(request: Fields) -> dict[str, object] | None:
+def _output_schema(request: Fields, output: Fields | None) -> dict[str, object] | None:
     """`output_config.format`, or `output_format` as it was called in its beta."""
-    form = request.within("output_config").child("format") or request.child("output_format")
+    form = (output and output.child("format")) or request.child("output_format")
     if form is None:
         return None
     form.one_of("type", ("json_schema",))
@@ -202,8 +224,11 @@ def tools_of(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
     search is to find come behind the rest, once they are found.
     """
     tools, found = dict[str, Tool](), dict[int, Tool]()
-    left_out, names, finds = list[str](), set[str](), order_of_finds(request)
-    for tool in request.children("tools"):
+    offered = request.children("tools")
+    left_out, names = list[str](), set[str]()
+    deferred = any(tool.values.get("defer_loading") is not None for tool in offered)
+    finds = order_of_finds(request, offered) if deferred else None
+    for tool in offered:
         kind = tool.optional("type", str) or "custom"
         name = tool.optional("name", str)
         if kind != "custom":
@@ -235,18 +260,15 @@ def _tool(tool: Fields) -> Tool:
     )
 
 
-def choice_of(request: Fields, tools: Iterable[Tool], notes: list[str]) -> ToolChoice | None:
-    """Return the choice among the tools, if the client makes one."""
-    fields = request.child("tool_choice")
-    if fields is None:
-        return None
-    choice = fields.row("type", CHOICES)
-    if choice.mode != "named":
-        return choice
-    name = fields.required("name", str)
+def _choice(choice: Fields, request: Fields, tools: Iterable[Tool], notes: list[str]) -> ToolChoice:
+    """Return the choice among the tools."""
+    made = choice.row("type", CHOICES)
+    if made.mode != "named":
+        return made
+    name = choice.required("name", str)
     if name in {tool.name for tool in tools}:
         return ToolChoice("named", name)
     if name not in {tool.values.get("name") for tool in request.children("tools")}:
-        raise fields.error("name", f"Tool '{name}' not found in provided tools")
+        raise choice.error("name", f"Tool '{name}' not found in provided tools")
     notes.append(f"tool_choice {name!r} left out: the model chooses")
     return ToolChoice("auto")

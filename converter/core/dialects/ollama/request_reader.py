@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from converter.core.dialects.ollama.encoder import CHAT, GENERATE, now
 from converter.core.dialects.openai_parts import function_of, read_arguments
-from converter.core.dialects.server_fields import sampling_of
+from converter.core.dialects.server_fields import SAMPLING
 from converter.core.model.conversation import (
     Block,
     Conversation,
@@ -13,6 +13,7 @@ from converter.core.model.conversation import (
     Image,
     RequestError,
     Role,
+    Sampling,
     TextBlock,
     ThinkingBlock,
     ThinkingSwitch,
@@ -67,7 +68,7 @@ def read(body: object) -> Conversation:
         max_tokens=int(limit) if limit and limit > 0 else None,
         tools=tuple(map(function_of, tools)),
         stop_sequences=_stop(options),
-        sampling=sampling_of(options),
+        sampling=Sampling(**options.read(SAMPLING)),
         stream=stream is not False,
         thinking=thinking,
         effort=effort,

@@ -84,18 +84,16 @@ def _notes(conversation: Conversation, settings: RequestSettings, fields: Body) 
     blocks = [block for turn in conversation.turns for block in turn.blocks]
     results = (block.content for block in blocks if isinstance(block, ToolResult))
     blocks += [block for content in results for block in content]
-    if unreadable := sum(map(_is_unreadable, blocks)):
+    attached = (block for block in blocks if isinstance(block, (Image, Document)))
+    if unreadable := sum(map(_is_unreadable, attached)):
         lines.append(f"{unreadable} attachment(s) left out: no text, or not sent with the request")
     return tuple(lines)
 
 
-def _is_unreadable(block: Block) -> bool:
-    match block:
-        case Image(Stored()):
-            return True
-        case Document(content):
-            return not isinstance(content, tuple)
-    return False
+def _is_unreadable(block: Image | Document) -> bool:
+    if isinstance(block, Image):
+        return isinstance(block.source, Stored)
+    return not isinstance(block.content, tuple)
 
 
 def _fields(conversation: Conversation, settings: RequestSettings, known: KnownRun) -> Body:
@@ -131,7 +129,7 @@ def _limits(conversation: Conversation) -> Body:
 
 def _tools(conversation: Conversation, settings: RequestSettings) -> Body:
     choice = conversation.tool_choice or ToolChoice("auto")
-    tools = _offered(conversation.tools, choice, settings)
+    tools = conversation.tools and _offered(conversation.tools, choice, settings)
     if not tools:
         return {}  # vLLM and OpenAI refuse a tool_choice without tools
     body: Body = {"tools": [_tool(tool) for tool in tools]}
@@ -300,7 +298,8 @@ def _user(blocks: Sequence[Block], settings: RequestSettings) -> list[Message]:
                 if name := NAMES.get(type(part)):
                     waiting += [TextBlock(ABOVE.format(name, block.tool_use_id)), part]
         else:
-            parts += [*waiting, *sendable((block,), links)]
+            said = (block,) if isinstance(block, TextBlock) else sendable((block,), links)
+            parts += [*waiting, *said]
             waiting = []
     messages += _user_message([*parts, *waiting])
     return messages or [{"role": "user", "content": ""}]

@@ -40,7 +40,7 @@ def _read_request(
     _mapped: Mapping[str, Mapped],
     purpose: Purpose,
     memory: Memory | None,
-    _known: KnownTurn,
+    _known: KnownTurn | None,
 ) -> Conversation:
     """Read a request with the history that it refers to; its response will be kept."""
     if purpose is Purpose.COMPACTION:

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from converter.core.dialects.responses import compaction
 from converter.core.dialects.responses.items import OFFERING, Items, kind_of
 from converter.core.dialects.responses.tools import Toolbox
-from converter.core.dialects.server_fields import SERVER_FIELDS, sampling_of
+from converter.core.dialects.server_fields import SAMPLING, SERVER_FIELDS
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.conversation import (
     Conversation,
     RequestError,
+    Sampling,
     TextBlock,
     ThinkingSwitch,
     Tool,
@@ -181,7 +182,7 @@ def _asked(request: Fields, form: Fields) -> Conversation:
         system=tuple(text for text in [request.optional("instructions", str)] if text),
         max_tokens=request.optional("max_output_tokens", int),
         parallel_tool_use=request.optional("parallel_tool_calls", bool) is not False,
-        sampling=sampling_of(request),
+        sampling=Sampling(**request.read(SAMPLING)),
         stream=request.optional("stream", bool) or False,
         thinking=_thinking(request),
         effort=EFFORTS.get(_effort(request)),
