@@ -70,6 +70,9 @@ class Kind(enum.Enum):
     NATIVE = enum.auto()
     PASSED = enum.auto()
 
+    __hash__ = object.__hash__
+    """The one of Enum is written in Python, and a request's way asks it twenty times."""
+
 
 @dataclass(frozen=True, slots=True)
 class Exchange:

@@ -181,7 +181,8 @@ class ReadRequest:
         settings = request_settings(server, conversation, history.place, chosen.order, parses)
         known = (self.repeated.run,) if self.repeated else ()
         made, notes = request_writer.write(conversation, settings, *known)
-        dropped = memory is not None and not any(map(_thinks, conversation.turns))
+        wanted = memory is not None and history.wanted
+        dropped = wanted and not any(map(_thinks, conversation.turns))
         body, earlier = self._restored(made, history, memory if dropped else None, join_texts)
         if history.switches:
             body = earlier_thoughts.switched(body, history)

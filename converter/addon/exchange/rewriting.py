@@ -38,8 +38,9 @@ def rewriter_of(
     written = replace(
         context, fields=settings.fields, signature=settings.signature, map=settings.map
     )
+    whole = Form.WHOLE in (server_form, client_form)
     return ReportingRewriter(
-        reading_of(settings, expected or Expected()),
+        reading_of(settings, expected or Expected(), whole),
         server,
         client,
         server_form,

@@ -80,21 +80,17 @@ def schemas(body: Mapping[str, object]) -> dict[str, Schema]:
 
 def call_ids(body: Mapping[str, object]) -> list[str]:
     """Return the ids of the calls in a request's history, in order, of any dialect."""
-    entries = [
-        entry
-        for turn in messages_of(body)
-        if isinstance(turn, Mapping)
-        for entry in (turn, *objects(turn.get("tool_calls")), *objects(turn.get("content")))
-    ]
-    named = [entry.get("call_id") or entry.get("id") for entry in entries if _is_call(entry)]
-    return [name for name in named if isinstance(name, str)]
-
-
-def _is_call(entry: Mapping[str, object]) -> bool:
-    kind = str(entry.get("type") or "")
-    return (
-        isinstance(entry.get("function"), Mapping) or kind == "tool_use" or kind.endswith("_call")
-    )
+    ids = list[str]()
+    for turn in objects(messages_of(body)):
+        said, calls = turn.get("content"), turn.get("tool_calls")
+        entries = [turn, *objects(calls)] if calls else [turn]
+        for entry in [*entries, *objects(said)] if isinstance(said, list) else entries:
+            kind = entry.get("type")
+            called = isinstance(kind, str) and (kind == "tool_use" or kind.endswith("_call"))
+            if called or isinstance(entry.get("function"), dict):
+                name = entry.get("call_id") or entry.get("id")
+                ids += [name] if isinstance(name, str) else []
+    return ids
 
 
 def _chosen(choice: Mapping[str, object]) -> set[str]:

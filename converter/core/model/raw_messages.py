@@ -42,34 +42,34 @@ def with_each(body: Fields, change: Callable[[object], object]) -> Fields:
 
 def role_of(message: object) -> str:
     """Return who speaks; nothing where a message does not say so."""
-    return str(message.get("role") or "") if isinstance(message, Mapping) else ""
+    return str(message.get("role") or "") if isinstance(message, dict) else ""
 
 
 def content_of(message: object) -> object:
     """Return what is said in a message."""
-    return message.get("content") if isinstance(message, Mapping) else None
+    return message.get("content") if isinstance(message, dict) else None
 
 
 def texts_in(message: object) -> Iterator[tuple[bool, str]]:
     """Yield the texts of a message, and whether each is a thought."""
-    fields = message if isinstance(message, Mapping) else {"content": message}
+    fields = message if isinstance(message, dict) else {"content": message}
     for key in sorted(fields.keys() - {"role", _MARK}):
         value = fields[key]
         for part in value if isinstance(value, list) else [value]:
             if text := part if isinstance(part, str) else _text(part):
-                kind = part.get("type") if isinstance(part, Mapping) else None
+                kind = part.get("type") if isinstance(part, dict) else None
                 yield key in _THOUGHTS or kind in _THOUGHT_PARTS, text
 
 
 def _text(part: object) -> str:
     """Return the words of a part of a message that is no string."""
-    if isinstance(part, Mapping) and isinstance(text := part.get("text"), str):
+    if isinstance(part, dict) and isinstance(text := part.get("text"), str):
         return text
     return "" if part is None else json.dumps(_unmarked(part), ensure_ascii=False)
 
 
 def _unmarked(value: object) -> object:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return value
     return {key: item for key, item in value.items() if key != _MARK}
 

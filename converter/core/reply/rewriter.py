@@ -59,7 +59,7 @@ class Rewriter:
         self._same_dialect = client is server and client.wire.keeps_raw
         self.form = client_form or server_form
         whole = Form.WHOLE in (server_form, self.form)
-        self._reading = replace(reading, whole=whole)
+        self._reading = reading if reading.whole is whole else replace(reading, whole=whole)
         self._pipeline_of = partial(Pipeline, server=server, form=server_form, fields=context.map)
         self._pipeline = self._pipeline_of(self._reading)
         self.findings = self._pipeline.stages.findings

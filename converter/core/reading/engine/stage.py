@@ -208,6 +208,11 @@ class ReadingStage:
         log.cut = []
         return out
 
+    @property
+    def _is_opened(self) -> bool:
+        """Tell whether the server wrote the template's opener, as llama.cpp does."""
+        return self._seen.head.lstrip().startswith(self._table.openers)
+
     def _held(self, finish: str, cut: bool) -> list[Event]:
         """Return the held words. `finish`: why the choice ended, if it has."""
         seen = self._seen
@@ -216,11 +221,9 @@ class ReadingStage:
             words = self._behind.feed(self._again.close()) + self._behind.close()
             return self._flush(words, finish, cut)
         out = self._out(self._engine.flush(finish, cut))
-        # the server wrote the template's opener, as llama.cpp does
-        opened = seen.head.lstrip().startswith(self._table.openers)
         spoke = seen.thought or seen.answered
         told = self._reading.expected.grammar is Grammar.NONE  # else the grammar decides
-        if self._reading.inside and finish and spoke and not opened and told:
+        if self._reading.inside and finish and spoke and told and not self._is_opened:
             if closed and self._reading.mode is Mode.GUESSED:
                 self._findings.confirmed = InitialState.THINKING
             elif not closed and finish != CUT:
