@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from converter.core.wire.bounds import DEEPEST
 
@@ -54,27 +54,22 @@ _STRICT_READER = json.JSONDecoder(parse_constant=refuse)
 _RESCUER = json.JSONDecoder(parse_int=_integer, parse_constant=_nothing, strict=False)
 
 
-class Way:
-    """The way in which values are read and written: by C, each in one call. Another way inherits
-    from it.
-    """
+class Way(Protocol):
+    """A way in which values are read and written, for who cannot wait for one call of C."""
 
     def text(self, data: bytes, errors: str) -> str:
         """Return the text of bytes. Raises UnicodeDecodeError where `errors` is `strict`."""
-        return data.decode("utf-8", errors)
 
     def decode(self, reader: json.JSONDecoder, text: str) -> object:
         """Return the value of a text. Raises what `reader` raises."""
-        return reader.decode(text)
 
     def encode(
         self, value: object, writer: json.JSONEncoder, finish: Callable[[str], str]
     ) -> Iterable[str]:
         """Return the finished text of a value in pieces. Raises what `writer` raises."""
-        return (finish(writer.encode(value)),)
 
 
-_WAY: ContextVar[Way] = ContextVar("way", default=Way())  # noqa: B039  # it has no state
+_WAY: ContextVar[Way | None] = ContextVar("way", default=None)
 
 
 @contextmanager
@@ -159,11 +154,13 @@ def rescue(data: bytes) -> object:
 
 
 def _decoded(reader: json.JSONDecoder, data: bytes, errors: str) -> object:
-    return _WAY.get().decode(reader, _text(data, errors))
+    way, text = _WAY.get(), _text(data, errors)
+    return way.decode(reader, text) if way else reader.decode(text)
 
 
 def _text(data: bytes, errors: str = "replace") -> str:
-    return _WAY.get().text(data.removeprefix(codecs.BOM_UTF8), errors)
+    way, data = _WAY.get(), data.removeprefix(codecs.BOM_UTF8)
+    return way.text(data, errors) if way else data.decode("utf-8", errors)
 
 
 def _pruned(text: str) -> str:
@@ -196,10 +193,15 @@ def write(value: object) -> bytes:
     """Return the value as compact UTF-8. Half a surrogate pair, which JSON can escape and UTF-8
     cannot say, is U+FFFD; a number that JSON cannot say is null, as JavaScript writes it.
     """
+    way = _WAY.get()
     try:
-        return b"".join([piece.encode() for piece in _WAY.get().encode(value, _WRITER, str)])
+        if way is None:
+            return _WRITER.encode(value).encode()
+        return b"".join([piece.encode() for piece in way.encode(value, _WRITER, str)])
     except ValueError:  # UnicodeEncodeError is one
-        text = "".join(_WAY.get().encode(value, _LENIENT_WRITER, _with_nulls))
+        if way is None:
+            return whole_characters(_with_nulls(_LENIENT_WRITER.encode(value))).encode()
+        text = "".join(way.encode(value, _LENIENT_WRITER, _with_nulls))
         return whole_characters(text).encode()
 
 
