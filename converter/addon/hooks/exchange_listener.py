@@ -13,7 +13,8 @@ from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import JSON
 from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.doors import dialect_of, is_reverse
-from converter.addon.hooks.tap import RefusalReader, Tap, may_ask_again
+from converter.addon.hooks.refused import RefusalReader, may_ask_again
+from converter.addon.hooks.tap import Tap
 from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
 from converter.addon.layers.contract import QUITTING, BodyReader, Listener
 from converter.addon.probes.upstream_http import SPEAKS_TLS

@@ -15,7 +15,8 @@ from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import Answer, Kind
 from converter.addon.hooks.doors import must_hold_reply
 from converter.addon.hooks.exchange_listener import fault_of
-from converter.addon.hooks.tap import RefusalReader, Tap
+from converter.addon.hooks.refused import RefusalReader
+from converter.addon.hooks.tap import Tap
 from converter.addon.keep.flow_record import FlowRecord, client_left
 from converter.addon.log_lines import report
 from converter.addon.memory.remembering import written

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from converter.addon.hooks.exchange_listener import ExchangeListener
-from converter.addon.hooks.tap import RefusalReader, Tap
+from converter.addon.hooks.refused import RefusalReader
+from converter.addon.hooks.tap import Tap
 from converter.addon.layers import contract
 from converter.addon.layers.connection import ReplyLayer
 from converter.addon.layers.promises import StreamLayer

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mitmproxy.http import HTTPFlow
 
-from converter.addon.hooks.tap import METADATA
+from converter.addon.hooks.refused import METADATA
 from converter.addon.keep.flow_record import UNDER_WAY
 from converter.addon.keep.shown_flow import transcript_of
 from converter.addon.keep.side_reader import SideReader
