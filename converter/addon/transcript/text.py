@@ -1,10 +1,9 @@
-"""A transcript as plain text for a content view. It is always valid YAML, for mitmproxy's
-highlighter of that name.
+"""A transcript as plain text for a content view, always valid YAML for mitmproxy's highlighter.
 
-Thinking is comments, which every palette of mitmproxy shows dim, with a bar at each line, because
-mitmweb shows no colours; words stand in block scalars. No words of a model can leave them, whatever
-they look like, and both are read in linear time: invalid YAML would cost the colours of all that
-follows, and a lone `{` seconds of highlighting (5 MB of JSON lines: 90 s, mitmproxy_rs 0.12).
+Thinking stands in comments, which every palette of mitmproxy shows dim, with a bar at each line,
+because mitmweb shows no colours; words stand in block scalars. No words of a model can leave
+either, and both are read in linear time. Invalid YAML would cost the colours of all lines behind
+it, and a lone `{` seconds of highlighting (5 MB of JSON lines: 90 s, mitmproxy_rs 0.12).
 """
 
 import re

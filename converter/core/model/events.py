@@ -180,8 +180,8 @@ class Opaque:
 
 @dataclass(frozen=True, slots=True)
 class MappedField:
-    """The value of a field of the server's own, or a piece of it, if it is a string; the user wants
-    it in a block of this kind.
+    """The value of a field of the server's own, or a piece of a string value, for a block of the
+    user's choice.
     """
 
     block: str
@@ -230,8 +230,10 @@ _IN_PIECES = (Text, Thinking, ToolCall)
 
 def joined[Joined: Event](events: Iterable[Joined], *, fields: bool = False) -> list[Joined]:
     """Return the events, with neighbouring words of one kind joined, and neighbouring pieces of one
-    call, so that text which no stage changed comes out as it went in. `fields`: also join events
-    with the same fields of the server's own; the first event's fields stay.
+    call.
+
+    So text that no stage changed comes out as it went in. `fields`: also join events with the same
+    fields of the server's own; the first event's fields stay.
     """
     groups: list[list[Joined]] = []
     for event in events:

@@ -1,5 +1,5 @@
-"""Messages of a request's JSON, whatever its dialect and however wrong: who speaks, the words, and
-the prompt in the order in which templates write it. Nothing a client sends makes any of it raise.
+"""Messages of a request's JSON, whatever its dialect and however wrong: the speaker, the words, and
+the prompt in the order in which templates write it. No input makes any function here raise.
 """
 
 import json

@@ -1,12 +1,12 @@
-"""Markdown code, found in a text that arrives in pieces, because a tag inside code is a word about
-tags, not a thought.
+"""Markdown code, found in a text that arrives in pieces: a tag inside code is a word about tags,
+not a thought.
 
-Fenced blocks and inline spans as CommonMark has them, with one difference that a stream forces: a
-backtick run opens a span at once, where CommonMark first looks whether it is closed. It ends with
-the paragraph in any case. A fence may stand behind the marks of a list or a quotation, and its info
+Fenced blocks and inline spans are CommonMark's, with one difference that a stream forces: a run of
+backticks opens a span at once, where CommonMark first looks for its end. The span ends with the
+paragraph in any case. A fence may stand behind the marks of a list or a quotation, and its info
 string holds no backtick (else it is an inline span).
 
-The text is read by lines, and only those with backticks or tildes are looked at, so that a text of
+The text is read by lines, and only lines with backticks or tildes are examined, so that a text of
 nothing but newlines costs no more than words.
 """
 
@@ -77,8 +77,8 @@ class CodeSpans:
 
 
 def _open_behind(line: str, fence: str, span: str) -> tuple[str, str]:
-    """Return the runs that opened the fenced block and the span that are open behind a line, or
-    behind the beginning of one; given those before it.
+    """Return the runs that opened the fenced block and the span which are open behind a line, or
+    behind its beginning, given the runs open before it.
     """
     if "`" not in line and "~" not in line:
         return fence, "" if fence else span

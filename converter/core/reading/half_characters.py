@@ -1,8 +1,8 @@
-"""Halves of characters, a stage: a character that a server cut over two frames is one again, and a
-half without its other half becomes U+FFFD, because no UTF-8 can say it.
+"""Halves of characters, a stage: a character that a server cut over two frames becomes one again.
 
-Python and JavaScript servers write a surrogate pair as two escapes and may cut between them, and
-models write half of one.
+A half without its other half becomes U+FFFD, because no UTF-8 can say it. Python and JavaScript
+servers write a surrogate pair as two escapes and may cut between them, and models write half of
+one.
 """
 
 import re

@@ -1,16 +1,15 @@
-"""Text in; text and thinking out, for models that mark their thoughts with nothing but the words
-they begin and end with.
+"""Text in; text and thinking out, for models that mark their thoughts with phrases alone.
 
-A heuristic, so it errs on one side, because a thought shown as answer is what a reader would see
-without it, but an answer hidden in a thought is lost on him. So a thought begins only where a
-paragraph begins with one of the opening phrases, and ends easily: at a closing phrase, where a
-sentence or a line begins, and at a heading or a fenced block, which unmarked thoughts have not and
-answers have. Without any of these it ends with the reply, or with what interrupts it (a tool call);
-`Findings.unclosed` tells of it then.
+It is a heuristic, and errs on one side: a thought shown as answer is what a reader would see
+without it, but an answer hidden in a thought is lost. So a thought begins only where a paragraph
+begins with one of the opening phrases. It ends easily: at a closing phrase that begins a sentence
+or line, and at a heading or a fenced block, which stand in answers and not in unmarked thoughts.
+Else it ends with the reply, or at an event that interrupts it (a tool call); `Findings.unclosed`
+then reports it.
 
-The phrases stay: the opening one belongs to the thought, the closing one to the text. Nothing is
-lost but the CR and LF at a thought's end. Cut anywhere, the same message: held is what may become a
-phrase, until it is decided, and the blanks at a thought's end.
+The phrases stay: the opening one belongs to the thought, the closing one to the text. Only the CR
+and LF at a thought's end are lost. The text cut anywhere gives the same message: text that may
+become a phrase is held until it is decided, and so are the blanks at a thought's end.
 """
 
 import re
@@ -46,9 +45,9 @@ _AT_SENTENCE = rf"""[.!?…]["'”’)\]*_]{{0,8}}+(?=\s){_BLANK}"""
 
 @lru_cache
 def _patterns(thinking: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what ends where a phrase begins that turns text into thinking, or thinking into text;
-    and the same for the beginning of a phrase, or for one that may be unmade, at a text's end.
-    Case does not matter; words match whole.
+    """Return two patterns. The first finds a phrase that ends thinking, or outside thinking one
+    that begins it. The second finds at a text's end the beginning of such a phrase, or a phrase
+    that one more letter would unmake. Case does not matter; words match whole.
     """
     # made when somebody asks: few readings look for phrases, and it takes a while
     closings = [lead + phrase for lead in LEADS for phrase in CLOSING]

@@ -1,7 +1,7 @@
-"""The end of a thought that spends its budget or repeats itself: it is cut there, a sentence closes
-it, and nothing else of the reply goes on.
+"""The end of a thought that spends its budget or repeats itself, a stage.
 
-A stage before the thought events: events in, events out. Cut anywhere, the same message.
+The thought is cut there, a sentence closes it, and the rest of the reply is dropped. The stage
+stands before the thought events. The text cut anywhere gives the same message.
 """
 
 import re

@@ -125,8 +125,8 @@ def curl(proxy: str, dialect: Dialect, model: str) -> str:
 
 
 def met(server: str, insecure: bool = False, authority: str = "") -> tuple[str, ModelFacts]:
-    """Return the server's first model, and what it says of it; log a warning when nobody is there
-    yet, or the server is the addon, whose replies are rewritten already.
+    """Return the server's first model and its facts; log a warning if no server answers yet, or if
+    the server is another think-addon, whose replies are rewritten already.
     """
     link = ServerLink(server, server_key(), SECONDS_TO_ANSWER, insecure, authority)
     model = UNKNOWN_MODEL

@@ -137,8 +137,8 @@ def _all(place: ClientFacts) -> Mapping[str, object]:
 
 
 def _aider(place: ClientFacts) -> Mapping[str, object]:
-    """Return a description of the model as well, else aider looks for one at GitHub, and asks its
-    user at each start about a model that it does not know.
+    """Return a file that describes the model as well. Without it aider looks for a description at
+    GitHub, and asks its user at each start about a model that it does not know.
     """
     sizes = {"max_input_tokens": place.window, "max_output_tokens": place.output}
     known = {name: size for name, size in sizes.items() if size}
@@ -360,10 +360,11 @@ def running_proxy(server: str) -> str:
 
 @contextmanager
 def _proxy(chosen: Chosen, more: Sequence[str]) -> Iterator[str]:
-    """Yield the address of a proxy: one that runs, unless options are wanted; else one of our own
-    until the end, in front of the same server, with `more` options. A reply's blanks are trimmed in
-    one of our own: agents show them as empty lines. Its ports are where no other program looks for
-    a proxy, because it ends with our client.
+    """Yield the address of a proxy: a running one, unless options are wanted; else a new one in
+    front of the same server, with `more` options, until the client ends.
+
+    A new one trims a reply's blanks, because agents show them as empty lines. It listens where no
+    other program looks for a proxy.
     """
     insecure = any(word.startswith("ssl_") for word in chosen.options)
     behind = chosen.url and in_front_of(ServerLink(chosen.url, insecure=insecure))

@@ -62,8 +62,8 @@ class _UnreadableError(Exception):
 
 
 def headless(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, str]]:
-    """Yield a body's bytes as they come, without the heads that `curl -i` puts before it, and the
-    content type that those say; nothing while the bytes may be a head.
+    """Yield a body's bytes as they come, without the heads of `curl -i`, and the content type of
+    these heads. Yield nothing while the bytes may be a head.
     """
     held, content_type = b"", ""
     for chunk in chunks:

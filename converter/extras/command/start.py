@@ -119,8 +119,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def take_key(given: str | None) -> None:
-    """Put the server's key where the addon looks for it, and where no process that is started has
-    it on its command line. Raises UsageError for one that no header can carry.
+    """Put the server's key where the addon looks for it, and keep it from the command line of every
+    process that is started. Raises UsageError for a key that no header can carry.
     """
     if given is not None:
         os.environ[KEY_VARIABLE] = given
@@ -131,8 +131,8 @@ def take_key(given: str | None) -> None:
 
 
 def check_options(written: Sequence[str]) -> None:
-    """Raise UsageError for an option of the addon's that is not there, or has a value that cannot
-    be read: before anything starts, and in one line.
+    """Raise UsageError, in one line and before anything starts, for an unknown option of the addon
+    or an unreadable value.
     """
     options = {option.name: option for option in settings.OPTIONS}
     for name, given, value in (word.partition("=") for word in written):

@@ -115,8 +115,8 @@ class _Crew:
                 signal.signal(number, handler)
 
     def _start_all(self) -> None:
-        """Start the others once the first one has made the certificates, where there are none: of
-        several that write them at one time, one reads half a file and ends.
+        """Start the first worker, and the others once the certificates are there, which the first
+        one makes. Several workers that write certificates at one time read half a file, and end.
         """
         folder = certificates_folder(self._arguments)
         made = (folder / _AUTHORITY).exists()
@@ -174,8 +174,8 @@ def _say(words: str) -> None:
 
 
 def can_share_port() -> bool:
-    """Tell whether processes that listen on one port share its connections: macOS lets them listen,
-    and one gets all.
+    """Tell whether processes that listen on one port share its connections. On macOS they may
+    listen, and one process gets all connections.
     """
     return sys.platform == "linux" and hasattr(socket, "SO_REUSEPORT")
 
