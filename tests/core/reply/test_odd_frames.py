@@ -5,6 +5,7 @@ import json
 import pytest
 
 from converter.core.dialects.table import DIALECTS, OPENAI_CHAT, Dialect, Form
+from converter.core.reply.reply_end import CUT_SHORT
 from laws.server_words import listen
 from tests.support.frames import DONE, ROLE, data, finish, text
 from tests.support.recordings_of import recording
@@ -58,3 +59,24 @@ def test_a_bare_error_in_mid_stream_keeps_its_words(client: Dialect, form: Form)
 def test_a_finish_that_is_no_word_is_a_finish(said: object, client: Dialect, form: Form) -> None:
     ended = data({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": said}]})
     assert heard([ROLE, *text("a"), ended, DONE], client, form) == ("a", "")
+
+
+def _body(**ending: object) -> bytes:
+    """A whole reply whose choice ends so."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": "a"}, **ending}
+    return json.dumps({"id": "c", "model": "m", "choices": [choice]}).encode()
+
+
+@FORMS
+@EACH
+def test_a_whole_reply_that_has_no_finish_by_its_own_word_ends_as_its_stream(
+    client: Dialect, form: Form
+) -> None:
+    cut = heard([_body(finish_reason=None)], client, form)[1]
+    assert cut == heard([ROLE, *text("a"), DONE], client, form)[1] == CUT_SHORT
+
+
+@FORMS
+@EACH
+def test_a_whole_reply_without_the_field_is_whole(client: Dialect, form: Form) -> None:
+    assert heard([_body()], client, form) == ("a", "")

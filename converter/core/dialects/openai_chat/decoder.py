@@ -192,7 +192,7 @@ class OpenAIDecoder(DialectDecoder):
         out += events
         if isinstance(usage, dict):
             out.append(usage_of(usage))
-        return [*out, End()] if whole else out
+        return [*out, End()] if whole and not any(map(_goes_on, choices)) else out
 
     def _choice(self, choice: dict[str, object], position: int, beside: bool) -> Iterator[Event]:
         """`beside`: the frame says something next to its choices, which then has to find its place
@@ -272,6 +272,13 @@ class OpenAIDecoder(DialectDecoder):
             ):
                 events.append(Thinking(new, index, _IN_PARTS))
         return events
+
+
+def _goes_on(choice: object) -> bool:
+    """Tell whether a choice says that it has no finish: Ollama 0.5.4's whole reply in JSON mode,
+    where the model ran in a circle. A server that has no such field has ended.
+    """
+    return isinstance(choice, dict) and choice.get("finish_reason", "") is None
 
 
 def _told_parts(inner: Mapping[str, object]) -> list[str]:
