@@ -19,7 +19,12 @@ from tools.lab.servers import Started, started
 
 pytestmark = pytest.mark.slow
 SERVERS = ("ollama", "mlx-lm")
-NOT_ITS = {("ollama", "thinking off"): "thinking"}  # its models have no switch before 0.9
+NOT_ITS = {
+    ("ollama", "thinking off"): "thinking",  # its models have no switch before 0.9
+    ("ollama", "two choices"): "1 choices",
+    ("mlx-lm", "two choices"): "1 choices",
+    ("mlx-lm", "JSON by a schema"): "no JSON",  # it takes the schema, and reads it not
+}
 """What is wrong with each answer to a question that a server cannot do what it asks for."""
 
 

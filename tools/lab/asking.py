@@ -24,6 +24,22 @@ WEATHER: dict[str, Any] = {
         "required": ["city"],
     },
 }
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string", "maxLength": 12},
+        "degrees": {"type": "integer", "minimum": 0, "maximum": 40},
+    },
+    "required": ["city", "degrees"],
+    "additionalProperties": False,
+}
+_NAMED_SCHEMA = {"name": "weather", "schema": SCHEMA, "strict": True}
+_AS_SCHEMA: Mapping[str, dict[str, Any]] = {
+    "chat": {"response_format": {"type": "json_schema", "json_schema": _NAMED_SCHEMA}},
+    "messages": {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
+    "responses": {"text": {"format": {"type": "json_schema", **_NAMED_SCHEMA}}},
+    "ollama": {"format": SCHEMA},
+}
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 _OFF: Mapping[str, dict[str, Any]] = {
     "chat": {"extra_body": {"chat_template_kwargs": {"enable_thinking": False}, **SAMPLING}},
@@ -31,6 +47,7 @@ _OFF: Mapping[str, dict[str, Any]] = {
     "responses": {"reasoning": {"effort": "none"}},
     "ollama": {"think": False},
 }
+SECONDS = 300.0
 ENDS = {"end_turn": "stop", "completed": "stop", "stop_sequence": "stop"}
 CUTS = {"max_tokens": "length", "incomplete": "length"}
 ERRORS = (openai.APIError, anthropic.APIError, ollama.ResponseError)
@@ -39,7 +56,8 @@ ERRORS = (openai.APIError, anthropic.APIError, ollama.ResponseError)
 @dataclass(frozen=True, slots=True)
 class Question:
     """One question. `off`: the client turns thinking off; `stop`: a stop string; `result`: it
-    is the turn behind the tool's answer.
+    is the turn behind the tool's answer; `schema`: the answer is to be JSON of `SCHEMA`; `choices`:
+    so many answers.
     """
 
     words: str
@@ -50,17 +68,22 @@ class Question:
     picture: bool = False
     model: str = MODEL
     result: bool = False
+    schema: bool = False
+    choices: int = 1
 
 
 @dataclass(slots=True)
 class Answer:
-    """An answer. `error`: the words of one in its place, with its status."""
+    """An answer. `error`: the words of one in its place, with its status; `others`: the other
+    choices.
+    """
 
     thinking: str = ""
     text: str = ""
     calls: list[tuple[str, object]] = field(default_factory=list)
     finish: str = ""
     error: str = ""
+    others: list["Answer"] = field(default_factory=list)
 
 
 def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:
@@ -69,7 +92,8 @@ def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:
         answer = _ASKS[dialect](port, question, streamed)
     except ERRORS as error:
         return Answer(error=" ".join(f"{getattr(error, 'status_code', '')} {error}".split()))
-    answer.finish = {**ENDS, **CUTS}.get(answer.finish, answer.finish)
+    for choice in (answer, *answer.others):
+        choice.finish = {**ENDS, **CUTS}.get(choice.finish, choice.finish)
     return answer
 
 
@@ -106,34 +130,45 @@ def _chat(port: int, question: Question, streamed: bool) -> Answer:
         "extra_body": SAMPLING,
         **({"tools": [{"type": "function", "function": WEATHER}]} if question.tool else {}),
         **({"stop": [question.stop]} if question.stop else {}),
+        **({"n": question.choices} if question.choices > 1 else {}),
         **(_OFF["chat"] if question.off else {}),
+        **(_AS_SCHEMA["chat"] if question.schema else {}),
     }
     with openai_client(port) as client:
-        if not streamed:
-            choice = client.chat.completions.create(**asked).choices[0]
-            message = choice.message
-            calls = [
-                (call.function.name, _arguments(call.function.arguments))
-                for call in message.tool_calls or []
-            ]
-            thinking = getattr(message, "reasoning_content", None) or ""
-            return Answer(thinking, message.content or "", calls, str(choice.finish_reason))
-        return _streamed_chat(client.chat.completions.create(**asked, stream=True))
+        if streamed:
+            answers = _streamed_chat(client.chat.completions.create(**asked, stream=True))
+        else:
+            answers = [*map(_of_choice, client.chat.completions.create(**asked).choices)]
+    first, *others = answers or [Answer()]
+    first.others = others
+    return first
 
 
-def _streamed_chat(chunks: Any) -> Answer:
-    answer, pieces = Answer(), dict[int, list[str]]()
+def _of_choice(choice: Any) -> Answer:
+    message = choice.message
+    calls = [
+        (call.function.name, _arguments(call.function.arguments))
+        for call in message.tool_calls or []
+    ]
+    thinking = getattr(message, "reasoning_content", None) or ""
+    return Answer(thinking, message.content or "", calls, str(choice.finish_reason))
+
+
+def _streamed_chat(chunks: Any) -> list[Answer]:
+    answers, pieces = dict[int, Answer](), dict[tuple[int, int], list[str]]()
     for chunk in chunks:
         for choice in chunk.choices:
+            answer = answers.setdefault(choice.index, Answer())
             answer.thinking += getattr(choice.delta, "reasoning_content", None) or ""
             answer.text += choice.delta.content or ""
             answer.finish = choice.finish_reason or answer.finish
             for call in choice.delta.tool_calls or []:
-                said = pieces.setdefault(call.index, ["", ""])
+                said = pieces.setdefault((choice.index, call.index), ["", ""])
                 said[0] += call.function.name or ""
                 said[1] += call.function.arguments or ""
-    answer.calls = [(name, _arguments(written)) for name, written in pieces.values()]
-    return answer
+    for (index, _), (name, written) in pieces.items():
+        answers[index].calls.append((name, _arguments(written)))
+    return [answers[index] for index in sorted(answers)]
 
 
 def _messages(port: int, question: Question, streamed: bool) -> Answer:
@@ -157,13 +192,15 @@ def _messages(port: int, question: Question, streamed: bool) -> Answer:
         **({"tools": [{**tool, "input_schema": WEATHER["parameters"]}]} if question.tool else {}),
         **({"stop_sequences": [question.stop]} if question.stop else {}),
         **(_OFF["messages"] if question.off else {}),
+        **(_AS_SCHEMA["messages"] if question.schema else {}),
     }
     with anthropic_client(port) as client:
         if streamed:
             with client.messages.stream(**asked) as stream:
                 message = stream.get_final_message()
         else:
-            message = client.messages.create(**asked)
+            # without a limit of its own the SDK refuses to ask for a long reply at once
+            message = client.messages.create(**asked, timeout=SECONDS)
     answer = Answer(finish=str(message.stop_reason))
     for block in message.content:
         answer.thinking += block.thinking if block.type == "thinking" else ""
@@ -188,6 +225,7 @@ def _responses(port: int, question: Question, streamed: bool) -> Answer:
         "extra_body": SAMPLING,
         **({"tools": [{"type": "function", "strict": False, **WEATHER}]} if question.tool else {}),
         **(_OFF["responses"] if question.off else {}),
+        **(_AS_SCHEMA["responses"] if question.schema else {}),
     }
     with openai_client(port) as client:
         response = client.responses.create(**asked) if not streamed else None
@@ -228,6 +266,7 @@ def _ollama(port: int, question: Question, streamed: bool) -> Answer:
         "options": {**SAMPLING, "num_predict": question.most, **stop},
         **({"tools": [{"type": "function", "function": WEATHER}]} if question.tool else {}),
         **(_OFF["ollama"] if question.off else {}),
+        **(_AS_SCHEMA["ollama"] if question.schema else {}),
     }
     answer = Answer()
     with ollama.Client(f"http://127.0.0.1:{port}", headers={"connection": "close"}) as client:

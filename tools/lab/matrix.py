@@ -1,5 +1,6 @@
 """What is asked of every server through the addon, and when an answer is as it should be."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -50,6 +51,34 @@ def is_stopped(answer: Answer) -> str:
     return "not stopped" if " is 84" in answer.text else ""
 
 
+def are_two(answer: Answer) -> str:
+    """Two choices, each with its thinking and its answer."""
+    wrong = [words for choice in (answer, *answer.others) if (words := thinks(choice))]
+    count = 1 + len(answer.others)
+    return f"{count} choices" if count != 2 else next(iter(wrong), "")
+
+
+def is_json(answer: Answer) -> str:
+    """JSON with the names of the schema."""
+    try:
+        named = sorted(json.loads(answer.text))
+    except (ValueError, TypeError):
+        return "no JSON"
+    return "" if named == ["city", "degrees"] else "other JSON"
+
+
+_TOO_LONG = re.compile("prompt is too long|context_length_exceeded")
+
+
+def is_taken_or_refused(answer: Answer) -> str:
+    """An answer, or an error that does not blame the prompt: clients would make it shorter for
+    nothing.
+    """
+    if _TOO_LONG.search(answer.error):
+        return "the prompt is blamed"
+    return is_refused(answer) if answer.error else thinks(answer)
+
+
 def is_refused(answer: Answer) -> str:
     """An error of the request's own."""
     return "" if re.match(r"4\d\d", answer.error) else "no error of the 400s"
@@ -69,8 +98,9 @@ class Case:
     not_of: tuple[str, ...] = ()
 
 
-_TAKE_ALL = ("mlx-lm", "ollama")
-"""Servers that refuse no prompt: mlx-lm has no limit, and Ollama cuts one in silence."""
+_TAKE_ALL = ("mlx-lm", "ollama", "transformers")
+"""Servers that refuse no prompt: two have no limit, and Ollama cuts one in silence."""
+_NAMES = "Name a city and its degrees as JSON."
 CASES = (
     Case("thinking apart", Question(SUM), thinks),
     Case("tool call", Question(WEATHER, tool=True), calls),
@@ -83,9 +113,12 @@ CASES = (
         is_stopped,
         ("chat", "messages", "ollama"),
     ),
+    Case("two choices", Question(SUM, choices=2), are_two, ("chat",)),
+    Case("JSON by a schema", Question(_NAMES, schema=True), is_json),
     Case("picture for a blind model", Question(SUM, picture=True), thinks),
     Case("wrong model", Question(SUM, model="no-such-model"), is_refused, is_error=True),
     Case("prompt too long", Question(_LONG), is_refused, is_error=True, not_of=_TAKE_ALL),
+    Case("reply too long", Question(SUM, most=900_000), is_taken_or_refused, is_error=True),
 )
 
 

@@ -36,15 +36,17 @@ _QUIET = {
 }
 NO_PARSER, RIGHT, WRONG = "no parser", "its parsers", "wrong parsers"
 _R1 = ("--chat-template", str(TESTS / "tiny_model" / "r1.jinja"))
+_TELL_CACHED = ("--enable-prompt-tokens-details",)
+_VLLM_R1 = ("--reasoning-parser", "deepseek_r1")
 _VLLM_CALLS = ("--enable-auto-tool-choice", "--tool-call-parser")
 CONFIGURATIONS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "ollama": {NO_PARSER: ()},
     "mlx-lm": {RIGHT: ()},
     "transformers": {NO_PARSER: ()},
     "vllm": {
-        NO_PARSER: (),
-        RIGHT: ("--reasoning-parser", "qwen3", *_VLLM_CALLS, "hermes"),
-        WRONG: (*_R1, "--reasoning-parser", "deepseek_r1", *_VLLM_CALLS, "pythonic"),
+        NO_PARSER: _TELL_CACHED,
+        RIGHT: (*_TELL_CACHED, "--reasoning-parser", "qwen3", *_VLLM_CALLS, "hermes"),
+        WRONG: (*_TELL_CACHED, *_R1, *_VLLM_R1, *_VLLM_CALLS, "pythonic"),
     },
     "sglang": {
         NO_PARSER: (),

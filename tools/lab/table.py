@@ -17,7 +17,8 @@ NOT_ASKED = "–"
 @dataclass(frozen=True, slots=True)
 class Column:
     """One configuration of one server. `day`: of its run. `missing`: why it could not be had.
-    `verdicts`: by row, by dialect and form: what was wrong, nothing where all was right.
+    `verdicts`: by row, by dialect and form: what was wrong, nothing where all was right. `figures`:
+    rows that are right or wrong by no rule.
     """
 
     server: str
@@ -26,6 +27,7 @@ class Column:
     day: str
     missing: str = ""
     verdicts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    figures: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -56,6 +58,7 @@ def keep(columns: Sequence[Column], file: Path = KEPT) -> list[Column]:
 def table(columns: Sequence[Column]) -> str:
     """Return the table in Markdown: a row for each question, a column for each configuration."""
     rows = list(dict.fromkeys(row for column in columns for row in column.verdicts))
+    rows += dict.fromkeys(row for column in columns for row in column.figures)
     lines = [
         ["", *(column.title for column in columns)],
         ["---"] * (len(columns) + 1),
@@ -68,6 +71,8 @@ def table(columns: Sequence[Column]) -> str:
 def _cell(column: Column, row: str) -> str:
     if column.missing:
         return "not had"
+    if row in column.figures:
+        return column.figures[row]
     verdicts = column.verdicts.get(row)
     return told(verdicts).partition(";")[0] if verdicts else NOT_ASKED
 

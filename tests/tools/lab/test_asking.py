@@ -1,5 +1,6 @@
 """One question by four SDKs, through the addon, in neutral words."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from tests.support import frames
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.harness import Proxy, start_proxy
-from tools.lab.asking import DIALECTS, Answer, Question, ask
+from tools.lab.asking import DIALECTS, SCHEMA, Answer, Question, ask
 
 pytestmark = pytest.mark.slow
 CALL = {
@@ -59,3 +60,31 @@ def test_what_an_sdk_reads_is_told_in_neutral_words(
     refused = ask(port, dialect, Question("12 * 7", model="x"), streamed)
     assert refused == Answer(error=refused.error)
     assert refused.error.startswith("404")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_schema_goes_to_the_server(server: ByPathServer, proxy: Proxy, dialect: str) -> None:
+    server.rows[CHAT] = Says(frames.whole('{"city": "Oslo"}'))
+    answer = ask(proxy.ports[0], dialect, Question("JSON", schema=True), streamed=False)
+    assert answer.text == '{"city": "Oslo"}'
+    assert server.bodies()[-1]["response_format"]["json_schema"]["schema"] == SCHEMA
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_each_choice_is_an_answer(server: ByPathServer, proxy: Proxy, streamed: bool) -> None:
+    steps = [
+        *(frames.delta(index, content=f"<think>a</think>{index}") for index in (1, 0)),
+        *(frames.finish("stop", index) for index in (0, 1)),
+        frames.DONE,
+    ]
+    body = json.loads(frames.whole("<think>a</think>0"))
+    second = {**body["choices"][0], "index": 1}
+    second["message"] = {"role": "assistant", "content": "<think>a</think>1"}
+    whole = {**body, "choices": [body["choices"][0], second]}
+    server.rows[CHAT] = Says(steps=steps) if streamed else Says(whole)
+    first = ask(proxy.ports[0], "chat", Question("12 * 7", choices=2), streamed)
+    assert [(each.thinking, each.text) for each in (first, *first.others)] == [
+        ("a", "0"),
+        ("a", "1"),
+    ]
+    assert server.bodies()[-1]["n"] == 2

@@ -17,6 +17,13 @@ def test_an_unknown_server_is_named(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "vlm" in capsys.readouterr().out
 
 
+def test_one_configuration_may_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert lab._wanted("sglang:its parsers") == [("sglang", "its parsers")]
+    assert lab._wanted("sglang") == [("sglang", each) for each in CONFIGURATIONS["sglang"]]
+    assert lab.main(["sglang:no such"], tmp_path) == 2
+    assert "sglang:no such" in capsys.readouterr().out
+
+
 def test_a_server_that_cannot_be_had_is_a_column(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,14 @@ BAD = Column(
     "2026-11-26",
     verdicts={"tool call": {"chat": "", "messages": "0 calls"}, "stop": {"chat": "a `b`"}},
 )
+READ = Column(
+    "vllm",
+    "0.32.0",
+    "its parsers",
+    "2026-11-26",
+    verdicts={"tool call": {"chat": ""}},
+    figures={"tokens read": "155 put back"},
+)
 GONE = Column("sglang", "0.5.23", "no parser", "2026-11-25", missing="no Python 3.11")
 
 
@@ -51,6 +59,11 @@ def test_a_cell_says_how_many_were_right() -> None:
     assert lines[2] == "| tool call | yes | 1 of 2 | not had |"
     assert lines[3] == "| stop | – | 0 of 1 | not had |"
     assert lines[-1] == "| run on | 2026-11-26 | 2026-11-26 | 2026-11-25 |"
+
+
+def test_figures_are_rows_that_nobody_counts() -> None:
+    assert table([GOOD, READ]).splitlines()[3] == "| tokens read | – | 155 put back |"
+    assert summary([READ]).splitlines()[2] == "| vllm 0.32.0 | 1 of 1 | 2026-11-26 |"
 
 
 def test_a_summary_has_a_row_for_each_server() -> None:

@@ -1,0 +1,100 @@
+"""Agents on a real server, through the addon: the tool loops of the SDKs, Claude Code and Codex.
+
+The two programs are packages of npm, which `tests.support.npm` installs once into .cache.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from tests.support import claude_code, codex
+from tests.support.harness import TESTS
+from tests.support.npm import MissingError
+from tests.support.tool_loops import ENDS, IN_BOTH, IN_OSLO, LOOPS
+from tests.support.transformers_server import PREFIX
+from tools.lab.servers import MODEL
+
+AGENTS = {"claude-code": claude_code.VERSION, "codex": codex.VERSION}
+"""Programs, and the version of each."""
+LOOP_ROW = "tool loops of three SDKs"
+CLAUDE_ROW = f"Claude Code {claude_code.VERSION}"
+CODEX_ROW = f"Codex {codex.VERSION}"
+SUM = "12 * 7"
+
+type Verdicts = Mapping[str, str]
+"""By what was done: what was wrong, nothing where all was right."""
+
+
+def agents(port: int, folder: Path) -> Iterator[tuple[str, Verdicts]]:
+    """Yield a row for each kind of agent. One that cannot be installed has none."""
+    yield LOOP_ROW, dict(_loops(port))
+    for row, run in ((CLAUDE_ROW, _claude_code), (CODEX_ROW, _codex)):
+        try:
+            yield row, dict(run(port, folder))
+        except MissingError as missing:
+            print(f"{row} is NOT run: {missing}", flush=True)
+
+
+def _loops(port: int) -> Iterator[tuple[str, str]]:
+    for client, loop in LOOPS.items():
+        for streamed in (True, False):
+            for question, cities in ((IN_OSLO, ["Oslo"]), (IN_BOTH, ["Oslo", "Rome"])):
+                name = f"{client} {'streamed' if streamed else 'whole'} {len(cities)}"
+                try:
+                    seen = loop(port, streamed, question)
+                except Exception as error:  # whatever an SDK raises is what a user would see
+                    yield name, f"{type(error).__name__}: {error}"[:120]
+                    continue
+                right = "21 degrees" in seen.answer and seen.cities == cities
+                ends = tuple(seen.ends) == ENDS[client]
+                yield name, "" if right and ends else f"{seen.cities} {seen.ends}"
+
+
+def _claude_code(port: int, folder: Path) -> Iterator[tuple[str, str]]:
+    """Ask it without tools, and with one of a tool server."""
+    program = claude_code.install()
+    server = {"command": sys.executable, "args": [str(TESTS / "support" / "weather_tool.py")]}
+    told = folder / "weather.json"
+    told.write_text(json.dumps({"mcpServers": {"w": server}}))
+    tool = ("--mcp-config", str(told), "--strict-mcp-config", "--allowedTools")
+
+    def plain() -> str:
+        session = claude_code.ask(program, port, folder, SUM, *claude_code.NO_TOOLS)
+        kinds = [block["type"] for block in session.blocks]
+        return "" if kinds == ["thinking", "text"] else f"{kinds} {session.end.get('result')}"
+
+    def with_a_tool() -> str:
+        words = (*claude_code.NO_TOOLS, *tool, f"{PREFIX}get_weather")
+        session = claude_code.ask(program, port, folder, IN_OSLO, *words)
+        said = str(session.end.get("result"))
+        called = [block["input"] for block in session.blocks if block["type"] == "tool_use"]
+        right = called == [{"city": "Oslo"}] and "21 degrees" in said
+        return "" if right else f"{called} {said}"
+
+    yield from _told({"without tools": plain, "with a tool": with_a_tool})
+
+
+def _codex(port: int, folder: Path) -> Iterator[tuple[str, str]]:
+    """Ask it twice in one session."""
+    program = codex.install()
+
+    def turn(resume: bool) -> Callable[[], str]:
+        def ask() -> str:
+            session = codex.ask(program, port, folder, SUM, model=MODEL, tools=False, resume=resume)
+            ended = session.end.get("type") == "turn.completed"
+            right = ended and session.kinds == ["reasoning", "agent_message"]
+            return "" if right else f"{session.kinds} {session.end}"
+
+        return ask
+
+    yield from _told({"first turn": turn(resume=False), "second turn": turn(resume=True)})
+
+
+def _told(tries: Mapping[str, Callable[[], str]]) -> Iterator[tuple[str, str]]:
+    for name, run in tries.items():
+        try:
+            yield name, run()[:120]
+        except (subprocess.TimeoutExpired, ValueError, LookupError) as error:
+            yield name, f"{type(error).__name__}: {error}"[:120]
