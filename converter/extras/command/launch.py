@@ -108,68 +108,68 @@ class Client:
     options: Sequence[str] = ()
 
 
-def _claude(place: ClientFacts) -> Mapping[str, object]:
+def _claude(facts: ClientFacts) -> Mapping[str, object]:
     models = ("MODEL", "DEFAULT_OPUS_MODEL", "DEFAULT_SONNET_MODEL", "DEFAULT_HAIKU_MODEL")
     return {
-        "ANTHROPIC_BASE_URL": place.proxy,
+        "ANTHROPIC_BASE_URL": facts.proxy,
         "ANTHROPIC_AUTH_TOKEN": NO_KEY,
-        **{f"ANTHROPIC_{name}": place.model for name in models},
-        "CLAUDE_CODE_MAX_CONTEXT_TOKENS": place.window,
-        "CLAUDE_CODE_MAX_OUTPUT_TOKENS": place.output,
+        **{f"ANTHROPIC_{name}": facts.model for name in models},
+        "CLAUDE_CODE_MAX_CONTEXT_TOKENS": facts.window,
+        "CLAUDE_CODE_MAX_OUTPUT_TOKENS": facts.output,
         # a first prompt of 23,000 tokens, not 40,000; loaded tools keep the cache (2.1.332)
         "ENABLE_TOOL_SEARCH": "true",
     }
 
 
-def _openai(place: ClientFacts) -> Mapping[str, object]:
-    address = f"{place.proxy}/v1"
+def _openai(facts: ClientFacts) -> Mapping[str, object]:
+    address = f"{facts.proxy}/v1"
     return {
         "OPENAI_BASE_URL": address,
         "OPENAI_API_BASE": address,
         "OPENAI_API_KEY": NO_KEY,
-        "OPENAI_MODEL": place.model,
+        "OPENAI_MODEL": facts.model,
     }
 
 
-def _all(place: ClientFacts) -> Mapping[str, object]:
+def _all(facts: ClientFacts) -> Mapping[str, object]:
     # Claude Code alone asks its user about this key: other programs know no other variable
-    return {**_claude(place), **_openai(place), "ANTHROPIC_API_KEY": NO_KEY}
+    return {**_claude(facts), **_openai(facts), "ANTHROPIC_API_KEY": NO_KEY}
 
 
-def _aider(place: ClientFacts) -> Mapping[str, object]:
+def _aider(facts: ClientFacts) -> Mapping[str, object]:
     """Return a file that describes the model as well. Without it aider looks for a description at
     GitHub, and asks its user at each start about a model that it does not know.
     """
-    sizes = {"max_input_tokens": place.window, "max_output_tokens": place.output}
+    sizes = {"max_input_tokens": facts.window, "max_output_tokens": facts.output}
     known = {name: size for name, size in sizes.items() if size}
     described = {"litellm_provider": "openai", "mode": "chat", **known}
     return {
-        **_openai(place),
-        "AIDER_MODEL_METADATA_FILE": {f"openai/{place.model}": described},
+        **_openai(facts),
+        "AIDER_MODEL_METADATA_FILE": {f"openai/{facts.model}": described},
     }
 
 
-def _opencode(place: ClientFacts) -> Mapping[str, object]:
-    model: dict[str, object] = {"name": place.model, "reasoning": True}
-    if place.window:
-        model["limit"] = {"context": place.window, "output": place.output}
-    if place.sees:
+def _opencode(facts: ClientFacts) -> Mapping[str, object]:
+    model: dict[str, object] = {"name": facts.model, "reasoning": True}
+    if facts.window:
+        model["limit"] = {"context": facts.window, "output": facts.output}
+    if facts.sees:
         model["modalities"] = {"input": ["text", "image"], "output": ["text"]}
     provider = {
         "npm": "@ai-sdk/openai-compatible",
-        "options": {"baseURL": f"{place.proxy}/v1", "apiKey": NO_KEY},
-        "models": {place.model: model},
+        "options": {"baseURL": f"{facts.proxy}/v1", "apiKey": NO_KEY},
+        "models": {facts.model: model},
     }
-    config = {"model": f"local/{place.model}", "provider": {"local": provider}}
+    config = {"model": f"local/{facts.model}", "provider": {"local": provider}}
     return {"OPENCODE_CONFIG_CONTENT": json.dumps(config)}
 
 
-def _codex(place: ClientFacts) -> Sequence[str]:
-    provider = {"name": "local", "base_url": f"{place.proxy}/v1", "wire_api": "responses"}
+def _codex(facts: ClientFacts) -> Sequence[str]:
+    provider = {"name": "local", "base_url": f"{facts.proxy}/v1", "wire_api": "responses"}
     settings: dict[str, object] = {
-        "model": place.model,
+        "model": facts.model,
         "model_provider": "local",
-        "model_context_window": place.window,
+        "model_context_window": facts.window,
         "model_reasoning_summary": "auto",
         "web_search": "disabled",  # only OpenAI can run it
         **{f"model_providers.local.{name}": value for name, value in provider.items()},
@@ -186,7 +186,7 @@ CLIENTS: Mapping[str, Client] = {
         "aider",
         "python -m pip install aider-install && aider-install",
         _aider,
-        lambda place: ("--model", f"openai/{place.model}"),
+        lambda facts: ("--model", f"openai/{facts.model}"),
     ),
     "llm": Client(
         "llm", "pip install llm llm-anthropic", _all, options=("--set", "think_models=*=")
@@ -205,7 +205,7 @@ the program's. Settings go into its environment and command line only."""
 
 @dataclass(slots=True)
 class Chosen:
-    """The words of the user that are not the client's. `url`: the server, or a proxy that runs;
+    """The user's arguments for us. `url`: the server, or a proxy that runs;
     `key`: the server's API key; `options`: of the proxy.
     """
 
@@ -217,9 +217,9 @@ class Chosen:
 
 def main(name: str, arguments: Sequence[str]) -> int:
     """Start the proxy if need be, and the client; return the client's exit status."""
-    chosen, words = _own(name, arguments)
+    chosen, rest = _own(name, arguments)
     client = CLIENTS[name]
-    program, words = (client.program, words) if client.program else (words[0], words[1:])
+    program, rest = (client.program, rest) if client.program else (rest[0], rest[1:])
     path = shutil.which(program)
     if not path:
         how = f": get it with `{client.install}`" if client.install else ""
@@ -229,11 +229,11 @@ def main(name: str, arguments: Sequence[str]) -> int:
         tempfile.TemporaryDirectory(prefix="think-addon-") as folder,
         _proxy(chosen, client.options) as proxy,
     ):
-        place, words = _with_model(place_at(proxy, chosen.model), name, words)
-        if small := too_small(_TITLES.get(name, ""), place.window):
+        facts, rest = _with_model(facts_at(proxy, chosen.model), name, rest)
+        if small := too_small(_TITLES.get(name, ""), facts.window):
             print(f"think-addon: {small}: start the server with a larger one", file=sys.stderr)
-        environment = {**inherited(proxy), **_told(client.needs(place), Path(folder))}
-        return _run([path, *client.arguments(place), *words], environment)
+        environment = {**inherited(proxy), **_told(client.needs(facts), Path(folder))}
+        return _run([path, *client.arguments(facts), *rest], environment)
 
 
 def inherited(proxy: str) -> dict[str, str]:
@@ -255,40 +255,40 @@ def show(arguments: Sequence[str]) -> int:
     proxy = running_proxy("")
     if not proxy:
         raise CommandError("no proxy runs: start one with `think-addon`")
-    client, place, lines = CLIENTS[arguments[0]], place_at(proxy), list[str]()
-    for name, value in _told(client.needs(place)).items():
+    client, facts, lines = CLIENTS[arguments[0]], facts_at(proxy), list[str]()
+    for name, value in _told(client.needs(facts)).items():
         lines.append(f"export {name}={shell.word(value)}")
-    if words := client.arguments(place):
-        lines.append(f"# {shell.line([client.program, *words])}")
+    if rest := client.arguments(facts):
+        lines.append(f"# {shell.line([client.program, *rest])}")
     print("\n".join(lines))
     return 0
 
 
 def _own(name: str, arguments: Sequence[str]) -> tuple[Chosen, list[str]]:
-    """Return what is ours of the words, and those that are the client's."""
-    words, given, options = list(arguments), dict[str, str](), list[str]()
-    while words and words[0] in ("--url", "--key", "--model", "--set"):
-        option = words.pop(0)
-        if not words:
+    """Return our own arguments, and the rest, which are the client's."""
+    rest, values, options = list(arguments), dict[str, str](), list[str]()
+    while rest and rest[0] in ("--url", "--key", "--model", "--set"):
+        option = rest.pop(0)
+        if not rest:
             raise UsageError(f"{option} needs a value: think-addon {name} {option} VALUE")
-        options += [option, words[0]] if option == "--set" else []
-        given[option.removeprefix("--")] = words.pop(0)
-    url = server_address(given["url"]) if "url" in given else ""
-    chosen = Chosen(url, given.get("key", ""), given.get("model", ""), options)
+        options += [option, rest[0]] if option == "--set" else []
+        values[option.removeprefix("--")] = rest.pop(0)
+    url = server_address(values["url"]) if "url" in values else ""
+    chosen = Chosen(url, values.get("key", ""), values.get("model", ""), options)
     check_options(chosen.options[1::2])
     take_key(chosen.key or None)
-    if words[:1] == ["--"]:
-        del words[0]
-    if name == "run" and words in ([], ["--help"]):
+    if rest[:1] == ["--"]:
+        del rest[0]
+    if name == "run" and rest in ([], ["--help"]):
         raise UsageError(_USAGE)
     if name != "run" and not chosen.model:
-        chosen.model = _model_among(words)
-    return chosen, words
+        chosen.model = _model_among(rest)
+    return chosen, rest
 
 
-def _model_among(words: Sequence[str]) -> str:
-    """Return the model that the client's own words name, whatever provider stands before it."""
-    for word, value in zip(words, [*words, ""][1:], strict=True):
+def _model_among(rest: Sequence[str]) -> str:
+    """Return the model that the client's own arguments name, whatever provider stands before it."""
+    for word, value in zip(rest, [*rest, ""][1:], strict=True):
         if word == "--":
             break
         if word == "--model" or word.startswith("--model="):
@@ -297,12 +297,12 @@ def _model_among(words: Sequence[str]) -> str:
     return ""
 
 
-def _with_model(place: ClientFacts, name: str, words: list[str]) -> tuple[ClientFacts, list[str]]:
-    """Return the words without a model that the client is told by us."""
-    if name == "run" or _model_among(words) != place.model:
-        return place, words
-    at = next(number for number, word in enumerate(words) if word.startswith("--model"))
-    return place, [*words[:at], *words[at + (2 if words[at] == "--model" else 1) :]]
+def _with_model(facts: ClientFacts, name: str, rest: list[str]) -> tuple[ClientFacts, list[str]]:
+    """Return the rest without a model that the client gets from us."""
+    if name == "run" or _model_among(rest) != facts.model:
+        return facts, rest
+    at = next(number for number, word in enumerate(rest) if word.startswith("--model"))
+    return facts, [*rest[:at], *rest[at + (2 if rest[at] == "--model" else 1) :]]
 
 
 def _told(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, str]:
@@ -319,7 +319,7 @@ def _told(needs: Mapping[str, object], folder: Path | None = None) -> dict[str, 
     return told
 
 
-def place_at(proxy: str, wanted: str = "") -> ClientFacts:
+def facts_at(proxy: str, wanted: str = "") -> ClientFacts:
     """Return the facts for a client of this proxy: a model, the first where the wanted one is not
     listed, and its window. Where no models are listed, the wanted one is asked.
     """
@@ -330,9 +330,9 @@ def place_at(proxy: str, wanted: str = "") -> ClientFacts:
     if wants_key(reply):
         raise CommandError(key_words(behind))
     if not models and not wanted:
-        words = server_words(reply.body) if reply and reply.status != 200 else ""
+        said = server_words(reply.body) if reply and reply.status != 200 else ""
         raise CommandError(
-            words or f"{behind} lists no models: load one, or name one with --model NAME"
+            said or f"{behind} lists no models: load one, or name one with --model NAME"
         )
     model = wanted if wanted in models or not models else ""
     model = model or next(filter(str.isprintable, models), "")
@@ -374,11 +374,11 @@ def _proxy(chosen: Chosen, more: Sequence[str]) -> Iterator[str]:
         return
     server = behind or chosen.url or (in_front_of(ServerLink(running)) if running else "")
     port, web_port = _free_ports()
-    words = [*([server] if server else []), "--port", port, "--web-port", web_port]
+    arguments = [*([server] if server else []), "--port", port, "--web-port", web_port]
     for option in ("think_blanks=trim", "think_lessons=true"):
-        words += ["--set", option]
-    words += [*more, *chosen.options]
-    command = [sys.executable, "-P", "-m", "converter.command", *words]
+        arguments += ["--set", option]
+    arguments += [*more, *chosen.options]
+    command = [sys.executable, "-P", "-m", "converter.command", *arguments]
     with tempfile.TemporaryFile("w+") as log, _started(command, log) as process:
         try:
             yield _ready(process, log)
@@ -421,8 +421,8 @@ def _ready(process: subprocess.Popen[str], log: IO[str]) -> str:
             )
             return identity["Proxy"]
     log.seek(0)
-    words = " ".join("".join([*lines, log.read()]).split())
-    raise CommandError(f"the proxy did not start: {words}")
+    said = " ".join("".join([*lines, log.read()]).split())
+    raise CommandError(f"the proxy did not start: {said}")
 
 
 def _end(process: subprocess.Popen[str]) -> None:

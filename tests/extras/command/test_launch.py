@@ -72,11 +72,11 @@ def test_opencode_is_told_of_a_model_that_sees() -> None:
 
 def test_a_place_has_the_words_of_the_server_behind(server: ByPathServer) -> None:
     server.rows[ADDON_PATH] = Says(addon_words(server.address))
-    assert not launch.place_at(server.address).sees
+    assert not launch.facts_at(server.address).sees
     listed = _models()
     listed["data"][0]["capabilities"] = ["completion", "multimodal"]
     server.rows["/v1/models"] = Says(listed)
-    assert launch.place_at(server.address) == ClientFacts(server.address, "qwen", 4096, True)
+    assert launch.facts_at(server.address) == ClientFacts(server.address, "qwen", 4096, True)
 
 
 def test_every_client_but_claude_code_gets_a_key_of_anthropics() -> None:
@@ -148,7 +148,7 @@ def test_a_program_is_run_with_a_proxy_of_its_own(server: ByPathServer, tmp_path
     assert "watch at http://127.0.0.1" in done.stderr
     proxy = first.split()[1].removesuffix("/v1")
     with pytest.raises(CommandError, match="no model server"):  # it ended with the program
-        launch.place_at(proxy)
+        launch.facts_at(proxy)
 
 
 def test_aider_is_told_of_the_model_by_a_file(server: ByPathServer, tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_server_that_is_down_is_named(
     down = {"error": {"message": "no model server at http://gpu:8000: connection refused"}}
     server.rows["/v1/models"] = Says(down, 502)
     with pytest.raises(CommandError, match="no model server at http://gpu:8000: connection"):
-        launch.place_at(server.address)
+        launch.facts_at(server.address)
     assert main(["run", "--url", "http://127.0.0.1:1", "--", sys.executable]) == 1
     assert "no model server at http://127.0.0.1:1: " in capsys.readouterr().err
 
@@ -239,7 +239,7 @@ def test_options_are_for_a_proxy_in_front_of_the_same_server(
     chosen = launch.Chosen(options=["--set", "think_models=*="])
     with launch._proxy(chosen, ()) as own:
         assert own != running
-        assert launch.place_at(own).model == "qwen"
+        assert launch.facts_at(own).model == "qwen"
 
 
 def test_a_proxy_that_ends_with_its_program_is_for_no_other(
@@ -386,9 +386,9 @@ def test_a_model_is_named_in_any_place(
 def test_a_server_without_a_list_is_asked_for_the_model_that_is_named(server: ByPathServer) -> None:
     server.rows[ADDON_PATH] = Says(addon_words(server.address))
     server.rows["/v1/models"] = Says({"data": []})
-    assert launch.place_at(server.address, "./folder").model == "./folder"
+    assert launch.facts_at(server.address, "./folder").model == "./folder"
     with pytest.raises(CommandError, match="lists no models: load one, or name one with --model"):
-        launch.place_at(server.address)
+        launch.facts_at(server.address)
 
 
 @pytest.mark.parametrize("name", ["x\ntouch ran #", "x\rtouch ran", "x\x1b[2J", "x\x85y"])
@@ -412,7 +412,7 @@ def test_a_name_that_acts_on_a_shell_is_in_no_line(
 def test_of_several_models_the_first_that_can_be_printed_is_told(server: ByPathServer) -> None:
     server.rows[ADDON_PATH] = Says(addon_words(server.address))
     server.rows["/v1/models"] = Says({"data": [{"id": "x\ny"}, {"id": "good"}]})
-    assert launch.place_at(server.address).model == "good"
+    assert launch.facts_at(server.address).model == "good"
 
 
 def test_a_proxy_that_cannot_start_says_why(server: ByPathServer, tmp_path: Path) -> None:
