@@ -36,6 +36,15 @@ HEAD = "#rows button.row"
 BELOW = "at.scrollHeight - at.scrollTop - at.clientHeight"
 PLACES = """[...document.querySelectorAll("#differs del, #differs ins")]
     .slice(0, 2).map((each) => each.getBoundingClientRect().{})"""
+EDGES = """
+const [heads, cells] = ["th", "tbody tr:first-child td"].map((name) =>
+  [...document.querySelectorAll(".context " + name)].map((each, at) => {
+    const words = document.createRange();
+    words.selectNodeContents(each);
+    return words.getBoundingClientRect()[at < 2 ? "left" : "right"];
+  }));
+return heads.map((head, at) => [head, cells[at]]);
+"""
 NAMELESS = """
 return [...document.querySelectorAll('button, a, input, select, textarea, [tabindex="0"]')]
   .filter((each) => each.offsetParent && !(each.textContent.trim() || each.ariaLabel ||
@@ -216,9 +225,9 @@ def test_a_conversation_with_tools_and_a_picture(
     assert '"city": "Oslo"' in think.text(".reply .call")
     assert think.script("return document.querySelector('.asked img').naturalWidth") == 1
     assert "Be brief." not in think.text(".asked")
-    for fold in (1, 2):
+    for fold in (1, 2, 3):
         think.press(f".asked details:nth-of-type({fold}) > summary")
-    for words in ("Be brief.", "An earlier one", "7 degrees"):
+    for words in ("stream true", "Be brief.", "An earlier one", "7 degrees"):
         think.until_shown(words, ".asked")
     think.screenshot("think-tools")
 
@@ -236,8 +245,9 @@ def test_an_error_is_shown_as_the_client_saw_it(
         )
     think.show(web)
     think.pick()
-    assert "no such model: large" in think.text(".reply .error")
-    assert "404" in think.text(".end .error")
+    assert think.text(".reply .error") == "The client got 404 Not Found\nno such model: large"
+    assert think.text(".exchange").count("404") == 1
+    assert think.elements(".end .error") == 0
     assert "status 404" in think.rows()[0]
     assert "1 failed" in think.until_shown("1 failed", "#numbers")
 
@@ -267,7 +277,10 @@ def test_the_frames_of_both_sides_stand_side_by_side(
 def test_what_fills_a_request_is_told_by_size(
     web: Mitmweb, web_server: ByPathServer, think: ThinkPage
 ) -> None:
-    web_server.rows[CHAT] = Says(steps=[*stream("<think>deep</think>", ANSWER), *END])
+    many = {**frames.TOKENS, "prompt_tokens": 700}
+    counted = frames.data({**frames.HEAD, "choices": [], "usage": many})
+    words = text("<think>deep</think>", ANSWER)
+    web_server.rows[CHAT] = Says(steps=[ROLE, *words, finish(), counted, DONE])
     tools = [{"type": "function", "function": {"name": name}} for name in ("<b>t0</b>", "t1")]
     turns = [{"role": "system", "content": "x" * 900}, {"role": "user", "content": QUESTION}]
     body = {"model": "small", "stream": True, "tools": tools, "messages": turns}
@@ -277,7 +290,12 @@ def test_what_fills_a_request_is_told_by_size(
     think.pick()
     think.keys("c")
     think.until_shown("<b>t0</b> (never called)", ".context")
+    assert "Tools that were never called: " in think.text(".context .note")
     assert think.text(".context tbody tr:first-child td") == "system"
+    assert think.text(".context tbody tr:first-child td:last-child").endswith("%")
+    [*left, right, other] = cast(list[list[float]], think.script(EDGES))
+    assert {head - cell for head, cell in left} == {0.0}, "heads stand over their columns"
+    assert {head - cell for head, cell in (right, other)} == {0.0}, "numbers stand to the right"
     think.press(".context th:nth-child(3) button")
     assert think.attribute(".context th:nth-child(3)", "aria-sort") == "ascending"
     assert think.text(".context tbody tr:last-child td") == "system"
@@ -498,7 +516,7 @@ def test_it_is_used_by_keys(web: Mitmweb, web_server: ByPathServer, think: Think
     ask(web, web_server, "<think>The older one.</think>Yes.")
     ask(web, web_server, "<think>The newer one.</think>Yes.")
     think.show(web, 2)
-    for key, words in (("j", "newer"), ("j", "older"), ("j", "older"), ("k", "newer")):
+    for key, words in (("", "newer"), ("j", "older"), ("j", "older"), ("k", "newer")):
         think.keys(key)
         think.until_shown(f"The {words} one.", REPLY)
     think.keys("t")

@@ -30,6 +30,7 @@ _PICTURE = 1000
 """Tokens of a picture: between what servers make of a small one and of a large one."""
 _SYSTEM = ("system", "developer")
 _TOOL, _PICTURES = "tool", "picture"
+_UNCALLED = " (never called)"
 _NOWHERE = " (not in the prompt)"
 """Of what the chat template leaves out."""
 _KINDS = {
@@ -68,7 +69,8 @@ def read(
     pieces: Sequence[bytes] | None = None,
     called: Collection[str] = (),
 ) -> dict[str, object]:
-    """Return the parts of a request that a server got, the largest first, and the sum of each kind.
+    """Return the parts of a request that a server got, the largest first, and the sums of each kind
+    and of the tools that were never called (`unused`).
 
     `counted`: the prompt's tokens, as the reply tells them. `pieces`: the words of each token, as
     the server counts them; without them the parts' sum is `counted`. `called`: tools that were
@@ -80,6 +82,7 @@ def read(
     kinds = Counter[str]()
     for part in parts:
         kinds[part.kind] += part.tokens
+    unused = sum(part.tokens for part in parts if part.name.endswith(_UNCALLED))
     told, rest = parts[:MOST], parts[MOST:]
     if rest:
         smaller = f"{len(rest):,} smaller parts"
@@ -90,7 +93,7 @@ def read(
         note = f"{counted:,} tokens, counted by the server; shares estimated by length."
     else:
         note = f"About {kinds.total():,} tokens: estimated by length, the server told no count."
-    return {"note": note, "kinds": list(kinds.items()), "parts": told}
+    return {"note": note, "unused": unused, "kinds": list(kinds.items()), "parts": told}
 
 
 def _counted(
@@ -148,7 +151,7 @@ def _tools(fields: dict[str, object], called: set[str]) -> Iterator[_Row]:
     for tools in (fields.get("tools"), fields.get("functions")):
         for tool in tools if isinstance(tools, list) else []:
             name = request.tool_name(tool)
-            told = name if name in called else f"{name} (never called)"
+            told = name if name in called else f"{name}{_UNCALLED}"
             yield _Row(_TOOL, told, len(json_text.write(tool)), (name, *strings_of(tool)))
 
 

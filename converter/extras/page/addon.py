@@ -19,11 +19,12 @@ from converter.addon.messages import content_of, model_of, upstream
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers.profiles import Server
 from converter.addon.transcript import context_parts
+from converter.core.dialects.model_facts import ModelFacts
 from converter.core.dialects.table import COMMON
 from converter.core.model.conversation import RequestError
 from converter.core.wire import json_text
 from converter.core.wire.bounds import LONGEST_PROMPT
-from converter.extras.page import session
+from converter.extras.page import first_lines, remedy, session
 from converter.extras.page.conversation import Search
 from converter.extras.page.listed import Listed
 from converter.extras.page.session import Told
@@ -81,17 +82,18 @@ class Page:
         chosen = reading_of(flow, of_server=True)[0]
         body, counted = content_of(sent), facts_of(flow).get("input_tokens")
         exchange = begin(sent.method, sent.path, {}, chosen, flow.id, reverse=True)
-        pieces, about = None, ""
+        pieces, known = None, ModelFacts()
         if exchange and len(body) <= LONGEST_PROMPT:
             written = partial(_completion, exchange, body)
             place, headers = upstream(flow, exchange), credentials(sent.headers)
-            about = (await self._client.facts(place, headers, chosen.server, model_of(body))).words
+            known = await self._client.facts(place, headers, chosen.server, model_of(body))
             pieces = await self._client.pieces(place, headers, chosen.server, written)
         tokens = counted if isinstance(counted, int) else None
 
         def parts() -> dict[str, object]:
             called = session.called(whole)
-            return {"about": about, **context_parts.read(body, chosen, tokens, pieces, called)}
+            told = context_parts.read(body, chosen, tokens, pieces, called)
+            return {"about": known.words, "window": known.window, **told}
 
         return await aside(len(body), parts, SHOWING)
 
@@ -110,6 +112,16 @@ class Page:
             raise ValueError(NO_RECORDER)
         kept: Future[str] = recorder.keep_expected(flow, name, thinking, text, why or "")
         return await asyncio.wrap_future(kept)
+
+    async def lines(self) -> list[first_lines.Line]:
+        """Return lines to copy for who has asked nothing yet."""
+        return await first_lines.lines(self._client)
+
+    async def apply(self, flow: HTTPFlow) -> str:
+        """Have replies read from now on as a misread one should have been; return what was set.
+        Raises ValueError.
+        """
+        return remedy.apply(flow)
 
     async def again(self, flow: HTTPFlow) -> str:
         """Ask the same again; return the id of the new exchange, which stands in mitmweb's list as

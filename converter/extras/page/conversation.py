@@ -28,13 +28,14 @@ from converter.addon.keep.shown_flow import (
 from converter.addon.messages import content_of
 from converter.addon.transcript import request, shown
 from converter.addon.transcript.shown import Values
-from converter.addon.transcript.turns import Field, Media, Part, Transcript
+from converter.addon.transcript.turns import FailurePart, Field, Media, Part, Transcript
 from converter.core.dialects.table import DIALECTS
 from converter.core.model.conversation import ThinkingBlock
 from converter.core.model.initial_state import InitialState
 from converter.core.wire import json_text
 from converter.core.wire.bounds import SEARCH_LIMIT
 from converter.core.wire.printable import ACTING
+from converter.extras.page.remedy import as_words, remedy_of
 
 _BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
 _PROMPTED = "Added: words in the prompt that ask the model to think."
@@ -58,7 +59,7 @@ def conversation(flow: HTTPFlow, running: bool) -> Values:
     chosen = reading_of(flow, of_server=True)[0]
     answer = Transcript() if running else answer_of(flow)
     answer = replace(answer, beside=(*answer.beside, *_refused(flow)))
-    facts, end = facts_of(flow), _end(flow)
+    facts, end = facts_of(flow), _end(flow, answer)
     withheld = _withheld(flow, answer, facts)
     return {
         "id": flow.id,
@@ -72,26 +73,39 @@ def conversation(flow: HTTPFlow, running: bool) -> Values:
     }
 
 
-def _end(flow: HTTPFlow) -> dict[str, Any]:
-    """Return how an exchange ended, and what the addon mended, withheld or guessed, a line each."""
-    noted = notes_of(flow)
+def _end(flow: HTTPFlow, said: Transcript) -> dict[str, Any]:
+    """Return how an exchange ended, and what the addon mended, withheld or guessed, a line each. A
+    failure that the reply tells is told there alone.
+    """
+    noted, ended = notes_of(flow), flow.error.msg if flow.error else ""
+    told = [words for words in (ended, *_failures(said)) if words]
     comment = [
-        part for part in flow.comment.split(" · ") if part and not _ABOUT_THINKING.match(part)
+        part
+        for part in flow.comment.split(" · ")
+        if part
+        and not _ABOUT_THINKING.match(part)
+        and not any(part in words or words in part for words in told)
     ]
     began = [_BEGAN_INSIDE] if noted.get("begins") == InitialState.THINKING.value else []
     failed = flow.response if flow.response and flow.response.status_code >= 400 else None
     return {
-        "ended": flow.error.msg if flow.error else "",
+        "ended": ended,
         "status": f"{failed.status_code} {failed.reason}".strip() if failed else "",
         "notes": [*comment, *began, *([_PROMPTED] if noted.get("prompted") else [])],
         "kept": bool(noted),
+        "remedy": as_words(remedy_of(flow.comment)) if noted else "",
     }
+
+
+def _failures(said: Transcript) -> list[str]:
+    parts = [part for turn in said.turns for part in turn.parts]
+    return [part.message for part in parts if isinstance(part, FailurePart)]
 
 
 def end_of(flow: HTTPFlow, whole: Transcript) -> Values:
     """Return what is known at the end of a reply that has been told as it came."""
     beside = [shown.part(field) for field in whole.beside]
-    return {"facts": shown.facts(whole, facts_of(flow)), "beside": beside, **_end(flow)}
+    return {"facts": shown.facts(whole, facts_of(flow)), "beside": beside, **_end(flow, whole)}
 
 
 def _refused(flow: HTTPFlow) -> list[Field]:

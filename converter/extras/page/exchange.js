@@ -5,12 +5,13 @@ import { $, copy, el, number, plural, say, seconds, visible } from "./elements.j
 import { keep } from "./keep.js";
 import { rows } from "./known.js";
 import { ask, send } from "./line.js";
-import { PARTS, Turn, folded, later, turn } from "./turns.js";
+import { LONG_THOUGHT, PARTS, Turn, folded, later, thoughtsOpen, turn } from "./turns.js";
 import { Words } from "./words.js";
 
 const SEGMENTS = ["waited", "thought", "answered"];
 const CALLED = { waited: "waiting", thought: "thinking", answered: "answer" };
 const MOST_FRAMES = 1500;
+const STEPS = 2; // of a tool loop, the last of which are in sight
 
 function spans(row) {
   const now = row.running ? Math.max(row.end ?? 0, (Date.now() - row.began) / 1000) : row.end;
@@ -64,10 +65,11 @@ export class Exchange {
     if (row.broke) link.textContent = "What broke the cache";
     this.root.classList.remove(...Object.keys(STATES));
     this.root.classList.add(row.state);
-    this.part("h2").textContent = visible(row.model || "no model");
+    this.part("h2").textContent = visible(row.title || row.model || "no model");
     this.part(".title .state").textContent = STATES[row.state];
     const when = new Date(row.at * 1000).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
-    this.part(".about").textContent = visible([row.path, row.client, row.server, when, row.again ? "asked again" : "", row.failure].filter(Boolean).join(" · "));
+    const about = [row.title && (row.model || "no model"), row.path, row.client, row.server, when, row.again && "asked again"];
+    this.part(".about").textContent = visible(about.filter(Boolean).join(" · "));
     const times = drawBar(this.part(".bar"), row);
     const legend = times ? SEGMENTS.filter((name) => times[name] > 0.0005).map((name) => {
       const mark = el("i", name);
@@ -84,7 +86,11 @@ export class Exchange {
     if (data.request) this.whole(data);
     for (const part of data.said || []) this.choice(part.choice).add(part, part.fresh);
     if (data.said && data.said.length) this.part(".waiting")?.remove();
-    if (data.end) { this.running = false; this.end(data.end); }
+    if (data.end) {
+      this.running = false;
+      this.end(data.end);
+      this.fold(follows);
+    }
     // of two beside each other the end of one would take the other out of sight
     if (follows && this.running && !$("shown").classList.contains("two")) this.toEnd();
   }
@@ -97,20 +103,36 @@ export class Exchange {
     this.part(".end").replaceChildren();
     for (const each of data.reply.turns) for (const part of each.parts) this.choice(each.choice).add(part);
     for (const part of data.reply.rest) this.choice(0).add(part);
+    if (!data.running) this.fold();
     if (data.running && !data.said?.length) this.part(".reply").append(el("p", "waiting", "Waiting for the first word …"));
     if (!data.running) this.end({ ...data, facts: data.reply.facts, beside: data.reply.beside });
   }
 
   asked(request) {
     const made = [];
-    if (request.asked.length) made.push(el("p", "asks", ...request.asked.map(([name, words]) => el("span", "", `${name} ${words}`))));
+    if (request.asked.length) made.push(later(plural(request.asked.length, "setting"), () => [el("p", "asks", ...request.asked.map(([name, words]) => el("span", "", `${name} ${words}`)))]));
     const system = request.turns.filter((each) => each.role === "system" || each.role === "developer");
     const others = request.turns.filter((each) => !system.includes(each));
     const last = Math.max(0, others.findLastIndex((each) => each.role === "user"));
     if (system.length) made.push(later("System prompt", () => system.map((each) => turn(each, this))));
     if (last) made.push(later(plural(last, "earlier turn"), () => others.slice(0, last).map((each) => turn(each, this))));
-    made.push(...others.slice(last).map((each) => turn(each, this)), ...request.rest.map((part) => PARTS[part.kind](part, this)));
+    const [asking, ...steps] = others.slice(last);
+    if (asking) made.push(turn(asking, this));
+    if (steps.length > STEPS) made.push(later(plural(steps.length - STEPS, "step"), () => steps.slice(0, -STEPS).map((each) => turn(each, this))));
+    made.push(...steps.slice(-STEPS).map((each) => turn(each, this)), ...request.rest.map((part) => PARTS[part.kind](part, this)));
     return made;
+  }
+
+  // Say how long each thought was, and fold a long one, so that its answer is in sight: not under the eyes of who reads it.
+  fold(unread = true) {
+    const thoughts = [...this.choices.values()].flatMap((choice) => choice.parts.filter((part) => part.kind === "thinking" && part.made));
+    const took = thoughts.length === 1 && rows.get(this.id)?.thought;
+    for (const part of thoughts) {
+      const length = part.pieces.reduce((sum, piece) => sum + piece.length, 0);
+      const about = [part.note, plural(length, "character"), took ? seconds(took) : ""].filter(Boolean).join(" · ");
+      part.made.firstElementChild.replaceChildren("Thinking", el("small", "", about));
+      if (unread && length > LONG_THOUGHT && (this.thoughts ?? thoughtsOpen()) === null) part.made.open = false;
+    }
   }
 
   choice(index) {
@@ -130,16 +152,22 @@ export class Exchange {
       new Words(fold.appendChild(el("div"))).add(words);
       return fold;
     });
-    if (data.status || data.ended) {
-      made.push(el("div", "part error", el("b", "", data.status ? `The client got ${data.status}` : "The connection ended"), data.ended || "The words of the error stand above."));
+    const failure = rows.get(this.id)?.failure || "";
+    const told = this.part(".reply .error b"); // its words stand there already
+    if (told && data.status) told.textContent = visible(`The client got ${data.status}`);
+    else if (!told && (data.status || data.ended || failure)) {
+      made.push(el("div", "part error", el("b", "", data.status ? `The client got ${data.status}` : "The connection ended"), data.ended || (data.status ? "" : failure)));
     }
     if (data.notes.length) made.push(el("div", "how", ...data.notes.map((words) => el("p", "", words))));
     made.push(...thoughts);
-    const facts = el("dl", "", ...data.facts.flatMap(([label, words]) => [el("dt", "", label), el("dd", "", words)]));
+    const facts = el("dl", "", ...data.facts.filter(([label]) => label !== "broke off").flatMap(([label, words]) => [el("dt", "", label), el("dd", "", words)]));
     if (data.facts.length) made.push(facts);
     made.push(...data.beside.map((part) => PARTS[part.kind](part, this)));
     this.part(".waiting")?.remove();
     this.part(".end").replaceChildren(...made);
+    this.remedy = data.remedy;
+    this.part(".remedy").hidden = !data.remedy;
+    this.part(".remedy code").textContent = visible(data.remedy || "");
     this.part("[data-do=keep]").hidden = !data.kept;
     this.row();
   }
@@ -193,7 +221,8 @@ export class Exchange {
   }
 
   actions = {
-    keep() { keep.open(this); },
+    async keep() { keep.open(this, this.remedy ? JSON.parse(await ask(`exchanges/${this.id}/reread`)) : {}); },
+    async apply() { say(await ask(`exchanges/${this.id}/apply`, {})); },
     frames() { send({ wire: { id: this.id, from: this.frames } }); },
     async again() { const other = await ask(`exchanges/${this.id}/again`, {}); location.hash = `${this.id}&${other}`; },
     async curl() { await copy(await ask(`exchanges/${this.id}/curl`), "as curl"); },

@@ -19,10 +19,11 @@ from mitmproxy.http import HTTPFlow, Message
 from converter.addon.aside import AT_ONCE, SHOWING, aside
 from converter.addon.keep.shown_flow import transcript_of
 from converter.addon.transcript import terminal
+from converter.extras.page import first_lines, session
 from converter.extras.page import mitmweb_internals as mitmweb
-from converter.extras.page import session
 from converter.extras.page.addon import PATH, Page
 from converter.extras.page.conversation import curl
+from converter.extras.page.remedy import remedy_of, reread
 from converter.extras.page.watcher import Watcher
 
 FOLDER = Path(__file__).parent
@@ -51,8 +52,9 @@ def mount(app: Any, page: Page) -> Callable[[], None]:
         (rf"{PATH}/(?P<name>{'|'.join(map(re.escape, FILES))})", File, given),
         (rf"{PATH}/updates", Updates, given),
         (rf"{PATH}/search", SearchField, given),
-        (rf"{exchange}/(?P<action>keep|again)", Button, given),
-        (rf"{exchange}/(?P<form>curl|text|context)", Written, given),
+        (rf"{PATH}/lines", FirstLines, given),
+        (rf"{exchange}/(?P<action>keep|again|apply)", Button, given),
+        (rf"{exchange}/(?P<form>curl|text|context|reread)", Written, given),
         (rf"{exchange}/session(?P<form>|\.html|\.jsonl)", SessionShown, given),
         (mitmweb.CONTENT, Shown),
     ]
@@ -133,25 +135,42 @@ class SearchField(_PageHandler):
         self.write({"found": await self.page.search.find(self.page.exchanges.flows(), words)})
 
 
+class FirstLines(_PageHandler):
+    """The lines of a page that has no exchange yet."""
+
+    async def get(self) -> None:
+        """Return the proxy's address, and lines to copy."""
+        proxy = first_lines.proxy_address()
+        self.write({"proxy": proxy, "lines": await self.page.lines()})
+
+
 class Button(_PageHandler):
-    """The buttons *Keep as recording* and *Ask again*."""
+    """The buttons *Keep as recording*, *Ask again* and *Read it so from now on*."""
 
     async def post(self, flow_id: str, action: str) -> None:
-        """Keep the exchange, or ask again; answer when that is done."""
+        """Do what the button says; answer when that is done."""
         flow, page = self.found(flow_id), self.page
-        await self.answer(page.again(flow) if action == "again" else page.keep(flow, self.json))
+        acts: Mapping[str, Callable[[], Awaitable[str]]] = {
+            "again": lambda: page.again(flow),
+            "apply": lambda: page.apply(flow),
+            "keep": lambda: page.keep(flow, self.json),
+        }
+        await self.answer(acts[action]())
 
 
 class Written(_PageHandler):
     """The buttons that copy, and the tab *Context*, counted when somebody opens it."""
 
     async def get(self, flow_id: str, form: str) -> None:
-        """Return the exchange as one command or as plain text, or the parts of what the server got,
-        by size.
+        """Return the exchange as one command or as plain text; or the parts of what the server got,
+        by size; or a misread reply as it should have been read.
         """
         flow = self.found(flow_id)
         if form == "context":
             self.write(await self.page.context(flow))
+            return
+        if form == "reread":
+            self.write(await asyncio.to_thread(reread, flow) if remedy_of(flow.comment) else {})
             return
         write = {"curl": curl, "text": lambda flow: terminal.write(*transcript_of(flow))}
         await self.answer(asyncio.to_thread(write[form], flow))

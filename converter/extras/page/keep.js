@@ -7,7 +7,8 @@ import { ask } from "./line.js";
 const words = (form) => form.elements.thinking.value + "\0" + form.elements.text.value;
 
 export const keep = {
-  open(exchange) {
+  // `meant`: the thinking and the text of a misread reply as its options read it.
+  open(exchange, meant) {
     const form = $("keep").querySelector("form");
     const row = rows.get(exchange.id) || {};
     form.reset();
@@ -17,6 +18,7 @@ export const keep = {
     form.elements.name.value = `${model.slice(0, 60) || "exchange"}-${new Date(row.at * 1000).toTimeString().slice(0, 8).replaceAll(":", "")}`;
     for (const kind of ["thinking", "text"]) form.elements[kind].value = exchange.choices.get(0)?.said(kind) ?? "";
     this.read = words(form);
+    for (const kind in meant) form.elements[kind].value = meant[kind];
     this.id = exchange.id;
     $("keep").showModal();
     form.elements.name.select();

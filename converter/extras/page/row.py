@@ -1,5 +1,6 @@
 """One exchange as a row of the page's list: plain values, of a flow and of its running reply."""
 
+import re
 from collections.abc import Mapping
 from typing import TypeGuard
 
@@ -34,6 +35,8 @@ _SHOWN = (
     "first_text",
 )
 _TITLE = 80
+_BESIDE = re.compile(r"\n\s*<[a-z][\w-]*>")
+"""A client's words in tags, behind its user's."""
 _LONGEST_READ = 1 << 19
 """Bytes of a request that is read for its question, which mitmproxy's loop waits for."""
 _LONGEST = 300
@@ -156,7 +159,8 @@ def _title(flow: HTTPFlow) -> str:
         if isinstance(part, TextBlock)
     ]
     words = next((text for text in reversed(asked) if not text.lstrip().startswith("<")), "")
-    return shortened(" ".join(words[:_LONGEST].split()), _TITLE)
+    own = _BESIDE.split(words[:_LONGEST], maxsplit=1)[0]
+    return shortened(" ".join(own.split()), _TITLE)
 
 
 def _short(words: str) -> str:

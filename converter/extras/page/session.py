@@ -120,6 +120,8 @@ def _compared(before: str, now: str) -> list[str]:
 type _Exchange = Mapping[str, Any]
 
 _SECURITY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_PROMPTS = ("system", "developer")
+"""Turns that are folded: they are long, and the same in each exchange."""
 _KNOWN = (
     ("model", "{}"),
     ("client", "{}"),
@@ -149,7 +151,7 @@ def page(told: Sequence[Told], style: str, saved: bool, pair: tuple[str, str] = 
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="color-scheme" content="light dark"><title>{title}</title>{style}'
         f'</head><body class="session"><main><h1>{title}</h1>'
-        f"{'' if saved else _actions(exchanges)}{_differences(told, *pair)}"
+        f"{'' if saved else _actions(exchanges, pair)}{_differences(told, *pair)}"
         f"{_tree(exchanges)}</main></body></html>\n"
     )
 
@@ -165,18 +167,29 @@ def _differences(told: Iterable[Told], before: str, now: str) -> str:
     return f"<section id=differs><h2>What differs</h2>{''.join(found) or 'Nothing.'}</section>"
 
 
-def _actions(exchanges: Iterable[_Exchange]) -> str:
-    options = "".join(
-        f'<option value="{_text(each["id"])}">{_text(_label(each))}</option>' for each in exchanges
-    )
+def _actions(exchanges: Sequence[_Exchange], pair: tuple[str, str]) -> str:
+    """Return the links and the form that compares two requests: at first the last two."""
+    last = [str(each["id"]) for each in exchanges[-2:]] or [""]
+    chosen = pair[0] or last[0], pair[1] or last[-1]
     choices = "".join(
-        f'<label>{words} <select name="{name}">{options}</select></label>'
-        for words, name in (("Compare the request of", "from"), ("with that of", "to"))
+        f'<label>{words} <select name="{name}">{_options(exchanges, named)}</select></label>'
+        for words, name, named in (
+            ("Compare the request of", "from", chosen[0]),
+            ("with that of", "to", chosen[1]),
+        )
     )
     return (
         '<p class="actions"><a class="button" href="session.html">Save as HTML</a>'
         '<a class="button" href="session.jsonl">Save as JSON lines</a></p>'
         f'<form class="actions">{choices}<button>Show what differs</button></form>'
+    )
+
+
+def _options(exchanges: Iterable[_Exchange], chosen: str) -> str:
+    return "".join(
+        f'<option value="{_text(each["id"])}"{" selected" * (each["id"] == chosen)}>'
+        f"{_text(_label(each))}</option>"
+        for each in exchanges
     )
 
 
@@ -240,6 +253,9 @@ def turn_as_html(shown: Mapping[str, Any]) -> str:
     role = str(shown["role"])
     kind = role if role.isalnum() else ""
     inside = "".join(map(part_as_html, shown["parts"]))
+    if role in _PROMPTS:
+        words = sum(len(part["text"]) for part in shown["parts"])
+        return _folded("fold", f"{role} prompt", f"{words:,} characters", inside, is_open=False)
     head = f"<h3>{_text(role)}</h3>"
     return f'<section class="turn {kind}">{head}<div class="body">{inside}</div></section>'
 
@@ -267,7 +283,7 @@ def part_as_html(shown: Mapping[str, Any]) -> str:
     return f'<div class="part {kind}">{label} {words}</div>'
 
 
-def _folded(kind: str, label: object, about: object, inside: str) -> str:
+def _folded(kind: str, label: object, about: object, inside: str, *, is_open: bool = True) -> str:
     """Return what its reader can fold."""
     head = f"<summary>{_text(label)}<small>{_text(about)}</small></summary>"
-    return f'<details class="part {kind}" open>{head}{inside}</details>'
+    return f'<details class="part {kind}"{" open" * is_open}>{head}{inside}</details>'

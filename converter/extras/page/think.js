@@ -1,17 +1,24 @@
 // The page at /think: what is chosen and heard, keys and buttons.
 
-import { $, copy, say, stored } from "./elements.js";
+import { $, copy, el, say, stored } from "./elements.js";
 import { Exchange } from "./exchange.js";
 import { keep } from "./keep.js";
 import { rows, shown } from "./known.js";
-import { connect, send } from "./line.js";
+import { ask, connect, send } from "./line.js";
 import { CHOICES, SHOWN, list } from "./list.js";
+import { codeBlock } from "./markdown.js";
 import { drawNumbers } from "./numbers.js";
 import { thoughtsOpen } from "./turns.js";
+
+let follows = !location.hash; // until somebody chooses, the newest is shown
 
 function choose() {
   if (location.hash === "#talk") return;
   const ids = location.hash.slice(1).split("&").filter((id) => /^[0-9a-f-]+$/.test(id)).slice(0, 2);
+  put(ids);
+}
+
+function put(ids) {
   shown.clear();
   for (const id of ids) shown.set(id, new Exchange(id));
   $("shown").replaceChildren(...[...shown.values()].map((each) => each.root));
@@ -24,10 +31,27 @@ function choose() {
   send({ choose: ids });
 }
 
+// Show the newest until somebody chooses, but no other while it runs; a narrow screen has room for the list alone.
+function follow() {
+  const [now] = [...shown.keys()].map((id) => rows.get(id));
+  if (!follows || now?.running || matchMedia("(max-width: 720px)").matches) return;
+  const newest = [...rows.values()].reduce((one, other) => (one && one.at > other.at ? one : other), null);
+  if (newest && newest !== now) put([newest.id]);
+}
+
+// What to copy while there is no exchange.
+async function greet() {
+  $("first").hidden = rows.size > 0;
+  if (rows.size || $("first").childElementCount) return;
+  const { proxy, lines } = JSON.parse(await ask("lines"));
+  if (proxy) $("first").replaceChildren(el("p", "", "Clients connect to ", el("b", "", proxy)), ...lines.map(([title, line]) => codeBlock(line, title)));
+}
+
 function begin() {
   list.clear();
   list.arrange();
   choose();
+  setTimeout(() => greet().catch((error) => say(error.message)), 500); // the list comes first
 }
 
 function hear(news) {
@@ -37,6 +61,7 @@ function hear(news) {
     if (news.gone || news.rows.some((row) => !row.running)) drawNumbers();
   }
   for (const data of news.chosen || []) shown.get(data.id)?.hear(data);
+  if (news.rows || news.gone) { follow(); $("first").hidden = rows.size > 0; }
   if (news.wire) shown.get(news.wire.id)?.wire(news.wire);
 }
 
@@ -62,7 +87,7 @@ function theme(name) {
 
 function foldThoughts() {
   const all = [...document.querySelectorAll("#shown details.thinking")];
-  const open = all.length ? !all.some((each) => each.open) : !thoughtsOpen();
+  const open = all.length ? !all.some((each) => each.open) : thoughtsOpen() === false;
   stored.set("thoughts", open ? "open" : "folded");
   for (const each of shown.values()) each.thoughts = open;
   for (const each of all) each.open = open;
@@ -81,7 +106,7 @@ const KEYS = {
   w: () => turnTo("wire"),
   c: () => turnTo("context"),
   "?": () => $("keys").showModal(),
-  Escape: () => { location.hash = ""; },
+  Escape: () => { follows = false; if (location.hash) location.hash = ""; else put([]); },
 };
 
 document.addEventListener("keydown", (event) => {
@@ -114,7 +139,7 @@ $("words").addEventListener("input", () => {
 for (const name in CHOICES) {
   $(name).addEventListener("change", () => { $(name).classList.toggle("set", Boolean($(name).value)); list.arrange(); drawNumbers(); });
 }
-window.addEventListener("hashchange", choose);
+window.addEventListener("hashchange", () => { follows = false; choose(); });
 if (location.search) history.replaceState(null, "", location.pathname + location.hash); // the token is in a cookie by now
 theme(stored.get("theme") || "");
 list.arrange();

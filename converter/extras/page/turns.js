@@ -1,6 +1,6 @@
 // The parts of a turn, and a turn whose parts may grow.
 
-import { el, plural, stored } from "./elements.js";
+import { el, number, plural, stored } from "./elements.js";
 import { picture } from "./markdown.js";
 import { Words } from "./words.js";
 
@@ -10,11 +10,14 @@ export function folded(kind, label, about, open = true) {
   return made;
 }
 
-export const thoughtsOpen = () => stored.get("thoughts") !== "folded";
+export const LONG_THOUGHT = 1200; // characters of one that folds when its reply is over
+
+// Whether the reader wants thoughts open or folded; null: said neither.
+export const thoughtsOpen = () => ({ open: true, folded: false })[stored.get("thoughts")] ?? null;
 
 export const PARTS = {
   thinking(part, view) {
-    const made = folded("thinking", "Thinking", part.note, view.thoughts ?? thoughtsOpen());
+    const made = folded("thinking", "Thinking", part.note, view.thoughts ?? thoughtsOpen() ?? true);
     made.append(el("div"));
     return made;
   },
@@ -25,16 +28,18 @@ export const PARTS = {
     return made;
   },
   result(part) {
-    const made = folded(part.failed ? "result failed" : "result", `← ${part.failed ? "failed " : ""}${part.name || "result"}`, part.id, part.text.length < 2000);
+    const made = folded(part.failed ? "result failed" : "result", `← ${part.failed ? "failed " : ""}${part.name || "result"}`, part.id, part.text.length < SHORT_RESULT);
     made.append(el("pre", "", part.text));
     return made;
   },
+  beside: (part) => later(`<${part.name}> · ${number(part.text.length)} characters`, () => [el("pre", "", part.text)]),
   media: (part) => el("figure", "part", part.source ? picture(part.source, part.text) : null, el("figcaption", "", `[${part.text}]`)),
   field: (part) => el("div", "part field", `${part.name}: ${part.text}`),
   error: (part) => el("div", "part error", el("b", "", `Error ${part.name}`), part.text),
   raw: (part) => el("pre", "part", part.text),
 };
 
+const SHORT_RESULT = 600; // characters of one that is open
 const AT_ONCE = 500; // parts of a turn that are drawn; more when they are asked for
 
 export class Turn {
@@ -77,6 +82,7 @@ export class Turn {
     const text = part.pieces.join("");
     const made = PARTS[part.kind]({ ...part, text, grows: grows && this.view.running }, this.view);
     if (!made) return;
+    part.made = made;
     if (this.more?.isConnected) this.more.before(made); else this.root.append(made);
     if (!grows) return;
     this.words = new Words(made.lastElementChild);
@@ -90,11 +96,28 @@ export class Turn {
   }
 }
 
+// Take what a client puts in tags beside its user's words out of them: blocks that begin a line.
+const BESIDE = /^[ \t]*<([a-z][\w-]*)>[^]*?<\/\1>[ \t]*$/gm;
+
+function* apart(part) {
+  if (part.kind !== "text") return yield part;
+  let at = 0;
+  for (const found of part.text.matchAll(BESIDE)) {
+    const before = part.text.slice(at, found.index);
+    if (before.trim()) yield { ...part, text: before };
+    yield { kind: "beside", name: found[1], text: found[0] };
+    at = found.index + found[0].length;
+  }
+  const rest = part.text.slice(at);
+  if (!at || rest.trim()) yield { ...part, text: rest };
+}
+
 export function turn(data, view) {
   const body = el("div", "body");
   const made = el("section", `turn ${/^\w+$/.test(data.role) ? data.role : ""}`, el("h3", "", data.role + (data.choice ? ` ${data.choice + 1}` : "")), body);
   const parts = new Turn(body, view);
-  data.parts.forEach((part) => parts.add(part));
+  const said = data.role === "user" ? data.parts.flatMap((part) => [...apart(part)]) : data.parts;
+  said.forEach((part) => parts.add(part));
   return made;
 }
 

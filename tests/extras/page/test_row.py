@@ -169,6 +169,12 @@ def test_a_row_is_titled_by_the_questions_first_words() -> None:
     assert of(request(CHAT, b"no JSON"))["title"] == ""
 
 
+def test_what_a_client_adds_in_tags_is_no_title() -> None:
+    words = "What is 2 < 3?\n  <system-reminder>\nSay nothing.\n</system-reminder>"
+    asked = request(CHAT, {"messages": [{"role": "user", "content": words}]})
+    assert of(asked)["title"] == "What is 2 < 3?"
+
+
 def test_a_misread_reply_has_a_state_of_its_own() -> None:
     with watched() as there:
         flow = begun(there)

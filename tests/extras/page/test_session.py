@@ -1,6 +1,7 @@
 """What an exchange of a session added, and where two requests differ."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -164,9 +165,11 @@ def test_a_saved_file_asks_for_nothing() -> None:
 def test_two_requests_are_compared() -> None:
     written = page(SESSION, "", saved=False)
     assert '<option value="2">2 · Look</option>' in written
+    assert re.findall('value="(.)" selected', written) == ["3", "4"], "the last two at first"
     assert "What differs" not in written
     differs = page(SESSION, "", False, ("1", "2"))
     assert "<summary>message 1 (user)" in differs
+    assert re.findall('value="(.)" selected', differs) == ["1", "2"]
     assert "<del>-Mend b.py</del>\n<ins>+Look</ins>" in differs
     assert "Nothing." in page(SESSION, "", False, ("1", "1"))
     assert "What differs" not in page(SESSION, "", False, ("1", "gone"))

@@ -79,3 +79,11 @@ def test_each_part_is_told_by_its_kind() -> None:
 def test_a_picture_that_came_along_is_shown() -> None:
     written = part_as_html(shown.part(Media("image", "image/png", 3, data="AAAA")))
     assert '<img alt="" src="data:image/png;base64,AAAA">' in written
+
+
+@pytest.mark.parametrize("role", ["system", "developer"])
+def test_a_prompt_is_folded_and_says_its_length(role: str) -> None:
+    written = turn_as_html(shown.turn(ShownTurn(role, (TextBlock("Be brief."), TextBlock("<b>")))))
+    assert written.startswith('<details class="part fold"><summary>')
+    assert f"{role} prompt<small>12 characters</small>" in written
+    assert "&lt;b&gt;" in written

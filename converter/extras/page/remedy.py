@@ -1,0 +1,87 @@
+"""The options that would have read a misread reply rightly, and the reply as they read it.
+
+The note in the flow's comment says how the reply was misread (`converter.core.reply.reply_notes`).
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+
+from mitmproxy import ctx
+from mitmproxy.http import HTTPFlow
+
+from converter.addon.exchange import settings
+from converter.addon.keep.flow_record import notes_of
+from converter.addon.keep.shown_flow import backup_of, read_reply, reading_of
+from converter.core.model.conversation import TextBlock, ThinkingBlock
+from converter.core.reply.reply_notes import MISREAD
+
+type Options = Mapping[str, Sequence[str]]
+"""Values of options of the addon, by their names without `think_`."""
+
+_OPENER_MISSING, _CLOSER_MISSING, _UNREAD = MISREAD
+_OPENER = re.compile(r"<([^<>\s]+)>(?= begins the text)")
+_PAIR = re.compile(r"--set think_tags='([^']+)'")
+
+
+def remedy_of(comment: str) -> Options:
+    """Return the options by the words of a flow's comment; empty where nothing was misread."""
+    if _OPENER_MISSING in comment:
+        return {"start": ["thinking"]}
+    if _CLOSER_MISSING in comment:
+        return {"start": ["text"]}
+    if _UNREAD not in comment:
+        return {}
+    if pair := _PAIR.search(comment):
+        return {"tags": ["auto", pair[1]]}
+    opener = _OPENER.search(comment)  # a comment's notes are cut to a few words
+    return {"tags": ["auto", f"{opener[0]} </{opener[1]}>"]} if opener else {}
+
+
+def as_words(options: Options) -> str:
+    """Return options as they stand on a command line."""
+    given = [f"think_{name}={value}" for name, values in options.items() for value in values]
+    return shlex.join(word for value in given for word in ("--set", value))
+
+
+def reread(flow: HTTPFlow) -> dict[str, str]:
+    """Return the thinking and the text of a reply as its remedy reads them. Raises ValueError for a
+    reply that was not misread.
+    """
+    chosen = _chosen(flow)
+    _, expected = reading_of(flow, of_server=True)
+    noted = notes_of(flow).get("options")
+    options = {**(noted if isinstance(noted, dict) else {}), **_values(chosen)}
+    answer = read_reply(backup_of(flow) or flow.response, settings.read(options), expected)
+    parts = [part for turn in answer.turns[:1] for part in turn.parts]
+    thoughts = [part.text for part in parts if isinstance(part, ThinkingBlock)]
+    texts = [part.text for part in parts if isinstance(part, TextBlock)]
+    return {"thinking": _joined(thoughts), "text": _joined(texts)}
+
+
+def _joined(words: Iterable[str]) -> str:
+    """Return words as an expectation has them."""
+    return "\n\n".join(filter(None, (each.strip("\r\n") for each in words)))
+
+
+def apply(flow: HTTPFlow) -> str:
+    """Set the remedy's options for all replies from now on; return what was set, in words. Raises
+    ValueError for a reply that was not misread.
+    """
+    chosen = _chosen(flow)
+    given = {f"think_{name}": value for name, value in _values(chosen).items()}
+    if "tags" in chosen:
+        given["think_tags"] = list(dict.fromkeys([*ctx.options.think_tags, *chosen["tags"]]))
+    ctx.options.update(**given)
+    return f"set until the proxy ends: {as_words(chosen)}"
+
+
+def _chosen(flow: HTTPFlow) -> Options:
+    if options := remedy_of(flow.comment):
+        return options
+    raise ValueError("expected a reply that was misread, and this one was not")
+
+
+def _values(options: Options) -> dict[str, object]:
+    """Return options as mitmproxy keeps them: a sequence of tags, one word of where to start."""
+    return {name: list(each) if name == "tags" else each[0] for name, each in options.items()}

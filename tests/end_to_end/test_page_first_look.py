@@ -1,0 +1,187 @@
+"""The page at /think in its first ten seconds: what to copy, the newest exchange at once, and its
+thought in sight; and what a misread reply offers.
+"""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.asked_sum import ANSWER, QUESTION, THOUGHT, ask
+from tests.support.by_path_server import CHAT, ByPathServer, Says, Step, owned_by
+from tests.support.clients import ANTHROPIC, Client
+from tests.support.frames import END, ROLE, stream, text
+from tests.support.mitmweb import SIZE, Mitmweb
+from tests.support.think_page import REPLY, ThinkPage
+
+pytestmark = pytest.mark.slow
+
+REMINDER = f"<system-reminder>\n{'Do not speak of it. ' * 200}\n</system-reminder>"
+LONG_THOUGHT = "I add and add. " * 100
+WHERE = "return document.querySelector({!r}).getBoundingClientRect().{}"
+
+
+@pytest.fixture(scope="module")
+def used_web(web_server: ByPathServer, proxy_folder: Path) -> Iterator[Mitmweb]:
+    web_server.rows |= owned_by("llamacpp")
+    record = ["--set", f"think_record={proxy_folder / 'first-look'}"]
+    with Mitmweb(web_server.address, proxy_folder, *record) as web:
+        yield web
+        web.check()
+
+
+@pytest.fixture(scope="module")
+def used_page() -> Iterator[ThinkPage]:
+    with ThinkPage() as page:
+        yield page
+
+
+@pytest.fixture
+def think(used_page: ThinkPage) -> Iterator[ThinkPage]:
+    used_page.complaints()
+    yield used_page
+    assert used_page.complaints() == []
+
+
+def test_an_empty_page_says_where_to_connect_and_what_to_copy(
+    web: Mitmweb, think: ThinkPage
+) -> None:
+    think.show(web, 0)
+    shown = think.until_shown(f"http://127.0.0.1:{web.port}", "#first")
+    for line in ("curl -sN", "ANTHROPIC_BASE_URL=", "OPENAI_BASE_URL="):
+        assert line in shown
+    think.press("#first .code:first-of-type .copy")
+    assert think.copied().startswith(f"curl -sN http://127.0.0.1:{web.port}{CHAT} ")
+    think.screenshot("think-empty")
+
+
+def test_the_newest_exchange_is_open_until_somebody_chooses(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    think.show(web, 0)
+    goes_on = threading.Event()
+    steps: list[Step] = [ROLE, *text("<think>First step."), goes_on, *text("</think>", ANSWER)]
+    web_server.rows[CHAT] = Says(steps=[*steps, *END])
+    asked = {"model": "small", "stream": True, "messages": [{"role": "user", "content": QUESTION}]}
+    with Client(web.port) as client:
+        client.begin(CHAT, json.dumps(asked).encode())
+        think.until_shown("First step.", REPLY)
+        assert think.text(".exchange h2") == QUESTION
+        assert "small" in think.text(".exchange .about")
+        goes_on.set()
+        client.answer()
+    think.until_shown(ANSWER, REPLY)
+    ask(web, web_server, "<think>The second.</think>Yes.")
+    think.until_shown("The second.", REPLY)
+    think.pick(1)
+    think.until_shown("First step.", REPLY)
+    ask(web, web_server, "<think>The third.</think>Yes.")
+    think.until(lambda: len(think.rows()) == 3, "the third row")
+    assert "First step." in think.text(REPLY)
+
+
+def test_the_thought_of_an_agents_question_is_on_the_first_screen(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    web_server.rows[CHAT] = Says(steps=[*stream(f"<think>{THOUGHT}</think>", ANSWER), *END])
+    blocks = [REMINDER, REMINDER, f"{QUESTION}\n{REMINDER}\nBe quick: 2 <b>3</b>."]
+    content = [{"type": "text", "text": block} for block in blocks]
+    body = {
+        "model": "small",
+        "max_tokens": 99,
+        "stream": True,
+        "temperature": 1,
+        "top_k": 5,
+        "system": "You are an agent. " * 99,
+        "tools": [{"name": f"tool{n}", "input_schema": {"type": "object"}} for n in range(30)],
+        "messages": [{"role": "user", "content": content}],
+    }
+    with Client(web.port) as client:
+        client.ask(ANTHROPIC.path, json.dumps(body).encode())
+    think.show(web)
+    think.until_shown(THOUGHT, "details.thinking")
+    assert float(str(think.script(WHERE.format("details.thinking", "bottom")))) < SIZE[1]
+    assert think.text(".exchange h2") == QUESTION
+    asked = think.text(".asked .user")
+    assert QUESTION in asked
+    assert "Be quick: 2 <b>3</b>." in asked
+    assert "Do not speak of it." not in asked
+    assert asked.count("<system-reminder> · ") == 3
+    think.press(".asked .user summary")
+    think.until_shown("Do not speak of it.", ".asked .user")
+    think.screenshot("think-agent")
+
+
+def test_a_long_thought_folds_when_its_reply_is_over_and_says_its_length(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    goes_on, ends = threading.Event(), threading.Event()
+    half = len(LONG_THOUGHT) // 2
+    steps: list[Step] = [ROLE, *text("<think>", LONG_THOUGHT[:half]), goes_on]
+    steps += [*text(LONG_THOUGHT[half:], "</think>", ANSWER), ends]
+    web_server.rows[CHAT] = Says(steps=[*steps, *END])
+    think.show(web, 0)
+    asked = {"model": "small", "stream": True, "messages": [{"role": "user", "content": QUESTION}]}
+    with Client(web.port) as client:
+        client.begin(CHAT, json.dumps(asked).encode())
+        think.until_shown("I add", "details.thinking")
+        goes_on.set()
+        think.until_shown(ANSWER, REPLY)
+        assert "I add" in think.text("details.thinking")
+        ends.set()
+        client.answer()
+    think.until(lambda: think.attribute("details.thinking", "open") == "None", "a folded thought")
+    label = think.text("details.thinking summary")
+    assert f"{len(LONG_THOUGHT):,} characters" in label
+    assert label.endswith((" s", " ms"))
+    think.press("details.thinking summary")
+    think.until_shown("I add", "details.thinking")
+    think.keys("t")
+    think.keys("t")  # who says how thoughts are to be finds them so
+    think.show(web)
+    think.pick()
+    assert "I add" in think.text("details.thinking")
+    think.script("localStorage.clear()")
+
+
+def test_a_misread_reply_offers_the_options_that_read_it(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    ask(web, web_server, f"<mythink>{THOUGHT}</mythink>{ANSWER}")
+    think.show(web)
+    think.until_shown("It was misread.", ".remedy")
+    line = "--set think_tags=auto --set 'think_tags=<mythink> </mythink>'"
+    assert think.text(".remedy code") == line
+    think.press(".remedy .copy")
+    assert think.copied() == line
+    think.press("[data-do=keep]")
+    think.until(lambda: think.elements("#keep[open]") == 1, "the form")
+    fields = "return ['thinking', 'text'].map((name) => document.querySelector(`#keep [name=${name}]`).value)"
+    assert think.script(fields) == [THOUGHT, ANSWER]
+    think.screenshot("think-misread")
+    think.fill("#keep [name=name]", "mythink")
+    think.press("#keep .buttons .main")
+    think.until_shown("kept ", "#keep [role=alert]")
+    think.press("#keep [data-close]")
+    think.press("[data-do=apply]")
+    think.until_shown("set until the proxy ends", "#toast")
+    ask(web, web_server, f"<mythink>{THOUGHT}</mythink>{ANSWER}")
+    think.until(lambda: len(think.rows()) == 2, "the second row")
+    think.until_shown(THOUGHT, "details.thinking")
+    assert think.elements(".remedy:not([hidden])") == 0
+
+
+def test_a_reply_that_breaks_off_tells_it_once(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    web_server.rows[CHAT] = Says(steps=[ROLE, *text(f"<think>{THOUGHT}</think>")])
+    asked = {"model": "small", "stream": True, "messages": [{"role": "user", "content": QUESTION}]}
+    with Client(web.port) as client:
+        client.ask(CHAT, json.dumps(asked).encode())
+    think.show(web)
+    think.until(lambda: think.elements(".exchange .error") == 1, "the failure")
+    failure = think.text(".exchange .error").partition("\n")[2]
+    assert failure
+    assert think.text(".exchange").count(failure) == 1

@@ -1,0 +1,73 @@
+"""The options that would have read a misread reply rightly."""
+
+import pytest
+
+from converter.addon.log_lines import in_short
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.findings import Findings
+from converter.core.reply.reply_notes import notes_of
+from converter.extras.page.remedy import apply, as_words, remedy_of, reread
+from tests.support.addon_flows import CHAT, EVENT_STREAM, response, streaming
+from tests.support.frames import stream
+from tests.support.kept_flows import kept, watched
+
+THOUGHT, ANSWER = "I add them.\n", "\n\nIt is 5."
+LONG = "<" + "x" * 60 + ">"
+
+
+@pytest.mark.parametrize(
+    ("findings", "options"),
+    [
+        (Findings(correction=InitialState.THINKING), {"start": ["thinking"]}),
+        (Findings(correction=InitialState.TEXT), {"start": ["text"]}),
+        (Findings(unread=("<mythink>", "</mythink>")), {"tags": ["auto", "<mythink> </mythink>"]}),
+        (Findings(unread=(LONG, f"</{LONG[1:]}")), {"tags": ["auto", f"{LONG} </{LONG[1:]}"]}),
+        (Findings(withheld=3), {}),
+    ],
+)
+def test_each_way_of_misreading_has_its_options(
+    findings: Findings, options: dict[str, list[str]]
+) -> None:
+    """By the note as it stands in a comment, which holds its first words."""
+    comment = " · ".join(["1 thoughts, 5 characters", *map(in_short, notes_of(findings))])
+    assert remedy_of(comment) == options
+
+
+def test_options_stand_as_on_a_command_line() -> None:
+    assert as_words({"start": ["text"]}) == "--set think_start=text"
+    tags = as_words({"tags": ["auto", "<mythink> </mythink>"]})
+    assert tags == "--set think_tags=auto --set 'think_tags=<mythink> </mythink>'"
+
+
+def test_a_misread_reply_is_read_as_its_options_say() -> None:
+    flow = kept(streaming(CHAT), response(EVENT_STREAM), *stream(f"{THOUGHT}</think>{ANSWER}"))
+    assert remedy_of(flow.comment) == {"start": ["thinking"]}
+    assert reread(flow) == {"thinking": THOUGHT.strip(), "text": ANSWER.strip()}
+
+
+def test_a_mark_that_no_family_reads_is_read_with_the_families_of_before() -> None:
+    flow = kept(
+        streaming(CHAT), response(EVENT_STREAM), *stream(f"<mythink>{THOUGHT}</mythink>{ANSWER}")
+    )
+    assert reread(flow) == {"thinking": THOUGHT.strip(), "text": ANSWER.strip()}
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        (f"{THOUGHT}</think>{ANSWER}", "think_start", "thinking"),
+        (f"<mythink>{THOUGHT}</mythink>So.", "think_tags", ["auto", "<mythink> </mythink>"]),
+    ],
+)
+def test_a_remedy_is_set_for_all_replies_from_now_on(words: str, name: str, value: object) -> None:
+    with watched() as there:
+        flow = there.answer(streaming(CHAT), response(EVENT_STREAM), *stream(words))
+        assert as_words(remedy_of(flow.comment)) in apply(flow)
+        assert getattr(there.options, name) == value
+
+
+def test_a_reply_that_was_read_rightly_has_no_remedy() -> None:
+    flow = kept(streaming(CHAT), response(EVENT_STREAM), *stream(f"<think>{THOUGHT}</think>"))
+    for act in (apply, reread):
+        with pytest.raises(ValueError, match="misread"):
+            act(flow)
