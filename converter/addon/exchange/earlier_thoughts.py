@@ -213,8 +213,8 @@ def _words(message: Message) -> str:
 
 
 def _after(digest: bytes, message: Message) -> bytes:
-    """Return the hash of a conversation to which a message was added: of a reply its words and
-    calls count, without the blanks around them, which clients strip.
+    """Return the hash of a conversation with one more message. Of a reply its words and calls
+    count, without the blanks around them, because clients strip these.
     """
     role, content = message.get("role"), message.get("content")
     if role == "assistant":

@@ -1,5 +1,6 @@
-"""Rules of the doors: who may come in, where the addon acts, what never goes to a model server, and
-which bodies of what is not ours somebody has to see whole before they go on.
+"""Rules of the doors: the clients that may come in, the flows on which the addon acts, the headers
+that never go to a model server, and the bodies of other traffic that mitmproxy's options have to
+see whole.
 """
 
 import asyncio

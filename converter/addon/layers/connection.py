@@ -196,9 +196,8 @@ class ReplyLayer(HttpLayer):
                 self.connections.pop(connection, None)
 
     def _look_at_openings(self) -> CommandGenerator[None]:
-        """Report a connection that was reset as it opened as a failed connection. mitmproxy's task
-        for it ends with an AssertionError, because the socket has no peer, and the client would
-        wait for ever.
+        """Report a connection that was reset as it opened as failed. mitmproxy's task for it ends
+        with an AssertionError, because the socket has no peer, and the client would wait for ever.
         """
         self._watch = None
         for connection, command in list(self._opening.items()):

@@ -138,9 +138,10 @@ def initial_state(facts: Facts) -> InitialState:
 
 def thinking_is_off(body: Body, chosen: InitialState) -> bool:
     """Tell whether the prompt closes the thought, so that a closer at the reply's head closes
-    nothing: the request says so, or the user does of a model whose template would open one.
+    nothing.
 
-    False for models whose templates write a bare closer then, because they may repeat it.
+    The request may turn thinking off, or the user may, for a model whose template would open a
+    thought. False for models whose templates then write a bare closer, because they may repeat it.
     """
     row = _row(body)
     if row and row.bare_closer:

@@ -76,8 +76,9 @@ def recognise(replies: Mapping[str, ProbeReply | None]) -> Server | None:
 
 
 def is_certain(server: Server, replies: Mapping[str, ProbeReply | None]) -> bool:
-    """Tell whether no row before this one may fit as well, because a path of its was silent, or a
-    list of models is empty as yet: `transformers serve` shows itself once it has loaded one.
+    """Tell whether no row before this server's can still fit. A row can still fit if one of its
+    paths gave no answer, or if the list of models is empty: `transformers serve` shows itself once
+    it has loaded one.
     """
     listed = replies.get("/v1/models")
     if server is GENERIC and listed and as_object(listed.value()).get("data") == []:

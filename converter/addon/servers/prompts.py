@@ -1,11 +1,11 @@
-"""Requests that tell a model more in words: to think, for models that do not think by themselves,
-and of tools, for servers and chat templates that know of none.
+"""Requests with more words for the model: to think, for models that do not think by themselves, and
+the tools, for servers and chat templates that know no tools.
 
-The tools go to the end of the system turn, earlier calls into the text of the turns that made them,
-and their results into user turns: a chat completion without tools, whose reply may hold calls as
-text. All is written as the model's family writes it, where its name tells the family, or else as
-Hermes does, which most models have been trained on. A request may go out again with the assistant's
-turn begun, for the server to go on with it: how each kind of server takes one is in its row.
+The tools go to the end of the system turn, earlier calls into the text of their turns, and their
+results into user turns: a chat completion without tools, whose reply may hold calls as text. The
+words are those of the model's family, if its name tells the family, else those of Hermes, on which
+most models have been trained. A request may also go out again with the assistant's turn begun, for
+the server to go on with it; each server's row says how it takes such a turn.
 """
 
 import json

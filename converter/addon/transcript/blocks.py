@@ -1,9 +1,8 @@
-"""A request's turns as people read them, whichever dialect's: messages, the items of an input or
-reply, and the blocks of a content, read part by part by the readers of the dialects' requests, all
-in one table. Never raises.
+"""A request's turns as people read them, of any dialect, never raising.
 
-An object that no reader takes is told as it came, and what a reader did not ask for as fields of
-their own, so nothing is lost on odd data.
+Messages, items of an input or reply, and blocks of a content are read part by part by the readers
+of the dialects' requests, all in one table. An object without a reader is shown as it came, and
+fields that a reader passed over are shown beside its parts, so nothing is lost on odd data.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
@@ -69,8 +68,8 @@ def part_of(block: object, depth: int = _DEPTH) -> list[Part]:
 
 
 def _told(value: object, read: Reader, silent: Set[str] = frozenset()) -> list[Part]:
-    """Return the parts of an object, and its fields that have not been read and are not `silent`;
-    an object of another shape than its reader expects, or without a reader, as it came.
+    """Return the parts of an object, and its unread fields that are not `silent`. An object of
+    another shape than its reader expects is shown as it came.
     """
     try:
         fields = Fields(value)

@@ -341,8 +341,8 @@ class Assembler:
         return made or (json.dumps({CUSTOM_INPUT: words}, ensure_ascii=False) if words else "")
 
     def _may_close(self, call: _Call, reason: str) -> bool:
-        """Tell whether the finish says that the call is over, so that no more was to come: a stop
-        string may have cut brackets off, but not all of the arguments.
+        """Tell whether the finish says that the call is over. A stop string may have cut brackets
+        off, but not all of the arguments.
         """
         if call.complete or call.from_text or not call.told or reason not in _WHOLE:
             return False

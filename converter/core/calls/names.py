@@ -48,11 +48,11 @@ _LONGEST = 512
 
 
 def offered_name(written: str, offered: Collection[str]) -> str:
-    """Return the offered name that `written` means, without its dress; empty where no offered name
-    is left, where several are, or where other words stand beside it, which would be lost.
+    """Return the offered name that `written` means, without the marks around it.
 
-    A name that is offered as it is written means itself. `offered` should find names quickly (a set
-    or a mapping).
+    Return an empty text if no offered name is left, if several are, or if other words stand beside
+    the name, because they would be lost. A name that is offered as it is written means itself.
+    `offered` should find names quickly (a set or a mapping).
     """
     if written in offered or not offered:
         return written if written in offered else ""
@@ -68,8 +68,8 @@ def offered_name(written: str, offered: Collection[str]) -> str:
 
 
 def may_become(written: str, offered: Collection[str]) -> bool:
-    """Tell whether more characters behind `written` may make it an offered name that it is not yet,
-    so that a name which comes in pieces waits for them.
+    """Tell whether more characters behind `written` may make it another offered name. A name in
+    pieces waits for them.
     """
     begun = written.lstrip(_EDGES)
     return any(len(name) > len(begun) and name.startswith(begun) for name in offered)

@@ -25,9 +25,11 @@ class RepeatedTurns[Turn]:
         self._written: dict[int, tuple[object, bytes]] = {}
 
     def read(self, message: object, reader: Callable[[], tuple[Turn, bool]]) -> Turn:
-        """Return the turn of the next message: the one of before, else as `reader` reads it, which
-        also tells whether the message needs to be read in each request, because there is something
-        to say of it.
+        """Return the turn of the next message: the turn of the same message in the request before,
+        else the turn from `reader`.
+
+        `reader` also tells whether the message must be read in each request, because its reading
+        makes a note.
         """
         at, known = len(self.messages), None
         before = self.before.messages if self.before else []

@@ -100,10 +100,12 @@ class SecondReply:
         ]
 
     def _both(self, second: Usage) -> Usage:
-        """Return the count of both. The second was asked with all that the first had said, which
-        the model made: so it counts as that, and the prompt is the rest. vLLM 0.32 and SGLang
-        0.5.23 with a reasoning parser count all of a turn that goes on as thinking, though it is
-        text.
+        """Return the usage of both replies as one. The second request's prompt holds all that the
+        first reply said; the model made these tokens, so they count as output, and only the rest as
+        prompt.
+
+        vLLM 0.32 and SGLang 0.5.23 with a reasoning parser count all tokens of a turn that goes on
+        as thinking, though they are text.
         """
         first = self._first
         made = first.output if first else min(self._made, second.input)

@@ -232,8 +232,9 @@ class FastPath:
                 self._unsure[type(became)] = became.text
 
     def _goes_on(self, read: Sequence[Event], made: Sequence[Event], out: Sequence[bytes]) -> bool:
-        """Tell whether words are still written as they were, after a frame of the known shape whose
-        words wait in a stage, or bring others that had waited.
+        """Tell whether the words of a frame of the known shape are still written in the known way.
+
+        They may wait in a stage, or come out with words that had waited.
         """
         bare, became = _bare(read), _bare(made)
         if not became:

@@ -2,13 +2,9 @@
 
 chunk -> FrameDecoder -> frame -> Decoder -> event -> stages -> event
 
-The stages are one chain for each choice. In order: halves of characters, thinking that is turned
-off (if it is), the engine that reads thoughts and calls in text, a look at a tag that nobody reads,
-phrases (if wanted), blanks (if they are to go), the assembler of all calls, the end of a thought
-that runs away, thought events (if somebody hears of them), the budget of thinking (if one is to be
-kept), the end of all thinking for who did not ask for any, and its fold for who shows only text.
-Each has `feed` and `close`, which return lists of events; `close` gives out held events and may be
-called again.
+The stages are one chain for each choice, in the order of `STAGES`; a stage that a reply does not
+need is left out. Each has `feed` and `close`, which return lists of events; `close` gives out held
+events and may be called again.
 """
 
 from collections.abc import Callable, Mapping, Sequence

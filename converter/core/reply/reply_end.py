@@ -73,8 +73,10 @@ class ReplyEnd:
         self._is_over = True
 
     def keeps(self, events: Sequence[Event]) -> bool:
-        """Tell whether the frame of these events may go on as its own bytes: an error only if it is
-        told as clients know errors, and behind one nothing but the server's own end.
+        """Tell whether the frame of these events may go on as its own bytes.
+
+        An error's frame may if it has the form that clients know; behind an error only the server's
+        own end may.
         """
         if self.failure is None:
             return True

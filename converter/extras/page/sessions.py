@@ -61,8 +61,8 @@ class Sessions:
         return self._of.get(exchange)
 
     def family(self, exchange: str) -> list[Session]:
-        """Return the session of an exchange with all that belongs to it: the one that no call began
-        comes first, then the branches in the order in which they began.
+        """Return the session of an exchange with its whole family: first the session that no call
+        began, then its branches in the order in which they began.
         """
         if (session := self._of.get(exchange)) is None:
             return []

@@ -35,7 +35,7 @@ class Mode(enum.Enum):
 
 
 class Grammar(enum.Enum):
-    """The grammar by which a server makes an answer: it begins with the first character, so that
+    """The grammar by which a server makes an answer. The answer begins with the first character, so
     the model has no room for a thought, unless the server keeps room for one.
     """
 

@@ -204,8 +204,8 @@ class CallPlace:
             self._go_on(self.head, place)
 
     def _call(self, form: CallForm) -> Step[bool]:
-        """Read a call; one whose arguments are none is text up to its closing mark, or the next
-        call, so that the next text is read as behind any call.
+        """Read a call. A call with broken arguments is text up to its closing mark, or up to the
+        next call, so that the text behind it is read as behind any call.
         """
         try:
             return (yield from form.body.read(self.source, self))

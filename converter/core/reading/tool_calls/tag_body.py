@@ -96,8 +96,9 @@ class Tags:
             raise Refused
 
     def _parameter(self, source: Source, call: Call, close: Sequence[str]) -> Step[str]:
-        """Read a parameter; return the mark that ended its value: its own, the call's or one around
-        it, or that of another parameter of the tool's, because models leave closing marks out.
+        """Read a parameter; return the mark that ended its value. Models leave closing marks out,
+        so it may be the parameter's own mark, the call's or an outer one, or the mark of another
+        parameter of the tool.
         """
         name, types_named = _header(
             (yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0]
