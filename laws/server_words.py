@@ -106,9 +106,10 @@ class _OpenAI:
                 heard.add_thought(name, words)
         self._content(heard, said)
         for position, entry in enumerate(said.get("tool_calls") or []):
-            function = entry.get("function") or {}
+            function = entry.get("function") or entry.get("custom") or {}
             index = position if entry.get("index") is None else entry["index"]
-            heard.add_call(index, entry.get("id"), function.get("name"), function.get("arguments"))
+            given = function.get("arguments") or function.get("input")
+            heard.add_call(index, entry.get("id"), function.get("name"), given)
         if legacy := said.get("function_call"):
             heard.add_call(0, "", legacy.get("name"), legacy.get("arguments"))
         _note(

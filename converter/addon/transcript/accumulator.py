@@ -102,13 +102,10 @@ class Accumulator:
 
     def _tool_call(self, event: events.ToolCall) -> list[News]:
         own = event.own.fields if event.own else {}
-        place, sent = next(iter(own.items()), ("tool_calls", {}))
-        inner = sent.get("custom") if isinstance(sent, dict) else None
-        custom: Mapping[str, object] = inner if isinstance(inner, dict) else {}
+        place = next(iter(own), "tool_calls")
         call, begins = self._blocks.call_of((place, event.index), event.id)
         self._untold += [call] if begins else []
-        name = event.name or str(custom.get("name") or "")
-        call.add(name, event.arguments or str(custom.get("input") or ""), event)
+        call.add(event.name, event.arguments, event)
         return []
 
     def _finish(self, event: events.Finish) -> list[News]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from converter.core.calls.arguments import CUSTOM_INPUT, NEAR, Arguments
+from converter.core.calls.free_text import FreeText
 from converter.core.calls.ids import CallIds
 from converter.core.calls.names import may_become, offered_name
 from converter.core.calls.within import call_within
@@ -61,7 +62,7 @@ class _Call:
     its name was known.
     """
 
-    arguments: Arguments
+    arguments: Arguments | FreeText
     from_text: bool = False
     finish: str = CALLED[0]
     number: int = -1
@@ -73,6 +74,11 @@ class _Call:
     closed: bool = False
     end_told: bool = False
     waiting: list[ToolCall] = field(default_factory=list)
+
+    @property
+    def is_text(self) -> bool:
+        """Tell whether its input is a free text."""
+        return isinstance(self.arguments, FreeText)
 
     @property
     def told(self) -> bool:
@@ -201,7 +207,8 @@ class Assembler:
         if len(self._calls) == MOST_CALLS:
             raise TooMuchError(MOST_CALLS)
         legacy = event.own is not None and CALLED[1] in event.own.fields
-        call = _Call(Arguments(), bool(event.read_from), CALLED[legacy])
+        arguments = FreeText() if event.free_text else Arguments()
+        call = _Call(arguments, bool(event.read_from), CALLED[legacy])
         self._calls.append(call)
         return call
 
@@ -254,12 +261,13 @@ class Assembler:
         schemas, pieces = self._offer.schemas, call.waiting
         arguments = "".join(piece.arguments for piece in pieces)
         name = offered_name(call.written, schemas)
-        if not name and schemas:
+        if not name and schemas and not call.is_text:
             name, given = call_within(call.written, schemas)
             name = name if arguments.strip() in ("", "{}", given) else ""
             arguments = given if name else arguments
         call.name, call.waiting = name or call.written, []
-        call.arguments = Arguments(waits_for_more=self._offer.has_parameters(call.name))
+        if not call.is_text:
+            call.arguments = Arguments(waits_for_more=self._offer.has_parameters(call.name))
         call.id = self._numbered(call, call.server_id)
         named = next(piece for piece in pieces if piece.name)
         return self._said(call, named, self._fed(call, arguments), begins=True)
@@ -292,6 +300,7 @@ class Assembler:
                 arguments=fresh,
                 ends=call.complete,
                 misshapen=False,
+                free_text=call.is_text,
             )
             out.append(made)
         if near := call.arguments.unfit[:NEAR]:
@@ -307,7 +316,9 @@ class Assembler:
             out += self._settled(call)
             if self._may_close(call, event.reason) and (rest := self._closed(call)):
                 call.closed = True
-                out.append(ToolCall(call.number, "", "", rest, event.choice, ends=True))
+                text = call.is_text
+                end = ToolCall(call.number, "", "", rest, event.choice, ends=True, free_text=text)
+                out.append(end)
         calls, told = self._calls, [call for call in self._calls if call.told]
         self._mended += [call.name for call in calls if call.arguments.mended]
         self._calls = []
@@ -346,4 +357,6 @@ class Assembler:
         """
         if call.complete or call.from_text or not call.told or reason not in _WHOLE:
             return False
+        if call.is_text:
+            return reason in CALLED or not self._offer.stops
         return not call.arguments.said or (reason in CALLED and not self._offer.stops)

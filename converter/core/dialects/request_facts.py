@@ -29,6 +29,8 @@ _GRAMMARS = (
     *("structured_outputs", "structural_tag", "grammar", "regex", "ebnf"),
 )
 """Fields of vLLM, llama.cpp and SGLang."""
+FREE_TEXT: Schema = {}
+"""Of a tool of chat completions that takes a text: its calls are no functions."""
 _FORCED = ("required", "any", "function", "tool", "allowed_tools")
 """Tool choices by which the reply must be a call, which servers make by a grammar."""
 
@@ -60,6 +62,7 @@ def offered(body: Mapping[str, object], told: Mapping[str, Schema] | None = None
     tools, if they were read before.
     """
     told = schemas(body) if told is None else told
+    told = {name: schema for name, schema in told.items() if schema is not FREE_TEXT}
     if not told:
         return None
     choice = body.get("tool_choice")
@@ -74,7 +77,9 @@ def offered(body: Mapping[str, object], told: Mapping[str, Schema] | None = None
 
 
 def schemas(body: Mapping[str, object]) -> dict[str, Schema]:
-    """Return the schemas of all tools that the request tells of, by name."""
+    """Return the schemas of all tools that the request tells of, by name; `FREE_TEXT` for a tool
+    that takes a text.
+    """
     return dict(_named(body.get("tools")))
 
 
@@ -87,7 +92,7 @@ def call_ids(body: Mapping[str, object]) -> list[str]:
         for entry in [*entries, *objects(said)] if isinstance(said, list) else entries:
             kind = entry.get("type")
             called = isinstance(kind, str) and (kind == "tool_use" or kind.endswith("_call"))
-            if called or isinstance(entry.get("function"), dict):
+            if called or isinstance(entry.get("function") or entry.get("custom"), dict):
                 name = entry.get("call_id") or entry.get("id")
                 ids += [name] if isinstance(name, str) else []
     return ids
@@ -102,6 +107,9 @@ def _chosen(choice: Mapping[str, object]) -> set[str]:
 
 def _named(tools: object) -> Iterator[tuple[str, Schema]]:
     for tool in objects(tools):
+        custom = tool.get("custom")
+        if isinstance(custom, dict) and isinstance(named := custom.get("name"), str) and named:
+            yield named, FREE_TEXT
         function = tool.get("function")
         inner = function if isinstance(function, Mapping) else tool
         name, schema = inner.get("name"), inner.get("parameters", inner.get("input_schema"))

@@ -104,7 +104,8 @@ class ToolCall:
     `own`: the piece as sent, under the name of the field where it stood. `read_from`: where a call
     stood that the server did not send as one, for people. `ends`: from a decoder, nothing more
     comes of the call; from the assembler, its arguments are whole now. `misshapen`: the piece is
-    not as its dialect has it, so that it is to be written anew.
+    not as its dialect has it, so that it is to be written anew. `free_text`: the call is of the
+    type `custom`; from a decoder its arguments are a text, from the assembler an object with it.
     """
 
     index: int
@@ -116,6 +117,7 @@ class ToolCall:
     read_from: str = field(default="", compare=False)
     ends: bool = field(default=False, compare=False)
     misshapen: bool = False
+    free_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,19 +64,6 @@ def test_calls_at_one_index_are_told_apart_by_their_ids() -> None:
     assert growing.parts() == (ToolUse("a", "look", "{"), ToolUse("b", "see", "[]"))
 
 
-def test_a_custom_call_has_its_name_and_input_elsewhere() -> None:
-    growing, _ = fed(
-        events.ToolCall(
-            0,
-            "a",
-            "",
-            "",
-            own=events.Own("openai", {"tool_calls": {"custom": {"name": "sh", "input": "ls"}}}),
-        )
-    )
-    assert growing.parts() == (ToolUse("a", "sh", "ls"),)
-
-
 def test_text_of_another_field_is_a_part_of_its_own() -> None:
     growing, _ = fed(
         events.Text("Hi"),

@@ -16,6 +16,7 @@ from converter.core.dialects.table import (
     Dialect,
     Form,
 )
+from laws.heard import ServerWords
 from laws.server_words import listen
 from tests.support.recordings_of import JSON, STREAM, recording
 
@@ -62,13 +63,19 @@ def whole(entries: Sequence[Json], finish: str = "tool_calls") -> bytes:
     return json.dumps({**head, "choices": [choice]}).encode()
 
 
-def calls(body: bytes, client: Dialect, form: Form) -> object:
-    """The calls that a client gets, or that it gets an error."""
+def reply_of(body: bytes, client: Dialect, form: Form) -> ServerWords:
+    """The words of a reply as a client gets it."""
     given = recording(body, JSON if body.startswith(b"{") else STREAM, tools=TOOLS)
     rewriter = given.rewriter(client, form)
-    out = b"".join([*rewriter.feed(given.body), *rewriter.close()])
-    heard = listen(out, form, client)
-    if heard.error or rewriter.failure:
+    heard = listen(b"".join([*rewriter.feed(given.body), *rewriter.close()]), form, client)
+    heard.error = heard.error or bool(rewriter.failure)
+    return heard
+
+
+def calls(body: bytes, client: Dialect, form: Form) -> object:
+    """The calls that a client gets, or that it gets an error."""
+    heard = reply_of(body, client, form)
+    if heard.error:
         return "an error"
     said = heard.choices[0].calls if heard.choices else {}
     ids = [call["id"] for call in said.values()]
@@ -211,13 +218,6 @@ STREAMS: dict[str, tuple[list[list[Json]], object]] = {
         [[piece("other", LOOK, id="a", index=0)]],
         [("other", PATH)],
     ),
-    "a custom call": (
-        [
-            [{"index": 0, "id": "a", "type": "custom", "custom": {"name": "patch", "input": "x "}}],
-            [{"index": 0, "custom": {"input": '"y"\n'}}],
-        ],
-        [("patch", {"input": 'x "y"\n'})],
-    ),
 }
 ONE = {
     "": [("look", {})],
@@ -271,19 +271,100 @@ WHOLE: dict[str, tuple[list[Json], object]] = {
         [{"id": "a", "function": {"name": None, "arguments": LOOK}}],
         "an error",
     ),
-    "a custom call": (
-        [{"id": "a", "type": "custom", "custom": {"name": "patch", "input": 'x "y"'}}],
-        [("patch", {"input": 'x "y"'})],
+}
+
+
+def custom(name: object = None, text: object = None, **more: object) -> Json:
+    inner = {"name": name, "input": text}
+    named = {key: value for key, value in inner.items() if value is not None}
+    return {**more, "type": "custom", "custom": named}
+
+
+PATCH = [("get", 'x "y"\n')]
+CUSTOM_STREAMS: dict[str, tuple[list[list[Json]], list[tuple[str, str]]]] = {
+    "in pieces": (
+        [[custom("get", "x ", id="a", index=0)], [custom(None, '"y"\n', index=0)]],
+        PATCH,
+    ),
+    "a tool that is not there": ([[custom("patch", "x", id="a", index=0)]], [("patch", "x")]),
+    "a name that waits": (
+        [[custom("", "", id="a", index=0)], [custom("get", index=0)], [custom(None, "x", index=0)]],
+        [("get", "x")],
+    ),
+    "a name in pieces": (
+        [
+            [custom("get", "", id="a", index=0)],
+            [custom("_weather", "", index=0)],
+            [custom(None, "x", index=0)],
+        ],
+        [("get_weather", "x")],
+    ),
+    "a name in each frame": (
+        [[custom("get", part, id="a", index=0)] for part in ("x ", '"y"', "\n")],
+        PATCH,
+    ),
+    "marks in the name": ([[custom("functions.get", "x", id="a", index=0)]], [("get", "x")]),
+    "no index, no ids": (
+        [[custom("get", "x")], [custom("look", "y")]],
+        [("get", "x"), ("look", "y")],
+    ),
+    "an empty text": ([[custom("get", "", id="a", index=0)]], [("get", "")]),
+    "they take turns": (
+        [
+            [custom("get", "x", id="a", index=0), custom("look", "y", id="b", index=1)],
+            [custom(None, "X", index=0)],
+            [custom(None, "Y", index=1)],
+        ],
+        [("get", "xX"), ("look", "yY")],
+    ),
+    "beside another": (
+        [
+            [custom("get", "x", id="a", index=0)],
+            [piece("look", LOOK, id="b", index=1)],
+            [custom(None, "X", index=0)],
+        ],
+        [("get", "xX"), ("look", LOOK)],
+    ),
+}
+CUSTOM_WHOLE: dict[str, tuple[list[Json], list[tuple[str, str]]]] = {
+    "one": ([custom("get", 'x "y"\n', id="a")], PATCH),
+    "two without ids": (
+        [custom("get", "x"), custom("functions.look", "{}")],
+        [("get", "x"), ("look", "{}")],
     ),
 }
 
 
-FOLDED = [{"id": "a", "type": "custom", "custom": {"name": "patch", "input": 'x "y"\n'}}]
+def texts(body: bytes, client: Dialect, form: Form) -> list[tuple[str, str]]:
+    """The free texts of calls as a client gets them, and the arguments of others."""
+    heard = reply_of(body, client, form)
+    said = [(call["name"], call["arguments"]) for call in heard.choices[0].calls.values()]
+    if client is OPENAI_CHAT:
+        return said
+    inputs = [json.loads(arguments).get("input", arguments) for _, arguments in said]
+    return [(name, text) for (name, _), text in zip(said, inputs, strict=True)]
+
+
+@pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
+@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("finish", ["tool_calls", "stop"])
+@pytest.mark.parametrize("kind", CUSTOM_STREAMS)
+def test_calls_with_a_free_text(kind: str, finish: str, form: Form, client: Dialect) -> None:
+    deltas, expected = CUSTOM_STREAMS[kind]
+    assert texts(streamed(deltas, finish), client, form) == expected
+
+
+@pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
+@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("kind", CUSTOM_WHOLE)
+def test_whole_calls_with_a_free_text(kind: str, form: Form, client: Dialect) -> None:
+    entries, expected = CUSTOM_WHOLE[kind]
+    assert texts(whole(entries), client, form) == expected
 
 
 def told_entries(body: bytes, form: Form) -> list[Json]:
     """The entries of calls that a chat completions client gets, streamed ones in their pieces."""
-    given = recording(body, JSON if body.startswith(b"{") else STREAM, tools=TOOLS)
+    given = recording(body, tools=TOOLS)
     rewriter = given.rewriter(OPENAI_CHAT, form)
     out = b"".join([*rewriter.feed(given.body), *rewriter.close()])
     frames = out.split(b"\n\n") if form is Form.STREAM else [out]
@@ -296,16 +377,27 @@ def told_entries(body: bytes, form: Form) -> list[Json]:
     ]
 
 
+@pytest.mark.parametrize("form", Form)
+def test_a_chat_client_gets_a_free_text_as_it_came(form: Form) -> None:
+    deltas, _ = CUSTOM_STREAMS["in pieces"]
+    sent = [entry for delta in deltas for entry in delta]
+    folded = [custom("get", 'x "y"\n', id="a")]
+    assert told_entries(streamed(deltas), form) == (sent if form is Form.STREAM else folded)
+
+
+@pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
+def test_a_free_text_that_a_limit_cut_has_no_end(client: Dialect) -> None:
+    deltas = [[custom("get", "x", id="a", index=0)]]
+    heard = reply_of(streamed(deltas, "length"), client, Form.STREAM)
+    told = [call["arguments"] for call in heard.choices[0].calls.values()]
+    assert not any(arguments.endswith("}") for arguments in told)
+
+
 @pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
 @pytest.mark.parametrize("form", Form)
 @pytest.mark.parametrize("kind", STREAMS)
 def test_calls_in_pieces(kind: str, form: Form, client: Dialect) -> None:
     deltas, expected = STREAMS[kind]
-    if "custom" in kind and client is OPENAI_CHAT:
-        sent = [entry for delta in deltas for entry in delta]
-        assert told_entries(streamed(deltas), form) == (sent if form is Form.STREAM else FOLDED)
-        assert told_entries(streamed(deltas, "stop"), form) == told_entries(streamed(deltas), form)
-        return
     assert calls(streamed(deltas), client, form) == expected
 
 
@@ -314,9 +406,4 @@ def test_calls_in_pieces(kind: str, form: Form, client: Dialect) -> None:
 @pytest.mark.parametrize("kind", WHOLE)
 def test_calls_of_whole_replies(kind: str, form: Form, client: Dialect) -> None:
     entries, expected = WHOLE[kind]
-    if "custom" in kind and client is OPENAI_CHAT:
-        numbers = [{"index": 0}] if form is Form.STREAM else [{}]
-        numbered = [{**number, **each} for number, each in zip(numbers, entries, strict=True)]
-        assert told_entries(whole(entries), form) == numbered
-        return
     assert calls(whole(entries), client, form) == expected

@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from converter.core.dialects.request_facts import expected_of, grammar_of, offered
+from converter.core.dialects.request_facts import (
+    call_ids,
+    expected_of,
+    grammar_of,
+    offered,
+    schemas,
+)
 from converter.core.reading.engine.states import Grammar
 from converter.core.reading.reading import Expected
 
@@ -52,6 +58,17 @@ def test_a_tool_without_a_schema_has_an_empty_one(tool: object) -> None:
 )
 def test_a_request_may_offer_none(body: dict[str, Any]) -> None:
     assert offered(body) is None
+
+
+def test_a_tool_that_takes_a_text_is_known_by_name_but_is_no_function() -> None:
+    body: dict[str, Any] = {"tools": [{"type": "custom", "custom": {"name": "patch"}}]}
+    assert schemas(body) == {"patch": {}}
+    assert offered(body) is None
+
+
+def test_the_ids_of_calls_with_a_text_are_taken() -> None:
+    call = {"id": "a", "type": "custom", "custom": {"name": "patch", "input": "x"}}
+    assert call_ids({"messages": [{"role": "assistant", "tool_calls": [call]}]}) == ["a"]
 
 
 TWO: dict[str, Any] = {"tools": [*OPENAI["tools"], {"type": "function", "function": {"name": "g"}}]}

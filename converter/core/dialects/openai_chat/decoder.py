@@ -18,7 +18,6 @@ from converter.core.dialects.error_words import (
     object_of,
     string_of,
 )
-from converter.core.dialects.openai_chat.custom_calls import CustomCalls
 from converter.core.dialects.reasoning_fields import (
     REASONING_FIELDS,
     THINKING,
@@ -77,8 +76,11 @@ def _tool_call(entry: dict[str, object], position: int, choice: int, *, whole: b
     """Return the piece of a call. Its `position` in the frame stands for an index that the server
     leaves out; the entries of a whole reply are calls of their own, whatever their indexes.
     """
-    function = object_of(entry.get("function") or {})
+    custom = entry.get("custom")
+    free_text = isinstance(custom, dict)
+    function = object_of((custom if free_text else entry.get("function")) or {})
     arguments, in_shape = arguments_of(function)
+    in_shape = in_shape or free_text
     index = None if whole else entry.get("index")
     if type(index) is not int and index is not None:
         raise MisshapenError
@@ -91,6 +93,7 @@ def _tool_call(entry: dict[str, object], position: int, choice: int, *, whole: b
         Own(NAME, {"tool_calls": entry}),
         ends=whole,
         misshapen=not (in_shape and (whole or index is not None)),
+        free_text=free_text,
     )
 
 
@@ -143,7 +146,6 @@ class OpenAIDecoder(DialectDecoder):
         rows = {**REASONING_FIELDS, **mapped}
         self._thinking = [name for name, row in rows.items() if row == THINKING]
         self._blocks = {name: row for name, row in rows.items() if row != THINKING}
-        self._custom = CustomCalls(NAME)
         self._mergers: defaultdict[int, ReasoningMerger] = defaultdict(ReasoningMerger)
 
     def _ended(self, frame: Frame) -> list[Event]:
@@ -208,8 +210,7 @@ class OpenAIDecoder(DialectDecoder):
         }
         thoughts = self._thoughts(inner, index)
         pieces = tool_calls(inner, index, whole=key == "message")
-        calls = [call for piece in pieces for call in self._custom.read(piece)]
-        answer = [*self._text(inner, index), *calls]
+        answer = [*self._text(inner, index), *pieces]
         blocks = {name: row for name, row in self._blocks.items() if is_said(inner.get(name))}
         if key == "message" and (thoughts or answer) and "content" not in inner:
             inner["content"] = ""
@@ -222,7 +223,6 @@ class OpenAIDecoder(DialectDecoder):
         yield from answer
         reason = choice.get("finish_reason")
         if reason or type(reason) is int:
-            yield from self._custom.close(index)
             stops = [outer[name] for name in STOP_STRING_FIELDS if isinstance(outer.get(name), str)]
             said = string_of(reason) or "stop"  # some servers send a number
             yield Finish(said, string_of(stops[0]) if stops else None, index)

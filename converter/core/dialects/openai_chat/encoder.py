@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 from converter.core.calls.arguments import ARGUMENT_KEYS, CUSTOM_INPUT
+from converter.core.calls.free_text import text_of
 from converter.core.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME
 from converter.core.dialects.openai_chat.errors import error_body
 from converter.core.dialects.wire_form import Encoder
@@ -51,6 +52,8 @@ JOINT = "\n\n"
 """Between two thoughts that share one field."""
 _JUDGED = frozenset(("name", *ARGUMENT_KEYS))
 """The fields of a function that the assembler has judged."""
+_JUDGED_BESIDE = frozenset(("index", "id", "function", "custom", "parameters"))
+"""The fields beside it that the assembler has judged."""
 _ORDER = {Opaque: 0, Thinking: 1, Text: 1, ToolCall: 1, Finish: 2, Usage: 3}
 """Within one frame kinds come in this order; any other order begins another frame."""
 
@@ -293,11 +296,11 @@ class OpenAIEncoder(Encoder):
     def _entries(self, entry: object, event: ToolCall) -> list[object]:
         """Return the entry of a call's piece; in a whole body the entry has the call's number.
 
-        The end of a custom call has no entry, because nothing on the wire stands for it.
+        The end of a free text has no entry, because nothing on the wire stands for it.
         """
-        made = self._entry(entry, event)
-        if made.get("custom") == {}:
+        if event.free_text and not event.name and not (text_of(event) or event.id):
             return []
+        made = self._entry(entry, event)
         return [(event.index, made) if self._whole else made]
 
     def _entry(self, entry: object, event: ToolCall) -> Body:
@@ -305,15 +308,14 @@ class OpenAIEncoder(Encoder):
         has its number, in a whole body it has none.
         """
         fields = as_object(entry)
-        judged = ("index", "id", "function", "parameters")
+        kind = "custom" if event.free_text else "function"
         number = {"index": event.index} if "index" in fields or not self._whole else {}
-        named = {"id": event.id} if event.id else {}
+        named: Body = {"id": event.id} if event.id else {}
         if named and "index" not in fields and not self._whole:
-            named["type"] = "function"  # what leaves one out leaves both out
-        kept = {name: value for name, value in fields.items() if name not in judged}
-        if "custom" in fields:
-            return {**number, **named, **kept}
-        return {**number, **named, **kept, "function": _said(fields.get("function"), event)}
+            named["type"] = kind  # what leaves one out leaves both out
+        kept = {name: value for name, value in fields.items() if name not in _JUDGED_BESIDE}
+        said = _text_said if event.free_text else _said
+        return {**number, **named, **kept, kind: said(fields.get(kind), event)}
 
     def _fields(self, event: Thinking) -> dict[str, object]:
         """The server's own fields and those it lacks; the names asked for when the thought stood in
@@ -371,6 +373,14 @@ def _said(function: object, event: ToolCall) -> Body:
     name: Body = {"name": event.name} if event.name else {}
     told = event.arguments or "arguments" in fields
     return {**name, **others, **({"arguments": event.arguments} if told else {})}
+
+
+def _text_said(custom: object, event: ToolCall) -> Body:
+    """Return a server's fields of a custom call, with the name and the text as they were judged."""
+    judged = ("name", CUSTOM_INPUT)
+    others = {name: value for name, value in as_object(custom).items() if name not in judged}
+    name: Body = {"name": event.name} if event.name else {}
+    return {**name, **others, CUSTOM_INPUT: text_of(event)}
 
 
 type _Pieces = dict[str, list[Any]]

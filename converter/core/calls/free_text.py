@@ -1,0 +1,48 @@
+"""The input of a call of type `custom`: a free text, told as an object with one string, `input`,
+because every dialect has a place for that.
+"""
+
+import json
+
+from converter.core.calls.arguments import CUSTOM_INPUT
+from converter.core.model.events import ToolCall
+
+_BEGIN = f'{{"{CUSTOM_INPUT}": "'
+_END = '"}'
+
+
+class FreeText:
+    """Feed the text; pieces of the object come out. The text has no end of its own: `close` says
+    it. `Arguments` has the same members, and what can be wrong with an object cannot be here.
+    """
+
+    waiting = odd = mended = False
+    unfit = words = ""
+
+    def __init__(self) -> None:
+        self.begun = self.complete = self.said = False
+
+    def feed(self, text: str) -> str:
+        """Return the text as a piece of the object."""
+        head = "" if self.begun else _BEGIN
+        self.begun, self.said = True, self.said or bool(text)
+        return head + json.dumps(text, ensure_ascii=False)[1:-1]
+
+    def close(self) -> str:
+        """Return the end of the object."""
+        self.complete = True
+        return _END
+
+    def release(self) -> str:
+        """Return nothing: no piece waits."""
+        return ""
+
+    def forget(self) -> None:
+        """Keep nothing, as ever."""
+
+
+def text_of(piece: ToolCall) -> str:
+    """Return the text in a piece of such an object, as `FreeText` wrote it."""
+    inner = piece.arguments.removeprefix(_BEGIN) if piece.name else piece.arguments
+    inner = inner.removesuffix(_END) if piece.ends else inner
+    return str(json.loads(f'"{inner}"'))
