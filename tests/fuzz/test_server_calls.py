@@ -1,9 +1,11 @@
 """Calls of a server, drawn in every kind of disorder: ids and indexes or none, names in pieces,
-repeated and with marks, arguments in every shape, one to three calls in up to two choices. An
-oracle that knows the calls which were meant tells what a client may run: these, or nothing.
+repeated and with marks, arguments in every shape, one to three calls in up to two choices. The
+oracle knows the calls that were meant: a client runs these, or nothing.
 """
 
 import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -12,15 +14,17 @@ from hypothesis import strategies as st
 
 from converter.core.dialects.table import DIALECTS, OPENAI_CHAT, Dialect, Form
 from laws.server_words import listen
-from tests.support.recordings_of import recording
+from tests.support.recordings_of import JSON, STREAM, recording
 from tests.support.strategies import cut, law
 
 pytestmark = pytest.mark.slow
 
 type Json = dict[str, Any]
 NAMES = ("get", "get_weather", "look", "remove", "now")
+TEXTS = "patch"
+"""The tool whose calls hold a free text."""
 PROPERTIES: Json = {"path": {}, "city": {}, "n": {}}
-OFFERED = [
+OFFERED: list[Json] = [
     {
         "type": "function",
         "function": {
@@ -30,90 +34,176 @@ OFFERED = [
     }
     for name in NAMES
 ]
+OFFERED.append({"type": "custom", "custom": {"name": TEXTS}})
+_WORDS = (
+    *("Oslo", "", "</think>", "}", '{"a": 1}', "é\U0001f600", "\n", '"', "\\", "<tool_call>"),
+    *("</tool_call>", "look", '"}', "{}", "', '", "\u2028", "[", '{"path": "x"}', "<|call|>"),
+)
 _VALUES: st.SearchStrategy[object] = st.sampled_from(
-    [
-        "Oslo",
-        "",
-        "</think>",
-        "}",
-        '{"a": 1}',
-        "é\U0001f600",
-        "\n",
-        7,
-        True,
-        None,
-        [1, "x"],
-        {"k": {}},
-    ]
+    [*_WORDS, 7, -0.5, 1e30, True, None, [1, "x"], {"k": {}}, [], {}, {"city": "]"}]
 )
 _GIVEN = st.dictionaries(st.sampled_from([*PROPERTIES]), _VALUES, max_size=3)
 _DRESSES = st.sampled_from(
     [
-        "{}",
-        "functions.{}",
-        "{}<|channel|>commentary",
-        "</think>{}",
-        "{}\n",
-        "{}:0",
-        "default_api:{}",
+        *("{}", "functions.{}", "{}<|channel|>commentary", "</think>{}", "{}\n", "{}:0"),
+        *("default_api:{}", '"{}"', "{0}{0}", "<function={}>"),
     ]
 )
+_KEYS = st.sampled_from(["parameters", "params", "args", "kwargs", "input"])
+_WRITTEN: dict[str, Callable[[str], str]] = {
+    "text": str,
+    "twice": lambda text: text * 2,
+    "marks": lambda text: f"{text}\n</tool_call>",
+    "open": lambda text: text[:-1],
+    "encoded": json.dumps,
+}
+SHAPES = (*_WRITTEN, "object", "key", "nothing", "empty first")
+"""How the arguments of a call are written."""
 
 
-_INDEXES: dict[str, Json] = {"none": {}, "null": {"index": None}, "zero": {"index": 0}}
+@dataclass(frozen=True)
+class Call:
+    """A call that the model meant. `given`: its arguments, a text for the tool that takes one."""
+
+    name: str
+    given: Any
 
 
-@st.composite
-def _meant(draw: st.DrawFn) -> tuple[str, Json]:
-    name = draw(st.sampled_from(NAMES))
-    return name, {} if name == "now" else draw(_GIVEN)
-
-
-@st.composite
-def _pieces(draw: st.DrawFn, call: tuple[str, Json], head: Json) -> list[Json]:
-    """One call in the pieces of a stream, clear enough to have one meaning. `head`: the fields of
-    its first piece, of which the index stands in each.
+@dataclass(frozen=True)
+class Numbering:
+    """The way in which a server tells its calls apart. `index`: of each, in its first piece only,
+    none, null, or 0 for all; `ids`: in its first piece, in each, none, or one for all.
     """
-    name, given = call
-    index = {"index": head["index"]} if "index" in head else {}
-    text = json.dumps(given, ensure_ascii=draw(st.booleans()))
-    shape = draw(st.sampled_from(["text", "object", "twice", "empty first", "marks", "open"]))
-    if shape == "object":
-        return [{**head, "function": {"name": name, "arguments": given}}]
-    text += text if shape == "twice" else "\n</tool_call>" if shape == "marks" else ""
-    if shape == "open" and text.endswith(("]}", '"}', "}}")):
-        text = text[:-1]
-    said = [""] if not given and draw(st.booleans()) else draw(cut(text))
-    if shape == "empty first" and given and name != "now":
-        said = ["{}", *said]
-    parts = [draw(_DRESSES).format(name)]
-    if parts == [name] and draw(st.booleans()):
-        parts = draw(cut(name))
-    # a name said again before the same object, without an id, may as well be the same call again
-    again = shape not in ("twice", "empty first") and len(parts) == 1 and draw(st.booleans())
-    names: list[Json] = [{"name": part, "arguments": ""} for part in parts]
-    names[-1]["arguments"] = said[0] if len(parts) > 1 or draw(st.booleans()) else ""
-    rest = said[1:] if names[-1]["arguments"] == said[0] else said
-    more = [{**({"name": parts[0]} if again else {}), "arguments": piece} for piece in rest]
-    told = [{**index, "function": function} for function in (*names, *more)]
-    told[0] |= {**head, "type": "function"}
-    return told
+
+    index: str
+    ids: str
+
+    @property
+    def each_piece(self) -> bool:
+        """Tell whether every piece says which call it is of, so that calls may take turns."""
+        return self.index == "each" or self.ids == "every"
+
+    def of(self, number: int, first: bool) -> Json:
+        """The fields of a piece of a call."""
+        fixed: dict[str, Json] = {"null": {"index": None}, "zero": {"index": 0}}
+        told = {**fixed.get(self.index, {})}
+        if self.index == "each" or (self.index == "first" and first):
+            told = {"index": number}
+        if self.ids == "every" or (first and self.ids != "none"):
+            told["id"] = "c" if self.ids == "same" else f"c{number}"
+        return told
+
+
+CLEAR = [
+    *(Numbering("each", ids) for ids in ("first", "every", "none", "same")),
+    *(Numbering(index, ids) for index in ("none", "null", "zero") for ids in ("first", "every")),
+    Numbering("first", "first"),
+]
+"""Ways in which every call has a mark of its own."""
+UNCLEAR = [Numbering(index, "none") for index in ("none", "null", "zero", "first")]
+"""Ways in which only the names tell calls apart."""
 
 
 @st.composite
-def _choice(draw: st.DrawFn) -> tuple[list[tuple[str, Json]], list[Json]]:
+def _meant(draw: st.DrawFn) -> Call:
+    name = draw(st.sampled_from([*NAMES, TEXTS]))
+    if name == TEXTS:
+        return Call(name, draw(st.lists(st.sampled_from(_WORDS), max_size=3).map("".join)))
+    return Call(name, {} if name == "now" else draw(_GIVEN))
+
+
+@st.composite
+def _arguments(draw: st.DrawFn, call: Call, shape: str, whole: bool) -> list[Json]:
+    """The arguments as fields of a function, in pieces; one piece if the call comes `whole`."""
+    text = json.dumps(call.given, ensure_ascii=draw(st.booleans()))
+    if shape == "object":
+        return [{"arguments": call.given}]
+    if shape == "key":
+        return [{draw(_KEYS): draw(st.sampled_from([call.given, text]))}]
+    if shape == "nothing" and not call.given:
+        return [draw(st.sampled_from([{"arguments": ""}, {"arguments": None}, {}]))]
+    is_whole = shape == "open" and not text.endswith(("]}", '"}', "}}"))  # a number may be cut
+    text = text if is_whole else _WRITTEN.get(shape, str)(text)
+    before = ["{}"] if shape == "empty first" and call.given else []
+    pieces = ["".join([*before, text])] if whole else [*before, *draw(cut(text))]
+    return [{"arguments": piece} for piece in pieces]
+
+
+@st.composite
+def _functions(draw: st.DrawFn, call: Call, whole: bool) -> list[Json]:
+    """The functions of a call's pieces: its name, as servers dress and cut it, its arguments."""
+    if call.name == TEXTS:
+        texts = [call.given] if whole else draw(cut(call.given)) or [""]
+        return [
+            {"input": piece} | ({"name": TEXTS} if not at else {}) for at, piece in enumerate(texts)
+        ]
+    shape = draw(st.sampled_from(SHAPES))
+    arguments = draw(_arguments(call, shape, whole))
+    name = draw(_DRESSES).format(call.name)
+    if whole:
+        return [{"name": name} | arguments[0]]
+    if name == call.name and draw(st.booleans()):
+        *parts, last = draw(cut(name))
+        return [*({"name": part, "arguments": ""} for part in parts), {"name": last}, *arguments]
+    # a name said again before another object, without an id, may as well be another call
+    if shape not in ("twice", "empty first") and draw(st.booleans()):
+        return [{"name": name} | each for each in arguments]
+    if draw(st.booleans()):
+        return [{"name": name} | arguments[0], *arguments[1:]]
+    return [{"name": name, "arguments": ""}, *arguments]
+
+
+@st.composite
+def _entries(
+    draw: st.DrawFn, calls: Sequence[Call], numbering: Numbering, whole: bool = False
+) -> list[list[Json]]:
+    """The pieces of each call."""
+    made: list[list[Json]] = []
+    for number, call in enumerate(calls):
+        key = "custom" if call.name == TEXTS else "function"
+        functions = draw(_functions(call, whole))
+        pieces = [
+            numbering.of(number, not at) | {key: function} for at, function in enumerate(functions)
+        ]
+        pieces[0]["type"] = key
+        made.append(pieces)
+    return made
+
+
+@st.composite
+def _taking_turns(draw: st.DrawFn, lists: Sequence[Sequence[Json]]) -> list[Json]:
+    """The pieces in one order, those of each list in their own."""
+    places = [place for place, pieces in enumerate(lists) for _ in pieces]
+    waiting: list[Iterator[Json]] = [iter(pieces) for pieces in lists]
+    return [next(waiting[place]) for place in draw(st.permutations(places))]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A choice: what was meant, and the entries that the server sends."""
+
+    calls: list[Call]
+    entries: list[Json]
+
+
+@st.composite
+def _choice(draw: st.DrawFn, numberings: Sequence[Numbering]) -> Choice:
     calls = draw(st.lists(_meant(), min_size=1, max_size=3))
-    numbers = draw(st.sampled_from(["each", "none", "null", "zero"]))
-    ids = numbers != "each" or draw(st.booleans())
-    heads: list[Json] = []
-    for place in range(len(calls)):
-        named: Json = {"id": f"c{place}"} if ids else {}
-        heads.append(named | _INDEXES.get(numbers, {"index": place}))
-    return calls, [
-        piece
-        for call, head in zip(calls, heads, strict=True)
-        for piece in draw(_pieces(call, head))
-    ]
+    numbering = draw(st.sampled_from(numberings))
+    pieces = draw(_entries(calls, numbering))
+    in_turn = numbering.each_piece and numbering.ids != "same" and draw(st.booleans())
+    if not in_turn:
+        return Choice(calls, [entry for entries in pieces for entry in entries])
+    begun, rests = [], []
+    for entries in pieces:  # no server cuts a name while it tells of another call
+        named = max(at for at, entry in enumerate(entries) if "name" in _inner(entry))
+        begun += entries[: named + 1]
+        rests.append(entries[named + 1 :])
+    return Choice(calls, [*begun, *draw(_taking_turns(rests))])
+
+
+def _inner(entry: Json) -> Json:
+    return dict(entry["function"] if "function" in entry else entry["custom"])
 
 
 def _frame(choice: int, delta: object, finish: str | None = None) -> bytes:
@@ -122,42 +212,111 @@ def _frame(choice: int, delta: object, finish: str | None = None) -> bytes:
     return b"data: " + json.dumps(said).encode() + b"\n\n"
 
 
-def _run(frames: list[bytes], client: Dialect, form: Form) -> dict[int, object] | None:
+def _stream(choices: Sequence[Choice], order: Sequence[int], finish: str) -> bytes:
+    """The frames of the choices' entries, in the order of their choices."""
+    waiting = [iter(choice.entries) for choice in choices]
+    frames = [_frame(index, {"tool_calls": [next(waiting[index])]}) for index in order]
+    frames += [_frame(index, {}, finish) for index in range(len(choices))]
+    return b"".join([*frames, b"data: [DONE]\n\n"])
+
+
+type Ran = dict[int, list[Call]]
+
+
+def _run(body: bytes, client: Dialect, form: Form) -> Ran | None:
     """The calls that a client runs, by choice; None for an error."""
-    given_reply = recording(b"".join([*frames, b"data: [DONE]\n\n"]), tools=OFFERED)
+    given_reply = recording(body, JSON if body.startswith(b"{") else STREAM, tools=OFFERED)
     rewriter = given_reply.rewriter(client, form)
     out = b"".join([*rewriter.feed(given_reply.body), *rewriter.close()])
     heard = listen(out, form, client)
     if heard.error or rewriter.failure:
         return None
-    runs: dict[int, object] = {}
+    runs: Ran = {}
     for index, words in heard.choices.items():
         ids = [call["id"] for call in words.calls.values()]
         assert all(ids)
         assert len(ids) == len(set(ids))
         assert [*words.calls] == [*range(len(words.calls))]
         runs[index] = [
-            (call["name"], json.loads(call["arguments"] or "{}")) for call in words.calls.values()
+            _call(call["name"], call["arguments"], client) for call in words.calls.values()
         ]
     return runs
 
 
+def _call(name: str, arguments: str, client: Dialect) -> Call:
+    if name == TEXTS:
+        return Call(name, arguments if client is OPENAI_CHAT else json.loads(arguments)["input"])
+    return Call(name, json.loads(arguments or "{}"))
+
+
+def _told(choices: Sequence[Choice], client: Dialect) -> list[Choice]:
+    """The choices that a client can ask for."""
+    return [*choices[: None if client is OPENAI_CHAT else 1]]
+
+
+_CLIENTS = st.sampled_from(range(len(DIALECTS)))
+
+
 @law(60)
-@given(
-    st.data(), st.lists(_choice(), min_size=1, max_size=2), st.sampled_from(range(len(DIALECTS)))
-)
+@given(st.data(), st.lists(_choice(CLEAR), min_size=1, max_size=2), _CLIENTS)
 def test_a_client_runs_what_was_meant(
-    data: st.DataObject, choices: list[tuple[list[tuple[str, Json]], list[Json]]], number: int
+    data: st.DataObject, choices: list[Choice], number: int
 ) -> None:
     client = DIALECTS[number]
-    told = choices if client is OPENAI_CHAT else choices[:1]
-    order = [index for index, (_, pieces) in enumerate(told) for _ in pieces]
-    waiting = [iter(pieces) for _, pieces in told]
-    frames = [
-        _frame(index, {"tool_calls": [next(waiting[index])]})
-        for index in data.draw(st.permutations(order))
-    ]
-    frames += [_frame(index, {}, "tool_calls") for index in range(len(told))]
-    expected = {index: calls for index, (calls, _) in enumerate(told)}
+    told = _told(choices, client)
+    order = [index for index, choice in enumerate(told) for _ in choice.entries]
+    body = _stream(told, data.draw(st.permutations(order)), "tool_calls")
+    expected = {index: choice.calls for index, choice in enumerate(told)}
     for form in Form:
-        assert _run(frames, client, form) == expected
+        assert _run(body, client, form) == expected
+
+
+@law(60)
+@given(st.data(), st.lists(_meant(), min_size=1, max_size=3), _CLIENTS)
+def test_a_client_runs_the_calls_of_a_whole_reply(
+    data: st.DataObject, calls: list[Call], number: int
+) -> None:
+    numbering = data.draw(st.sampled_from([*CLEAR, *UNCLEAR]))
+    entries = [pieces[0] for pieces in data.draw(_entries(calls, numbering, True))]
+    message = {"role": "assistant", "content": None, "tool_calls": entries}
+    finish = data.draw(st.sampled_from(["tool_calls", "stop"]))
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    body = json.dumps({"id": "c", "object": "chat.completion", "model": "m", "choices": [choice]})
+    for form in Form:
+        ran = _run(body.encode(), DIALECTS[number], form)
+        # a stop may have cut a call's end off
+        assert ran == {0: calls} or (ran is None and finish == "stop")
+
+
+@law(60)
+@given(_choice(UNCLEAR), st.sampled_from(["tool_calls", "stop"]))
+def test_names_alone_never_make_a_call_that_was_not_meant(choice: Choice, finish: str) -> None:
+    body = _stream([choice], [0] * len(choice.entries), finish)
+    ran = [_run(body, client, form) for client in DIALECTS for form in Form]
+    assert all(each == ran[0] for each in ran)
+    assert ran[0] is None or all(call in choice.calls for call in ran[0][0])
+
+
+@law(60)
+@given(st.data(), _choice(CLEAR), _CLIENTS)
+def test_a_call_that_a_limit_cuts_is_none(data: st.DataObject, choice: Choice, number: int) -> None:
+    client = DIALECTS[number]
+    most = data.draw(st.integers(0, len(choice.entries)))
+    cut_off = replace(choice, entries=choice.entries[:most])
+    body = _stream([cut_off], [0] * most, "length")
+    given_reply = recording(body, tools=OFFERED)
+    rewriter = given_reply.rewriter(client, Form.STREAM)
+    heard = listen(b"".join([*rewriter.feed(body), *rewriter.close()]), Form.STREAM, client)
+    words = heard.choice()
+    assert heard.error or words.finish not in ("tool_calls", "tool_use", "completed")
+    for call in words.calls.values():
+        if call["name"] != TEXTS and call["arguments"].endswith("}"):
+            assert any(_is_beginning(call, meant) for meant in choice.calls)
+
+
+def _is_beginning(call: dict[str, str], meant: Call) -> bool:
+    """Tell whether the arguments are the call's, or an object within them that has no end yet."""
+    try:
+        return Call(call["name"], json.loads(call["arguments"])) == meant
+    except ValueError:
+        return True

@@ -5,6 +5,7 @@ object once more is the same call, an object behind `{}` takes its place where t
 parameters, closing marks mean nothing, and all else has no meaning.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -17,6 +18,8 @@ CUSTOM_INPUT = "input"
 """The only argument of a tool that takes a text."""
 ARGUMENT_KEYS = ("arguments", "parameters", "params", "args", "kwargs", "input")
 """Fields in which servers put a call's arguments; the first one is the APIs'."""
+REMEMBERED = 4096
+"""Characters of an open call that are kept to be compared while other calls begin."""
 NEAR = 60
 """Characters of arguments without a meaning that are told."""
 _BEHIND = re.compile(r"[\s}\],;`]*+(?:<|$)")
@@ -47,6 +50,7 @@ class Arguments:
         self._object = self._new()
         self._held = ""  # an empty object that waits
         self._said: list[str] | None = []  # of the object that went on; None: too long to compare
+        self._digest = b""  # of the object, where its words are not kept
         self._length = 0
         self._again: PartialJson | None = None  # an object behind the object
         self._repeat: list[str] = []
@@ -125,8 +129,12 @@ class Arguments:
         return made
 
     def forget(self) -> None:
-        """Keep no words to compare: another call has begun."""
-        if self._again is None:
+        """Keep a digest in place of the words that may be compared: another call has begun."""
+        if self._said is None or self._again is not None:
+            return
+        if self._object.complete:
+            self._digest, self._said = _digest("".join(self._said)), None
+        elif self._length > REMEMBERED:
             self._said = None
 
     def _keep(self, text: str) -> None:
@@ -155,8 +163,8 @@ class Arguments:
         return ""
 
     def _judge_repeat(self, again: PartialJson) -> None:
-        same = again.complete and self._said is not None
-        if same and _same("".join(self._said or []), "".join(self._repeat)):
+        mine = self._digest if self._said is None else _digest("".join(self._said))
+        if again.complete and mine and mine == _digest("".join(self._repeat)):
             self._again, self.mended = None, True
             if again.unfit:
                 self._behind(again.unfit)
@@ -164,8 +172,10 @@ class Arguments:
             self._again, self._tail = None, "".join(self._repeat)[:NEAR] or again.unfit[:NEAR]
 
 
-def _same(one: str, other: str) -> bool:
+def _digest(text: str) -> bytes:
+    """Return a digest of the object's meaning; empty where there is none to compare."""
     try:
-        return bool(json.loads(one) == json.loads(other))
+        meaning = json.dumps(json.loads(text), sort_keys=True)
     except (ValueError, RecursionError):
-        return False
+        return b""
+    return hashlib.sha1(meaning.encode(), usedforsecurity=False).digest()

@@ -142,8 +142,10 @@ class Assembler:
         out: list[Event] = []
         call = self._known(event)
         if call is None or self._begins(call, event):
+            here = self._at_index.get(event.index)
             for earlier in self._calls:
-                out += self._settled(earlier)
+                takes_place = event.index == NO_INDEX or earlier is here
+                out += self._settled(earlier, over=takes_place and not earlier.server_id)
             call = self._new(event)
         self._at_index[event.index] = call
         if event.id:
@@ -176,6 +178,8 @@ class Assembler:
         if not joined:
             return True
         repeats = joined == call.written
+        if call.is_text and call.said:  # a text has no end of its own
+            return not (event.id and event.id == call.server_id)
         again = call.complete or call.arguments.waiting
         if event.id and (call.server_id or again):
             return event.id != call.server_id and repeats
@@ -247,12 +251,14 @@ class Assembler:
             return False
         return self._is_dressed(call.written) or may_become(call.written, self._offer.schemas)
 
-    def _settled(self, call: _Call) -> Sequence[Event]:
-        """Return what waits of a call, as nothing of it follows."""
+    def _settled(self, call: _Call, *, over: bool) -> Sequence[Event]:
+        """Return the name that waits, because another call begins or the reply is at its finish.
+        `over`: no arguments follow either, so an empty object that waits is all of them.
+        """
         call.arguments.forget()
         if not call.told:
             return self._begun(call) if call.written.strip() else []
-        if rest := call.arguments.release():
+        if over and (rest := call.arguments.release()):
             return [ToolCall(call.number, "", "", rest, self._choice, ends=True)]
         return []
 
@@ -313,7 +319,7 @@ class Assembler:
         """Return the finish behind the calls; an open one becomes a call that nobody runs."""
         out: list[Event] = []
         for call in self._calls:
-            out += self._settled(call)
+            out += self._settled(call, over=event.reason in _WHOLE)
             if self._may_close(call, event.reason) and (rest := self._closed(call)):
                 call.closed = True
                 text = call.is_text

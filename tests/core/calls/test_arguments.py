@@ -4,7 +4,7 @@ from itertools import batched
 
 import pytest
 
-from converter.core.calls.arguments import Arguments, arguments_of
+from converter.core.calls.arguments import REMEMBERED, Arguments, arguments_of
 
 
 def fed(text: str, size: int, waits: bool = False) -> tuple[str, Arguments]:
@@ -74,3 +74,19 @@ def test_arguments_are_found_where_servers_put_them(
     function: dict[str, object], expected: tuple[str, bool]
 ) -> None:
     assert arguments_of(function) == expected
+
+
+@pytest.mark.parametrize(("behind", "unfit"), [('{"a":"x"}', False), ('{"a": "y"}', True)])
+def test_an_object_is_compared_though_its_words_were_forgotten(behind: str, unfit: bool) -> None:
+    _, read = fed('{"a": "x"}', 100)
+    read.forget()
+    assert read.feed(behind) == ""
+    assert bool(read.unfit) is unfit
+
+
+def test_an_open_object_that_is_long_is_not_compared() -> None:
+    _, read = fed('{"a": "' + "x" * REMEMBERED, 1 << 20)
+    read.forget()
+    assert read.feed('"}') == '"}'
+    read.feed('{"a": "' + "x" * REMEMBERED + '"}')
+    assert read.unfit

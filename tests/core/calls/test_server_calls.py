@@ -190,6 +190,31 @@ STREAMS: dict[str, tuple[list[list[Json]], object]] = {
         + [[piece(None, part, index=0)] for part in ('th": "/data"}', '{"path"', ':"/data"}')],
         [("look", PATH)],
     ),
+    "the same object again, behind another call": (
+        [
+            [piece("look", LOOK, id="a", index=0)],
+            [piece("get", WRITTEN, id="b", index=1)],
+            [piece(None, LOOK, index=0)],
+        ],
+        [("look", PATH), ("get", OSLO)],
+    ),
+    "an empty object again, behind another call": (
+        [
+            [piece("look", "", id="a", index=0)],
+            [piece("get", WRITTEN, id="b", index=1)],
+            [piece(None, "{}{}", index=0)],
+        ],
+        [("look", {}), ("get", OSLO)],
+    ),
+    "empty objects first, then the objects": (
+        [
+            [piece("look", "{}", id="a", index=0)],
+            [piece("get", "{}", id="b", index=1)],
+            [piece(None, LOOK, index=0)],
+            [piece(None, WRITTEN, index=1)],
+        ],
+        [("look", PATH), ("get", OSLO)],
+    ),
     "two objects": (
         [[piece("look", LOOK, id="a", index=0)], [piece(None, '{"path": "/"}', index=0)]],
         "an error",
@@ -242,6 +267,10 @@ WHOLE: dict[str, tuple[list[Json], object]] = {
     "arguments as an object": ([piece("look", PATH, id="a")], [("look", PATH)]),
     "an empty object": ([piece("look", {}, id="a")], [("look", {})]),
     "no ids": ([piece("look", LOOK), piece("look", LOOK)], [("look", PATH)] * 2),
+    "one index for all that are in order": (
+        [piece("now", "{}", index=0, id="a"), piece("look", LOOK, index=0, id="b")],
+        [("now", {}), ("look", PATH)],
+    ),
     "one index for all": (
         [piece("remove", "", index=0), piece("look", LOOK, index=0)],
         REMOVE_AND_LOOK,
@@ -383,6 +412,14 @@ def test_a_chat_client_gets_a_free_text_as_it_came(form: Form) -> None:
     sent = [entry for delta in deltas for entry in delta]
     folded = [custom("get", 'x "y"\n', id="a")]
     assert told_entries(streamed(deltas), form) == (sent if form is Form.STREAM else folded)
+
+
+@pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
+def test_an_empty_object_that_a_limit_cut_has_no_end(client: Dialect) -> None:
+    deltas = [[piece("look", "{}", id="a", index=0)]]
+    heard = reply_of(streamed(deltas, "length"), client, Form.STREAM)
+    told = [call["arguments"] for call in heard.choices[0].calls.values()]
+    assert not any(arguments.endswith("}") for arguments in told)
 
 
 @pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)

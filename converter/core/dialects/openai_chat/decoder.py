@@ -81,18 +81,20 @@ def _tool_call(entry: dict[str, object], position: int, choice: int, *, whole: b
     function = object_of((custom if free_text else entry.get("function")) or {})
     arguments, in_shape = arguments_of(function)
     in_shape = in_shape or free_text
-    index = None if whole else entry.get("index")
-    if type(index) is not int and index is not None:
+    index = entry.get("index")
+    if type(index) is not int and index is not None and not whole:
         raise MisshapenError
+    in_place = index in (None, position) if whole else index is not None
+    told = index if isinstance(index, int) and not whole else position
     return ToolCall(
-        position if index is None else index,
+        told,
         string_of(entry.get("id")),
         string_of(function.get("name")),
         arguments,
         choice,
         Own(NAME, {"tool_calls": entry}),
         ends=whole,
-        misshapen=not (in_shape and (whole or index is not None)),
+        misshapen=not (in_shape and in_place),
         free_text=free_text,
     )
 
