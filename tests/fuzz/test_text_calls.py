@@ -1,5 +1,5 @@
-"""Calls in text in all forms, with values full of marks: a client runs what the model meant, or
-nothing, however the text is cut.
+"""Calls in text in all forms, with values full of marks: a client runs what the model meant, however
+the text is cut. The oracle is the calls that were written.
 """
 
 import json
@@ -9,15 +9,24 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from converter.core.dialects.table import DIALECTS, Dialect, Form
 from converter.core.model.events import ToolCall, joined
 from converter.core.reading.tool_calls.reading import Expectations
+from laws.server_words import listen
 from tests.support.call_engine import call_engine
+from tests.support.recordings_of import JSON, STREAM, recording
 from tests.support.strategies import cut, law
 from tests.support.tool_call_texts import TOOLS, WRITTEN, bare
 
 pytestmark = pytest.mark.slow
 
 type Ran = list[tuple[str, object]]
+type Calls = list[tuple[str, dict[str, str]]]
+
+OFFERED = [
+    {"type": "function", "function": {"name": name, "parameters": schema}}
+    for name, schema in TOOLS.items()
+]
 
 CERTAIN = (
     *(
@@ -62,7 +71,7 @@ def _values(parts: Sequence[str]) -> st.SearchStrategy[str]:
     return st.lists(st.sampled_from(parts), min_size=1, max_size=5).map("x".join)
 
 
-def _calls(parts: Sequence[str]) -> st.SearchStrategy[list[tuple[str, dict[str, str]]]]:
+def _calls(parts: Sequence[str]) -> st.SearchStrategy[Calls]:
     values = st.fixed_dictionaries({"path": _values(parts), "content": _values(parts)})
     return st.lists(values.map(lambda given: ("write_file", given)), min_size=1, max_size=2)
 
@@ -83,22 +92,109 @@ def _same(ran: object, meant: dict[str, str]) -> bool:
     return {key: bare(value) for key, value in ran.items()} == meant
 
 
+def _is(ran: Ran | None, meant: Calls) -> bool:
+    """Tell whether these calls ran, in order, and no other."""
+    return (
+        ran is not None
+        and [name for name, _ in ran] == [name for name, _ in meant]
+        and all(_same(given, wanted) for (_, given), (_, wanted) in zip(ran, meant, strict=True))
+    )
+
+
+def _has_types(name: str) -> bool:
+    """Tell whether the form quotes its texts, so that no value has two readings."""
+    write = WRITTEN[name].write
+    return write([("now", {"n": 7})]) != write([("now", {"n": "7"})])
+
+
+TYPED = st.sampled_from([name for name in sorted(WRITTEN) if _has_types(name)])
+
+
 @law(200)
 @given(FORMS, _calls(CERTAIN))
-def test_what_runs_was_meant(name: str, meant: list[tuple[str, dict[str, str]]]) -> None:
-    text = WRITTEN[name].write(meant)
-    ran = _run([text])
-    assert ran is None or all(
-        any(called == wanted and _same(given, arguments) for wanted, arguments in meant)
-        for called, given in ran
-    )
+def test_what_runs_was_meant(name: str, meant: Calls) -> None:
+    assert _is(_run([WRITTEN[name].write(meant)]), meant)
+
+
+@law(200)
+@given(TYPED, _calls((*CERTAIN, *UNCERTAIN)))
+def test_no_value_that_is_quoted_has_two_readings(name: str, meant: Calls) -> None:
+    assert _is(_run([WRITTEN[name].write(meant)]), meant)
 
 
 @law(200)
 @given(st.data(), FORMS, _calls((*CERTAIN, *UNCERTAIN)))
-def test_it_is_the_same_however_it_is_cut(
-    data: st.DataObject, name: str, meant: list[tuple[str, dict[str, str]]]
-) -> None:
+def test_it_is_the_same_however_it_is_cut(data: st.DataObject, name: str, meant: Calls) -> None:
     text = WRITTEN[name].write(meant)
     assume(text)
     assert _run(data.draw(cut(text))) == _run(list(text)) == _run([text])
+
+
+def _frame(delta: object, finish: str | None = None) -> bytes:
+    entry = {"index": 0, "delta": delta, "finish_reason": finish}
+    said = {"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [entry]}
+    return b"data: " + json.dumps(said).encode() + b"\n\n"
+
+
+def _streamed(deltas: Sequence[object]) -> bytes:
+    return b"".join([*map(_frame, deltas), _frame({}, "stop"), b"data: [DONE]\n\n"])
+
+
+def _whole(message: object) -> bytes:
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    said = {"id": "c", "object": "chat.completion", "model": "m", "choices": [choice]}
+    return json.dumps(said).encode()
+
+
+def _told(body: bytes, client: Dialect, form: Form) -> tuple[Ran | None, str, str]:
+    """What a client runs (None for an error), and the thinking and the text that it reads."""
+    given_reply = recording(body, JSON if body.startswith(b"{") else STREAM, tools=OFFERED)
+    rewriter = given_reply.rewriter(client, form)
+    out = b"".join([*rewriter.feed(given_reply.body), *rewriter.close()])
+    heard = listen(out, form, client)
+    words = heard.choice()
+    thought, text = ("".join(words.joined(kind).split()) for kind in ("thinking", "text"))
+    if heard.error or rewriter.failure:
+        return None, thought, text
+    calls = [(call["name"], json.loads(call["arguments"])) for call in words.calls.values()]
+    return calls, thought, text
+
+
+BEFORE = st.sampled_from(["", "I look.\n\n", "<think>Hm.</think>\n", "`x` and\n", "# Plan\n"])
+BEHIND = st.sampled_from(["", "\n", "\n\nDone."])
+
+
+@law(40)
+@given(st.data(), FORMS, _calls(CERTAIN), BEFORE, BEHIND)
+def test_every_client_runs_it_streamed_and_whole(
+    data: st.DataObject, name: str, meant: Calls, before: str, behind: str
+) -> None:
+    alone = WRITTEN[name].whole  # it is a call only where nothing else is said
+    text = WRITTEN[name].write(meant) if alone else before + WRITTEN[name].write(meant) + behind
+    bodies = [
+        _whole({"role": "assistant", "content": text}),
+        _streamed([{"content": piece} for piece in data.draw(cut(text))]),
+    ]
+    client = data.draw(st.sampled_from(range(len(DIALECTS))))
+    told = [_told(body, DIALECTS[client], form) for body in bodies for form in Form]
+    assert all(each == told[0] for each in told)
+    assert _is(told[0][0], meant)
+
+
+@law(40)
+@given(st.data(), FORMS, _calls(CERTAIN), _calls(CERTAIN), st.booleans(), st.booleans())
+def test_a_draft_never_runs_beside_an_answer_or_a_call(
+    data: st.DataObject, name: str, draft: Calls, meant: Calls, in_field: bool, calls: bool
+) -> None:
+    assume(not WRITTEN[name].whole)
+    write = WRITTEN[name].write
+    thought = f"A draft:\n\n{write(draft)}\n\nNo, that is wrong."
+    answer = f"I do it.\n\n{write(meant)}" if calls else "I do not do it."
+    text = answer if in_field else f"<think>{thought}</think>{answer}"
+    parts = [("reasoning_content", thought if in_field else ""), ("content", text)]
+    message = {key: words for key, words in parts if words}
+    deltas = [{key: piece} for key, words in message.items() for piece in data.draw(cut(words))]
+    client = DIALECTS[data.draw(st.sampled_from(range(len(DIALECTS))))]
+    for body in (_whole({"role": "assistant", **message}), _streamed(deltas)):
+        for form in Form:
+            assert _is(_told(body, client, form)[0], meant if calls else [])
