@@ -97,6 +97,11 @@ def _wordless(case: Case) -> bool:
     return case.recording.server_form is Form.WHOLE and not case.words.choices
 
 
+def _unfinished(case: Case) -> bool:
+    said = case.words
+    return case.recording.server_form is Form.WHOLE and bool(said.choices) and not said.complete
+
+
 def _no_text(case: Case) -> bool:
     try:
         case.recording.body.decode()
@@ -124,6 +129,11 @@ LIMITS = (
         (2,), "a whole body that is no completion, empty or cut off, has no words to cut", _wordless
     ),
     Limit((3,), "a reply that broke off has no whole form", lambda case: not case.words.complete),
+    Limit(
+        (4, 5),
+        "a whole reply that has no finish, by its server's word, is an error for who waits for one",
+        _unfinished,
+    ),
     Limit(
         (3,),
         "a whole reply has one place for thinking, text and calls each, "

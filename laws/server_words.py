@@ -97,7 +97,8 @@ class _OpenAI:
             heard = self.words.choice(position if index is None else index)
             self._said(heard, choice.get("message") or choice.get("delta") or {})
             heard.finish = choice.get("finish_reason") or heard.finish
-            self.words.done = self.words.done or "message" in choice
+            ended = choice.get("finish_reason", "") is not None  # null: Ollama's JSON in a circle
+            self.words.done = self.words.done or ("message" in choice and ended)
             _note(heard, {name: value for name, value in choice.items() if name not in _OUTER})
 
     def _said(self, heard: Heard, said: Json) -> None:

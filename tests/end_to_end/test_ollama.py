@@ -312,20 +312,8 @@ def test_a_good_reply_of_an_ollama_passes_byte_for_byte(real: ByPathServer, home
     with Client(home.ports[0]) as plain:
         answer = plain.ask(CHAT, json.dumps({"model": MODEL, "messages": SUM}).encode())
         assert answer.body == b"".join(said)
-        real.rows["/api/tags"] = Says({"models": [{"name": "its own"}]})
-        assert b"its own" in plain.ask("/api/tags", b"", method="GET").body
         real.rows["/api/pull"] = Says({"status": "success"})
         assert b"success" in plain.ask("/api/pull", b"{}").body
-
-
-def test_an_ollama_makes_vectors_itself(real: ByPathServer, home: Proxy) -> None:
-    vectors = b'{"model":"m","embeddings":[[0.5]],"load_duration":7}'
-    for path, field in (("/api/embed", "input"), ("/api/embeddings", "prompt")):
-        real.rows[path] = Says(vectors)
-        asked = {"model": MODEL, field: "a", "truncate": True, "options": {"num_ctx": 9}}
-        with Client(home.ports[0]) as plain:
-            assert plain.ask(path, json.dumps(asked).encode()).body == vectors
-        assert real.bodies(path) == [asked]
 
 
 def test_nothing_is_said_to_run_where_no_server_is(proxy_folder: Path) -> None:

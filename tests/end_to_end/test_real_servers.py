@@ -4,6 +4,7 @@ four dialects, streamed and whole, through the addon.
 Each is installed once into .cache; where that cannot be, its tests are left out, and say why.
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,10 +13,11 @@ import pytest
 
 from converter.addon.servers.probes import IDENTITY_PATHS, recognise
 from converter.extras.command.link import ServerLink
+from tests.support.clients import Client
 from tests.support.harness import Proxy, start_proxy
 from tools.lab.installing import MissingError
 from tools.lab.matrix import CASES, Case, asked
-from tools.lab.servers import Started, started
+from tools.lab.servers import MODEL, Started, started
 
 pytestmark = pytest.mark.slow
 SERVERS = ("ollama", "mlx-lm")
@@ -56,6 +58,33 @@ def test_it_is_recognised(real: Started) -> None:
     row = recognise({path: link.reply(path) for path in IDENTITY_PATHS})
     assert row
     assert row.name == real.name
+
+
+ITS_OWN: tuple[tuple[str, str, dict[str, object] | None], ...] = (
+    ("GET", "/api/tags", None),
+    ("GET", "/api/version", None),
+    ("POST", "/api/show", {"model": MODEL}),
+    ("POST", "/api/embed", {"model": MODEL, "input": "a"}),
+    ("POST", "/api/embeddings", {"model": MODEL, "prompt": "a"}),
+)
+"""What an Ollama answers itself."""
+_TIMES = ("total_duration", "load_duration", "modified_at")
+
+
+@pytest.mark.parametrize("real", ["ollama"], indirect=True)
+@pytest.mark.parametrize(("method", "path", "body"), ITS_OWN)
+def test_an_ollama_answers_itself(
+    real: Started, through: Proxy, method: str, path: str, body: dict[str, object] | None
+) -> None:
+    asked = b"" if body is None else json.dumps(body).encode()
+    answers = []
+    for port in (int(real.address.rpartition(":")[2]), through.ports[0]):
+        with Client(port) as client:
+            answer = client.ask(path, asked, {"content-type": "application/json"}, method)
+        assert answer.status == 200
+        told = json.loads(answer.body)
+        answers.append({name: told[name] for name in told if name not in _TIMES})
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -2,6 +2,7 @@
 does.
 """
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -28,9 +29,15 @@ def _ended() -> Recording:
     return streamed("<think>longer", options=options)
 
 
+def _unfinished() -> Recording:
+    choice = {"message": {"role": "assistant", "content": "a"}, "finish_reason": None}
+    return recording(json.dumps({"choices": [choice]}).encode(), JSON)
+
+
 CASES: list[tuple[int, str, Callable[[], Recording]]] = [
     (2, "no words to cut", lambda: recording(b'{"choices": [{"mess', JSON)),
     (3, "broke off", lambda: reply(ROLE, *text("a"))),
+    *((law, "has no finish", _unfinished) for law in (4, 5)),
     (3, "what came between", lambda: reply(*text("a"), delta(reasoning="t"), *END)),
     (
         4,
