@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import not_
-from typing import Any
+from typing import Any, NamedTuple
 
 from converter.addon.servers import initial_state, refusals
 from converter.addon.servers.initial_state import Facts
@@ -126,9 +126,9 @@ class Bounded[Name, Value](OrderedDict[Name, Value]):
             self.popitem(last=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Upstream:
-    """A server's API: where it is, and the prefix of its paths.
+class Upstream(NamedTuple):
+    """A server's API: where it is, and the prefix of its paths. A tuple, because some twenty
+    look-ups of a request hash it, which a dataclass does in Python.
 
     `direct`: not behind another proxy, which probes would go around.
     """

@@ -4,7 +4,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -195,7 +194,7 @@ def test_another_version_of_the_program_has_lessons_of_its_own(
 def test_an_address_of_each_machine_itself_means_another_server_on_another(
     host: str, shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    upstream = replace(HERE, host=host)
+    upstream = HERE._replace(host=host)
     keys = {shared_lessons._key(upstream)}
     monkeypatch.setattr("socket.gethostname", lambda: "another")
     keys.add(shared_lessons._key(upstream))
@@ -222,11 +221,11 @@ def test_lessons_stay_within_the_bounds_of_the_store(opens: Opens) -> None:
     async def story(store: Store) -> None:
         one = Process(store)
         for number in range(4):
-            upstream = replace(HERE, port=number)
+            upstream = HERE._replace(port=number)
             one.known.recognised(upstream, VLLM)
             await one.tells(upstream)
-        found = [await Process(store).looks(replace(HERE, port=port)) for port in range(4)]
-        servers = [each.known.server(replace(HERE, port=port)) for port, each in enumerate(found)]
+        found = [await Process(store).looks(HERE._replace(port=port)) for port in range(4)]
+        servers = [each.known.server(HERE._replace(port=port)) for port, each in enumerate(found)]
         assert servers == [None, None, VLLM, VLLM]
 
     run(opens, story, count=2)

@@ -63,6 +63,8 @@ class State(enum.Enum):
     CALLED_INSIDE = enum.auto()
     RESUMED = enum.auto()  # words behind it: a thought, if its closer comes
 
+    __hash__ = object.__hash__  # Enum's own is written in Python, and each mark looks rows up
+
 
 FIRST_STATE = {
     Mode.ANSWERING: State.HEAD,
