@@ -26,12 +26,17 @@ NO_FIELDS: Mapping[bytes, bytes | None] = {}
 
 
 def change(headers: Headers, values: Mapping[bytes, bytes | None]) -> None:
-    """Give fields these values, in their places or behind all others; None: take them out."""
-    for name, value in values.items():
-        if value is None:
-            headers.pop(name, None)
-        else:
-            headers[name] = value
+    """Give fields these values, in their places or behind all others; None: take them out.
+    `values`: by names in lower case. Headers go through all fields for each name.
+    """
+    left, fields = dict(values), list[tuple[bytes, bytes]]()
+    for name, value in headers.fields:
+        if (key := name.lower()) not in values:
+            fields.append((name, value))
+        elif (given := left.pop(key, None)) is not None:
+            fields.append((name, given))
+    fields += [(name, given) for name, given in left.items() if given is not None]
+    headers.fields = tuple(fields)
 
 
 def leave_out(headers: Headers, goes: Callable[[bytes], object]) -> None:

@@ -49,15 +49,18 @@ class HookTable:
         arguments = event.args()
         for addon, functions in self.of(event.name):
             try:
-                with safecall():
-                    if not all(map(callable, functions)):  # mitmproxy says of which it is no hook
-                        await ctx.master.addons.invoke_addon(addon, event)
-                        continue
-                    for function in functions:
-                        if isawaitable(done := function(*arguments)):
-                            await done
+                if not all(map(callable, functions)):  # mitmproxy says of which it is no hook
+                    await ctx.master.addons.invoke_addon(addon, event)
+                    continue
+                for function in functions:
+                    done = function(*arguments)
+                    if done is not None and isawaitable(done):
+                        await done
             except AddonHalt:
                 return
+            except Exception:
+                with safecall():  # entered for a fault alone: some fifty functions have none
+                    raise
 
     def trigger(self, event: Hook) -> None:
         """Have mitmproxy call a hook that waits for nothing, a log line's mostly, if anybody has
