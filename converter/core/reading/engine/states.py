@@ -62,7 +62,6 @@ class State(enum.Enum):
     CALLED = enum.auto()  # behind one: another may follow, and a closer here closes nothing
     CALLED_INSIDE = enum.auto()
     RESUMED = enum.auto()  # words behind it: a thought, if its closer comes
-
     __hash__ = object.__hash__  # Enum's own is written in Python, and each mark looks rows up
 
 
