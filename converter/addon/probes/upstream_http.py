@@ -185,25 +185,25 @@ def context(
     Not `ssl.create_default_context`: since Python 3.13 it refuses authorities without a key usage,
     which mitmproxy takes.
     """
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    _allow_versions(made, least, most)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    _allow_versions(tls, least, most)
     if ciphers:
-        made.set_ciphers(ciphers)
+        tls.set_ciphers(ciphers)
     if insecure:
-        made.check_hostname, made.verify_mode = False, ssl.CERT_NONE
-        made.options |= ssl.OP_LEGACY_SERVER_CONNECT
+        tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+        tls.options |= ssl.OP_LEGACY_SERVER_CONNECT
     authorities = trusted_ca if trusted_ca or trusted_folder else certifi.where()
-    made.load_verify_locations(authorities, trusted_folder)
+    tls.load_verify_locations(authorities, trusted_folder)
     if certificate:
-        made.load_cert_chain(certificate)
-    return made
+        tls.load_cert_chain(certificate)
+    return tls
 
 
-def _allow_versions(made: ssl.SSLContext, least: str, most: str) -> None:
+def _allow_versions(tls: ssl.SSLContext, least: str, most: str) -> None:
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         # old versions are deprecated, but the user has asked for them
-        made.minimum_version = _version(least, ssl.TLSVersion.MINIMUM_SUPPORTED)
-        made.maximum_version = _version(most, ssl.TLSVersion.MAXIMUM_SUPPORTED)
+        tls.minimum_version = _version(least, ssl.TLSVersion.MINIMUM_SUPPORTED)
+        tls.maximum_version = _version(most, ssl.TLSVersion.MAXIMUM_SUPPORTED)
 
 
 def _version(name: str, unbounded: ssl.TLSVersion) -> ssl.TLSVersion:

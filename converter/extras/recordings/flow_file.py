@@ -190,24 +190,27 @@ def to_flow(recording: Recording) -> http.HTTPFlow:
         peername=(HOST, 0), sockname=(HOST, 0), timestamp_start=BEGAN, id=_id(recording, "client")
     )
     server = connection.Server(address=(HOST, int(PORT)), id=_id(recording, "server"))
-    made = http.HTTPFlow(client, server)
-    made.id, made.timestamp_created = _id(recording, "flow"), BEGAN
+    kept = http.HTTPFlow(client, server)
+    kept.id, kept.timestamp_created = _id(recording, "flow"), BEGAN
     times = [chunk.at for chunk in recording.chunks] or [0.0]
     if recording.ended:
-        made.error = flow.Error(recording.ended, BEGAN + times[-1])
+        kept.error = flow.Error(recording.ended, BEGAN + times[-1])
     summary = recording.replayed().summary.told()
     cuts = [(len(chunk.data), chunk.at) for chunk in recording.chunks]
     noted = cuts, recording.ended, recording.options, recording.found
-    made.metadata[METADATA] = write_notes(noted, summary)
-    made.comment = in_words(summary) if summary.get("thoughts") else ""
+    kept.metadata[METADATA] = write_notes(noted, summary)
+    kept.comment = in_words(summary) if summary.get("thoughts") else ""
     server_said = Answered(
         recording.answered.status, recording.answered.content_type, recording.body
     )
     if recording.sent != recording.asked or server_said != recording.got:
-        made.request, made.response = _request(recording.sent), _response(server_said, times)
-        made.backup()
-    made.request, made.response = _request(recording.asked), _response(recording.got, times)
-    return made
+        kept.request, kept.response = (
+            _request(recording.sent),
+            _response(server_said, times),
+        )
+        kept.backup()
+    kept.request, kept.response = _request(recording.asked), _response(recording.got, times)
+    return kept
 
 
 def _id(recording: Recording, what: str) -> str:
@@ -221,14 +224,14 @@ def _request(request: RecordedRequest) -> http.Request:
         for name, value in {"host": HERE, **request.headers}.items()
     ]
     url = f"http://{HERE}{request.path}"
-    made = http.Request.make(request.method, url, request.body, headers)
-    made.timestamp_start = made.timestamp_end = BEGAN
-    return made
+    rebuilt = http.Request.make(request.method, url, request.body, headers)
+    rebuilt.timestamp_start = rebuilt.timestamp_end = BEGAN
+    return rebuilt
 
 
 def _response(answered: Answered, times: list[float]) -> http.Response:
-    made = http.Response.make(
+    rebuilt = http.Response.make(
         answered.status, answered.body, {"content-type": answered.content_type}
     )
-    made.timestamp_start, made.timestamp_end = BEGAN + times[0], BEGAN + times[-1]
-    return made
+    rebuilt.timestamp_start, rebuilt.timestamp_end = BEGAN + times[0], BEGAN + times[-1]
+    return rebuilt

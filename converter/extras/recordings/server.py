@@ -143,11 +143,13 @@ class RecordedServer(ThreadingHTTPServer):
         """
         recordings, path = self.chosen(path)
         request = read_body(body)
-        known = [each for each in recordings if _same(request, read_body(each.sent.body), _PROMPT)]
-        if endpoint_of(path) != "/tokenize" or not known:
+        fitting = [
+            each for each in recordings if _same(request, read_body(each.sent.body), _PROMPT)
+        ]
+        if endpoint_of(path) != "/tokenize" or not fitting:
             return None
-        inside = known[0].found.begins == InitialState.THINKING.value
-        return {"count": known[0].found.counted, "token_strs": [_OPENER if inside else "\n"]}
+        inside = fitting[0].found.begins == InitialState.THINKING.value
+        return {"count": fitting[0].found.counted, "token_strs": [_OPENER if inside else "\n"]}
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing of a client that leaves in the middle; that is its right."""
@@ -261,10 +263,10 @@ def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
     """Tell how well a request is the one that was recorded: 0 for not at all."""
     if (sent.method, endpoint_of(sent.path)) != (method, endpoint_of(path)):
         return 0
-    request, known = read_body(body), read_body(sent.body)
-    if not _same(request, known, _MUST_FIT):
+    request, recorded = read_body(body), read_body(sent.body)
+    if not _same(request, recorded, _MUST_FIT):
         return 0
-    return 1 + sum(request.get(name) == value for name, value in known.items())
+    return 1 + sum(request.get(name) == value for name, value in recorded.items())
 
 
 def _before_the_turn(body: bytes) -> bytes:
@@ -276,11 +278,11 @@ def _before_the_turn(body: bytes) -> bytes:
     return json.dumps({**asked, "messages": messages[:-1]}).encode()
 
 
-def _same(request: Body, known: Body, names: Sequence[str]) -> bool:
+def _same(request: Body, recorded: Body, names: Sequence[str]) -> bool:
     def said(body: Body, name: str) -> object:
         return _comparable(kept(body.get(name), REQUEST[name]))  # a recording holds no more
 
-    return all(said(request, name) == said(known, name) for name in names)
+    return all(said(request, name) == said(recorded, name) for name in names)
 
 
 def endpoint_of(path: str) -> str:

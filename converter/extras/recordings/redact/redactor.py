@@ -131,8 +131,8 @@ class Redaction:
     def asked(self, request: RecordedRequest) -> RecordedRequest:
         """Return a request with nothing in it that is not on the list."""
         path, _, query = request.path.removeprefix(prefix_of(request)).partition("?")
-        known = _MODELS_PATH if path.startswith(_MODELS_PATH) else path
-        path = known + self.scrubber.text(path.removeprefix(known))
+        public = _MODELS_PATH if path.startswith(_MODELS_PATH) else path
+        path = public + self.scrubber.text(path.removeprefix(public))
         path += f"?{QUERY}" if QUERY in query.split("&") else ""
         headers, body = self._headers(request), self._request(request.body)
         return RecordedRequest(request.method, path, headers, body)
@@ -146,8 +146,8 @@ class Redaction:
         }
         # a value may be too long now
         headers = {name: value for name, value in replaced.items() if is_kept(name, value)}
-        known = find(request.method, request.path)
-        if known and known[0].lists_models and by_headers(request.headers).label.version[0]:
+        endpoint = find(request.method, request.path)
+        if endpoint and endpoint[0].lists_models and by_headers(request.headers).label.version[0]:
             # a header tells which dialect the client speaks, though its key does not stay
             headers.setdefault(*by_headers(request.headers).label.version)
         return headers
@@ -233,8 +233,8 @@ class Redaction:
 
 def prefix_of(request: RecordedRequest) -> str:
     """Return the part of a path before the endpoint."""
-    known = find(request.method, request.path)
-    return known[1] if known else ""
+    endpoint = find(request.method, request.path)
+    return endpoint[1] if endpoint else ""
 
 
 def content_type_of(written: str) -> str:
