@@ -48,6 +48,37 @@ async def written(memory: Memory | None) -> BaseException | None:
     return next(filter(None, (write.exception() for write in writes)), None)
 
 
+class UnsaidWords:
+    """The rest of a reply that is kept elsewhere. The client gets the rest when it is kept, because
+    it may refer to the reply as soon as it has read it. `memory`: keeps the reply.
+    """
+
+    def __init__(self, memory: Memory | None) -> None:
+        self._memory = memory if memory is not None and memory.store.elsewhere else None
+        self._pieces: list[bytes] = []
+
+    @property
+    def may_wait(self) -> bool:
+        """Tell whether the reply is kept elsewhere."""
+        return self._memory is not None
+
+    def due(self, pieces: list[bytes], chunk: bytes) -> list[bytes]:
+        """Return the pieces that may go out with those that came of a chunk; all, at the end."""
+        if chunk and self._memory is not None and self._memory.waits.writes:
+            self._pieces += pieces
+            return []
+        return self.all(pieces)
+
+    def all(self, pieces: list[bytes]) -> list[bytes]:
+        """Return the pieces behind those that have waited."""
+        waited, self._pieces = self._pieces, []
+        return [*waited, *pieces] if waited else pieces
+
+    async def may_be_said(self) -> None:
+        """Wait until all is written that the reply keeps, or has taken too long."""
+        await written(self._memory)
+
+
 async def _ended(memory: Memory, work: Future[Any]) -> bool:
     """Wait until work is done, for as long as its exchange may wait; tell whether it is.
 

@@ -1,0 +1,55 @@
+"""A reply goes on in a second one: the request for it, and the answers that are none."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from converter.addon.hooks.continued import WHILE
+from converter.addon.hooks.tap import Tap
+from tests.support.addon_flows import EVENT_STREAM, response, streaming
+from tests.support.frames import ROLE, text
+from tests.support.kept_flows import watched
+
+BEGUN = b"".join([ROLE, *text("<think>ab", "cdef")])
+
+
+@pytest.fixture
+def through() -> Iterator[Tap]:
+    """The tap of a reply whose thought was ended just now."""
+    with watched(server="llama.cpp", budget="enforce", budget_tokens="1") as there:
+        flow = there.begin(streaming(), response(EVENT_STREAM))
+        tap = flow.response.stream if flow.response else None
+        assert isinstance(tap, Tap)
+        assert tap.ends_thoughts
+        tap(BEGUN)
+        assert tap.stopped
+        yield tap
+
+
+def test_the_second_request_holds_the_thought_and_is_sent_once(through: Tap) -> None:
+    second = through.again(possible=True)
+    assert second
+    assert b"ab" in (second.content or b"")
+    assert not through.stopped
+
+
+def test_behind_a_thought_that_was_ended_a_break_says_so(through: Tap) -> None:
+    before = through.explain("boom")
+    through.again(possible=True)
+    assert through.explain("boom") == WHILE.format(before)
+
+
+def test_where_no_second_request_can_be_sent_the_reply_ends_at_the_thought(through: Tap) -> None:
+    assert through.again(possible=False) is None
+    assert b'"stop_reason":"max_tokens"' in b"".join(through(b""))
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [(400, b'"stop_reason":"max_tokens"'), (429, b"status 429: too many")],
+    ids=["a refusal ends the reply", "a failure breaks it off"],
+)
+def test_an_answer_that_is_no_reply(through: Tap, status: int, said: bytes) -> None:
+    through.again(possible=True)
+    through.second(status, b'{"error": {"message": "too many"}}')
+    assert said in b"".join(through.late)
