@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from converter.core.calls.schema_values import Schema
 from converter.core.reading.families import CLOSERS as THOUGHTS
-from converter.core.reading.tool_calls.call import Schema
 from converter.core.reading.tool_calls.call_form import EndsThought
 from converter.core.reading.tool_calls.forms import CLOSERS, FORMS
 from laws.call_oracle_forms import ROWS, WHOLE

@@ -11,11 +11,11 @@ from typing import Protocol
 
 from converter.core.calls.ids import is_counted
 from converter.core.calls.names import offered_name
+from converter.core.calls.schema_values import Schema
 from converter.core.model.events import ToolCall
 from converter.core.reading.tool_calls.source import Source, Step
 from converter.core.wire.bounds import HELD_LIMIT
 
-type Schema = Mapping[str, object]
 type Emit = Callable[[ToolCall], object]
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from converter.core.reading.tool_calls.call import Schema
+from converter.core.calls.schema_values import Schema
 
 CUT = "length"
 """The finish of a reply that had more to say."""

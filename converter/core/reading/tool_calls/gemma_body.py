@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from converter.core.calls.schema_values import literal, typed
 from converter.core.reading.tool_calls.call import Call, Calls
 from converter.core.reading.tool_calls.json_body import NAME_LIMIT
 from converter.core.reading.tool_calls.python_body import arguments_of
@@ -16,7 +17,7 @@ from converter.core.reading.tool_calls.source import (
     Step,
     marks_of,
 )
-from converter.core.reading.tool_calls.values import NESTED_LIMIT, Value, literal, typed
+from converter.core.reading.tool_calls.values import NESTED_LIMIT, Value
 
 SCALAR_LIMIT = 4096
 """Characters of a bare value; strings have marks of their own."""

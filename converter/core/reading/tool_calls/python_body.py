@@ -5,10 +5,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from converter.core.calls.schema_values import literal, parsed
 from converter.core.reading.tool_calls.call import Call, Calls
 from converter.core.reading.tool_calls.json_body import NAME_LIMIT, Json
 from converter.core.reading.tool_calls.source import BLANKS, Refused, Source, Step, marks_of
-from converter.core.reading.tool_calls.values import literal, parsed
 from converter.core.wire.bounds import PYTHON_LIMIT
 
 _NAME = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*\(")

@@ -9,8 +9,9 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from converter.core.calls.schema_values import Schema
 from converter.core.model.events import Event, Text, ToolCall
-from converter.core.reading.tool_calls.call import Call, Schema
+from converter.core.reading.tool_calls.call import Call
 from converter.core.reading.tool_calls.call_form import CallForm
 from converter.core.reading.tool_calls.forms import CLOSERS, OPENERS, SECTIONS, WHOLE
 from converter.core.reading.tool_calls.source import (

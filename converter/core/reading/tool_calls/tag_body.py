@@ -9,19 +9,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from converter.core.reading.tool_calls.call import Call, Calls, Schema
-from converter.core.reading.tool_calls.json_body import NAME_LIMIT, Members, object_of
-from converter.core.reading.tool_calls.source import Refused, Says, Source, Step, marks_of
-from converter.core.reading.tool_calls.value_end import HEADER, ValueEnd, ValueMarks
-from converter.core.reading.tool_calls.values import (
-    NESTED_LIMIT,
+from converter.core.calls.schema_values import (
     NO_STRING,
-    Value,
+    Schema,
     literal,
     part,
     type_names,
     types_of,
 )
+from converter.core.reading.tool_calls.call import Call, Calls
+from converter.core.reading.tool_calls.json_body import NAME_LIMIT, Members, object_of
+from converter.core.reading.tool_calls.source import Refused, Says, Source, Step, marks_of
+from converter.core.reading.tool_calls.value_end import HEADER, ValueEnd, ValueMarks
+from converter.core.reading.tool_calls.values import NESTED_LIMIT, Value
 from converter.core.wire.bounds import HELD_LIMIT
 
 _IS_STRING = re.compile(r"""\bstring=["']?true|\btype=["']?str""")

@@ -1,0 +1,71 @@
+"""Types of values by the tool's schema, and bare values of these types."""
+
+import json
+
+import pytest
+
+from converter.core.calls.schema_values import part, type_names, typed, types_of
+
+SCHEMA: dict[str, object] = {
+    "type": "object",
+    "properties": {
+        "a": {"type": "string"},
+        "b": {"type": ["integer", "null"]},
+        "c": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "d": {"enum": ["x", "y"]},
+        "e": "nonsense",
+        "g": {"anyOf": [{"$ref": "#/$defs/Place"}, {"type": "null"}]},
+        "h": {"$ref": "#/$defs/Circle"},
+        "i": {"type": "int"},
+        "j": {"properties": {}},
+        "k": {"items": {}},
+        "l": {"const": True},
+        "m": {"$ref": "#/$defs/missing"},
+        "f": {"oneOf": [{"type": "array"}, {"allOf": [{"type": "object"}]}]},
+    },
+    "$defs": {
+        "Place": {"type": "object", "properties": {"x": {"$ref": "#/$defs/X"}}},
+        "X": {"type": "number"},
+        "Circle": {"anyOf": [{"$ref": "#/$defs/Circle"}]},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "types"),
+    [
+        ("a", {"string"}),
+        ("b", {"integer", "null"}),
+        ("c", {"string", "null"}),
+        ("d", {"string"}),
+        ("e", set()),
+        ("f", {"array", "object"}),
+        ("g", {"object", "null"}),
+        ("h", set()),
+        ("i", {"integer"}),
+        ("j", {"object"}),
+        ("k", {"array"}),
+        ("l", {"boolean"}),
+        ("m", set()),
+        ("unknown", set()),
+    ],
+)
+def test_types_are_those_of_the_schema(name: str, types: set[str]) -> None:
+    assert types_of(SCHEMA, name) == types
+
+
+def test_a_part_of_a_reference_is_found_by_the_tools_schema() -> None:
+    place = part(SCHEMA, "g")["anyOf"]
+    assert isinstance(place, list)
+    inner = part(place[0], "x", SCHEMA)
+    assert type_names(inner, SCHEMA) == {"number"}
+
+
+@pytest.mark.parametrize("schema", [{}, {"properties": None}, {"properties": {"a": {"type": 3}}}])
+def test_a_schema_that_tells_no_type_is_none(schema: dict[str, object]) -> None:
+    assert types_of(schema, "a") == frozenset()
+
+
+def test_a_value_nested_too_deeply_to_read_is_a_string() -> None:
+    deep = "[" * 100_000 + "]" * 100_000
+    assert json.loads(typed(deep, frozenset({"array"}))) == deep
