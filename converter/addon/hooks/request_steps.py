@@ -31,7 +31,7 @@ from converter.addon.memory.stores import open_lessons, open_store
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.model_names import ends_as_variant, only_one, row_of, variant_of
-from converter.addon.servers.probes import estimate_tokens
+from converter.addon.servers.probes import ProbeRequest, estimate_tokens
 from converter.addon.servers.profiles import Server
 from converter.core.dialects.dialect import OwnRequest
 from converter.core.model.conversation import RequestError
@@ -261,7 +261,8 @@ async def take_note(asked: Asked) -> None:
 async def count(asked: Asked) -> Response:
     """Answer with the count of a prompt's tokens, and who counted."""
     record, body = asked.record, asked.request.body
-    sent = body, record.length
+    path = record.flow.request.path.partition("?")[0].removeprefix(record.exchange.prefix)
+    sent = body, record.length, ProbeRequest(path, asked.body)
     tokens = await asked.client.count(asked.upstream, asked.keys, record.server, *sent)
     counter = record.server.name
     if tokens is None:  # the server cannot

@@ -124,17 +124,23 @@ class UpstreamClient:
         return initial_state(self.known.facts(upstream, body))
 
     async def count(
-        self, upstream: Upstream, headers: Headers, server: Server, body: Body, size: int = 0
+        self,
+        upstream: Upstream,
+        headers: Headers,
+        server: Server,
+        body: Body,
+        size: int = 0,
+        asked: ProbeRequest | None = None,
     ) -> int | None:
         """Return the tokens of a chat completion's prompt, counted by the server; None when it
-        cannot, or is gone. `size`: the body's bytes.
+        cannot, or is gone. `size`: the body's bytes; `asked`: the client's own question.
         """
 
         async def count() -> int | None:
             tokens: int | None = None
             with suppress(ConnectionError):
                 ask = partial(self._fetch, upstream, headers)
-                tokens = await carried(count_tokens(server, body), ask, size)
+                tokens = await carried(count_tokens(server, body, asked), ask, size)
             if tokens is not None:
                 self._answered(upstream)
             return tokens

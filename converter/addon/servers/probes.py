@@ -102,15 +102,20 @@ def _fits(mark: Fingerprint, replies: Mapping[str, ProbeReply]) -> bool:
     return mark.value in matches if mark.value else bool(matches)
 
 
-def count_tokens(server: Server, body: Mapping[str, object]) -> Probe[int | None]:
+def count_tokens(
+    server: Server, body: Mapping[str, object], asked: ProbeRequest | None = None
+) -> Probe[int | None]:
     """Return how many tokens the prompt of a chat completion has, None when the server has no
-    tokenizer to ask.
+    tokenizer to ask. `asked`: the client's own question, in its dialect.
     """
     if server.name == "llama.cpp":
         tokens = yield from _tokens_on_llama(body)
         return None if tokens is None else len(tokens)
     told = server.name in _TOKENIZE_MESSAGES
     count = (yield from _told_by_vllm(body, "count")) if told else None
+    if count is None and asked and server.name == "sglang":
+        # one whose /tokenize renders no messages may have the Messages API's endpoint
+        count = _field((yield asked), "input_tokens")
     return count if type(count) is int else None
 
 
@@ -121,6 +126,9 @@ def prompt_state(server: Server, body: Mapping[str, object]) -> Probe[InitialSta
     if server.name == "llama.cpp":
         prompt = yield from _prompt_on_llama(_without_begun_turn(body))
         return None if prompt is None else end_of_prompt(prompt)
+    if server.name == "sglang":
+        text = yield from _tail_on_sglang(body)
+        return None if text is None else end_of_prompt(text)
     tokens = yield from _tokens_on_vllm(server, body)
     if not tokens:
         return None
@@ -178,6 +186,16 @@ def _tokens_on_vllm(server: Server, body: Mapping[str, object]) -> Probe[list[ob
         return None
     tokens = yield from _told_by_vllm(body, "token_strs", return_token_strs=True)
     return tokens if isinstance(tokens, list) else None
+
+
+def _tail_on_sglang(body: Mapping[str, object]) -> Probe[str | None]:
+    """Return the end of a prompt, whose tokens SGLang 0.5.23 tells by their numbers alone."""
+    tokens = yield from _told_by_vllm(body, "tokens")
+    if not isinstance(tokens, list) or not tokens:
+        return None
+    fields = {"tokens": tokens[-_TAIL:], "skip_special_tokens": False}
+    text = _field((yield ProbeRequest("/detokenize", json_text.write(fields))), "text")
+    return text if isinstance(text, str) else None
 
 
 def _told_by_vllm(body: Mapping[str, object], name: str, **more: object) -> Probe[object]:

@@ -22,16 +22,18 @@ SAID_AT: Mapping[str, tuple[str, ...]] = {
     "/api/v0/models": ("loaded_context_length",),
     "/api/v1/models": ("context_length",),
     "/api/ps": ("context_length",),
+    "/model_info": (),
     "/get_model_info": (),
 }
 """Paths, and the names of the window there: llama.cpp, vLLM, SGLang and NIM; old llama.cpp; LM
-Studio (two); Ollama; SGLang of pictures. `n_ctx_train` and LM Studio's `max_context_length` are
-what a model was made for, not what it was loaded with.
+Studio (two); Ollama; SGLang of pictures and parsers, by two names. `n_ctx_train` and LM Studio's
+`max_context_length` are what a model was made for, not what it was loaded with.
 """
 TOLD_BESIDE: Mapping[str, str] = {
     "llama.cpp": "/props",
     "lmstudio": "/api/v0/models",
     "ollama": "/api/ps",
+    "sglang": "/model_info",
 }
 """Where a server says more of its models than in its list."""
 SHOWN_AT = "/api/show"
@@ -50,7 +52,7 @@ _KINDS = {"vlm": True, "llm": False}
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
     """The server's words on a model; None where it says nothing. `window`: tokens of the context;
-    `output`: tokens of the longest reply.
+    `output`: tokens of the longest reply; `parsers`: the server's own of thinking and calls.
     """
 
     window: int | None = None
@@ -58,6 +60,7 @@ class ModelFacts:
     thinks: bool | None = None
     calls_tools: bool | None = None
     sees: bool | None = None
+    parsers: tuple[str, ...] = ()
 
     @property
     def abilities(self) -> list[str]:
@@ -66,7 +69,8 @@ class ModelFacts:
         words = [
             f"{name}: {'yes' if can else 'no'}" for name, can in known.items() if can is not None
         ]
-        return [*words, *([f"longest reply: {self.output:,} tokens"] if self.output else [])]
+        output = [f"longest reply: {self.output:,} tokens"] if self.output else []
+        return [*words, *self.parsers, *output]
 
     @property
     def words(self) -> str:
@@ -81,8 +85,9 @@ def read(told: Mapping[str, object], model: str) -> ModelFacts:
     windows = [size for path, names in SAID_AT.items() for size in _numbers(rows.get(path), names)]
     said = dict(sorted(_said(rows), key=lambda switch: switch[1]))  # a yes counts before a no
     outputs = _numbers(rows.get("/v1/models"), _OUTPUTS)
-    verdicts = [_verdict(said, words) for words in (_THINKS, _CALLS, _SEES)]
-    return ModelFacts(next(iter(windows), None), next(outputs, None), *verdicts)
+    thinks, calls, sees = (_verdict(said, words) for words in (_THINKS, _CALLS, _SEES))
+    window, output = next(iter(windows), None), next(outputs, None)
+    return ModelFacts(window, output, thinks, calls, sees, _parsers(told.get("/model_info")))
 
 
 def of_entry(entry: Mapping[str, object]) -> ModelFacts:
@@ -146,6 +151,15 @@ def _objects(value: object) -> Iterator[dict[str, object]]:
         waiting += [part for part in inner if isinstance(part, dict | list)]
         if isinstance(each, dict):
             yield each
+
+
+def _parsers(told: object) -> tuple[str, ...]:
+    """Return the parsers that SGLang was started with, `none` where it has none."""
+    said = as_object(told)
+    names = {"reasoning_parser": "reasoning parser", "tool_call_parser": "tool-call parser"}
+    return tuple(
+        f"{words}: {said[name] or 'none'}" for name, words in names.items() if name in said
+    )
 
 
 def _numbers(value: object, names: Sequence[str]) -> Iterator[int]:

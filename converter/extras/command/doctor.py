@@ -55,7 +55,7 @@ MOST_TOKENS = 2048
 _APIS = "endpoints"
 IN_TEXT = "every client, since thinking stands in the text"
 CALLS_IN_TEXT = "agents, since calls stand in the text"
-KNOWS_ITS_PROMPT = ("llama.cpp", "vllm")
+KNOWS_ITS_PROMPT = ("llama.cpp", "vllm", "sglang")
 """Servers that tell the addon where a reply begins, so that nobody has to say it."""
 NEEDS = {"Claude Code": 40_000, "Codex": 12_000}
 """Tokens of context that a client needs to work: its first request, its reserve and some turns

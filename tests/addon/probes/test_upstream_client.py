@@ -569,7 +569,7 @@ def test_a_reply_that_nobody_asked_about_is_not_waited_for(waits: list[object]) 
     assert waits == []
 
 
-@pytest.mark.parametrize("name", ["sglang", None])
+@pytest.mark.parametrize("name", ["lmstudio", None])
 def test_what_is_known_at_once_costs_no_turn_of_the_loop(name: str | None) -> None:
     known, upstream = KnownServers(), _gone()
     known.recognised(upstream, GENERIC)

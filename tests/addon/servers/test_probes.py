@@ -408,9 +408,38 @@ def test_llama_cpp_is_not_asked_for_a_prompt_that_goes_on() -> None:
     assert _said(ask) == alone
 
 
+OWN = ProbeRequest("/v1/messages/count_tokens", b'{"messages":[]}')
+
+
+def test_an_older_sglang_counts_by_its_messages_endpoint() -> None:
+    told = {OWN.path: _ok({"input_tokens": 13})}
+    count, (first, second) = _asked(count_tokens(by_name("sglang"), BODY, OWN), told)
+    assert (count, first.path, second) == (13, "/tokenize", OWN)
+    assert _asked(count_tokens(by_name("vllm"), BODY, OWN), told)[0] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [("assistant\n<think>\n", THINKING), ("<|im_start|>assistant\n", TEXT), (["a"], None)],
+    ids=["opened", "not opened", "no text"],
+)
+def test_sglang_tells_how_its_prompt_ends(text: object, state: InitialState | None) -> None:
+    told = {"/tokenize": _ok({"tokens": [*range(40)]}), "/detokenize": _ok({"text": text})}
+    found, (_, ask) = _asked(prompt_state(by_name("sglang"), BODY), told)
+    assert (found, ask.path) == (state, "/detokenize")
+    assert _said(ask) == {"tokens": [*range(28, 40)], "skip_special_tokens": False}
+
+
+@pytest.mark.parametrize("tokens", [None, [], "text"], ids=repr)
+def test_sglang_without_tokens_tells_nothing(tokens: object) -> None:
+    told = {"/tokenize": _ok({"tokens": tokens, "token_strs": tokens})}
+    found, asks = _asked(prompt_state(by_name("sglang"), BODY), told)
+    assert (found, len(asks)) == (None, 1)
+
+
 @pytest.mark.parametrize(
     "name",
-    [server.name for server in SERVERS if server.name not in ("vllm", "llama.cpp")],
+    [server.name for server in SERVERS if server.name not in ("vllm", "llama.cpp", "sglang")],
     ids=str,
 )
 def test_other_servers_are_not_asked_for_their_prompt(name: str) -> None:

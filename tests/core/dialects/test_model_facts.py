@@ -43,6 +43,17 @@ CASES: dict[str, tuple[dict[str, object], ModelFacts]] = {
         },
         ModelFacts(4096, sees=False),
     ),
+    "SGLang 0.5.23": (
+        {
+            "/v1/models": {"data": [{"id": "m", "max_model_len": 4096}]},
+            "/model_info": {
+                "reasoning_parser": "qwen3",
+                "tool_call_parser": None,
+                "has_image_understanding": False,
+            },
+        },
+        ModelFacts(4096, sees=False, parsers=("reasoning parser: qwen3", "tool-call parser: none")),
+    ),
     "LM Studio, not loaded": (
         {"/api/v0/models": {"data": [STUDIO]}},
         ModelFacts(calls_tools=True, sees=True),
