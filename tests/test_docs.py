@@ -55,7 +55,7 @@ def template_row(row: Template) -> str:
     opens = opens if row.opens else "never"
     closer = "yes" if row.bare_closer else ""
     pattern = row.models.replace("|", "\\|")
-    return f"| `{pattern}` | {opens} | {closer} | {earlier(row.history)} | {row.source} |"
+    return f"| `{pattern}` | {opens} | {closer} | {earlier(row.history)} |"
 
 
 def earlier(history: HistoryPlace | None) -> str:
