@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 import converter
+from converter.addon import bounds as of_the_addon
 from converter.addon.servers.chat_templates import TEMPLATES, HistoryPlace, Template
 from converter.core.reading.families import TABLE, ThinkTags
 from converter.core.reading.tool_calls.call_form import CallForm
 from converter.core.reading.tool_calls.forms import FORMS
-from converter.core.wire.bounds import TABLE as BOUNDS
+from converter.core.wire import bounds as of_replies
 from tests.test_shape import FLOORS
 
 ROOT = Path(__file__).parent.parent
@@ -171,7 +172,8 @@ def test_the_table_of_bounds_is_the_codes_and_has_each_that_ends_a_reply() -> No
     lines = (DOCS / "faults.md").read_text().splitlines()
     begin = lines.index("| what | at most | beyond it |") + 2
     told = lines[begin : lines.index("", begin)]
-    rows = {f"| {bound.what} | {bound.amount} | {bound.beyond} |": bound for bound in BOUNDS}
+    bounds = (*of_replies.TABLE, *of_the_addon.TABLE)
+    rows = {f"| {bound.what} | {bound.amount} | {bound.beyond} |": bound for bound in bounds}
     assert [line for line in told if line not in rows] == []
     ends = [row for row, bound in rows.items() if re.search("error|502", bound.beyond)]
     assert [row for row in ends if row not in told] == []

@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
+from converter.addon.bounds import LONGEST_HEAD
 from converter.addon.layers.guard import ChunkedReader, between_chunks, h11
-from converter.core.wire.bounds import LONGEST_HEAD
 
 _USUAL_SIZE = re.compile(rb"([0-9a-fA-F]{1,7})\r\n")
 """A chunk's size as all servers write it, without an extension."""

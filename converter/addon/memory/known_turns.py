@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from converter.addon.bounds import KNOWN_TURNS, KNOWN_TURNS_BYTES
 from converter.core.model.conversation import Turn
 from converter.core.model.repeated_turns import RepeatedTurns, is_same
-from converter.core.wire.bounds import KNOWN_TURNS, KNOWN_TURNS_BYTES
 
 SHORT = 16 * 1024
 """Bytes of a request that is as soon read anew as looked for."""

@@ -8,9 +8,8 @@ from converter.addon.exchange.settings import Settings
 from converter.addon.extra_packages import load
 from converter.addon.memory.remembering import ANSWER, StoreElsewhere
 from converter.addon.memory.sqlite_store import SqliteStore, usual_path
-from converter.addon.servers.known_servers import AGE
+from converter.addon.servers.known_servers import AGE, MOST_KNOWN
 from converter.core.model.memory import Bounds, ProcessStore, Store
-from converter.core.wire.bounds import MOST_KNOWN
 
 _DAY = 86_400
 MOST_BYTES_OF_LESSONS = 10_000_000

@@ -22,6 +22,7 @@ from converter.addon.memory.shared_lessons import SharedLessons
 from converter.addon.probes.upstream_http import NoReplyError, fetch
 from converter.addon.servers.initial_state import initial_state, needs_prompt
 from converter.addon.servers.known_servers import (
+    MOST_KNOWN,
     Body,
     Bounded,
     Key,
@@ -46,7 +47,6 @@ from converter.addon.servers.probes import (
 from converter.addon.servers.profiles import GENERIC, Server
 from converter.core.dialects.model_facts import TOLD_BESIDE, ModelFacts, read
 from converter.core.model.initial_state import InitialState
-from converter.core.wire.bounds import MOST_KNOWN
 from converter.core.wire.printable import bounded
 
 PATIENCE = 3.0

@@ -18,9 +18,9 @@ import certifi
 import h11
 from mitmproxy import ctx
 
+from converter.addon.bounds import ANSWER_LIMIT
 from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.probes import ProbeReply, ProbeRequest
-from converter.core.wire.bounds import ANSWER_LIMIT
 
 SPEAKS_TLS = "the server speaks TLS"
 """Why a server gives no reply in HTTP."""

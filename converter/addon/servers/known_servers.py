@@ -21,8 +21,22 @@ from converter.addon.servers.profiles import SERVERS, Server, by_name
 from converter.addon.servers.refusals import ODD, SCHEMA_WORDS
 from converter.core.model.initial_state import InitialState
 from converter.core.wire import json_text
-from converter.core.wire.bounds import MOST_KNOWN, MOST_SHARED
+from converter.core.wire.bounds import Bound
 
+MOST_KNOWN = Bound(
+    1000,
+    "entries",
+    "what is known of servers; models of a list",
+    "one machine has a few; a client that makes names up must not fill the memory",
+    "the oldest go",
+)
+MOST_SHARED = Bound(
+    300,
+    "lessons",
+    "what processes tell each other of one server",
+    "some for each model and each refused schema; all of them are read at once",
+    "the oldest go",
+)
 AGE = 86_400.0
 """Seconds in which a lesson is taken from others: then a server is found out anew, because what it
 refuses, or its model's template, may have changed.

@@ -1,4 +1,5 @@
-"""The bounds: how much is held of a reply, a request and a server's answers, in one table.
+"""The bounds: how much is held of a reply, in one table. Others stand where they are used
+(`converter.addon.bounds`).
 
 `docs/faults.md` has the bounds that end a reply or change it.
 
@@ -10,7 +11,6 @@ grammar looks, are no bounds; they stand where they are used.
 _K, _M = 1 << 10, 1 << 20
 _BYTES, _CHARACTERS = "bytes", "characters"
 _ERROR = "the dialect's error"
-_OLDEST = "the oldest go"
 
 
 class Bound(int):
@@ -67,19 +67,6 @@ FRAME_LIMIT = Bound(
     _BYTES,
     "one frame of a stream",
     "no model writes such a frame; replies' have some hundred bytes, inline pictures stay below",
-)
-LONGEST_HEAD = Bound(
-    64 * _K,
-    _BYTES,
-    "a reply's head, a chunk's, and trailers",
-    "h11 reads 16 KiB, nginx and browsers up to 256; mitmproxy reads on for ever",
-)
-ANSWER_LIMIT = Bound(
-    16 * _M,
-    _BYTES,
-    "what a server says about itself, or a prompt's tokens",
-    "the tokens of the longest prompt are some megabytes",
-    "it is as if the server had not answered",
 )
 DEEPEST = Bound(
     100,
@@ -188,7 +175,7 @@ MOST_PARTS = Bound(
     "parts",
     "blocks and items of a server's own endpoint",
     "events are about one of the newest",
-    _OLDEST,
+    "the oldest go",
 )
 MOST_NAMES = Bound(
     50, "names", "names of fields in a note", "a line stays readable", "they are not named"
@@ -199,110 +186,6 @@ MOST_FAULTS = Bound(
     "faults of one reply that are told apart",
     "the rest are of the same cause",
     "a sum",
-)
-MOST_KNOWN = Bound(
-    1000,
-    "entries",
-    "what is known of servers; models of a list",
-    "one machine has a few; a client that makes names up must not fill the memory",
-    _OLDEST,
-)
-MOST_SHARED = Bound(
-    300,
-    "lessons",
-    "what processes tell each other of one server",
-    "some for each model and each refused schema; all of them are read at once",
-    _OLDEST,
-)
-MOST_SERIES = Bound(
-    200,
-    "series",
-    "groups of model and server in the metrics",
-    "clients choose the names of models",
-    "counted as `other`",
-)
-MOST_KINDS = Bound(
-    50, "kinds", "kinds of mending in the metrics", "servers choose them", "counted as `other`"
-)
-KNOWN_TURNS = Bound(
-    16,
-    "requests",
-    "long requests whose messages the next one of their conversation repeats",
-    "agents run side by side",
-    _OLDEST,
-)
-KNOWN_TURNS_BYTES = Bound(
-    16 * _M,
-    _BYTES,
-    "long requests that are repeated, all together",
-    "some agents with full windows",
-    _OLDEST,
-)
-KEPT_PROMPTS = Bound(
-    32,
-    "requests",
-    "requests that the next one of their conversation is compared with",
-    "agents run side by side",
-    _OLDEST,
-)
-KEPT_PROMPT_BYTES = Bound(
-    16 * _M, _BYTES, "the same, all together", "some agents with full windows", _OLDEST
-)
-LONGEST_PROMPT = Bound(
-    1 * _M,
-    _BYTES,
-    "a request that is compared so",
-    "a window of 200,000 tokens; others wait while it is compared",
-    "not compared",
-)
-MOST_RECORDINGS = Bound(
-    200,
-    "recordings",
-    "recordings that wait to be written",
-    "scrubbing takes longer than a fast server's small replies",
-    "not kept, with a line in the log",
-)
-MOST_SPANS = Bound(
-    500,
-    "spans",
-    "spans that wait for a collector",
-    "the replies of a minute while it starts anew",
-    "dropped, and counted in the metrics",
-)
-TRACED_WORDS = Bound(
-    128 * _K,
-    _CHARACTERS,
-    "words of a reply in a span",
-    "collectors take some megabytes at once",
-    "the rest is not told",
-)
-MOST_HOOKS = Bound(
-    1000,
-    "calls",
-    "calls of other addons' `thought` hooks under way",
-    "a hook that hangs must not fill the memory",
-    "not called",
-)
-TERMINAL_LIMIT = Bound(
-    512 * _K,
-    _CHARACTERS,
-    "words of replies that wait for the terminal",
-    "one that takes nothing must not fill the memory; nobody reads more at once",
-    "not printed, and a line says how many",
-)
-LIVE_LIMIT = Bound(
-    16 * _M,
-    _BYTES,
-    "a running reply that is followed in mitmweb",
-    "60,000 tokens, more than people read while they come",
-    "shown further when it is complete",
-)
-SEARCH_LIMIT = Bound(
-    64 * _M,
-    _CHARACTERS,
-    "words of conversations that the page's search remembers",
-    "the conversations of a long day",
-    "read again for the next search",
 )
 
 

@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
+from converter.addon.bounds import ANSWER_LIMIT
 from converter.addon.probes.upstream_client import credentials
 from converter.addon.probes.upstream_http import context
 from converter.addon.servers.model_names import entries
@@ -20,7 +21,7 @@ from converter.core.dialects.table import COMMON
 from converter.core.dialects.wire_form import Decoder
 from converter.core.model.events import Event, Failure, Text, Thinking, ToolCall
 from converter.core.wire import json_text
-from converter.core.wire.bounds import ANSWER_LIMIT, BODY_LIMIT
+from converter.core.wire.bounds import BODY_LIMIT
 from converter.core.wire.sse import Frame, FrameDecoder
 from converter.extras.command.addresses import USUAL_PORTS, CommandError
 

@@ -12,6 +12,7 @@ from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
 from converter.addon.aside import SHOWING, aside
+from converter.addon.bounds import LONGEST_PROMPT
 from converter.addon.exchange import read_request
 from converter.addon.exchange.exchange import Exchange, begin
 from converter.addon.keep.shown_flow import facts_of, reading_of, sent_of
@@ -23,7 +24,6 @@ from converter.core.dialects.model_facts import ModelFacts
 from converter.core.dialects.table import COMMON
 from converter.core.model.conversation import RequestError
 from converter.core.wire import json_text
-from converter.core.wire.bounds import LONGEST_PROMPT
 from converter.extras.page import first_lines, remedy, session
 from converter.extras.page.conversation import Search
 from converter.extras.page.listed import Listed

@@ -33,9 +33,17 @@ from converter.core.dialects.table import DIALECTS
 from converter.core.model.conversation import ThinkingBlock
 from converter.core.model.initial_state import InitialState
 from converter.core.wire import json_text
-from converter.core.wire.bounds import SEARCH_LIMIT
+from converter.core.wire.bounds import Bound
 from converter.core.wire.printable import ACTING
 from converter.extras.page.remedy import as_words, remedy_of
+
+SEARCH_LIMIT = Bound(
+    64 << 20,
+    "characters",
+    "words of conversations that the page's search remembers",
+    "the conversations of a long day",
+    "read again for the next search",
+)
 
 _BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
 _PROMPTED = "Added: words in the prompt that ask the model to think."

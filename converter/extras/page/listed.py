@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from mitmproxy import flow
 from mitmproxy.http import HTTPFlow, Request
 
+from converter.addon.bounds import LONGEST_PROMPT
 from converter.addon.keep.flow_record import UNDER_WAY
 from converter.addon.messages import content_of
 from converter.core.model.raw_messages import messages_of
 from converter.core.wire import json_text
-from converter.core.wire.bounds import LONGEST_PROMPT
 from converter.extras.page import row as rows
 from converter.extras.page import session
 from converter.extras.page.row import Row

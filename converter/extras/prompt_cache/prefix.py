@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from converter.addon.bounds import LONGEST_PROMPT
 from converter.core.model.raw_messages import (
     BILLING_LINES,
     DATE,
@@ -27,7 +28,22 @@ from converter.core.model.raw_messages import (
     pieces,
     role_of,
 )
-from converter.core.wire.bounds import KEPT_PROMPT_BYTES, KEPT_PROMPTS, LONGEST_PROMPT
+from converter.core.wire.bounds import Bound
+
+KEPT_PROMPTS = Bound(
+    32,
+    "requests",
+    "requests that the next one of their conversation is compared with",
+    "agents run side by side",
+    "the oldest go",
+)
+KEPT_PROMPT_BYTES = Bound(
+    16 << 20,
+    "bytes",
+    "those requests, all together",
+    "some agents with full windows",
+    "the oldest go",
+)
 
 _HEADS = ("model", "tools", "system")
 _NEAR = 30

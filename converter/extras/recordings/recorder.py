@@ -23,13 +23,21 @@ from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.keep.notes import METADATA
 from converter.addon.log_lines import LONGEST_LINE, announce, path_of
 from converter.addon.watcher import Watcher
-from converter.core.wire.bounds import MOST_RECORDINGS
+from converter.core.wire.bounds import Bound
 from converter.core.wire.printable import bounded
 from converter.extras.recordings import flow_file, recording_work
 from converter.extras.recordings.library import Expectation, Library
 from converter.extras.recordings.recording import RecordingError
 from converter.extras.recordings.recording_work import NothingToKeepError, Order
 from converter.extras.recordings.wire_steps import WireStep, steps_of
+
+MOST_RECORDINGS = Bound(
+    200,
+    "recordings",
+    "recordings that wait to be written",
+    "scrubbing takes longer than a fast server's small replies",
+    "not kept, with a line in the log",
+)
 
 _log = logging.getLogger(__name__)
 

@@ -20,8 +20,16 @@ from converter.core.dialects.table import Form
 from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
 from converter.core.model.events import Event, length_of
 from converter.core.wire import json_text
-from converter.core.wire.bounds import TRACED_WORDS
+from converter.core.wire.bounds import Bound
 from converter.core.wire.printable import encodable
+
+TRACED_WORDS = Bound(
+    128 << 10,
+    "characters",
+    "words of a reply in a span",
+    "collectors take some megabytes at once",
+    "the rest is not told",
+)
 
 type Fields = Mapping[str, object]
 

@@ -19,8 +19,16 @@ from converter.addon.probes.upstream_http import tls_for_host
 from converter.addon.watcher import Watcher
 from converter.core.model.events import Event
 from converter.core.wire import json_text
-from converter.core.wire.bounds import MOST_SPANS
+from converter.core.wire.bounds import Bound
 from converter.extras.traces.spans import Fields, TracedWords, attributes_of, span_of
+
+MOST_SPANS = Bound(
+    500,
+    "spans",
+    "spans that wait for a collector",
+    "the replies of a minute while it starts anew",
+    "dropped, and counted in the metrics",
+)
 
 SECONDS_BETWEEN_BATCHES = 1.0
 SECONDS_AT_THE_END = 3.0

@@ -17,7 +17,15 @@ from converter.addon.mitmproxy_internals import flow_list, somebody_looks
 from converter.addon.transcript.turns import Transcript
 from converter.addon.watcher import Watcher
 from converter.core.model.events import Event
-from converter.core.wire.bounds import LIVE_LIMIT
+from converter.core.wire.bounds import Bound
+
+LIVE_LIMIT = Bound(
+    16 << 20,
+    "bytes",
+    "a running reply that is followed in mitmweb",
+    "60,000 tokens, more than people read while they come",
+    "shown further when it is complete",
+)
 
 INTERVAL = 0.25
 """Seconds between two looks at a running reply: four a second read as steadily growing text."""

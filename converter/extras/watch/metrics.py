@@ -7,8 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from converter.core.wire.bounds import MOST_KINDS, MOST_SERIES
+from converter.core.wire.bounds import Bound
 from converter.core.wire.printable import encodable
+
+MOST_SERIES = Bound(
+    200,
+    "series",
+    "groups of model and server in the metrics",
+    "clients choose the names of models",
+    "counted as `other`",
+)
+MOST_KINDS = Bound(
+    50, "kinds", "kinds of mending in the metrics", "servers choose them", "counted as `other`"
+)
 
 type Told = Mapping[str, object]
 

@@ -28,8 +28,16 @@ from converter.addon.transcript.turns import Field
 from converter.addon.watcher import Watcher
 from converter.core.model.events import Event, Start, length_of
 from converter.core.reply.summary import in_words
-from converter.core.wire.bounds import TERMINAL_LIMIT
+from converter.core.wire.bounds import Bound
 from converter.core.wire.printable import bounded
+
+TERMINAL_LIMIT = Bound(
+    512 << 10,
+    "characters",
+    "words of replies that wait for the terminal",
+    "one that takes nothing must not fill the memory; nobody reads more at once",
+    "not printed, and a line says how many",
+)
 
 _log = logging.getLogger(__name__)
 _PATIENCE = 0.02

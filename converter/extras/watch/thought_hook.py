@@ -19,7 +19,15 @@ from converter.addon.watcher import Watcher
 from converter.core.model.events import Event
 from converter.core.reply.thought_events import ThoughtEvent
 from converter.core.wire import json_text
-from converter.core.wire.bounds import MOST_HOOKS
+from converter.core.wire.bounds import Bound
+
+MOST_HOOKS = Bound(
+    1000,
+    "calls",
+    "calls of other addons' `thought` hooks under way",
+    "a hook that hangs must not fill the memory",
+    "not called",
+)
 
 _log = logging.getLogger(__name__)
 

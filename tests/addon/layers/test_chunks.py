@@ -9,9 +9,9 @@ from h11._receivebuffer import ReceiveBuffer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from converter.addon.bounds import LONGEST_HEAD
 from converter.addon.layers.chunks import WholeReads, usual_chunks
 from converter.addon.layers.guard import h11
-from converter.core.wire.bounds import LONGEST_HEAD
 from tests.support.proxy_core import END, chunk
 
 

@@ -1,9 +1,9 @@
 """The newest requests of conversations are known to their owners, and are few."""
 
+from converter.addon.bounds import KNOWN_TURNS, KNOWN_TURNS_BYTES
 from converter.addon.memory.known_turns import SHORT, KnownTurns
 from converter.core.model.conversation import Turn
 from converter.core.model.repeated_turns import RepeatedTurns
-from converter.core.wire.bounds import KNOWN_TURNS, KNOWN_TURNS_BYTES
 
 
 def messages(*texts: str) -> list[object]:

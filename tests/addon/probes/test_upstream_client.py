@@ -21,12 +21,17 @@ from converter.addon.aside import AT_ONCE
 from converter.addon.probes import upstream_client, upstream_http
 from converter.addon.probes.upstream_client import UpstreamClient, carried, credentials
 from converter.addon.probes.upstream_http import fetch
-from converter.addon.servers.known_servers import Body, KnownServers, Upstream, prompt_key
+from converter.addon.servers.known_servers import (
+    MOST_KNOWN,
+    Body,
+    KnownServers,
+    Upstream,
+    prompt_key,
+)
 from converter.addon.servers.probes import IDENTITY_PATHS, Probe, ProbeRequest
 from converter.addon.servers.profiles import GENERIC, Server, by_name
 from converter.core.model.initial_state import InitialState
 from converter.core.model.memory import Bounds, ProcessStore, Store
-from converter.core.wire.bounds import MOST_KNOWN
 from tests.support.by_path_server import ByPathServer, Says, owned_by
 from tests.support.scripted_server import Asked
 

@@ -8,6 +8,7 @@ import pytest
 from converter.addon.servers import known_servers
 from converter.addon.servers.initial_state import initial_state
 from converter.addon.servers.known_servers import (
+    MOST_KNOWN,
     Body,
     Bounded,
     KnownServers,
@@ -18,7 +19,6 @@ from converter.addon.servers.known_servers import (
 )
 from converter.addon.servers.profiles import by_name
 from converter.core.model.initial_state import InitialState
-from converter.core.wire.bounds import MOST_KNOWN
 
 TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
 LIKELY = InitialState.LIKELY_THINKING

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from converter.addon.servers.known_servers import (
     AGE,
+    MOST_SHARED,
     SERVER,
     Lesson,
     prevailing,
@@ -16,7 +17,6 @@ from converter.addon.servers.known_servers import (
     write,
 )
 from converter.addon.servers.profiles import SERVERS
-from converter.core.wire.bounds import MOST_SHARED
 
 NOW = 1_000_000.0
 DIGEST = "0a" * 32

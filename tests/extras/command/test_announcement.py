@@ -14,12 +14,12 @@ from mitmproxy import hooks
 from mitmproxy.addons.errorcheck import ErrorCheck
 from mitmproxy.test import taddons
 
+from converter.addon.bounds import ANSWER_LIMIT
 from converter.addon.servers.probes import addon_words
 from converter.core.dialects.dialect import Purpose
 from converter.core.dialects.model_facts import ModelFacts
 from converter.core.dialects.table import ANTHROPIC, COMMON, DIALECTS, Dialect
 from converter.core.model.conversation import TextBlock, Turn
-from converter.core.wire.bounds import ANSWER_LIMIT
 from converter.extras.command import announcement as script
 from converter.extras.command.announcement import (
     BLANKS,

@@ -6,9 +6,16 @@ from typing import Any
 
 import pytest
 
+from converter.addon.bounds import LONGEST_PROMPT
 from converter.addon.servers.prompts import ask_to_think, tell_tools
-from converter.core.wire.bounds import KEPT_PROMPTS, LONGEST_PROMPT
-from converter.extras.prompt_cache.prefix import Break, Prompt, Prompts, broken, is_repeated
+from converter.extras.prompt_cache.prefix import (
+    KEPT_PROMPTS,
+    Break,
+    Prompt,
+    Prompts,
+    broken,
+    is_repeated,
+)
 
 type Body = dict[str, Any]
 REMINDER = "<system-reminder>Be brief.</system-reminder>\n"

@@ -14,9 +14,8 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from converter.core.model.events import Finish, Text, Thinking, ToolCall
-from converter.core.wire.bounds import TRACED_WORDS
 from converter.extras.traces import spans
-from converter.extras.traces.spans import Fields, TracedWords
+from converter.extras.traces.spans import TRACED_WORDS, Fields, TracedWords
 from converter.extras.traces.traces import Traces, _body
 from tests.support import frames
 from tests.support.addon_flows import (

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from converter.core.wire.bounds import MOST_SPANS
 from converter.extras.traces import traces
 from converter.extras.traces.spans import Fields
-from converter.extras.traces.traces import Sender, Traces
+from converter.extras.traces.traces import MOST_SPANS, Sender, Traces
 from tests.support import frames
 from tests.support.addon_flows import part_of
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by

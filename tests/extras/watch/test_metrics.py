@@ -3,8 +3,7 @@
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from converter.core.wire.bounds import MOST_KINDS, MOST_SERIES
-from converter.extras.watch.metrics import BUCKETS, Metrics, kind_of
+from converter.extras.watch.metrics import BUCKETS, MOST_KINDS, MOST_SERIES, Metrics, kind_of
 
 pytestmark = pytest.mark.slow
 

@@ -16,9 +16,8 @@ from converter.core.model.events import (
     ThinkingEnd,
     ToolCall,
 )
-from converter.core.wire.bounds import TERMINAL_LIMIT
 from converter.extras.watch import terminal as printers
-from converter.extras.watch.terminal import MARGIN, Printer
+from converter.extras.watch.terminal import MARGIN, TERMINAL_LIMIT, Printer
 
 PATH = "/v1/messages"
 SECONDS = 30  # only a printer that never writes meets it

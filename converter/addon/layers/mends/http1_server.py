@@ -13,6 +13,7 @@ from mitmproxy.http import Request
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.layer import CommandGenerator
 
+from converter.addon.bounds import LONGEST_HEAD
 from converter.addon.layers.chunks import WholeReads
 from converter.addon.layers.guard import (
     SPEED,
@@ -27,7 +28,6 @@ from converter.addon.layers.guard import (
     ResponseProtocolError,
     hand_events_to,
 )
-from converter.core.wire.bounds import LONGEST_HEAD
 
 _INTERIM = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b")
 """Such as 100 Continue and 103 Early Hints, but not 101, which is a reply."""

@@ -3,9 +3,9 @@
 import pytest
 from mitmproxy.http import Request
 
+from converter.addon.bounds import LONGEST_HEAD
 from converter.addon.layers.guard import RequestData, RequestHeaders
 from converter.addon.layers.mends.http1_server import ServerConnection, fault_of_head
-from converter.core.wire.bounds import LONGEST_HEAD
 from tests.support.proxy_core import END, HEAD, Core, Marker, chunk
 
 
