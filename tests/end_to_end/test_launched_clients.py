@@ -31,17 +31,27 @@ TOOL = [str(TESTS / "support" / "weather_tool.py"), "pictured", "hours"]
 """Its schema and its picture are refused by llama.cpp."""
 WEATHER = "What is the weather in Oslo?"
 WINDOW = 8192
+ENOUGH = 65536
+"""Tokens of a window in which Claude Code works."""
 FULL = f"exceeds the available context size ({WINDOW} tokens)"
 QUIET = {**claude_code.ALONE, "OPENAI_API_KEY": "a key of a cloud"}
 
 
-def launched(name: str, program: Path, server: str, folder: Path, *words: str) -> str:
+def launched(
+    name: str, program: Path, server: str, folder: Path, *words: str, **variables: str
+) -> str:
     """What it prints, in an empty home."""
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [sys.executable, "-m", "converter.command", name, "--url", server, *words],
         cwd=folder,
-        env={**QUIET, "PATH": path, "HOME": str(folder), "PYTHONPATH": str(TESTS.parent)},
+        env={
+            **QUIET,
+            "PATH": path,
+            "HOME": str(folder),
+            "PYTHONPATH": str(TESTS.parent),
+            **variables,
+        },
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -53,11 +63,13 @@ def launched(name: str, program: Path, server: str, folder: Path, *words: str) -
 
 
 def test_claude_code_shows_thinking_and_answer(
-    request: pytest.FixtureRequest, llamas: dict[str, Llama], tmp_path: Path
+    request: pytest.FixtureRequest, proxy_folder: Path, tmp_path: Path
 ) -> None:
     program = installed(request, "Claude Code", claude_code.install)
     form = ("--output-format", "stream-json", "--verbose", *claude_code.NO_TOOLS)
-    said = launched("claude", program, llamas["tags"].address, tmp_path, "-p", "12 * 7", *form)
+    variant = Variant("qwen", "none", context=ENOUGH)
+    with LlamaServer(variant, proxy_folder / "llama-wide.log") as server:
+        said = launched("claude", program, server.address, tmp_path, "-p", "12 * 7", *form)
     session = claude_code.Session(0, [json.loads(line) for line in said.splitlines()], "")
     assert [block["type"] for block in session.blocks] == ["thinking", "text"]
 
@@ -97,10 +109,13 @@ def led(proxy_folder: Path) -> Iterator[LedLlama]:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("hidden", ["", "200000"], ids=["told", "hidden"])
 def test_claude_code_does_a_task_beyond_the_window(
-    request: pytest.FixtureRequest, led: LedLlama, tmp_path: Path
+    request: pytest.FixtureRequest, led: LedLlama, tmp_path: Path, hidden: str
 ) -> None:
-    """It compacts when llama.cpp says that the prompt is too long; the newest turns stay."""
+    """It compacts before the window is full, if it knows of it; else when llama.cpp says that the
+    prompt is too long.
+    """
     program = installed(request, "Claude Code", claude_code.install)
     servers = tmp_path / "servers.json"
     command = {"command": sys.executable, "args": TOOL}
@@ -108,7 +123,9 @@ def test_claude_code_does_a_task_beyond_the_window(
     told = ("--mcp-config", str(servers), "--strict-mcp-config", "--max-turns", "12")
     allowed = ("--allowedTools", "mcp__w__get_weather")
     form = ("--output-format", "stream-json", "--verbose", *claude_code.NO_TOOLS)
-    said = launched("claude", program, led.address, tmp_path, "-p", WEATHER, *form, *told, *allowed)
+    known = {"CLAUDE_CODE_MAX_CONTEXT_TOKENS": hidden} if hidden else {}
+    words = ("-p", WEATHER, *form, *told, *allowed)
+    said = launched("claude", program, led.address, tmp_path, *words, **known)
     lines = [json.loads(line) for line in said.splitlines()]
     session = claude_code.Session(0, lines, "")
     kinds = [block["type"] for block in session.blocks]
@@ -117,12 +134,12 @@ def test_claude_code_does_a_task_beyond_the_window(
     assert "sunny, 21 degrees" in json.dumps(session.results[0])
     compacted = [line for line in lines if line.get("subtype") == "compact_boundary"]
     assert [line["compact_metadata"]["trigger"] for line in compacted] == ["auto"]
-    assert session.end["modelUsage"]["tiny-think"]["contextWindow"] == WINDOW
+    assert session.end["modelUsage"]["tiny-think"]["contextWindow"] == int(hidden or WINDOW)
     assert session.end["result"] == session.blocks[-1]["text"]
     schema, picture, *full = led.refusals
     assert "failed to parse grammar" in schema
     assert "image input is not supported" in picture
-    assert {FULL in words for words in full} == {True}, led.refusals
+    assert {FULL in words for words in full} == ({True} if hidden else set()), led.refusals
 
 
 @pytest.mark.long

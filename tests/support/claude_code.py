@@ -19,7 +19,7 @@ from typing import Any
 from tests.support.harness import TESTS, Program, start_proxy
 from tests.support.npm import install as install_package
 
-VERSION = "2.1.197"  # the newest that runs on Node 20
+VERSION = "2.1.332"
 SECONDS_TO_ANSWER = 120
 ALONE = {
     "ANTHROPIC_API_KEY": "dummy",
