@@ -135,7 +135,8 @@ class Program:
 class Variant:
     """How llama.cpp is started. `reasoning`: none leaves the tags in the text, auto takes the
     thinking out. `parsing`: it takes out tool calls, which it does where it is not told otherwise.
-    `embeddings`: it makes vectors, and no replies. `context`: the tokens of its window.
+    `embeddings`: it makes vectors, and no replies. `context`: the tokens of its window. `head`:
+    Jinja before its template.
     """
 
     template: str
@@ -144,6 +145,7 @@ class Variant:
     parsing: bool = True
     embeddings: bool = False
     context: int = 4096
+    head: str = ""
 
 
 VARIANTS = {
@@ -172,6 +174,7 @@ class LlamaServer(Program):
             str(variant.context),
             *([] if variant.parsing else ["--no-parsing"]),
             *(["--embeddings"] if variant.embeddings else []),
+            f"--head={variant.head}",
         ]
         # Apart, because llama.cpp's own lines come in the middle of the one that is waited for.
         super().__init__(command, log, log.with_suffix(".errors"))

@@ -99,9 +99,7 @@ class RefusalReader(Refusal):
         request = self._record.request
         if names <= self.left_out or not isinstance(body, dict) or request is None:
             return
-        spared: Body = refusals.without_schemas(body, refusals.refused_schemas(body, names).get)
-        for part in names & request.may_lack:
-            spared = refusals.WITHOUT[part](spared)
+        spared = refusals.without(body, names, request.may_lack)
         if spared is not body:
             self._next, self._names = spared, names - self.left_out
             self.left_out, self.body = self.left_out | names, self.body or body

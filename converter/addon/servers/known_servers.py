@@ -19,6 +19,7 @@ from converter.addon.servers import initial_state, refusals
 from converter.addon.servers.initial_state import Facts
 from converter.addon.servers.profiles import SERVERS, Server, by_name
 from converter.addon.servers.refusals import ODD, SCHEMA_WORDS
+from converter.addon.servers.refused_fields import are_paths, fields_of, without_fields
 from converter.core.model.initial_state import InitialState
 from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
@@ -37,15 +38,25 @@ MOST_SHARED = Bound(
     "some for each model and each refused schema; all of them are read at once",
     "the oldest go",
 )
+MOST_FIELDS = 50
+"""Fields that one server refuses of a model's requests: clients have a few of their own."""
 AGE = 86_400.0
 """Seconds in which a lesson is taken from others: then a server is found out anew, because what it
 refuses, or its model's template, may have changed.
 """
 SERVER, REPEATS, PARSES = "server", "repeats", "parses "
 PROMPT, BEGINS, THINKS, REFUSES = "prompt ", "begins ", "thinks ", "refuses "
-BLIND, UNCHOSEN = "blind ", "unchosen "
+BLIND, UNCHOSEN, FIELDS = "blind ", "unchosen ", "fields "
 """Names of lessons; a blank has a digest behind it."""
-_LACKS = {refusals.PICTURES: BLIND, refusals.TOOL_CHOICE: UNCHOSEN}
+_LACKS = {
+    refusals.PICTURES: BLIND,
+    refusals.TOOL_CHOICE: UNCHOSEN,
+    refusals.PREFILL: "prefill ",
+    refusals.BEGUN: "begun ",
+    refusals.TWO_BEGUN: "twice ",
+    refusals.SYSTEM: "heads ",
+    refusals.NEIGHBOURS: "turns ",
+}
 """Parts that are left out of all requests for a model, and the lesson of each."""
 UNTOLD = "untold"
 _UNSURE = "?"
@@ -79,6 +90,7 @@ _WORDS: Mapping[str, Callable[[str], bool]] = {
     PROMPT: {*_STATES, UNTOLD, ""}.__contains__,
     BEGINS: _STATES.__contains__,
     REFUSES: lambda word: not {*word.splitlines()} - SCHEMA_WORDS - {ODD},
+    FIELDS: are_paths,
     **dict.fromkeys((REPEATS, PARSES, THINKS, *_LACKS.values()), not_),
 }
 """Kinds of lessons, and the test of their words."""
@@ -271,22 +283,29 @@ class KnownServers:
 
     def saw_refusal(self, upstream: Upstream, body: Body, names: frozenset[str]) -> None:
         """Remember what of a request the server refuses, and takes without."""
+        self._learn(upstream, REFUSES)
         for part in _LACKS.keys() & names:
             self._learn(upstream, _LACKS[part] + _model(body))
+        if fields := fields_of(names):
+            name = FIELDS + _model(body)
+            known = (self._word(upstream, name) or "").splitlines()
+            self._learn(upstream, name, "\n".join(sorted(fields | {*known})[:MOST_FIELDS]))
         for schema, words in refusals.refused_schemas(body, names).items():
-            self._learn(upstream, REFUSES)
             self._learn(upstream, REFUSES + schema, "\n".join(sorted(words)))
 
     def spared(self, upstream: Upstream, body: Body, may_lack: frozenset[str]) -> Body:
         """Return a request without what the server has refused; the same one if that is nothing.
-        `may_lack`: parts that may be left out, beside words of schemas.
+        `may_lack`: parts of the user's choice that may be left out.
         """
-        model = _model(body)
-        for part, lesson in _LACKS.items():
-            if part in may_lack and self._word(upstream, lesson + model) is not None:
-                body = refusals.WITHOUT[part](body)
         if self._word(upstream, REFUSES) is None:
             return body
+        model = _model(body)
+        for part, lesson in _LACKS.items():
+            may = part in may_lack or part not in refusals.CHOSEN
+            if may and self._word(upstream, lesson + model) is not None:
+                body = refusals.WITHOUT[part](body)
+        fields = self._word(upstream, FIELDS + model)
+        body = without_fields(body, frozenset(fields.splitlines())) if fields else body
 
         def refused(schema: str) -> frozenset[str]:
             return frozenset((self._word(upstream, REFUSES + schema) or "").splitlines())

@@ -273,13 +273,13 @@ def thinking_fields(
     for adaptive thinking. `parses` says that the server takes the thinking out of the text itself.
     """
     if switch is not None and switch.mode in ("disabled", "between_tools"):
-        return _nested(server.off)
+        return nested(server.off)
     enabled = switch is not None and switch.mode == "enabled"
     budget = switch.budget if switch is not None else None
     switched = server.on if enabled else {}
     paths = server.budget + (server.parser_budget if parses else ())
     budgets = {path: budget for path in paths if budget is not None}
-    return _nested({**switched, **budgets, **_effort(server, effort, budget, model)})
+    return nested({**switched, **budgets, **_effort(server, effort, budget, model)})
 
 
 def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> str:
@@ -305,7 +305,8 @@ def _effort(
     return {server.effort: known} if server.effort and fits and known else {}
 
 
-def _nested(paths: Mapping[str, object]) -> dict[str, object]:
+def nested(paths: Mapping[str, object]) -> dict[str, object]:
+    """Return the fields of these paths."""
     groups: dict[str, dict[str, object]] = {}
     for path, value in paths.items():
         outer, dot, name = path.partition(".")

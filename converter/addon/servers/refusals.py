@@ -1,6 +1,6 @@
 """Requests that a server refuses for a part that it can do without: words of a schema that its
 grammar does not know, pictures for a model that cannot see, the choice among tools of a server that
-reads no calls.
+reads no calls, an order of turns that its template has no place for, fields that it does not know.
 
 A row: words of a server's error, and the names of what is left out then.
 """
@@ -11,19 +11,29 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from urllib.parse import unquote_plus
 
+from converter.addon.servers import refused_fields
+from converter.addon.servers.refused_turns import (
+    by_turns,
+    continued,
+    with_one_begun_turn,
+    with_one_system_turn,
+    without_thought_behind_prefill,
+)
 from converter.core.model.raw_messages import with_each
 from converter.core.wire import json_text
 from converter.core.wire.bounds import DEEPEST
 
 type Body = Mapping[str, object]
 
-STATUSES = (400, 404, 500)
-"""mlx-lm 0.32 answers 404 to what it cannot read."""
+STATUSES = (400, 404, 422, 500)
+"""mlx-lm 0.32 answers 404 to what it cannot read; FastAPI 422 to a field that it does not know."""
 PICTURES = "pictures"
 TOOL_CHOICE = "tool_choice"
 """The choice that is left to the model. The tools stay: vLLM writes them into the prompt all the
 same, and the calls come as text, which the addon reads.
 """
+PREFILL, BEGUN, TWO_BEGUN = "thinking behind a prefill", "a begun turn", "a second begun turn"
+SYSTEM, NEIGHBOURS = "later system turns", "neighbours of one role"
 ODD = "schemas without a meaning"
 """References that lead nowhere, unknown types, `true` for a schema: no grammar has a rule for them,
 and a schema that allows anything says as much.
@@ -61,6 +71,21 @@ _ROWS: tuple[tuple[str, frozenset[str]], ...] = (
     (r"is serving text-only; image input is unsupported", frozenset({PICTURES})),
     # vLLM without --enable-auto-tool-choice and --tool-call-parser, as 0.32
     (r'"auto" tool choice requires --enable-auto-tool-choice', frozenset({TOOL_CHOICE})),
+    # llama.cpp of 2025 and 2026, LM Studio; 11549 has the thought go on, and refuses two such turns
+    (r"prefill is incompatible with enable_thinking", frozenset({PREFILL})),
+    (r"Cannot have 2 or more assistant messages at the end", frozenset({TWO_BEGUN})),
+    # vLLM with the tokenizer of Mistral
+    (r"Expected last role User or Tool .{0,99} but got assistant", frozenset({BEGUN})),
+    # templates: Qwen3.5, with "Unexpected message role" of a developer's; Gemma, Mistral
+    (
+        r"System (message|role|prompt)s? must (be|come) (at the beginning|first)",
+        frozenset({SYSTEM}),
+    ),
+    (
+        r"Unexpected message role|[Oo]nly the first message (can|may) be .?system",
+        frozenset({SYSTEM}),
+    ),
+    (r"roles must alternate user/assistant", frozenset({NEIGHBOURS})),
 )
 _NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
 """Words of a schema under which each name is the user's own."""
@@ -84,7 +109,8 @@ def refused(status: int, words: str, sent: str = "") -> frozenset[str]:
     for row, names in _ROWS:
         if found := re.search(row, words):
             return frozenset() if _stands_in(found[0], sent) else names
-    return frozenset()
+    said, names = refused_fields.found(words)
+    return frozenset() if said and _stands_in(said, sent) else names
 
 
 def _stands_in(words: str, sent: str) -> bool:
@@ -220,5 +246,23 @@ def _told(part: object) -> object:
 WITHOUT: Mapping[str, Callable[[Body], Body]] = {
     PICTURES: without_pictures,
     TOOL_CHOICE: without_choice,
+    PREFILL: without_thought_behind_prefill,
+    BEGUN: continued,
+    TWO_BEGUN: with_one_begun_turn,
+    SYSTEM: with_one_system_turn,
+    NEIGHBOURS: by_turns,
 }
 """Parts that a server takes from no request for its model, and a request without each."""
+CHOSEN = frozenset({PICTURES, TOOL_CHOICE})
+"""Parts that are left out only where the user's options and the request let them."""
+
+
+def without(body: Body, names: frozenset[str], may_lack: frozenset[str]) -> Body:
+    """Return a chat completion without the parts of these names. `may_lack`: those of `CHOSEN` that
+    may be left out.
+    """
+    spared = without_schemas(body, refused_schemas(body, names).get)
+    for part, change in WITHOUT.items():
+        if part in names and (part in may_lack or part not in CHOSEN):
+            spared = change(spared)
+    return refused_fields.without_fields(spared, refused_fields.fields_of(names))

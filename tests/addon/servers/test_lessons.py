@@ -29,6 +29,9 @@ GOOD = {
     f"thinks {DIGEST}": "",
     f"blind {DIGEST}": "",
     f"unchosen {DIGEST}": "",
+    f"prefill {DIGEST}": "",
+    f"heads {DIGEST}": "",
+    f"fields {DIGEST}": "messages.name\nseed",
     f"refuses {DIGEST}": "format\npattern\nschemas without a meaning",
 }
 
@@ -57,6 +60,9 @@ def test_every_server_can_be_told(server: object, certain: bool) -> None:
         (f"prompt {DIGEST[1:]}", "thinking"),
         (f"begins {DIGEST}", ""),
         (f"refuses {DIGEST}", "tools"),
+        (f"fields {DIGEST}", "seed\nmessages"),
+        (f"fields {DIGEST}", "messages.content"),
+        (f"fields {DIGEST}", "no name"),
         ("repeats", "yes"),
         (f"tells {DIGEST}", ""),
     ],

@@ -5,14 +5,21 @@ from typing import Any
 import pytest
 
 from converter.addon.servers.refusals import (
+    BEGUN,
+    NEIGHBOURS,
     ODD,
     PICTURES,
+    PREFILL,
     SCHEMA_WORDS,
+    SYSTEM,
     TOOL_CHOICE,
+    TWO_BEGUN,
+    WITHOUT,
     may_be_refused,
     pared,
     refused,
     refused_schemas,
+    without,
     without_choice,
     without_pictures,
     without_schemas,
@@ -65,10 +72,21 @@ LM_STUDIO = (
             '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
             {TOOL_CHOICE},
         ),
+        ("Assistant response prefill is incompatible with enable_thinking.", {PREFILL}),
+        ("Cannot have 2 or more assistant messages at the end of the list.", {TWO_BEGUN}),
+        (
+            "Expected last role User or Tool (or Assistant with prefix or continue_final_message"
+            " set to True) for serving but got assistant",
+            {BEGUN},
+        ),
+        ("Jinja Exception: System message must be at the beginning.", {SYSTEM}),
+        ("Unexpected message role.", {SYSTEM}),
+        ("Conversation roles must alternate user/assistant/user/assistant/...", {NEIGHBOURS}),
+        ("Unknown parameter: 'store'.", {"field store"}),
     ],
 )
 def test_words_name_what_is_refused(words: str, names: set[str]) -> None:
-    assert refused(400, words) == refused(404, words) == refused(500, words) == names
+    assert {refused(status, words) for status in (400, 404, 422, 500)} == {frozenset(names)}
     assert not refused(429, words)
 
 
@@ -195,3 +213,21 @@ def test_a_picture_is_told_in_its_place(url: str, words: str) -> None:
     assert made == {
         "messages": [{"role": "user", "content": [text, {"type": "text", "text": told}]}]
     }
+
+
+def test_what_is_refused_goes_together() -> None:
+    body = {
+        **BODY,
+        "store": True,
+        "messages": [{"role": "system", "content": "A"}, {"role": "developer", "content": "B"}],
+    }
+    names = frozenset({SYSTEM, "field store", TOOL_CHOICE})
+    made = without(body, names, frozenset())
+    assert made == {**BODY, "messages": [{"role": "system", "content": "A\n\nB"}]}
+    assert without(body, names, frozenset({TOOL_CHOICE}))["tool_choice"] == "none"
+
+
+@pytest.mark.parametrize("part", WITHOUT)
+def test_a_request_without_the_part_stays_the_same(part: str) -> None:
+    body = {"messages": [{"role": "user", "content": "hi"}]}
+    assert without(body, frozenset({part}), frozenset({part})) is body

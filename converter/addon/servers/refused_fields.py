@@ -1,0 +1,79 @@
+"""Fields of a request that a server does not know, and refuses: their names, by its words.
+
+A path names one: `seed`, or `messages.name` for a field of each message.
+"""
+
+import re
+from collections.abc import Mapping
+
+from converter.core.model.raw_messages import with_each
+
+type Body = Mapping[str, object]
+
+FIELD = "field "
+"""Begins the name of a refused part that is a field; its path is behind it."""
+_KEPT = frozenset(
+    (
+        *("model", "messages", "tools", "stream", "max_tokens", "max_completion_tokens"),
+        *("messages.role", "messages.content", "messages.tool_calls", "messages.tool_call_id"),
+    )
+)
+"""Fields without which a request asks for something else."""
+_NAME = r"[\w$-]{1,64}"
+PATH = re.compile(rf"(?:messages\.)?{_NAME}")
+_PATH = rf"(?:messages(?:\.\d+|\[\d+\])\.)?{_NAME}"
+_REFUSED = r"(?:not (?:supported|allowed|permitted)|un(?:supported|known))"
+_ROWS = (
+    # OpenAI's own words, which gateways and LM Studio repeat
+    rf"Unknown parameter: '(?P<path>{_PATH})'",
+    rf"Unrecognized request arguments? supplied: (?P<path>{_PATH}(?:, {_PATH})*)",
+    # FastAPI with a model that forbids others: TensorRT-LLM, vLLM up to 0.6, NIM of its time
+    rf"extra_forbidden\W+loc\W+body\W{{1,6}}(?P<path>{_NAME})\W{{1,6}}msg",
+    rf"Extra inputs are not permitted, field: '(?P<path>{_PATH})'",
+    # Groq, Cerebras
+    rf"property '(?P<path>{_PATH})' is unsupported",
+    # transformers serve, 5.23 and 5.24 (a 422)
+    rf"Un(?:expected keys|supported fields) in the request: \{{(?P<path>'{_NAME}'(?:, '{_NAME}')*)",
+    rf"Unsupported param: (?P<path>{_NAME})",  # llama.cpp: `echo`
+    # vLLM of a request that is not streamed
+    r"(?P<path>[Ss]tream[ _]options) can only be (?:defined|set) when",
+    # the one field that the addon adds for clients of any server
+    rf"(?P<path>stream_options)\W.{{0,60}}?{_REFUSED}",
+    rf"(?i:{_REFUSED}).{{0,60}}?(?P<path>stream_options)",
+)
+_PLACE = re.compile(r"(?:\.\d+|\[\d+\])")
+
+
+def found(words: str) -> tuple[str, frozenset[str]]:
+    """Return the server's words that name fields, and the names; empty where none does."""
+    for row in _ROWS:
+        if match := re.search(row, words):
+            paths = (_PLACE.sub("", path.strip(" '")) for path in match["path"].split(","))
+            named = {path.lower().replace(" ", "_") if " " in path else path for path in paths}
+            return match[0], frozenset(FIELD + path for path in named - _KEPT)
+    return "", frozenset()
+
+
+def fields_of(names: frozenset[str]) -> frozenset[str]:
+    """Return the paths among the names of refused parts."""
+    return frozenset(name.removeprefix(FIELD) for name in names if name.startswith(FIELD))
+
+
+def are_paths(word: str) -> bool:
+    """Tell whether the lines of a word are paths of fields that may be left out."""
+    return all(PATH.fullmatch(line) and line not in _KEPT for line in word.splitlines())
+
+
+def without_fields(body: Body, paths: frozenset[str]) -> Body:
+    """Return a request without these fields; itself where it has none of them."""
+    inner = frozenset(path.removeprefix("messages.") for path in paths if "." in path)
+    if inner:
+        body = with_each(body, lambda message: _without(message, inner))
+    kept = {name: value for name, value in body.items() if name not in paths}
+    return body if len(kept) == len(body) else kept
+
+
+def _without(message: object, names: frozenset[str]) -> object:
+    if not isinstance(message, dict) or message.keys().isdisjoint(names):
+        return message
+    return {name: value for name, value in message.items() if name not in names}

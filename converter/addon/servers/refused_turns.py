@@ -1,0 +1,113 @@
+"""Requests whose turns a server's chat template takes in no such order: a last turn of the model's
+that is to go on, system turns behind the first one, neighbours of one role.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from converter.addon.servers.profiles import SERVERS, TEMPLATE_OFF, nested
+from converter.core.dialects.table import join_texts, request_writer
+from converter.core.model.raw_messages import SYSTEM, messages_of, role_of
+
+type Body = Mapping[str, object]
+type Message = dict[str, Any]
+
+_CONTINUES: Mapping[str, object] = next(row.prefill for row in SERVERS if row.name == "vllm")
+_KWARGS = "chat_template_kwargs"
+
+
+def _ends_begun(body: Body) -> bool:
+    """Tell whether the last turn is one of the model's that is to go on."""
+    match messages_of(body):
+        case [*_, {"role": "assistant", **rest}]:
+            return not rest.get("tool_calls")
+    return False
+
+
+def without_thought_behind_prefill(body: Body) -> Body:
+    """Return a chat completion that is to go on from the model's own turn, with thinking off."""
+    if not _ends_begun(body):
+        return body
+    off, given = nested(TEMPLATE_OFF)[_KWARGS], body.get(_KWARGS)
+    fields = {**given, **off} if isinstance(given, dict) and isinstance(off, dict) else off
+    return {**body, _KWARGS: fields}
+
+
+def continued(body: Body) -> Body:
+    """Return a chat completion whose last turn goes on, said in the fields of vLLM."""
+    return {**body, **_CONTINUES} if _ends_begun(body) else body
+
+
+def with_one_begun_turn(body: Body) -> Body:
+    """Return a chat completion whose last turns, all of the model's, are one."""
+    messages = [*messages_of(body)]
+    while len(messages) > 1 and role_of(messages[-2]) == "assistant" and _ends_begun(body):
+        joint = _joined(messages[-2], messages[-1])
+        if joint is None:
+            break
+        messages[-2:] = [joint]
+    return _with(body, messages)
+
+
+def with_one_system_turn(body: Body) -> Body:
+    """Return a chat completion with one system turn, at its head: those at the head are joined, a
+    later one becomes words of the user's turn at its place.
+    """
+    messages = [*messages_of(body)]
+    first = next((at for at, one in enumerate(messages) if role_of(one) not in SYSTEM), None)
+    head, rest = messages[:first], messages[len(messages[:first]) :]
+    texts = [_text(message) for message in head]
+    system: list[object] = [{"role": "system", "content": join_texts(texts)}] if head else []
+    out = list[object]()
+    for message in rest:
+        if role_of(message) not in SYSTEM:
+            out.append(message)
+        elif text := _text(message):
+            turn: Message = {"role": "user", "content": request_writer.INLINE_SYSTEM.format(text)}
+            joint = _joined(out[-1], turn) if out and role_of(out[-1]) == "user" else None
+            out[-1 if joint else len(out) :] = [joint or turn]
+    return _with(body, [*system, *out])
+
+
+def by_turns(body: Body) -> Body:
+    """Return a chat completion without two user turns, or two of the model's, in a row, and without
+    a system turn in between.
+    """
+    out = list[object]()
+    for message in messages_of(with_one_system_turn(body)):
+        alike = bool(out) and role_of(out[-1]) == role_of(message) in ("user", "assistant")
+        joint = _joined(out[-1], message) if alike else None
+        out[-1 if joint else len(out) :] = [joint or message]
+    return _with(body, out)
+
+
+def _with(body: Body, messages: list[object]) -> Body:
+    return body if messages == [*messages_of(body)] else {**body, "messages": messages}
+
+
+def _text(message: object) -> str:
+    """Return the words of a message."""
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return content
+    parts: Sequence[object] = content if isinstance(content, list) else ()
+    texts = (part.get("text") for part in parts if isinstance(part, dict))
+    return join_texts(text for text in texts if isinstance(text, str))
+
+
+def _joined(one: object, other: object) -> Message | None:
+    """Return two turns of one role as one; `None` where one is more than its content."""
+    if not (isinstance(one, dict) and isinstance(other, dict)):
+        return None
+    if any(message.keys() - {"role", "content"} for message in (one, other)):
+        return None
+    first, second = one.get("content"), other.get("content")
+    if isinstance(first, str) and isinstance(second, str):
+        return {**one, "content": join_texts((first, second))}
+    return {**one, "content": [*_parts(first), *_parts(second)]}
+
+
+def _parts(content: object) -> list[object]:
+    if isinstance(content, list):
+        return content
+    return [{"type": "text", "text": content}] if content else []

@@ -1,0 +1,95 @@
+"""Turns in an order that a chat template takes: what was said is still said, at its place."""
+
+from typing import Any
+
+import pytest
+
+from converter.addon.servers.refused_turns import (
+    by_turns,
+    continued,
+    with_one_begun_turn,
+    with_one_system_turn,
+    without_thought_behind_prefill,
+)
+from converter.core.dialects.openai_chat.request_writer import INLINE_SYSTEM
+
+type Turn = dict[str, Any]
+ASK: Turn = {"role": "user", "content": "q"}
+BEGUN: Turn = {"role": "assistant", "content": "{"}
+CALL: Turn = {"role": "assistant", "content": None, "tool_calls": [{"id": "c"}]}
+LATER = INLINE_SYSTEM.format("B")
+
+
+def system(words: str, role: str = "system") -> Turn:
+    return {"role": role, "content": words}
+
+
+def test_a_prefill_goes_out_with_thinking_off() -> None:
+    asked = {"messages": [ASK, BEGUN], "chat_template_kwargs": {"x": 1, "enable_thinking": True}}
+    made = without_thought_behind_prefill(asked)
+    kwargs: Any = made["chat_template_kwargs"]
+    assert (kwargs["x"], kwargs["enable_thinking"], kwargs["thinking"]) == (1, False, False)
+    assert made["messages"] == asked["messages"]
+
+
+def test_a_prefill_is_said_to_go_on() -> None:
+    made = continued({"messages": [ASK, BEGUN]})
+    assert (made["continue_final_message"], made["add_generation_prompt"]) == (True, False)
+
+
+@pytest.mark.parametrize("turns", [[], [ASK], [ASK, CALL], ["no message"]])
+@pytest.mark.parametrize("change", [without_thought_behind_prefill, continued, with_one_begun_turn])
+def test_a_request_that_ends_otherwise_stays_the_same(turns: list[Any], change: Any) -> None:
+    body = {"messages": turns}
+    assert change(body) is body
+
+
+def test_turns_that_are_to_go_on_are_one() -> None:
+    made = with_one_begun_turn({"messages": [ASK, BEGUN, BEGUN, BEGUN]})
+    assert made["messages"] == [ASK, {"role": "assistant", "content": "{\n\n{\n\n{"}]
+    named = {**BEGUN, "name": "n"}
+    body = {"messages": [ASK, named, BEGUN]}
+    assert with_one_begun_turn(body) is body
+
+
+@pytest.mark.parametrize(
+    ("turns", "sent"),
+    [
+        ([system("A"), system("B", "developer"), ASK], [system("A\n\nB"), ASK]),
+        ([system("A", "developer"), ASK], [system("A"), ASK]),
+        (
+            [system("A"), ASK, BEGUN, system("B")],
+            [system("A"), ASK, BEGUN, {"role": "user", "content": LATER}],
+        ),
+        ([ASK, system("B"), BEGUN], [{"role": "user", "content": f"q\n\n{LATER}"}, BEGUN]),
+        ([ASK, system("")], [ASK]),
+        (
+            [{"role": "user", "content": [{"type": "image_url"}]}, system("B")],
+            [
+                {
+                    "role": "user",
+                    "content": [{"type": "image_url"}, {"type": "text", "text": LATER}],
+                }
+            ],
+        ),
+        (
+            [{"role": "user", "content": "q", "name": "n"}, system("B")],
+            [{"role": "user", "content": "q", "name": "n"}, {"role": "user", "content": LATER}],
+        ),
+    ],
+)
+def test_one_system_turn_stands_at_the_head(turns: list[Turn], sent: list[Turn]) -> None:
+    made = with_one_system_turn({"messages": turns})
+    assert made["messages"] == sent
+    assert with_one_system_turn(made) is made
+
+
+def test_user_and_model_take_turns() -> None:
+    made = by_turns({"messages": [system("A"), ASK, ASK, BEGUN, BEGUN, system("B"), ASK]})
+    assert made["messages"] == [
+        system("A"),
+        {"role": "user", "content": "q\n\nq"},
+        {"role": "assistant", "content": "{\n\n{"},
+        {"role": "user", "content": f"{LATER}\n\nq"},
+    ]
+    assert by_turns(made) is made
