@@ -283,7 +283,7 @@ def note(exchange: Exchange, body: bytes) -> ReadRequest:
         asks_to_think=fields.get("reasoning_effort") not in (None, "none"),
         budget=next(budgets, None),
         omits_thinking=exchange.native and exchange.client.requests.omits_thinking(fields),
-        mended=mended is not fields,
+        mended=mended is not fields or json_text.has_half_characters(body),
     )
     return request._sent(mended)
 

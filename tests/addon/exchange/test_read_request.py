@@ -99,3 +99,11 @@ def test_the_reply_is_called_as_the_client_called_the_model() -> None:
     chat = Exchange(endpoints.CHAT, settings.read({}), client=OPENAI_CHAT)
     served = note(chat, json.dumps(ASKED).encode()).served_as("local")
     assert (served.body["model"], served.called, served.asked_model) == ("local", "small", "small")
+
+
+@pytest.mark.parametrize(("words", "mended"), [("cut \ud83d here", True), ("\U0001f600", False)])
+def test_half_a_character_is_written_anew(words: str, mended: bool) -> None:
+    """llama.cpp and others refuse the request else."""
+    body = json.dumps({"messages": [{"role": "user", "content": words}]}).encode()
+    chat = Exchange(endpoints.CHAT, settings.read({}), client=OPENAI_CHAT)
+    assert note(chat, body).mended is mended
