@@ -17,7 +17,7 @@ from converter.addon.servers.prompts import begun
 from converter.core.dialects import context_length
 from converter.core.dialects.error_words import server_words
 from converter.core.dialects.recogniser import is_stream
-from converter.core.dialects.request_facts import grammar_of, wants_json
+from converter.core.dialects.request_facts import COUNTING, grammar_of, wants_json
 from converter.core.dialects.server_fields import BUDGET_FIELDS
 from converter.core.dialects.table import COMMON, Dialect, Form
 from converter.core.model.initial_state import InitialState
@@ -103,6 +103,14 @@ class AwaitedReply:
         keeps = limits.goes_on and limits.budget is not None
         return frozenset(self.request.body.keys() & BUDGET_FIELDS if keeps else ())
 
+    @property
+    def counts_for_us(self) -> bool:
+        """Tell whether a stream's counts were asked for by the addon alone, for a client that gets
+        them in frames of its own dialect only where it asks.
+        """
+        asked = COUNTING not in self.request.body and COUNTING in self.sent
+        return asked and not self.request.exchange.translated
+
     def again(self, body: Body, findings: Findings, made: int) -> Body:
         """Return the request that has the reply go on behind a thought that was ended. `body`: the
         one that went out; `made`: tokens that were made.
@@ -129,6 +137,7 @@ class AwaitedReply:
             server=exchange.server_dialect,
             context=request.reply_context,
             expected=expected,
+            counted=(client or exchange.client) is not COMMON or not self.counts_for_us,
         )
         if request.called:
             made.call_model(request.called)

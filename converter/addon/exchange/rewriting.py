@@ -33,6 +33,7 @@ def rewriter_of(
     server: Dialect = COMMON,
     context: ReplyContext = NO_CONTEXT,
     expected: Expected | None = None,
+    counted: bool = True,
 ) -> ReportingRewriter:
     """Return the rewriter of a reply under these options; see `ReportingRewriter`."""
     written = replace(
@@ -47,4 +48,5 @@ def rewriter_of(
         client_form,
         context=written,
         fast=settings.fast,
+        counted=counted,
     )

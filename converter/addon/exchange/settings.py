@@ -219,6 +219,9 @@ class Settings:
     pictures: str = _choice(
         ("text", "refuse"), "what a model gets of pictures that it cannot see", recorded=False
     )
+    usage: str = _choice(
+        ("ask", "off"), "whether counts are asked for of a chat client's stream", recorded=False
+    )
     flows: str = _unrecorded("", "mitmproxy filter: which flows to act on")
     ping: Ping = _unrecorded(
         "10",

@@ -34,6 +34,7 @@ from converter.addon.servers.model_names import ends_as_variant, only_one, row_o
 from converter.addon.servers.probes import ProbeRequest, estimate_tokens
 from converter.addon.servers.profiles import Server
 from converter.core.dialects.dialect import OwnRequest
+from converter.core.dialects.request_facts import COUNTED, COUNTING
 from converter.core.model.conversation import RequestError
 from converter.core.model.memory import AwayError, Memory, Store
 from converter.core.wire import json_text
@@ -47,6 +48,7 @@ _REFUSED = (
     ConnectionError,
 )
 """Faults for which no request goes further."""
+_COUNTING = json_text.write({COUNTING: COUNTED})[1:-1] + b","
 
 
 @dataclass(slots=True)
@@ -320,9 +322,32 @@ async def left_to_us(asked: Asked) -> None:
     sent = {name: value for name, value in asked.sent.items() if name not in kept}
     if awaited.watched:
         sent["stream"] = True
-        if "stream_options" not in awaited.server.leaves_out:
-            sent["stream_options"] = {"include_usage": True}
+        if COUNTING not in awaited.server.leaves_out:
+            sent[COUNTING] = COUNTED
     asked.sent = sent
+
+
+async def ask_usage(asked: Asked) -> None:
+    """Have a stream tell its counts where its client has not asked for them, which keeps them from
+    the client. A request that goes on as it came gets the field into its own bytes.
+    """
+    sent, record = asked.sent, asked.record
+    if sent.get("stream") is not True or COUNTING in sent:
+        return
+    settings, known, awaited = record.exchange.settings, asked.client.known, record.awaited
+    server = settings.server or known.server(asked.upstream)
+    counts = server is not None and (server.counts or COUNTING in server.leaves_out)
+    off = settings.usage == "off" or counts or not known.takes(asked.upstream, sent, COUNTING)
+    if off or awaited is None:
+        return
+    counted = {**sent, COUNTING: COUNTED}
+    record.awaited = replace(awaited, sent=counted)
+    if asked.request.mended or sent is not asked.request.body:
+        asked.sent = counted
+    else:
+        head, brace, fields = asked.body.partition(b"{")
+        record.length = len(asked.body) + len(_COUNTING)
+        messages.fill(record.flow.request, b"".join((head, brace, _COUNTING, fields)))
 
 
 async def send(asked: Asked) -> None:
@@ -385,6 +410,7 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
     (spare, REPLIED - {Kind.NATIVE}),
     (ask_to_think, REPLIED),
     (left_to_us, REPLIED),
+    (ask_usage, frozenset((Kind.CHAT,))),
     (send, SENT),
     (ask_start, REPLIED - {Kind.NATIVE}),
 )

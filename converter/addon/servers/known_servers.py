@@ -312,6 +312,13 @@ class KnownServers:
 
         return refusals.without_schemas(body, refused)
 
+    def takes(self, upstream: Upstream, body: Body, name: str) -> bool:
+        """Tell whether a field may be added to a request: the server is not known to refuse it."""
+        if self._word(upstream, REFUSES) is None:
+            return True
+        refused = self._word(upstream, FIELDS + _model(body)) or ""
+        return name not in refused.splitlines()
+
     def facts(self, upstream: Upstream, body: Body) -> Facts:
         """Return the facts that the rules may go by for the reply to this request."""
         digest = prompt_key(upstream, body)[1]

@@ -66,6 +66,7 @@ class Server:
     thoughts; `tool_turn_history`: the one a past tool call must carry its thinking in, whatever the
     history setting. `repeats_opener`: whether a reply says again what the template had opened.
     `refuses_in_streams`: whether it refuses a request by an error in a stream of status 200.
+    `counts`: whether a stream tells its counts unasked.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Server:
     tool_turn_history: str = ""
     repeats_opener: bool = False
     refuses_in_streams: bool = False
+    counts: bool = False
 
 
 EFFORT_CEILINGS = {"minimal": 1024, "low": 2048, "medium": 4096}
@@ -148,6 +150,7 @@ SERVERS = (
         continues="reasoning",
         # 11549 with --reasoning none; with auto it takes the thought out, and what is left is text.
         repeats_opener=True,
+        counts=True,  # in `timings`, with a stream's finish
     ),
     Server(
         name="ollama",
@@ -179,6 +182,7 @@ SERVERS = (
         leaves_out=frozenset({"top_k"}),
         on=TEMPLATE_ON,
         off=TEMPLATE_OFF,
+        counts=True,
     ),
     Server(
         name="vllm-mlx",

@@ -13,6 +13,9 @@ from converter.core.reading.reading import Expected
 from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.wire.json_text import objects
 
+COUNTING = "stream_options"
+"""The field of a chat completion by which a stream tells its counts."""
+COUNTED: Mapping[str, object] = {"include_usage": True}
 _JSON = ("json_object", "json_schema")
 _FORMATS = (
     ("response_format",),

@@ -17,6 +17,7 @@ from converter.core.dialects.table import DIALECTS, Dialect, Form
 from converter.core.model.initial_state import InitialState
 from converter.core.reply.reporting import ReportingRewriter
 from converter.core.reply.summary import Summary
+from converter.core.wire import json_text
 
 REPLY_ID = "recording"
 """Names a reply to which the server gave no id."""
@@ -173,7 +174,9 @@ class Recording:
         exchange = replace(request.exchange, client=client or request.exchange.client)
         request = replace(request, exchange=exchange)
         initial = InitialState(facts.begins)
-        return AwaitedReply(request, server, initial, facts.counted, facts.prompted)
+        sent = json_text.object_in(self.sent.body)
+        found = facts.counted, facts.prompted
+        return AwaitedReply(request, server, initial, *found, sent=sent)
 
     def _request(self, exchange: Exchange, server: Server) -> ReadRequest:
         if exchange.endpoint.lists_models:

@@ -11,6 +11,7 @@ from mitmproxy.http import Response
 from converter.addon.exchange.exchange import Kind
 from converter.addon.hooks import request_steps
 from converter.addon.hooks.request_steps import STEPS, Asked, Step
+from converter.addon.keep.flow_record import UNDER_WAY
 from converter.addon.memory.known_turns import SHORT
 from converter.addon.probes.upstream_client import UpstreamClient
 from tests.support.addon_flows import (
@@ -19,11 +20,12 @@ from tests.support.addon_flows import (
     MESSAGES,
     answer,
     ask,
+    begin,
     request,
     response,
     running,
 )
-from tests.support.frames import whole
+from tests.support.frames import USAGE, stream, whole
 from think_addon import ThinkAddon
 
 
@@ -302,3 +304,57 @@ def test_an_exchange_takes_the_steps_of_its_kind(
         patch.setattr(request_steps, "STEPS", steps)
         ask(addon, request(path, {**ASKED, "input": "Hi"}, method))
     assert taken == [step for step, kinds in STEPS if kind in kinds]
+
+
+STREAM = {**ASKED, "stream": True}
+COUNTED = {"stream_options": {"include_usage": True}}
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "sent"),
+    [
+        (STREAM, {}, COUNTED),
+        (STREAM, {"server": "vllm"}, COUNTED),
+        ({**STREAM, "stream_options": None}, {}, {"stream_options": None}),
+        ({**STREAM, "stream_options": {}}, {}, {"stream_options": {}}),
+        (ASKED, {}, {}),
+        ({**ASKED, "stream": False}, {}, {}),
+        (STREAM, {"usage": "off"}, {}),
+        (STREAM, {"server": "llama.cpp"}, {}),
+        ({**STREAM, "tools": [{"function": {"name": "f"}}]}, {"tools": "told"}, COUNTED),
+    ],
+)
+@pytest.mark.parametrize("around", [b"", b" \n", b"\xef\xbb\xbf"])
+def test_a_streams_counts_are_asked_for(
+    body: dict[str, object], options: dict[str, str], sent: dict[str, object], around: bytes
+) -> None:
+    raw = around + json.dumps(body).encode()
+    with running(**options) as (addon, _):
+        asked = ask(addon, request(CHAT, raw)).request
+    got = asked.raw_content or b""
+    assert asked.headers["content-length"] == str(len(got))
+    read = json.loads(got.decode("utf-8-sig"))
+    assert {name: read[name] for name in read if name == "stream_options"} == sent
+    assert "tools" in options or read == {**body, **sent}
+    if sent is not COUNTED and "tools" not in options:
+        assert got == raw
+
+
+def test_a_server_that_refuses_the_counts_is_not_asked_for_them() -> None:
+    with running() as (addon, _):
+        flow = request(CHAT, STREAM)
+        known = addon._requests._client.known
+        begin(addon, flow)
+        upstream = UNDER_WAY[flow.id].upstream
+        known.saw_refusal(upstream, {**STREAM, **COUNTED}, frozenset({"field stream_options"}))
+        assert ask(addon, flow).request.raw_content == json.dumps(STREAM).encode()
+
+
+@pytest.mark.parametrize("body", [STREAM, {**STREAM, **COUNTED}])
+def test_counts_that_the_addon_asked_for_are_its_own(body: dict[str, object]) -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(CHAT, body))
+        said = b"".join(stream("<think>a</think>b"))
+        pieces = answer(addon, flow, response("text/event-stream"), said)
+        assert pieces is not None
+        assert (USAGE in pieces[0]) == ("stream_options" in body)

@@ -1,8 +1,15 @@
 """Chat completions with a slip in them: what has a clear meaning is put right, and nothing else."""
 
+import json
+
 import pytest
 
 from converter.core.dialects.openai_chat.decoder import mend
+from converter.core.dialects.table import COMMON, Form
+from converter.core.model.events import Usage
+from converter.core.reading.reading import Reading
+from converter.core.reply.pipeline import Pipeline
+from converter.core.wire.sse import Frame
 
 
 def _mended(**fields: object) -> object:
@@ -81,3 +88,31 @@ def test_choices_that_are_a_text_are_none() -> None:
 @pytest.mark.parametrize("said", [5, "a", [1], {"a": 1}, {"choices": [5]}])
 def test_what_is_no_chat_completion_stays(said: object) -> None:
     assert mend(said) == said
+
+
+@pytest.mark.parametrize("shape", ["delta", "message"])
+@pytest.mark.parametrize(
+    ("prompt", "timings", "counted"),
+    [
+        (0, {"prompt_n": 11, "cache_n": 4}, 15),
+        (0, {"prompt_n": 11}, 11),
+        (0, {"prompt_n": 0, "cache_n": 4}, 4),
+        (0, {"prompt_n": 0}, 0),
+        (0, {}, 0),
+        (3, {"prompt_n": 11}, 3),
+    ],
+)
+def test_a_prompt_of_no_token_is_counted_by_the_timings(
+    shape: str, prompt: int, timings: dict[str, int], counted: int
+) -> None:
+    """For clients of any dialect, whose own frame says it then."""
+    usage = {"prompt_tokens": prompt, "completion_tokens": 7, "total_tokens": prompt + 7}
+    choice = {"index": 0, shape: {"content": "a"}, "finish_reason": "stop"}
+    raw = json.dumps({"choices": [choice], "usage": usage, "timings": timings}).encode()
+    frame = Frame(b"data: " + raw + b"\n\n", raw)
+    said, events = Pipeline(Reading(()), COMMON, Form.STREAM).decode(frame)
+    [read] = [event for event in events if isinstance(event, Usage)]
+    assert (read.input, read.output) == (counted, 7)
+    told = json.loads(said.data or b"")["usage"]
+    assert (told["prompt_tokens"], told["total_tokens"]) == (counted, counted + 7)
+    assert (said is frame) == (counted == prompt)

@@ -1,0 +1,100 @@
+"""Counts that were asked for by the addon alone: the summary has them, the client has not."""
+
+import json
+from typing import Any
+
+import pytest
+
+from converter.addon.exchange import settings
+from converter.addon.exchange.rewriting import rewriter_of
+from converter.core.dialects.table import COMMON, Form
+from converter.core.reply.rewriter import Rewriter
+
+USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+TIMINGS = {"prompt_n": 11, "predicted_n": 7}
+
+
+def frame(choices: list[dict[str, Any]], **more: Any) -> bytes:
+    head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return b"data: %b\n\n" % json.dumps({**head, "choices": choices, **more}).encode()
+
+
+def choice(content: str = "", finish: str | None = None, index: int = 0) -> dict[str, Any]:
+    delta = {"content": content} if content else {}
+    return {"index": index, "delta": delta, "finish_reason": finish}
+
+
+WORDS = [frame([choice(word)]) for word in ("<think>a", "b</think>", "one ", "two ", "three")]
+FINISH = frame([choice(finish="stop")])
+COUNTS = frame([], usage=USAGE)
+DONE = b"data: [DONE]\n\n"
+
+
+def rewriter(fast: bool, counted: bool = False, **options: Any) -> Rewriter:
+    chosen = settings.read({**options, "fast": fast})
+    return rewriter_of(chosen, COMMON, Form.STREAM, counted=counted)
+
+
+def rewritten(body: bytes, made: Rewriter, step: int) -> bytes:
+    pieces = [body[at : at + step] for at in range(0, len(body), step)]
+    return b"".join([*(out for piece in pieces for out in made.feed(piece)), *made.close()])
+
+
+@pytest.fixture(params=[1, 7, 10**6], ids=lambda step: f"by {step}")
+def step(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_frame_of_counts_stays_away(fast: bool, step: int) -> None:
+    body = b"".join([*WORDS, FINISH, COUNTS, DONE])
+    made, plain = rewriter(fast), rewriter(fast, counted=True)
+    got, all_of_it = rewritten(body, made, step), rewritten(body, plain, step)
+    assert got == all_of_it.replace(COUNTS, b"")
+    assert made.summary.usage == plain.summary.usage is not None
+    assert made.changed
+
+
+def test_what_stands_beside_the_counts_goes_with_the_finish(step: int) -> None:
+    """As llama.cpp 11549 writes it for a client that has not asked."""
+    body = b"".join([*WORDS, FINISH, frame([], usage=USAGE, timings=TIMINGS), DONE])
+    *_, last, done, rest = rewritten(body, rewriter(fast=True), step).split(b"\n\n")
+    told = json.loads(last.removeprefix(b"data: "))
+    assert (told["timings"], told["choices"]) == (TIMINGS, [choice(finish="stop")])
+    assert "usage" not in told
+    assert (done, rest) == (DONE.strip(), b"")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [*WORDS, FINISH, DONE],
+        [*WORDS, FINISH],
+        [*WORDS, frame([choice(finish="stop")], usage=USAGE), DONE],
+        [*WORDS, FINISH, b'data: {"error": {"message": "gone"}}\n\n'],
+        [*WORDS, FINISH, b": a comment\n\n", DONE],
+        [
+            frame([choice("one", index=1)]),
+            *WORDS,
+            FINISH,
+            frame([choice("two", index=1)]),
+            frame([choice(finish="stop", index=1)]),
+        ],
+    ],
+    ids=["end", "no end", "beside the finish", "error", "comment", "two choices"],
+)
+def test_all_else_goes_on(body: list[bytes], step: int) -> None:
+    plain = rewritten(b"".join(body), rewriter(fast=True, counted=True), step)
+    assert rewritten(b"".join(body), rewriter(fast=True), step) == plain
+
+
+def test_a_finish_goes_out_where_the_reply_breaks_off() -> None:
+    made = rewriter(fast=True)
+    assert FINISH not in b"".join(made.feed(b"".join([*WORDS, FINISH])))
+    assert b"".join(made.abort("gone")) == FINISH
+
+
+def test_words_behind_a_finish_stay_behind_it(step: int) -> None:
+    body = b"".join([*WORDS, FINISH, *WORDS[2:]])
+    plain = rewritten(body, rewriter(fast=True, counted=True), step)
+    assert rewritten(body, rewriter(fast=True), step) == plain
