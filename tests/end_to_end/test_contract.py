@@ -35,6 +35,8 @@ ODD = [
     b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"timings":{"n":1}}\n\n',
     b"data: [DONE]\n\n",
 ]
+COUNTED = {"stream_options": {"include_usage": True}}
+"""Asked for by the client itself, which then gets the frame of them."""
 
 
 def test_a_stream_without_thinking_passes_to_the_byte(
@@ -54,7 +56,7 @@ def test_a_stream_whose_thinking_is_where_it_belongs_passes_to_the_byte(
         *END,
     ]
     server.answer(Reply(frames))
-    assert client.ask(OPENAI.path, question(stream=True)).body == b"".join(frames)
+    assert client.ask(OPENAI.path, question(stream=True, **COUNTED)).body == b"".join(frames)
 
 
 def test_a_whole_reply_without_thinking_passes_to_the_byte(
@@ -79,7 +81,7 @@ def test_only_the_frames_with_thinking_change(client: Client, server: ScriptedSe
     )
     behind = [calls, *ODD[:1], finish("tool_calls"), USAGE, DONE]
     server.answer(Reply([ROLE, *text("<think>deep</think>"), *behind]))
-    body = client.ask(OPENAI.path, question(stream=True)).body
+    body = client.ask(OPENAI.path, question(stream=True, **COUNTED)).body
     assert body.startswith(ROLE)
     assert body.endswith(b"".join(behind))
     assert OPENAI.read_stream(body).thinking == "deep"

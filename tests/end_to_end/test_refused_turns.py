@@ -15,6 +15,8 @@ from tests.support.frames import whole
 from tests.support.harness import LlamaServer, Proxy, Variant, start_proxy
 from tests.support.scripted_server import JSON, Reply, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 AGAIN = "was asked again without"
 STRICT = """
 {%- for turn in messages %}
@@ -51,7 +53,6 @@ def strict(proxy_folder: Path) -> Iterator[Proxy]:
         proxy.check(0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_real_llama_refuses_a_second_system_turn(strict: Proxy, stream: bool) -> None:
     """Of a chat client: for others the turns are written so that it never comes to that."""
@@ -63,7 +64,6 @@ def test_a_real_llama_refuses_a_second_system_turn(strict: Proxy, stream: bool) 
     assert strict.output[mark:].count(AGAIN) == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_real_llama_refuses_two_begun_turns(strict: Proxy, stream: bool) -> None:
     mark, port = strict.mark(), strict.ports[0]

@@ -91,7 +91,8 @@ def test_client_replay_gets_what_the_server_said(tmp_path: Path) -> None:
 def test_client_replay_through_the_addon_is_a_new_exchange_rewritten_once(
     recorded: Recording, tmp_path: Path
 ) -> None:
-    flow = client_replayed(recorded, ["-s", str(ADDON), "--set", "think_server=generic"], tmp_path)
+    options = ["--set", "think_server=generic", "--set", "think_usage=off"]
+    flow = client_replayed(recorded, ["-s", str(ADDON), *options], tmp_path)
     asked, got = flow.request.get_content(), flow.response and flow.response.content
     again = flow_file.from_flow(flow, "again")
     assert (flow.request.path, json.loads(asked or b"")) == (

@@ -58,7 +58,8 @@ def test_a_chat_request_reaches_the_server_to_the_byte(
     client: Client, server: ScriptedServer
 ) -> None:
     server.answer(GOOD)
-    body = b' {"model": "caf\\u00e9", "stream" : true, "own": 1.0, "messages": []} '
+    body = b' {"model": "caf\\u00e9", "stream" : true, "own": 1.0, "messages": [],'
+    body += b' "stream_options": {}} '
     client.ask(OPENAI.path, body, {"authorization": "Bearer key", "x-own": "kept"})
     headers = server.asked[0].headers
     assert server.asked[0].body == body

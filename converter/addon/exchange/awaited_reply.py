@@ -19,7 +19,7 @@ from converter.core.dialects.error_words import server_words
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.request_facts import COUNTING, grammar_of, wants_json
 from converter.core.dialects.server_fields import BUDGET_FIELDS
-from converter.core.dialects.table import COMMON, Dialect, Form
+from converter.core.dialects.table import COMMON, TEXT_COMPLETIONS, Dialect, Form
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.engine.states import Grammar
 from converter.core.reading.findings import Findings
@@ -36,7 +36,7 @@ class AwaitedReply:
     `server`: the row it was asked by. `initial`: where the reply is expected to begin. `counted`:
     tokens of a prompt that was too long. `prompted`: the model was asked in words to think.
     `parses`: the server was known to take thinking out of the text. `sent`: the fields of the
-    request that the server gets.
+    request that the server gets. `as_text`: it was asked for text behind a prompt.
     """
 
     request: ReadRequest
@@ -46,6 +46,7 @@ class AwaitedReply:
     prompted: bool = False
     parses: bool = False
     sent: Body = field(default_factory=dict)
+    as_text: bool = False
 
     @property
     def expected(self) -> Expected:
@@ -134,7 +135,7 @@ class AwaitedReply:
             client or exchange.client,
             server_form,
             form or request.form,
-            server=exchange.server_dialect,
+            server=TEXT_COMPLETIONS if self.as_text else exchange.server_dialect,
             context=request.reply_context,
             expected=expected,
             counted=(client or exchange.client) is not COMMON or not self.counts_for_us,
@@ -218,6 +219,7 @@ class AwaitedReply:
         its name or by the prompt that the server has `told`.
         """
         body, begun = self.request.body, findings.confirmed or findings.correction
+        begun = None if self.as_text else begun
         by_grammar = grammar_of(body) is not Grammar.NONE
         if begun is None or initial_state.request(Facts(body)) or by_grammar:
             return None

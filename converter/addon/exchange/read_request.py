@@ -19,6 +19,7 @@ from converter.addon.servers.profiles import (
     thinking_fields,
 )
 from converter.addon.servers.refusals import PICTURES, TOOL_CHOICE
+from converter.addon.servers.unread_replies import READER, RENDERED
 from converter.core.dialects.request_facts import call_ids, offered, schemas, stops
 from converter.core.dialects.server_fields import BUDGET_FIELDS
 from converter.core.dialects.table import (
@@ -165,7 +166,9 @@ class ReadRequest:
     def may_lack(self) -> frozenset[str]:
         """The parts that may be left out where the server refuses them."""
         options = self.exchange.settings
-        allowed = {PICTURES: options.pictures == "text", TOOL_CHOICE: self.tools is not None}
+        calls, reads = self.tools is not None, options.tools != "off"
+        allowed = {PICTURES: options.pictures == "text", TOOL_CHOICE: calls}
+        allowed |= {READER: calls, RENDERED: reads}
         return frozenset(part for part, may in allowed.items() if may)
 
     def written(self, server: Server, parses: bool, memory: Memory | None = None) -> "ReadRequest":

@@ -13,7 +13,7 @@ from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import JSON
 from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.doors import dialect_of, is_reverse
-from converter.addon.hooks.refused import RefusalReader, may_ask_again
+from converter.addon.hooks.refused import reader_of
 from converter.addon.hooks.tap import Tap
 from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
 from converter.addon.layers.contract import QUITTING, BodyReader, Listener
@@ -115,10 +115,8 @@ class ExchangeListener(Listener):
         kept = UNDER_WAY.get(flow.id)
         if kept is None:
             return None
-        if not (kept.refused and kept.refused.reads is flow.response) and may_ask_again(kept):
-            kept.refused = RefusalReader(kept, kept.refused)
-        if kept.refused and kept.refused.reads is flow.response:
-            return kept.refused
+        if reader := reader_of(kept):
+            return reader
         return kept.tap if kept.tap and kept.tap.holds and flow.response is kept.head else None
 
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:

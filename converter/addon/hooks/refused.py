@@ -1,8 +1,12 @@
 """A refusal that is read as it comes: the same request goes out once more, without the part that
 the server's words name. A server names one part at a time, so that each may be refused once.
+
+A reply that llama.cpp's own reader throws away is asked for in two steps: its server writes the
+prompt, and goes on behind it.
 """
 
 import logging
+from dataclasses import replace
 
 from mitmproxy.http import Request
 
@@ -10,30 +14,40 @@ from converter.addon import messages
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.layers.contract import Refusal
 from converter.addon.log_lines import report
-from converter.addon.servers import refusals
+from converter.addon.servers import refusals, unread_replies
+from converter.addon.servers.initial_state import end_of_prompt
 from converter.addon.servers.refusals import SCHEMA_WORDS, Body
+from converter.addon.servers.unread_replies import COMPLETION_PATH, RENDERED, TEMPLATE_PATH
 from converter.core.dialects.error_words import server_words
 from converter.core.wire import json_text
 
 _log = logging.getLogger(__name__)
+
 _LONGEST = 1 << 16
 """Bytes of a refusal: it is looked at with each chunk, so that a long one would cost its square."""
 AGAIN = "the server refused {names}, and was asked again without: {words}"
+UNREAD = "the server's own reader threw a reply away; it was asked for once more, to be read here"
 METADATA = "think_refused"
 """The request that the server refused, in the flow's metadata."""
 
 
-def may_ask_again(record: FlowRecord) -> bool:
-    """Tell whether an error may be one of a part that can be left out."""
-    response = record.flow.response
-    status = response.status_code if response else 0
-    chat = record.request is not None and record.exchange.endpoint.is_chat
-    return status in refusals.STATUSES and chat and not record.exchange.native
+def reader_of(record: FlowRecord) -> Refusal | None:
+    """Return who reads a reply that is held: of a prompt that was asked for, or of an error that
+    may be one of a part that can be left out.
+    """
+    before, response = record.refused, record.flow.response
+    if before and before.reads is response:
+        return before
+    if before and before.renders:
+        record.refused = PromptReader(record, before)
+    elif record.may_be_refused and response and response.status_code in refusals.STATUSES:
+        record.refused = RefusalReader(record, before)
+    return record.refused if record.refused is not before else None
 
 
-class RefusalReader(Refusal):
-    """Reads one refusal, in which its server may be left. `left_out`: what the next request lacks
-    of `body`, the first. `before`: the refusal of another part.
+class NextRequest(Refusal):
+    """Reads a body in which its server may be left for another request. `left_out`: what that lacks
+    of `body`, the first. `before`: the refusal of another part. `renders`: see `Refusal`.
     """
 
     holds = False
@@ -45,8 +59,8 @@ class RefusalReader(Refusal):
         self._record = record
         self._came = bytearray()
         self._next: Body = {}
-        self._names: frozenset[str] = frozenset()
-        self._words = ""
+        self._path = ""
+        self.renders = False
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Read on; the body is whole when it is JSON."""
@@ -55,13 +69,6 @@ class RefusalReader(Refusal):
         if len(self._came) <= _LONGEST and json_text.readable(bytes(self._came)):
             self._read(bytes(self._came), status)
         return []
-
-    def in_stream(self, chunk: bytes) -> bool:
-        """Tell whether a stream begins with a refusal, of which the status says nothing."""
-        event = chunk.partition(b"data:")[2].partition(b"\n")[0]
-        if b'"error"' in event and json_text.readable(event):
-            self._read(event, min(refusals.STATUSES))
-        return self.stopped
 
     @property
     def stopped(self) -> bool:
@@ -79,17 +86,46 @@ class RefusalReader(Refusal):
         self._record.flow.metadata.setdefault(METADATA, first)
         request = messages.copied(sent)
         messages.fill(request, json_text.write(body))
+        request.path = self._path or request.path
         self._record.sides.asks_again(request)
-        names = (name for name in self._names if name not in SCHEMA_WORDS or f'"{name}"' in first)
-        line = AGAIN.format(names=", ".join(sorted(names)), words=self._words)
-        self._record.hints += report(self._record.flow, [line], logging.INFO)
+        self._record.hints += report(self._record.flow, self._told(first), logging.INFO)
         return request
+
+    def _told(self, first: str) -> list[str]:
+        """Return the log's line for the next request. `first`: the request that was refused."""
+        raise NotImplementedError
 
     def _read(self, answer: bytes, status: int) -> None:
         try:
             self._spare(answer, status)
         except Exception:  # a fault of ours costs the second request, not the server's answer
             _log.exception("think: a refusal could not be read")
+
+    def _spare(self, answer: bytes, status: int) -> None:
+        """Find out what to ask for next. May raise anything."""
+        raise NotImplementedError
+
+
+class RefusalReader(NextRequest):
+    """Reads one refusal."""
+
+    def __init__(self, record: FlowRecord, before: Refusal | None = None) -> None:
+        super().__init__(record, before)
+        self._names: frozenset[str] = frozenset()
+        self._words = ""
+
+    def in_stream(self, chunk: bytes) -> bool:
+        """Tell whether a stream begins with a refusal, of which the status says nothing."""
+        event = chunk.partition(b"data:")[2].partition(b"\n")[0]
+        if b'"error"' in event and json_text.readable(event):
+            self._read(event, min(refusals.STATUSES))
+        return self.stopped
+
+    def _told(self, first: str) -> list[str]:
+        if self.renders:
+            return []  # of a step that is none by itself
+        names = (name for name in self._names if name not in SCHEMA_WORDS or f'"{name}"' in first)
+        return [AGAIN.format(names=", ".join(sorted(names)), words=self._words)]
 
     def _spare(self, answer: bytes, status: int) -> None:
         sent = messages.content_of(self._record.sides.sent)
@@ -99,7 +135,34 @@ class RefusalReader(Refusal):
         request = self._record.request
         if names <= self.left_out or not isinstance(body, dict) or request is None:
             return
-        spared = refusals.without(body, names, request.may_lack)
-        if spared is not body:
-            self._next, self._names = spared, names - self.left_out
+        if RENDERED in names & request.may_lack and unread_replies.is_plain(body):
+            self._next, self.renders = body, True
+            self._path = self._record.exchange.prefix + TEMPLATE_PATH
+        else:
+            spared = refusals.without(body, names, request.may_lack)
+            self._next = {} if spared is body else spared
+        if self._next:
+            self._names = names - self.left_out
             self.left_out, self.body = self.left_out | names, self.body or body
+
+
+class PromptReader(NextRequest):
+    """Reads the prompt of a request whose reply the server's own reader has thrown away; where the
+    server writes none, it is asked for the same again.
+    """
+
+    def _told(self, first: str) -> list[str]:  # noqa: ARG002
+        return [UNREAD]
+
+    def _spare(self, answer: bytes, status: int) -> None:  # noqa: ARG002
+        record, exchange = self._record, self._record.exchange
+        body = json_text.object_in(messages.content_of(record.sides.sent))
+        prompt = json_text.object_in(answer).get("prompt")
+        self._path = exchange.path
+        if isinstance(prompt, str) and record.awaited:
+            self._path = exchange.prefix + COMPLETION_PATH
+            self._next = unread_replies.text_completion(body, prompt)
+            state = end_of_prompt(prompt)
+            record.awaited = replace(record.awaited, initial=state, as_text=True)
+        else:
+            self._next = unread_replies.read_by_us(body)

@@ -15,13 +15,13 @@ from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import Answer, Kind
 from converter.addon.hooks.doors import must_hold_reply
 from converter.addon.hooks.exchange_listener import fault_of
-from converter.addon.hooks.refused import RefusalReader
 from converter.addon.hooks.tap import Tap
 from converter.addon.keep.flow_record import FlowRecord, client_left
 from converter.addon.log_lines import report
 from converter.addon.memory.remembering import written
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
-from converter.addon.servers.refusals import may_be_refused
+from converter.addon.servers import refusals
+from converter.addon.servers.unread_replies import READERS
 from converter.addon.watcher import Watchers
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import Form
@@ -43,8 +43,8 @@ class ReplySteps:
         streamed = is_stream(flow.response.headers.get("content-type", ""))
         if streamed and messages.may_close_after_streams(flow.response):
             messages.use_connection_once(flow)
-        if record and record.exchange.kind is Kind.COUNTERPART:
-            return  # to be told otherwise
+        if record and (record.exchange.kind is Kind.COUNTERPART or _renders(record)):
+            return  # to be told otherwise, or to be read while it is held
         if record is None or record.awaited is None:
             # another addon's function stays
             flow.response.stream = flow.response.stream or not must_hold_reply(flow.response)
@@ -55,7 +55,7 @@ class ReplySteps:
         if _goes_on(record):  # the client's body, with a second stream; what is none is held
             flow.response = record.head if readable else flow.response
             return
-        if record.exchange.guesses:
+        if record.exchange.guesses and not record.awaited.as_text:
             body = record.awaited.request.body
             initial = await self._client.initial_state(record.upstream, body)
             if initial is not record.awaited.initial:
@@ -69,6 +69,15 @@ class ReplySteps:
         refused, response = record.refused, record.flow.response
         if refused and refused.left_out and response and response.status_code == 200:
             self._known.saw_refusal(record.upstream, refused.body, refused.left_out)
+
+    def _learn_unread(self, record: FlowRecord, failure: str) -> None:
+        """Remember for the next request what a reply that was begun cannot go on from."""
+        sent, request = record.sides.sent, record.request
+        if failure and sent and request and record.may_be_refused:
+            words = messages.content_of(sent).decode("utf-8", "replace")
+            names = refusals.refused(500, failure, words) & request.may_lack & READERS
+            if names:
+                self._known.saw_refusal(record.upstream, request.body, names)
 
     async def complete(self, record: FlowRecord) -> None:
         """Rewrite a whole reply; say in one line what a person should know of any reply."""
@@ -92,6 +101,7 @@ class ReplySteps:
             upstream = record.upstream
             record.server = self._known.server(upstream) or record.server
             record.awaited.learn(rewriter.findings, self._known, upstream)
+            self._learn_unread(record, rewriter.failure)
             self._client.lessons.tell(upstream)
             if rewriter.findings.withheld:
                 flow.metadata["think_whole"] = rewriter.whole_thoughts
@@ -136,8 +146,6 @@ class ReplySteps:
         if awaited.request.form is Form.WHOLE and not awaited.watched:
             return  # the client waits for one body, so all of the stream is needed first
         record.tap, record.head = self.tap(record, awaited), response
-        if self._refuses_in_streams(record) and may_be_refused(awaited.request.body):
-            record.tap.refusal = RefusalReader(record, record.refused)
         if awaited.watched:
             record.tap.holds = True
             return
@@ -147,11 +155,6 @@ class ReplySteps:
         if not framing.is_named(response.headers.get("content-type", "")):
             response.headers["content-type"] = framing.content_type
         self._watchers.heard(record, ())  # nothing yet: a stream has begun
-
-    def _refuses_in_streams(self, record: FlowRecord) -> bool:
-        known = self._known.server(record.upstream)
-        server = record.exchange.settings.server or known or record.server
-        return server.refuses_in_streams and not record.exchange.native
 
     def _end_tap(self, tap: Tap, record: FlowRecord, notes: list[str]) -> None:
         """End a body that is held, or that a second reply ends which is no stream."""
@@ -232,6 +235,10 @@ def _keep(record: FlowRecord, rewriter: ReportingRewriter) -> None:
 
 def _goes_on(record: FlowRecord) -> bool:
     return record.rewriter is not None and record.rewriter.continuation.goes_on
+
+
+def _renders(record: FlowRecord) -> bool:
+    return record.refused is not None and record.refused.renders
 
 
 def _is_open(record: FlowRecord) -> bool:

@@ -29,10 +29,13 @@ from converter.addon.memory.known_turns import SHORT, KnownTurns
 from converter.addon.memory.remembering import remembering, written
 from converter.addon.memory.stores import open_lessons, open_store
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
+from converter.addon.servers import unread_replies
+from converter.addon.servers.initial_state import end_of_prompt
 from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.model_names import ends_as_variant, only_one, row_of, variant_of
 from converter.addon.servers.probes import ProbeRequest, estimate_tokens
 from converter.addon.servers.profiles import Server
+from converter.addon.servers.unread_replies import COMPLETION_PATH, RENDERED
 from converter.core.dialects.dialect import OwnRequest
 from converter.core.dialects.request_facts import COUNTED, COUNTING
 from converter.core.model.conversation import RequestError
@@ -376,6 +379,22 @@ async def send(asked: Asked) -> None:
     messages.fill(record.flow.request, body, head)
 
 
+async def ask_for_text(asked: Asked) -> None:
+    """Have a server whose own reader throws this model's replies away write the prompt, and send
+    that.
+    """
+    record, body, known = asked.record, asked.sent, asked.client.known
+    if not known.is_unread(asked.upstream, body) or not unread_replies.is_plain(body):
+        return
+    prompt = await asked.client.prompt(asked.upstream, asked.keys, body, record.length)
+    if prompt is None or record.awaited is None or RENDERED not in asked.request.may_lack:
+        return
+    state, text = end_of_prompt(prompt), unread_replies.text_completion(body, prompt)
+    record.awaited = replace(record.awaited, initial=state, as_text=True)
+    record.flow.request.path = record.exchange.prefix + COMPLETION_PATH
+    messages.fill(record.flow.request, await aside(record.length, partial(json_text.write, text)))
+
+
 async def ask_start(asked: Asked) -> None:
     """Begin to find out where the reply will begin; no server renders a native prompt for us."""
     record, exchange = asked.record, asked.record.exchange
@@ -412,6 +431,7 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
     (left_to_us, REPLIED),
     (ask_usage, frozenset((Kind.CHAT,))),
     (send, SENT),
+    (ask_for_text, REPLIED - {Kind.NATIVE}),
     (ask_start, REPLIED - {Kind.NATIVE}),
 )
 """The steps in their order, each with the kinds of exchange that take it."""

@@ -28,8 +28,7 @@ class Tap(HeldStream):
     raises, and never returns an empty piece in mid-stream.
 
     `tell` is called after each call. `explain`: puts mitmproxy's reason for a break into words.
-    `holds`: the client gets one body; `late`: the pieces of this body so far. `refusal`: reads the
-    first bytes of a server that may refuse in a stream.
+    `holds`: the client gets one body; `late`: the pieces of this body so far.
 
     Three things may come between the rewriter and the client, each a class of its own: the rest of
     a reply waits until the reply is kept (`UnsaidWords`), a second reply goes on behind a thought
@@ -55,7 +54,9 @@ class Tap(HeldStream):
         self.explain = self._continued.explain
         self.late: list[bytes] = []
         self.holds = False
-        self.refusal: RefusalReader | None = None
+        self._looks = kept.may_be_refused
+        self._refusal: RefusalReader | None = None
+        self._withheld = b""
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return what the client gets for this chunk, perhaps nothing yet; an empty chunk is the
@@ -67,9 +68,19 @@ class Tap(HeldStream):
         return self._passed(chunk, self._unsaid.due(self._rewritten(chunk, at), chunk), at)
 
     def _is_refused(self, chunk: bytes) -> bool:
-        if self.refusal and not self.refusal.in_stream(chunk):
-            self.refusal = None
-        return self.refusal is not None
+        """Tell whether a stream is nothing but a refusal, by its first bytes; or is one already."""
+        if self._looks:
+            self._looks = False
+            if b'"error"' in chunk:
+                reader = RefusalReader(self._kept, self._kept.refused)
+                if reader.in_stream(chunk):
+                    self._refusal, self._withheld = reader, chunk
+        return self.follows
+
+    @property
+    def follows(self) -> bool:
+        """Tell whether the request goes out once more behind the body's end."""
+        return self._refusal is not None and self._refusal.stopped
 
     @property
     def is_long(self) -> bool:
@@ -93,19 +104,19 @@ class Tap(HeldStream):
 
     @property
     def ends_thoughts(self) -> bool:
-        """Tell whether a thought may be ended, or the reply be none yet."""
-        return self.refusal is not None or self._continued.may_come
+        """Tell whether a thought may be ended."""
+        return self._continued.may_come
 
     @property
     def stopped(self) -> bool:
         """Tell whether a thought was ended just now, or the request refused."""
-        return self._continued.is_due or (self.refusal is not None and self.refusal.stopped)
+        return self._continued.is_due or self.follows
 
     def again(self, possible: bool) -> Request | None:
         """Return the request that has the reply go on behind the thought, or begin."""
-        if self.refusal and self.refusal.stopped:
-            self._kept.refused = self.refusal
-            return self.refusal.again(possible)
+        if self._refusal and self.follows:
+            self._kept.refused = self._refusal
+            return self._refusal.again(possible)
         return self._continued.request(possible)
 
     def second(self, status: int, body: bytes) -> None:
@@ -118,7 +129,11 @@ class Tap(HeldStream):
 
     def _rewritten(self, chunk: bytes, at: float) -> list[bytes]:
         self._came += len(chunk)
-        return self._rewriter.feed(chunk, at) if chunk else self._rewriter.close()
+        if chunk:
+            return self._rewriter.feed(chunk, at)
+        withheld, self._withheld = self._withheld, b""  # of a refusal behind which nothing came
+        out = self._rewriter.feed(withheld, at) if withheld else []
+        return [*out, *self._rewriter.close()]
 
     def abort(self, reason: str) -> list[bytes]:
         """Return what the client gets for a body that breaks off; nothing if it had its end."""

@@ -73,6 +73,12 @@ class FlowRecord:
         """The server that the exchange goes to, for questions of our own."""
         return upstream(self.flow, self.exchange)
 
+    @property
+    def may_be_refused(self) -> bool:
+        """Tell whether a part of the request may be left out where the server refuses it."""
+        exchange = self.exchange
+        return self.request is not None and exchange.endpoint.is_chat and not exchange.native
+
     def finish(self) -> None:
         """Have the flow show and tell the exchange, now that it is over."""
         flow = self.flow

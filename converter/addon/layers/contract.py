@@ -51,6 +51,10 @@ class StreamFunction(Protocol):
         """Tell whether the next call takes long, and is to be made by `beside`."""
 
     @property
+    def follows(self) -> bool:
+        """Tell whether another request is to be sent behind the body's end."""
+
+    @property
     def ends_thoughts(self) -> bool:
         """Tell whether the server may have to be left in mid-stream."""
 
@@ -82,11 +86,13 @@ class HeldStream(StreamFunction, BodyReader, Protocol):
 class Refusal(BodyReader, Protocol):
     """The reader of a server's refusal, as the record of its exchange knows it. `reads`: the
     response that it reads. `left_out`: parts that the next request lacks of `body`, the first.
+    `renders`: the next request asks for a prompt, and not for a reply.
     """
 
     reads: Response | None
     left_out: frozenset[str]
     body: Mapping[str, object]
+    renders: bool
 
 
 class Listener(Protocol):

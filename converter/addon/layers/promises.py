@@ -42,7 +42,12 @@ from converter.addon.layers.guard import (
 from converter.addon.layers.mends.http1_server import ServerConnection
 from converter.addon.layers.mends.http2_client import is_stopped
 from converter.addon.layers.splice import splice
-from converter.addon.layers.turns import call_in_turns, is_stream_function, may_leave
+from converter.addon.layers.turns import (
+    call_in_turns,
+    is_stream_function,
+    may_follow,
+    may_leave,
+)
 from converter.core.wire.bounds import BODY_LIMIT
 
 type Ending = Callable[[], CommandGenerator[None]]
@@ -174,6 +179,9 @@ class StreamLayer(HttpStream):
                 yield from call_in_turns(function, event.data, self._say, at_once)
                 if may_leave(function) and function.stopped:
                     yield from self._leave(function)
+            return
+        if may_follow(function) and isinstance(event, ResponseEndOfMessage):
+            yield from self._leave(function)
             return
         if function and function.is_long and isinstance(event, ResponseEndOfMessage):
             yield from call_in_turns(function, b"", self._say)

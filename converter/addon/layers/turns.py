@@ -102,3 +102,8 @@ def is_stream_function(function: object) -> TypeGuard[StreamFunction]:
 def may_leave(function: object) -> TypeGuard[StreamFunction]:
     """Tell whether a stream function may leave its server before the body's end."""
     return getattr(function, "ends_thoughts", False) is True
+
+
+def may_follow(function: object) -> TypeGuard[StreamFunction]:
+    """Tell whether another request is to follow the body of a stream function."""
+    return getattr(function, "follows", False) is True

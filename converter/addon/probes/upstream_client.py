@@ -42,6 +42,7 @@ from converter.addon.servers.probes import (
     prompt_pieces,
     prompt_state,
     recognise,
+    rendered_prompt,
     step,
 )
 from converter.addon.servers.profiles import GENERIC, Server
@@ -146,6 +147,15 @@ class UpstreamClient:
             return tokens
 
         return await self._unless_silent(upstream, lambda: _begin(count()))
+
+    async def prompt(
+        self, upstream: Upstream, headers: Headers, body: Body, size: int = 0
+    ) -> str | None:
+        """Return the prompt of a chat completion as its server writes it; None where it cannot."""
+        ask = partial(self._fetch, upstream, headers)
+        with suppress(ConnectionError):
+            return await carried(rendered_prompt(body), ask, size)
+        return None
 
     def meets(self, upstream: Upstream) -> None:
         """Take note of a server that clients are sent to; no other is asked what fills a prompt."""

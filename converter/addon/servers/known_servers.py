@@ -20,6 +20,7 @@ from converter.addon.servers.initial_state import Facts
 from converter.addon.servers.profiles import SERVERS, Server, by_name
 from converter.addon.servers.refusals import ODD, SCHEMA_WORDS
 from converter.addon.servers.refused_fields import are_paths, fields_of, without_fields
+from converter.addon.servers.unread_replies import READER, RENDERED
 from converter.core.model.initial_state import InitialState
 from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
@@ -46,7 +47,7 @@ refuses, or its model's template, may have changed.
 """
 SERVER, REPEATS, PARSES = "server", "repeats", "parses "
 PROMPT, BEGINS, THINKS, REFUSES = "prompt ", "begins ", "thinks ", "refuses "
-BLIND, UNCHOSEN, FIELDS = "blind ", "unchosen ", "fields "
+BLIND, UNCHOSEN, FIELDS, UNREAD = "blind ", "unchosen ", "fields ", "unread "
 """Names of lessons; a blank has a digest behind it."""
 _LACKS = {
     refusals.PICTURES: BLIND,
@@ -56,6 +57,7 @@ _LACKS = {
     refusals.TWO_BEGUN: "twice ",
     refusals.SYSTEM: "heads ",
     refusals.NEIGHBOURS: "turns ",
+    READER: "untold ",
 }
 """Parts that are left out of all requests for a model, and the lesson of each."""
 UNTOLD = "untold"
@@ -91,7 +93,7 @@ _WORDS: Mapping[str, Callable[[str], bool]] = {
     BEGINS: _STATES.__contains__,
     REFUSES: lambda word: not {*word.splitlines()} - SCHEMA_WORDS - {ODD},
     FIELDS: are_paths,
-    **dict.fromkeys((REPEATS, PARSES, THINKS, *_LACKS.values()), not_),
+    **dict.fromkeys((REPEATS, PARSES, THINKS, UNREAD, *_LACKS.values()), not_),
 }
 """Kinds of lessons, and the test of their words."""
 _DIGEST = re.compile("[0-9a-f]{64}|")
@@ -286,6 +288,8 @@ class KnownServers:
         self._learn(upstream, REFUSES)
         for part in _LACKS.keys() & names:
             self._learn(upstream, _LACKS[part] + _model(body))
+        if RENDERED in names:
+            self._learn(upstream, UNREAD + _model(body))
         if fields := fields_of(names):
             name = FIELDS + _model(body)
             known = (self._word(upstream, name) or "").splitlines()
@@ -311,6 +315,11 @@ class KnownServers:
             return frozenset((self._word(upstream, REFUSES + schema) or "").splitlines())
 
         return refusals.without_schemas(body, refused)
+
+    def is_unread(self, upstream: Upstream, body: Body) -> bool:
+        """Tell whether the server's own reader throws replies of this model away."""
+        refuses = self._word(upstream, REFUSES) is not None
+        return refuses and self._word(upstream, UNREAD + _model(body)) is not None
 
     def takes(self, upstream: Upstream, body: Body, name: str) -> bool:
         """Tell whether a field may be added to a request: the server is not known to refuse it."""

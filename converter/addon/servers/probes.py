@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from converter.addon.servers.initial_state import end_of_prompt
 from converter.addon.servers.profiles import GENERIC, SERVERS, Fingerprint, Server
+from converter.addon.servers.unread_replies import TEMPLATE_PATH
 from converter.core.model.initial_state import InitialState
 from converter.core.model.raw_messages import messages_of, role_of
 from converter.core.wire import json_text
@@ -124,7 +125,7 @@ def prompt_state(server: Server, body: Mapping[str, object]) -> Probe[InitialSta
     its prompt.
     """
     if server.name == "llama.cpp":
-        prompt = yield from _prompt_on_llama(_without_begun_turn(body))
+        prompt = yield from rendered_prompt(_without_begun_turn(body))
         return None if prompt is None else end_of_prompt(prompt)
     if server.name == "sglang":
         text = yield from _tail_on_sglang(body)
@@ -148,10 +149,17 @@ def prompt_pieces(server: Server, body: Mapping[str, object]) -> Probe[list[byte
     return [_vocabulary_bytes(str(token)) for token in tokens or ()] or None
 
 
+def rendered_prompt(body: Mapping[str, object]) -> Probe[str | None]:
+    """Return the prompt of a chat completion as llama.cpp writes it; None where none does."""
+    reply = yield ProbeRequest(TEMPLATE_PATH, json_text.write(body))
+    prompt = _field(reply, "prompt")
+    return prompt if isinstance(prompt, str) else None
+
+
 def _tokens_on_llama(
     body: Mapping[str, object], *, with_pieces: bool = False
 ) -> Probe[list[object] | None]:
-    prompt = yield from _prompt_on_llama(body)
+    prompt = yield from rendered_prompt(body)
     if prompt is None:
         return None
     fields = {"content": prompt, "add_special": True, "parse_special": True}
@@ -159,11 +167,6 @@ def _tokens_on_llama(
         fields["with_pieces"] = True
     tokens = _field((yield ProbeRequest("/tokenize", json_text.write(fields))), "tokens")
     return tokens if isinstance(tokens, list) else None
-
-
-def _prompt_on_llama(body: Mapping[str, object]) -> Probe[str | None]:
-    prompt = _field((yield ProbeRequest("/apply-template", json_text.write(body))), "prompt")
-    return prompt if isinstance(prompt, str) else None
 
 
 def _without_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:

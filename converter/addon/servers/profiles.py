@@ -65,7 +65,6 @@ class Server:
     name. `image_links`: whether it fetches images. `history`: the field in which it takes earlier
     thoughts; `tool_turn_history`: the one a past tool call must carry its thinking in, whatever the
     history setting. `repeats_opener`: whether a reply says again what the template had opened.
-    `refuses_in_streams`: whether it refuses a request by an error in a stream of status 200.
     `counts`: whether a stream tells its counts unasked.
     """
 
@@ -86,7 +85,6 @@ class Server:
     history: Place = "reasoning_content"
     tool_turn_history: str = ""
     repeats_opener: bool = False
-    refuses_in_streams: bool = False
     counts: bool = False
 
 
@@ -172,7 +170,6 @@ SERVERS = (
         effort_models=("gpt-oss",),
         # "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"
         named_tool_choice=False,
-        refuses_in_streams=True,
     ),
     Server(
         name="transformers",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from urllib.parse import unquote_plus
 
-from converter.addon.servers import refused_fields
+from converter.addon.servers import refused_fields, unread_replies
 from converter.addon.servers.refused_turns import (
     by_turns,
     continued,
@@ -19,6 +19,7 @@ from converter.addon.servers.refused_turns import (
     with_one_system_turn,
     without_thought_behind_prefill,
 )
+from converter.addon.servers.unread_replies import READER, RENDERED
 from converter.core.model.raw_messages import with_each
 from converter.core.wire import json_text
 from converter.core.wire.bounds import DEEPEST
@@ -86,6 +87,7 @@ _ROWS: tuple[tuple[str, frozenset[str]], ...] = (
         frozenset({SYSTEM}),
     ),
     (r"roles must alternate user/assistant", frozenset({NEIGHBOURS})),
+    *((words, frozenset({part})) for words, part in unread_replies.ROWS),
 )
 _NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
 """Words of a schema under which each name is the user's own."""
@@ -124,11 +126,6 @@ def schemas(body: Body) -> list[object]:
     """Return the parts of a chat completion that hold a schema."""
     tools = body.get("tools")
     return [*(tools if isinstance(tools, list) else []), body.get("response_format")]
-
-
-def may_be_refused(body: Body) -> bool:
-    """Tell whether a chat completion holds a tool, a schema or a picture."""
-    return any(schemas(body)) or without_pictures(body) is not body
 
 
 def pared(part: object, names: frozenset[str]) -> object:
@@ -251,9 +248,10 @@ WITHOUT: Mapping[str, Callable[[Body], Body]] = {
     TWO_BEGUN: with_one_begun_turn,
     SYSTEM: with_one_system_turn,
     NEIGHBOURS: by_turns,
+    READER: unread_replies.read_by_us,
 }
 """Parts that a server takes from no request for its model, and a request without each."""
-CHOSEN = frozenset({PICTURES, TOOL_CHOICE})
+CHOSEN = frozenset({PICTURES, TOOL_CHOICE, READER, RENDERED})
 """Parts that are left out only where the user's options and the request let them."""
 
 

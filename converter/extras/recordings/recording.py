@@ -12,6 +12,7 @@ from converter.addon.exchange.settings import Settings
 from converter.addon.files import FileError
 from converter.addon.keep.notes import Found
 from converter.addon.servers.profiles import Server, by_name
+from converter.addon.servers.unread_replies import COMPLETION_PATH
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import DIALECTS, Dialect, Form
 from converter.core.model.initial_state import InitialState
@@ -176,7 +177,8 @@ class Recording:
         initial = InitialState(facts.begins)
         sent = json_text.object_in(self.sent.body)
         found = facts.counted, facts.prompted
-        return AwaitedReply(request, server, initial, *found, sent=sent)
+        as_text = self.sent.path.endswith(COMPLETION_PATH)
+        return AwaitedReply(request, server, initial, *found, sent=sent, as_text=as_text)
 
     def _request(self, exchange: Exchange, server: Server) -> ReadRequest:
         if exchange.endpoint.lists_models:

@@ -86,6 +86,7 @@ def test_the_flow_shows_the_clients_own_headers(path: str, kind: str, chunks: li
 
 
 def test_an_exchange_that_needed_no_change_has_nothing_to_revert_to() -> None:
-    flow = kept(request(CHAT, {**ASKED, "stream": True}), response(EVENT_STREAM), *PLAIN)
+    asked = {**ASKED, "stream": True, "stream_options": {"include_usage": True}}
+    flow = kept(request(CHAT, asked), response(EVENT_STREAM), *PLAIN)
     assert not flow.modified()
     assert flow.marked == NOTHING

@@ -31,6 +31,8 @@ GOOD = {
     f"unchosen {DIGEST}": "",
     f"prefill {DIGEST}": "",
     f"heads {DIGEST}": "",
+    f"unread {DIGEST}": "",
+    f"untold {DIGEST}": "",
     f"fields {DIGEST}": "messages.name\nseed",
     f"refuses {DIGEST}": "format\npattern\nschemas without a meaning",
 }

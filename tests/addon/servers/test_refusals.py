@@ -15,7 +15,6 @@ from converter.addon.servers.refusals import (
     TOOL_CHOICE,
     TWO_BEGUN,
     WITHOUT,
-    may_be_refused,
     pared,
     refused,
     refused_schemas,
@@ -24,6 +23,7 @@ from converter.addon.servers.refusals import (
     without_pictures,
     without_schemas,
 )
+from converter.addon.servers.unread_replies import READER, RENDERED
 
 DATE = {"type": "string", "pattern": r"\d", "format": "date", "default": {"pattern": 1}}
 SCHEMA = {"type": "object", "properties": {"pattern": DATE, "at": {"items": [DATE]}}}
@@ -83,6 +83,13 @@ LM_STUDIO = (
         ("Unexpected message role.", {SYSTEM}),
         ("Conversation roles must alternate user/assistant/user/assistant/...", {NEIGHBOURS}),
         ("Unknown parameter: 'store'.", {"field store"}),
+        ("Failed to parse input at pos 7: <tool_call>", {RENDERED}),
+        (
+            "The model produced output that does not match the expected peg-native format",
+            {RENDERED},
+        ),
+        ("XML syntax error on line 5: element <function> closed by </parameter>", {READER}),
+        ("error parsing tool call: raw='{', err=unexpected end of JSON input", {READER}),
     ],
 )
 def test_words_name_what_is_refused(words: str, names: set[str]) -> None:
@@ -184,14 +191,6 @@ def test_a_response_format_is_a_schema() -> None:
     assert "json_schema" in str(made)
 
 
-def test_what_may_be_refused_holds_a_schema_or_a_picture() -> None:
-    picture = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a.png"}}]}
-    assert may_be_refused(BODY)
-    assert may_be_refused({"messages": [picture]})
-    assert may_be_refused({"response_format": {"type": "json_object"}})
-    assert not may_be_refused({"messages": [{"role": "user", "content": "hi"}], "tools": []})
-
-
 def test_what_holds_nothing_refused_stays_the_same_request() -> None:
     body = {"tools": [OTHER], "messages": [{"role": "user", "content": "hi"}]}
     assert without_schemas(body, refused_schemas(body, SCHEMA_WORDS).get) is body
@@ -227,7 +226,7 @@ def test_what_is_refused_goes_together() -> None:
     assert without(body, names, frozenset({TOOL_CHOICE}))["tool_choice"] == "none"
 
 
-@pytest.mark.parametrize("part", WITHOUT)
+@pytest.mark.parametrize("part", [*WITHOUT, RENDERED])
 def test_a_request_without_the_part_stays_the_same(part: str) -> None:
     body = {"messages": [{"role": "user", "content": "hi"}]}
     assert without(body, frozenset({part}), frozenset({part})) is body

@@ -1,6 +1,7 @@
 """OpenAI chat completions: spoken by every model server, and by most clients."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from converter.core.dialects import model_facts
 from converter.core.dialects.dialect import Answers, Dialect, Endpoint, Label, Purpose, Requests
@@ -12,6 +13,7 @@ from converter.core.dialects.openai_chat.decoder import (
 )
 from converter.core.dialects.openai_chat.encoder import OpenAIEncoder
 from converter.core.dialects.openai_chat.errors import error_body, error_reply
+from converter.core.dialects.openai_chat.text_completions import TextCompletionDecoder
 from converter.core.dialects.openai_parts import PARTS
 from converter.core.dialects.reasoning_fields import words_of
 from converter.core.dialects.wire_form import WireForm
@@ -58,3 +60,8 @@ OPENAI_CHAT = Dialect(
     # /v1 is left out by a base URL that ends in it
     (Endpoint(NAME, Purpose.REPLY, "POST", "(?:/v1)?/chat/completions", "chat"),),
 )
+TEXT_COMPLETIONS = replace(
+    OPENAI_CHAT,
+    wire=replace(OPENAI_CHAT.wire, decoder=TextCompletionDecoder, keeps_raw=False),
+)
+"""A server of the dialect that is asked for text behind a prompt; no client is."""

@@ -1,0 +1,64 @@
+"""Replies that a server's own reader throws away, though the model has finished them: it takes the
+template for another's, or the model writes a call that is not quite as the template shows it.
+
+llama.cpp writes a chat's prompt for whoever asks (`/apply-template`), and a text completion behind
+the same prompt comes as the model wrote it, so that the prompt's cache holds. No field of a chat
+completion turns its reader off (11549). Other servers are told of the tools in words.
+"""
+
+from collections.abc import Mapping
+
+from converter.addon.servers.prompts import tell_tools
+from converter.core.dialects.request_facts import grammar_of
+from converter.core.model.raw_messages import messages_of
+from converter.core.reading.engine.states import Grammar
+
+type Body = Mapping[str, object]
+
+READER, RENDERED = "the server's own reader", "llama.cpp's own reader"
+"""What a reply is asked for without: tools are told in words, or the prompt is sent as it is."""
+READERS = frozenset((READER, RENDERED))
+TEMPLATE_PATH, COMPLETION_PATH = "/apply-template", "/v1/completions"
+ROWS = (
+    # llama.cpp of autumn 2026, as 11549; from b8000 on, and LM Studio 0.4, which renders nothing
+    (r"The model produced output that does not match the expected [\w-]+ format", RENDERED),
+    (r"Failed to parse input at pos \d+", RENDERED),
+    # Ollama 0.12 and later: its reader of Qwen3-Coder, and of gpt-oss
+    (r"XML syntax error on line \d+", READER),
+    (r"error parsing tool call: raw=", READER),
+)
+"""Words of the errors that stand in a reply's place."""
+_OF_CHATS = frozenset(
+    (
+        *("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format"),
+        *("chat_template_kwargs", "reasoning_effort", "reasoning_format", "parse_tool_calls"),
+        *("add_generation_prompt", "continue_final_message", "thinking_budget_tokens"),
+    )
+)
+"""Fields that a prompt has taken up."""
+
+
+def is_plain(body: Body) -> bool:
+    """Tell whether text behind a prompt can be all that a chat completion asks for: no picture, no
+    grammar, one choice.
+    """
+    one, free = body.get("n") in (None, 1), grammar_of(body) is Grammar.NONE
+    parts = (
+        part
+        for message in messages_of(body)
+        if isinstance(message, dict) and isinstance(message.get("content"), list)
+        for part in message["content"]
+    )
+    texts = all(isinstance(part, dict) and part.get("type", "text") == "text" for part in parts)
+    return one and free and texts and not body.get("logprobs")
+
+
+def text_completion(body: Body, prompt: str) -> Body:
+    """Return the text completion that asks for the same reply, behind the prompt of a chat."""
+    kept = {name: value for name, value in body.items() if name not in _OF_CHATS}
+    return {**kept, "prompt": prompt}
+
+
+def read_by_us(body: Body) -> Body:
+    """Return a chat completion whose tools are told in words, so that no reader looks for calls."""
+    return tell_tools(body) or body

@@ -1,0 +1,33 @@
+"""Replies of text completions, which hold what the model wrote and nothing that a server has made
+of it: read as chat completions whose content is this text.
+"""
+
+from converter.core.dialects.openai_chat.decoder import OpenAIDecoder
+from converter.core.model.events import Event
+from converter.core.wire.json_text import as_object
+from converter.core.wire.sse import Frame
+
+_KINDS = {True: "chat.completion", False: "chat.completion.chunk"}
+
+
+class TextCompletionDecoder(OpenAIDecoder):
+    """Frames of a text completion in, events out."""
+
+    _begun = False
+
+    def _read(self, said: object, frame: Frame) -> list[Event]:
+        """Return the frame's events; the first one says who speaks, as in a chat completion."""
+        body, choices = as_object(said), as_object(said).get("choices")
+        if not isinstance(choices, list):
+            return super()._read(said, frame)
+        head = {} if self._begun else {"role": "assistant"}
+        self._begun = self._begun or bool(choices)
+        chat = [_choice(choice, head, frame.is_body) for choice in choices]
+        return super()._read({**body, "object": _KINDS[frame.is_body], "choices": chat}, frame)
+
+
+def _choice(choice: object, head: dict[str, str], whole: bool) -> dict[str, object]:
+    fields = as_object(choice)
+    rest = {name: value for name, value in fields.items() if name != "text"}
+    said = {**head, "content": fields.get("text") or ""}
+    return {**rest, "message" if whole else "delta": said}

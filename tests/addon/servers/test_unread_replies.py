@@ -1,0 +1,42 @@
+"""Requests for a reply that nobody else reads: all that was asked for, and nothing of a chat's."""
+
+from typing import Any
+
+import pytest
+
+from converter.addon.servers.unread_replies import is_plain, read_by_us, text_completion
+
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {}}}
+BODY: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+PICTURE = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a.png"}}]}
+WORDS = {"role": "user", "content": [{"type": "text", "text": "hi"}]}
+
+
+@pytest.mark.parametrize(
+    ("more", "plain"),
+    [
+        ({}, True),
+        ({"tools": [TOOL], "tool_choice": "auto", "n": 1}, True),
+        ({"messages": [WORDS]}, True),
+        ({"messages": [PICTURE]}, False),
+        ({"n": 2}, False),
+        ({"logprobs": True}, False),
+        ({"response_format": {"type": "json_object"}}, False),
+        ({"grammar": "root ::= word"}, False),
+        ({"tools": [TOOL], "tool_choice": "required"}, False),
+    ],
+)
+def test_text_behind_a_prompt_is_all_that_is_asked_for(more: dict[str, Any], plain: bool) -> None:
+    assert is_plain({**BODY, **more}) is plain
+
+
+def test_a_text_completion_asks_for_the_same() -> None:
+    more = {"max_tokens": 9, "stop": ["x"], "stream": True, "stream_options": {}, "seed": 1}
+    chat = {"tools": [TOOL], "tool_choice": "auto", "chat_template_kwargs": {}}
+    made = text_completion({**BODY, **more, **chat}, "a prompt")
+    assert made == {"model": "m", **more, "prompt": "a prompt"}
+
+
+def test_tools_are_told_where_no_prompt_can_be_had() -> None:
+    assert "tools" not in read_by_us({**BODY, "tools": [TOOL]})
+    assert read_by_us(BODY) is BODY
