@@ -19,7 +19,7 @@ from converter.core.dialects.error_words import server_words
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.request_facts import COUNTING, grammar_of, wants_json
 from converter.core.dialects.server_fields import BUDGET_FIELDS
-from converter.core.dialects.table import COMMON, TEXT_COMPLETIONS, Dialect, Form
+from converter.core.dialects.table import COMMON, TEXT_COMPLETIONS, UNCOUNTED, Dialect, Form
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.engine.states import Grammar
 from converter.core.reading.findings import Findings
@@ -130,15 +130,17 @@ class AwaitedReply:
         expected = self.expected
         if server_form is Form.WHOLE:  # it is all there, so that nothing is saved by an end
             expected = replace(expected, limits=expected.limits.only_told)
+        speaker, server = client or exchange.client, exchange.server_dialect
+        if self.counts_for_us and speaker is server:
+            speaker = server = UNCOUNTED
         made = rewriter_of(
             exchange.settings,
-            client or exchange.client,
+            speaker,
             server_form,
             form or request.form,
-            server=TEXT_COMPLETIONS if self.as_text else exchange.server_dialect,
+            server=TEXT_COMPLETIONS if self.as_text else server,
             context=request.reply_context,
             expected=expected,
-            counted=(client or exchange.client) is not COMMON or not self.counts_for_us,
         )
         if request.called:
             made.call_model(request.called)

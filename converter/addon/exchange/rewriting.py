@@ -33,7 +33,6 @@ def rewriter_of(
     server: Dialect = COMMON,
     context: ReplyContext = NO_CONTEXT,
     expected: Expected | None = None,
-    counted: bool = True,
 ) -> ReportingRewriter:
     """Return the rewriter of a reply under these options; see `ReportingRewriter`."""
     written = replace(
@@ -48,5 +47,4 @@ def rewriter_of(
         client_form,
         context=written,
         fast=settings.fast,
-        counted=counted,
     )

@@ -139,8 +139,8 @@ class DialectDecoder(Decoder, ABC):
             failure = error and Failure(error.message, error.kind, error.status)
             return [failure or OpaqueFrame(self._own(frame), lost=True)]
         error = server_error(said, frame.event)
-        if error and (failed := self._failed(error, said, frame)):
-            return failed
+        if error and (failure := self._failure(error, said, frame)):
+            return [failure]
         try:
             return list(self._read(said, frame))
         except (KeyError, MisshapenError):
@@ -153,14 +153,14 @@ class DialectDecoder(Decoder, ABC):
         """Return nothing for a gateway's frame, before which the reply has its own end."""
         return []
 
-    def _failed(
+    def _failure(
         self,
         error: ServerError,
         said: object,  # noqa: ARG002
         frame: Frame,
-    ) -> list[Event]:
-        """Return the error's events; none for a frame that is no error in this dialect."""
-        return [Failure(error.message, error.kind, error.status, self._own(frame))]
+    ) -> Failure | None:
+        """Return the error's event; None for a frame that is no error in this dialect."""
+        return Failure(error.message, error.kind, error.status, self._own(frame))
 
     @abstractmethod
     def _read(self, said: object, frame: Frame) -> Iterable[Event]:

@@ -5,7 +5,12 @@ from collections.abc import Callable, Mapping
 from converter.core.dialects.anthropic import ANTHROPIC
 from converter.core.dialects.dialect import Dialect, Endpoint
 from converter.core.dialects.ollama import OLLAMA
-from converter.core.dialects.openai_chat import OPENAI_CHAT, TEXT_COMPLETIONS, request_writer
+from converter.core.dialects.openai_chat import (
+    OPENAI_CHAT,
+    TEXT_COMPLETIONS,
+    UNCOUNTED,
+    request_writer,
+)
 from converter.core.dialects.openai_chat.request_writer import join_texts
 from converter.core.dialects.responses import RESPONSES
 from converter.core.dialects.wire_form import Decoder, Encoder, Form, ReplyContext
@@ -21,6 +26,7 @@ __all__ = [
     "OPENAI_CHAT",
     "RESPONSES",
     "TEXT_COMPLETIONS",
+    "UNCOUNTED",
     "Decoder",
     "Dialect",
     "Encoder",

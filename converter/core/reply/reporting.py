@@ -29,11 +29,9 @@ class ReportingRewriter(Rewriter):
         *,
         context: ReplyContext = NO_CONTEXT,
         fast: bool = True,
-        counted: bool = True,
     ) -> None:
-        forms = server_form, client_form
         super().__init__(
-            reading, server, client, *forms, context=context, fast=fast, counted=counted
+            reading, server, client, server_form, client_form, context=context, fast=fast
         )
         self.summary = Summary()
         self.whole_thoughts: list[str] = []

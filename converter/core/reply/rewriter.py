@@ -4,7 +4,7 @@ take the same way.
 chunk -> Pipeline -> event -> Encoder -> chunk
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -19,7 +19,6 @@ from converter.core.reply.pipeline import Pipeline
 from converter.core.reply.reply_end import ReplyEnd, without_frames
 from converter.core.reply.spoiled_frames import SpoiledFrames
 from converter.core.reply.thought_events import ThoughtEvent
-from converter.core.reply.unasked_usage import UnaskedUsage
 from converter.core.wire.bounds import MOST_FAULTS, fault_of
 from converter.core.wire.sse import Frame
 
@@ -55,7 +54,6 @@ class Rewriter:
         *,
         context: ReplyContext = NO_CONTEXT,
         fast: bool = True,
-        counted: bool = True,
     ) -> None:
         self._client = client
         self._same_dialect = client is server and client.wire.keeps_raw
@@ -67,7 +65,6 @@ class Rewriter:
         self.findings = self._pipeline.stages.findings
         self._server = server
         self._encoder = client.wire.encoder(context, self.form is Form.WHOLE)
-        self._unasked = None if counted or whole else UnaskedUsage()
         self._splices = fast and server.wire.keeps_raw and not whole
         self._fast = self._fast_path()
         self.end = ReplyEnd(self._server)
@@ -117,8 +114,7 @@ class Rewriter:
             return self._told([])
         raws, place, out = self._pipeline.cutter.cut(chunk), 0, list[bytes]()
         while place < len(raws):
-            fast = None if self._unasked and self._unasked.waits else self._fast
-            taken = self._hurry(fast, raws, place, out) if fast else 0
+            taken = self._hurry(self._fast, raws, place, out) if self._fast else 0
             if not taken:
                 out += self._rewrite(self._pipeline.cutter.read(raws[place]))
             place += taken or 1
@@ -195,7 +191,7 @@ class Rewriter:
             if self._fast:
                 self._fast.settle()
             events = self._noted([*self._pipeline.stages.close(), *drain()])
-            rest = [*self._written([], events, None), *self._encoder.close()]
+            rest = [*self._encoder.feed(events), *self._encoder.close()]
         except Exception as error:
             return [*out, *self._fault(error, whole)]
         ends = self._client.wire.framing.ends
@@ -229,18 +225,12 @@ class Rewriter:
         spoken = [event for event in events if not isinstance(event, ThinkingEnd)]
         unchanged = passes and spoken == read and self.end.keeps(read)
         shown = events if passes or not self._same_dialect else without_frames(events)
-        out = self._written(read, shown, frame.raw if unchanged else None)
+        out = self._encoder.feed(shown, frame.raw if unchanged else None)
         self.changed = self.changed or out != [came.raw]
         self._fast = None if self.end.failure else self._fast
         if self._fast:
             self._fast.learn(frame.raw if frame is came else b"", read, events, out)
         return out
-
-    def _written(self, read: Sequence[Event], shown: list[Event], raw: bytes | None) -> list[bytes]:
-        if self._unasked is None:
-            return self._encoder.feed(shown, raw)
-        said = self._unasked.feed(read, shown, raw)
-        return [piece for events, own in said for piece in self._encoder.feed(events, own)]
 
     def _hurry(self, fast: FastPath, raws: list[bytes], place: int, out: list[bytes]) -> int:
         """Rewrite frames of a known shape from `place` on without parsing; return how many."""

@@ -14,9 +14,10 @@ from converter.core.dialects.openai_chat.decoder import (
 from converter.core.dialects.openai_chat.encoder import OpenAIEncoder
 from converter.core.dialects.openai_chat.errors import error_body, error_reply
 from converter.core.dialects.openai_chat.text_completions import TextCompletionDecoder
+from converter.core.dialects.openai_chat.uncounted import UncountedEncoder
 from converter.core.dialects.openai_parts import PARTS
 from converter.core.dialects.reasoning_fields import words_of
-from converter.core.dialects.wire_form import WireForm
+from converter.core.dialects.wire_form import Encoder, ReplyContext, WireForm
 from converter.core.model.conversation import Conversation, RequestError, ThinkingBlock
 from converter.core.wire.checked import Fields
 
@@ -38,6 +39,11 @@ def _unread(*_: object) -> Conversation:
 def _thinking(part: Fields) -> ThinkingBlock:
     """Mistral's API: a list of text parts; others: a string."""
     return ThinkingBlock(words_of(part.value("thinking") or part.value("text")))
+
+
+def _uncounted(context: ReplyContext, whole: bool) -> Encoder:
+    encoder = OPENAI_CHAT.wire.encoder(context, whole)
+    return encoder if whole else UncountedEncoder(encoder)
 
 
 OPENAI_CHAT = Dialect(
@@ -65,3 +71,5 @@ TEXT_COMPLETIONS = replace(
     wire=replace(OPENAI_CHAT.wire, decoder=TextCompletionDecoder, keeps_raw=False),
 )
 """A server of the dialect that is asked for text behind a prompt; no client is."""
+UNCOUNTED = replace(OPENAI_CHAT, wire=replace(OPENAI_CHAT.wire, encoder=_uncounted))
+"""A client, or a client and its server, whose streams were asked for counts by the addon alone."""

@@ -4,7 +4,6 @@ A frame's fields become events or ride in `Opaque` and `own`, so that a frame wr
 holds all that the server sent.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -150,7 +149,6 @@ STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
 """Where vLLM and SGLang tell which stop string ended the choice (also token ids, which are
 numbers).
 """
-_UNREAD = re.compile(r"Failed to parse input at pos \d+: (?=\S)")
 _IN_PARTS = Own(NAME)
 """Of a content of parts: the list itself rides in `Opaque`."""
 
@@ -184,17 +182,12 @@ class OpenAIDecoder(DialectDecoder):
         names = list(event.own.fields)
         return merger.names == names and merger.feed(names[0], event.text) == event.text
 
-    def _failed(self, error: ServerError, said: object, frame: Frame) -> list[Event]:
-        """Return the error's events; one in OpenAI's own shape may go on as it came. Of llama.cpp
-        (from b8000 on) and LM Studio 0.4 it may quote what the model went on with, where their own
-        reader could not.
-        """
-        if quoted := _UNREAD.match(error.message):
-            return [Text(error.message[quoted.end() :]), Finish("stop")]
+    def _failure(self, error: ServerError, said: object, frame: Frame) -> Failure:
+        """Return the error's event; one in OpenAI's own shape may go on as it came."""
         inner = as_object(as_object(said).get("error"))
         as_usual = inner.get("message") == error.message
         own = self._own(frame) if as_usual and not frame.raw.startswith(b"error") else None
-        return [Failure(error.message, error.kind, error.status, own)]
+        return Failure(error.message, error.kind, error.status, own)
 
     def _read(self, said: object, frame: Frame) -> list[Event]:
         body = object_of(said)

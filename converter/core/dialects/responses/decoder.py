@@ -76,11 +76,11 @@ class ResponsesDecoder(DialectDecoder):
             "response.output_item.done": self._done,
         }
 
-    def _failed(self, error: ServerError, said: object, _: Frame) -> list[Event]:
+    def _failure(self, error: ServerError, said: object, _: Frame) -> Failure | None:
         fields = as_object(said)
         if fields.get("object") == "response" or isinstance(fields.get("response"), dict):
-            return []  # these have a place for an error
-        return [Failure(error.message, error.code or error.kind, error.status)]
+            return None  # these have a place for an error
+        return Failure(error.message, error.code or error.kind, error.status)
 
     def _read(self, said: object, _: Frame) -> Iterator[Event]:
         event = object_of(said)
