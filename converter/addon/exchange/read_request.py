@@ -42,6 +42,7 @@ from converter.core.reading.earlier_folds import unfolded
 from converter.core.reading.folding import unfold
 from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.wire import json_text
+from converter.core.wire.half_escapes import has_half_characters
 
 type Body = Mapping[str, object]
 _TEMPLATE, _EFFORT = "chat_template_kwargs", "reasoning_effort"
@@ -286,7 +287,7 @@ def note(exchange: Exchange, body: bytes) -> ReadRequest:
         asks_to_think=fields.get("reasoning_effort") not in (None, "none"),
         budget=next(budgets, None),
         omits_thinking=exchange.native and exchange.client.requests.omits_thinking(fields),
-        mended=mended is not fields or json_text.has_half_characters(body),
+        mended=mended is not fields or has_half_characters(body),
     )
     return request._sent(mended)
 

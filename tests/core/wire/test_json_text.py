@@ -177,20 +177,3 @@ def test_the_objects_of_a_list_are_those_among_its_values() -> None:
 )
 def test_an_object_is_read_from_bytes_or_text(data: bytes | str, found: object) -> None:
     assert json_text.object_in(data) == found
-
-
-@pytest.mark.parametrize(
-    ("text", "half"),
-    [
-        ("cut \ud83d here", True),
-        ("\ude00", True),
-        ("\ud83d\ud83d\ude00", True),
-        ("\U0001f600", False),
-        ("\U0001f600\U0001f600 and more", False),
-        ("é and C:\\user", False),
-    ],
-)
-def test_half_a_character_is_found_in_what_was_not_read(text: str, half: bool) -> None:
-    assert json_text.has_half_characters(json.dumps({"content": text}).encode()) is half
-    upper = json.dumps(text).replace("\\ud", "\\uD").encode()
-    assert json_text.has_half_characters(upper) is half
