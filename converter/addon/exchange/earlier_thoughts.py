@@ -17,7 +17,7 @@ from converter.core.dialects.reasoning_fields import REASONING_FIELDS
 from converter.core.dialects.table import join_texts
 from converter.core.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
 from converter.core.model.memory import Memory, raw
-from converter.core.model.raw_messages import messages_of, role_of
+from converter.core.model.raw_messages import content_of, messages_of, role_of, with_messages
 from converter.core.wire import json_text
 from converter.core.wire.bounds import LONGEST_THOUGHT
 from converter.core.wire.json_text import as_object, objects
@@ -168,7 +168,7 @@ def restore(
             made[at] = _with(message, *kept, history) if kept and kept[0] else message
     begun = bool(messages) and role_of(messages[-1]) == "assistant"  # its words are yet to grow
     spot = None if begun else Spot(memory, model, digest, join)
-    changed = {**body, "messages": made} if restored else body
+    changed = with_messages(body, made) if restored else body
     return changed, Earlier(restored, unknown, unreadable, spot)
 
 
@@ -216,7 +216,7 @@ def _after(digest: bytes, message: Message) -> bytes:
     """Return the hash of a conversation with one more message. Of a reply its words and calls
     count, without the blanks around them, because clients strip these.
     """
-    role, content = message.get("role"), message.get("content")
+    role, content = role_of(message), content_of(message)
     if role == "assistant":
         called = message.get("tool_calls")
         beside: object = [_call(call) for call in called] if isinstance(called, list) else []

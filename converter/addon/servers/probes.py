@@ -13,7 +13,7 @@ from converter.addon.servers.initial_state import end_of_prompt
 from converter.addon.servers.profiles import GENERIC, SERVERS, Fingerprint, Server
 from converter.addon.servers.unread_replies import TEMPLATE_PATH
 from converter.core.model.initial_state import InitialState
-from converter.core.model.raw_messages import messages_of, role_of
+from converter.core.model.raw_messages import messages_of, role_of, with_messages
 from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object, objects
 
@@ -174,7 +174,7 @@ def _without_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
     turns = [*messages_of(body)]
     while turns and role_of(turns[-1]) == "assistant":
         turns.pop()
-    return {**body, "messages": turns} if turns else body
+    return with_messages(body, turns) if turns else body
 
 
 def _llama_bytes(piece: object) -> bytes:

@@ -15,6 +15,13 @@ from dataclasses import dataclass
 
 from converter.addon.servers.profiles import Server
 from converter.core.model.events import Text, Thinking
+from converter.core.model.raw_messages import (
+    SYSTEM,
+    content_of,
+    messages_of,
+    role_of,
+    with_messages,
+)
 from converter.core.reading.tag_matcher import for_model
 from converter.core.wire.json_text import objects
 
@@ -107,7 +114,7 @@ def tell_tools(body: Mapping[str, object]) -> dict[str, object] | None:
         told = _TOLD.format(tools=lines, example=example, choice=_choice(body))
         written = _in_system(written, told)
     rest = {name: value for name, value in body.items() if name not in _REQUEST_FIELDS}
-    return {**rest, "messages": written}
+    return with_messages(rest, written)
 
 
 def _choice(body: Mapping[str, object]) -> str:
@@ -122,10 +129,14 @@ def _choice(body: Mapping[str, object]) -> str:
 
 def _in_system(messages: Sequence[Message], words: str) -> list[Message]:
     first = messages[0] if messages else {}
-    if first.get("role") not in ("system", "developer"):
-        return [{"role": "system", "content": words}, *messages]
-    system = _text(first.get("content"))
+    if role_of(first) not in SYSTEM:
+        return [_system(words), *messages]
+    system = _text(content_of(first))
     return [{**first, "content": f"{system}\n\n{words}" if system else words}, *messages[1:]]
+
+
+def _system(words: str) -> Message:
+    return {"role": "system", "content": words}
 
 
 def _written(messages: Iterable[object], family: Family) -> Iterable[Message]:
@@ -133,8 +144,8 @@ def _written(messages: Iterable[object], family: Family) -> Iterable[Message]:
         if not isinstance(message, Mapping):
             continue  # the server would refuse it
         calls = message.get("tool_calls")
-        if message.get("role") == "tool":
-            yield {"role": "user", "content": _RESULT.format(_text(message.get("content")))}
+        if role_of(message) == "tool":
+            yield {"role": "user", "content": _RESULT.format(_text(content_of(message)))}
         elif isinstance(calls, list):
             yield _with_calls(message, calls, family)
         else:
@@ -142,7 +153,7 @@ def _written(messages: Iterable[object], family: Family) -> Iterable[Message]:
 
 
 def _with_calls(message: Message, calls: Sequence[object], family: Family) -> Message:
-    pieces = [_text(message.get("content"))]
+    pieces = [_text(content_of(message))]
     for call in calls:
         match call:
             case {"function": {"name": str(name), **told}}:
@@ -175,8 +186,8 @@ def _merged(messages: Iterable[Message]) -> list[Message]:
     out: list[Message] = []
     for message in messages:
         last = out[-1] if out else {}
-        content, before = message.get("content"), last.get("content")
-        both = message.get("role") == last.get("role") == "user"
+        content, before = content_of(message), content_of(last)
+        both = role_of(message) == role_of(last) == "user"
         if both and isinstance(content, str) and isinstance(before, str):
             out[-1] = {**last, "content": f"{before}\n{content}"}
         else:
@@ -204,15 +215,12 @@ def ask_to_think(body: Mapping[str, object], budget: int | None) -> dict[str, ob
         case [{"role": "system", "content": str(said)} as first, *rest]:
             turns = [{**first, "content": f"{said}\n\n{words}"}, *rest]
         case _:
-            turns = [{"role": "system", "content": words}, *messages]
-    return {**body, "messages": turns}
+            turns = [_system(words), *messages]
+    return with_messages(body, turns)
 
 
 def _speaks_of_it(message: object) -> bool:
-    match message:
-        case {"role": "system", "content": content}:
-            return TAG in str(content)
-    return False
+    return role_of(message) == "system" and TAG in str(content_of(message))
 
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
@@ -235,14 +243,13 @@ def begun(
     """Return the request once more. `marks`: those of the model's thoughts, where they are known.
     `inside`: the prompt had opened the first one. `made`: tokens that are made already.
     """
-    messages = body.get("messages")
-    turns = messages if isinstance(messages, list) else []
     limits = {
         name: max(1, limit - made) for name in _LIMITS if type(limit := body.get(name)) is int
     }
     begun_part = _said(server, turn, marks or _marks_of(str(body.get("model") or "")), inside)
     message = {"role": "assistant", **begun_part}
-    return {**body, **limits, **server.prefill, "messages": [*turns, message]}
+    goes_on = with_messages(body, [*messages_of(body), message])
+    return {**goes_on, **limits, **server.prefill}
 
 
 def _said(server: Server, turn: Turn, marks: Marks, inside: bool) -> dict[str, object]:

@@ -4,7 +4,7 @@ the prompt in the order in which templates write it. No input makes any function
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -35,9 +35,13 @@ def with_each(body: Fields, change: Callable[[object], object]) -> Fields:
     """Return the request with each of its messages changed; itself where nothing has."""
     messages = messages_of(body)
     changed = [change(message) for message in messages]
-    if changed == [*messages]:
-        return body
-    return {**body, "messages" if body.get("messages") else "input": changed}
+    return body if changed == [*messages] else with_messages(body, changed)
+
+
+def with_messages(body: Fields, messages: Iterable[object]) -> dict[str, object]:
+    """Return the request with other messages, in the field in which it holds them."""
+    field = "input" if body.get("input") and not body.get("messages") else "messages"
+    return {**body, field: [*messages]}
 
 
 def role_of(message: object) -> str:

@@ -20,7 +20,7 @@ from converter.addon.transcript import request, shown
 from converter.addon.transcript.shown import Values
 from converter.addon.transcript.turns import Transcript
 from converter.core.model.conversation import ToolUse
-from converter.core.model.raw_messages import Fields, alike, messages_of, texts_of
+from converter.core.model.raw_messages import Fields, alike, messages_of, texts_of, with_messages
 from converter.core.wire import json_text
 from converter.core.wire.printable import trimmed, visible
 from converter.extras.page.row import Row
@@ -86,10 +86,8 @@ def _question(before: Fields | None, now: Fields) -> Transcript:
         return request.of_fields(now)
     messages = messages_of(now)
     fresh = {name: value for name, value in now.items() if before.get(name) != value}
-    fresh["messages" if "messages" in now else "input"] = [
-        *messages[alike(messages_of(before), messages) :]
-    ]
-    question = request.of_fields(fresh)
+    added = messages[alike(messages_of(before), messages) :]
+    question = request.of_fields(with_messages(fresh, added))
     new = dropwhile(lambda turn: turn.role == "assistant", question.turns)
     return replace(question, turns=tuple(new))
 

@@ -25,6 +25,7 @@ from converter.addon.redact.allow_list import REQUEST, kept
 from converter.addon.servers.profiles import GENERIC, by_name
 from converter.core.dialects.recogniser import is_stream
 from converter.core.model.initial_state import InitialState
+from converter.core.model.raw_messages import messages_of, with_messages
 from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
 
 HOST = "127.0.0.1"
@@ -272,10 +273,8 @@ def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
 def _before_the_turn(body: bytes) -> bytes:
     """Return a request without the turn that is to be gone on with."""
     asked = read_body(body)
-    messages = asked.get("messages")
-    if not isinstance(messages, list):
-        return b""
-    return json.dumps({**asked, "messages": messages[:-1]}).encode()
+    messages = messages_of(asked)
+    return json.dumps(with_messages(asked, messages[:-1])).encode() if messages else b""
 
 
 def _same(request: Body, recorded: Body, names: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ from converter.core.model.raw_messages import (
     texts_in,
     texts_of,
     with_each,
+    with_messages,
 )
 
 ASKED = {"role": "user", "content": "Hi"}
@@ -84,3 +85,13 @@ def test_each_message_is_changed_at_its_place(name: str) -> None:
 @pytest.mark.parametrize("body", [{}, {"messages": [ASKED]}, {"messages": 7}, {"input": "Hi"}])
 def test_a_request_of_which_nothing_changes_is_itself(body: dict[str, object]) -> None:
     assert with_each(body, lambda message: message) is body
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [({"messages": [1], "a": 2}, "messages"), ({"input": [1], "a": 2}, "input"), ({}, "messages")],
+)
+def test_other_messages_stand_where_a_request_holds_them(
+    body: dict[str, object], field: str
+) -> None:
+    assert with_messages(body, (3,)) == {**body, field: [3]}
