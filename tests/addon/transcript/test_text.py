@@ -166,9 +166,15 @@ _LIKE_YAML = st.lists(
 ).map("".join)
 _PARTS = st.one_of(
     st.builds(TextBlock, _LIKE_YAML, st.sampled_from(["", "refusal"])),
-    st.builds(ThinkingBlock, _LIKE_YAML, _LIKE_YAML),
+    st.builds(ThinkingBlock, _LIKE_YAML, note=_LIKE_YAML),
     st.builds(ToolUse, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML),
-    st.builds(ToolResult, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML, st.booleans()),
+    st.builds(
+        ToolResult,
+        _LIKE_YAML,
+        st.tuples(st.builds(TextBlock, _LIKE_YAML)),
+        st.booleans(),
+        _LIKE_YAML,
+    ),
     st.builds(Media, _LIKE_YAML, _LIKE_YAML),
     st.builds(
         ToolUse,

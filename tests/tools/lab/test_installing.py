@@ -7,6 +7,8 @@ import pytest
 from tools.lab import installing
 from tools.lab.installing import INSTALLERS, MissingError, Place, installed, main, place_of, run
 
+pytestmark = pytest.mark.slow
+
 HERE = ("3.12", "3.13", "3.14")
 
 

@@ -87,7 +87,10 @@ BROKEN = [
     '{"name": "remove", "arguments": {"path": "/x"}, "where": "/y"}',
     '{"name": "remove", "arguments": {"path": "/x"}, "path": "/y"}',
     '{"name": "remove", "arguments": {"path": "/x"}}, "where": "/y"}',
-    f'{{"name": "remove", "arguments": {{"path": "{"x" * HELD_LIMIT}"}}, "force": 1}}',
+    pytest.param(
+        f'{{"name": "remove", "arguments": {{"path": "{"x" * HELD_LIMIT}"}}, "force": 1}}',
+        marks=pytest.mark.slow,
+    ),
 ]
 
 
