@@ -12,6 +12,7 @@ from typing import Any
 
 from converter.core.dialects.table import OPENAI_CHAT, Form
 from converter.core.reading.budget import BYTES_PER_TOKEN
+from converter.core.reading.thought_ender import added_tokens
 from converter.extras.recordings.recording import Recording
 from laws.client_view import completion_of, view_of
 from laws.expected import parts, reading_for
@@ -33,7 +34,7 @@ _PIECES = 6
 class Joined:
     """Two replies. `kept`: the first up to the end of its thought; `more`: the words behind it,
     which nobody gets; `closing`: the words that end the thought; `second`: the other one. `made`:
-    frames of words in the first.
+    frames of words in the first; `added`: tokens of the thought's end.
     """
 
     kept: bytes
@@ -42,6 +43,7 @@ class Joined:
     second: bytes
     head: Json
     made: int
+    added: int
 
     def one(self, recording: Recording) -> Recording:
         """Return the reply of a server that ends its thought there by itself."""
@@ -76,7 +78,7 @@ class Joined:
 
     def _both(self, usage: Json) -> Json:
         made = min(self.made, usage["prompt_tokens"])
-        prompt = usage["prompt_tokens"] - made
+        prompt = max(0, usage["prompt_tokens"] - made - self.added)
         given = usage.get("prompt_tokens_details") or {}
         cached = given.get("cached_tokens")
         known = {} if cached is None else {"cached_tokens": min(cached, prompt)}
@@ -164,7 +166,8 @@ def _split(recording: Recording, first: bytes, second: bytes) -> Joined | None:
     closing = [words[-1].frame(sentence + closer)] if sentence + closer else []
     value = next(value for frame in frames(first) if (value := value_of(frame)))
     head = {name: it for name, it in value.items() if name not in _HEAD}
-    return Joined(*_cut_at(first, kept), b"".join(closing), second, head, len(words))
+    counts = len(words), added_tokens(limits.sentence, not heard.thoughts)
+    return Joined(*_cut_at(first, kept), b"".join(closing), second, head, *counts)
 
 
 def _paid(thoughts: Sequence[str], budget: int) -> str:

@@ -27,10 +27,10 @@ class Findings:
     the last thought, unless they stood in no text. `loop`: the words that a thought
     repeats. `ended`: why thoughts were ended, `budget` or `loop`; `ended_at`: the characters of
     thinking before the last end; `turn`: all that the model had said by then, nothing if it had
-    called tools. `closer_apart`: the closer that showed where the reply began stood
-    where a model writes one, at a line's border or behind a sentence, and not amid its words.
-    `answers_as_thinking`: the server sent the answer as thinking,
-    though the request turns thinking off.
+    called tools; `added`: tokens that the end of the thought put into it. `closer_apart`: the
+    closer that showed where the reply began stood where a model writes one, at a line's border or
+    behind a sentence, and not amid its words. `answers_as_thinking`: the server sent the answer as
+    thinking, though the request turns thinking off.
     """
 
     native: bool = False
@@ -47,6 +47,7 @@ class Findings:
     ended: list[str] = field(default_factory=list)
     ended_at: int = 0
     turn: tuple[Text | Thinking, ...] = ()
+    added: int = 0
     answers_as_thinking: bool = False
 
     @property

@@ -93,6 +93,16 @@ def _end_of(text: str, count: int) -> int:
 
 JOINT = "\n\n"
 """Between the thought and the sentence that ends it."""
+MARK = 2
+"""Tokens of an opener or a closer and the line ends beside it, in most vocabularies."""
+
+
+def added_tokens(sentence: str, opened: bool) -> int:
+    """Return about how many tokens are put into the turn that goes on behind a thought. `opened`:
+    the model has written its opener.
+    """
+    marks = MARK if opened else 2 * MARK
+    return len((JOINT + sentence).encode()) // BYTES_PER_TOKEN + marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +200,8 @@ class ThoughtEnder:
             self._keep(Thinking(words))
         goes_on = self._limits.goes_on and not self._has_calls
         self._findings.turn = tuple(joined(self._turn)) if goes_on else ()
+        opened = self._findings.marks is not None
+        self._findings.added = added_tokens(self._limits.sentence, opened)
         self._findings.ended.append(why)
         closed = [ThinkingEnd(event.choice)] if events or self._thinks else []
         return [*(shortened(event, words) for words in events), *closed]

@@ -52,7 +52,7 @@ class Continuation:
             self.is_over = True
             return False
         self.made += hurried
-        self._second = SecondReply(first, self.made)
+        self._second = SecondReply(first, self.made, self._findings.added)
         return True
 
     def refuse(self) -> None:
@@ -78,12 +78,13 @@ class SecondReply:
     the first was ended. The words of the first are left out of it, and both counts add up.
 
     Events in, what the client gets of them out. `first`: what the first counted, if it did; `made`:
-    the tokens of its words.
+    the tokens of its words; `added`: those of the words that the addon put behind them.
     """
 
-    def __init__(self, first: Usage | None, made: int) -> None:
+    def __init__(self, first: Usage | None, made: int, added: int = 0) -> None:
         self._first = first
         self._made = made
+        self._added = added
         self._thinks = False
         self.begun = False
 
@@ -101,15 +102,15 @@ class SecondReply:
 
     def _both(self, second: Usage) -> Usage:
         """Return the usage of both replies as one. The second request's prompt holds all that the
-        first reply said; the model made these tokens, so they count as output, and only the rest as
-        prompt.
+        first reply said; the model made these tokens, so they count as output. The words of the
+        thought's end are no one's, and only the rest is the prompt.
 
         vLLM 0.32 and SGLang 0.5.23 with a reasoning parser count all tokens of a turn that goes on
         as thinking, though they are text.
         """
         first = self._first
         made = first.output if first else min(self._made, second.input)
-        prompt = first.input if first else second.input - made
+        prompt = first.input if first else max(0, second.input - made - self._added)
         return replace(
             second,
             input=prompt,

@@ -19,6 +19,7 @@ from converter.core.reading.thought_ender import (
     LoopFinder,
     ThoughtEnder,
     ThoughtLimits,
+    added_tokens,
 )
 from tests.support.strategies import cut, law
 
@@ -52,6 +53,8 @@ def test_a_thought_beyond_its_budget_is_cut_and_closed_and_nothing_follows() -> 
     assert out == [Thinking("abcd"), Thinking(JOINT + ENOUGH), END]
     assert findings.ended == ["budget"]
     assert findings.turn == (Thinking("abcd" + JOINT + ENOUGH),)
+    assert findings.added == added_tokens(ENOUGH, opened=False) > len(ENOUGH) // 4
+    assert added_tokens(ENOUGH, opened=True) < findings.added
 
 
 @pytest.mark.parametrize(

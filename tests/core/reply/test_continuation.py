@@ -60,6 +60,11 @@ def test_an_answer_that_goes_on_is_no_thinking_whatever_the_server_counts(
     assert second.feed([Usage(15, 4, thinking=4)]) == [Usage(12, 9, thinking=thinking)]
 
 
+def test_the_words_of_the_thoughts_end_are_no_prompt() -> None:
+    assert SecondReply(None, 5, 3).feed([Usage(15, 4)]) == [Usage(7, 9)]
+    assert SecondReply(Usage(12, 5), 5, 3).feed([Usage(15, 4)]) == [Usage(12, 9)]
+
+
 def test_no_prompt_is_shorter_than_nothing() -> None:
     assert SecondReply(None, 50).feed([Usage(15, 4)]) == [Usage(0, 19)]
 
