@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 
 from converter.addon.servers.chat_templates import HistoryPlace
@@ -24,6 +25,8 @@ from converter.core.wire.json_text import as_object, objects
 
 type Body = Mapping[str, object]
 type Message = Mapping[str, object]
+type KnownHash = Callable[[bytes, object, Callable[[], bytes]], bytes]
+"""Takes the hash of a conversation, its next message, and what makes the hash behind that."""
 
 _TEMPLATE = "chat_template_kwargs"
 _THINKING_PARTS = ("thinking", "redacted_thinking", "reasoning")
@@ -146,9 +149,10 @@ def restore(
     history: HistoryPlace,
     memory: Memory,
     join: Callable[[Iterable[str]], str] = "".join,
+    known: KnownHash | None = None,
 ) -> tuple[Body, Earlier]:
     """Return the request with the thoughts that its client has dropped. One that brings any is not
-    added to, and nothing is kept of its reply.
+    added to, and nothing is kept of its reply. `known`: the hashes of the request before.
     """
     messages, model = _messages(body), str(body.get("model") or "")
     if any(map(_thinks, messages)):
@@ -157,7 +161,10 @@ def restore(
     begin = _last_of_user(messages) if history.loop else -1
     made, restored, unknown, unreadable = list(messages), 0, 0, 0
     for at, message in enumerate(messages):
-        digest = _after(digest, message)
+        if known:
+            digest = known(digest, message, partial(_after, digest, message))
+        else:
+            digest = _after(digest, message)
         if begin < at < len(messages) - 1 and _is_reply(message):
             value = memory.get(_key(digest, model))
             kept = _read(value)
@@ -193,16 +200,17 @@ def _last_of_user(messages: Sequence[Message]) -> int:
 
 def _thinks(message: Message) -> bool:
     """Tell whether an assistant's message brings a thought."""
-    kinds = (part.get("type") for part in objects(message.get("content")))
-    return role_of(message) == "assistant" and (
-        any(message.get(name) for name in REASONING_FIELDS)
-        or any(kind in _THINKING_PARTS for kind in kinds)
+    if message.get("role") != "assistant":
+        return False
+    return any(map(message.get, REASONING_FIELDS)) or any(
+        part.get("type") in _THINKING_PARTS for part in objects(message.get("content"))
     )
 
 
 def _is_reply(message: Message) -> bool:
-    called = message.get("tool_calls")
-    return role_of(message) == "assistant" and bool(_words(message).strip() or called)
+    if message.get("role") != "assistant":
+        return False
+    return bool(message.get("tool_calls") or _words(message).strip())
 
 
 def _words(message: Message) -> str:
@@ -250,7 +258,9 @@ def _read(value: bytes | None) -> tuple[str, str] | None:
     """Return the thought and the text that are kept; `None`: not known, of several replies, or of
     another shape.
     """
-    match json_text.read_or_none(value or b""):
+    if value is None:
+        return None
+    match json_text.read_or_none(value):
         case {"thinking": str(thinking), "text": str(text)}:
             return thinking, text
     return None

@@ -221,7 +221,8 @@ class ReadRequest:
         wanted = history.wanted and self.exchange.settings.restore != "off"
         if memory is None or not (wanted and memory.bounds.keeps):
             return body, NO_EARLIER
-        return earlier_thoughts.restore(body, history, memory, join)
+        known = self.repeated.hash if self.repeated else None
+        return earlier_thoughts.restore(body, history, memory, join, known)
 
     def _sent(
         self, body: Body, notes: Sequence[str] = (), earlier: Earlier = NO_EARLIER
@@ -266,7 +267,11 @@ def _thinks(turn: Turn) -> bool:
     )
 
 
-def note(exchange: Exchange, body: bytes) -> ReadRequest:
+type Begin = Callable[[object], RepeatedTurns[Turn]]
+"""Takes the messages of a request; returns its turns, with those of the request before."""
+
+
+def note(exchange: Exchange, body: bytes, begin: Begin | None = None) -> ReadRequest:
     """Take note of a request that goes on as it came; one that is no JSON says nothing. Raises
     RequestError for one that the server's own endpoint would answer wrongly.
     """
@@ -278,6 +283,10 @@ def note(exchange: Exchange, body: bytes) -> ReadRequest:
     if error := exchange.client.requests.natively_refused(fields):
         raise error
     budgets = (value for name in BUDGET_FIELDS if type(value := fields.get(name)) is int)
+    repeated, messages = None, fields.get("messages")
+    if begin and isinstance(messages, list):
+        repeated = begin(messages)
+        repeated.share(messages)
     mended = exchange.client.requests.native(fields) if exchange.native else fields
     if exchange.settings.fields == (FOLDED,):
         mended = unfolded(mended)
@@ -288,6 +297,7 @@ def note(exchange: Exchange, body: bytes) -> ReadRequest:
         budget=next(budgets, None),
         omits_thinking=exchange.native and exchange.client.requests.omits_thinking(fields),
         mended=mended is not fields or has_half_characters(body),
+        repeated=repeated,
     )
     return request._sent(mended)
 
@@ -296,7 +306,7 @@ def read(
     exchange: Exchange,
     body: bytes,
     memory: Memory | None = None,
-    begin: Callable[[object], RepeatedTurns[Turn]] | None = None,
+    begin: Begin | None = None,
 ) -> ReadRequest:
     """Read a request of another dialect. `memory`: replies that it may refer to; `begin`: gives the
     turns of the request before. Raises RequestError or UnreadableError when it breaks the format.

@@ -196,7 +196,10 @@ async def note(asked: Asked) -> None:
     """Take note of a request that goes on as it came, but for its model's name and what its server
     refuses. Raises RequestError for one that must not.
     """
-    noting = partial(read_request.note, asked.record.exchange, asked.body)
+    exchange, body = asked.record.exchange, asked.body
+    known = exchange.kind is Kind.CHAT and len(body) >= SHORT
+    begin = partial(asked.known.begin, exchange.owner) if known else None
+    noting = partial(read_request.note, exchange, body, begin)
     asked.request = await aside(len(asked.body), noting)
 
 
@@ -361,9 +364,11 @@ async def send(asked: Asked) -> None:
     translated = record.exchange.translated
     if record.exchange.kind is Kind.TRANSLATED:
         record.flow.request.path = record.exchange.path
-    if not (translated or asked.request.mended or sent is not asked.request.body):
-        return
     came, repeated = record.length, asked.request.repeated
+    if not (translated or asked.request.mended or sent is not asked.request.body):
+        if repeated:
+            asked.known.keep(record.exchange.owner, repeated, came)
+        return
     writing = partial(json_text.write, sent)
     if repeated and repeated.messages:
         writing = partial(repeated.body, sent, json_text.write)

@@ -23,6 +23,28 @@ class RepeatedTurns[Turn]:
         self._way: object = None
         self._runs: dict[tuple[int, ...], tuple[Sequence[Turn], list[Message]]] = {}
         self._written: dict[int, tuple[object, bytes]] = {}
+        self._hashes: dict[int, tuple[object, bytes, bytes]] = {}
+
+    def share(self, messages: list[object]) -> None:
+        """Put the objects of the request before in the place of the equal ones that `messages`
+        begins with, so that whoever compares them or knows them by their identity has soon done.
+        """
+        before = self.before.messages if self.before else []
+        pairs = list(zip(before, messages, strict=False))
+        alike = next((at for at, (one, other) in enumerate(pairs) if one != other), len(pairs))
+        if _is_of_same_types(before[:alike], messages[:alike]):
+            messages[:alike] = before[:alike]
+        self.messages, self._turns = messages, [None] * len(messages)
+
+    def hash(self, said: bytes, message: object, make: Callable[[], bytes]) -> bytes:
+        """Return the hash of a conversation with one more message behind the one that `said` is the
+        hash of: that of before, else as `make` makes it.
+        """
+        known = self.before._hashes.get(id(message)) if self.before else None
+        if known is None or known[1] != said:
+            known = message, said, make()
+        self._hashes[id(message)] = known
+        return known[2]
 
     def read(self, message: object, reader: Callable[[], tuple[Turn, bool]]) -> Turn:
         """Return the turn of the next message: the turn of the same message in the request before,

@@ -337,8 +337,9 @@ def _begun(method: str, path: str, headers: dict[str, str], name: str = "x") -> 
 
 
 def _status(memory: Memory, headers: dict[str, str], method: str, path: str) -> int:
+    exchange = _begun(method, path, headers, "new")
     try:
-        answer = _begun(method, path, headers, "new").own(OwnRequest(method, path, b"{}"), memory)
+        answer = exchange.own(OwnRequest(method, path, b"{}"), memory.of(exchange.owner))
     except RequestError as refused:
         return refused.status
     assert answer
@@ -357,10 +358,10 @@ def test_what_is_kept_belongs_to_the_key_that_brought_it(owner: dict[str, str]) 
         assert _status(memory, key, "GET", f"{path}/items") == known
         exchange = _begun("POST", "/v1/responses", key)
         if known == 200:
-            assert read_request.read(exchange, body, memory).conversation
+            assert read_request.read(exchange, body, memory.of(exchange.owner)).conversation
         else:
             with pytest.raises(RequestError, match="not found"):
-                read_request.read(exchange, body, memory)
+                read_request.read(exchange, body, memory.of(exchange.owner))
             assert _status(memory, key, "DELETE", path) == 404
     assert _status(memory, owner, "DELETE", path) == 200
 

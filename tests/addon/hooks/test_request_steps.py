@@ -12,7 +12,7 @@ from converter.addon.exchange.exchange import Kind
 from converter.addon.hooks import request_steps
 from converter.addon.hooks.request_steps import STEPS, Asked, Step
 from converter.addon.keep.flow_record import UNDER_WAY
-from converter.addon.memory.known_turns import SHORT
+from converter.addon.memory.known_turns import SHORT, KnownTurns
 from converter.addon.probes.upstream_client import UpstreamClient
 from tests.support.addon_flows import (
     ASKED,
@@ -75,6 +75,30 @@ def test_a_next_turn_goes_out_as_if_it_were_the_first(key: str) -> None:
         with running() as (addon, _):
             alone = ask(addon, request(MESSAGES, json.dumps(body).encode())).request
             assert one.raw_content == alone.raw_content
+
+
+def _talked(path: str, forgets: bool) -> list[bytes]:
+    """Return what the server is sent in three turns of a client that drops thoughts."""
+    told = [{"role": "user", "content": "a" * SHORT}]
+    sent = list[bytes]()
+    with running(memory="memory:") as (addon, _):
+        for turn in range(3):
+            if forgets:
+                addon._requests._known = KnownTurns()
+            asked = {**ASKED, "model": "GLM-4.7", "messages": told}
+            flow = ask(addon, request(path, asked))
+            sent.append(flow.request.raw_content or b"")
+            answer(addon, flow, response(), whole(f"<think>thought {turn}</think>words {turn}"))
+            said = {"role": "assistant", "content": f"words {turn}"}
+            told = [*told, said, {"role": "user", "content": "more"}]
+    return sent
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_thoughts_are_put_back_into_a_next_turn_as_into_the_first(path: str) -> None:
+    sent = _talked(path, forgets=False)
+    assert [b"thought 1" in body for body in sent] == [False, False, True]
+    assert [json.loads(body) for body in sent] == [*map(json.loads, _talked(path, forgets=True))]
 
 
 @pytest.mark.parametrize(("key", "status"), [("mine", None), ("other", 400)])

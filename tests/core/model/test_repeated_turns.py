@@ -79,6 +79,41 @@ def test_a_repeated_message_is_not_read_or_written_again() -> None:
     assert (body, names) == (b'{"messages":[{"role":"user"}]}', ["messages"])
 
 
+@given(st.lists(st.lists(_MESSAGES, max_size=6), min_size=2, max_size=4))
+def test_shared_messages_are_the_same_json(requests: list[list[object]]) -> None:
+    before: RepeatedTurns[Turn] | None = None
+    for said in requests:
+        turns, shared = RepeatedTurns[Turn](before), [*said]
+        turns.share(shared)
+        assert json_text.write(shared) == json_text.write(said)
+        before, turns.before = turns, None
+
+
+def test_the_messages_that_a_request_begins_with_are_those_of_before() -> None:
+    first = RepeatedTurns[Turn]()
+    first.share([{"role": "user"}, {"n": 1}])
+    messages: list[object] = [{"role": "user"}, {"n": 1}, {"n": 2}]
+    turns = RepeatedTurns(first)
+    turns.share(messages)
+    assert [any(one is each for each in first.messages) for one in messages] == [True, True, False]
+
+
+def test_a_shared_message_can_be_read_as_a_turn() -> None:
+    first, message = RepeatedTurns[Turn](), {"role": "user", "content": "Hi"}
+    first.share([message])
+    turn = Turn("user", ())
+    assert RepeatedTurns(first).read(dict(message), lambda: (turn, False)) is turn
+
+
+def test_a_hash_is_made_again_behind_another_beginning() -> None:
+    first, message = RepeatedTurns[Turn](), {"role": "user"}
+    assert first.hash(b"a", message, lambda: b"1") == b"1"
+    then = RepeatedTurns(first)
+    assert then.hash(b"a", message, lambda: b"2") == b"1"
+    assert then.hash(b"b", message, lambda: b"3") == b"3"
+    assert then.hash(b"a", dict(message), lambda: b"4") == b"4"
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
