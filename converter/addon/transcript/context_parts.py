@@ -20,7 +20,7 @@ from converter.core.wire import json_text
 
 type Words = Sequence[str]
 """What a part says, in order: a name and the strings of its JSON, or one text."""
-type _Place = tuple[int, int]
+type _Span = tuple[int, int]
 
 MOST = 500
 """Parts that are told apart, the largest; the others are one."""
@@ -197,38 +197,38 @@ def tokens_of(
     """
     prompt = b"".join(pieces)
     borders = [0, *accumulate(map(len, pieces))]
-    described = _joined(_places(prompt, tools))
-    spans = sorted(place for place in described if place)
-    for begin, end in spans:  # no turn's words are meant there
+    described = _joined(_spans(prompt, tools))
+    of_tools = sorted(span for span in described if span)
+    for begin, end in of_tools:  # no turn's words are meant there
         prompt = prompt[:begin] + bytes(end - begin) + prompt[end:]
     return [
-        place and bisect_left(borders, place[1]) - bisect_left(borders, place[0])
-        for place in (*described, *_places(prompt, turns))
+        span and bisect_left(borders, span[1]) - bisect_left(borders, span[0])
+        for span in (*described, *_spans(prompt, turns))
     ]
 
 
-def _places(prompt: bytes, parts: Sequence[Words]) -> list[_Place | None]:
+def _spans(prompt: bytes, parts: Sequence[Words]) -> list[_Span | None]:
     """Return where each part stands: first the longest words of each, then all that it says."""
     longest = [max(words, key=len, default="") for words in parts]
-    found, places = list[int](), dict[int, _Place]()
+    found, spans = list[int](), dict[int, _Span]()
     for part in sorted(range(len(parts)), key=lambda part: -len(longest[part])):
         after = bisect(found, part)
-        low = places[found[after - 1]][1] if after else 0
-        high = places[found[after]][0] if after < len(found) else len(prompt)
-        if place := _find(prompt.find, longest[part], low, high):
-            places[part] = place
+        low = spans[found[after - 1]][1] if after else 0
+        high = spans[found[after]][0] if after < len(found) else len(prompt)
+        if span := _find(prompt.find, longest[part], low, high):
+            spans[part] = span
             insort(found, part)
-    ends = [places[part][0] for part in found[1:]] + [len(prompt)]
+    ends = [spans[part][0] for part in found[1:]] + [len(prompt)]
     low = 0
     for part, high in zip(found, ends, strict=False):
-        places[part] = _whole(prompt, parts[part], longest[part], places[part], (low, high))
-        low = places[part][1]
-    return [places.get(part) for part in range(len(parts))]
+        spans[part] = _whole(prompt, parts[part], longest[part], spans[part], (low, high))
+        low = spans[part][1]
+    return [spans.get(part) for part in range(len(parts))]
 
 
-def _whole(prompt: bytes, words: Words, longest: str, place: _Place, room: _Place) -> _Place:
+def _whole(prompt: bytes, words: Words, longest: str, span: _Span, room: _Span) -> _Span:
     """Return where all of a part stands, from its first word to its last."""
-    (begin, end), (low, high) = place, room
+    (begin, end), (low, high) = span, room
     if words[0] != longest and (first := _find(prompt.rfind, words[0], low, begin)):
         begin = first[0]
     for word in words[words.index(longest) + 1 :]:
@@ -239,7 +239,7 @@ def _whole(prompt: bytes, words: Words, longest: str, place: _Place, room: _Plac
 
 def _find(
     search: Callable[[bytes, int, int], int], words: str, low: int, high: int
-) -> _Place | None:
+) -> _Span | None:
     plain = words.strip()
     for text in (plain, json_text.write(plain).decode()[1:-1]) if plain else ():
         written = text.encode(errors="replace")
@@ -248,7 +248,7 @@ def _find(
     return None
 
 
-def _joined(places: Sequence[_Place | None]) -> list[_Place | None]:
-    """Return the places of tools, each to the next one's: between them stands their JSON."""
-    ends = dict(pairwise(place[0] for place in places if place))
-    return [place and (place[0], ends.get(place[0], place[1])) for place in places]
+def _joined(spans: Sequence[_Span | None]) -> list[_Span | None]:
+    """Return the spans of tools, each to the next one's: between them stands their JSON."""
+    ends = dict(pairwise(span[0] for span in spans if span))
+    return [span and (span[0], ends.get(span[0], span[1])) for span in spans]

@@ -32,28 +32,28 @@ class Python:
             return (yield from self.objects.read(source, calls))
         yield from _call(source, calls.current)
         while True:
-            mark, place = yield from source.ahead((*calls.close, "]", "a"), BLANKS + ",")
+            mark, offset = yield from source.ahead((*calls.close, "]", "a"), BLANKS + ",")
             if (
                 mark in calls.close
-                or not _NAME_BEGUN.match(source.rest, place)
-                or not (yield from _named(source, place))
+                or not _NAME_BEGUN.match(source.rest, offset)
+                or not (yield from _named(source, offset))
             ):
                 break
-            source.take(place)
+            source.take(offset)
             yield from _call(source, calls.next())
         if calls.head == "[" and not (yield from source.accept("]")):
             raise Refused
         return False
 
 
-def _named(source: Source, place: int) -> Step[bool]:
-    """Tell whether a call stands at `place`."""
-    while not (match := _NAME.match(source.rest, place)):
-        begun = _NAME_BEGUN.fullmatch(source.rest, place)
-        if source.last or not begun or len(source.rest) - place > NAME_LIMIT:
+def _named(source: Source, offset: int) -> Step[bool]:
+    """Tell whether a call stands at `offset`."""
+    while not (match := _NAME.match(source.rest, offset)):
+        begun = _NAME_BEGUN.fullmatch(source.rest, offset)
+        if source.last or not begun or len(source.rest) - offset > NAME_LIMIT:
             return False
         yield
-    return match.end() - place <= NAME_LIMIT
+    return match.end() - offset <= NAME_LIMIT
 
 
 def _call(source: Source, call: Call) -> Step[None]:

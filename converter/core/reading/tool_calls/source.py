@@ -59,33 +59,33 @@ class Source:
 
         The mark is empty when none stands there; None: that is not decided yet.
         """
-        place = self.behind_closers(0, skip)
-        return None if place is None else self.look_at(marks, place)
+        offset = self.behind_closers(0, skip)
+        return None if offset is None else self.look_at(marks, offset)
 
-    def behind_closers(self, place: int, skip: str) -> int | None:
+    def behind_closers(self, offset: int, skip: str) -> int | None:
         """Return where something else stands behind blanks and a thought's closers; None: not
         decided yet.
         """
         closer = " "
         while closer:
-            place = len(self.rest) - len(self.rest[place:].lstrip(skip))
-            closer = next((it for it in CLOSERS if self.rest.startswith(it, place)), "")
-            place += len(closer)
-        behind = "" if self.last else self.rest[place:]
+            offset = len(self.rest) - len(self.rest[offset:].lstrip(skip))
+            closer = next((it for it in CLOSERS if self.rest.startswith(it, offset)), "")
+            offset += len(closer)
+        behind = "" if self.last else self.rest[offset:]
         begun = behind and any(closer.startswith(behind) for closer in CLOSERS)
-        return None if begun else place
+        return None if begun else offset
 
-    def look_at(self, marks: Sequence[str], place: int) -> tuple[str, int] | None:
-        """Return the longest mark that stands at `place`, and `place`; None: not decided yet."""
-        length = len(self.rest) - place
-        if place > BLANKS_LIMIT:
-            return "", place
+    def look_at(self, marks: Sequence[str], offset: int) -> tuple[str, int] | None:
+        """Return the longest mark that stands at `offset`, and `offset`; None: not decided yet."""
+        length = len(self.rest) - offset
+        if offset > BLANKS_LIMIT:
+            return "", offset
         if not self.last:
-            behind = self.rest[place:]
+            behind = self.rest[offset:]
             if any(length < len(mark) and mark.startswith(behind) for mark in marks):
                 return None
-        fitting = [mark for mark in marks if self.rest.startswith(mark, place)]
-        return max(fitting, key=len, default=""), place
+        fitting = [mark for mark in marks if self.rest.startswith(mark, offset)]
+        return max(fitting, key=len, default=""), offset
 
     def ahead(self, marks: Sequence[str], skip: str = BLANKS) -> Step[tuple[str, int]]:
         """Return the mark that comes next and the number of characters before it; take nothing."""
@@ -95,9 +95,9 @@ class Source:
 
     def accept(self, marks: Sequence[str], skip: str = BLANKS) -> Step[str]:
         """Take the mark that comes next, and the skipped text before it; return it, or nothing."""
-        mark, place = yield from self.ahead(marks, skip)
+        mark, offset = yield from self.ahead(marks, skip)
         if mark:
-            self.take(place + len(mark))
+            self.take(offset + len(mark))
         return mark
 
     def until(
@@ -118,10 +118,10 @@ class Source:
             match = ends.search(self.rest)
             if stop := self._before_end(ends, match, padded):
                 say(self.take(stop))
-            place = match.end() - stop if match else 0
-            counts = self._counts(match[0], place, behind, others) if match else None
+            offset = match.end() - stop if match else 0
+            counts = self._counts(match[0], offset, behind, others) if match else None
             if match and counts:
-                self.take(place)
+                self.take(offset)
                 return match[0]
             if match and counts is False:
                 say(self.take(match.start() - stop + 1))  # so that each mark is judged once
@@ -139,15 +139,15 @@ class Source:
         return stop - (2 if end == "\r\n" else int(half or end[-1:] == "\n"))
 
     def _counts(
-        self, end: str, place: int, behind: Sequence[str], others: Mapping[str, Judge]
+        self, end: str, offset: int, behind: Sequence[str], others: Mapping[str, Judge]
     ) -> bool | None:
-        """Tell whether `end`, which comes next, counts by the text at `place`; None: undecided."""
-        after = self.rest[place:]
+        """Tell whether `end`, which comes next, counts by the text at `offset`; None: undecided."""
+        after = self.rest[offset:]
         if judge := others.get(end):
             return judge(after, self.last)
         if not behind:
             return True
-        behind_closers = self.behind_closers(place, BLANKS)
+        behind_closers = self.behind_closers(offset, BLANKS)
         if behind_closers is None or (mark := self.look_at(behind, behind_closers)) is None:
             return None
         return bool(mark[0]) or (self.last and not after.strip(BLANKS))
