@@ -1,7 +1,7 @@
 """What hypothesis draws: texts full of tags, half tags and lookalikes, ways to cut, and a server's
 replies.
 
-`LAW_EXAMPLES=5000 pytest tests/test_laws.py` looks further, elsewhere each time; without it the
+`LAW_EXAMPLES=5000 pytest tests/laws` looks further, elsewhere each time; without it the
 examples are always the same.
 """
 
