@@ -32,8 +32,8 @@ METADATA = "think_refused"
 
 
 def reader_of(record: FlowRecord) -> Refusal | None:
-    """Return who reads a reply that is held: of a prompt that was asked for, or of an error that
-    may be one of a part that can be left out.
+    """Return the reader of a reply that is held: a prompt that the addon asked for, or an error
+    that may name a part to leave out.
     """
     before, response = record.refused, record.flow.response
     if before and before.reads is response:

@@ -1,8 +1,10 @@
-"""Requests that a server refuses for a part that it can do without: words of a schema that its
-grammar does not know, pictures for a model that cannot see, the choice among tools of a server that
-reads no calls, an order of turns that its template has no place for, fields that it does not know.
+"""Requests that a server refuses for one part, and that go out again without this part.
 
-A row: words of a server's error, and the names of what is left out then.
+Such a part is a word of a schema that the server's grammar does not know, a picture for a model
+that cannot see, the choice among tools where the server reads no calls, an order of turns that its
+template does not take, or a field that it does not know.
+
+A row has words of a server's error, and the names of the parts to leave out.
 """
 
 import hashlib
@@ -103,8 +105,10 @@ _NO_WORD = re.compile(r"\W+")
 
 
 def refused(status: int, words: str, sent: str = "") -> frozenset[str]:
-    """Return the names of the parts that a server has refused; empty for any other error, and if
-    the words stand in the request that was `sent`: a server may repeat a client's own words.
+    """Return the names of the parts that a server has refused; empty for any other error.
+
+    Words that stand in the request that was `sent` do not count, because a server may repeat a
+    client's own words.
     """
     if status not in STATUSES:
         return frozenset()

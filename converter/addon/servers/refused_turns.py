@@ -1,5 +1,7 @@
-"""Requests whose turns a server's chat template takes in no such order: a last turn of the model's
-that is to go on, system turns behind the first one, neighbours of one role.
+"""Requests whose turns stand in an order that a server's chat template refuses.
+
+The last turn may be the model's own that is to go on, a system turn may stand behind the first
+turn, and neighbours may have one role.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,9 +1,10 @@
-"""Replies that a server's own reader throws away, though the model has finished them: it takes the
-template for another's, or the model writes a call that is not quite as the template shows it.
+"""Replies that the model has finished, and that the server's own reader throws away.
 
-llama.cpp writes a chat's prompt for whoever asks (`/apply-template`), and a text completion behind
-the same prompt comes as the model wrote it, so that the prompt's cache holds. No field of a chat
-completion turns its reader off (11549). Other servers are told of the tools in words.
+The reader takes the template for another one, or the model writes a call that differs a little from
+the template's. llama.cpp writes a chat's prompt for any client (`/apply-template`); a text
+completion behind this prompt comes as the model wrote it, and the prompt's cache holds. No field of
+a chat completion turns llama.cpp's reader off (11549). For other servers the request tells the
+tools in words.
 """
 
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
-"""Tool calls: the one place that knows where a call begins and another ends, its name, its id, its
-number, its arguments, and whether it is whole.
+"""Tool calls: one assembler decides the borders, name, id, number and arguments of each call, and
+whether it is whole.
 
 ```
 server's frames -> decoder ---- pieces --+

@@ -26,8 +26,8 @@ class RepeatedTurns[Turn]:
         self._hashes: dict[int, tuple[object, bytes, bytes]] = {}
 
     def share(self, messages: list[object]) -> None:
-        """Put the objects of the request before in the place of the equal ones that `messages`
-        begins with, so that whoever compares them or knows them by their identity has soon done.
+        """Put the objects of the request before in place of the equal ones at the head of
+        `messages`. Comparing them, or finding them by their identity, then takes no time.
         """
         before = self.before.messages if self.before else []
         pairs = list(zip(before, messages, strict=False))

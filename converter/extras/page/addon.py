@@ -74,8 +74,8 @@ class Page:
             self.closed(watcher)
 
     async def context(self, flow: HTTPFlow) -> dict[str, object]:
-        """Return the parts of what the server got, by size, as the server counts them, and its
-        words on the model: it is asked when somebody opens the tab *Context*, and not before.
+        """Return the parts of the prompt that the server got, by size, and the server's facts of
+        the model. The server is asked only when somebody opens the tab *Context*.
         """
         whole = await self.session(flow)
         sent = sent_of(flow) or flow.request  # of a flow that was let go

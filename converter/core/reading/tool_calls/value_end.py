@@ -1,19 +1,21 @@
 """The end of a value that is bare text between marks.
 
-A value may be text about these very marks, and models leave closing marks out, or say them twice.
+A value may be text about these very marks, and models leave closing marks out or write them twice.
 So a mark counts by the text behind it, in this order:
 
-- The value's own closing mark ends it where the form goes on behind it: with the next parameter,
-  with the call's end, or the reply's. One said again directly behind it goes as well. Where the
-  value has opened a mark of its kind itself, the closing mark is that one's.
-- The mark of another parameter that the tool has, and the call not yet, ends it where the value's
-  own was left out: at a line's head, or where no closing mark comes before the call's end, or where
-  the tool needs that parameter. It is a part of the value where that parameter comes once more
-  behind a closing mark, or more values are closed than opened.
-- The call's closing mark ends it where the first mark behind it is none of a value's.
+- The value's own closing mark ends the value if the form goes on behind the mark: with the next
+parameter, the call's end or the reply's end. A repetition directly behind is removed. If the value
+has opened a mark of this kind itself, the closing mark closes that one.
 
-A value with a closing mark of its own that did not count has no certain end by another mark: then
-the call is none.
+- If the value's own mark was left out, the mark of another parameter ends it, which the tool has
+and the call does not have yet. This mark must stand at a line's head, or no closing mark must come
+before the call's end, or the tool must need the parameter. The mark is part of the value if the
+parameter comes once more behind a closing mark, or if more values are closed than opened.
+
+- The call's closing mark ends the value if the first mark behind it belongs to no value.
+
+If a closing mark of the value did not count, and no other one ends the value, its end is uncertain:
+the text is no call.
 """
 
 import re
