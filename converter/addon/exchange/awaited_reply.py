@@ -17,7 +17,12 @@ from converter.addon.servers.prompts import begun
 from converter.core.dialects import context_length
 from converter.core.dialects.error_words import server_words
 from converter.core.dialects.recogniser import is_stream
-from converter.core.dialects.request_facts import COUNTING, grammar_of, wants_json
+from converter.core.dialects.request_facts import (
+    COUNTING,
+    forbids_calls,
+    grammar_of,
+    wants_json,
+)
 from converter.core.dialects.server_fields import BUDGET_FIELDS
 from converter.core.dialects.table import COMMON, TEXT_COMPLETIONS, UNCOUNTED, Dialect, Form
 from converter.core.model.initial_state import InitialState
@@ -63,6 +68,7 @@ class AwaitedReply:
             context=request.context,
             tools_offered=offered,
             tools=request.tools,
+            forbids_calls=forbids_calls(request.body) and exchange.settings.tools != "off",
             hidden=request.hides_thinking,
             off=thinking_is_off(request.body, exchange.settings.start),
             stops=request.stops,

@@ -45,6 +45,7 @@ def expected_of(body: Mapping[str, object]) -> Expected:
         model=str(body.get("model") or ""),
         tools_offered=bool(body.get("tools")),
         tools=offered(body, told),
+        forbids_calls=forbids_calls(body),
         stops=stops(body),
         wants_json=wants_json(body),
         grammar=grammar_of(body),
@@ -69,14 +70,20 @@ def offered(body: Mapping[str, object], told: Mapping[str, Schema] | None = None
     if not told:
         return None
     choice = body.get("tool_choice")
-    mode = choice.get("type") if isinstance(choice, Mapping) else choice
     if isinstance(choice, Mapping) and (chosen := _chosen(choice)):
         told = {name: schema for name, schema in told.items() if name in chosen}
-    if not told or mode == "none":
+    if not told or forbids_calls(body):
         return None
     disabled = isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True
     parallel = body.get("parallel_tool_calls") is not False and not disabled
     return Tools(told, parallel, wants_json(body))
+
+
+def forbids_calls(body: Mapping[str, object]) -> bool:
+    """Tell whether the request offers tools and wants no call of them."""
+    choice = body.get("tool_choice")
+    mode = choice.get("type") if isinstance(choice, Mapping) else choice
+    return mode == "none" and bool(body.get("tools"))
 
 
 def schemas(body: Mapping[str, object]) -> dict[str, Schema]:

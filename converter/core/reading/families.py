@@ -20,8 +20,9 @@ characters, `<|constrain|>`, 48 more. It names no recipient, because that is a c
 class ThinkTags:
     """One family of marks: a row.
 
-    `ignored`: special tokens beside thinking; outside code they are no text. `labels`: lines that
-    may stand first in a thought and name its kind. `torn`: special tokens that begin marks of
+    `ignored`: special tokens beside thinking; outside code they are no text. `again`: openers that
+    say nothing when they come once more in a thought. `labels`: lines that may stand first in a
+    thought and name its kind. `torn`: special tokens that begin marks of
     several tokens; a reply cut off within such a mark does not show what came of it. `answer_tags`:
     what an answer stands in; its opener goes directly behind a thought, its closer at the reply's
     end if the opener went. `model_pattern`: a regular expression, models whose names it finds
@@ -39,6 +40,7 @@ class ThinkTags:
     also_open: tuple[str, ...] = ()
     also_close: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     torn: tuple[str, ...] = ()
     answer_tags: tuple[str, str] | None = None
@@ -89,7 +91,7 @@ FAMILIES = (
         f"</think:{SUFFIX}>",
         "Hunyuan v3/v4, whose checkpoints name the suffix",
     ),
-    ThinkTags("minimax", "<mm:think>", "</mm:think>", "MiniMax-M3"),
+    ThinkTags("minimax", "<mm:think>", "</mm:think>", "MiniMax-M3", ignored=("[e~[",)),
     ThinkTags("seed", "<seed:think>", "</seed:think>", "Seed-OSS"),
     ThinkTags("mistral", "[THINK]", "[/THINK]", "Magistral, Ministral-3, Mistral Small 4"),
     ThinkTags("kimi", "◁think▷", "◁/think▷", "older Kimi thinking models"),
@@ -160,6 +162,7 @@ FAMILIES = (
         "Gemma 4; the channel's name `thought` and a line break may follow",
         also_close=("<|channel>response\n",),
         ignored=("<|channel>response\n", "<turn|>"),
+        again=("<|channel>thought\n",),
         labels=("thought\n",),
         unmatched_close_is_text=False,
     ),
@@ -247,8 +250,8 @@ FAMILIES = (
         ignored=(
             "<|eom|>",
             "<|start|>assistant",
-            " to=user<|message|>",
-            "to=user<|message|>",
+            f" to={SUFFIX}<|message|>",  # of the answer, to=user, or of a call
+            f"to={SUFFIX}<|message|>",
             "<|eot|>",
         ),
         model_pattern=r"\bmuse\b|glimmer",

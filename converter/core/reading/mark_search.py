@@ -60,7 +60,8 @@ class MarkSearch:
         opened = [mark for mark in kinds if GAP in mark or (SUFFIX in mark and not suffix)]
         self._kinds = kinds
         self._opened = {mark: re.compile(expression(mark)) for mark in opened}
-        ordered = sorted(kinds, key=len, reverse=True)
+        # a mark that is spelled out stands before one that leaves words open
+        ordered = sorted(kinds, key=lambda mark: len(head_of(mark)), reverse=True)
         self._pattern = re.compile(
             "|".join(expression(mark) if mark in opened else re.escape(mark) for mark in ordered)
             or "(?!)"
@@ -88,10 +89,12 @@ class MarkSearch:
         """Return the meaning of a mark that was found, how its row spells it, and its suffix, if
         the row leaves that open.
         """
+        if literal in self._kinds and literal not in self._opened:
+            return self._kinds[literal], literal, ""
         for mark, pattern in self._opened.items():
             if match := pattern.fullmatch(literal):
                 return self._kinds[mark], mark, match[1]
-        return self._kinds[literal], literal, ""
+        raise KeyError(literal)
 
     def may_begin(self, text: str) -> bool:
         """Tell whether any character of the text begins a mark."""

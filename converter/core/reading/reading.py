@@ -27,7 +27,8 @@ class Expected:
     `model`: the name that the client asked for. `budget`: of thinking, in tokens, if the proxy is
     to keep one. `task` and `context`: ids of the exchange and its conversation in thought events;
     without a task none are made. `tools_offered`: the request offers tools; `tools`: those whose
-    calls are to be read from the text; `schemas`: of all that it offers, by name. `hidden`: the
+    calls are to be read from the text; `forbids_calls`: it wants none of them; `schemas`: of all
+    that it offers, by name. `hidden`: the
     client is to get no thinking, because it did not ask for any. `stops`: the request's own stop
     strings. `wants_json`: the request asks for an answer in JSON. `limits`: what ends a thought.
     `folds`: the client gets thinking as text. `call_ids`: the ids of the calls in its history.
@@ -41,6 +42,7 @@ class Expected:
     context: str = ""
     tools_offered: bool = False
     tools: Tools | None = None
+    forbids_calls: bool = False
     hidden: bool = False
     off: bool = False
     stops: tuple[str, ...] = ()

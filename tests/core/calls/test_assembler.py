@@ -38,6 +38,22 @@ def test_what_is_json_passes_as_it_came() -> None:
     assert judged(*WHOLE, Finish("tool_calls")) == [*WHOLE, Finish("tool_calls")]
 
 
+@pytest.mark.parametrize(
+    ("pieces", "said", "wanted"),
+    [
+        (WHOLE, Finish("stop"), Finish("tool_calls")),
+        (WHOLE, Finish("stop", "</tool_call>"), Finish("tool_calls", "</tool_call>")),
+        (WHOLE, Finish("length"), Finish("length")),
+        (WHOLE, Finish("content_filter"), Finish("content_filter")),
+        ([], Finish("stop"), Finish("stop")),
+    ],
+)
+def test_a_stop_behind_whole_calls_is_that_of_calls(
+    pieces: list[ToolCall], said: Finish, wanted: Finish
+) -> None:
+    assert judged(*pieces, said)[-1] == wanted
+
+
 def test_an_id_of_the_history_is_not_used_again() -> None:
     ids = [
         event.id

@@ -7,6 +7,7 @@ import pytest
 from converter.core.dialects.request_facts import (
     call_ids,
     expected_of,
+    forbids_calls,
     grammar_of,
     offered,
     schemas,
@@ -179,6 +180,21 @@ def test_a_request_tells_how_its_reply_is_read() -> None:
     assert expected.call_ids == {"c1"}
     assert expected.tools_offered
     assert expected.tools == offered(OPENAI)
+
+
+@pytest.mark.parametrize(
+    ("body", "forbids"),
+    [
+        (OPENAI, False),
+        (OPENAI | {"tool_choice": "auto"}, False),
+        (OPENAI | {"tool_choice": "none"}, True),
+        (ANTHROPIC | {"tool_choice": {"type": "none"}}, True),
+        ({"tool_choice": "none"}, False),
+    ],
+)
+def test_a_request_may_forbid_the_calls_of_its_tools(body: dict[str, Any], forbids: bool) -> None:
+    assert forbids_calls(body) is forbids
+    assert expected_of(body).forbids_calls is forbids
 
 
 def test_a_request_that_says_nothing_expects_nothing() -> None:

@@ -26,17 +26,23 @@ from converter.core.reading.engine.mark_table import (
     CallMark,
     MarkTable,
 )
-from converter.core.reading.engine.open_call import MetMark, OpenCall, may_begin_call
+from converter.core.reading.engine.open_call import (
+    MetMark,
+    OpenCall,
+    begins_words,
+    may_begin_call,
+)
 from converter.core.reading.engine.scanner import Scanner
 from converter.core.reading.engine.states import (
     IN_CALL,
     IN_TEXT,
     IN_THOUGHT,
+    NEXT_STATE,
     SILENT_SO_FAR,
     State,
 )
 from converter.core.reading.mark_search import Mark
-from converter.core.reading.tool_calls.forms import SPECIAL, WHOLE
+from converter.core.reading.tool_calls.forms import SECTIONS, SPECIAL, WHOLE
 from converter.core.reading.tool_calls.reading import Expectations, Fate
 from converter.core.reading.tool_calls.source import Source
 from converter.core.wire.bounds import BLANKS_LIMIT
@@ -201,6 +207,9 @@ class Engine(Scanner):
         text. Special tokens are never prose: they count everywhere, in code as well.
         """
         mark, context = CALL_MARKS[literal], self._context
+        behind = self._source.rest[len(literal) :]
+        if (empty := self._is_empty_section(mark, behind)) is not False:
+            return empty is not None and self._leave_out(len(literal))
         if self._state in IN_THOUGHT or self._state is State.CALLED_INSIDE:
             return self._ends_thought(mark)
         self.calls.at_head = False
@@ -209,10 +218,30 @@ class Engine(Scanner):
         doubted = in_sentence and not token and not self.calls.read
         met = MetMark(mark, context.place, context.in_code, doubted=doubted)
         certain = met.mark.special or met.at is MarkPlace.AT_BREAK
+        if self._table.forbids_calls and not certain:
+            begins = may_begin_call(met.at, behind, self._source.last)
+            if begins is None:
+                return False
+            certain = begins
         unread = not self._table.reads_calls and certain  # its words need not be known
         if (context.shows_calls and not token) or unread:
             return self._put_back(met, "")
         self._open = OpenCall.begin(met, self._source, self.calls, self._between)
+        return True
+
+    def _is_empty_section(self, mark: CallMark, behind: str) -> bool | None:
+        """Tell whether words stand where a section's calls should, so that its mark, a special
+        token, is no text; None: more text must tell.
+        """
+        if not mark.special or mark.begins not in SECTIONS or self._context.in_code:
+            return False
+        if self._state in IN_CALL or (self._state, Mark.SILENT) not in NEXT_STATE:
+            return False
+        return begins_words(behind, self._source.last)
+
+    def _leave_out(self, length: int) -> bool:
+        self._source.take(length)
+        self._step(Mark.SILENT)
         return True
 
     def _ends_thought(self, mark: CallMark) -> bool:
@@ -231,6 +260,8 @@ class Engine(Scanner):
         self._step(Mark.TOOL)
         self.calls.at_head = False
         met = MetMark(mark, MarkPlace.AT_BREAK, in_code=False, ended_thought=True)
+        if self._table.forbids_calls:
+            return self._put_back(met, "")
         self._open = OpenCall.begin(met, self._source, self.calls, self._between)
         return True
 
@@ -360,16 +391,26 @@ class Engine(Scanner):
             self._say(held)
             return True
         source.rest = held + source.rest
+        if guarded:
+            return self._begin_text(mark)
         silent = self._table.silent_at(source.rest)
-        if silent and not (guarded or nested or met.in_code or self._values.open):
-            source.take(len(silent))
-            self._step(Mark.SILENT)
-            return True
-        self._say(source.take(len(mark.mark) if guarded else 1))
-        if guarded and not mark.close:
-            self._values.begin(header=True)
-        elif met.shows_value(behind) and not (guarded or nested or self._values.open):
-            self._say(source.take(len(mark.mark) - 1))
+        outside = not (nested or self._values.open)
+        if silent and outside and not met.in_code:
+            return self._leave_out(len(silent))
+        if outside and met.shows_value(behind):
+            self._say(source.take(len(mark.mark)))
             self._values.begin()
-        self._look()
+            self._look()
+        else:
+            self._say(source.take(1))
+        return True
+
+    def _begin_text(self, mark: CallMark) -> bool:
+        """Begin a text between a call's marks. Those of a call that is forbidden are no text."""
+        taken = self._source.take(len(mark.mark))
+        if not self._table.forbids_calls:
+            self._say(taken)
+        if not mark.close:
+            self._values.begin(header=True)
+            self._look()
         return True

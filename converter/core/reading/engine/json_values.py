@@ -32,9 +32,11 @@ class JsonValues:
         """The characters with which a value may begin in an answer."""
         return "[{" if self._wanted else ""
 
-    def look(self, state: State, offered: bool) -> None:
-        """Find out where values may begin in a state. `offered`: the request offers tools."""
-        self._find = None
+    def look(self, state: State, offered: bool, in_call: bool) -> None:
+        """Find out where values may begin in a state. `offered`: the request offers tools;
+        `in_call`: a call's arguments may.
+        """
+        self._find = _VALUE.search if in_call and not self.open else None
         if state in IN_TEXT and not self.open:
             if self._wanted and state not in UNDECIDED:
                 self._find = _VALUE.search

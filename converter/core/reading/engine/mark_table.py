@@ -81,6 +81,9 @@ def openers_in_thought(offered: bool) -> tuple[str, ...]:
     return tuple(row.mark for row in rows if offered or not row.only_offered)
 
 
+_CLOSING = tuple(row.close for row in GUARDED.values() if row.close)
+_FORBIDDEN = dict.fromkeys((*GUARDED, *_CLOSING), Mark.SILENT)
+"""The marks within a call that is forbidden."""
 ALL_CLOSERS = (*CALL_CLOSERS, *CLOSERS)
 """Marks that say nothing behind a call."""
 _IN_TEXT = dict.fromkeys(CALL_MARKS, Mark.TOOL)
@@ -91,11 +94,16 @@ class MarkTable:
     """The rows in force, made ready.
 
     `offered`: the request offers tools, so that a call may stand in the text; `reads_calls`: those
-    are to be read.
+    are to be read; `forbids_calls`: none is wanted, so that the marks of one are no text.
     """
 
     def __init__(
-        self, families: tuple[ThinkTags, ...], attributes: bool, offered: bool, reads_calls: bool
+        self,
+        families: tuple[ThinkTags, ...],
+        attributes: bool,
+        offered: bool,
+        reads_calls: bool,
+        forbids_calls: bool,
     ) -> None:
         self.families = families
         self.opened_by = {mark: row for row in families for mark in row.openers}
@@ -111,6 +119,7 @@ class MarkTable:
         self.bare_closers = tuple(mark for row in telling for mark in row.closers)
         self.torn = tuple(mark for row in families for mark in row.torn)
         self.offered, self.reads_calls = offered and bool(families), reads_calls
+        self.forbids_calls = forbids_calls
         self._in_thought = dict.fromkeys(openers_in_thought(offered) if families else (), Mark.TOOL)
         self._in_text = _IN_TEXT if self.offered or reads_calls else {}
         others = tuple(mark for mark in CLOSERS if mark not in self.bare_closers)
@@ -145,12 +154,12 @@ class MarkTable:
 
     def within_call(self, call: CallMark) -> MarkSearch:
         """Return the marks that count in a text between a call's marks that is none."""
-        return _within_call(call, self.reads_calls)
+        return _within_call(call, self.reads_calls, self.forbids_calls)
 
     @property
     def within_value(self) -> MarkSearch:
         """The marks that count in JSON."""
-        return _within_call(NO_MARK, self.reads_calls)
+        return _within_call(NO_MARK, self.reads_calls, self.forbids_calls)
 
     def _marks_of(self, state: State) -> dict[str, Mark]:
         """Return the effect of each mark: some end a thought in one state, and are silent in
@@ -159,7 +168,8 @@ class MarkTable:
         rows = self.families
         closing = {mark: Mark.CLOSE for row in rows for mark in row.closers}
         if state in (State.THINKING, State.RESUMED):
-            return self._in_thought | closing
+            said = {mark: Mark.SILENT for row in rows for mark in row.again}
+            return self._in_thought | (said if state is State.THINKING else {}) | closing
         first = {mark: Mark.OPEN for row in rows for mark in row.openers if row.only_at_start}
         anywhere = {mark: Mark.OPEN for mark in self.opened_by if mark not in first}
         silent = {mark: Mark.SILENT for row in rows for mark in row.ignored}
@@ -185,6 +195,7 @@ class MarkTable:
 @lru_cache(maxsize=64)
 def _within_thought(row: ThinkTags, suffix: str, head: bool, calls: tuple[str, ...]) -> MarkSearch:
     kinds = dict.fromkeys(calls, Mark.TOOL) | dict.fromkeys(row.closers, Mark.CLOSE)
+    kinds |= dict.fromkeys(row.again, Mark.SILENT)
     if head:
         kinds |= dict.fromkeys(row.openers, Mark.OPEN)
         kinds |= dict.fromkeys(row.labels, Mark.LABEL)
@@ -197,10 +208,11 @@ def _within_thought(row: ThinkTags, suffix: str, head: bool, calls: tuple[str, .
 
 
 @lru_cache(maxsize=64)
-def _within_call(call: CallMark, reads_calls: bool) -> MarkSearch:
+def _within_call(call: CallMark, reads_calls: bool, forbids_calls: bool) -> MarkSearch:
     ends = {call.close: Mark.TOOL_END} if call.close else {}
     ends |= dict.fromkeys(call.before, Mark.TOOL_OVER)
-    return MarkSearch((_IN_TEXT if reads_calls else {}) | ends)
+    silent = _FORBIDDEN if forbids_calls and call is not NO_MARK else {}
+    return MarkSearch((_IN_TEXT if reads_calls else silent) | ends)
 
 
 @lru_cache(maxsize=64)
@@ -209,6 +221,7 @@ def mark_table(
     attributes: bool = True,
     offered: bool = False,
     reads_calls: bool = False,
+    forbids_calls: bool = False,
 ) -> MarkTable:
     """Return the table, made once for the same rows."""
-    return MarkTable(families, attributes, offered, reads_calls)
+    return MarkTable(families, attributes, offered, reads_calls, forbids_calls)

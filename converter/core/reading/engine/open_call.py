@@ -30,6 +30,9 @@ _CALL_AT_BREAK = re.compile(rf"(?:(?=[^\S\n]*\n){_GAP})?+\w")
 _UNDECIDED = re.compile(rf"(?:{_GAP}|{_NAME}{_GAP})<?\Z")
 _BEGUN = {mark[:length] for mark in CLOSERS for length in range(2, len(mark))}
 _BEHIND_CLOSER = re.compile(rf"{_GAP}(?:{'|'.join(map(re.escape, _BEGUN))}|{_CLOSER}<?)\Z")
+_WORDS = re.compile(rf"{_GAP}{_NAME}:?(?:[ \t]++[^\s<{{\[(`]|[^\w\s.:<{{\[(`-]|:\s)")
+"""A word that goes on as words do, and as no call of a section does."""
+_WORDS_BEGUN = re.compile(rf"{_GAP}(?:{_NAME}:?[ \t]*+)?\Z")
 _LINE_BLANKS = " \t"
 _OPENERS = (*OPENERS, *SECTIONS)
 _NO_TEXT = (Mark.SILENT, Mark.UNMATCHED, Mark.FRAME_END)
@@ -50,6 +53,13 @@ def may_begin_call(place: MarkPlace, behind: str, last: bool) -> bool | None:
     if _UNDECIDED.match(behind):
         return at_break if last else None
     return None if _BEHIND_CLOSER.match(behind) and not last else False
+
+
+def begins_words(behind: str, last: bool) -> bool | None:
+    """Tell whether words stand behind the mark of a section; None: not decided."""
+    if _WORDS.match(behind):
+        return True
+    return None if _WORDS_BEGUN.match(behind) and not last else False
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,6 +82,7 @@ class Scanner(ABC):
             Mark.WITH_ATTRIBUTES: self._meet_attributes,
             Mark.TOOL: self._meet_call,
             Mark.TOOL_OVER: self._meet_header,
+            Mark.TOOL_END: self._meet_call_end,
         }
         self._look()
 
@@ -98,7 +99,7 @@ class Scanner(ABC):
     def _look(self) -> None:
         """Find the marks that count here, and the search for JSON, where such may begin."""
         table, state = self._table, self._state
-        if self._values.open:
+        if self._values.open and not self._between.before:
             self._marks: MarkSearch = table.within_value
         elif state in IN_CALL:
             self._marks = table.within_call(self._between)
@@ -107,7 +108,8 @@ class Scanner(ABC):
             self._marks = table.within_thought(self.thought.row, self.thought.suffix, head)
         else:
             self._marks = table.marks(state, *self.answer.frames, thought=self.thought.begun)
-        self._values.look(state, table.offered)
+        in_call = state in IN_CALL and bool(self._between.before) and not self.calls.has_arguments
+        self._values.look(state, table.offered, in_call)
 
     def _scan(self) -> bool:
         """Say the text up to a mark and take the mark; tell whether there is more to read."""
@@ -171,7 +173,7 @@ class Scanner(ABC):
             return False
         self._say(self._source.take(end))
         self._values.open = None
-        if self._state in IN_CALL:
+        if self._state in IN_CALL and not self._between.close:
             self._step(Mark.TOOL_END)
         self._look()
         return True
@@ -248,9 +250,6 @@ class Scanner(ABC):
         if mark in self._meetings:
             return self._meetings[mark](found[0])
         self._source.take(len(found[0]))
-        if mark is Mark.TOOL_END and not self.calls.behind:
-            self._context.feed(spelled)
-            self._out += self.answer.say(spelled)
         if mark is Mark.UNMATCHED:
             self.answer.dropped_closer = True
         if mark is Mark.OPEN and self._state is not State.OPENED:
@@ -260,6 +259,8 @@ class Scanner(ABC):
 
     def _is_words(self, mark: Mark, literal: str) -> bool:
         """Tell whether a mark is text, by its place."""
+        if self._state in IN_CALL and self._values.open:
+            return self._values.open.quoted
         if self._state not in IN_TEXT or mark in (Mark.FRAME_END, Mark.TOOL):
             return False
         row = self._table.opened_by.get(literal) if mark is Mark.OPEN else None
@@ -299,7 +300,18 @@ class Scanner(ABC):
         """End a text that is no call before the next header; one before a brace is its own."""
         if not self.calls.has_arguments:
             return self._ordinary()
+        self._values.open = None
         self._step(Mark.TOOL_OVER)
+        return True
+
+    def _meet_call_end(self, literal: str) -> bool:
+        """End a text between a call's marks at the last one, which is text as the first one is."""
+        self._values.open = None
+        self._source.take(len(literal))
+        if not (self.calls.behind or self._table.forbids_calls):
+            self._context.feed(literal)
+            self._out += self.answer.say(literal)
+        self._step(Mark.TOOL_END)
         return True
 
     def _step(self, mark: Mark, literal: str = "") -> None:

@@ -88,8 +88,14 @@ class ReadingStage:
     def _table(self) -> MarkTable:
         reading = self._reading
         families = reading.families if self._reads_tags else ()
-        offered = reading.expected.tools_offered
-        return mark_table(families, reading.attributes, offered, self._reads_calls)
+        expected = reading.expected
+        return mark_table(
+            families,
+            reading.attributes,
+            expected.tools_offered,
+            self._reads_calls,
+            expected.forbids_calls,
+        )
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return the events that the event becomes."""
@@ -180,16 +186,11 @@ class ReadingStage:
 
     def _finish(self, event: Finish) -> Sequence[Event]:
         out = [*self._close(event.reason, cut=event.reason == CUT)]
-        calls, drafts = self._engine.calls.read, self._drafts
-        if drafts is None:
-            return [*out, event]
-        alone = self._reads_calls and not calls
-        if event.reason in BY_ITSELF and alone:
+        drafts, alone = self._drafts, self._reads_calls and not self._engine.calls.read
+        if drafts and alone and event.reason in BY_ITSELF:
             out += drafts.take(self._seen.said)
             self._findings.calls.thought.update(drafts.forms)
-        called = drafts.forms or any(call.done for call in calls)
-        stopped = called and event.reason == "stop"
-        return [*out, replace(event, reason="tool_calls") if stopped else event]
+        return [*out, event]
 
     def _close(self, finish: str, cut: bool) -> list[Event]:
         """Return all that is held. `finish`: why the choice ended, if it has."""
@@ -252,7 +253,11 @@ class ReadingStage:
         answer, broken = self._engine.answer, self._engine.broken
         if answer.unmatched_closer or answer.dropped_closer:
             self._note_closers(answer.unmatched_closer)
-        return [*out, failure_of(broken, NO_FORM)] if broken else out
+        if not broken:
+            return out
+        while out and isinstance(out[-1], Text):
+            out.pop()  # behind the call, as far as it has come
+        return [*out, failure_of(broken, NO_FORM)]
 
     def _note(self, event: Event) -> None:
         seen, drafts = self._seen, self._drafts

@@ -81,6 +81,7 @@ MAY_BE_DRAFT = (State.CALLING_INSIDE, State.CALLED_INSIDE, State.RESUMED)
 """States behind the opener of a call that a thought holds, until that thought has an end."""
 _OPENING = (*IN_TEXT, State.CALLED_INSIDE)
 _SILENT_IN_ANSWER = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED)
+_SILENT_IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING)
 _SILENT_IN_TEXT = (*_SILENT_IN_ANSWER, State.UNDECIDED_HEAD, State.UNDECIDED_BEHIND)
 NEXT_STATE = {
     **{(state, Mark.OPEN): State.OPENED for state in _OPENING},
@@ -106,13 +107,14 @@ NEXT_STATE = {
     (State.ENDED, Mark.UNMATCHED): State.ENDED,
     (State.BEHIND, Mark.UNMATCHED): State.BEHIND,
     (State.ANSWERING, Mark.UNMATCHED): State.BEHIND,
-    **{(state, Mark.SILENT): state for state in (State.BEGINNING, *_SILENT_IN_TEXT)},
+    **{(state, Mark.SILENT): state for state in (*_SILENT_IN_THOUGHT, *_SILENT_IN_TEXT)},
     (State.CALLED_INSIDE, Mark.SILENT): State.CALLED,
     (State.ANSWERING, Mark.SILENT): State.BEHIND,
     (State.UNDECIDED, Mark.SILENT): State.UNDECIDED_BEHIND,
     **{(state, Mark.FRAME): State.BEHIND for state in _SILENT_IN_ANSWER},
     (State.BEHIND, Mark.FRAME_END): State.BEHIND,
     (State.ANSWERING, Mark.FRAME_END): State.BEHIND,
+    **{(state, Mark.SILENT): state for state in IN_CALL},
     (State.CALLING, Mark.TOOL_END): State.CALLED,
     (State.CALLING, Mark.TOOL_OVER): State.CALLED,
     (State.CALLING_INSIDE, Mark.TOOL_END): State.CALLED_INSIDE,

@@ -204,6 +204,22 @@ def object_of(source: Source, call: Call, close: Sequence[str] = ()) -> Step[Non
             call.say(brackets[:-1])
 
 
+def _once_more(source: Source, call: Call) -> Step[None]:
+    """Read the arguments that a model writes twice, or behind an empty object. Any other object
+    raises BrokenArguments.
+    """
+    while (yield from source.ahead(("{",)))[0]:
+        given = call.arguments_so_far()
+        try:
+            again = json.loads((yield from value_text(source)), strict=False)
+        except (ValueError, RecursionError) as error:
+            raise BrokenArguments from error
+        if given and given != again:
+            raise BrokenArguments
+        for name, value in {} if given else again.items():
+            call.add(name, json.dumps(value, ensure_ascii=False))
+
+
 def _object_in_string(source: Source, call: Call) -> Step[None]:
     checked = PartialJson()
     while True:
@@ -307,6 +323,7 @@ class Header:
         if not alone:
             close = tuple(filter(None, (self.tail, *calls.close)))
             yield from object_of(source, call, close)
+            yield from _once_more(source, call)
             members = Members(argued=True, wholly=True)
             yield from members.beyond(source, call, close)
             members.settle(call)

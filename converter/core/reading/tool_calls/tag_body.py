@@ -173,7 +173,8 @@ class Pairs:
         call.key(name)
         written = Value(NO_STRING if unknown else types_of(call.schema, name), call.say)
         closing = (*close, *(f"\n{mark}" for mark in close))
-        marks = ValueMarks(self.value[1:], (), closing, self.key[:1], self.key[1])
+        keys = (self.key[0], f"\n{self.key[0]}")
+        marks = ValueMarks(self.value[1:], (), closing, keys, self.key[1])
         return (yield from ValueEnd(source, call, marks, written).read())
 
 

@@ -57,41 +57,17 @@ def calls(events: Sequence[Event]) -> list[tuple[str, str]]:
     return [(event.name, event.arguments) for event in events if isinstance(event, ToolCall)]
 
 
-def test_content_that_is_a_call_becomes_one_and_the_finish_says_so() -> None:
+def test_content_that_is_a_call_becomes_one() -> None:
     assert run(stage(), Text(f"Look.\n{NOW}"), Finish("stop")) == [
         Text("Look."),
         ToolCall(0, "call_0", "now", "{}"),
-        Finish("tool_calls"),
+        Finish("stop"),
     ]
 
 
 def test_a_call_is_of_its_choice_and_its_id_is_of_its_reply() -> None:
     made = stage(choice=2, ids="call_7_2_")
     assert run(made, Text(NOW, 2)) == [ToolCall(0, "call_7_2_0", "now", "{}", 2)]
-
-
-@pytest.mark.parametrize(
-    ("text", "reason", "wanted"),
-    [
-        (NOW, "stop", "tool_calls"),
-        (NOW, "length", "length"),
-        (NOW, "content_filter", "content_filter"),
-        (CUT, "stop", "stop"),
-        (CUT, "length", "length"),
-        (NOW + CUT, "stop", "tool_calls"),
-        ("no call", "stop", "stop"),
-    ],
-)
-def test_only_a_stop_after_whole_calls_becomes_tool_calls(
-    text: str, reason: str, wanted: str
-) -> None:
-    assert run(stage(), Text(text), Finish(reason))[-1] == Finish(wanted)
-
-
-def test_a_stop_string_is_kept_with_the_finish() -> None:
-    assert run(stage(), Text(NOW), Finish("stop", "</tool_call>"))[-1] == Finish(
-        "tool_calls", "</tool_call>"
-    )
 
 
 @pytest.mark.parametrize(
@@ -126,11 +102,11 @@ def own(index: int) -> Own:
 
 def test_from_the_servers_first_call_on_text_is_text() -> None:
     native = ToolCall(0, "own", "now", "{}", own=own(0))
-    assert run(stage(), Text("Look."), native, Text(NOW), Finish("tool_calls")) == [
+    assert run(stage(), Text("Look."), native, Text(NOW), Finish("stop")) == [
         Text("Look."),
         native,
         Text(NOW),
-        Finish("tool_calls"),
+        Finish("stop"),
     ]
 
 
@@ -140,7 +116,7 @@ def test_a_call_that_the_server_tells_as_well_is_one() -> None:
         ToolCall(0, "", "", '{"city":', own=own(0)),
         ToolCall(0, "", "", '"Oslo"}', own=own(0)),
     ]
-    events = run(stage(), Text(OSLO), *pieces, Finish("tool_calls"))
+    events = run(stage(), Text(OSLO), *pieces, Finish("stop"))
     assert calls(events) == [("get_weather", '{"city": "Oslo"}')]
 
 
@@ -149,7 +125,7 @@ def test_another_call_of_the_servers_own_stands_behind_those_that_were_read() ->
         ToolCall(0, "own", "get_weather", '{"city": "Rome"}', own=own(0)),
         ToolCall(1, "two", "now", "{}"),
     ]
-    events = run(stage(), Text(OSLO), *native, Finish("tool_calls"))
+    events = run(stage(), Text(OSLO), *native, Finish("stop"))
     assert [event for event in events if isinstance(event, ToolCall)][1:] == [
         ToolCall(1, "own", "get_weather", '{"city": "Rome"}', own=own(0)),
         ToolCall(2, "two", "now", "{}"),
@@ -168,7 +144,7 @@ def test_a_long_call_of_the_servers_own_is_not_held() -> None:
 
 def test_one_call_at_a_time_where_the_request_wants_that() -> None:
     events = run(stage(parallel=False), Text(NOW + OSLO), Finish("stop"))
-    assert events[1:] == [Text(OSLO), Finish("tool_calls")]
+    assert events[1:] == [Text(OSLO), Finish("stop")]
 
 
 def test_where_json_was_asked_for_a_bare_object_is_the_answer() -> None:
@@ -222,7 +198,7 @@ def test_a_call_in_a_thought_counts_where_the_reply_has_no_other() -> None:
     assert run(stage(read), *said, Finish("stop")) == [
         *said,
         ToolCall(0, "call_0", "now", "{}"),
-        Finish("tool_calls"),
+        Finish("stop"),
     ]
     assert read.hints == ["1 call read from a thought: hermes"]
 
@@ -232,7 +208,7 @@ def test_a_call_in_a_thought_counts_where_the_reply_has_no_other() -> None:
     [
         [Text(OSLO), Finish("stop")],
         [Text(CUT), Finish("stop")],
-        [ToolCall(0, "own", "now", "{}"), Finish("tool_calls")],
+        [ToolCall(0, "own", "now", "{}"), Finish("stop")],
         [Finish("length")],
         [Finish("content_filter")],
         [],
@@ -274,7 +250,7 @@ def test_a_call_that_repeats_the_draft_which_ended_its_thought_is_one() -> None:
     read = CallsRead()
     events = run(stage(read), Text(NOW), LateCloser(), Text(f"So:\n{NOW}"), Finish("stop"))
     assert calls(events) == [("now", "{}")]
-    assert events[1:] == [Text("So:"), Finish("tool_calls")]
+    assert events[1:] == [Text("So:"), Finish("stop")]
     assert (read.hints, read.notes) == (
         ["1 call read from text: hermes"],
         ["a call of 'now' repeats one in its thought: left out"],
@@ -291,15 +267,15 @@ def test_a_thoughts_closer_behind_a_call_goes_no_further() -> None:
 OSAKA = OSLO.replace("Oslo", "Osaka")
 
 
-def behind(draft: str, *texts: str, finish: str = "tool_calls") -> list[Event]:
+def behind(draft: str, *texts: str, finish: str = "stop") -> list[Event]:
     """The events behind a thought that was closed behind a draft."""
     events = run(stage(), Text(draft), LateCloser(), *map(Text, texts), Finish(finish))
     return [e for e in events if not (isinstance(e, ToolCall) and e.index == 0)]
 
 
 def test_a_call_that_is_the_draft_goes() -> None:
-    assert behind(OSLO, OSLO, "so") == [Text("so"), Finish("tool_calls")]
-    assert behind(OSLO, OSLO.replace(": ", ":"), "so") == [Text("so"), Finish("tool_calls")]
+    assert behind(OSLO, OSLO, "so") == [Text("so"), Finish("stop")]
+    assert behind(OSLO, OSLO.replace(": ", ":"), "so") == [Text("so"), Finish("stop")]
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,16 @@ SAID = [
 ]
 
 
-def _read(start: InitialState, *events: Event) -> tuple[list[Event], Findings]:
-    expected = Expected(initial=start, tools_offered=True, tools=Tools(TOOLS))
+def _read(
+    start: InitialState, *events: Event, model: str = "", forbids: bool = False
+) -> tuple[list[Event], Findings]:
+    expected = Expected(
+        initial=start,
+        model=model,
+        tools_offered=True,
+        tools=None if forbids else Tools(TOOLS),
+        forbids_calls=forbids,
+    )
     findings = Findings()
     stage = ReadingStage(Reading(choose(["auto"]), expected=expected), 0, findings, "call_")
     out = [made for event in events for made in stage.feed(event)]
@@ -55,7 +63,7 @@ def test_every_form_is_read_behind_a_thought(call: str, start: InitialState) -> 
         assert events[0] == Thinking("why")
         assert _names(events) == ["get_weather"]
         assert findings.correction is None
-        assert events[-1] == Finish("tool_calls")
+        assert events[-1] == Finish("stop")  # the assembler makes it that of a call
 
 
 @law(100)
@@ -99,6 +107,83 @@ def test_the_closer_of_a_call_is_no_sign_of_a_thought() -> None:
     events, findings = _read(InitialState.TEXT, Text(call), Finish("stop"))
     assert _names(events) == ["now"]
     assert findings.correction is None
+
+
+SECTION = "<|tool_calls_section_begin|>"
+KIMI = (
+    "<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
+    "<|tool_calls_section_end|>"
+)
+MUSE = '<atem:function_calls>\n<atem:invoke name="now">\n</atem:invoke>\n</atem:function_calls>'
+WORDS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
+    "a section before words": ("", f"{SECTION}I look.", [("", "I look.")]),
+    "a section before words, in a text": ("", f"So.\n{SECTION}I look.", [("", "So.\nI look.")]),
+    "a section before words, in a thought": (
+        "",
+        f"<think>So. {SECTION}I look.</think>Yes.",
+        [(">", "So. I look."), ("", "Yes.")],
+    ),
+    "a section that is shown": ("", f"`{SECTION}I look`", [("", f"`{SECTION}I look`")]),
+    "a section with its call": ("", f"So.\n{SECTION}{KIMI}", [("", "So."), ("call", "now")]),
+    "DeepSeek's section before words": ("", "<｜tool▁calls▁begin｜>Hm, no.", [("", "Hm, no.")]),
+    "Gemma's opener once more": (
+        "gemma-4-e4b",
+        "<|channel>thought\nA plan.\n<|channel>thought\nMore.<channel|>So.",
+        [(">", "A plan.\nMore."), ("", "So.")],
+    ),
+    "Muse's header before a call": (
+        "muse-glimmer",
+        f" to=self<|message|>Why.<|eom|><|start|>assistant to=now<|message|>{MUSE}",
+        [(">", "Why."), ("call", "now")],
+    ),
+    "Muse's header of the answer": (
+        "muse-glimmer",
+        " to=self<|message|>Why.<|eom|><|start|>assistant to=user<|message|>So.<|eot|>",
+        [(">", "Why."), ("", "So.")],
+    ),
+    "the end of MiniMax-M3's turn": ("minimax-m3", "So.[e~[", [("", "So.")]),
+}
+
+
+def _said(events: Sequence[Event]) -> list[tuple[str, str]]:
+    kinds: list[tuple[str, str]] = []
+    for event in events:
+        match event:
+            case Thinking():
+                kinds.append((">", event.text))
+            case Text():
+                kinds.append(("", event.text))
+            case ToolCall() if event.name:
+                kinds.append(("call", event.name))
+    return kinds
+
+
+@pytest.mark.parametrize(("model", "text", "said"), WORDS.values(), ids=WORDS)
+def test_marks_that_say_nothing_go(model: str, text: str, said: list[tuple[str, str]]) -> None:
+    cuts = [[text[:place], text[place:]] for place in range(1, len(text))]
+    for pieces in ([text], list(text), *cuts):
+        events, _ = _read(InitialState.TEXT, *map(Text, pieces), Finish("stop"), model=model)
+        assert _said(events) == said
+
+
+FORBIDDEN = {
+    f"I look.\n{NOW}\nDone.": "I look.\n\n"
+    + NOW[len("<tool_call>\n") : -len("</tool_call>")]
+    + "\nDone.",
+    f"<think>why</think>{SECTION}{KIMI}": "functions.now:0<|tool_call_argument_begin|>{}",
+    "<think>why\n<|tool_call_start|>[now()]<|tool_call_end|>": "[now()]",
+    '[TOOL_CALLS]now[ARGS]{"a": "[TOOL_CALLS]"} so': 'now[ARGS]{"a": "[TOOL_CALLS]"} so',
+    "I call: <tool_call>[1]</tool_call>": "I call: [1]",
+    "`<tool_call>` and the <tool_call> tag": "`<tool_call>` and the <tool_call> tag",
+}
+
+
+@pytest.mark.parametrize(("text", "said"), FORBIDDEN.items())
+def test_the_marks_of_a_call_that_the_client_forbids_go(text: str, said: str) -> None:
+    for pieces in ([text], list(text)):
+        events, _ = _read(InitialState.TEXT, *map(Text, pieces), Finish("stop"), forbids=True)
+        assert "".join(event.text for event in events if isinstance(event, Text)) == said
+        assert not _names(events)
 
 
 @pytest.mark.parametrize(

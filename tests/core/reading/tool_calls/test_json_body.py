@@ -170,6 +170,28 @@ def test_the_name_is_found_in_the_header(header: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ('{"a": 1}{"a": 1}', '{"a": 1}'),
+        ('{}{"a": 1}', '{"a": 1}'),
+        ('{} {"a": [1, "}"], "b": "é"}', '{"a": [1, "}"], "b": "é"}'),
+        ('{}{"a": 1}{"a": 1}', '{"a": 1}'),
+        ("{}{}", "{}"),
+    ],
+)
+def test_arguments_that_are_written_twice_have_one_meaning(written: str, wanted: str) -> None:
+    (call,) = read(f"[TOOL_CALLS]f[ARGS]{written}")
+    assert isinstance(call, ToolCall)
+    assert (call.arguments, call.ends) == (wanted, True)
+
+
+@pytest.mark.parametrize("written", ['{"a": 1}{"a": 2}', '{"a": 1}{"b": 1}', '{"a": 1}{"a'])
+def test_other_arguments_behind_those_of_a_call_leave_it_open(written: str) -> None:
+    made = [event for event in read(f"[TOOL_CALLS]f[ARGS]{written}") if isinstance(event, ToolCall)]
+    assert not any(event.ends for event in made)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "[TOOL_CALLS]g[ARGS]{}",

@@ -101,6 +101,7 @@ def test_words_behind_a_closing_mark_break_the_call(inner: str) -> None:
 
 PAIRS = [
     "<arg_key>path</arg_key><arg_value>a<arg_key>content</arg_key><arg_value>b</arg_value>",
+    "<arg_key>path</arg_key><arg_value>a\n<arg_key>content</arg_key><arg_value>b</arg_value>",
     "<arg_key>path</arg_key><arg_value>a</arg_value></arg_value>"
     "<arg_key>content</arg_key><arg_value>b</arg_value></arg_value>",
 ]
