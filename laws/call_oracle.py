@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from converter.core.calls.schema_values import Schema
 from converter.core.reading.families import CLOSERS as THOUGHTS
-from converter.core.reading.tool_calls.call_form import EndsThought
+from converter.core.reading.tool_calls.call_form import Counts
 from converter.core.reading.tool_calls.forms import CLOSERS, FORMS
 from laws.call_oracle_forms import ROWS, WHOLE
 from laws.call_oracle_readers import NOTHING, Members, Row, Said
@@ -20,7 +20,7 @@ _BEHIND = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, (*CLOSERS, *THOUGHTS))
 """Closers that are said twice or alone behind a call, and those of thoughts."""
 
 
-SPECIAL = frozenset(form.name for form in FORMS if form.ends_thought is EndsThought.ALWAYS)
+SPECIAL = frozenset(form.name for form in FORMS if form.counts is Counts.EVERYWHERE)
 """Forms whose marks are special tokens."""
 
 

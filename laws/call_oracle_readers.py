@@ -135,10 +135,11 @@ def _unfinished(written: str) -> object:
 
 def header(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
     """Read the arguments behind a header that has the name; a closing mark stands for none."""
+    name = re.sub(r"\Afunctions\.|:\d+\Z", "", found["name"])  # as Kimi has it
     if text.startswith(("<", "`"), found.end()):
-        return found.end(), [(found["name"], NOTHING)]
+        return found.end(), [(name, NOTHING)]
     arguments, offset = _DECODER.raw_decode(text, found.end())
-    return offset, [(found["name"], arguments)]
+    return offset, [(name, arguments)]
 
 
 def tags(parameter: str, end: str, padded: bool = True) -> Reader:

@@ -1,15 +1,40 @@
-"""The slow reading knows every form; that it reads them, `test_call_oracle` shows."""
+"""The slow reading has rows for every form; that it reads them, `test_call_oracle` shows."""
 
-from converter.core.reading.tool_calls import forms
-from laws.call_oracle_forms import FORMS, ROWS, WHOLE
+import pytest
+
+from converter.core.reading.tool_calls.forms import FORMS
+from laws.call_oracle_forms import ROWS, WHOLE
+from laws.call_oracle_readers import Row
 from tests.support.tool_call_texts import WRITTEN
 
 
 def test_every_form_has_its_row() -> None:
-    assert {form.name for form in forms.FORMS} == FORMS
+    assert {form.name for form in FORMS if not form.whole} == {row.form for row in ROWS}
+    assert {form.name for form in FORMS if form.whole} == {row.form for row in WHOLE}
 
 
 def test_every_row_is_that_of_some_way_of_writing() -> None:
     marked = {written.form for written in WRITTEN.values() if not written.whole}
     whole = {written.form for written in WRITTEN.values() if written.whole}
     assert ({row.form for row in ROWS}, {row.form for row in WHOLE}) == (marked, whole)
+
+
+def _row(name: str) -> Row:
+    return next(row for row in ROWS if row.form == name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("hermes", 'a <tool_call>\n{"name": "f"}', 2),
+        ("hermes", "<tool_call>f", None),
+        ("hermes", '<tool_calls>{"name": "f"}', 0),
+        ("kimi", "<|tool_calls_section_begin|>f:0<|tool_call_argument_begin|>{}", 0),
+        ("kimi", "f:0<|tool_call_argument_begin|>{}", None),
+        ("dsml-tools", '<｜DSML｜invoke name="f">', 0),
+        ("bullet", "● <function=f> and so", None),
+    ],
+)
+def test_a_call_begins_at_its_marks(name: str, text: str, place: int | None) -> None:
+    found = _row(name).find(text, 0)
+    assert (found.start() if found else None) == place

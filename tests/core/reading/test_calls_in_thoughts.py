@@ -15,7 +15,7 @@ from converter.core.reading.engine.mark_table import (
 from converter.core.reading.engine.open_call import may_begin_call
 from converter.core.reading.engine.states import Mode
 from converter.core.reading.tag_matcher import choose
-from converter.core.reading.tool_calls.call_form import EndsThought
+from converter.core.reading.tool_calls.call_form import Counts
 from converter.core.reading.tool_calls.forms import FORMS
 from laws.oracle_blocks import Block
 from tests.core.reading.test_thoughts import parse
@@ -83,7 +83,9 @@ def test_with_tools_more_marks_end_a_thought() -> None:
 
 
 def test_marks_are_those_of_the_forms_that_end_a_thought() -> None:
-    ending = [form for form in FORMS if form.ends_thought is not EndsThought.NEVER]
+    ending = [
+        form for form in FORMS if form.counts not in (Counts.IN_ANSWERS, Counts.AS_WHOLE_REPLY)
+    ]
     assert {row.mark for row in ENDING} == {mark for form in ending for mark, _ in form.pairs}
     assert not GUARDED["[TOOL_CALLS]"].in_thoughts
 

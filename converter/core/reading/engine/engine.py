@@ -66,12 +66,16 @@ class Engine(Scanner):
     the reply may be a bare object that is a call.
     """
 
-    @classmethod
-    def behind(cls, before: "Engine", table: MarkTable) -> "Engine":
-        """Return an engine that goes on behind another, which holds nothing, by another table."""
-        made = cls(table, choice=before.answer.choice)
-        made.calls, made.thought.row = before.calls, before.thought.row
-        return made
+    def follow_field(self, table: MarkTable) -> None:
+        """Go on behind a thought of the server's own, by its table, while nothing is held."""
+        self._table, self._state = table, State.HEAD
+        self.answer.follow_field(table.answer_tags)
+        self._look()
+
+    @property
+    def at_head(self) -> bool:
+        """Tell whether nothing was said since the last thought, and nothing waits."""
+        return self._state is State.HEAD and not self.holds
 
     def stop_calls(self, table: MarkTable) -> None:
         """Go on by a table that reads no calls, while nothing is held."""

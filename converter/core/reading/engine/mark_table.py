@@ -11,7 +11,7 @@ from functools import lru_cache
 from converter.core.reading.engine.states import BEHIND_CALL, IN_CALL, NEXT_STATE, UNDECIDED, State
 from converter.core.reading.families import CLOSERS, ThinkTags
 from converter.core.reading.mark_search import Mark, MarkSearch
-from converter.core.reading.tool_calls.call_form import EndsThought
+from converter.core.reading.tool_calls.call_form import Counts
 from converter.core.reading.tool_calls.forms import CLOSERS as CALL_CLOSERS
 from converter.core.reading.tool_calls.forms import FORMS, OPENERS, SECTIONS
 from converter.core.reading.tool_calls.tag_body import Tags
@@ -49,10 +49,9 @@ def _of_forms() -> Iterator[CallMark]:
         if form.whole:
             continue
         effect = {
-            "special": form.ends_thought is EndsThought.ALWAYS,
-            "in_thoughts": form.ends_thought is not EndsThought.NEVER,
-            "only_offered": form.ends_thought
-            in (EndsThought.NEVER, EndsThought.BEFORE_OFFERED_CALL),
+            "special": form.counts is Counts.EVERYWHERE,
+            "in_thoughts": form.counts is not Counts.IN_ANSWERS,
+            "only_offered": form.counts in (Counts.IN_ANSWERS, Counts.IN_THOUGHTS_WITH_TOOLS),
         }
         for mark, close in form.pairs:
             yield CallMark(mark, _known(mark), close, form.before, **effect)
@@ -94,7 +93,9 @@ class MarkTable:
     """The rows in force, made ready.
 
     `offered`: the request offers tools, so that a call may stand in the text; `reads_calls`: those
-    are to be read; `forbids_calls`: none is wanted, so that the marks of one are no text.
+    are to be read; `forbids_calls`: none is wanted, so that the marks of one are no text;
+    `behind_field`: the thoughts came in a field, so that of their marks only those count that the
+    server may have left: closers at the head, and an answer's tags.
     """
 
     def __init__(
@@ -104,24 +105,26 @@ class MarkTable:
         offered: bool,
         reads_calls: bool,
         forbids_calls: bool,
+        behind_field: bool,
     ) -> None:
-        self.families = families
+        self._left = families if behind_field else ()
+        self.answer_tags = {
+            mark: row.answer_tags for row in families if row.answer_tags for mark in row.closers
+        }
+        self.families = families = () if behind_field else families
         self.opened_by = {mark: row for row in families for mark in row.openers}
         self.openers = tuple(self.opened_by)
         self.attributes_of: dict[str, ThinkTags] = {}
         for row in families:
             if attributes and row.attributes:
                 self.attributes_of |= {row.open[:-1] + blank: row for blank in _ATTRIBUTE_BLANKS}
-        self.answer_tags = {
-            mark: row.answer_tags for row in families if row.answer_tags for mark in row.closers
-        }
         telling = [row for row in families if row.bare_close_means_thinking]
         self.bare_closers = tuple(mark for row in telling for mark in row.closers)
         self.torn = tuple(mark for row in families for mark in row.torn)
         self.offered, self.reads_calls = offered and bool(families), reads_calls
         self.forbids_calls = forbids_calls
         self._in_thought = dict.fromkeys(openers_in_thought(offered) if families else (), Mark.TOOL)
-        self._in_text = _IN_TEXT if self.offered or reads_calls else {}
+        self._in_text = _IN_TEXT if self.offered or reads_calls or forbids_calls else {}
         others = tuple(mark for mark in CLOSERS if mark not in self.bare_closers)
         self.behind_calls = (*CALL_CLOSERS, *others)
         self._base = {state: self._marks_of(state) for state in State if state not in IN_CALL}
@@ -181,6 +184,8 @@ class MarkTable:
             over = dict.fromkeys(CALL_CLOSERS, Mark.TOOL_END)
             return over | closing | words | self._in_text | first | self._in_thought
         called = self._in_thought if state in BEHIND_CALL else {}
+        if state is State.HEAD:
+            words = {mark: Mark.CLOSE for row in self._left for mark in row.closers} | words
         bare = {mark: Mark.CLOSE for mark in self.bare_closers if mark not in silent}
         undecided = state in UNDECIDED or state in (State.HEAD, State.CALLED)
         lone = {} if undecided else self._dropped()
@@ -222,6 +227,7 @@ def mark_table(
     offered: bool = False,
     reads_calls: bool = False,
     forbids_calls: bool = False,
+    behind_field: bool = False,
 ) -> MarkTable:
     """Return the table, made once for the same rows."""
-    return MarkTable(families, attributes, offered, reads_calls, forbids_calls)
+    return MarkTable(families, attributes, offered, reads_calls, forbids_calls, behind_field)

@@ -160,6 +160,11 @@ class Answer:
         """Hear what ended a thought directly before; nothing, once words come."""
         self._tags = tags.get(closer, _NONE)
 
+    def follow_field(self, tags: Mapping[str, tuple[str, str]]) -> None:
+        """Hear that a thought came in a field: the answer's tags count, the last one by itself."""
+        self._tags = next(iter(tags.values()), _NONE)
+        self._frame_end = self._tags[1]
+
     def frame(self, *, opens: bool) -> None:
         """Hear the answer's opener or closer."""
         self._frame_end = self._tags[1] if opens else ""

@@ -21,7 +21,6 @@ from converter.core.model.events import (
     WordKind,
 )
 from converter.core.model.initial_state import InitialState
-from converter.core.reading.behind_field import BehindField
 from converter.core.reading.engine.drafts import Drafts
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import MarkTable, mark_table
@@ -78,7 +77,7 @@ class ReadingStage:
             whole_calls=tools is not None and not tools.wants_json,
             made_by=expected.grammar,
         )
-        self._again, self._behind = RepeatedThought(()), BehindField(())
+        self._again = RepeatedThought(())
         self._drafts = Drafts(self._asked) if tools else None
         self._repeats = Repeats()
         self._noted = 0
@@ -87,14 +86,14 @@ class ReadingStage:
     @property
     def _table(self) -> MarkTable:
         reading = self._reading
-        families = reading.families if self._reads_tags else ()
         expected = reading.expected
         return mark_table(
-            families,
+            reading.families,
             reading.attributes,
             expected.tools_offered,
             self._reads_calls,
             expected.forbids_calls,
+            not self._reads_tags,
         )
 
     def feed(self, event: Event) -> Sequence[Event]:
@@ -126,45 +125,27 @@ class ReadingStage:
         """
         if self._repeats.holds:
             return None
-        if self._reads_tags:
-            return self._engine.plain() if kind is Text else None
-        if kind is Thinking:
-            waits = self._again.listens or self._engine.holds or not self._behind.begun
-            return None if waits else (kind, "\r\n")
-        wakes = self._behind.wakes if self._again.over else None
-        if wakes is None:
-            return None
-        plain = self._engine.plain() if self._reads_calls else (kind, "")
-        return (plain[0], plain[1] + wakes) if plain else None
+        if kind is Text:
+            return self._engine.plain() if self._again.over else None
+        passes = not self._reads_tags and self._engine.at_head and not self._again.listens
+        return (kind, "\r\n") if passes else None
 
     def _read(self, event: Text) -> Sequence[Event]:
         """Return the words and calls that are decided once the text has come."""
-        if self._reads_tags:
-            if len(self._seen.head) < _HEAD:
-                self._seen.head += event.text[:_HEAD]
-            return self._out(self._engine.feed(event.text))
-        text = self._behind.feed(self._again.feed(event.text))
-        if not self._reads_calls:
-            return self._told(event, text)
+        if self._reads_tags and len(self._seen.head) < _HEAD:
+            self._seen.head += event.text[:_HEAD]
+        text = self._again.feed(event.text)
         return self._out(self._engine.feed(text)) if text else []
-
-    def _told(self, event: Text, text: str) -> Sequence[Event]:
-        """Return a text in which nothing is read."""
-        self._seen.said = self._seen.said or bool(text.strip())
-        if not text:
-            return []
-        return [event if text == event.text else replace(event, text=text)]
 
     def _hear(self, event: Thinking) -> Sequence[Event]:
         """Read no tags from here on; return the held words, and the server's own."""
         # a thought that the content repeats goes on waiting
-        held = self._held("", cut=False) if self._reads_tags else self._flush(self._behind.begin())
+        held = self._held("", cut=False) if self._reads_tags else self._flush("")
         held = self._settled(held)
         if self._reads_tags:
             self._again = RepeatedThought(self._reading.families, self._engine.unsaid)
-            self._behind = BehindField(self._reading.families)
             self._reads_tags = False
-            self._engine = Engine.behind(self._engine, self._table)
+        self._engine.follow_field(self._table)
         self._again.hear(event.text)
         self._findings.native = self._findings.thought = True
         if self._drafts:
@@ -218,10 +199,9 @@ class ReadingStage:
         """Return the held words. `finish`: why the choice ended, if it has."""
         seen = self._seen
         closed = seen.answered or not self._engine.in_thought
+        out = self._flush(self._again.close(), finish, cut)
         if not self._reads_tags:
-            words = self._behind.feed(self._again.close()) + self._behind.close()
-            return self._flush(words, finish, cut)
-        out = self._out(self._engine.flush(finish, cut))
+            return out
         spoke = seen.thought or seen.answered
         told = self._reading.expected.grammar is Grammar.NONE  # else the grammar decides
         if self._reading.inside and finish and spoke and told and not self._is_opened:

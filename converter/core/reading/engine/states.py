@@ -112,6 +112,7 @@ NEXT_STATE = {
     (State.ANSWERING, Mark.SILENT): State.BEHIND,
     (State.UNDECIDED, Mark.SILENT): State.UNDECIDED_BEHIND,
     **{(state, Mark.FRAME): State.BEHIND for state in _SILENT_IN_ANSWER},
+    (State.HEAD, Mark.FRAME_END): State.BEHIND,
     (State.BEHIND, Mark.FRAME_END): State.BEHIND,
     (State.ANSWERING, Mark.FRAME_END): State.BEHIND,
     **{(state, Mark.SILENT): state for state in IN_CALL},

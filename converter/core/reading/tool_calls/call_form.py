@@ -6,24 +6,26 @@ from dataclasses import dataclass
 from converter.core.reading.tool_calls.call import Body
 
 
-class EndsThought(enum.Enum):
-    """Conditions on which an opener ends a thought that has no closer yet."""
+class Counts(enum.Enum):
+    """The places where the marks of a form count. All but special tokens are text in code and in
+    quotes.
+    """
 
-    NEVER = enum.auto()
-    ALWAYS = enum.auto()  # a special token, which prose never says
-    BEFORE_CALL = enum.auto()  # prose may say it: where a call goes on behind it
-    BEFORE_OFFERED_CALL = enum.auto()  # the same, and only where the request offers tools
+    EVERYWHERE = enum.auto()  # special tokens, which prose never says; they end a thought
+    IN_THOUGHTS = enum.auto()  # they end a thought where a call goes on behind them
+    IN_THOUGHTS_WITH_TOOLS = enum.auto()  # the same, where the request offers tools
+    IN_ANSWERS = enum.auto()  # in a thought they are text
+    AS_WHOLE_REPLY = enum.auto()  # prose has them as well: the calls are all of the reply
 
 
 @dataclass(frozen=True, slots=True)
 class CallForm:
     """One form. `open`, `close`: the marks around a call; `section`: those around all calls.
 
-    `alone`: the body's beginning counts without the marks, which models leave out. `whole`:
-    the form counts only as the whole reply. `ends_thought`: the effect of its openers in a thought;
-    `before`: marks that a call without its closing mark ends before, outside of strings.
-    `tool`: what an opener needs behind it to do so. `in_thoughts`: models are known to call within
-    a thought that they close.
+    `counts`: where they count. `alone`: the body's beginning counts without the marks, which models
+    leave out. `before`: marks that a call without its closing mark ends before, outside of strings.
+    `tool`: what an opener needs behind it to end a thought. `in_thoughts`: models are known to call
+    within a thought that they close.
     """
 
     name: str
@@ -32,12 +34,16 @@ class CallForm:
     close: str = ""
     section: tuple[str, str] = ("", "")
     alone: bool = False
-    whole: bool = False
     models: str = ""
-    ends_thought: EndsThought = EndsThought.NEVER
+    counts: Counts = Counts.IN_ANSWERS
     tool: str = ""
     before: tuple[str, ...] = ()
     in_thoughts: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether its calls must be all of the reply."""
+        return self.counts is Counts.AS_WHOLE_REPLY
 
     @property
     def firsts(self) -> tuple[str, ...]:

@@ -1,5 +1,9 @@
 """The forms in which models write tool calls into their text: one row a form.
 
+A row has its name, how its body is read, the marks before a call, the mark behind it, and the marks
+around all calls of a reply. Bodies are of seven kinds: `Json`, `Header` (a name before JSON),
+`Tags`, `Pairs`, `Elements`, `Python`, `Gemma`.
+
 Sources: the chat templates that llama.cpp ships, the parser registries of vLLM, SGLang and Ollama,
 and the templates on the models' own pages. vLLM's parsers tell of Step-Audio 2, HyperCLOVA X, RWKV
 and Phi-4-mini, SGLang's pull request 29920 of Hunyuan v3's suffix. Calls within thoughts were
@@ -11,11 +15,11 @@ template has them there.
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from converter.core.reading.tool_calls import grammars
-from converter.core.reading.tool_calls.call_form import CallForm, EndsThought
+from converter.core.reading.tool_calls.call_form import CallForm, Counts
 from converter.core.reading.tool_calls.gemma_body import Gemma
-from converter.core.reading.tool_calls.json_body import Json
+from converter.core.reading.tool_calls.json_body import Header, Json
 from converter.core.reading.tool_calls.python_body import Python
+from converter.core.reading.tool_calls.tag_body import Elements, Pairs, Tags
 
 
 def _pair(name: str) -> tuple[str, str]:
@@ -28,24 +32,57 @@ def _tag(name: str) -> tuple[tuple[str], str]:
     return (opener,), closer
 
 
+def _invoke(prefix: str, *, padded: bool = False, before: str = "") -> Tags:
+    """Return the form that Claude's had first, `<invoke name="f"><parameter name="city">Oslo</...`,
+    with a prefix to its tags. `before`: marks that may stand before a call.
+    """
+    head = f"<{prefix}invoke name="
+    return Tags(
+        heads=(before + head, head) if before else (head,),
+        end=(f"</{prefix}invoke>",),
+        parameters=(f"<{prefix}parameter name=",),
+        ends=(f"</{prefix}parameter>",),
+        padded=padded,
+    )
+
+
+JSON = Json()
+STRICT = Json(strict=True)
+FUNCTION = Tags(
+    heads=("<function=",),
+    end=("</function>",),
+    parameters=("<parameter=", "<parameter name="),
+    ends=("</parameter>",),
+)
+INVOKE = _invoke("", padded=True)
+PAIRS = Pairs(
+    ("<arg_key>", "</arg_key>"),
+    ("<arg_value>", "</arg_value>"),
+    separator="<tool_sep>",
+    reads_unknown=True,
+)
+DSML = _invoke("｜DSML｜")
+_MINIMAX = "]<]minimax[>["
 _TOOL_CALL = *_tag("tool_call"), _pair("tool_calls")
 _IFM = *_tag("ifm|tool_call"), _pair("ifm|tool_calls")
 _ASSISTANT, _CALLS = "<|im_start|>assistant", " -> tool/function_call\n"
-# the rows by the effect of their openers in a thought
-_special = partial(CallForm, ends_thought=EndsThought.ALWAYS)
-_tagged = partial(CallForm, ends_thought=EndsThought.BEFORE_CALL)
-_whole = partial(CallForm, whole=True)
+# a row's first word says where its marks count (`Counts`)
+_special = partial(CallForm, counts=Counts.EVERYWHERE)
+_tagged = partial(CallForm, counts=Counts.IN_THOUGHTS)
+_offered = partial(CallForm, counts=Counts.IN_THOUGHTS_WITH_TOOLS)
+_answering = partial(CallForm, counts=Counts.IN_ANSWERS)
+_whole = partial(CallForm, counts=Counts.AS_WHOLE_REPLY)
 FORMS = (
     _tagged(
         "hermes",
-        grammars.JSON,
+        JSON,
         *_TOOL_CALL,
         models="Hermes, Qwen2.5, Qwen3, Ernie 4.5, Reka, Granite 4",
         in_thoughts=True,
     ),
     _tagged(
         "qwen3-coder",
-        grammars.FUNCTION,
+        FUNCTION,
         *_TOOL_CALL,
         alone=True,
         models="Qwen3-Coder, Qwen3.5, Nemotron 3, Step 3.5, MiMo; Llama 3.1 with JSON in the tag",
@@ -53,29 +90,38 @@ FORMS = (
     ),
     _tagged(
         "glm",
-        grammars.PAIRS,
+        PAIRS,
         *_TOOL_CALL,
         models="GLM-4.5 to 5, Laguna, Spark 3, Hunyuan v3's preview",
         in_thoughts=True,
     ),
-    _tagged("step-audio", grammars.STEP_AUDIO, *_TOOL_CALL, models="Step-Audio 2"),
+    _tagged(
+        "step-audio",
+        Header(r"(?P<name>[\w.-]+)[ \t]*+\n\s*+", heads=("function\n",)),
+        *_TOOL_CALL,
+        models="Step-Audio 2",
+    ),
     _special(
         "hunyuan",
-        grammars.HUNYUAN_PAIRS,
+        Pairs(
+            ("<arg_key:opensource>", "</arg_key:opensource>"),
+            ("<arg_value:opensource>", "</arg_value:opensource>"),
+            separator="<tool_sep:opensource>",
+        ),
         *_tag("tool_call:opensource"),
         _pair("tool_calls:opensource"),
         models="Hunyuan v3 as it ships",
     ),
-    _tagged("iquest", grammars.PAIRS, *_tag("iquest_tool_call"), models="IQuest Q1"),
+    _tagged("iquest", PAIRS, *_tag("iquest_tool_call"), models="IQuest Q1"),
     _tagged(
         "tool-calls",
-        grammars.JSON,
+        JSON,
         section=_pair("tool_calls"),
         models="Apriel, Hunyuan-A13B, Jamba, MiniMax-M1",
     ),
     _tagged(
         "minimax",
-        grammars.INVOKE,
+        INVOKE,
         section=_pair("minimax:tool_call"),
         alone=True,
         models="MiniMax-M2",
@@ -83,29 +129,30 @@ FORMS = (
     ),
     _special(
         "minimax-m3",
-        grammars.MINIMAX_M3,
-        section=(f"{grammars.MINIMAX_MARK}<tool_call>", f"{grammars.MINIMAX_MARK}</tool_call>"),
+        Elements(_MINIMAX),
+        section=(f"{_MINIMAX}<tool_call>", f"{_MINIMAX}</tool_call>"),
         alone=True,
         models="MiniMax-M3",
     ),
-    CallForm(
+    _offered(
         "invoke",
-        grammars.INVOKE,
+        INVOKE,
         section=_pair("function_calls"),
         alone=True,
         models="many fine-tunes, after Claude",
-        ends_thought=EndsThought.BEFORE_OFFERED_CALL,
     ),
-    CallForm(
+    _offered(
         "olmo",
         Python(heads=("",)),
         section=_pair("function_calls"),
         models="Olmo 3",
-        ends_thought=EndsThought.BEFORE_OFFERED_CALL,
     ),
     _special(
         "kimi",
-        grammars.KIMI,
+        Header(
+            r"\s*+(?P<name>[\w.:-]+)\s*+<\|tool_call_argument_begin\|>\s*+",
+            own_id=r"functions\.[\w.-]+:\d+",
+        ),
         ("<|tool_call_begin|>",),
         "<|tool_call_end|>",
         ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
@@ -114,14 +161,26 @@ FORMS = (
     ),
     _special(
         "kimi-k3",
-        grammars.KIMI_K3,
+        Tags(
+            heads=("<|open|>call ",),
+            end=("<|close|>call<|sep|>",),
+            parameters=("<|open|>argument ",),
+            ends=("<|close|>argument<|sep|>",),
+            tag_end="<|sep|>",
+            padded=False,
+        ),
         section=("<|open|>tools<|sep|>", "<|close|>tools<|sep|>"),
         alone=True,
         models="Kimi-K3",
     ),
     _special(
         "deepseek",
-        grammars.DEEPSEEK,
+        Header(
+            r"\s*+(?:<｜tool▁sep｜>)?\s*+(?P<name>[\w.:-]+)\s*+"
+            r"(?:<｜tool▁sep｜>)?\s*+(?:```json)?\s*+",
+            tail="```",
+            heads=("function<｜tool▁sep｜>", ""),
+        ),
         ("<｜tool▁call▁begin｜>",),
         "<｜tool▁call▁end｜>",
         ("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
@@ -129,52 +188,55 @@ FORMS = (
     ),
     _special(
         "dsml",
-        grammars.DSML,
+        DSML,
         section=("<｜DSML｜function_calls>", "</｜DSML｜function_calls>"),
         alone=True,
         models="DeepSeek V3.2",
     ),
     _special(
         "dsml-tools",
-        grammars.DSML,
+        DSML,
         section=("<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>"),
         models="DeepSeek V4",
     ),
     _special(
         "dsml-doubled",
-        grammars.DSML_DOUBLED,
+        _invoke("｜｜DSML｜｜"),
         section=("<｜｜DSML｜｜tool_calls>", "</｜｜DSML｜｜tool_calls>"),
         alone=True,
         models="DeepSeek V4 Flash, which doubles the bars",
     ),
-    CallForm("mistral", grammars.JSON, ("[TOOL_CALLS]",), models="Mistral before 2025, Mixtral"),
-    CallForm(
+    _answering("mistral", JSON, ("[TOOL_CALLS]",), models="Mistral before 2025, Mixtral"),
+    _answering(
         "mistral-args",
-        grammars.MISTRAL_ARGS,
+        Header(r"\s*+(?P<name>[\w.-]+)\s*+(?:\[CALL_ID\]\w*\s*+)?(?:\[ARGS\]\s*+)?"),
         ("[TOOL_CALLS]",),
         models="Mistral Small 3.2, Magistral, Ministral-3, Devstral",
     ),
-    CallForm("llama", grammars.JSON, ("<|python_tag|>",), models="Llama 3.1, 3.2, 3.3"),
-    CallForm("llama4", Python(), ("<|python_start|>",), "<|python_end|>", models="Llama 4"),
+    _answering("llama", JSON, ("<|python_tag|>",), models="Llama 3.1, 3.2, 3.3"),
+    _answering("llama4", Python(), ("<|python_start|>",), "<|python_end|>", models="Llama 4"),
     _special("lfm2", Python(), ("<|tool_call_start|>",), "<|tool_call_end|>", models="LFM2"),
     _special(
         "internlm",
-        grammars.JSON,
+        JSON,
         ("<|action_start|><|plugin|>", "<|action_start|> <|plugin|>"),
         "<|action_end|>",
         models="InternLM 2.5, 3",
     ),
-    _tagged("seed", grammars.FUNCTION, *_tag("seed:tool_call"), models="Seed-OSS"),
+    _tagged("seed", FUNCTION, *_tag("seed:tool_call"), models="Seed-OSS"),
     _special(
         "cohere",
-        grammars.JSON,
+        JSON,
         ("<|START_ACTION|>",),
         "<|END_ACTION|>",
         models="Command-R7B, Command-A",
     ),
     _special(
         "harmony",
-        grammars.HARMONY,
+        Header(
+            r"\s*+(?:functions\.)?(?P<name>[\w.-]+)\s*+(?:<\|channel\|>\s*+\w+\s*+)?"
+            r"(?:(?:<\|constrain\|>)?\s*+(?:json|code)\s*+)?<\|message\|>\s*+"
+        ),
         (
             "<|channel|>commentary to=",
             "<|channel|>analysis to=",
@@ -187,7 +249,7 @@ FORMS = (
         before=("<|channel|>", "<|start|>", "<|end|>", "<|return|>"),
     ),
     _special("gemma", Gemma('<|"|>'), ("<|tool_call>",), "<tool_call|>", models="Gemma 4"),
-    CallForm(
+    _answering(
         "function-gemma",
         Gemma("<escape>"),
         ("<start_function_call>",),
@@ -202,11 +264,20 @@ FORMS = (
         models="Apertus",
         in_thoughts=True,
     ),
-    _special("ifm", grammars.JSON, *_IFM, models="K2-Horizon, by its switch for JSON"),
-    _special("ifm-args", grammars.IFM_PAIRS, *_IFM, models="K2-Horizon"),
+    _special("ifm", JSON, *_IFM, models="K2-Horizon, by its switch for JSON"),
+    _special(
+        "ifm-args",
+        Pairs(
+            ("<ifm|arg_key>", "</ifm|arg_key>"),
+            ("<ifm|arg_value>", "</ifm|arg_value>"),
+            ("<ifm|arg_type>", "</ifm|arg_type>"),
+        ),
+        *_IFM,
+        models="K2-Horizon",
+    ),
     _special(
         "step3",
-        grammars.STEP3,
+        _invoke("steptml:", before="function<｜tool_sep｜>"),
         ("<｜tool_call_begin｜>",),
         "<｜tool_call_end｜>",
         ("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
@@ -214,55 +285,82 @@ FORMS = (
     ),
     _tagged(
         "muse",
-        grammars.MUSE,
+        _invoke("atem:"),
         section=_pair("atem:function_calls"),
         alone=True,
         models="Muse Glimmer",
     ),
-    CallForm("minicpm", grammars.MINICPM, alone=True, models="MiniCPM5"),
-    CallForm(
-        "bullet", grammars.BULLET, alone=True, models="models that imitate Claude Code's screen"
+    _answering(
+        "minicpm",
+        Tags(
+            heads=("<function name=",),
+            end=("</function>",),
+            parameters=("<param name=",),
+            ends=("</param>",),
+            padded=False,
+            cdata=True,
+        ),
+        alone=True,
+        models="MiniCPM5",
+    ),
+    _answering(
+        "bullet",
+        Tags(
+            heads=("● <function=",),
+            end=("</function>",),
+            parameters=("<parameter=",),
+            ends=("</parameter>",),
+            open_ended=True,
+        ),
+        alone=True,
+        models="models that imitate Claude Code's screen",
     ),
     _special(
         "granite",
-        grammars.JSON,
+        JSON,
         ("<|tool_call|>",),
         "<|/tool_call|>",
         models="Granite 3, Phi-4-mini",
     ),
-    CallForm(
+    _offered(
         "nemotron",
-        grammars.JSON,
+        JSON,
         *_tag("TOOLCALL"),
         models="Nemotron Nano v2, Llama Nemotron",
-        ends_thought=EndsThought.BEFORE_OFFERED_CALL,
     ),
-    _tagged("longcat", grammars.JSON, *_tag("longcat_tool_call"), models="LongCat"),
+    _tagged("longcat", JSON, *_tag("longcat_tool_call"), models="LongCat"),
     _tagged(
         "longcat-tags",
-        grammars.LONGCAT_PAIRS,
+        Pairs(
+            ("<longcat_arg_key>", "</longcat_arg_key>"),
+            ("<longcat_arg_value>", "</longcat_arg_value>"),
+        ),
         *_tag("longcat_tool_call"),
         models="LongCat-Flash behind gateways",
     ),
-    CallForm("gigachat", grammars.JSON, ("<|function_call|>",), models="GigaChat 3"),
+    _answering("gigachat", JSON, ("<|function_call|>",), models="GigaChat 3"),
     _special(
         "dsml-calls",
-        grammars.DSML_SPACED,
+        _invoke("｜DSML｜ "),
         section=("<｜DSML｜ calls>", "</｜DSML｜ calls>"),
         models="DeepSeek V4.1",
     ),
     _special(
         "gcml",
-        grammars.GCML,
+        _invoke("｜GCML｜"),
         section=("<｜GCML｜tool_calls>", "</｜GCML｜tool_calls>"),
         alone=True,
         models="GigaChat 3.5",
     ),
-    _tagged("dots", grammars.INVOKE, section=_pair("dots_function_call"), models="dots"),
-    _tagged("dots", grammars.JSON, section=_pair("dots_function_call"), models="dots"),
+    _tagged("dots", INVOKE, section=_pair("dots_function_call"), models="dots"),
+    _tagged("dots", JSON, section=_pair("dots_function_call"), models="dots"),
     _special(
         "plamo",
-        grammars.PLAMO,
+        Header(
+            r"\s*+<\|plamo:begin_tool_name:plamo\|>(?P<name>[^<]+)<\|plamo:end_tool_name:plamo\|>\s*+"
+            r"<\|plamo:begin_tool_arguments:plamo\|>\s*+",
+            tail="<|plamo:end_tool_arguments:plamo|>",
+        ),
         ("<|plamo:begin_tool_request:plamo|>",),
         "<|plamo:end_tool_request:plamo|>",
         ("<|plamo:begin_tool_requests:plamo|>", "<|plamo:end_tool_requests:plamo|>"),
@@ -270,67 +368,74 @@ FORMS = (
     ),
     _special(
         "inkling",
-        grammars.JSON,
+        JSON,
         ("<|content_invoke_tool_json|>",),
         "<|end_message|>",
         models="Inkling",
     ),
     _special(
         "solar",
-        grammars.SOLAR_PAIRS,
+        Pairs(("<|tool_arg:start|>", "<|tool_arg:value|>"), ("", "<|tool_arg:end|>")),
         ("<|tool_call:start|>",),
         "<|tool_call:end|>",
         models="Solar Open 2",
     ),
-    CallForm("pangu", grammars.JSON, ("[unused11]",), "[unused12]", models="openPangu"),
-    CallForm("granite-20b", grammars.JSON, *_tag("function_call"), models="Granite 20B FC"),
+    _answering("pangu", JSON, ("[unused11]",), "[unused12]", models="openPangu"),
+    _answering("granite-20b", JSON, *_tag("function_call"), models="Granite 20B FC"),
     _special(
         "hyperclova",
-        grammars.JSON,
+        JSON,
         (f"<|im_end|>\n{_ASSISTANT}{_CALLS}", f"{_ASSISTANT}{_CALLS}"),
         "<|im_end|>",
         models="HyperCLOVA X SEED Think",
     ),
     _whole(
         "hyperclova",
-        grammars.JSON,
+        JSON,
         (_CALLS.lstrip(),),
         "<|im_end|>",
         models="HyperCLOVA X SEED Think, whose prompt has begun the header",
     ),
     _special(
         "functionary",
-        grammars.FUNCTIONARY,
+        Header(r"\s*+(?P<name>[\w.-]+)\s*+<\|content\|>\s*+", user="all\n<|content|>"),
         ("<|from|>assistant\n<|recipient|>", "<|recipient|>"),
         "<|stop|>",
         models="Functionary",
     ),
     _whole(
         "harmony",
-        grammars.HARMONY_WORDS,
+        Header(
+            r"\s*+(?P<name>[\w.-]+?)\s*+(?:<\|channel\|>\s*+\w+\s*+)?(?:<\|constrain\|>)?\s*+"
+            r"(?:json|code)?\s*+(?:<\|message\|>\s*+)?",
+            heads=tuple(
+                f"{word}to=functions."
+                for word in ("", "commentary ", "assistantcommentary ", "assistant ")
+            ),
+        ),
         close="<|call|>",
         models="gpt-oss whose special tokens, or the header's first, were left out",
     ),
     _whole("gemma", Gemma('<|"|>', ("call:",)), models="Gemma 4 without its marks"),
-    _whole("functools", grammars.JSON, ("functools",), models="Phi-4-mini told so"),
+    _whole("functools", JSON, ("functools",), models="Phi-4-mini told so"),
     _whole(
         "rwkv",
-        grammars.STRICT,
+        STRICT,
         tuple(f"**Tool Call:**{blanks}```json" for blanks in ("\n", "\n\n", " ")),
         "```",
         models="RWKV-7",
     ),
-    _whole("fenced", grammars.STRICT, ("```json", "```tool_call", "```"), "```", models="any"),
-    _whole("fenced", Python(("",), grammars.STRICT), ("```tool_code",), "```", models="Gemma 3"),
+    _whole("fenced", STRICT, ("```json", "```tool_call", "```"), "```", models="any"),
+    _whole("fenced", Python(("",), STRICT), ("```tool_code",), "```", models="Gemma 3"),
     _whole(
         "tool-code",
-        Python(("",), grammars.STRICT),
+        Python(("",), STRICT),
         ("tool_code = ", "tool_code="),
         "print(tool_code)",
         models="Gemma's small models",
     ),
-    _whole("python", Python(objects=grammars.STRICT), models="Llama 3.2, 4, xLAM"),
-    _whole("json", grammars.STRICT, models="Llama 3.x, any"),
+    _whole("python", Python(objects=STRICT), models="Llama 3.2, 4, xLAM"),
+    _whole("json", STRICT, models="Llama 3.x, any"),
 )
 
 
@@ -344,7 +449,7 @@ def _grouped(rows: Iterable[tuple[str, CallForm]]) -> Mapping[str, tuple[CallFor
 SPECIAL = frozenset(
     mark
     for form in FORMS
-    if form.ends_thought is EndsThought.ALWAYS
+    if form.counts is Counts.EVERYWHERE
     for mark in (*form.firsts, *form.section[:1])
     if mark
 )

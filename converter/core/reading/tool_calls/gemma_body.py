@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from converter.core.calls.schema_values import literal, typed
 from converter.core.reading.tool_calls.call import Call, Calls
-from converter.core.reading.tool_calls.json_body import NAME_LIMIT
+from converter.core.reading.tool_calls.json_body import ESCAPE, ESCAPE_LENGTH, NAME_LIMIT, decoded
 from converter.core.reading.tool_calls.python_body import arguments_of
 from converter.core.reading.tool_calls.source import (
     BLANKS,
@@ -28,11 +28,6 @@ _KEY = re.compile(r"""\s*+["']?([^"':,{}\[\]]++)["']?\s*+:""")
 _SCALAR = re.compile(r"[^,}\]]*+(?=[,}\]])")
 _QUOTES = ('"', "'")
 _PLAIN = {quote: re.compile(rf"[^\\{quote}]+") for quote in _QUOTES}
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", **{it: it for it in "\"'\\/"}}
-_UNICODE = re.compile(r"\\u([0-9a-fA-F]{4})")
-_SURROGATES = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
-_ESCAPE_LENGTH = 12
-"""Characters of a pair of escapes, which are one character together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +123,11 @@ def _quoted(source: Source, quote: str, words: Value, behind: Sequence[str]) -> 
 
 def _escape(source: Source) -> Step[str]:
     """Take an escape; return its meaning. One that is none stands for itself."""
-    while len(source.rest) < _ESCAPE_LENGTH and not source.last:
+    while not source.last and len(source.rest) < ESCAPE_LENGTH:
         if len(source.rest) > 1 and source.rest[1] != "u":
             break
         yield
-    if pair := _SURROGATES.match(source.rest):
-        source.take(pair.end())
-        return chr(0x10000 + ((int(pair[1], 16) & 0x3FF) << 10) + (int(pair[2], 16) & 0x3FF))
-    if single := _UNICODE.match(source.rest):
-        source.take(single.end())
-        return chr(int(single[1], 16))
+    if found := ESCAPE.match(source.rest):
+        return decoded(source.take(found.end()))
     written = source.take(2)
-    return _ESCAPES.get(written[1:], written)
+    return "'" if written == "\\'" else written

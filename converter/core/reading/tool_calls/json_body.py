@@ -34,9 +34,9 @@ OTHER_KEYS = ("id", "type", "tool_call_id", "index")
 """Keys of the object around a call: they are no arguments where it has any."""
 _STRING = re.compile(r'((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-_ESCAPE = rf'\\["\\/bfnrt]|{_HIGH}{_LOW}|(?!{_HIGH})\\u[0-9a-fA-F]{{4}}'
-_PIECE = re.compile(rf'[^"\\]+|{_ESCAPE}')
-_ESCAPE_LENGTH = 12
+ESCAPE = re.compile(rf'\\["\\/bfnrt]|{_HIGH}{_LOW}|(?!{_HIGH})\\u[0-9a-fA-F]{{4}}')
+_PIECE = re.compile(rf'[^"\\]+|{ESCAPE.pattern}')
+ESCAPE_LENGTH = 12
 """Characters of a pair of escapes, which are one character together."""
 _OUTSIDE = re.compile(r'[^"{}\[\],]+|["{}\[\],]')
 _INSIDE = re.compile(r'[^"\\]+|\\.|"', re.DOTALL)
@@ -228,7 +228,7 @@ def _object_in_string(source: Source, call: Call) -> Step[None]:
             _take_checked(source, match[0], decoded(match[0]), checked, call)
         elif source.rest[0] == '"':
             break
-        elif source.last or len(source.rest) >= _ESCAPE_LENGTH:
+        elif source.last or len(source.rest) >= ESCAPE_LENGTH:
             raise Refused
         else:
             yield

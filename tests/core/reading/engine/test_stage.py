@@ -186,6 +186,59 @@ def test_the_marks_of_a_call_that_the_client_forbids_go(text: str, said: str) ->
         assert not _names(events)
 
 
+def _behind_field(text: str, model: str = "") -> str:
+    """What is left of a content behind a field's thought, whole and cut at every place."""
+    cuts = [[text[:place], text[place:]] for place in range(len(text) + 1)]
+    results = []
+    for pieces in (list(text), *cuts):
+        said = (Text(piece) for piece in pieces if piece)
+        events, _ = _read(InitialState.TEXT, Thinking("why"), *said, Finish("stop"), model=model)
+        results.append("".join(event.text for event in events if isinstance(event, Text)))
+    assert len(set(results)) == 1
+    return results[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("</think>\n\nHello.", "\n\nHello."),
+        ("\n</think></think> Hello.", "\n Hello."),
+        ("[/THINK]Hello </think>.", "Hello </think>."),
+        ("Hello </think>.", "Hello </think>."),
+        ("</thinker> is no tag", "</thinker> is no tag"),
+        ("</thin", "</thin"),
+        ("It is 42.\n</answer>", "It is 42.\n</answer>"),
+        ("", ""),
+    ],
+)
+def test_behind_a_field_a_closer_at_the_head_goes(text: str, left: str) -> None:
+    assert _behind_field(text) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("<answer>It is 42.</answer>", "It is 42."),
+        ("</think>\n<answer>\nIt is 42.\n</answer>\n", "\n\nIt is 42.\n\n"),
+        ("It is 42.\n</answer>", "It is 42.\n"),
+        ("Say </answer> then.", "Say </answer> then."),
+        ("Half </answ", "Half </answ"),
+    ],
+)
+def test_behind_a_field_the_tags_of_an_answer_go(text: str, left: str) -> None:
+    assert _behind_field(text, "hunyuan-a13b") == left
+    renamed = (it.replace("answer>", "response>").replace("answ", "resp") for it in (text, left))
+    given, wanted = renamed
+    assert _behind_field(given, "granite-3.3") == wanted.replace("respresponse", "response")
+
+
+def test_behind_another_thought_there_is_a_head_again() -> None:
+    events, _ = _read(
+        InitialState.TEXT, Thinking("a"), Text("So."), Thinking("b"), Text("</think>Well.")
+    )
+    assert [event.text for event in events if isinstance(event, Text)] == ["So.", "Well."]
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

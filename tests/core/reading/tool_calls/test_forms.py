@@ -7,10 +7,11 @@ import pytest
 
 from converter.core.model.events import Event, Text, ToolCall, joined
 from converter.core.reading.engine.engine import Engine
-from converter.core.reading.tool_calls.call_form import EndsThought
+from converter.core.reading.tool_calls.call_form import Counts
 from converter.core.reading.tool_calls.forms import FORMS, OPENERS, SECTIONS, WHOLE
-from converter.core.reading.tool_calls.json_body import Json
+from converter.core.reading.tool_calls.json_body import Header, Json
 from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.reading.tool_calls.tag_body import Pairs, Tags
 from tests.support.call_engine import call_engine
 from tests.support.strategies import every_so_many
 from tests.support.tool_call_texts import TOOLS, WRITTEN, Calls, Written, dumps
@@ -38,7 +39,7 @@ CASES = [
     for situation, calls in SITUATIONS.items()
     if written.bare or calls[0][1]
 ]
-SPECIAL_FORMS = {form.name for form in FORMS if form.ends_thought is EndsThought.ALWAYS}
+SPECIAL_FORMS = {form.name for form in FORMS if form.counts is Counts.EVERYWHERE}
 _FORMS_OF_JSON = {form.name for form in FORMS if isinstance(form.body, Json)}
 ONE = SITUATIONS["one call"][0]
 OF_JSON = [
@@ -224,3 +225,18 @@ def test_marks_that_a_stream_waits_for_begin_with_no_letter_or_blank() -> None:
     """Else any word at a chunk's end would be held; those of whole replies are looked for once."""
     assert not [mark for mark in (*OPENERS, *SECTIONS) if mark[0].isalnum()]
     assert not [mark for mark in (*OPENERS, *SECTIONS, *WHOLE) if mark[0].isspace()]
+
+
+def test_every_header_has_a_name() -> None:
+    headers = [form.body for form in FORMS if isinstance(form.body, Header)]
+    assert len(headers) > 3
+    assert all("(?P<name>" in header.pattern for header in headers)
+
+
+def test_what_opens_is_not_what_closes() -> None:
+    tags = [form.body for form in FORMS if isinstance(form.body, Tags)]
+    assert len(tags) > 6
+    for made in tags:
+        assert not {*made.heads, *made.parameters} & {*made.end, *made.ends}
+    for pairs in (form.body for form in FORMS if isinstance(form.body, Pairs)):
+        assert len({*pairs.key, *pairs.value}) == 4
