@@ -5,6 +5,7 @@ It is a call when the reply ends behind it, or nothing but blanks, closers and m
 the thought; a draft when the thought goes on behind it and is closed, or goes on for long.
 """
 
+from copy import copy
 from dataclasses import dataclass, replace
 
 from converter.core.model.events import Event
@@ -29,7 +30,7 @@ class Draft:
     def begin(cls, thought: OpenThought, calls: CallLog, out: list[Event], text: str) -> "Draft":
         """Begin at the call's mark, with which `text` begins."""
         before = replace(calls, read=calls.read[:], cut=calls.cut[:])
-        return cls(thought.copy(), before, out, [text], len(text))
+        return cls(copy(thought), before, out, [text], len(text))
 
     def feed(self, text: str) -> None:
         """Take the next piece of the text."""

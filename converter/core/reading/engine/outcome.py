@@ -2,7 +2,6 @@
 wait.
 """
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,29 +17,17 @@ LINE_ENDS = "\r\n"
 SENTENCE_ENDS = ".!?…。！？"
 
 
-class OpenThought:
+class OpenThought(Thought):
     """The thoughts of a reply, one after another. `row`, `suffix`: of the last one's opener;
     `guess`: the end of one that may prove to be the answer; `begun`: there was an opener.
     """
 
     def __init__(self, choice: int, guessed: bool) -> None:
-        self._take(Thought(choice))
+        super().__init__(choice)
         self.guess = Guess() if guessed else None
         self.row: ThinkTags | None = None
         self.suffix = ""
         self.begun = False
-
-    def copy(self) -> "OpenThought":
-        """Return one that goes on from here by itself."""
-        made = OpenThought(0, guessed=self.guess is not None)
-        made._take(copy.copy(self._thought))
-        made.row, made.suffix, made.begun = self.row, self.suffix, self.begun
-        return made
-
-    def _take(self, thought: Thought) -> None:
-        self._thought = thought
-        self.feed, self.end = thought.feed, thought.end
-        self.read_attributes = thought.read_attributes
 
     def open(self, row: ThinkTags, suffix: str) -> None:
         """Begin a thought of this row."""
@@ -63,19 +50,9 @@ class OpenThought:
         opener, closer = self.row.open, self.row.close
         return opener.replace(SUFFIX, self.suffix), closer.replace(SUFFIX, self.suffix)
 
-    @property
-    def held(self) -> str:
-        """The blanks at the end of the thought that wait."""
-        return self._thought.held
-
-    @property
-    def at_ease(self) -> bool:
-        """Tell whether words would come out at once."""
-        return self._thought.at_ease
-
     def hear(self, text: str) -> Sequence[Said]:
         """Return the words that are decided; those of a guess wait."""
-        return self._thought.feed(self.guess.feed(text) if self.guess else text)
+        return self.feed(self.guess.feed(text) if self.guess else text)
 
     def begin_guess(self) -> None:
         """From here on words are a thought only if its closer comes."""
@@ -88,7 +65,7 @@ class OpenThought:
 
     def settle(self) -> Sequence[Said]:
         """Return the words that waited, as thinking."""
-        return self._thought.feed(self.take_guess())
+        return self.feed(self.take_guess())
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from converter.core.reading.json_extent import HEADER_LIMIT
+from converter.core.reading.engine.json_values import HEADER_LIMIT
 from converter.core.reading.tool_calls.beside import Beside, NoArgumentsError, Role
 from converter.core.reading.tool_calls.call import Call, Calls
 from converter.core.reading.tool_calls.source import (
