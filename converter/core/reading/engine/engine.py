@@ -7,14 +7,18 @@ held until it is decided. Nothing is ever lost: thinking, text, calls and marks 
 text that came in, but for the CR and LF around a thought, for thoughts of nothing but blanks, and
 for the blanks around a call.
 
-The decisions, each in one place and in the order of `docs/reading.md`:
+The decisions at a mark, each in one place, in the order and with the numbers of
+`docs/reading.md`:
 
-- a mark of a thought in code is text: `Scanner._is_words`;
-- a call is shown, doubted or read in a text: `Engine._meet_call`; it ends a thought:
-  `Engine._ends_thought`;
-- a text between a call's marks is no call, but holds no tag either: `Engine._put_back`;
-- a call in the middle of a sentence, or one that must be the whole reply, counts by the text behind
-  it: `OpenCall.counts`.
+1. a text that may become a mark is held: `Scanner._scan`;
+2. a mark in code is text: `Scanner._is_words`; in JSON: `Scanner._begins_value`; between the marks
+   of a text that is no call: `Engine._put_back`;
+3. to 5. what a mark opens, closes or says: `states`;
+6. a special token says nothing: the rows (`ignored`, `again`), `Engine._is_empty_section`;
+7. a call is shown, doubted or read in a text: `Engine._meet_call`; one in the middle of a sentence,
+   or one that must be the whole reply, counts by the text behind it: `OpenCall.counts`;
+8. behind a thought in a field another table counts: `Engine.follow_field`;
+9. a call ends a thought: `Engine._ends_thought`; or it was a draft: `Scanner._settle_draft`.
 """
 
 from converter.core.model.events import Event, Text, Thinking, WordKind, joined
