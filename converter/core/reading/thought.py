@@ -28,6 +28,8 @@ class Thought:
 
     def feed(self, text: str) -> list[Thinking]:
         """Return the thought as far as it is decided: blanks are held until something follows."""
+        if self.at_ease and text and text[-1] not in "\r\n":
+            return [Thinking(text, self._choice)]
         text = self._held + text
         if not self._begun:
             bare = text.lstrip("\r\n")

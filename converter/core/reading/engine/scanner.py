@@ -230,7 +230,8 @@ class Scanner(ABC):
     def _tell(self, said: Sequence[Said]) -> None:
         """Give out words of a thought, or its end; the blanks before it were no call's."""
         if said:
-            self._out += [*self.answer.release(), *said]
+            self._out += self.answer.release()
+            self._out += said
 
     def _ordinary(self, length: int = 1) -> bool:
         self._say(self._source.take(length))

@@ -72,12 +72,12 @@ FIRST_STATE = {
     Mode.GUESSED: State.BEGINNING,
     Mode.UNDECIDED: State.UNDECIDED_HEAD,
 }
-UNDECIDED = (State.UNDECIDED_HEAD, State.UNDECIDED, State.UNDECIDED_BEHIND)
-IN_TEXT = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED, State.ANSWERING, *UNDECIDED)
-IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING, State.RESUMED)
-IN_CALL = (State.CALLING, State.CALLING_INSIDE)
-BEHIND_CALL = (State.CALLED, State.CALLED_INSIDE, State.RESUMED)
-MAY_BE_DRAFT = (State.CALLING_INSIDE, State.CALLED_INSIDE, State.RESUMED)
+UNDECIDED = frozenset((State.UNDECIDED_HEAD, State.UNDECIDED, State.UNDECIDED_BEHIND))
+IN_TEXT = frozenset((State.HEAD, State.BEHIND, State.ENDED, State.CALLED, State.ANSWERING, *UNDECIDED))
+IN_THOUGHT = frozenset((State.BEGINNING, State.OPENED, State.THINKING, State.RESUMED))
+IN_CALL = frozenset((State.CALLING, State.CALLING_INSIDE))
+BEHIND_CALL = frozenset((State.CALLED, State.CALLED_INSIDE, State.RESUMED))
+MAY_BE_DRAFT = frozenset((State.CALLING_INSIDE, State.CALLED_INSIDE, State.RESUMED))
 """States behind the opener of a call that a thought holds, until that thought has an end."""
 _OPENING = (*IN_TEXT, State.CALLED_INSIDE)
 _SILENT_IN_ANSWER = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED)
@@ -128,4 +128,4 @@ NEXT_STATE = {
     (State.BEGINNING, Mark.WORDS): State.THINKING,
     (State.OPENED, Mark.WORDS): State.THINKING,
 }
-SILENT_SO_FAR = tuple(state for state, mark in NEXT_STATE if mark is Mark.WORDS)
+SILENT_SO_FAR = frozenset(state for state, mark in NEXT_STATE if mark is Mark.WORDS)
