@@ -7,8 +7,8 @@ text -> `ReadingStage` -> thinking, text and tool calls
 - `context`: where a mark stands. `json_values`: JSON in which nothing is a tag. `grammar_start`:
   where an answer begins that a grammar makes.
 - `scanner`: text up to the next mark, and its step. `engine`: what stands between a call's marks.
-  `open_call`: one call while it is read, by the bodies of `tool_calls`. `outcome`: what waits.
-  `draft`: a call in a thought that is not closed, until it is known to be meant.
+  `open_call`: one call while it is read, by the bodies of `tool_calls`. `outcome`: what waits of
+  thought, answer and calls.
 - `stage`: the engine in the chain of one choice. `drafts`: calls within thoughts that are closed.
   `repeats`: calls that are said twice.
 """

@@ -23,7 +23,6 @@ The decisions at a mark, each in one place, in the order and with the numbers of
 
 from converter.core.model.events import Event, Text, Thinking, WordKind, joined
 from converter.core.reading.engine.context import BLANKS, Context, MarkPlace
-from converter.core.reading.engine.draft import Draft
 from converter.core.reading.engine.mark_table import (
     CALL_MARKS,
     NO_MARK,
@@ -36,6 +35,7 @@ from converter.core.reading.engine.open_call import (
     begins_words,
     may_begin_call,
 )
+from converter.core.reading.engine.outcome import Draft
 from converter.core.reading.engine.scanner import Scanner
 from converter.core.reading.engine.states import (
     IN_CALL,
@@ -150,28 +150,28 @@ class Engine(Scanner):
     @property
     def in_thought(self) -> bool:
         """Tell whether the words that come are a thought's, as far as that is known."""
-        return self._state in IN_THOUGHT or self._draft is not None
+        return self._state in IN_THOUGHT or self.calls.draft is not None
 
     @property
     def held(self) -> str:
         """The text that waits, but for that of a thought."""
-        call = "".join(self._open.place.held) if self._open else ""
+        call = "".join(self.calls.open.place.held) if self.calls.open else ""
         return self.answer.lead + call + self._source.rest
 
     @property
     def holds(self) -> bool:
         """Tell whether text waits that `flush` would give out."""
-        return bool(self._source.rest or self._open or self.answer.lead or self._draft)
+        return bool(self._source.rest or self.calls.open or self.answer.lead or self.calls.draft)
 
     @property
     def broken(self) -> str:
         """The tool of a call that has gone out and is none."""
-        return "" if self._draft else self.calls.broken
+        return "" if self.calls.draft else self.calls.broken
 
     def _take_in(self, piece: str) -> None:
-        if self._draft:
-            self._draft.feed(piece)
-            if self._draft.is_long:
+        if self.calls.draft:
+            self.calls.draft.feed(piece)
+            if self.calls.draft.is_long:
                 self._settle_draft()
         self._source.feed(piece)
         self._run()
@@ -186,15 +186,15 @@ class Engine(Scanner):
         return len(text) <= PIECE and not self._marks.may_begin(text)
 
     def _drain(self) -> list[Event]:
-        if self._draft:
-            out = self._draft.take_out()
+        if self.calls.draft:
+            out = self.calls.draft.take_out()
         else:
             out, self._out = self._out, []
         return out if len(out) < 2 else joined(out)
 
     def _begin_anew(self, answer: str) -> None:
         """Read the end of what was no thought, as a reply that begins in its text."""
-        self._state, self._between = State.HEAD, NO_MARK
+        self._state, self.calls.between = State.HEAD, NO_MARK
         self.thought.forget()
         self._context = Context()
         self._look()
@@ -206,7 +206,7 @@ class Engine(Scanner):
     def _run(self) -> None:
         going = True
         while going:
-            going = self._go_on(self._open) if self._open else self._scan()
+            going = self._go_on(self.calls.open) if self.calls.open else self._scan()
 
     # Calls: where they begin.
 
@@ -234,8 +234,7 @@ class Engine(Scanner):
         unread = not self._table.reads_calls and certain  # its words need not be known
         if (context.shows_calls and not token) or unread:
             return self._put_back(met, "")
-        self._open = OpenCall.begin(met, self._source, self.calls, self._between)
-        return True
+        return self._read_call(met)
 
     def _is_empty_section(self, mark: CallMark, behind: str) -> bool | None:
         """Tell whether words stand where a section's calls should, so that its mark, a special
@@ -261,8 +260,8 @@ class Engine(Scanner):
                 return self._ordinary()
             if begins is None:
                 return False
-        if self._draft:
-            self._draft.words = 0
+        if self.calls.draft:
+            self.calls.draft.words = 0
         elif self._state in IN_THOUGHT:
             self._begin_draft()
         self._step(Mark.TOOL)
@@ -270,17 +269,16 @@ class Engine(Scanner):
         met = MetMark(mark, MarkPlace.AT_BREAK, in_code=False, ended_thought=True)
         if self._table.forbids_calls:
             return self._put_back(met, "")
-        self._open = OpenCall.begin(met, self._source, self.calls, self._between)
-        return True
+        return self._read_call(met)
 
     def _begin_draft(self) -> None:
         """Let a call in a thought wait for what comes behind it."""
         guessed = self.thought.guess is not None
         self._tell(self.thought.settle())
-        self._draft = Draft.begin(self.thought, self.calls, self._out, self._source.rest)
+        self.calls.draft = Draft.begin(self.thought, self.calls, self._out, self._source.rest)
         self._out = []
         if guessed:
-            self._draft.thought.begin_guess()
+            self.calls.draft.thought.begin_guess()
 
     def _look_at_head(self, stop: int) -> bool | None:
         """Begin a form that is the whole reply, if no mark stands before it; tell whether it has
@@ -303,7 +301,12 @@ class Engine(Scanner):
         self._take_lead(blanks)
         mark = CallMark(found[0], found[0], guards=False)
         met = MetMark(mark, MarkPlace.AT_BREAK, in_code=False, doubted=True, whole=True)
-        self._open = OpenCall.begin(met, self._source, self.calls, self._between)
+        return self._read_call(met)
+
+    def _read_call(self, met: MetMark) -> bool:
+        calls = self.calls
+        number, around = len(calls.read), calls.between
+        calls.open = OpenCall.begin(met, self._source, calls.asked, number, around)
         return True
 
     # Calls: their text, and their end.
@@ -313,7 +316,7 @@ class Engine(Scanner):
         place = call.place
         over = place.ended or place.advance()
         if call.met.whole and place.state is Fate.TEXT:  # none of the tools': it is read as text
-            self._open, self._source.consumed = None, len
+            self.calls.open, self._source.consumed = None, len
             words = "".join(it.text for it in place.drain() if isinstance(it, Text))
             return self._put_back(call.met, words)
         if over:
@@ -336,8 +339,8 @@ class Engine(Scanner):
         """Be between the marks of a call."""
         if self._state not in IN_CALL:
             self._step(Mark.TOOL)
-        if self._between is not mark:
-            self._between, self.calls.has_arguments = mark, False
+        if self.calls.between is not mark:
+            self.calls.between, self.calls.has_arguments = mark, False
             self._look()
 
     def _end(self, call: OpenCall) -> bool:
@@ -349,7 +352,7 @@ class Engine(Scanner):
             if decided is None:
                 return False
             counts = decided
-        self._open = None
+        self.calls.open = None
         self.calls.note_cut(place, source.last)
         if not place.doubted:
             self._pass_on(call)
@@ -391,7 +394,7 @@ class Engine(Scanner):
             self._say(held)
             return True
         behind = (held + source.rest)[len(mark.mark) :]
-        nested = self._state in IN_CALL and self._between is not NO_MARK
+        nested = self._state in IN_CALL and self.calls.between is not NO_MARK
         guarded = not nested and not self._values.open and met.guards(behind)
         if guarded:
             self._enter(mark)

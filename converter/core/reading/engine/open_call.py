@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 from converter.core.reading.engine.context import BLANKS, MarkPlace
 from converter.core.reading.engine.mark_table import CallMark
-from converter.core.reading.engine.outcome import CallLog
 from converter.core.reading.families import CLOSERS
 from converter.core.reading.mark_search import Mark, MarkSearch
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
-from converter.core.reading.tool_calls.reading import CallPlace
+from converter.core.reading.tool_calls.reading import CallPlace, Expectations
 from converter.core.reading.tool_calls.source import Source
 from converter.core.wire.bounds import BLANKS_LIMIT
 
@@ -105,9 +104,11 @@ class OpenCall:
     around: CallMark
 
     @classmethod
-    def begin(cls, met: MetMark, source: Source, log: CallLog, around: CallMark) -> "OpenCall":
-        """Begin to read at the mark, which comes next in the source."""
-        place = CallPlace(source, log.asked, len(log.read), met.whole, met.doubted)
+    def begin(
+        cls, met: MetMark, source: Source, asked: Expectations, number: int, around: CallMark
+    ) -> "OpenCall":
+        """Begin to read at the mark, which comes next in the source. `number`: of the call."""
+        place = CallPlace(source, asked, number, met.whole, met.doubted)
         place.begin(met.mark.begins)
         return cls(met, place, around)
 

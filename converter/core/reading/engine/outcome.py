@@ -3,14 +3,18 @@ wait.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 
-from converter.core.model.events import Text
+from converter.core.model.events import Event, Text
+from converter.core.reading.engine.mark_table import NO_MARK, CallMark
+from converter.core.reading.engine.open_call import OpenCall
 from converter.core.reading.families import SUFFIX, ThinkTags
 from converter.core.reading.thought import Guess, Said, Thought
 from converter.core.reading.tool_calls.call import Call
 from converter.core.reading.tool_calls.reading import CallPlace, Expectations, Fate
 from converter.core.reading.tool_calls.source import BLANKS, Source
+from converter.core.wire.bounds import GUESS_LIMIT, HELD_LIMIT
 
 _NONE = ("", "")
 LINE_ENDS = "\r\n"
@@ -148,20 +152,75 @@ class Answer:
 
 
 @dataclass(slots=True)
+class Draft:
+    """A call within a thought that is not closed, and all behind it: until that tells whether the
+    call was meant, nothing of it goes out, since no client acts before the finish.
+
+    It is a call when the reply ends behind it, or nothing but blanks, closers and more calls
+    follows in the thought; a draft when the thought goes on behind it and is closed, or goes on for
+    long. `thought`, `calls`: as they were before the call; `out`: what was said before; `text`: all
+    that came since, from the call's mark on; `words`: characters behind the last call.
+    """
+
+    thought: OpenThought
+    calls: "CallLog"
+    out: list[Event]
+    text: list[str]
+    length: int
+    words: int = 0
+
+    @classmethod
+    def begin(cls, thought: OpenThought, calls: "CallLog", out: list[Event], text: str) -> "Draft":
+        """Begin at the call's mark, with which `text` begins."""
+        before = replace(calls, read=calls.read[:], cut=calls.cut[:])
+        return cls(copy(thought), before, out, [text], len(text))
+
+    def feed(self, text: str) -> None:
+        """Take the next piece of the text."""
+        self.text.append(text)
+        self.length += len(text)
+
+    def take_out(self) -> list[Event]:
+        """Return what was said before, once."""
+        out, self.out = self.out, []
+        return out
+
+    @property
+    def is_long(self) -> bool:
+        """Tell whether more waits than may: then it is a call."""
+        return self.length > HELD_LIMIT
+
+    @property
+    def goes_on(self) -> bool:
+        """Tell whether the thought goes on for so long that the call was a draft."""
+        return self.words > GUESS_LIMIT
+
+    def told(self, left: int) -> str:
+        """Return the text up to its last `left` characters."""
+        return "".join(self.text)[: self.length - left]
+
+
+@dataclass(slots=True)
 class CallLog:
     """The calls of a reply's text. `asked`: those that count. `at_head`: the reply may still be one
     call without marks; `in_sentences`: a whole call counts in the middle of a sentence; `behind`:
-    nothing but blanks and closers stands behind a call; `has_arguments`: a brace stands behind the
-    mark of one. `read`: the calls that have gone out, those that are `done` were all there; `cut`:
-    the tools of calls that were cut off so early that they are text; `broken`: of a call that had
-    gone out when it proved to be none.
+    nothing but blanks and closers stands behind a call.
+
+    `open`: the call that is read; `between`: the marks around a text that is none, `has_arguments`:
+    behind which a brace stands; `draft`: a call within a thought that is not closed. `read`: the
+    calls that have gone out, those that are `done` were all there; `cut`: the tools of calls that
+    were cut off so early that they are text; `broken`: of a call that had gone out when it proved
+    to be none.
     """
 
     asked: Expectations
     at_head: bool = False
     in_sentences: bool = True
     behind: bool = False
+    open: OpenCall | None = None
+    between: CallMark = NO_MARK
     has_arguments: bool = False
+    draft: Draft | None = None
     read: list[Call] = field(default_factory=list)
     cut: list[str] = field(default_factory=list)
     broken: str = ""

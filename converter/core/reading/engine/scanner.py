@@ -5,21 +5,18 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from converter.core.model.events import Event, LateCloser
 from converter.core.reading.engine.context import Context
-from converter.core.reading.engine.draft import Draft
 from converter.core.reading.engine.grammar_start import GrammarStart
 from converter.core.reading.engine.json_values import JsonValues
 from converter.core.reading.engine.mark_table import (
     ALL_CLOSERS,
     CALL_MARKS,
     NO_MARK,
-    CallMark,
     MarkTable,
 )
-from converter.core.reading.engine.open_call import OpenCall
 from converter.core.reading.engine.outcome import Answer, CallLog, OpenThought
 from converter.core.reading.engine.states import (
     BEHIND_CALL,
@@ -49,8 +46,7 @@ _LINE_END = re.compile(r"[\r\n][ \t\r\n]*+\Z")
 class Scanner(ABC):
     """Text and thoughts of one choice; calls are left to who reads them.
 
-    `source`: the text that has come; `context`: the place behind what was given out; `open`: the
-    call that is read; `between`: the marks around a text that is none.
+    `source`: the text that has come; `context`: the place behind what was given out.
     """
 
     def __init__(
@@ -72,18 +68,8 @@ class Scanner(ABC):
         self.thought = OpenThought(choice, self._start.mode is Mode.GUESSED)
         self.answer = Answer(choice)
         self.calls = CallLog(asked or _NO_CALLS, table.reads_calls and whole_calls)
-        self._open: OpenCall | None = None  # the call that is read
-        self._between: CallMark = NO_MARK  # the marks around text that is none
         self._values = JsonValues(json_answer)
         self._out: list[Event] = []
-        self._draft: Draft | None = None
-        self._meetings: Mapping[Mark, Callable[[str], bool]] = {
-            Mark.FRAME_END: self._meet_frame_end,
-            Mark.WITH_ATTRIBUTES: self._meet_attributes,
-            Mark.TOOL: self._meet_call,
-            Mark.TOOL_OVER: self._meet_header,
-            Mark.TOOL_END: self._meet_call_end,
-        }
         self._look()
 
     @abstractmethod
@@ -99,16 +85,18 @@ class Scanner(ABC):
     def _look(self) -> None:
         """Find the marks that count here, and the search for JSON, where such may begin."""
         table, state = self._table, self._state
-        if self._values.open and not self._between.before:
+        if self._values.open and not self.calls.between.before:
             self._marks: MarkSearch = table.within_value
         elif state in IN_CALL:
-            self._marks = table.within_call(self._between)
+            self._marks = table.within_call(self.calls.between)
         elif self.thought.row and state in IN_THOUGHT:
             head = state is State.OPENED
             self._marks = table.within_thought(self.thought.row, self.thought.suffix, head)
         else:
             self._marks = table.marks(state, *self.answer.frames, thought=self.thought.begun)
-        in_call = state in IN_CALL and bool(self._between.before) and not self.calls.has_arguments
+        in_call = (
+            state in IN_CALL and bool(self.calls.between.before) and not self.calls.has_arguments
+        )
         self._values.look(state, table.offered, in_call)
 
     def _scan(self) -> bool:
@@ -173,7 +161,7 @@ class Scanner(ABC):
             return False
         self._say(self._source.take(end))
         self._values.open = None
-        if self._state in IN_CALL and not self._between.close:
+        if self._state in IN_CALL and not self.calls.between.close:
             self._step(Mark.TOOL_END)
         self._look()
         return True
@@ -193,9 +181,9 @@ class Scanner(ABC):
             self._go(Mark.WORDS)
         # a backtick in JSON begins no code
         self._context.feed("{" if self._values.open else text)
-        if self._draft:
-            self._draft.words += len(text) if self._state is State.RESUMED else 0
-            if self._draft.goes_on:
+        if self.calls.draft:
+            self.calls.draft.words += len(text) if self._state is State.RESUMED else 0
+            if self.calls.draft.goes_on:
                 self._settle_draft(as_thought=True)
                 return
         if self._state in IN_THOUGHT:
@@ -248,8 +236,8 @@ class Scanner(ABC):
             if mark is Mark.CLOSE and not self.thought.begun and not self._context.in_code:
                 self.answer.note_unmatched(self._context.before[-1:], found[0])
             return self._ordinary()
-        if mark in self._meetings:
-            return self._meetings[mark](found[0])
+        if meeting := self._meeting(mark):
+            return meeting(found[0])
         self._source.take(len(found[0]))
         if mark is Mark.UNMATCHED:
             self.answer.dropped_closer = True
@@ -257,6 +245,21 @@ class Scanner(ABC):
             self.thought.open(self._table.opened_by[spelled], suffix)
         self._step(mark, spelled)
         return True
+
+    def _meeting(self, mark: Mark) -> Callable[[str], bool] | None:
+        """Return the action for a mark of which the text behind it decides."""
+        match mark:
+            case Mark.FRAME_END:
+                return self._meet_frame_end
+            case Mark.WITH_ATTRIBUTES:
+                return self._meet_attributes
+            case Mark.TOOL:
+                return self._meet_call
+            case Mark.TOOL_OVER:
+                return self._meet_header
+            case Mark.TOOL_END:
+                return self._meet_call_end
+        return None
 
     def _is_words(self, mark: Mark, literal: str) -> bool:
         """Tell whether a mark is text, by its place."""
@@ -344,14 +347,14 @@ class Scanner(ABC):
         elif self._state not in MAY_BE_DRAFT:
             self._settle_draft()
         if self._state not in IN_CALL:
-            self._between = NO_MARK
+            self.calls.between = NO_MARK
         self._look()
 
     def _settle_draft(self, as_thought: bool = False, behind: int = 0) -> None:
         """Let the call in a thought go out. `as_thought`: it was a draft, because the thought went
         on, so that all that waited is a part of the thought, but the last characters, `behind`.
         """
-        draft, self._draft = self._draft, None
+        draft, self.calls.draft = self.calls.draft, None
         if draft is None:
             return
         if not as_thought:
@@ -375,7 +378,7 @@ class Scanner(ABC):
     def _is_torn(self) -> bool:
         """Tell whether the held text is the beginning of a mark that is never prose."""
         held = self._source.rest
-        if self._open or self._state in IN_CALL or not held.startswith(self._table.torn):
+        if self.calls.open or self._state in IN_CALL or not held.startswith(self._table.torn):
             return False
         in_code = self._state in IN_TEXT and self._context.in_code
         return not in_code and self._marks.is_torn(held)

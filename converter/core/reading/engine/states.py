@@ -11,7 +11,7 @@ is told as text, and its closing mark (or the end of its JSON) ends the state.
 
 A call ends a thought that has no closer, but the thought may go on behind it: CALLED_INSIDE ->
 RESUMED. Its closer there tells that the call was a draft: the thought goes on from before it
-(`draft`). Without a closer the words there were the answer.
+(`Draft`). Without a closer the words there were the answer.
 
 A pair that the table lacks is ordinary text.
 """
@@ -73,7 +73,9 @@ FIRST_STATE = {
     Mode.UNDECIDED: State.UNDECIDED_HEAD,
 }
 UNDECIDED = frozenset((State.UNDECIDED_HEAD, State.UNDECIDED, State.UNDECIDED_BEHIND))
-IN_TEXT = frozenset((State.HEAD, State.BEHIND, State.ENDED, State.CALLED, State.ANSWERING, *UNDECIDED))
+IN_TEXT = frozenset(
+    (State.HEAD, State.BEHIND, State.ENDED, State.CALLED, State.ANSWERING, *UNDECIDED)
+)
 IN_THOUGHT = frozenset((State.BEGINNING, State.OPENED, State.THINKING, State.RESUMED))
 IN_CALL = frozenset((State.CALLING, State.CALLING_INSIDE))
 BEHIND_CALL = frozenset((State.CALLED, State.CALLED_INSIDE, State.RESUMED))

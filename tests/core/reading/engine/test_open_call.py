@@ -5,7 +5,6 @@ import pytest
 from converter.core.reading.engine.context import MarkPlace
 from converter.core.reading.engine.mark_table import CALL_MARKS, NO_MARK
 from converter.core.reading.engine.open_call import MetMark, OpenCall, may_begin_call
-from converter.core.reading.engine.outcome import CallLog
 from converter.core.reading.tool_calls.reading import Expectations
 from converter.core.reading.tool_calls.source import Source
 
@@ -49,7 +48,7 @@ def test_an_open_call_reads_its_text_by_the_forms_of_the_mark() -> None:
     source = Source()
     source.feed('<tool_call>{"name": "now", "arguments": {}}</tool_call> So')
     met = MetMark(TAG, MarkPlace.AT_BREAK, in_code=False)
-    call = OpenCall.begin(met, source, CallLog(Expectations({"now": {}})), NO_MARK)
+    call = OpenCall.begin(met, source, Expectations({"now": {}}), 0, NO_MARK)
     assert call.enters
     assert call.place.advance()
     assert [read.name for read in call.place.calls] == ["now"]
