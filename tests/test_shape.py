@@ -180,7 +180,7 @@ def test_no_modules_import_one_another() -> None:
     assert [" <-> ".join(modules) for modules in found] == []
 
 
-MOST_TO_KNOW = 10_600
+MOST_TO_KNOW = 10_650
 """Lines of all files that the rewriter needs: so much has to be known to change it."""
 
 
