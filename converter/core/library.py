@@ -23,6 +23,7 @@ from converter.core.reply.message import Message, message_of
 from converter.core.reply.pipeline import Pipeline
 from converter.core.reply.reply_end import ReplyEnd
 from converter.core.reply.rewriter import Rewriter
+from converter.core.reply.stages import STAGES
 from converter.core.wire import json_text
 
 READING = Reading(choose([AUTO]))
@@ -92,6 +93,7 @@ def rewriter(
     """
     asked = request or Request({}, stream=stream)
     return Rewriter(
+        STAGES,
         replace(reading, expected=asked.expected) if request else reading,
         _dialect(server),
         _dialect(client),
@@ -142,7 +144,7 @@ def read(reply: bytes, *, content_type: str = "", reading: Reading = READING) ->
     if dialect is None or form is None:
         begun = reply[:80].decode(errors="backslashreplace")
         raise UnknownReplyError(f"expected a reply of a model server, got {begun!r}")
-    pipeline = Pipeline(replace(reading, whole=True), dialect, form)
+    pipeline = Pipeline(STAGES, replace(reading, whole=True), dialect, form)
     end = ReplyEnd(dialect)
     events = [
         event

@@ -263,8 +263,8 @@ FAULTS = {
     ),
     "the stages up to the tags are left out": (
         "core/reply/pipeline.py",
-        "for make in STAGES if",
-        "for make in STAGES[3:] if",
+        "for make in self._table if",
+        "for make in self._table[3:] if",
     ),
     "one event of a stage is enough": (
         "core/reply/pipeline.py",

@@ -9,6 +9,7 @@ from converter.core.dialects.wire_form import Form, ReplyContext
 from converter.core.reading.reading import Expected, Reading
 from converter.core.reply.reporting import ReportingRewriter
 from converter.core.reply.rewriter import NO_CONTEXT
+from converter.core.reply.stages import STAGES
 
 
 def reading_of(settings: Settings, expected: Expected, whole: bool = False) -> Reading:
@@ -40,6 +41,7 @@ def rewriter_of(
     )
     whole = Form.WHOLE in (server_form, client_form)
     return ReportingRewriter(
+        STAGES,
         reading_of(settings, expected or Expected(), whole),
         server,
         client,

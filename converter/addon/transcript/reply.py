@@ -20,6 +20,7 @@ from converter.core.model.events import Event, Opaque, OpaqueFrame, Own, Start, 
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.reading import Expected
 from converter.core.reply.pipeline import Pipeline
+from converter.core.reply.stages import STAGES
 from converter.core.reply.summary import TIMES, Summary
 from converter.core.wire import json_text
 from converter.core.wire.sse import Frame
@@ -114,7 +115,7 @@ class ReplyReader:
         whole = self._complete or form is Form.WHOLE
         dialect = self.recogniser.dialect or COMMON
         reading = reading_of(self._settings, self._expected, whole)
-        self._pipeline = Pipeline(reading, dialect, form, fields=self._settings.map)
+        self._pipeline = Pipeline(STAGES, reading, dialect, form, fields=self._settings.map)
         return self._said(self._pipeline.cutter.feed(self.recogniser.take()))
 
     def _said(self, frames: Iterable[Frame]) -> list[News]:

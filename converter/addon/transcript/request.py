@@ -14,6 +14,7 @@ from converter.core.dialects.reasoning_fields import is_said
 from converter.core.model import events
 from converter.core.reading.reading import Expected
 from converter.core.reply.pipeline import Stages
+from converter.core.reply.stages import STAGES
 from converter.core.wire import json_text
 
 type Body = Mapping[str, object]
@@ -88,7 +89,7 @@ def _splitter(chosen: Settings, model: object) -> Split:
     reading = reading_of(chosen, Expected(model=str(model or "")), whole=True)
 
     def split(text: str) -> list[Part]:
-        stages, accumulator = Stages(reading), Accumulator()
+        stages, accumulator = Stages(STAGES, reading), Accumulator()
         for event in [*stages.feed(events.Text(text)), *stages.close()]:
             accumulator.feed(event)
         return list(accumulator.parts())

@@ -2,16 +2,16 @@
 
 chunk -> FrameDecoder -> frame -> Decoder -> event -> stages -> event
 
-The stages are one chain for each choice, in the order of `STAGES`; a stage that a reply does not
-need is left out. Each has `feed` and `close`, which return lists of events; `close` gives out held
-events and may be called again.
+The stages are one chain for each choice, in the order of the table that is handed in
+(`converter.core.reply.stages`); a stage that a reply does not need is left out. Each has `feed` and
+`close`, which return lists of events; `close` gives out held events and may be called again. So who
+moves the bytes of a reply knows no stage, and no stage knows who moves them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from converter.core.calls.assembler import Assembler, Offer
 from converter.core.calls.ids import CallIds, suffix_of
 from converter.core.dialects.wire_form import NO_FIELDS, Form, Mapped, Speaker
 from converter.core.model.events import (
@@ -27,18 +27,9 @@ from converter.core.model.events import (
     WordKind,
     joined,
 )
-from converter.core.reading.blanks import BlanksTrimmer
-from converter.core.reading.budget import ThinkingBudget, ThinkingHider
-from converter.core.reading.engine.stage import ReadingStage
 from converter.core.reading.findings import Findings
-from converter.core.reading.folding import ThoughtFolder
-from converter.core.reading.half_characters import HalfCharacters
-from converter.core.reading.phrases import PhraseStage
 from converter.core.reading.reading import Expected, Reading
-from converter.core.reading.thought_ender import NO_LIMITS, ThoughtEnder
-from converter.core.reading.unasked_thought import UnaskedThought
-from converter.core.reading.unread_tag import UnreadTag
-from converter.core.reply.thought_events import ThoughtEvent, ThoughtEvents
+from converter.core.reply.thought_events import ThoughtEvent
 from converter.core.wire import json_text
 from converter.core.wire.sse import Frame, FrameDecoder, WholeBody
 
@@ -83,48 +74,17 @@ class Choice:
         return self.reading.expected
 
 
-def _reading(choice: Choice) -> Stage:
-    named = [choice.reply, str(choice.index or "")]
-    ids = "".join(f"{part}_" for part in ("call", *filter(None, named)))
-    return ReadingStage(choice.reading, choice.index, choice.findings, ids)
-
-
-def _assembler(choice: Choice) -> Stage:
-    expected = choice.expected
-    offer = Offer(expected.schemas, expected.stops)
-    return Assembler(offer, choice.ids, choice.findings.calls.mended)
-
-
-STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
-    lambda _: HalfCharacters(),
-    lambda of: UnaskedThought(of.findings) if of.expected.told_off else None,
-    _reading,
-    lambda of: UnreadTag(of.findings) if of.reading.tags else None,
-    lambda of: PhraseStage(of.index, of.findings) if of.reading.phrases else None,
-    lambda of: BlanksTrimmer() if of.reading.trims_blanks else None,
-    _assembler,
-    lambda of: (
-        None if of.expected.limits == NO_LIMITS else ThoughtEnder(of.expected.limits, of.findings)
-    ),
-    lambda of: (
-        ThoughtEvents(of.expected.task, of.expected.context, of.thoughts)
-        if of.expected.task
-        else None
-    ),
-    lambda of: (
-        None if of.expected.budget is None else ThinkingBudget(of.expected.budget, of.findings)
-    ),
-    lambda of: ThinkingHider() if of.expected.hidden else None,
-    lambda of: ThoughtFolder(of.index) if of.expected.folds else None,
-)
-"""In the order in which events go through them; None: not wanted for this reply."""
+type Table = Sequence[Callable[[Choice], Stage | None]]
+"""The makers of stages, in the order in which events go through them; `None`: not wanted for this
+reply.
+"""
 
 
 class Stages:
     """Events in, events out, each choice through stages of its own. `findings`: the notes."""
 
-    def __init__(self, reading: Reading, findings: Findings | None = None) -> None:
-        self._reading = reading
+    def __init__(self, table: Table, reading: Reading, findings: Findings | None = None) -> None:
+        self._table, self._reading = table, reading
         self._chains: dict[int, list[Stage]] = {}
         self._thoughts: list[ThoughtEvent] = []
         self._failed = self._is_open = False
@@ -189,7 +149,7 @@ class Stages:
         if index not in self._chains:
             shared = self._ids, self.findings, self._thoughts
             choice = Choice(self._reading, index, self._name, *shared)
-            self._chains[index] = [stage for make in STAGES if (stage := make(choice))]
+            self._chains[index] = [stage for make in self._table if (stage := make(choice))]
         return self._chains[index]
 
 
@@ -211,6 +171,7 @@ class Pipeline:
 
     def __init__(
         self,
+        table: Table,
         reading: Reading,
         server: Speaker,
         form: Form,
@@ -223,7 +184,7 @@ class Pipeline:
         self.cutter: FrameDecoder = cutter or made()
         self.decoder = server.wire.decoder(fields)
         self._mend, self._framing = server.wire.mend, server.wire.framing
-        self.stages = Stages(reading, findings)
+        self.stages = Stages(table, reading, findings)
 
     def decode(self, frame: Frame) -> tuple[Frame, list[Event]]:
         """Return what the frame says, and the frame that says just that: a mended one, where words

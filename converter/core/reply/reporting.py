@@ -6,6 +6,7 @@ read here.
 
 from converter.core.dialects.wire_form import Form, ReplyContext, Speaker
 from converter.core.reading.reading import Reading
+from converter.core.reply.pipeline import Table
 from converter.core.reply.reply_notes import NO_ANSWER, notes_of
 from converter.core.reply.rewriter import NO_CONTEXT, Rewriter
 from converter.core.reply.summary import Summary
@@ -21,6 +22,7 @@ class ReportingRewriter(Rewriter):
 
     def __init__(
         self,
+        table: Table,
         reading: Reading,
         server: Speaker,
         client: Speaker,
@@ -31,7 +33,7 @@ class ReportingRewriter(Rewriter):
         fast: bool = True,
     ) -> None:
         super().__init__(
-            reading, server, client, server_form, client_form, context=context, fast=fast
+            table, reading, server, client, server_form, client_form, context=context, fast=fast
         )
         self.summary = Summary()
         self.whole_thoughts: list[str] = []

@@ -15,7 +15,7 @@ from converter.core.reading.reading import Reading
 from converter.core.reply.continuation import CUT, Continuation
 from converter.core.reply.fast_path import FastPath
 from converter.core.reply.model_name import renamed_frame
-from converter.core.reply.pipeline import Pipeline
+from converter.core.reply.pipeline import Pipeline, Table
 from converter.core.reply.reply_end import ReplyEnd, without_frames
 from converter.core.reply.spoiled_frames import SpoiledFrames
 from converter.core.reply.thought_events import ThoughtEvent
@@ -29,9 +29,10 @@ class Rewriter:
     """The server's bytes in, the client's bytes out, cut anywhere: the pipeline and an encoder.
     Never raises: a frame that breaks a machine goes on as it came.
 
-    `reading`: how its text is read. `server_form`: how the server sends, as it says.
-    `client_form`: how the client wants it; else the form stays. `context`: the reply's facts from
-    its request. `fast`: frames of a known shape are rewritten without being parsed.
+    `table`: the stages of its text; `reading`: how they read it. `server_form`: how the server
+    sends, as it says. `client_form`: how the client wants it; else the form stays. `context`: the
+    reply's facts from its request. `fast`: frames of a known shape are rewritten without being
+    parsed.
 
     `form`: the one in which the client gets it. `findings`: the notes on the reply's thinking, for
     the log and the next reply.
@@ -46,6 +47,7 @@ class Rewriter:
 
     def __init__(
         self,
+        table: Table,
         reading: Reading,
         server: Speaker,
         client: Speaker,
@@ -60,7 +62,9 @@ class Rewriter:
         self.form = client_form or server_form
         whole = Form.WHOLE in (server_form, self.form)
         self._reading = reading if reading.whole is whole else replace(reading, whole=whole)
-        self._pipeline_of = partial(Pipeline, server=server, form=server_form, fields=context.map)
+        self._pipeline_of = partial(
+            Pipeline, table, server=server, form=server_form, fields=context.map
+        )
         self._pipeline = self._pipeline_of(self._reading)
         self.findings = self._pipeline.stages.findings
         self._server = server

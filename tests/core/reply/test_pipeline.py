@@ -9,12 +9,13 @@ from converter.core.model.events import Event, Finish, OpaqueFrame, Own, Text, T
 from converter.core.reading.reading import Reading
 from converter.core.reading.tag_matcher import AUTO, choose
 from converter.core.reply.pipeline import LONGEST, Pipeline, in_pieces
+from converter.core.reply.stages import STAGES
 from converter.core.wire.sse import Frame, read_frame
 from tests.support.frames import stream, text, whole
 
 
 def _pipeline(form: Form = Form.STREAM) -> Pipeline:
-    return Pipeline(Reading(choose([AUTO]), whole=form is Form.WHOLE), OPENAI_CHAT, form)
+    return Pipeline(STAGES, Reading(choose([AUTO]), whole=form is Form.WHOLE), OPENAI_CHAT, form)
 
 
 def _fed(pipeline: Pipeline, body: bytes) -> list[Event]:
@@ -43,7 +44,7 @@ def test_streamed_and_whole_say_the_same() -> None:
 
 
 def test_a_comment_between_bare_lines_does_not_go_on() -> None:
-    pipeline = Pipeline(Reading(choose([AUTO])), OLLAMA, Form.STREAM)
+    pipeline = Pipeline(STAGES, Reading(choose([AUTO])), OLLAMA, Form.STREAM)
     frame, events = pipeline.decode(Frame(b": ping\n", b": ping"))
     assert (frame.raw, events) == (b"", [])
 

@@ -7,6 +7,7 @@ from converter.addon.exchange.rewriting import reading_of
 from converter.core.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, Usage
 from converter.core.reading.reading import Expected
 from converter.core.reply.pipeline import Stages
+from converter.core.reply.stages import STAGES
 
 
 def _words(events: list[Event]) -> list[tuple[str, str]]:
@@ -19,7 +20,7 @@ def _words(events: list[Event]) -> list[tuple[str, str]]:
 
 def _stages(**chosen: object) -> Stages:
     expected = Expected(task="task", context="context", budget=1)
-    return Stages(reading_of(settings.read(chosen), expected, whole=False))
+    return Stages(STAGES, reading_of(settings.read(chosen), expected, whole=False))
 
 
 def test_thoughts_are_told_before_the_budget_cuts_them_and_once() -> None:
@@ -31,20 +32,20 @@ def test_thoughts_are_told_before_the_budget_cuts_them_and_once() -> None:
 
 
 def test_choices_do_not_share_their_stages() -> None:
-    stages = Stages(reading_of(settings.read(), Expected(), whole=False))
+    stages = Stages(STAGES, reading_of(settings.read(), Expected(), whole=False))
     out = [*stages.feed(Text("<think>a", 0)), *stages.feed(Text("b", 1))]
     assert out == [Thinking("a", 0), Text("b", 1)]
 
 
 @pytest.mark.parametrize("event", [Finish("stop"), ToolCall(0, "a", "f", "{}")], ids=str)
 def test_what_is_held_comes_before_what_starts_or_ends_something(event: Event) -> None:
-    stages = Stages(reading_of(settings.read(), Expected(), whole=False))
+    stages = Stages(STAGES, reading_of(settings.read(), Expected(), whole=False))
     assert stages.feed(Text("a<thi")) == [Text("a")]
     assert list(stages.feed(event)) == [Text("<thi"), event]
 
 
 def test_bookkeeping_does_not_wait_for_what_is_held() -> None:
-    stages = Stages(reading_of(settings.read(), Expected(), whole=False))
+    stages = Stages(STAGES, reading_of(settings.read(), Expected(), whole=False))
     stages.feed(Text("a<thi"))
     assert list(stages.feed(Usage(1, 2))) == [Usage(1, 2)]
     assert stages.close() == [Text("<thi")]
@@ -52,5 +53,5 @@ def test_bookkeeping_does_not_wait_for_what_is_held() -> None:
 
 
 def test_an_open_thought_is_ended_at_the_close() -> None:
-    stages = Stages(reading_of(settings.read(), Expected(), whole=False))
+    stages = Stages(STAGES, reading_of(settings.read(), Expected(), whole=False))
     assert [*stages.feed(Text("<think>a")), *stages.close()] == [Thinking("a"), ThinkingEnd()]

@@ -10,6 +10,7 @@ from converter.core.dialects.wire_form import ReplyContext
 from converter.core.reading.families import FAMILIES
 from converter.core.reading.reading import Reading
 from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.stages import STAGES
 
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 HEAD = {"id": "c", "object": "text_completion", "created": 1, "model": "m"}
@@ -22,7 +23,7 @@ def body(text: str, finish: str | None, **more: Any) -> bytes:
 
 def rewritten(said: bytes, form: Form) -> bytes:
     made = ReportingRewriter(
-        Reading(FAMILIES), TEXT_COMPLETIONS, COMMON, form, context=ReplyContext("m")
+        STAGES, Reading(FAMILIES), TEXT_COMPLETIONS, COMMON, form, context=ReplyContext("m")
     )
     out = b"".join(made.whole(said))
     assert made.failure == ""
@@ -67,6 +68,6 @@ def test_a_stream_of_text_is_one_of_deltas() -> None:
 
 @pytest.mark.parametrize("said", [b'{"error": {"message": "gone"}}', b'{"content": "native"}'])
 def test_what_is_no_text_is_no_reply(said: bytes) -> None:
-    made = ReportingRewriter(Reading(FAMILIES), TEXT_COMPLETIONS, COMMON, Form.WHOLE)
+    made = ReportingRewriter(STAGES, Reading(FAMILIES), TEXT_COMPLETIONS, COMMON, Form.WHOLE)
     made.whole(said)
     assert made.failure

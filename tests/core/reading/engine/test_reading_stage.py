@@ -11,12 +11,13 @@ from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.reading import Expected
 from converter.core.reading.tag_matcher import choose
 from converter.core.reply.pipeline import Stages
+from converter.core.reply.stages import STAGES
 
 
 def _stage(
     begins: InitialState = InitialState.TEXT, whole: bool = False, **chosen: object
 ) -> Stages:
-    return Stages(reading_of(settings.read(chosen), Expected(begins), whole))
+    return Stages(STAGES, reading_of(settings.read(chosen), Expected(begins), whole))
 
 
 def _read(stage: Stages, *texts: str, finish: str = "stop") -> str:
@@ -156,7 +157,7 @@ def test_a_whole_reply_cut_off_inside_the_thought_it_began_in_is_thinking() -> N
 
 def test_a_budget_hides_what_goes_beyond_and_thoughts_are_told_whole() -> None:
     expected = Expected(budget=1, task="task", context="context")
-    stage = Stages(reading_of(settings.read(), expected, False))
+    stage = Stages(STAGES, reading_of(settings.read(), expected, False))
     assert _read(stage, "<think>abcdefgh</think>so") == "(abcd).so"
     assert stage.findings.withheld == 4
     assert [told["thought"] for told in stage.take_thoughts()] == ["abcdefgh"]

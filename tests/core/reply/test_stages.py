@@ -1,0 +1,45 @@
+"""The table of stages: each row makes its stage where the reply needs it."""
+
+from dataclasses import replace
+
+import pytest
+
+from converter.core.calls.ids import CallIds
+from converter.core.reading.findings import Findings
+from converter.core.reading.reading import Expected, Reading
+from converter.core.reading.tag_matcher import AUTO, choose
+from converter.core.reading.thought_ender import ThoughtLimits
+from converter.core.reply.pipeline import Choice
+from converter.core.reply.stages import STAGES
+
+ALWAYS = ["HalfCharacters", "ReadingStage", "UnreadTag", "Assembler"]
+AUTO_READING = Reading(choose([AUTO]))
+
+
+def _made(reading: Reading) -> list[str]:
+    choice = Choice(reading, 0, "reply", CallIds(frozenset(), "reply"), Findings(), [])
+    return [type(stage).__name__ for make in STAGES if (stage := make(choice))]
+
+
+def test_a_plain_reply_has_few() -> None:
+    assert _made(AUTO_READING) == ALWAYS
+
+
+@pytest.mark.parametrize(
+    ("expected", "stage"),
+    [
+        (Expected(told_off=True), "UnaskedThought"),
+        (Expected(limits=ThoughtLimits(10)), "ThoughtEnder"),
+        (Expected(task="task"), "ThoughtEvents"),
+        (Expected(budget=0), "ThinkingBudget"),
+        (Expected(hidden=True), "ThinkingHider"),
+        (Expected(folds=True), "ThoughtFolder"),
+    ],
+)
+def test_a_stage_is_made_for_who_needs_it(expected: Expected, stage: str) -> None:
+    assert {*_made(replace(AUTO_READING, expected=expected))} == {*ALWAYS, stage}
+
+
+def test_the_users_choices_make_stages() -> None:
+    chosen = replace(AUTO_READING, phrases=True, trims_blanks=True)
+    assert _made(chosen)[2:5] == ["UnreadTag", "PhraseStage", "BlanksTrimmer"]
