@@ -50,8 +50,8 @@ class ReplySteps:
             flow.response.stream = flow.response.stream or not must_hold_reply(flow.response)
             return
         self._learn_refusal(record)
-        code, compressed = flow.response.status_code, messages.is_compressed(flow.response)
-        readable = streamed and code == 200 and not compressed
+        streams = streamed and flow.response.status_code == 200
+        readable = streams and not messages.is_compressed(flow.response)
         if _goes_on(record):  # the client's body, with a second stream; what is none is held
             flow.response = record.head if readable else flow.response
             return

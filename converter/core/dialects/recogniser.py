@@ -1,7 +1,7 @@
 """A reply of which nothing is known: its form and its dialect, by its bytes."""
 
 from converter.core.dialects.dialect import Dialect
-from converter.core.dialects.table import framings, recognise
+from converter.core.dialects.table import FRAMINGS, recognise
 from converter.core.dialects.wire_form import Form
 from converter.core.wire import json_text
 from converter.core.wire.beginnings import SNIFFED, Beginning, beginning_of
@@ -11,7 +11,7 @@ from converter.core.wire.sse import FrameDecoder, LineDecoder
 
 def is_stream(content_type: str, body: bytes = b"") -> bool:
     """Tell a stream by its type, or by its beginning, because servers mislabel."""
-    return any(form.is_named(content_type) or form.begins.match(body) for form in framings())
+    return any(form.is_named(content_type) or form.begins.match(body) for form in FRAMINGS)
 
 
 def form_of(begun: bytes, content_type: str = "", *, last: bool = False) -> Form | None:
@@ -22,7 +22,7 @@ def form_of(begun: bytes, content_type: str = "", *, last: bool = False) -> Form
         case Beginning.FIELD:
             return Form.STREAM
         case Beginning.JSON:
-            bare = [framing for framing in framings() if framing.bare]
+            bare = [framing for framing in FRAMINGS if framing.bare]
             lines = any(each.is_named(content_type) or each.begins.match(begun) for each in bare)
             return Form.STREAM if lines else Form.WHOLE
         case Beginning.PAGE:

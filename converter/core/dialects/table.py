@@ -22,6 +22,7 @@ __all__ = [
     "ANTHROPIC",
     "COMMON",
     "DIALECTS",
+    "FRAMINGS",
     "OLLAMA",
     "OPENAI_CHAT",
     "RESPONSES",
@@ -36,7 +37,6 @@ __all__ = [
     "by_headers",
     "by_name",
     "find",
-    "framings",
     "join_texts",
     "recognise",
     "request_writer",
@@ -48,6 +48,8 @@ COMMON = OPENAI_CHAT
 """The dialect that every model server speaks: a translated request is written in it, by
 `request_writer`.
 """
+FRAMINGS: tuple[Framing, ...] = tuple({dialect.wire.framing for dialect in DIALECTS})
+"""The forms of streams that any dialect has."""
 _BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
 
 
@@ -79,11 +81,6 @@ def block_readers() -> dict[str, Callable[[Fields], Block]]:
     """Return the readers of every dialect's blocks, by type; of two, the one of the first."""
     rows = [dialect.requests.blocks for dialect in reversed(DIALECTS)]
     return {kind: reader for readers in rows for kind, reader in readers.items()}
-
-
-def framings() -> set[Framing]:
-    """Return the forms of streams that any dialect has."""
-    return {dialect.wire.framing for dialect in DIALECTS}
 
 
 def recognise(value: object) -> Dialect | None:

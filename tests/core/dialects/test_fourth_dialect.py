@@ -14,10 +14,10 @@ from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.servers.profiles import by_name
 from converter.addon.transcript import reply
 from converter.addon.transcript.turns import Part
-from converter.core.dialects import table
+from converter.core.dialects import recogniser, table
 from converter.core.dialects.dialect import OwnRequest
 from converter.core.dialects.recogniser import is_stream
-from converter.core.dialects.table import ANTHROPIC, COMMON, DIALECTS, Dialect, Form
+from converter.core.dialects.table import ANTHROPIC, COMMON, DIALECTS, FRAMINGS, Dialect, Form
 from converter.core.model.conversation import RequestError, TextBlock, ThinkingBlock, ToolUse
 from converter.core.model.memory import Memory
 from converter.core.wire.sse import FrameDecoder, Framing
@@ -141,7 +141,7 @@ def test_its_streams_are_framed_and_asked_for_as_its_record_says(
     dialect = replace(
         TOY, wire=replace(TOY.wire, framing=lines), requests=replace(TOY.requests, streams=True)
     )
-    monkeypatch.setattr(table, "DIALECTS", (*DIALECTS, dialect))
+    monkeypatch.setattr(recogniser, "FRAMINGS", (*FRAMINGS, lines))
     exchange = Exchange(endpoints.MESSAGES, settings.read({"think_native": ""}), client=dialect)
     assert ReadRequest(exchange, {"ask": "Why?"}).form is Form.STREAM
     assert ReadRequest(exchange, {"ask": "Why?", "stream": False}).form is Form.WHOLE
