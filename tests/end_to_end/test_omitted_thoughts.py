@@ -3,6 +3,7 @@ words, whose thought the server gets back all the same.
 """
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -77,3 +78,18 @@ def test_a_block_without_words_comes_and_its_thought_goes_back(
     sent = json.loads(server.asked[-1].body)["messages"]
     said = next(message for message in sent if message["role"] == "assistant")
     assert "I look." in json.dumps(said)
+
+
+def test_its_tokens_are_told_as_it_comes_where_the_client_turns_that_on(
+    client: Client, server: ScriptedServer
+) -> None:
+    server.answer(Reply(stream(f"<think>{'I look. ' * 100}</think>", "Here.")))
+    features = "interleaved-thinking-2025-05-14, thinking-token-count-2026-05-13"
+    question = [{"role": "user", "content": "Look."}]
+    body = asked(question, True)
+    told = client.ask(ANTHROPIC.path, body, {"anthropic-beta": features}).body
+    assert b"I look." not in told
+    counts = [int(count) for count in re.findall(rb'"estimated_tokens": ?(\d+)', told)]
+    assert sum(counts) == 200
+    server.answer(Reply(stream(f"<think>{'I look. ' * 100}</think>", "Here.")))
+    assert b"estimated_tokens" not in client.ask(ANTHROPIC.path, body).body

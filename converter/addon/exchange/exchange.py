@@ -80,7 +80,7 @@ class Exchange:
 
     `prefix`: the path before the endpoint. `id`: a name for a reply that the server
     gives none. `created_at`: when it came, in seconds since 1970. `model_id`: the one model that is
-    asked about. `owner`: a hash of the
+    asked about. `features`: names in its header of features. `owner`: a hash of the
     client's key, or of none, to whom what is kept belongs. `at_home`: the server speaks the
     client's dialect itself.
 
@@ -97,6 +97,7 @@ class Exchange:
     created_at: int = 0
     model_id: str = ""
     owner: str = ""
+    features: frozenset[str] = frozenset()
     at_home: bool = False
     kind: Kind = field(init=False)
     native: bool = field(init=False)
@@ -245,7 +246,7 @@ def begin(
     client = by_headers(headers) if endpoint.shared else by_name(endpoint.dialect)
     as_asked = client is COMMON and not (settings.models or settings.variants)
     model_id = _model_id(path, prefix) if lists and not as_asked else ""
-    own = (model_id, _owner(headers))
+    own = (model_id, _owner(headers), _features(client, headers))
     exchange = Exchange(endpoint, settings, prefix, name, client, created_at, *own)
     return None if exchange.native and endpoint.purpose is not Purpose.REPLY else exchange
 
@@ -253,6 +254,12 @@ def begin(
 def _model_id(path: str, prefix: str) -> str:
     rest = path.partition("?")[0].removeprefix(prefix).removeprefix("/v1/models")
     return unquote(rest.strip("/"))
+
+
+def _features(client: Dialect, headers: Mapping[str, str]) -> frozenset[str]:
+    """Return the names of features that a client turns on by its dialect's header for them."""
+    given = headers.get(client.label.features, "") if client.label.features else ""
+    return frozenset(name.strip() for name in given.split(",")) if given else frozenset()
 
 
 def _owner(headers: Mapping[str, str]) -> str:

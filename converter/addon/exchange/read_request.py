@@ -155,7 +155,10 @@ class ReadRequest:
         """The facts that the reply takes from the request."""
         own, exchange = self.conversation and self.conversation.own, self.exchange
         when = exchange.created_at
-        return ReplyContext(self.model, exchange.id, self.shown, created_at=when, own=own)
+        features = exchange.features
+        return ReplyContext(
+            self.model, exchange.id, self.shown, created_at=when, own=own, features=features
+        )
 
     @property
     def hides_thinking(self) -> bool:

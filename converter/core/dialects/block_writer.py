@@ -228,8 +228,11 @@ class BlockWriter(Encoder, ABC):
                 continue
             if self._open != THINKING:
                 yield from self._enter(THINKING)
-            if self._shown:
-                yield from self._fill(event.text)
+            yield from self._fill(event.text) if self._shown else self._omitted(event.text)
+
+    def _omitted(self, text: str) -> Iterable[Message]:  # noqa: ARG002
+        """Write what a client gets for words of a thought that it wants omitted."""
+        return ()
 
     def _tool_piece(self, piece: ToolPiece) -> Iterator[Message]:
         """Write a piece of a call. Its blanks do not count, because a stream has some where a whole

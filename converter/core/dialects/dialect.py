@@ -188,6 +188,8 @@ class Label:
     """Names of the headers that are its own."""
     shown_by: tuple[str, ...] = ()
     """Headers by which a request without a body shows its dialect."""
+    features: str = ""
+    """The header in which a client names the features that it wants."""
     version: tuple[str, str] = ("", "")
     """One of those headers, with a value."""
     request_id: str = ""

@@ -35,6 +35,7 @@ class ReplyContext:
     thinking. `fields`: names of thinking for OpenAI clients. `signature`: of thinking blocks.
     `created_at`: when it was asked for, in seconds since 1970. `own`: what the dialect's own reader
     of requests left for its reply. `map`: the blocks that fields of the server's own go to.
+    `features`: names that the client gave in its dialect's header of features.
     """
 
     model: str = ""
@@ -45,6 +46,7 @@ class ReplyContext:
     created_at: int = 0
     own: object = None
     map: Mapping[str, Mapped] = field(default_factory=dict)
+    features: frozenset[str] = frozenset()
 
 
 class Decoder(Protocol):

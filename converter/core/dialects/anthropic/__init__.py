@@ -55,6 +55,7 @@ ANTHROPIC = Dialect(
         reply="message of the Messages API",
         headers=("anthropic-version", "anthropic-beta"),
         shown_by=("anthropic-version", "x-api-key"),
+        features="anthropic-beta",
         version=("anthropic-version", "2023-06-01"),
         request_id="request-id",
         head=frozenset(("id", "type", "role", "model", "stop_reason", "stop_sequence", "usage")),

@@ -144,6 +144,8 @@ class AnthropicEncoder(BlockWriter):
         self._room = self._thread.memory.bounds.size if self._thread else -1
         self._gathers = whole or self._room >= 0
         self._called = False
+        self._counts = not (context.shown or whole) and COUNTS_THINKING in context.features
+        self._uncounted = 0  # characters of an omitted thought
         self._index = 0
         self._blocks: list[Message] = []
         self._pieces: dict[str, list[str]] = {}  # of the block's deltas, by their keys
@@ -202,6 +204,14 @@ class AnthropicEncoder(BlockWriter):
             block = {"type": kind, kind: "", **({"signature": ""} if kind == THINKING else {})}
         return [{"type": "content_block_start", "index": self._index, "content_block": block}]
 
+    def _omitted(self, text: str) -> Iterator[Message]:
+        """Tell how much was thought since the last count, if the client wants to know."""
+        self._uncounted += len(text)
+        if self._counts and (quanta := self._uncounted // _CHARACTERS_PER_COUNT):
+            self._uncounted %= _CHARACTERS_PER_COUNT
+            tokens = quanta * TOKENS_PER_COUNT
+            yield self._delta({"type": "thinking_delta", THINKING: "", "estimated_tokens": tokens})
+
     def _fill(self, text: str, pieces: int = 1) -> list[Message]:  # noqa: ARG002
         kind, name = _DELTAS[self._open or TEXT]
         return [self._delta({"type": kind, name: text})]
@@ -247,6 +257,10 @@ class AnthropicEncoder(BlockWriter):
         return {"type": "content_block_delta", "index": self._index, "delta": delta}
 
 
+COUNTS_THINKING = "thinking-token-count-2026-05-13"
+"""Claude Code 2.1.332 asks so for a count of the thought that it wants omitted."""
+TOKENS_PER_COUNT = 50
+_CHARACTERS_PER_COUNT = 200
 _DELTAS = {
     TEXT: ("text_delta", "text"),
     THINKING: ("thinking_delta", "thinking"),

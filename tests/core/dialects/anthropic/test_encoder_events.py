@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from converter.core.dialects.anthropic.encoder import COUNTS_THINKING
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
     Block,
@@ -300,6 +301,31 @@ def test_thinking_that_the_client_does_not_want_to_see_has_no_words_and_is_count
     stream = complete(said, asked=ReplyContext(shown=False))
     assert blocks(stream) == [("thinking", ""), ("text", "d")]
     assert counts(stream)["output_tokens_details"] == {"thinking_tokens": 6}
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (ReplyContext(shown=False, features=frozenset({COUNTS_THINKING, "x"})), [50, 50, 50]),
+        (ReplyContext(shown=False), []),
+        (ReplyContext(features=frozenset({COUNTS_THINKING})), []),
+    ],
+    ids=["omitted", "not asked for", "shown"],
+)
+def test_the_tokens_of_an_omitted_thought_are_told_as_it_comes_if_wanted(
+    asked: ReplyContext, told: list[int]
+) -> None:
+    """In whole steps, each a delta without words; the rest is in the usage."""
+    words = [letter * 150 for letter in "abcde"]
+    thoughts = map(Thinking, words)
+    stream = complete([*thoughts, ThinkingEnd(), Text("f"), STOP, Usage(7, 300)], asked=asked)
+    counted = [
+        event["delta"]["estimated_tokens"]
+        for event in stream
+        if "estimated_tokens" in event.get("delta", {})
+    ]
+    assert counted == told
+    assert blocks(stream)[0] == ("thinking", "".join(words) if asked.shown else "")
 
 
 def test_choices_but_the_first_have_no_place() -> None:

@@ -266,6 +266,11 @@ def test_service_fields_and_nulls_say_nothing(name: str, value: object) -> None:
             "thinking",
             ThinkingSwitch("adaptive", shown=True),
         ),
+        (  # what no local server can make of a thought: it comes as it is
+            {"thinking": {"type": "adaptive", "display": "updates"}},
+            "thinking",
+            ThinkingSwitch("adaptive", shown=True),
+        ),
         (
             {"tools": [{**TOOL, "type": "custom", "strict": True}]},
             "tools",
