@@ -164,8 +164,8 @@ def test_mitmweb_opens_with_the_address_it_prints_and_only_with_it(
     with launched(tmp_path, *LAUNCHER, *ports) as run:
         run.wait_ready()
         children = run.children()
-        web = run.address(r"mitmweb: (\S+)")
-        assert "mitmproxy" in fetch(web)
+        web = run.address(r"Watch: +(\S+)")
+        assert "think.js" in fetch(web)
         with pytest.raises(urllib.error.HTTPError, match="403") as refused:
             fetch(web.partition("?")[0])
         refused.value.close()

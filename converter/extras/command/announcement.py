@@ -89,8 +89,8 @@ def announcement(
     lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
     lines += [f"Model:   {model}  ({told})"] if (told := facts.words) else []
     page = extra_packages.load("page", "addon")  # a script's own `load` is a hook
-    lines += [f"mitmweb: {web}"] if web else []
-    lines += [f"Watch:   {page.address(web)}"] if web and page else []
+    if web:  # the page has a link to mitmweb
+        lines += [f"Watch:   {page.address(web)}" if page else f"mitmweb: {web}"]
     for dialect in DIALECTS:
         lines.append(
             f"\n# Ask in the {dialect.label.title} dialect:\n{curl(proxy, dialect, model)}"

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from mitmproxy import ctx
@@ -11,6 +12,8 @@ from converter.extras.page.addon import Page, address
 from converter.extras.page.listed import Listed
 
 _log = logging.getLogger(__name__)
+ANNOUNCEMENT = "announcement.py"
+"""The script of `think-addon`, which prints the page's address itself, among the others."""
 
 
 class MountedPage(Page):
@@ -29,7 +32,8 @@ class MountedPage(Page):
         web: Any = ctx.master  # whatever has an app is mitmweb
         self.exchanges = Listed(web.view)
         self._unmount = handlers.mount(app, self)
-        _log.info("think: watch it think at %s", address(str(web.web_url)))
+        if ANNOUNCEMENT not in {Path(script).name for script in ctx.options.scripts}:
+            _log.info("think: watch it think at %s", address(str(web.web_url)))
 
     def done(self) -> None:
         """The script is loaded anew, or mitmproxy ends."""

@@ -14,6 +14,7 @@ from mitmproxy import hooks
 from mitmproxy.addons.errorcheck import ErrorCheck
 from mitmproxy.test import taddons
 
+from converter.addon import extra_packages
 from converter.addon.bounds import ANSWER_LIMIT
 from converter.addon.servers.probes import addon_words
 from converter.core.dialects.dialect import Purpose
@@ -143,9 +144,15 @@ def test_each_dialect_is_shown_by_a_request_that_its_reader_takes(dialect: Diale
 
 def test_mitmweb_is_named_when_there_is_one() -> None:
     told = announcement("http://a", "http://b", "http://127.0.0.1:8081/?token=1", "m")
-    assert "mitmweb: http://127.0.0.1:8081/?token=1" in told
     assert "Watch:   http://127.0.0.1:8081/think?token=1" in told
+    assert told.count("token=") == 1
     assert "mitmweb" not in announcement("http://a", "http://b", None, "m")
+
+
+def test_without_the_page_mitmweb_itself_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extra_packages, "load", lambda *_: None)
+    told = announcement("http://a", "http://b", "http://127.0.0.1:8081/?token=1", "m")
+    assert "mitmweb: http://127.0.0.1:8081/?token=1" in told
 
 
 def test_clients_are_told_where_to_go_and_what_to_ask_for() -> None:
