@@ -43,7 +43,9 @@ class Drafts:
         """End the thought: nothing that follows belongs to it."""
         if self._engine.holds:
             self._keep(self._engine.flush())
-        self._ending |= self._last
+        read = self._engine.calls.read
+        if all(read[index].done for index in self._last):  # else the thought ended amid a call
+            self._ending |= self._last
         self._last.clear()
 
     def _keep(self, events: Sequence[Event]) -> None:

@@ -25,6 +25,11 @@ def test_a_draft_counts_only_where_the_reply_says_nothing_else() -> None:
     assert len(_drafts(f"{NOW}\nor not").take(answered=False)) == 1
 
 
+def test_a_thought_that_ends_amid_a_call_has_drafts_before_it() -> None:
+    begun = NOW[: -len("}}</tool_call>")]
+    assert _drafts(f"{NOW}\n{begun}").take(answered=True) == []
+
+
 def test_the_same_call_twice_is_one() -> None:
     drafts = _drafts(NOW, NOW)
     assert len(drafts.take(answered=False)) == 1
