@@ -10,6 +10,7 @@ from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.option_readers import FOLDED
 from converter.addon.servers import initial_state, prompts
 from converter.addon.servers.chat_templates import HistoryPlace
+from converter.addon.servers.counted_ids import with_counted_ids
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.model_names import OFF, Row
 from converter.addon.servers.profiles import (
@@ -249,6 +250,15 @@ class ReadRequest:
             mended=self.mended or rewritten is not None,
             earlier=earlier,
         )
+
+    def with_counted_ids(self) -> "ReadRequest":
+        """Return the request with the ids of calls that its model needs; the same one where it has
+        them.
+        """
+        body = with_counted_ids(self.body)
+        if body is self.body:
+            return self
+        return replace(self, body=body, call_ids=frozenset(call_ids(body)), mended=True)
 
     def prompted(self, known: KnownServers, upstream: Upstream) -> Body | None:
         """Return the request to send in its place, when the model is to be asked to think and does

@@ -22,6 +22,7 @@ def reading_of(settings: Settings, expected: Expected, whole: bool = False) -> R
         whole,
         expected,
         settings.blanks == "trim",
+        settings.values == "schema",
     )
 
 

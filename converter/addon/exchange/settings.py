@@ -159,6 +159,9 @@ class Settings:
         ("auto", "off", "told"),
         "read tool calls from text; told: also tell tools in the system turn",
     )
+    values: str = _choice(
+        ("schema", "sent"), "the types of the values of calls: those of the tools' schemas"
+    )
     budget: str = _choice(
         ("server", "proxy", "enforce"), "who keeps the client's budget of thinking"
     )

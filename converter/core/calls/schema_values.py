@@ -53,7 +53,7 @@ def part(schema: Schema, name: str, root: Schema | None = None) -> Schema:
 
     `root`: the tool's schema, which holds the schemas that references name.
     """
-    schema = _resolved(schema, schema if root is None else root)
+    schema = resolved(schema, schema if root is None else root)
     properties = schema.get("properties")
     schema_of_part = (
         properties.get(name) if isinstance(properties, Mapping) else schema.get("items")
@@ -65,7 +65,7 @@ def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
     """Return the JSON types that a schema allows; none when it does not tell."""
     if not isinstance(schema, Mapping) or depth > REFERENCE_LIMIT:
         return frozenset()
-    schema = _resolved(schema, root)
+    schema = resolved(schema, root)
     named = schema.get("type")
     written = [named] if isinstance(named, str) else named if isinstance(named, list) else []
     names = {_OTHER_NAMES.get(name, name) for name in written if isinstance(name, str)}
@@ -76,7 +76,7 @@ def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
     return frozenset(names) or _implied(schema)
 
 
-def _resolved(schema: Schema, root: Schema) -> Schema:
+def resolved(schema: Schema, root: Schema) -> Schema:
     """Return the schema that a local reference names: `#/$defs/Place`, as Pydantic writes them."""
     for _ in range(REFERENCE_LIMIT):
         reference = schema.get("$ref")

@@ -61,7 +61,7 @@ class Reading:
 
     `tags`: the families chosen. `chosen_start`: the user's word on where replies begin. `whole`:
     the text is in hand before any must go out. `trims_blanks`: those that touch a thought are left
-    out of the text.
+    out of the text. `types_values`: the values of calls get the types of the tools' schemas.
     """
 
     tags: tuple[ThinkTags, ...]
@@ -71,6 +71,7 @@ class Reading:
     whole: bool = False
     expected: Expected = Expected()
     trims_blanks: bool = False
+    types_values: bool = True
 
     @property
     def families(self) -> tuple[ThinkTags, ...]:

@@ -1,6 +1,7 @@
 """The stages between a reply's decoder and its encoder, one row for each, in their order."""
 
 from converter.core.calls.assembler import Assembler, Offer
+from converter.core.calls.typed_values import TypedValues
 from converter.core.reading.blanks import BlanksTrimmer
 from converter.core.reading.budget import ThinkingBudget, ThinkingHider
 from converter.core.reading.engine.stage import ReadingStage
@@ -26,6 +27,12 @@ def _assembler(choice: Choice) -> Stage:
     return Assembler(offer, choice.ids, choice.findings.calls.mended)
 
 
+def _typed_values(choice: Choice) -> Stage | None:
+    schemas = choice.expected.schemas
+    changed = choice.findings.calls.typed
+    return TypedValues(schemas, changed) if schemas and choice.reading.types_values else None
+
+
 STAGES: Table = (
     lambda _: HalfCharacters(),
     lambda of: UnaskedThought(of.findings) if of.expected.told_off else None,
@@ -34,6 +41,7 @@ STAGES: Table = (
     lambda of: PhraseStage(of.index, of.findings) if of.reading.phrases else None,
     lambda of: BlanksTrimmer() if of.reading.trims_blanks else None,
     _assembler,
+    _typed_values,
     lambda of: (
         None if of.expected.limits == NO_LIMITS else ThoughtEnder(of.expected.limits, of.findings)
     ),

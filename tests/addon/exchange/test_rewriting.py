@@ -12,6 +12,8 @@ def test_what_the_user_chose_decides_how_a_reply_is_read() -> None:
     chosen = settings.read({"start": "text", "attributes": False, "blanks": "trim"})
     reading = reading_of(chosen, THINKING)
     assert (reading.tags, reading.attributes) == (chosen.tags, False)
+    assert reading.types_values
+    assert not reading_of(settings.read({"values": "sent"}), Expected()).types_values
     assert (reading.trims_blanks, reading.phrases, reading.whole) == (True, False, False)
     assert not reading.inside
 

@@ -278,6 +278,30 @@ def test_a_reply_without_a_thought_teaches_nothing_of_the_model() -> None:
         assert _asked_to_think(addon, WISHES, "b")
 
 
+@pytest.mark.parametrize(("model", "wanted"), [("Kimi-K2.7", "functions.f:0"), ("m", "toolu_1")])
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_earlier_calls_have_the_ids_that_the_model_needs(
+    path: str, model: str, wanted: str
+) -> None:
+    call: dict[str, object] = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}
+    turns: list[dict[str, object]] = [
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    if path == CHAT:
+        call = {"type": "function", "id": "toolu_1", "function": {"name": "f", "arguments": "{}"}}
+        turns = [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "toolu_1", "content": "x"},
+        ]
+    asked = {**ASKED, "model": model, "messages": [{"role": "user", "content": "Hi"}, *turns]}
+    with running() as (addon, _):
+        sent = ask(addon, request(path, asked)).request
+    _, calling, told = json.loads(sent.raw_content or b"")["messages"]
+    assert (calling["tool_calls"][0]["id"], told["tool_call_id"]) == (wanted, wanted)
+
+
 def test_the_server_is_asked_for_its_own_name_of_a_model() -> None:
     with running(models=["gpt-*=small"]) as (addon, _):
         for name, served in (("gpt-4o", "small"), ("other", "other")):

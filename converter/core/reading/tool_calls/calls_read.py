@@ -12,6 +12,8 @@ BY_ITSELF = ("stop", "tool_calls")
 """The finishes of a reply that ended by itself."""
 
 
+SHOWN = 8
+"""Names of arguments that the log shows."""
 NO_FORM = "it does not go on as calls of its form do"
 
 
@@ -33,7 +35,8 @@ class CallsRead:
     `forms`: those that were whole, by the names of their forms; `thought`: the same for those in a
     thought. `cut`: the tools of those that were cut off after their arguments had begun; `text`: of
     those cut off before; `repeated`: of those that repeated a draft, and were left out; `mended`:
-    of any calls whose arguments were not quite JSON.
+    of any calls whose arguments were not quite JSON; `typed`: the arguments of any calls whose
+    values got the types of the schema.
     """
 
     forms: Counter[str] = field(default_factory=Counter)
@@ -42,11 +45,16 @@ class CallsRead:
     text: list[str] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
     mended: list[str] = field(default_factory=list)
+    typed: list[str] = field(default_factory=list)
 
     @property
     def hints(self) -> list[str]:
         """The facts that a person may want to know, a line each."""
-        return [*_counted(self.forms, "text"), *_counted(self.thought, "a thought")]
+        names = ", ".join([*dict.fromkeys(map(repr, self.typed))][:SHOWN])
+        values = "value of a call" if len(self.typed) == 1 else "values of calls"
+        typed = f"{len(self.typed)} {values} put in the schema's type: {names}"
+        read = [*_counted(self.forms, "text"), *_counted(self.thought, "a thought")]
+        return [*read, typed] if self.typed else read
 
     @property
     def notes(self) -> list[str]:

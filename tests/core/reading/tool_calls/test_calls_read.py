@@ -11,6 +11,12 @@ def test_calls_that_were_read_are_told_by_their_place() -> None:
     assert CallsRead().hints == CallsRead().notes == []
 
 
+def test_values_that_got_a_type_are_counted() -> None:
+    one, more = CallsRead(typed=["a"]), CallsRead(typed=["a", "b", "a"])
+    assert one.hints == ["1 value of a call put in the schema's type: 'a'"]
+    assert more.hints == ["3 values of calls put in the schema's type: 'a', 'b'"]
+
+
 def test_what_went_wrong_is_told_call_by_call() -> None:
     read = CallsRead(cut=["a"], text=["b"], repeated=["c"], mended=["d"])
     assert [note.split("'")[1] for note in read.notes] == ["a", "b", "c", "d"]

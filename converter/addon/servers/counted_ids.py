@@ -1,0 +1,62 @@
+"""The ids of earlier calls in the form that Kimi-K2's chat template needs: `functions.NAME:NUMBER`.
+
+The template writes a call's id where its name should stand (moonshotai/Kimi-K2-Instruct,
+chat_template.jinja; its page on tool calls: the number counts all calls of the conversation, from
+0). Ids of other servers and clients (`toolu_01`, `call_a`) leave the model without the names.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from converter.core.calls.ids import CallIds, is_counted
+from converter.core.wire.json_text import as_object, objects
+
+type Body = Mapping[str, object]
+
+MODELS = re.compile(r"kimi-?k2", re.IGNORECASE)
+"""The names of models whose template is such a one."""
+
+
+def with_counted_ids(body: Body) -> Body:
+    """Return a chat completion whose calls and results have such ids; the same object where nothing
+    is to change. The order of the calls decides, so that a longer history begins with the same ids.
+    """
+    messages = body.get("messages")
+    if not isinstance(messages, list):
+        return body
+    ids, renamed = CallIds(frozenset(), ""), _Renamed()
+    written = [_turn(as_object(message), ids, renamed) or message for message in messages]
+    return body if written == messages else {**body, "messages": written}
+
+
+@dataclass(slots=True)
+class _Renamed:
+    """The calls so far: their number, and the new ids by those that they had."""
+
+    number: int = 0
+    names: dict[str, list[str]] = field(default_factory=dict)
+
+
+def _turn(turn: Body, ids: CallIds, renamed: _Renamed) -> Body | None:
+    """Return a turn with calls or with a result; None for any other."""
+    calls = [*objects(turn.get("tool_calls"))]
+    if calls and calls == turn["tool_calls"]:
+        made = [_counted(call, ids, at) for at, call in enumerate(calls, renamed.number)]
+        renamed.number += len(calls)
+        renamed.names |= {str(call.get("id")): [] for call in calls}
+        for call, counted in zip(calls, made, strict=True):
+            renamed.names[str(call.get("id"))].append(str(counted.get("id")))
+        return {**turn, "tool_calls": made}
+    if not (names := renamed.names.get(str(turn.get("tool_call_id")))):
+        return None
+    # parallel calls of one id have their results in order
+    return {**turn, "tool_call_id": names.pop(0) if len(names) > 1 else names[0]}
+
+
+def _counted(call: Body, ids: CallIds, number: int) -> Body:
+    """Return a call with an id of the template's; one of that form stays, unless it repeats."""
+    written, name = call.get("id"), as_object(call.get("function")).get("name")
+    if isinstance(written, str) and is_counted(written):
+        return {**call, "id": ids.take(written)}
+    return {**call, "id": ids.take(f"functions.{name}:{number}")} if name else call

@@ -1,0 +1,279 @@
+"""The values of calls in the types of the tool's schema, a stage behind the assembler.
+
+Models, and servers that read their calls, send a list, an object, a number or a truth value as a
+string (`"[1]"`, `"5"`, `"true"`), or a single value where a list is asked for. Such a value is put
+right where the schema leaves one type, and the value reads as it; a string that the schema takes
+stays a string. Only a string where the schema has no place for one waits for its end; all other
+arguments go on as they come.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from converter.core.calls.schema_values import NULLS, Schema, part, resolved, type_names, typed
+from converter.core.model.events import Event, Finish, ToolCall, WordKind
+from converter.core.wire.bounds import HELD_LIMIT
+
+_IN_STRING = re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL)
+_SCALAR = re.compile(r"[^\s,\]}]++")
+_NUMBERS = frozenset({"integer", "number"})
+_KINDS = {"{": "object", '"': "string", "t": "boolean", "f": "boolean"}
+"""The type of a value by its first character; a list and null are never put into a list, all others
+are numbers.
+"""
+NO_SCHEMA: Schema = {}
+
+
+@dataclass(slots=True)
+class _Level:
+    """An object or a list that is open. `key`: of the member that is read, None where a key is to
+    come; `around`: the list was put around a single value.
+    """
+
+    schema: Schema
+    is_list: bool = False
+    key: str | None = None
+    around: bool = False
+
+
+class ArgumentValues:
+    """The arguments of one call, JSON text in pieces. `changed` has the names of the arguments that
+    were put right.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self._root = schema
+        self._levels: list[_Level] = []
+        self._string: list[str] | None = None  # the key or the value that waits for its end
+        self._in_string = self._in_scalar = False
+        self._length = 0
+        self._torn = ""  # a backslash at the end of a piece
+        self._out: list[str] = []
+        self.changed: list[str] = []
+
+    def feed(self, text: str) -> str:
+        """Return the text that can go on."""
+        self._read(self._torn + text)
+        out, self._out = "".join(self._out), []
+        return out
+
+    def close(self) -> str:
+        """Return the string that waits: the arguments end within it."""
+        held, self._string = self._string, None
+        return ('"' + "".join(held) if held is not None else "") + self._torn
+
+    def _read(self, text: str) -> None:
+        place, self._torn = 0, ""
+        while place < len(text):
+            place = (self._inside if self._in_string else self._outside)(text, place)
+
+    def _inside(self, text: str, place: int) -> int:
+        end = _IN_STRING.match(text, place)
+        stop = end.end() if end else place
+        self._say(text[place:stop])
+        if stop == len(text):
+            return stop
+        if text[stop] == "\\":  # its other half is in the next piece
+            self._torn = "\\"
+        else:
+            self._end_string()
+        return stop + 1
+
+    def _say(self, words: str) -> None:
+        if self._string is None:
+            self._out.append(words)
+            return
+        self._string.append(words)
+        self._length += len(words)
+        if self._length > HELD_LIMIT:
+            self._out += ['"', *self._string]
+            self._string = None
+
+    def _end_string(self) -> None:
+        self._in_string = False
+        if self._string is None:
+            self._out.append('"')
+            self._ended()
+            return
+        written, self._string = '"' + "".join(self._string) + '"', None
+        level = self._levels[-1] if self._levels else None
+        if level and not level.is_list and level.key is None:
+            level.key = json.loads(written)
+            self._out.append(written)
+            return
+        made = self._converted(written)
+        if made == written:
+            self._out.append(written)
+            self._ended()
+        else:
+            self._note()
+            self._read(made)  # what stands within it has types as well
+
+    def _outside(self, text: str, place: int) -> int:
+        character = text[place]
+        if self._in_scalar:
+            found = _SCALAR.match(text, place)
+            if found:
+                self._out.append(found[0])
+                return found.end()
+            self._in_scalar = False
+            self._ended()
+        level = self._levels[-1] if self._levels else None
+        if character.isspace() or character in ",:":
+            if character == "," and level:
+                level.key = None
+            self._out.append(character)
+        elif character in "]}":
+            self._levels[-1:] = []
+            self._out.append(character)
+            self._ended()
+        elif character == '"' and level and not level.is_list and level.key is None:
+            self._begin_string([])
+        else:
+            return self._begin(character, place)
+        return place + 1
+
+    def _begin(self, character: str, place: int) -> int:
+        """Begin a value."""
+        schema = self._wanted()
+        only = only_type(schema, self._root)
+        if character == '"':
+            self._begin_string([] if only not in ("", "string") else None)
+            return place + 1
+        if only == "array" and self._fits_in(schema, _KINDS.get(character, "number"), character):
+            self._note()
+            self._levels.append(_Level(meant(schema, self._root), is_list=True, around=True))
+            self._out.append("[")
+            schema = self._wanted()
+        if character not in "{[":
+            self._in_scalar = True
+            return place
+        self._levels.append(_Level(meant(schema, self._root), is_list=character == "["))
+        self._out.append(character)
+        return place + 1
+
+    def _begin_string(self, waits: list[str] | None) -> None:
+        self._in_string, self._string, self._length = True, waits, 0
+        if waits is None:
+            self._out.append('"')
+
+    def _ended(self) -> None:
+        """Close the list that was put around the value that has ended."""
+        if self._levels and self._levels[-1].around:
+            self._levels.pop()
+            self._out.append("]")
+
+    def _wanted(self) -> Schema:
+        """Return the schema of the value that begins."""
+        if not self._levels:
+            return self._root
+        level = self._levels[-1]
+        return part(level.schema, level.key or "", self._root)
+
+    def _converted(self, written: str) -> str:
+        """Return a string as the value that it reads as; as it is where it reads as none."""
+        schema, text = self._wanted(), json.loads(written)
+        made = typed(text, type_names(schema, self._root))
+        if not made.startswith('"'):
+            return made
+        if only_type(schema, self._root) != "array" or text.strip() in ("", *NULLS):
+            return written
+        items = self._item_types(schema)
+        inner = written if not items or "string" in items else typed(text, items)
+        return written if inner.startswith('"') and inner is not written else f"[{inner}]"
+
+    def _fits_in(self, schema: Schema, kind: str, character: str) -> bool:
+        """Tell whether a list of this schema may hold a single value of this kind."""
+        if character in "[n":
+            return False
+        items = self._item_types(schema)
+        return not items or kind in items or (kind == "number" and not _NUMBERS.isdisjoint(items))
+
+    def _item_types(self, schema: Schema) -> frozenset[str]:
+        return type_names(part(meant(schema, self._root), "", self._root), self._root)
+
+    def _note(self) -> None:
+        names = [level.key for level in self._levels if level.key]
+        self.changed += names[:1]
+
+
+def meant(schema: Schema, root: Schema) -> Schema:
+    """Return the schema that a reference names, or that is the only one of a union beside null, as
+    Pydantic writes an optional argument.
+    """
+    schema = resolved(schema, root)
+    for union in ("anyOf", "oneOf"):
+        members = schema.get(union)
+        told = (
+            [each for each in members if isinstance(each, Mapping)]
+            if isinstance(members, list)
+            else []
+        )
+        left = [each for each in told if type_names(each, root) != {"null"}]
+        if len(left) == 1:
+            return resolved(left[0], root)
+    return schema
+
+
+def only_type(schema: Schema, root: Schema) -> str:
+    """Return the only type that a schema leaves beside null; empty where it leaves more or tells
+    none.
+    """
+    names = type_names(schema, root) - {"null"}
+    if names and names <= _NUMBERS:
+        return "number"
+    return next(iter(names)) if len(names) == 1 else ""
+
+
+class TypedValues:
+    """Events of one choice in, events out. `changed` gets the names of the arguments that were put
+    right.
+    """
+
+    def __init__(self, schemas: Mapping[str, Schema], changed: list[str]) -> None:
+        self._schemas = schemas
+        self._changed = changed
+        self._open: dict[int, ArgumentValues] = {}
+        self._choice = 0
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Return the events that the event becomes."""
+        if isinstance(event, ToolCall) and not event.free_text:
+            return self._piece(event)
+        return [*self.close(), event] if isinstance(event, Finish) else [event]
+
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        """Return the words as they are: none of them matters here."""
+        return kind, ""
+
+    def close(self) -> Sequence[Event]:
+        """Return the strings that wait: their calls have no end."""
+        rests = [(index, values.close()) for index, values in self._open.items()]
+        self._open.clear()
+        return [ToolCall(at, "", "", rest, self._choice) for at, rest in rests if rest]
+
+    def _piece(self, event: ToolCall) -> Sequence[Event]:
+        self._choice = event.choice
+        if event.name and wants_types(self._schemas.get(event.name, NO_SCHEMA)):
+            self._open[event.index] = ArgumentValues(self._schemas[event.name])
+        values = self._open.get(event.index)
+        if values is None:
+            return [event]
+        text = values.feed(event.arguments)
+        if event.ends:
+            del self._open[event.index]
+            text += values.close()
+            self._changed += values.changed
+        if text == event.arguments:
+            return [event]
+        says = text or event.name or event.id or event.ends
+        return [replace(event, arguments=text)] if says else []
+
+
+def wants_types(schema: Schema) -> bool:
+    """Tell whether an argument of the tool has one type that is no string's."""
+    properties = schema.get("properties")
+    names = properties if isinstance(properties, Mapping) else ()
+    return any(only_type(part(schema, name), schema) not in ("", "string") for name in names)

@@ -1,0 +1,86 @@
+"""Ids of earlier calls as Kimi-K2's template needs them."""
+
+from typing import Any
+
+import pytest
+
+from converter.addon.servers.counted_ids import MODELS, with_counted_ids
+
+MODEL = "moonshotai/Kimi-K2.7-Code"
+
+
+def call(id_: str, name: str = "bash") -> dict[str, Any]:
+    return {"id": id_, "type": "function", "function": {"name": name, "arguments": "{}"}}
+
+
+def turn(*calls: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "assistant", "content": None, "tool_calls": [*calls]}
+
+
+def result(id_: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": id_, "content": "x"}
+
+
+def ids(*messages: dict[str, Any]) -> list[str]:
+    written: Any = with_counted_ids({"model": MODEL, "messages": [*messages]})
+    told: list[str] = []
+    for message in written["messages"]:
+        told += [each["id"] for each in message.get("tool_calls", ())]
+        told += [message["tool_call_id"]] if "tool_call_id" in message else []
+    return told
+
+
+def test_ids_of_others_become_the_names_with_a_count() -> None:
+    told = ids(
+        turn(call("toolu_1")), result("toolu_1"), turn(call("call_b", "read")), result("call_b")
+    )
+    assert told == ["functions.bash:0", "functions.bash:0", "functions.read:1", "functions.read:1"]
+
+
+def test_parallel_calls_have_their_own_results_whatever_their_order() -> None:
+    told = ids(turn(call("a"), call("b", "read")), result("b"), result("a"))
+    assert told == ["functions.bash:0", "functions.read:1", "functions.read:1", "functions.bash:0"]
+
+
+def test_calls_that_share_an_id_have_their_results_in_order() -> None:
+    told = ids(turn(call("a"), call("a", "read")), result("a"), result("a"))
+    assert told[2:] == ["functions.bash:0", "functions.read:1"]
+
+
+def test_an_id_that_comes_again_in_a_later_turn_is_that_turns() -> None:
+    told = ids(turn(call("a")), result("a"), turn(call("a", "read")), result("a"))
+    assert told == ["functions.bash:0", "functions.bash:0", "functions.read:1", "functions.read:1"]
+
+
+def test_the_models_own_ids_stay_and_no_id_comes_twice() -> None:
+    own = "functions.bash:1"
+    told = ids(turn(call("a")), result("a"), turn(call(own)), result(own), turn(call("c")))
+    assert told == [*["functions.bash:0"] * 2, *[own] * 2, "functions.bash:2"]
+    assert ids(turn(call(own)), result(own), turn(call("b"))) == [own, own, "functions.bash:2"]
+
+
+def test_a_longer_history_begins_with_the_same_ids() -> None:
+    turns = [turn(call("a"), call("b")), result("a"), result("b"), turn(call("c")), result("c")]
+    assert ids(*turns)[: len(ids(*turns[:3]))] == ids(*turns[:3])
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [],
+        [{"role": "user", "content": "hi"}],
+        [turn(call("functions.bash:0")), result("functions.bash:0")],
+        [{"role": "assistant", "tool_calls": None}, {"role": "tool"}, "odd"],
+        [{"role": "assistant", "tool_calls": [{"id": "a", "type": "custom"}, 5]}],
+    ],
+)
+def test_a_history_that_needs_nothing_is_the_same_object(messages: list[object]) -> None:
+    body = {"model": MODEL, "messages": messages}
+    assert with_counted_ids(body) is body
+
+
+@pytest.mark.parametrize(
+    ("model", "needs"), [(MODEL, True), ("kimi-k2", True), ("Qwen3-8B", False), ("kimi-k3", False)]
+)
+def test_the_models_that_need_them_are_known_by_name(model: str, needs: bool) -> None:
+    assert bool(MODELS.search(model)) is needs
