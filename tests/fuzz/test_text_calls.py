@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from converter.core.dialects.table import DIALECTS, Dialect, Form
 from converter.core.model.events import ToolCall, joined
-from converter.core.reading.tool_calls.call_form import EndsThought
+from converter.core.reading.tool_calls.call_form import Counts
 from converter.core.reading.tool_calls.forms import FORMS as FORM_ROWS
 from converter.core.reading.tool_calls.reading import Expectations
 from laws.server_words import listen
@@ -186,7 +186,7 @@ def test_every_client_runs_it_streamed_and_whole(
 ENDING = tuple(
     opener
     for form in FORM_ROWS
-    if form.ends_thought is not EndsThought.NEVER
+    if form.counts not in (Counts.IN_ANSWERS, Counts.AS_WHOLE_REPLY)
     for opener, _ in form.pairs
 )
 """The marks that count in a thought, so that nothing in their calls is a tag."""
