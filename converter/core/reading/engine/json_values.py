@@ -44,14 +44,14 @@ class JsonExtent:
         return f"{self._quote}\\" if self._quote and not self._escaped else ""
 
     def feed(self, text: str) -> int | None:
-        """Return the place behind the value's end, None while it goes on. A text that begins no
+        """Return the offset behind the value's end, None while it goes on. A text that begins no
         value ends where that shows.
         """
-        place = 0 if self._depth or self._ended else self._begin(text)
-        while self._depth and place is not None and place < len(text):
-            place = self._in_string(text, place) if self._quote else self._outside(text, place)
-        self._ended = not self._depth and place is not None
-        return place if self._ended else None
+        offset = 0 if self._depth or self._ended else self._begin(text)
+        while self._depth and offset is not None and offset < len(text):
+            offset = self._in_string(text, offset) if self._quote else self._outside(text, offset)
+        self._ended = not self._depth and offset is not None
+        return offset if self._ended else None
 
     @property
     def quoted(self) -> bool:
@@ -59,23 +59,23 @@ class JsonExtent:
         return bool(self._quote)
 
     def _begin(self, text: str) -> int | None:
-        """Return the place behind the first bracket, or of what shows that there is none."""
-        for place, character in enumerate(text):
+        """Return the offset behind the first bracket, or of what shows that there is none."""
+        for offset, character in enumerate(text):
             first = not self._said and not character.isspace()
             if character == "{" or (first and character == "["):
                 self._depth, self._last = 1, character
-                return place + 1
+                return offset + 1
             self._said = self._said or first
             if first and not self._header:
-                return place
+                return offset
             self._header -= 1
             if self._said and (self._header <= 0 or _NO_HEADER.match(character)):
-                return place
+                return offset
         return None
 
-    def _outside(self, text: str, place: int) -> int | None:
-        match = _OUTSIDE.search(text, place)
-        before = text[place : match.start() if match else len(text)].rstrip()
+    def _outside(self, text: str, offset: int) -> int | None:
+        match = _OUTSIDE.search(text, offset)
+        before = text[offset : match.start() if match else len(text)].rstrip()
         self._last = before[-1:] or self._last
         if not match:
             return None
@@ -87,11 +87,11 @@ class JsonExtent:
         self._last = mark
         return match.end()
 
-    def _in_string(self, text: str, place: int) -> int | None:
+    def _in_string(self, text: str, offset: int) -> int | None:
         if self._escaped:
             self._escaped = False
-            return place + 1
-        match = _INSIDE[self._quote].search(text, place)
+            return offset + 1
+        match = _INSIDE[self._quote].search(text, offset)
         if not match:
             return None
         self._escaped = match[0] == "\\"
