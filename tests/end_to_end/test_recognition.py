@@ -74,7 +74,6 @@ SERVERS: dict[str, tuple[dict[str, Says], set[str]]] = {
         set(),
     ),
 }
-
 """Ollama and mlx-lm are asked themselves: `test_real_servers`."""
 
 
