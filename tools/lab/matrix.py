@@ -63,7 +63,7 @@ def is_json(answer: Answer) -> str:
     try:
         named = sorted(json.loads(answer.text))
     except (ValueError, TypeError):
-        return "no JSON"
+        return "cut off" if answer.finish == "length" else "no JSON"
     return "" if named == ["city", "degrees"] else "other JSON"
 
 

@@ -32,6 +32,7 @@ THOUGHT = Answer("I add.", "84", finish="stop")
         ("JSON by a schema", Answer(text='{"city": "Oslo", "degrees": 7}'), ""),
         ("JSON by a schema", Answer(text='{"city": "Oslo"}'), "other JSON"),
         ("JSON by a schema", Answer(text="Oslo"), "no JSON"),
+        ("JSON by a schema", Answer(text='{"city": ', finish="length"), "cut off"),
         ("reply too long", Answer(error="400 max_tokens exceeds"), ""),
         ("reply too long", THOUGHT, ""),
         ("reply too long", Answer(error="400 prompt is too long: 9"), "the prompt is blamed"),
