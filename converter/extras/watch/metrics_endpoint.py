@@ -1,4 +1,8 @@
-"""The counts of all replies, served at a port of their own or written to a file."""
+"""The counts of all replies, served at a port of their own or written to a file.
+
+A port of their own, because at mitmproxy's port `/metrics` is the server's (vLLM, SGLang and
+llama.cpp have one), and mitmdump has no port for pages.
+"""
 
 import asyncio
 import logging
