@@ -5,7 +5,6 @@ flow's metadata, because mitmproxy copies all metadata each time it looks at a f
 costs nothing to copy.
 """
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from converter.core.dialects.error_words import server_words
 from converter.core.model.memory import Memory
 from converter.core.reply.reporting import ReportingRewriter
 from converter.core.reply.summary import in_words
+from converter.core.wire import json_text
 from converter.core.wire.printable import bounded
 
 MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
@@ -175,11 +175,7 @@ def notes_of(flow: HTTPFlow) -> dict[str, object]:
     """Return the addon's notes on a flow; empty if the flow was not rewritten, or if its notes
     cannot be read.
     """
-    try:
-        noted = json.loads(flow.metadata.get(METADATA) or "{}")
-    except (ValueError, TypeError):
-        return {}
-    return noted if isinstance(noted, dict) else {}
+    return json_text.object_in(str(flow.metadata.get(METADATA)))
 
 
 def summary_of(noted: Mapping[str, object]) -> dict[str, object]:
