@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import Llama
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, payloads, question
 from tests.support.frames import DONE, ROLE, USAGE, finish, stream, text
+from tests.support.frames import stream as frames
 from tests.support.harness import Proxy, start_proxy
 from tests.support.http2_client import Http2Client
 from tests.support.http2_server import End, Http2Server
@@ -293,3 +294,33 @@ def test_so_does_a_client_of_http_2_at_a_server_of_http_1(
         answer = client.end_of(client.ask(dialect.path, question(stream=stream)))
     said = dialect.read(answer.body, stream)
     assert (said.text, said.stop) == ("The answer", dialect.finished)
+
+
+@pytest.fixture(scope="module")
+def asking(scripted_server: ScriptedServer, proxy_folder: Path) -> Iterator[Proxy]:
+    options = ["--set", "think_unanswered=ask", "--set", "think_server=llama.cpp"]
+    modes = [f"reverse:{scripted_server.address}"]
+    with start_proxy(modes, options, proxy_folder, "asking") as proxy:
+        yield proxy
+
+
+@STREAMED
+@pytest.mark.parametrize("second", ["It is 84.", "<think>Well.</think>"])
+def test_a_thought_alone_is_gone_on_with_once(
+    asking: Proxy, server: ScriptedServer, dialect: Dialect, stream: bool, second: str
+) -> None:
+    """Whatever comes then is the reply's end."""
+    server.answer(Reply(frames("<think>I add.</think>\n\n"), then=Reply(frames(second))))
+    mark = asking.mark()
+    with Client(asking.ports[0]) as client:
+        answer = client.ask(dialect.path, question(stream=stream))
+    said = dialect.read(answer.body, stream)
+    assert said.thinking.startswith("I add.")
+    assert said.text.strip() == ("" if "think" in second else second)
+    assert said.stop == dialect.finished
+    asked = [asked for asked in server.asked if asked.target == OPENAI.path]
+    first, again = (json.loads(each.body) for each in asked)
+    assert again["messages"][:-1] == first["messages"]
+    closed = {"reasoning_content": "I add.", "content": [{"type": "text", "text": ""}]}
+    assert again["messages"][-1] == {"role": "assistant", **closed}
+    assert asking.output[mark:].count("asked to go on behind it") == 1

@@ -90,7 +90,9 @@ class AwaitedReply:
             return ThoughtLimits(loops=options.loops).only_told
         goes_on = bool(self.server.continues) and not exchange.native
         budget = self.request.ceiling if options.budget == "enforce" else None
-        return ThoughtLimits(budget, options.loops, goes_on, options.enough if goes_on else "")
+        enough = options.enough if goes_on else ""
+        answers = options.unanswered == "ask" and not self.request.stops
+        return ThoughtLimits(budget, options.loops, goes_on, enough, answers)
 
     @property
     def watched(self) -> bool:

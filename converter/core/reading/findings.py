@@ -8,6 +8,7 @@ from converter.core.model.events import Text, Thinking
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.tool_calls.calls_read import CallsRead
 
+_UNANSWERED = "the reply was a thought and no answer, and the server was asked to go on behind it"
 _ANSWERED = (
     "the server sent the answer as thinking, though the request turns thinking off: it was told as "
     "text (its reasoning parser takes a reply without a closer for a thought)"
@@ -24,9 +25,9 @@ class Findings:
     whose last thought began with a phrase, and no phrase ended it. `calls`: the tool calls that
     were read from the text. `unread`: the marks of a thought that no family reads, by the text's
     head: its opener, and the closer that most likely ends it. `marks`: the opener and the closer of
-    the last thought, unless they stood in no text. `loop`: the words that a thought
-    repeats. `ended`: why thoughts were ended, `budget` or `loop`; `ended_at`: the characters of
-    thinking before the last end; `turn`: all that the model had said by then, nothing if it had
+    the last thought, unless they stood in no text. `loop`: the words that a thought repeats.
+    `ended`: why thoughts were ended, `budget`, `loop` or `unanswered`; `ended_at`: the characters
+    of thinking before the last end; `turn`: all that the model had said by then, nothing if it had
     called tools; `added`: tokens that the end of the thought put into it. `closer_apart`: the
     closer that showed where the reply began stood where a model writes one, at a line's border or
     behind a sentence, and not amid its words. `answers_as_thinking`: the server sent the answer as
@@ -56,4 +57,5 @@ class Findings:
         place = f"behind {self.ended_at} characters of thinking"
         spent = [f"a thought was ended {place}, because its budget was spent"]
         answered = [_ANSWERED] if self.answers_as_thinking else []
-        return [*(spent if "budget" in self.ended else []), *answered, *self.calls.hints]
+        asked = [_UNANSWERED] if "unanswered" in self.ended else []
+        return [*(spent if "budget" in self.ended else []), *asked, *answered, *self.calls.hints]

@@ -217,3 +217,49 @@ def test_the_finder_holds_little(word: str) -> None:
         finder.feed(word.format(number))
     assert len(finder._tail) <= TIMES * LONGEST + EVERY
     assert len(finder._part) <= 64
+
+
+ASKS = ThoughtLimits(goes_on=True, sentence=ENOUGH, answers=True)
+
+
+@pytest.mark.parametrize("blank", ["", "\n\n"])
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_thought_alone_is_gone_on_with(blank: str, closed: bool) -> None:
+    end: list[Event] = [END] if closed else []
+    text: list[Event] = [Text(blank)] if blank else []
+    said = [Thinking("ab"), Thinking("c"), *end, *text, STOP]
+    out, findings = run(ASKS, said)
+    assert STOP not in out
+    assert words(out) == "abc"
+    assert out.count(END) == (closed or not blank)
+    assert (findings.ended, findings.ended_at) == (["unanswered"], 3)
+    assert findings.turn == (Thinking("abc"),)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [Thinking("a"), END, Text("b"), STOP],
+        [Thinking("a"), END, ToolCall(0, "a", "b", "{}"), STOP],
+        [Thinking("a"), END, Finish("length")],
+        [Thinking("a"), END, Finish("stop", "x")],
+        [Text("b"), STOP],
+        [STOP],
+    ],
+)
+def test_any_other_reply_ends_as_it_came(said: list[Event]) -> None:
+    out, findings = run(ASKS, said)
+    assert out == said
+    assert findings.ended == []
+
+
+@pytest.mark.parametrize("limits", [ThoughtLimits(goes_on=True), ThoughtLimits(answers=True)])
+def test_nobody_is_asked_to_go_on_unasked_or_who_cannot(limits: ThoughtLimits) -> None:
+    said: list[Event] = [Thinking("a"), END, STOP]
+    assert run(limits, said)[0] == said
+
+
+def test_a_second_thought_alone_is_the_end() -> None:
+    findings = Findings(ended=["unanswered"])
+    stage = ThoughtEnder(ASKS, findings)
+    assert [*stage.feed(Thinking("a")), *stage.feed(STOP)] == [Thinking("a"), STOP]
