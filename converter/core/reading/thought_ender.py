@@ -1,5 +1,4 @@
-"""The end of a thought that spends its budget or repeats itself, a stage; or that is all that the
-model has said.
+"""The end of a thought that spends its budget or repeats itself, a stage.
 
 The thought is cut there, a sentence closes it, and the rest of the reply is dropped. The stage
 stands before the thought events. The text cut anywhere gives the same message.
@@ -10,7 +9,6 @@ from dataclasses import dataclass
 
 from converter.core.model.events import (
     Event,
-    Finish,
     Text,
     Thinking,
     ThinkingEnd,
@@ -93,8 +91,6 @@ def _end_of(text: str, count: int) -> int:
     return next(word.end() for number, word in enumerate(matches, 1) if number == count)
 
 
-UNANSWERED = "unanswered"
-"""Why a reply goes on that is a thought alone."""
 JOINT = "\n\n"
 """Between the thought and the sentence that ends it."""
 MARK = 2
@@ -113,8 +109,8 @@ def added_tokens(sentence: str, opened: bool) -> int:
 class ThoughtLimits:
     """Limits of a reply's thoughts: `budget`, in tokens for all of them; `loops`: `end` a thought
     that repeats itself, `tell` of it, or `off`. `goes_on`: the server can be asked to go on behind
-    a thought that was ended; `sentence`: the words that close it then. `answers`: it is asked to,
-    once, where a reply is a thought alone.
+    a thought that was ended; `sentence`: the words that close it then. `answers`: it is asked to
+    behind a thought that has no answer.
     """
 
     budget: int | None = None
@@ -125,7 +121,7 @@ class ThoughtLimits:
 
     @property
     def ends(self) -> bool:
-        """Tell whether any thought may be ended, or a reply gone on with behind one."""
+        """Tell whether any thought may be ended, or gone on behind."""
         return self.budget is not None or self.loops == "end" or self.answers
 
     @property
@@ -154,8 +150,6 @@ class ThoughtEnder:
             return []
         if isinstance(event, Thinking):
             return self._think(event)
-        if isinstance(event, Finish) and self._is_unanswered(event):
-            return self._go_on(event)
         self._finder, self._thinks = None, False
         self._has_calls = self._has_calls or isinstance(event, ToolCall)
         if isinstance(event, Text):
@@ -196,26 +190,6 @@ class ThoughtEnder:
         self._looks = at is None
         self._findings.loop = self._finder.period or self._findings.loop
         return (text, "") if at is None or self._limits.loops != "end" else (text[:at], "loop")
-
-    def _is_unanswered(self, finish: Finish) -> bool:
-        """Tell whether the model has stopped by itself with nothing but a thought, for the first
-        time.
-        """
-        limits, stopped = self._limits, finish.reason == "stop" and finish.stop_sequence is None
-        if not (limits.answers and limits.goes_on and stopped) or self._findings.ended:
-            return False
-        answered = any(isinstance(said, Text) and said.text.strip() for said in self._turn)
-        thought = any(isinstance(said, Thinking) for said in self._turn)
-        return thought and not (answered or self._has_calls)
-
-    def _go_on(self, finish: Finish) -> list[Event]:
-        """Have the reply go on behind its closed thought, in place of its finish."""
-        self._is_over = True
-        thoughts = [said for said in self._turn if isinstance(said, Thinking)]
-        self._findings.ended_at = sum(len(said.text) for said in thoughts)
-        self._findings.turn = tuple(joined(thoughts))
-        self._findings.ended.append(UNANSWERED)
-        return [ThinkingEnd(finish.choice)] if self._thinks else []
 
     def _end(self, event: Thinking, text: str, why: str) -> list[Event]:
         self._is_over = True
