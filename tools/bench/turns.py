@@ -32,6 +32,8 @@ SIZES = {"100 kB": 100_000, "250 kB": 250_000, "700 kB": 700_000, "2 MB": 2_000_
 AGENTS = 16
 _NAMES = {"openai": "chat", "anthropic": "Messages", "responses": "Responses", "ollama": "Ollama"}
 _MODEL = f"{WHOLE}.40.0"
+_THINKS = f"Qwen3-8B/{_MODEL}"
+"""A model whose template reads earlier thoughts, so that they are looked for."""
 _MILLI = 1e3
 _SECONDS_TO_START = 120
 _SETTLES = 0.01
@@ -142,14 +144,16 @@ class Turns:
         """Measure the rows that are chosen; yield each when it is whole."""
         quick, wanted = self._chosen.quick, self._chosen.only
         sizes = dict(list(SIZES.items())[:1]) if quick else SIZES
-        at_once = [(name, size, 1) for name, size in sizes.items()]
-        at_once.append(("100 kB", 100_000, 3) if quick else ("700 kB", 700_000, AGENTS))
-        for name, size, agents in at_once:
+        asked = [(name, "", size, 1, _MODEL) for name, size in sizes.items()]
+        name = "100 kB" if quick else "700 kB"
+        agents = 3 if quick else AGENTS
+        asked.append((name, f", {agents} agents", sizes[name], agents, _MODEL))
+        asked.append((name, ", Qwen3", sizes[name], 1, _THINKS))
+        for name, which, size, agents, model in asked:
             for dialect in WRITERS:
-                many = "" if agents == 1 else f", {agents} agents"
-                title = f"{name}, {_NAMES[dialect]}{many}"
+                title = f"{name}, {_NAMES[dialect]}{which}"
                 if _is_wanted(title, wanted):
-                    yield from self._agents(title, dialect, size, agents)
+                    yield from self._agents(title, dialect, size, agents, model)
         for what, kind, keeps in (
             ("whole reply, small", WHOLE, True),
             ("first byte, kept connection", "tags", True),
@@ -160,12 +164,14 @@ class Turns:
                 if _is_wanted(title, wanted):
                     yield self._small(title, dialect, kind, keeps)
 
-    def _agents(self, title: str, dialect: str, size: int, agents: int) -> Iterator[Row]:
+    def _agents(
+        self, title: str, dialect: str, size: int, agents: int, model: str
+    ) -> Iterator[Row]:
         first, then = Row(f"{title}, first turn"), Row(f"{title}, next turn")
         task = Task(0, dialect, WHOLE, 40)
         write, rounds = WRITERS[dialect], self._chosen.repetitions
         for repetition in range(rounds + 1):
-            asking = [Agent(self._number + at, _MODEL) for at in range(agents)]
+            asking = [Agent(self._number + at, model) for at in range(agents)]
             self._number += agents
             turns = asking[0].turns_of(size)
             for row, more in ((first, 0), (then, 1)):
