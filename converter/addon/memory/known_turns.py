@@ -41,7 +41,7 @@ class KnownTurns:
     def keep(self, owner: str, turns: RepeatedTurns[Turn], size: int) -> None:
         """Keep the turns of a request of so many bytes, in place of the request's before it."""
         before, turns.before = turns.before, None
-        if not turns.messages:
+        if not turns.messages or size > KNOWN_TURNS_BYTES:  # it would drive all others out
             return
         kept = [each for each in self._kept if each.turns is not before]
         kept.append(_Kept(owner, turns, size))

@@ -53,6 +53,14 @@ def test_a_request_takes_the_place_of_the_one_before() -> None:
     assert asked(known, messages("other", "one"), size=SHORT)
 
 
+def test_a_request_beyond_all_bounds_drives_no_other_out() -> None:
+    known = KnownTurns()
+    asked(known, messages("a", "b"))
+    asked(known, messages("c", "d"), size=KNOWN_TURNS_BYTES + 1)
+    assert asked(known, messages("c", "d")) is None
+    assert asked(known, messages("a", "b"))
+
+
 def test_the_oldest_go() -> None:
     known = KnownTurns()
     for number in range(KNOWN_TURNS + 1):
