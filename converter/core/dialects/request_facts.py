@@ -56,8 +56,8 @@ def expected_of(body: Mapping[str, object]) -> Expected:
 
 def stops(body: Mapping[str, object]) -> tuple[str, ...]:
     """Return the strings at which the server is to stop."""
-    given = body.get("stop") or body.get("stop_sequences")  # of a native endpoint
-    strings = given if isinstance(given, list) else [given]
+    stop = body.get("stop") or body.get("stop_sequences")  # of a native endpoint
+    strings = stop if isinstance(stop, list) else [stop]
     return tuple(string for string in strings if isinstance(string, str) and string)
 
 

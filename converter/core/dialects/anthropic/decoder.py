@@ -114,10 +114,10 @@ class AnthropicDecoder(DialectDecoder):
             self._asked.discard(oldest)
         self._last = max(self._last, index)
         if kind == "tool_use":
-            given = block.get("input")
+            arguments = block.get("input")
             yield ToolCall(index, str(block.get("id") or ""), str(block.get("name") or ""), "")
-            if given:
-                yield self._arguments(index, json_text.write(given).decode())
+            if arguments:
+                yield self._arguments(index, json_text.write(arguments).decode())
         elif kind in ("text", "thinking"):
             yield from _said(kind, block.get(kind))
         elif kind:

@@ -73,8 +73,8 @@ class OllamaDecoder(DialectDecoder):
         word = as_words(said.get("done_reason")) or "stop"
         yield Finish("tool_calls" if self._calls and word == "stop" else word, server_word=word)
         counts = (as_count(said, name) for name in ("prompt_eval_count", "eval_count"))
-        given, made = counts
+        prompt, output = counts
         measured = {name: value for name, value in said.items() if name not in _SAID}
-        if given is not None or made is not None:
-            yield Usage(given or 0, made or 0, own=Own(NAME, measured))
+        if prompt is not None or output is not None:
+            yield Usage(prompt or 0, output or 0, own=Own(NAME, measured))
         yield End()

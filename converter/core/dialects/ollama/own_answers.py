@@ -137,10 +137,10 @@ def _asked(name: str, request: Fields) -> dict[str, object]:
     `options` and `keep_alive` have no place in it (the log says so): how long a model's input may
     be, and how long it stays, is set at a model server's start.
     """
-    given = request.value(name)
-    if not isinstance(given, str | list):
+    words = request.value(name)
+    if not isinstance(words, str | list):
         raise request.error(name, "Input should be a string or an array of strings")
-    asked = {"model": request.required("model", str), "input": given, "encoding_format": "float"}
+    asked = {"model": request.required("model", str), "input": words, "encoding_format": "float"}
     dimensions = request.optional("dimensions", int)
     return asked | ({"dimensions": dimensions} if dimensions else {})
 

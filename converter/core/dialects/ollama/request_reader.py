@@ -122,8 +122,8 @@ class _Messages:
         name = function.required("name", str)
         call = entry.optional("id", str) or f"call_{self.calls}"
         self.waiting.append((name, call))
-        given = read_arguments(function.values.get("arguments"))
-        return ToolUse(call, name, arguments_of(given))
+        arguments = read_arguments(function.values.get("arguments"))
+        return ToolUse(call, name, arguments_of(arguments))
 
     def result(self, message: Fields) -> tuple[Block, ...]:
         """Read a result. It belongs to the call that it names, else to the next call of its tool,

@@ -213,11 +213,11 @@ def _failure(event: Fields) -> Failure:
 
 
 def _usage(entry: Fields) -> Usage:
-    given, made = entry.get("input_tokens_details"), entry.get("output_tokens_details")
+    prompt, output = entry.get("input_tokens_details"), entry.get("output_tokens_details")
     return Usage(
         as_count(entry, "input_tokens") or 0,
         as_count(entry, "output_tokens") or 0,
-        cached=as_count(given, "cached_tokens"),
-        created=as_count(given, "cache_write_tokens"),
-        thinking=as_count(made, "reasoning_tokens"),
+        cached=as_count(prompt, "cached_tokens"),
+        created=as_count(prompt, "cache_write_tokens"),
+        thinking=as_count(output, "reasoning_tokens"),
     )

@@ -79,10 +79,10 @@ class Items:
         known = KIND_OF_ITEM[kind]
         name = item.required("name", str) if known in ("function", "custom") else known
         flat = self.toolbox.flat(name, item.optional("namespace", str) or "")
-        given = CALL_KINDS[known].read(item)
+        arguments = CALL_KINDS[known].read(item)
         call = item.optional("call_id", str) or item.optional("id", str) or ""
         self._calls |= dict.fromkeys((call, item.optional("id", str) or call), call)
-        self._say("assistant", [ToolUse(call, flat, arguments_of(given))])
+        self._say("assistant", [ToolUse(call, flat, arguments_of(arguments))])
 
     def _result(self, item: Fields, kind: str) -> ToolResult:
         call_id = item.optional("call_id", str) or item.optional("id", str) or ""

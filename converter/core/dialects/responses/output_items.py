@@ -147,8 +147,8 @@ class OtherCall(OutputItem):
 
     def finish(self, status: str) -> tuple[Json, list[Json]]:
         """Return the whole call, announced first."""
-        given = json.loads("".join(self._pieces))
-        item = self._item(status, self._kind.write(self._tool, given))
+        arguments = json.loads("".join(self._pieces))
+        item = self._item(status, self._kind.write(self._tool, arguments))
         if self._tool.kind != "custom":
             return item, [added({**item, "status": RUNNING}, self._index)]
         return item, [

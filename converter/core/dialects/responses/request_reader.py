@@ -204,10 +204,10 @@ def refuse(request: Fields) -> None:
 
 def input_items(request: Fields) -> list[object]:
     """Return the request's own items; a string is a user's message."""
-    given = request.values.get("input")
-    if isinstance(given, str):
-        return [{"type": "message", "role": "user", "content": given}]
-    if given is None and not _has_history(request):
+    items = request.values.get("input")
+    if isinstance(items, str):
+        return [{"type": "message", "role": "user", "content": items}]
+    if items is None and not _has_history(request):
         raise RequestError("input", "Missing required parameter: 'input'.")
     return request.optional("input", list) or []
 
@@ -287,9 +287,11 @@ def _extensions(request: Fields, form: Fields) -> dict[str, object]:
 def _notes(request: Fields, toolbox: Toolbox, items: set[str]) -> Iterable[str]:
     truncation = request.value("truncation")
     known = request.asked | _OF_MEMORY | SILENT | SERVER_FIELDS
-    given = {name for name, value in request.values.items() if value not in (None, False, [], {})}
+    set_fields = {
+        name for name, value in request.values.items() if value not in (None, False, [], {})
+    }
     rows = (
-        ("fields left out, which a chat server does not know", given - known),
+        ("fields left out, which a chat server does not know", set_fields - known),
         ("tools left out, which a chat server does not know", set(toolbox.left_out)),
         ("items left out, which only OpenAI's servers can use", items),
     )

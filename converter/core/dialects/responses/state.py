@@ -137,8 +137,8 @@ def _previous(memory: Memory, request: Fields) -> str:
 
 def _conversation(body: Mapping[str, object]) -> str:
     """Return the conversation's id, which is a string, or in an object; empty for none."""
-    given = body.get("conversation")
-    return string_of(given.get("id") if isinstance(given, dict) else given)
+    conversation = body.get("conversation")
+    return string_of(conversation.get("id") if isinstance(conversation, dict) else conversation)
 
 
 def _resolved(memory: Memory, item: object) -> object | None:
@@ -303,8 +303,8 @@ def _append(memory: Memory, key: str, entry: str, value: Json, names: Iterable[s
 
 
 def _own(body: object, name: str) -> list[Json]:
-    given = Fields(body).optional("items", list) or []
-    return objects([with_id(item, f"{name}_in{at}") for at, item in enumerate(given)])
+    items = Fields(body).optional("items", list) or []
+    return objects([with_id(item, f"{name}_in{at}") for at, item in enumerate(items)])
 
 
 def _list(entries: Callable[[Memory, str], list[Json]]) -> _Row:

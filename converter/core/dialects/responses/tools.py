@@ -154,14 +154,14 @@ def _read_arguments(item: Fields) -> Mapping[str, object]:
     return read_arguments(item.values.get("arguments"))
 
 
-def free_text(given: Mapping[str, object]) -> str:
+def free_text(arguments: Mapping[str, object]) -> str:
     """Return the text of a custom tool's call; a model may name its only string otherwise, or write
     no JSON at all.
     """
-    for text in (given.get(CUSTOM_INPUT), given.get(WRAPPED), *given.values()):
+    for text in (arguments.get(CUSTOM_INPUT), arguments.get(WRAPPED), *arguments.values()):
         if isinstance(text, str):
             return text
-    return json.dumps(given, ensure_ascii=False) if given else ""
+    return json.dumps(arguments, ensure_ascii=False) if arguments else ""
 
 
 CALL_KINDS = {
@@ -172,14 +172,17 @@ CALL_KINDS = {
             function_of(entry), name=name, description=description
         ),
         _read_arguments,
-        lambda tool, given: {**named(tool), "arguments": json.dumps(given, ensure_ascii=False)},
+        lambda tool, arguments: {
+            **named(tool),
+            "arguments": json.dumps(arguments, ensure_ascii=False),
+        },
     ),
     "custom": CallKind(
         "custom_tool_call",
         "ctc",
         _custom,
         lambda item: {CUSTOM_INPUT: item.optional("input", str) or ""},
-        lambda tool, given: {**named(tool), "input": free_text(given)},
+        lambda tool, arguments: {**named(tool), "input": free_text(arguments)},
     ),
     "tool_search": CallKind(
         "tool_search_call",
@@ -190,7 +193,7 @@ CALL_KINDS = {
             description or _SEARCH,
         ),
         _read_arguments,
-        lambda _, given: {"execution": "client", "arguments": dict(given)},
+        lambda _, arguments: {"execution": "client", "arguments": dict(arguments)},
     ),
 }
 """The kinds of `ToolName`."""
