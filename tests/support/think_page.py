@@ -1,5 +1,6 @@
 """The page at /think: asked as a program would, and looked at in a real browser."""
 
+import base64
 import json
 import urllib.error
 import urllib.request
@@ -144,6 +145,12 @@ class ThinkPage(Page):
     def save(self, path: Path) -> None:
         """Save what is to be seen."""
         assert self._browser.save_screenshot(str(path))
+
+    def webp(self, quality: int) -> bytes:
+        """What is to be seen, as a WebP file."""
+        chosen = {"format": "webp", "quality": quality}
+        taken = self._browser.execute_cdp_cmd("Page.captureScreenshot", chosen)
+        return base64.b64decode(taken["data"])
 
     def resize(self, width: int, height: int) -> None:
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}

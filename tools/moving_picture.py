@@ -1,0 +1,121 @@
+"""Make the moving picture of the README: `python -m tools.moving_picture [--into docs/think.webp]`.
+
+A question is asked, a model thinks and answers, and the page at /think shows it: ten seconds. The words are a script's, so
+that they come at the pace of a reader.
+"""
+
+import argparse
+import json
+import struct
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from tests.support.by_path_server import CHAT, ByPathServer, Says, Step, owned_by
+from tests.support.clients import Client
+from tests.support.frames import END, ROLE, text
+from tests.support.harness import TESTS
+from tests.support.mitmweb import Mitmweb
+from tests.support.think_page import REPLY, ThinkPage
+
+SIZE = (960, 600)
+QUALITY = 50
+BEFORE, WORD, AFTER = 1200, 260, 2600
+"""Milliseconds of the empty page, of each step, and of the whole reply."""
+WORDS_AT_ONCE = 3
+QUESTION = "I have 12 boxes with 7 pens each. I give 10 pens away. How many are left?"
+THOUGHT = (
+    "The boxes hold 12 times 7 pens. 10 times 7 is 70 and 2 times 7 is 14, so that makes 84. "
+    "Then 10 pens are given away: 84 minus 10 is 74. Let me check: 74 plus 10 is 84, which is 12 "
+    "times 7. Yes."
+)
+ANSWER = "You have **74 pens** left: 12 × 7 = 84, and 84 − 10 = 74."
+
+type Frame = tuple[int, bytes]
+"""Milliseconds, and a picture as WebP."""
+
+
+def animated(frames: Iterable[Frame], size: tuple[int, int]) -> bytes:
+    """Return frames as one animated WebP that begins anew at its end. A frame like the one before lengthens it."""
+    width, height = (struct.pack("<I", side - 1)[:3] for side in size)
+    head = _chunk(b"VP8X", bytes([2, 0, 0, 0]) + width + height) + _chunk(b"ANIM", bytes(6))
+    body = b""
+    for picture, alike in groupby(frames, key=lambda frame: frame[1]):
+        milliseconds = struct.pack("<I", sum(each[0] for each in alike))[:3]
+        body += _chunk(b"ANMF", bytes(6) + width + height + milliseconds + b"\2" + _pixels(picture))
+    return _chunk(b"RIFF", b"WEBP" + head + body)
+
+
+def _chunk(name: bytes, content: bytes) -> bytes:
+    return name + struct.pack("<I", len(content)) + content + bytes(len(content) % 2)
+
+
+def _pixels(picture: bytes) -> bytes:
+    """Return the chunk of a WebP file that holds its pixels. Raises ValueError where there is none."""
+    at = 12
+    while at < len(picture):
+        length = struct.unpack_from("<I", picture, at + 4)[0]
+        if picture[at : at + 4] in (b"VP8 ", b"VP8L"):
+            return _chunk(picture[at : at + 4], picture[at + 8 : at + 8 + length])
+        at += 8 + length + length % 2
+    raise ValueError("expected a WebP file with one picture")
+
+
+def _steps(words: str) -> Iterator[str]:
+    pieces = words.split(" ")
+    for at in range(0, len(pieces), WORDS_AT_ONCE):
+        yield " " * (at > 0) + " ".join(pieces[at : at + WORDS_AT_ONCE])
+
+
+def frames(page: ThinkPage, web: Mitmweb, server: ByPathServer) -> Iterator[Frame]:
+    """Ask, and yield what the page shows at each step."""
+    thoughts, answers = list(_steps(THOUGHT)), list(_steps(ANSWER))
+    said = ["<think>" + thoughts[0], *thoughts[1:], "</think>\n\n" + answers[0], *answers[1:]]
+    goes = [threading.Event() for _ in said]
+    steps: list[Step] = [ROLE]
+    for event, words in zip(goes, said, strict=True):
+        steps += [event, *text(words)]
+    server.rows[CHAT] = Says(steps=[*steps, *END])
+    page.show(web, 0)
+    page.until_shown("Clients connect to", "#first")
+    yield BEFORE, page.webp(QUALITY)
+    asked = {"model": "small", "stream": True, "messages": [{"role": "user", "content": QUESTION}]}
+    with Client(web.port) as client:
+        client.begin(CHAT, json.dumps(asked).encode(), {"user-agent": "OpenAI/Python 3.57.0"})
+        page.until_shown(QUESTION)
+        yield 3 * WORD, page.webp(QUALITY)
+        for event, words in zip(goes, [*thoughts, *answers], strict=True):
+            event.set()
+            last = words.replace("**", "").split()[-1]
+            page.until_shown(last, REPLY)
+            yield WORD, page.webp(QUALITY)
+        client.answer()
+    page.until(lambda: "done" in page.rows()[0], "the end")
+    yield AFTER, page.webp(QUALITY)
+
+
+def make(into: Path) -> None:
+    """Make the picture."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ByPathServer(owned_by("llamacpp")) as server,
+        Mitmweb(server.address, Path(folder)) as web,
+        ThinkPage() as page,
+    ):
+        page.resize(*SIZE)
+        into.write_bytes(animated(frames(page, web, server), SIZE))
+        page.leave()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--into", type=Path, default=TESTS.parent / "docs" / "think.webp")
+    make(parser.parse_args(arguments).into)
+
+
+if __name__ == "__main__":
+    main()
