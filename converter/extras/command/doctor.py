@@ -263,7 +263,9 @@ def thinking(heard: Heard, server: Server, model: str, asks_for_thinking: bool) 
         begun = "" if opened else "; the template has opened it, so only the closer comes"
         words = f"yes{switched}: in the text, between {where}{begun}{when}"
         options = _options(family, opened, server, model)
-        if not (opened or "think_start=thinking" in options):
+        if not opened and server.name in KNOWS_ITS_PROMPT:
+            words += "; the addon asks the server for its prompt's end, so no option is needed"
+        elif not (opened or "think_start=thinking" in options):
             words += "; should a first reply be misread: --set think_start=thinking"
         return Finding("thinking", words, options, needed=IN_TEXT)
     if unread := _unread(heard.text):

@@ -44,9 +44,11 @@ def test_every_family_is_recognised_and_switched_on_where_it_is_not(family: obje
 def test_a_closer_alone_is_said_to_the_addon_where_nobody_else_tells() -> None:
     assert "the template has opened it" in told("why</think>84").words
     assert told("why</think>84").options == ("think_start=thinking",)
-    known = told("why</think>84", server="vllm")
-    assert (known.options, "--set think_start=thinking" in known.words) == ((), True)
-    assert told("why</think>84", model="DeepSeek-R1").options == ()
+    for server in ("vllm", "llama.cpp"):
+        known = told("why</think>84", server=server)
+        assert (known.options, "so no option is needed" in known.words) == ((), True)
+    guessed = told("why</think>84", model="DeepSeek-R1")
+    assert (guessed.options, "--set think_start=thinking" in guessed.words) == ((), True)
 
 
 def test_thinking_under_a_name_of_its_own_needs_nothing() -> None:
