@@ -17,6 +17,7 @@ from converter.addon.exchange.settings import Settings
 from converter.addon.servers.model_names import Entry, entries, with_aliases, with_variants
 from converter.addon.servers.model_names import find as find_model
 from converter.core.dialects.dialect import Counterpart, Endpoint, OwnRequest, Purpose
+from converter.core.dialects.signs_of_life import COMMENT, form_of
 from converter.core.dialects.table import COMMON, Dialect, by_headers, by_name, find
 from converter.core.model.conversation import RequestError
 from converter.core.model.initial_state import InitialState
@@ -80,9 +81,9 @@ class Exchange:
 
     `prefix`: the path before the endpoint. `id`: a name for a reply that the server
     gives none. `created_at`: when it came, in seconds since 1970. `model_id`: the one model that is
-    asked about. `features`: names in its header of features. `owner`: a hash of the
-    client's key, or of none, to whom what is kept belongs. `at_home`: the server speaks the
-    client's dialect itself.
+    asked about. `features`: names in its header of features. `alive`: see `ReplyContext`. `owner`:
+    a hash of the client's key, or of none, to whom what is kept belongs. `at_home`: the server
+    speaks the client's dialect itself.
 
     Decided once, from these: `kind`; `native`: the request goes to the server's own endpoint of the
     client's dialect; `translated`: the client's dialect is not the server's; `server_dialect`: the
@@ -98,6 +99,7 @@ class Exchange:
     model_id: str = ""
     owner: str = ""
     features: frozenset[str] = frozenset()
+    alive: str = COMMENT
     at_home: bool = False
     kind: Kind = field(init=False)
     native: bool = field(init=False)
@@ -246,7 +248,8 @@ def begin(
     client = by_headers(headers) if endpoint.shared else by_name(endpoint.dialect)
     as_asked = client is COMMON and not (settings.models or settings.variants)
     model_id = _model_id(path, prefix) if lists and not as_asked else ""
-    own = (model_id, _owner(headers), _features(client, headers))
+    alive = form_of(settings.alive, headers.get("user-agent", "")) if client is COMMON else COMMENT
+    own = (model_id, _owner(headers), _features(client, headers), alive)
     exchange = Exchange(endpoint, settings, prefix, name, client, created_at, *own)
     return None if exchange.native and endpoint.purpose is not Purpose.REPLY else exchange
 

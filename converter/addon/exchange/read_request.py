@@ -155,10 +155,14 @@ class ReadRequest:
     def reply_context(self) -> ReplyContext:
         """The facts that the reply takes from the request."""
         own, exchange = self.conversation and self.conversation.own, self.exchange
-        when = exchange.created_at
-        features = exchange.features
         return ReplyContext(
-            self.model, exchange.id, self.shown, created_at=when, own=own, features=features
+            self.model,
+            exchange.id,
+            self.shown,
+            created_at=exchange.created_at,
+            own=own,
+            features=exchange.features,
+            alive=exchange.alive,
         )
 
     @property

@@ -35,6 +35,7 @@ from converter.addon.servers.model_names import Rows, read_rows
 from converter.addon.servers.profiles import SERVERS, Server
 from converter.core.dialects.reasoning_fields import read_map
 from converter.core.dialects.request_settings import Order, Place
+from converter.core.dialects.signs_of_life import FORMS
 from converter.core.dialects.table import DIALECTS
 from converter.core.dialects.wire_form import Mapped
 from converter.core.model.initial_state import InitialState
@@ -233,6 +234,9 @@ class Settings:
         "10",
         "seconds of silence before a streaming client is pinged; 0: never; SECONDS,early",
         read_ping,
+    )
+    alive: str = _choice(
+        FORMS, "the form in which a chat client is told that a silent stream lives", recorded=False
     )
     hosts: tuple[str, ...] = _unrecorded(
         [],

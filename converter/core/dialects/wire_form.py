@@ -35,7 +35,8 @@ class ReplyContext:
     thinking. `fields`: names of thinking for OpenAI clients. `signature`: of thinking blocks.
     `created_at`: when it was asked for, in seconds since 1970. `own`: what the dialect's own reader
     of requests left for its reply. `map`: the blocks that fields of the server's own go to.
-    `features`: names that the client gave in its dialect's header of features.
+    `features`: names that the client gave in its dialect's header of features. `alive`: the form
+    of a sign of life, where the dialect has none of its own.
     """
 
     model: str = ""
@@ -47,6 +48,7 @@ class ReplyContext:
     own: object = None
     map: Mapping[str, Mapped] = field(default_factory=dict)
     features: frozenset[str] = frozenset()
+    alive: str = "comment"
 
 
 class Decoder(Protocol):

@@ -15,7 +15,8 @@ from converter.core.calls.arguments import ARGUMENT_KEYS, CUSTOM_INPUT
 from converter.core.calls.free_text import text_of
 from converter.core.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME
 from converter.core.dialects.openai_chat.errors import error_body
-from converter.core.dialects.wire_form import Encoder
+from converter.core.dialects.signs_of_life import COMMENT, NONE
+from converter.core.dialects.wire_form import Encoder, ReplyContext
 from converter.core.dialects.words_apart import WordsApart
 from converter.core.model.events import (
     Block,
@@ -45,6 +46,7 @@ PING = b": ping\n"
 """A line of the next event, because OpenAI's Python SDK 2.8 reads an event without data where a
 blank line follows a comment and an event before it had an id.
 """
+NO_CONTEXT = ReplyContext()
 _FIRST: Mapping[str, object] = {"role": "assistant", "content": ""}
 """The first delta of a foreign reply."""
 
@@ -107,8 +109,11 @@ class OpenAIEncoder(Encoder):
 
     failure = ""
 
-    def __init__(self, fields: Sequence[str], whole: bool = False) -> None:
+    def __init__(
+        self, fields: Sequence[str], whole: bool = False, context: ReplyContext = NO_CONTEXT
+    ) -> None:
         self._wanted, self._whole = fields, whole
+        self._context = context
         self._kind = _WHOLE if whole else _CHUNK
         self.foreign = False
         self._left_out = 0
@@ -153,7 +158,14 @@ class OpenAIEncoder(Encoder):
 
     def ping(self) -> list[bytes]:
         """Return a frame that says nothing."""
-        return [] if self._whole else [PING]
+        if self._whole or self._context.alive == NONE:
+            return []
+        if self._context.alive == COMMENT:
+            return [PING]
+        made = self._context
+        head = {"id": made.id, "object": _CHUNK, "created": made.created_at, "model": made.model}
+        choice = {"index": 0, "delta": {}, "finish_reason": None}
+        return [write_frame(json_text.write({**head, **self._head, "choices": [choice]}))]
 
     def close(self) -> list[bytes]:
         """Return the body; as it came when nothing in it was to change or could be read. Of a
