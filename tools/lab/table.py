@@ -112,7 +112,7 @@ def _faults(verdicts: Mapping[str, str]) -> list[str]:
     """Return a row's faults, each with the answers that had it; `all` when every answer had it."""
     names: dict[str, list[str]] = {}
     for name, words in verdicts.items():
-        names.setdefault(words.replace("`", "'"), []).append(name)
+        names.setdefault(" ".join(words.replace("`", "'").split()), []).append(name)
     faults = ((words, named) for words, named in names.items() if words)
     return [
         f"{'all' if len(named) == len(verdicts) > 1 else ', '.join(named)}: `{words}`"

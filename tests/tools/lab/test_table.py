@@ -92,6 +92,12 @@ def test_answers_with_the_same_fault_share_a_line() -> None:
     assert details([column]) == "- vllm 1, no parser, tool call, all: `0 calls`"
 
 
+def test_a_fault_of_several_lines_is_told_in_one() -> None:
+    wrong = {"chat": "[] \n\nI did not."}
+    column = Column("vllm", "1", "no parser", "2026-11-26", verdicts={"agent": wrong})
+    assert details([column]) == "- vllm 1, no parser, agent, chat: `[] I did not.`"
+
+
 def test_a_later_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
     file = tmp_path / "newest.json"
     keep([GOOD, GONE], file)
