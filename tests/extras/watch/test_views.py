@@ -143,7 +143,8 @@ def test_what_the_addon_wrote_is_not_split_again() -> None:
 
 
 def test_without_a_backup_both_views_show_the_message() -> None:
-    flow = kept(asked(CHAT), response(EVENT_STREAM), *stream("It is 4."))
+    counted = asked(CHAT, stream_options={"include_usage": True})
+    flow = kept(counted, response(EVENT_STREAM), *stream("It is 4."))
     assert reply(flow) == reply(flow, SERVER)
     assert shown(flow, flow.request).text == shown(flow, flow.request, SERVER).text
 
