@@ -13,7 +13,10 @@ from urllib.parse import urlsplit
 
 from converter.core.model.memory import Bounds, Store, raw
 
-MISSING = "expected the package redis beside mitmproxy: pip install 'think-addon[redis]'"
+MISSING = (
+    "expected the package redis beside mitmproxy: pip install redis, "
+    "or pipx inject think-addon redis"
+)
 UNREADABLE = (
     "expected an address like redis://USER:PASSWORD@HOST:6379/0 in think_memory, got one that "
     "cannot be read: a password's special characters are written as in %2F"
