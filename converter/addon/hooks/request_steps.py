@@ -361,9 +361,10 @@ async def ask_usage(asked: Asked) -> None:
     if asked.request.mended or sent is not asked.request.body:
         asked.sent = counted
     else:
-        head, brace, fields = asked.body.partition(b"{")
+        begin = asked.body.index(b"{") + 1
         record.length = len(asked.body) + len(_COUNTING)
-        messages.fill(record.flow.request, b"".join((head, brace, _COUNTING, fields)))
+        counting = (asked.body[:begin], _COUNTING, memoryview(asked.body)[begin:])
+        messages.fill(record.flow.request, b"".join(counting))
 
 
 async def send(asked: Asked) -> None:

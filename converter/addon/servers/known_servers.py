@@ -57,6 +57,7 @@ _LACKS = {
     refusals.TWO_BEGUN: "twice ",
     refusals.SYSTEM: "heads ",
     refusals.NEIGHBOURS: "turns ",
+    refusals.HALVES: "halves ",
     READER: "untold ",
 }
 """Parts that are left out of all requests for a model, and the lesson of each."""

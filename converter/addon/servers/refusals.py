@@ -36,6 +36,7 @@ TOOL_CHOICE = "tool_choice"
 same, and the calls come as text, which the addon reads.
 """
 PREFILL, BEGUN, TWO_BEGUN = "thinking behind a prefill", "a begun turn", "a second begun turn"
+HALVES = "halves of characters"
 SYSTEM, NEIGHBOURS = "later system turns", "neighbours of one role"
 ODD = "schemas without a meaning"
 """References that lead nowhere, unknown types, `true` for a schema: no grammar has a rule for them,
@@ -89,6 +90,8 @@ _ROWS: tuple[tuple[str, frozenset[str]], ...] = (
         frozenset({SYSTEM}),
     ),
     (r"roles must alternate user/assistant", frozenset({NEIGHBOURS})),
+    # llama.cpp's reader of JSON; Python's writer
+    (r"surrogate U\+D[8C]00|surrogates not allowed", frozenset({HALVES})),
     *((words, frozenset({part})) for words, part in unread_replies.ROWS),
 )
 _NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
@@ -253,6 +256,7 @@ WITHOUT: Mapping[str, Callable[[Body], Body]] = {
     SYSTEM: with_one_system_turn,
     NEIGHBOURS: by_turns,
     READER: unread_replies.read_by_us,
+    HALVES: dict,  # written anew, which makes each half U+FFFD
 }
 """Parts that a server takes from no request for its model, and a request without each."""
 CHOSEN = frozenset({PICTURES, TOOL_CHOICE, READER, RENDERED})

@@ -7,7 +7,7 @@ import pytest
 
 from converter.addon.exchange import settings
 from converter.addon.exchange.exchange import Exchange
-from converter.addon.exchange.read_request import note, read
+from converter.addon.exchange.read_request import SEARCHED, note, read
 from converter.addon.servers.profiles import by_name
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.core.model.conversation import RequestError
@@ -101,7 +101,10 @@ def test_the_reply_is_called_as_the_client_called_the_model() -> None:
     assert (served.body["model"], served.called, served.asked_model) == ("local", "small", "small")
 
 
-@pytest.mark.parametrize(("words", "mended"), [("cut \ud83d here", True), ("\U0001f600", False)])
+@pytest.mark.parametrize(
+    ("words", "mended"),
+    [("cut \ud83d here", True), ("\U0001f600", False), ("\ud83d" + "x" * SEARCHED, False)],
+)
 def test_half_a_character_is_written_anew(words: str, mended: bool) -> None:
     """llama.cpp and others refuse the request else."""
     body = json.dumps({"messages": [{"role": "user", "content": words}]}).encode()

@@ -31,6 +31,7 @@ GOOD = {
     f"unchosen {DIGEST}": "",
     f"prefill {DIGEST}": "",
     f"heads {DIGEST}": "",
+    f"halves {DIGEST}": "",
     f"unread {DIGEST}": "",
     f"untold {DIGEST}": "",
     f"fields {DIGEST}": "messages.name\nseed",

@@ -6,6 +6,7 @@ import pytest
 
 from converter.addon.servers.refusals import (
     BEGUN,
+    HALVES,
     NEIGHBOURS,
     ODD,
     PICTURES,
@@ -82,6 +83,11 @@ LM_STUDIO = (
         ("Jinja Exception: System message must be at the beginning.", {SYSTEM}),
         ("Unexpected message role.", {SYSTEM}),
         ("Conversation roles must alternate user/assistant/user/assistant/...", {NEIGHBOURS}),
+        (
+            "invalid string: surrogate U+D800..U+DBFF must be followed by U+DC00..U+DFFF",
+            {HALVES},
+        ),
+        ("'utf-8' codec can't encode character '\\ud83d': surrogates not allowed", {HALVES}),
         ("Unknown parameter: 'store'.", {"field store"}),
         ("Failed to parse input at pos 7: <tool_call>", {RENDERED}),
         (
@@ -226,7 +232,14 @@ def test_what_is_refused_goes_together() -> None:
     assert without(body, names, frozenset({TOOL_CHOICE}))["tool_choice"] == "none"
 
 
-@pytest.mark.parametrize("part", [*WITHOUT, RENDERED])
+@pytest.mark.parametrize("part", sorted({*WITHOUT, RENDERED} - {HALVES}))
 def test_a_request_without_the_part_stays_the_same(part: str) -> None:
     body = {"messages": [{"role": "user", "content": "hi"}]}
     assert without(body, frozenset({part}), frozenset({part})) is body
+
+
+def test_halves_of_characters_are_written_whole() -> None:
+    body = {"messages": [{"role": "user", "content": "cut \ud83d"}]}
+    made = without(body, frozenset({HALVES}), frozenset())
+    assert made == body
+    assert made is not body
