@@ -294,17 +294,20 @@ class Assembler:
         self, call: _Call, event: ToolCall, fresh: str, *, begins: bool = False
     ) -> Sequence[Event]:
         """Return the event as it goes out; a piece that says nothing does not."""
+        complete = call.complete
+        changes = begins or complete or event.id or event.name or event.ends or event.misshapen
+        if not changes and fresh == event.arguments and event.index == call.number:
+            return [event] if fresh else []  # all of it went on
         out: list[Event] = []
-        ends = call.complete and not call.end_told
-        if begins or fresh or ends:
-            call.end_told = call.complete
+        if begins or fresh or (complete and not call.end_told):
+            call.end_told = complete
             made = replace(
                 event,
                 index=call.number,
                 id=call.id if begins or event.id else "",
                 name=call.name if begins else "",
                 arguments=fresh,
-                ends=call.complete,
+                ends=complete,
                 misshapen=False,
                 free_text=call.is_text,
             )

@@ -17,6 +17,7 @@ from converter.core.model.events import Event, Finish, ToolCall, WordKind
 from converter.core.wire.bounds import HELD_LIMIT
 
 _IN_STRING = re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL)
+_MARK = re.compile(r'["\\]')
 _SCALAR = re.compile(r"[^\s,\]}]++")
 _NUMBERS = frozenset({"integer", "number"})
 _KINDS = {"{": "object", '"': "string", "t": "boolean", "f": "boolean"}
@@ -55,6 +56,8 @@ class ArgumentValues:
 
     def feed(self, text: str) -> str:
         """Return the text that can go on."""
+        if self._in_string and self._string is None and not (self._torn or _MARK.search(text)):
+            return text  # words of a string that stays one
         self._read(self._torn + text)
         out, self._out = "".join(self._out), []
         return out

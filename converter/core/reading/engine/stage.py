@@ -41,7 +41,8 @@ _HEAD = 64
 class _Seen:
     """The facts that a reply has shown so far. `head`: its first characters; `said`: words of the
     answer that are no blanks; `answered`: text, or the end of a thought; `last`: the last
-    character of thinking; `ended`: a thought has; `ends_line`: nothing was said since.
+    character of thinking; `ended`: a thought has; `ends_line`: nothing was said since;
+    `in_call`: nothing was said since the server's last piece of a call.
     """
 
     head: str = ""
@@ -51,6 +52,7 @@ class _Seen:
     last: str = ""
     ended: bool = False
     ends_line: bool = False
+    in_call: bool = False
 
 
 class ReadingStage:
@@ -100,8 +102,10 @@ class ReadingStage:
         """Return the events that the event becomes."""
         match event:
             case Text(refusal=False, own=None):
+                self._seen.in_call = False
                 return self._read(event)
             case Thinking():
+                self._seen.in_call = False
                 return self._hear(event)
             case Finish():
                 return self._finish(event)
@@ -154,7 +158,8 @@ class ReadingStage:
 
     def _server_call(self, event: ToolCall) -> Sequence[Event]:
         """Pass a call of the server's own; hold it while it may repeat one that was read."""
-        out = self._held("", cut=False)
+        out = [] if self._seen.in_call else self._held("", cut=False)
+        self._seen.in_call = True
         if self._reads_calls:
             self._reads_calls = False
             out += self._repeats.release()
