@@ -182,8 +182,8 @@ def test_no_modules_import_one_another() -> None:
 
 MOST_TO_KNOW = {
     ("rewriter",): 4_000,
-    ("stages",): 10_040,
-    ("rewriter", "stages"): 11_010,
+    ("stages",): 10_060,
+    ("rewriter", "stages"): 11_030,
 }
 """Lines of all files that a module of `converter.core.reply` needs: so much has to be known to
 change the way of a reply's bytes, the reading of its text, and both.

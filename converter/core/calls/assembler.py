@@ -57,9 +57,9 @@ class _Call:
     `number`: among the calls that were told, -1 before.
 
     `from_text`: the stage that reads calls from text has judged it. `finish`: the finish behind it,
-    which is another one for the calls of before 2024. `over`: nothing more comes of
-    it. `closed`: its end was put there; `end_told`: it went out. `waiting`: pieces that came before
-    its name was known.
+    which is another one for the calls of before 2024. `over`: nothing more comes of it. `is_value`:
+    its arguments came as an object, which no limit cut. `closed`: its end was put there;
+    `end_told`: it went out. `waiting`: pieces that came before its name was known.
     """
 
     arguments: Arguments | FreeText
@@ -71,6 +71,7 @@ class _Call:
     written: str = ""
     server_id: str = ""
     over: bool = False
+    is_value: bool = False
     closed: bool = False
     end_told: bool = False
     waiting: list[ToolCall] = field(default_factory=list)
@@ -220,6 +221,7 @@ class Assembler:
 
     def _taken(self, call: _Call, event: ToolCall) -> Sequence[Event]:
         call.over = call.over or event.ends
+        call.is_value = call.is_value or event.is_value
         if call.from_text:
             return self._of_text(call, event)
         if call.told:
@@ -322,7 +324,7 @@ class Assembler:
         """Return the finish behind the calls; an open one becomes a call that nobody runs."""
         out: list[Event] = []
         for call in self._calls:
-            out += self._settled(call, over=event.reason in _WHOLE)
+            out += self._settled(call, over=event.reason in _WHOLE or call.is_value)
             if self._may_close(call, event.reason) and (rest := self._closed(call)):
                 call.closed = True
                 text = call.is_text

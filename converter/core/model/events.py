@@ -106,6 +106,7 @@ class ToolCall:
     comes of the call; from the assembler, its arguments are whole now. `misshapen`: the piece is
     not as its dialect has it, so that it is to be written anew. `free_text`: the call is of the
     type `custom`; from a decoder its arguments are a text, from the assembler an object with it.
+    `is_value`: the arguments came as an object and not as text, so they are whole.
     """
 
     index: int
@@ -118,6 +119,7 @@ class ToolCall:
     ends: bool = field(default=False, compare=False)
     misshapen: bool = False
     free_text: bool = False
+    is_value: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

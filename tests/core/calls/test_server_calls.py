@@ -423,6 +423,12 @@ def test_an_empty_object_that_a_limit_cut_has_no_end(client: Dialect) -> None:
 
 
 @pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
+def test_an_empty_object_that_is_no_text_was_not_cut(client: Dialect) -> None:
+    deltas = [[piece("look", {}, id="a", index=0)]]
+    assert calls(streamed(deltas, "length"), client, Form.STREAM) == [("look", {})]
+
+
+@pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
 def test_a_free_text_that_a_limit_cut_has_no_end(client: Dialect) -> None:
     deltas = [[custom("get", "x", id="a", index=0)]]
     heard = reply_of(streamed(deltas, "length"), client, Form.STREAM)

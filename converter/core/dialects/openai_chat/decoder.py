@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from converter.core.calls.arguments import arguments_of
+from converter.core.calls.arguments import ARGUMENT_KEYS, arguments_of
 from converter.core.dialects.error_words import (
     DialectDecoder,
     MisshapenError,
@@ -96,6 +96,7 @@ def _tool_call(entry: dict[str, object], position: int, choice: int, *, whole: b
         ends=whole,
         misshapen=not (in_shape and in_place),
         free_text=free_text,
+        is_value=not in_shape and any(isinstance(function.get(key), dict) for key in ARGUMENT_KEYS),
     )
 
 
