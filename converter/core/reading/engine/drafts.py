@@ -8,6 +8,7 @@ models that are known to call there.
 
 from collections.abc import Sequence
 
+from converter.core.calls.ids import is_counted
 from converter.core.model.events import Event, Text, ToolCall
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
@@ -74,7 +75,7 @@ class Drafts:
         return [
             ToolCall(
                 number,
-                call.own_id or f"{ids}{number}",
+                call.id if is_counted(call.id) else f"{ids}{number}",
                 *words,
                 choice,
                 read_from=f"a thought ({call.form})",

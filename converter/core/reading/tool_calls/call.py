@@ -4,6 +4,7 @@ The contract: the arguments are balanced JSON only if the call in the text was c
 last brace is written by `complete` alone, and an object that was cut off stays open.
 """
 
+import enum
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,15 +20,22 @@ from converter.core.wire.bounds import HELD_LIMIT
 type Emit = Callable[[ToolCall], object]
 
 
+class Progress(enum.Enum):
+    """The progress of a call. REFUSED: it is none, as where no tool has its name."""
+
+    WAITING = enum.auto()  # its name is not known, or nothing tells yet that it counts
+    BEGUN = enum.auto()  # it has gone out, at least its name
+    DONE = enum.auto()
+    REFUSED = enum.auto()
+
+
 @dataclass(slots=True)
 class Call:
-    """One call. `refused`: it is none, as where no tool has its name; `begun`: it has gone out;
-    `form`: how it stood.
+    """One call. `form`: how it stood.
 
     `held`: arguments that came before the name; `given`: the names of those told one by one;
-    `own_id`: the id, where the model wrote one; `written`: all arguments that went out, as far as
-    they are not too long to be read again. `emit` gets its events, `refuse` is told that it is
-    none.
+    `written`: all arguments that went out, as far as they are not too long to be read again.
+    `emit` gets its events, `refuse` is told that it is none.
     """
 
     tools: Mapping[str, Schema]
@@ -35,17 +43,28 @@ class Call:
     refuse: Callable[[], object]
     index: int
     id: str
-    choice: int = 0
     form: str = ""
     name: str = ""
-    begun: bool = False
-    done: bool = False
-    refused: bool = False
+    progress: Progress = Progress.WAITING
     held: list[str] = field(default_factory=list)
     given: set[str] = field(default_factory=set)
     written: list[str] = field(default_factory=list)
     length: int = 0
-    own_id: str = ""
+
+    @property
+    def begun(self) -> bool:
+        """Tell whether it has gone out."""
+        return self.progress in (Progress.BEGUN, Progress.DONE)
+
+    @property
+    def done(self) -> bool:
+        """Tell whether it was all there."""
+        return self.progress is Progress.DONE
+
+    @property
+    def refused(self) -> bool:
+        """Tell whether it is none."""
+        return self.progress is Progress.REFUSED
 
     def named(self, written: str) -> bool:
         """Take the name as the model wrote it; tell whether it is one of the tools'. Kimi writes an
@@ -60,7 +79,7 @@ class Call:
     def drop(self) -> None:
         """Be no call: its text, up to its closing mark, stays text."""
         if not self.refused:
-            self.refused = True
+            self.progress = Progress.REFUSED
             self.refuse()
 
     @property
@@ -70,11 +89,11 @@ class Call:
 
     def begin(self) -> None:
         """Send the name, if it is known and has not gone out: from here on the call counts."""
-        if self.begun or self.refused or not self.name:
+        if self.progress is not Progress.WAITING or not self.name:
             return
-        self.begun = True
+        self.progress = Progress.BEGUN
         place = f"text ({self.form})"
-        self.emit(ToolCall(self.index, self.id, self.name, "", self.choice, read_from=place))
+        self.emit(ToolCall(self.index, self.id, self.name, "", read_from=place))
         held, self.held = "".join(self.held), []
         self.say(held)
 
@@ -84,7 +103,7 @@ class Call:
             self.length += len(text)
             if self.length <= HELD_LIMIT:
                 self.written.append(text)
-            self.emit(ToolCall(self.index, "", "", text, self.choice))
+            self.emit(ToolCall(self.index, "", "", text))
         elif text and not self.refused:
             self.held.append(text)
 
@@ -139,8 +158,8 @@ class Call:
         if not self.begun:
             self.held = self.held or ["{"]
             self.begin()
-        self.emit(ToolCall(self.index, "", "", "}", self.choice, ends=True))
-        self.done = True
+        self.emit(ToolCall(self.index, "", "", "}", ends=True))
+        self.progress = Progress.DONE
 
 
 class Calls(Protocol):

@@ -141,18 +141,10 @@ FORMS = (
         alone=True,
         models="many fine-tunes, after Claude",
     ),
-    _offered(
-        "olmo",
-        Python(heads=("",)),
-        section=_pair("function_calls"),
-        models="Olmo 3",
-    ),
+    _offered("olmo", Python(heads=("",)), section=_pair("function_calls"), models="Olmo 3"),
     _special(
         "kimi",
-        Header(
-            r"\s*+(?P<name>[\w.:-]+)\s*+<\|tool_call_argument_begin\|>\s*+",
-            own_id=r"functions\.[\w.-]+:\d+",
-        ),
+        Header(r"\s*+(?P<name>[\w.:-]+)\s*+<\|tool_call_argument_begin\|>\s*+"),
         ("<|tool_call_begin|>",),
         "<|tool_call_end|>",
         ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
@@ -225,11 +217,7 @@ FORMS = (
     ),
     _tagged("seed", FUNCTION, *_tag("seed:tool_call"), models="Seed-OSS"),
     _special(
-        "cohere",
-        JSON,
-        ("<|START_ACTION|>",),
-        "<|END_ACTION|>",
-        models="Command-R7B, Command-A",
+        "cohere", JSON, ("<|START_ACTION|>",), "<|END_ACTION|>", models="Command-R7B, Command-A"
     ),
     _special(
         "harmony",
@@ -315,19 +303,8 @@ FORMS = (
         alone=True,
         models="models that imitate Claude Code's screen",
     ),
-    _special(
-        "granite",
-        JSON,
-        ("<|tool_call|>",),
-        "<|/tool_call|>",
-        models="Granite 3, Phi-4-mini",
-    ),
-    _offered(
-        "nemotron",
-        JSON,
-        *_tag("TOOLCALL"),
-        models="Nemotron Nano v2, Llama Nemotron",
-    ),
+    _special("granite", JSON, ("<|tool_call|>",), "<|/tool_call|>", models="Granite 3, Phi-4-mini"),
+    _offered("nemotron", JSON, *_tag("TOOLCALL"), models="Nemotron Nano v2, Llama Nemotron"),
     _tagged("longcat", JSON, *_tag("longcat_tool_call"), models="LongCat"),
     _tagged(
         "longcat-tags",
@@ -367,11 +344,7 @@ FORMS = (
         models="PLaMo 3",
     ),
     _special(
-        "inkling",
-        JSON,
-        ("<|content_invoke_tool_json|>",),
-        "<|end_message|>",
-        models="Inkling",
+        "inkling", JSON, ("<|content_invoke_tool_json|>",), "<|end_message|>", models="Inkling"
     ),
     _special(
         "solar",

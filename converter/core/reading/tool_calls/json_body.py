@@ -294,15 +294,12 @@ class Header:
 
     `tail`: what may stand behind the arguments, before the call's closing mark. `heads`: what the
     header begins with, before the pattern. `user`: a header that is no text, of words for the user.
-    `own_id`: the pattern of a written name that is the call's id as well, as Kimi's template has
-    it.
     """
 
     pattern: str
     tail: str = ""
     heads: Sequence[str] = ("",)
     user: str = ""
-    own_id: str = ""
 
     def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call."""
@@ -318,8 +315,6 @@ class Header:
         if not (match or alone):
             raise Refused
         call.named(match["name"] if match else "")
-        if self.own_id and match and re.fullmatch(self.own_id, match["name"]):
-            call.id = call.own_id = match["name"]
         if not alone:
             close = tuple(filter(None, (self.tail, *calls.close)))
             yield from object_of(source, call, close)

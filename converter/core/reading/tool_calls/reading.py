@@ -7,11 +7,11 @@ all, text and calls, until its end and the words behind it have told whether it 
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from converter.core.calls.schema_values import Schema
 from converter.core.model.events import Event, Text, ToolCall
-from converter.core.reading.tool_calls.call import Call
+from converter.core.reading.tool_calls.call import Call, Progress
 from converter.core.reading.tool_calls.call_form import CallForm
 from converter.core.reading.tool_calls.forms import CLOSERS, OPENERS, SECTIONS, WHOLE
 from converter.core.reading.tool_calls.source import (
@@ -117,7 +117,7 @@ class CallPlace:
         most = MOST_CALLS if asked.most is None else asked.most
         tools = asked.tools if number < most else {}
         call = Call(tools, self._emit, self._refuse, number, f"{asked.ids}{number}")
-        call.choice, call.form = asked.choice, self._form
+        call.form = self._form
         self.calls.append(call)
         self.state = Fate.HELD
         if not self.doubted:
@@ -132,14 +132,15 @@ class CallPlace:
             self.held.append(text)
             self._length += len(text)
             if self._length > HELD_LIMIT:
-                self.current.refused, self.current.begun = True, False
+                self.current.progress = Progress.REFUSED
                 self._refuse()
 
     def _emit(self, event: ToolCall) -> None:
         self.state = Fate.TAKEN
         if not self.doubted:
             self.held.clear()
-        self._events.append(event)
+        choice = self.asked.choice
+        self._events.append(replace(event, choice=choice) if choice else event)
 
     def _refuse(self) -> None:
         """Let the text go, because it is no call. With a place in doubt, all its calls are none."""
