@@ -143,13 +143,15 @@ class ReadingStage:
 
     def _hear(self, event: Thinking) -> Sequence[Event]:
         """Read no tags from here on; return the held words, and the server's own."""
-        # a thought that the content repeats goes on waiting
-        held = self._held("", cut=False) if self._reads_tags else self._flush("")
-        held = self._settled(held)
-        if self._reads_tags:
-            self._again = RepeatedThought(self._reading.families, self._engine.unsaid)
-            self._reads_tags = False
-        self._engine.follow_field(self._table)
+        held: list[Event] = []
+        if self._reads_tags or self._repeats.holds or not self._engine.at_head:
+            # a thought that the content repeats goes on waiting
+            held = self._held("", cut=False) if self._reads_tags else self._flush("")
+            held = self._settled(held)
+            if self._reads_tags:
+                self._again = RepeatedThought(self._reading.families, self._engine.unsaid)
+                self._reads_tags = False
+            self._engine.follow_field(self._table)
         self._again.hear(event.text)
         self._findings.native = self._findings.thought = True
         if self._drafts:
