@@ -262,12 +262,12 @@ FAULTS = {
         "pass",
     ),
     "the stages up to the tags are left out": (
-        "core/reply/pipeline.py",
+        "core/reply/chain.py",
         "for make in self._table if",
         "for make in self._table[3:] if",
     ),
     "one event of a stage is enough": (
-        "core/reply/pipeline.py",
+        "core/reply/chain.py",
         "events = [made for event in events for made in stage.feed(event)]",
         "events = [made for event in events for made in [*stage.feed(event)][:1]]",
     ),

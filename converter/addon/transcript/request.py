@@ -13,7 +13,7 @@ from converter.addon.transcript.turns import Field, Part, ShownTurn, Transcript
 from converter.core.dialects.reasoning_fields import is_said
 from converter.core.model import events
 from converter.core.reading.reading import Expected
-from converter.core.reply.pipeline import Stages
+from converter.core.reply.chain import Stages
 from converter.core.reply.stages import STAGES
 from converter.core.wire import json_text
 

@@ -6,7 +6,7 @@ read here.
 
 from converter.core.dialects.wire_form import Form, ReplyContext, Speaker
 from converter.core.reading.reading import Reading
-from converter.core.reply.pipeline import Table
+from converter.core.reply.chain import Table
 from converter.core.reply.reply_notes import NO_ANSWER, notes_of
 from converter.core.reply.rewriter import NO_CONTEXT, Rewriter
 from converter.core.reply.summary import Summary

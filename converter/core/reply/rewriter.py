@@ -12,10 +12,11 @@ from converter.core.dialects.wire_form import Form, ReplyContext, Speaker
 from converter.core.model.events import Event, Failure, Finish, Start, ThinkingEnd, Usage
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.reading import Reading
+from converter.core.reply.chain import Table
 from converter.core.reply.continuation import CUT, Continuation
 from converter.core.reply.fast_path import FastPath
 from converter.core.reply.model_name import renamed_frame
-from converter.core.reply.pipeline import Pipeline, Table
+from converter.core.reply.pipeline import Pipeline
 from converter.core.reply.reply_end import ReplyEnd, without_frames
 from converter.core.reply.spoiled_frames import SpoiledFrames
 from converter.core.reply.thought_events import ThoughtEvent

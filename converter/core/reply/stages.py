@@ -12,7 +12,7 @@ from converter.core.reading.thought_alone import ThoughtAlone
 from converter.core.reading.thought_ender import NO_LIMITS, ThoughtEnder
 from converter.core.reading.unasked_thought import UnaskedThought
 from converter.core.reading.unread_tag import UnreadTag
-from converter.core.reply.pipeline import Choice, Stage, Table
+from converter.core.reply.chain import Choice, Stage, Table
 from converter.core.reply.thought_events import ThoughtEvents
 
 

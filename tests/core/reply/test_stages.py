@@ -9,7 +9,7 @@ from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Expected, Reading
 from converter.core.reading.tag_matcher import AUTO, choose
 from converter.core.reading.thought_ender import ThoughtLimits
-from converter.core.reply.pipeline import Choice
+from converter.core.reply.chain import Choice
 from converter.core.reply.stages import STAGES
 
 ALWAYS = ["HalfCharacters", "ReadingStage", "UnreadTag", "Assembler"]

@@ -10,7 +10,7 @@ from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.reading import Expected
 from converter.core.reading.tag_matcher import choose
-from converter.core.reply.pipeline import Stages
+from converter.core.reply.chain import Stages
 from converter.core.reply.stages import STAGES
 
 

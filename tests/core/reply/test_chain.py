@@ -6,7 +6,7 @@ from converter.addon.exchange import settings
 from converter.addon.exchange.rewriting import reading_of
 from converter.core.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, Usage
 from converter.core.reading.reading import Expected
-from converter.core.reply.pipeline import Stages
+from converter.core.reply.chain import Stages
 from converter.core.reply.stages import STAGES
 
 
