@@ -72,7 +72,7 @@ class Listed:
 
     def session(self, name: str) -> list[Told]:
         """Take the exchanges of a session and of its branches, in the order in which they began."""
-        kin = [each for session in self._sessions.family(name) for each in session.exchanges]
+        kin = [each for line in self._sessions.family(name) for each in line.exchanges]
         return [
             session.told(flow, self.rows[flow.id], content_of(self._request(flow)))
             for each in sorted(kin or [name], key=self._created)
