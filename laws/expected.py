@@ -11,7 +11,7 @@ from converter.addon.exchange.rewriting import reading_of
 from converter.core.dialects.table import Form
 from converter.core.reading.budget import BYTES_PER_TOKEN
 from converter.core.reading.engine.states import Grammar, Mode
-from converter.core.reading.families import GAP, SUFFIX, ThinkTags
+from converter.core.reading.families import GAP, ThinkTags
 from converter.core.reading.reading import Reading
 from converter.core.reading.repeated_thought import HEAD
 from converter.core.reading.tool_calls.calls_read import Tools
@@ -177,7 +177,7 @@ def unmarked(text: str, families: Sequence[ThinkTags], at_head: bool = True) -> 
     """
     answers = [row.answer_tags for row in families if row.answer_tags]
     closers = [mark for row in families for mark in row.closers]
-    marks = [mark for mark in closers if GAP not in mark and SUFFIX not in mark]
+    marks = [mark for mark in closers if GAP not in mark]
     heads = "|".join(any_of([*marks, *(opener for opener, _ in answers)])) or "(?!)"
     ends = "|".join(any_of([closer for _, closer in answers])) or "(?!)"
     while at_head and (head := re.match(rf"(\s*)(?:{heads})", text)):
