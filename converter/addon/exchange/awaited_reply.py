@@ -60,6 +60,8 @@ class AwaitedReply:
         budget = request.budget if exchange.settings.budget == "proxy" else None
         model = str(request.body.get("model") or "")
         offered = request.tells_tools or bool(request.body.get("tools"))
+        unread = request.tools is None and exchange.settings.tools != "off"
+        forbidden = unread and forbids_calls(request.body)
         return Expected(
             initial=self.initial,
             model=model,
@@ -68,7 +70,7 @@ class AwaitedReply:
             context=request.context,
             tools_offered=offered,
             tools=request.tools,
-            forbids_calls=forbids_calls(request.body) and exchange.settings.tools != "off",
+            forbids_calls=forbidden,
             hidden=request.hides_thinking,
             off=thinking_is_off(request.body, exchange.settings.start),
             stops=request.stops,

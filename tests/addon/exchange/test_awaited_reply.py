@@ -30,6 +30,14 @@ def test_the_reply_is_expected_as_its_request_says() -> None:
     assert len(expected.context) == 16
 
 
+def test_calls_are_forbidden_where_the_client_wants_none_and_the_text_is_read() -> None:
+    offered = {**BODY, "tools": [{"type": "function", "function": {"name": "now"}}]}
+    none = {**offered, "tool_choice": "none"}
+    assert _awaited(none).expected.forbids_calls
+    assert not _awaited(offered).expected.forbids_calls
+    assert not _awaited(none, tools="off").expected.forbids_calls
+
+
 @pytest.mark.parametrize("name", ["thinking_token_budget", "thinking_budget_tokens"])
 def test_the_proxy_keeps_a_budget_only_where_it_is_told_to(name: str) -> None:
     body = {**BODY, name: 1}
