@@ -7,9 +7,12 @@ server's frames -> decoder ---- pieces --+
 text of a reply -> reading/tool_calls ---+
 ```
 
+Behind the assembler `typed_values` gives values the types of the tool's schema (`schema_values`).
+
 - A decoder hands on pieces (`ToolCall`) as they were sent: index, id, name, text of the arguments.
   `NO_INDEX` says that the server tells no index, `ends` that nothing more comes of the call,
-  `misshapen` that the piece is not as its dialect has it, so that it must be written anew.
+  `misshapen` that the piece is not as its dialect has it, so that it must be written anew,
+  `free_text` that the arguments are a text and no JSON (`free_text`).
 - The assembler (`assembler`) finds the call of each piece, by the offered tools' names (`names`,
   `within`), ids and indexes; makes its id unlike any other (`ids`); judges its arguments
   (`arguments`, over `converter.core.wire.partial_json`). The first event of a call has its number,
