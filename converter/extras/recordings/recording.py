@@ -18,7 +18,6 @@ from converter.core.dialects.table import DIALECTS, Dialect, Form
 from converter.core.model.initial_state import InitialState
 from converter.core.reply.reporting import ReportingRewriter
 from converter.core.reply.summary import Summary
-from converter.core.wire import json_text
 
 REPLY_ID = "recording"
 """Names a reply to which the server gave no id."""
@@ -168,17 +167,17 @@ class Recording:
 
     def awaited(self, client: Dialect | None = None) -> AwaitedReply:
         """Return the knowledge with which the reply began, of its own client or, as if that had
-        asked, of another. Raises RecordingError for a request that cannot be read.
+        asked, of another; a replay tells counts that its client has not asked for. Raises
+        RecordingError for a request that cannot be read.
         """
         facts, server = self.found, by_name(self.found.server)
         request = self._request(self.exchange(), server)
         exchange = replace(request.exchange, client=client or request.exchange.client)
         request = replace(request, exchange=exchange)
         initial = InitialState(facts.begins)
-        sent = json_text.object_in(self.sent.body)
         found = facts.counted, facts.prompted
         as_text = self.sent.path.endswith(COMPLETION_PATH)
-        return AwaitedReply(request, server, initial, *found, sent=sent, as_text=as_text)
+        return AwaitedReply(request, server, initial, *found, as_text=as_text)
 
     def _request(self, exchange: Exchange, server: Server) -> ReadRequest:
         if exchange.endpoint.lists_models:

@@ -95,7 +95,8 @@ def test_a_call_of_the_text_has_the_name_that_it_has_when_played_again(
     server.answer(Reply(stream(CALL)))
     tool = {"type": "function", "function": {"name": "get_weather", "parameters": {}}}
     with _recording(server.address, tmp_path) as (proxy, library), Client(proxy.ports[0]) as client:
-        client.ask(OPENAI.path, question(True, tools=[tool]))
+        counted = {"stream_options": {"include_usage": True}}
+        client.ask(OPENAI.path, question(True, tools=[tool], **counted))
     kept = library.load(NAME.format(number=1, kind="chat"))
     assert b'"call_recording_0"' in kept.got.body
     assert kept.replayed().body == kept.got.body

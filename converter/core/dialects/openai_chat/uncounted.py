@@ -35,7 +35,9 @@ class UncountedEncoder(Encoder):
         if kinds and kinds <= {Start, Usage} and Usage in kinds:
             return self._finished([event for event in events if isinstance(event, Start)])
         out = self._finished()
-        if Finish in kinds and Usage not in kinds:
+        if Usage in kinds:  # beside a finish
+            events, raw = [event for event in events if not isinstance(event, Usage)], None
+        elif Finish in kinds:
             self._finish = (events, raw)
             return out
         return out + self._inner.feed(events, raw)

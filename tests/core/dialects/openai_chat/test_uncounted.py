@@ -57,6 +57,18 @@ def test_a_frame_of_counts_stays_away(fast: bool, step: int) -> None:
     assert made.changed
 
 
+def test_counts_beside_a_finish_stay_away(step: int) -> None:
+    """As llama.cpp 11549 writes them for a text completion."""
+    body = b"".join([*WORDS, frame([choice(finish="stop")], usage=USAGE), DONE])
+    made = rewriter(fast=True)
+    *_, last, done, _ = rewritten(body, made, step).split(b"\n\n")
+    told = json.loads(last.removeprefix(b"data: "))
+    assert told["choices"] == [choice(finish="stop")]
+    assert "usage" not in told
+    assert done == DONE.strip()
+    assert made.summary.usage is not None
+
+
 def test_what_stands_beside_the_counts_goes_with_the_finish(step: int) -> None:
     """As llama.cpp 11549 writes it for a client that has not asked."""
     body = b"".join([*WORDS, FINISH, frame([], usage=USAGE, timings=TIMINGS), DONE])
@@ -72,7 +84,6 @@ def test_what_stands_beside_the_counts_goes_with_the_finish(step: int) -> None:
     [
         [*WORDS, FINISH, DONE],
         [*WORDS, FINISH],
-        [*WORDS, frame([choice(finish="stop")], usage=USAGE), DONE],
         [*WORDS, FINISH, b'data: {"error": {"message": "gone"}}\n\n'],
         [*WORDS, FINISH, b": a comment\n\n", DONE],
         [
@@ -83,7 +94,7 @@ def test_what_stands_beside_the_counts_goes_with_the_finish(step: int) -> None:
             frame([choice(finish="stop", index=1)]),
         ],
     ],
-    ids=["end", "no end", "beside the finish", "error", "comment", "two choices"],
+    ids=["end", "no end", "error", "comment", "two choices"],
 )
 def test_all_else_goes_on(body: list[bytes], step: int) -> None:
     plain = rewritten(b"".join(body), rewriter(fast=True, counted=True), step)
