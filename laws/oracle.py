@@ -70,7 +70,7 @@ class _Reader:
     reply began; `call`: the opener of the tool call that the rest begins with; `ended`:
     a thought's closer stands just before, blanks and special tokens aside; `resumes`: what closes
     the thought that a call ended, if it goes on behind it; `unmarked`: all that a thought said
-    which has neither closer nor call.
+    which has neither closer nor call; `again`: the openers that say nothing in the thought.
     """
 
     families: tuple[ThinkTags, ...]
@@ -89,6 +89,7 @@ class _Reader:
     resumes: Sequence[str] = ()
     unmarked: str = ""
     torn: bool = False
+    again: Sequence[str] = ()
 
     def blocks(self, start: str) -> Iterator[Block]:
         """The blocks as they are found; neighbours may be of one kind."""
@@ -222,6 +223,7 @@ class _Reader:
         if name.startswith("said"):
             marks = [*first, *(label.rstrip() for label in family.labels)]
             before += re.sub("|".join(any_of(marks)), "", parts[f"again{number}"] or "")
+        self.again = family.again
         said = self._said(found.span(name), found.end(), closer, closers, first)
         if written := parts.get("attributes"):
             return with_attributes(before, said, written)
@@ -240,7 +242,9 @@ class _Reader:
         tools = tool_marks(self.families, self.offered)
         if untorn(self.rest[end:][:_LONGEST], self.families, [*closers, *tools], ()) == "":
             end, behind, closer = len(self.rest), len(self.rest), ""  # half a longer mark
-        start = begin
+        called = self._called_at(begin, end, tools)
+        gone = self._drop_again(begin, end if called is None else called)
+        end, behind, start = end - gone, behind - gone, begin
         while (offset := self._called_at(start, end, tools)) is not None:
             words = self._words_behind_draft(offset, closers, tools)
             if words is None:
@@ -257,6 +261,12 @@ class _Reader:
         whole = untorn(said, self.families, [*closers, *tools], first)
         self.torn = whole != said
         return whole
+
+    def _drop_again(self, begin: int, end: int) -> int:
+        """Leave out the openers that say nothing within a thought; return their length."""
+        said = re.sub("|".join(any_of(self.again)) or "(?!)", "", self.rest[begin:end])
+        self.rest = self.rest[:begin] + said + self.rest[end:]
+        return end - begin - len(said)
 
     def _called_at(self, start: int, end: int, tools: Sequence[str]) -> int | None:
         """Return the place of the first call in what began at `start`."""
@@ -347,6 +357,7 @@ class _Reader:
         span = (0, ended.start() if ended else len(self.rest))
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
         self.head = self.bare = self.called = False
+        self.again = [mark for row in self.families for mark in row.again] if first else []
         said = self._said(span, behind, closer, closers, first)
         self.unmarked = "" if closer or self.call or self.torn else said
         return thought_block(said, None)
