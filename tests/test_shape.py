@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -371,8 +372,8 @@ def _kept() -> list[Path]:
 
 
 def _places() -> list[bytes]:
-    """The folders of who runs this, except those that say nothing, such as /."""
-    folders = {ROOT, ROOT.parent, Path.home()}
+    """The folders of who runs this, except those that say nothing, such as / and /tmp."""
+    folders = {ROOT, ROOT.parent, Path.home()} - {Path(tempfile.gettempdir())}
     return [f"{folder}/".encode() for folder in folders if len(folder.parts) > 1]
 
 
