@@ -176,9 +176,9 @@ def untouched(case: Case) -> bool:
     """Tell whether its own client gets the very bytes: nothing may begin a mark, and thinking has
     the names wanted.
     """
-    settings = case.recording.settings
-    expected = case.recording.awaited().expected
-    if not case.words.complete or expected.tools or expected.told_off:
+    settings, awaited = case.recording.settings, case.recording.awaited()
+    expected = awaited.expected
+    if awaited.as_text or not case.words.complete or expected.tools or expected.told_off:
         return False  # an error follows, or blanks wait for what follows them, as behind a thought
     if any(_stops(case, heard) for heard in case.words.choices.values()):
         return False

@@ -8,6 +8,7 @@ from typing import Any
 
 from laws import response_pieces
 from laws.server_words import frames, value_of
+from laws.text_words import is_text
 
 type Json = dict[str, Any]
 type Cut = Callable[[str], list[str]]
@@ -71,7 +72,7 @@ def spoken(value: Json) -> Spoken | None:
     others = {
         key: said
         for key, said in delta.items()
-        if key not in (name, "type") and said not in (None, "")
+        if key not in (name, "type", "index") and said not in (None, "")
     }
     if not name or others:
         return None
@@ -81,6 +82,8 @@ def spoken(value: Json) -> Spoken | None:
 
 
 def _names(delta: Json) -> tuple[str, ...]:
+    if "index" in delta:  # a choice of a text completion
+        return ("text",)
     if "type" not in delta:
         return _WORDS
     return (NATIVE_WORDS[delta["type"]],) if delta["type"] in NATIVE_WORDS else ()
@@ -95,10 +98,9 @@ def _place(value: Json) -> tuple[Json, tuple[str | int, ...]]:
         and isinstance(choices[0], dict)
         and not value.get("usage")
     ):
-        delta = choices[0].get("delta")
-        ended = choices[0].get("finish_reason")
-        if isinstance(delta, dict) and not ended:
-            return delta, ("choices", 0, "delta")
+        delta = choices[0] if is_text(value) else choices[0].get("delta")
+        if isinstance(delta, dict) and not choices[0].get("finish_reason"):
+            return delta, ("choices", 0) if is_text(value) else ("choices", 0, "delta")
         return {}, ()
     if value.get("type") == "content_block_delta" and isinstance(value.get("delta"), dict):
         return value["delta"], ("delta",)

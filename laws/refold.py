@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 
 from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect
-from laws import ollama_words, response_pieces
+from laws import ollama_words, response_pieces, text_words
 from laws.recut import NATIVE_WORDS, Cut, Json, frame_of
 from laws.server_words import frames, value_of
 
@@ -21,7 +21,8 @@ def fold(body: bytes, dialect: Dialect) -> bytes:
     """Return the stream as the one body that its server would have sent."""
     body = ollama_words.as_events(body) if dialect is OLLAMA else body
     values = [value for frame in frames(body) if (value := value_of(frame)) is not None]
-    return json.dumps(_FOLDS[dialect](values)).encode()
+    kind = text_words.fold if any(map(text_words.is_text, values)) else _FOLDS[dialect]
+    return json.dumps(kind(values)).encode()
 
 
 def _fold_openai(values: list[Json]) -> Json:
@@ -122,7 +123,8 @@ def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
         return ollama_words.as_lines(b"".join(map(frame_of, ollama_words.unfold(value, cut))))
     if dialect is RESPONSES:
         return b"".join(map(frame_of, response_pieces.unfold(value, cut)))
-    return b"".join([*map(frame_of, _chunks(value, cut)), _DONE])
+    chunks = text_words.unfold if text_words.is_text(value) else _chunks
+    return b"".join([*map(frame_of, chunks(value, cut)), _DONE])
 
 
 def _chunks(value: Json, cut: Cut) -> Iterator[Json]:

@@ -14,6 +14,7 @@ from converter.core.dialects.wire_form import Mapped
 from laws.heard import Heard, Json, Piece, ServerWords
 from laws.ollama_words import OllamaWords, as_events
 from laws.response_words import ResponseWords
+from laws.text_words import as_chat, is_text
 
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
 _OUTER = ("index", "delta", "message", "finish_reason")
@@ -53,7 +54,7 @@ def listen(
 ) -> ServerWords:
     """Return what the server said. `mapped`: the user's own rows of fields."""
     body = as_events(body) if dialect is OLLAMA and form is Form.STREAM else body
-    reader = _READERS[dialect]() if dialect in _READERS else _OpenAI(mapped or {})
+    reader = _READERS[dialect]() if dialect in _READERS else _OpenAI(mapped or {}, form)
     for frame in frames(body) if form is Form.STREAM else [b"data:" + b" ".join(body.splitlines())]:
         value = value_of(frame)
         if value is not None:
@@ -77,12 +78,17 @@ def _feed(reader: "_OpenAI | _Anthropic | ResponseWords | OllamaWords", value: J
 
 
 class _OpenAI:
-    def __init__(self, mapped: Mapping[str, Mapped]) -> None:
+    def __init__(self, mapped: Mapping[str, Mapped], form: Form) -> None:
+        self._form = form
         rows = {**REASONING_FIELDS, **mapped}
         self._thinking = [name for name, row in rows.items() if row == THINKING]
         self.words = ServerWords()
 
     def feed(self, body: Json) -> None:
+        if is_text(body):
+            body = as_chat(body, self._form)
+            for choice in body["choices"]:  # a text is nobody's, and a chat's reply the assistant's
+                self.words.choice(choice["index"]).others.setdefault("role", ["assistant"])
         self.words.error = self.words.error or bool(body.get("error"))
         self.words.usage = body.get("usage") or self.words.usage
         for name, value in body.items():

@@ -34,11 +34,12 @@ import ollama
 from converter.extras.recordings import flow_file
 from converter.extras.recordings.library import Library
 from converter.extras.recordings.redact.redactor import redacted
-from tests.support.harness import VARIANTS, LlamaServer, start_proxy
+from tests.support.harness import MISREADS, VARIANTS, LlamaServer, start_proxy
 from tests.support.small_pieces import in_small_pieces
 from tools.shots import OLLAMA, OTHERS, SHOTS, Shot
 
 FOLDER = Path(__file__).resolve().parents[1] / "recordings"
+LLAMAS = {**VARIANTS, **MISREADS}
 ENOUGH = 2000
 """Bytes that a client has read of a stream before something breaks it off."""
 FAULT = "fault of the addon"
@@ -54,7 +55,7 @@ def main(arguments: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         camera = Camera(Path(temporary), arguments.keep or Path(temporary), arguments.into)
         for (server, _), shots in groupby(wanted, key=_group):
-            if server in VARIANTS:
+            if server in LLAMAS:
                 camera.take_from_llama(server, shots)
             elif address := vars(arguments)[server]:
                 camera.take(shots, address)
@@ -76,7 +77,7 @@ class Camera:
     into: Path
 
     def take_from_llama(self, variant: str, shots: Iterable[Shot]) -> None:
-        with LlamaServer(VARIANTS[variant], self.folder / "llama.log") as server:
+        with LlamaServer(LLAMAS[variant], self.folder / "llama.log") as server:
             self.take(shots, server.address, server.kill)
 
     def take(

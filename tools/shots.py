@@ -11,15 +11,16 @@ type Ending = Literal["", "client leaves", "server drops"]
 
 CHAT, MESSAGES, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
 OLLAMA = "/api/chat"
-TAGS, EXTRACTED, OPENED, OPENED_EXTRACTED, SPELLED, CALLS_IN_TEXT = (
+TAGS, EXTRACTED, OPENED, OPENED_EXTRACTED, SPELLED, CALLS_IN_TEXT, MISREAD = (
     "tags",
     "extracted",
     "opened by the template",
     "opened by the template, extracted",
     "tags of many tokens",
     "calls in the text",
+    "read as gpt-oss",
 )
-"""Variants of llama.cpp, by their names in `harness.VARIANTS`."""
+"""Variants of llama.cpp, by their names in `harness.VARIANTS` and `MISREADS`."""
 VLLM, VLLM_R1, VLLM_PARSERS, TRANSFORMERS = "vllm", "vllm-r1", "vllm-parsers", "transformers"
 """Servers that are not started here; each is an option of `capture`."""
 
@@ -487,6 +488,8 @@ LLAMA = (
     messages("llama-tool-text-anthropic-stream", CALLS_IN_TEXT, TWO_PLACES, tools=[TOOL]),
     messages("llama-tool-text-anthropic-whole", CALLS_IN_TEXT, TWO_PLACES, tools=[TOOL]),
     messages("llama-tool-text-result-anthropic-stream", CALLS_IN_TEXT, RESULT, tools=[TOOL]),
+    messages("llama-unread-tool-call-anthropic-stream", MISREAD, WEATHER, tools=[TOOL]),
+    chat("llama-unread-whole", MISREAD, SUM),
     Shot("llama-models-whole", TAGS, "/v1/models"),
 )
 BAD_GRAMMAR: Body = {"grammar": "root ::= ("}

@@ -128,6 +128,8 @@ def replies() -> list[Sent]:
 def _sent(recording: Recording) -> Iterator[Sent]:
     if not recording.exchange().endpoint.is_chat or recording.answered.status != 200:
         return
+    if recording.awaited().as_text:  # no dialect of a client has such a reply
+        return
     words = Case(recording).words
     if not words.complete or words.unread or recording.ended or len(words.choices) > 1:
         return

@@ -156,6 +156,8 @@ VARIANTS = {
     "tags of many tokens": Variant("qwen", "none", "tiny-think-spelled"),
     "calls in the text": Variant("qwen", "none", parsing=False),
 }
+MISREADS = {"read as gpt-oss": Variant("qwen", "auto", head="{#- <|channel|> -#}\n")}
+"""Those whose own reader throws each reply away, as it takes the template for another model's."""
 
 
 class LlamaServer(Program):

@@ -43,7 +43,8 @@ def _fits(name: str) -> bool:
         and b'"choices"' in kept.body
     )
     alone = not re.search(rb'"index":1,"(?:delta|message)"', kept.body)
-    return said and alone and not kept.ended and kept.found.begins == InitialState.TEXT.value
+    chat = alone and not kept.awaited().as_text
+    return said and chat and not kept.ended and kept.found.begins == InitialState.TEXT.value
 
 
 @cache

@@ -75,6 +75,12 @@ SHOWN: dict[str, Callable[[Recording], object]] = {
     "llama-prompted-stream": lambda recording: (
         b"<thinking>" in recording.sent.body and recording.found.prompted
     ),
+    "llama-unread-whole": lambda recording: (
+        recording.body.startswith(b'{"choices":[{"text":"<think>') and recording.awaited().as_text
+    ),
+    "llama-unread-tool-call-anthropic-stream": lambda recording: (
+        b'"text":"<tool_call>"' in recording.body and b'"tool_use"' in recording.got.body
+    ),
     "llama-steps-stream": lambda recording: recording.body.count(b'"</think>"') == 2,
     "llama-native-extracted-stream": lambda recording: recording.server_dialect is ANTHROPIC,
     "llama-too-long-anthropic-stream": lambda recording: recording.answered.status == 400,

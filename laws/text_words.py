@@ -1,0 +1,54 @@
+"""The words of a text completion, which a server writes behind a prompt: read plainly as those of a
+chat completion, folded, and taken apart.
+"""
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from converter.core.dialects.table import Form
+
+type Json = dict[str, Any]
+TEXT_COMPLETION = "text_completion"
+_CHAT = {Form.STREAM: "chat.completion.chunk", Form.WHOLE: "chat.completion"}
+
+
+def is_text(value: Json) -> bool:
+    """Tell whether a frame or a body is one of a text completion."""
+    return value.get("object") == TEXT_COMPLETION
+
+
+def as_chat(value: Json, form: Form) -> Json:
+    """Return a frame or a body as one of a chat completion that says the same."""
+    place = "delta" if form is Form.STREAM else "message"
+    choices = [_with(choice, **{place: {"content": choice["text"]}}) for choice in value["choices"]]
+    return {**value, "object": _CHAT[form], "choices": choices}
+
+
+def _with(choice: Json, **said: Any) -> Json:
+    return {**{name: value for name, value in choice.items() if name != "text"}, **said}
+
+
+def fold(values: Sequence[Json]) -> Json:
+    """Return the frames of a stream as the one body that its server would have sent."""
+    whole: Json = {}
+    choices: dict[int, Json] = {}
+    for value in values:
+        whole |= {name: said for name, said in value.items() if name != "choices"}
+        for choice in value["choices"]:
+            kept = choices.setdefault(choice["index"], {"text": ""})
+            kept |= {**choice, "text": kept["text"] + choice["text"]}
+    return {**whole, "choices": [choices[index] for index in sorted(choices)]}
+
+
+def unfold(value: Json, cut: Any) -> Iterator[Json]:
+    """Yield the frames of a stream that says the same."""
+    counts = ("usage", "timings")
+    head = {name: said for name, said in value.items() if name not in ("choices", *counts)}
+    for choice in value["choices"]:
+        for piece in cut(choice["text"]):
+            frame = {"text": piece, "index": choice["index"], "finish_reason": None}
+            yield copy.deepcopy({**head, "choices": [frame]})
+        yield {**head, "choices": [{**choice, "text": ""}]}
+    if any(name in value for name in counts):
+        yield {**head, "choices": [], **{name: value[name] for name in counts if name in value}}
