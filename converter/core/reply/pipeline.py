@@ -66,8 +66,9 @@ class Pipeline:
     def _mended(self, frame: Frame) -> Frame | None:
         """Return the frame with clear faults put right; None where nothing has."""
         if (frame.data or b"").lstrip().startswith(b":"):  # OpenRouter's comment behind a gateway
-            # of a form whose frames are bare nothing is one, and clients would read it as JSON
-            comment = b"" if self._framing.bare else (frame.data or b"").strip() + b"\n\n"
+            # of a form whose frames are bare nothing is one, and clients would read it as JSON; a
+            # line of the next event, as our own sign of life is in chat completions
+            comment = b"" if self._framing.bare else (frame.data or b"").strip() + b"\n"
             return Frame(comment, None, comment=True)
         try:
             rescued = json_text.rescue(frame.data or frame.raw)

@@ -39,10 +39,15 @@ def test_an_odd_frame_costs_no_good_reply(odd: bytes, client: Dialect, form: For
     assert heard(steps, client, form) == ("Hello", "")
 
 
-def test_a_comment_that_was_told_as_data_is_a_comment() -> None:
-    given = recording(b"".join([b"data: : wait\n\n", ROLE, *text("a"), finish(), DONE]))
+def test_a_comment_that_was_told_as_data_is_a_line_of_the_next_event() -> None:
+    """Behind an event with an id a blank line would end one without data, which OpenAI's Python SDK
+    3.57 tries to read as JSON.
+    """
+    steps = [b"id: 7\n" + ROLE, *text("a"), b"data: : wait\n\n", *text("b"), finish(), DONE]
+    given = recording(b"".join(steps))
     out = b"".join([*given.rewriter(OPENAI_CHAT, Form.STREAM).feed(given.body)])
-    assert out.startswith(b": wait\n\n")
+    assert out.startswith(b"id: 7\n")
+    assert b"\n\n: wait\ndata: " in out
 
 
 @FORMS
