@@ -1,7 +1,8 @@
 """Make the tree ready to be published: `python tools/release.py --tag v1.2.3 --url https://host/owner/name`, in CI.
 
-PyPI shows README.md away from this tree, so that its links become absolute there, and the project's addresses are those of
-the repository that publishes. Both are known to CI alone: nothing of them stands in the tree.
+PyPI shows README.md away from this tree, so that its links become absolute there, and it begins with the package's name in
+place of a checkout. The project's addresses are those of the repository that publishes, which CI alone knows: nothing of them
+stands in the tree.
 """
 
 import argparse
@@ -10,6 +11,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 _LINK = re.compile(r"(!?)(\[[^\]]*\])\((?!https?:|#|mailto:)([^)\s]+)\)")
+
+_FROM_A_CHECKOUT = re.compile(r"(?m)^pipx install \.  .*\nthink-addon (http:\S+)  .*$")
+_BY_NAME = """\
+uvx think-addon \\1       # in front of your server; leave it running
+pipx install think-addon                    # to keep it: then without `uvx`"""
+
+
+def by_name(readme: str) -> str:
+    """Return README.md for those who have no checkout. Raises ValueError where it has no start."""
+    text, starts = _FROM_A_CHECKOUT.subn(_BY_NAME, readme)
+    if starts != 1:
+        raise ValueError("expected `pipx install .` and a start of think-addon, once in README.md")
+    return text
 
 
 def absolute(text: str, url: str, tag: str) -> str:
@@ -66,7 +80,7 @@ def main() -> None:
         notes((ROOT / "CHANGELOG.md").read_text(), number) + "\n"
     )
     readme, project = ROOT / "README.md", ROOT / "pyproject.toml"
-    readme.write_text(absolute(readme.read_text(), chosen.url, chosen.tag))
+    readme.write_text(absolute(by_name(readme.read_text()), chosen.url, chosen.tag))
     project.write_text(with_urls(project.read_text(), chosen.url))
 
 

@@ -29,6 +29,16 @@ def test_the_readme_has_no_other_link_afterwards() -> None:
     assert not [target for target in targets if not target.startswith(("https://", "#"))]
 
 
+def test_the_published_readme_begins_with_a_line_that_needs_no_checkout() -> None:
+    text = release.by_name((ROOT / "README.md").read_text())
+    first = text.partition("```\n")[2].partition("```")[0].splitlines()
+    assert first[0].split("#")[0].split() == ["uvx", "think-addon", "http://localhost:8000"]
+    assert first[1].startswith("pipx install think-addon ")
+    assert "install ." not in text
+    with pytest.raises(ValueError, match="once in README"):
+        release.by_name(text)
+
+
 def test_the_project_gets_the_addresses_of_who_publishes_it() -> None:
     project = tomllib.loads(release.with_urls(PROJECT, URL))["project"]
     assert project["urls"]["Issues"] == f"{URL}/issues"
