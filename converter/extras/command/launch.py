@@ -45,6 +45,8 @@ SECONDS_TO_END = 10.0
 _PASSED_ON = (signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
 _NOT_FOUND = 127
 """Exit code of a shell for a program that is not there."""
+_NO_LIST = (200, 404, 405, 501)
+"""Answers of a server without a list of models, whose words (*Not Found*) tell no remedy."""
 _KEYS = (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
@@ -330,7 +332,7 @@ def facts_at(proxy: str, wanted: str = "") -> ClientFacts:
     if wants_key(reply):
         raise CommandError(key_words(behind))
     if not models and not wanted:
-        said = server_words(reply.body) if reply and reply.status != 200 else ""
+        said = server_words(reply.body) if reply and reply.status not in _NO_LIST else ""
         raise CommandError(
             said or f"{behind} lists no models: load one, or name one with --model NAME"
         )

@@ -383,9 +383,12 @@ def test_a_model_is_named_in_any_place(
     assert done.stdout.splitlines() == [told, passed_on]
 
 
-def test_a_server_without_a_list_is_asked_for_the_model_that_is_named(server: ByPathServer) -> None:
+@pytest.mark.parametrize("says", [Says({"data": []}), Says({"detail": "Not Found"}, 404)])
+def test_a_server_without_a_list_is_asked_for_the_model_that_is_named(
+    server: ByPathServer, says: Says
+) -> None:
     server.rows[ADDON_PATH] = Says(addon_words(server.address))
-    server.rows["/v1/models"] = Says({"data": []})
+    server.rows["/v1/models"] = says
     assert launch.facts_at(server.address, "./folder").model == "./folder"
     with pytest.raises(CommandError, match="lists no models: load one, or name one with --model"):
         launch.facts_at(server.address)
