@@ -29,11 +29,14 @@ _AROUND = ("id", "type", "tool_call_id", "index")
 class Members(dict[str, object]):
     """The members of a call's object; which of them are arguments the tool's schema tells."""
 
+    behind: Sequence["Members"] = ()
+    """Those of the objects without a name that stand behind it."""
+
     def arguments(self, known: Sequence[str]) -> Mapping[str, object] | None:
         """Return the arguments; None where a member has no meaning."""
         arguments: dict[str, object] = {}
         argued = any(isinstance(self.get(key), dict) for key in _ARGUMENTS)
-        for key, value in self.items():
+        for key, value in self._all_items():
             if key in _ARGUMENTS:
                 said = value if isinstance(value, dict) else {}
             elif key in _AROUND and (argued or key not in known):
@@ -50,6 +53,16 @@ class Members(dict[str, object]):
                 return None
             arguments |= said
         return arguments
+
+    def _all_items(self) -> Iterator[tuple[str, object]]:
+        """Return its members and those behind it, which mean nothing behind other arguments."""
+        given = next((self[key] for key in _ARGUMENTS if self.get(key)), None)
+        yield from self.items()
+        for each in self.behind:
+            if not given:
+                yield from each.items()
+            elif each != given:
+                yield "other arguments", [each]
 
 
 @dataclass(frozen=True)
@@ -116,7 +129,11 @@ def objects(close: str = "", by_key: bool = False) -> Reader:
                     value, offset = _unfinished(text[begun.end() : max(0, end)]), end
                 except ValueError:
                     break
-            said += _entries(value, by_key)
+            for name, members in _entries(value, by_key):
+                if not name and said and isinstance(before := said[-1][1], Members):
+                    before.behind = [*before.behind, Members(members)]
+                else:
+                    said.append((name, members))
         extra = re.compile(rf"[\s}}]*(?={re.escape(close)})").match(text, offset) if close else None
         return (extra.end() if extra else offset), said
 

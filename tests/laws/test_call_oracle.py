@@ -75,6 +75,16 @@ SAID += [
 ]
 SAID.append('<tool_call>{"name": "now", "arguments": {oops}}</tool_call>')
 SAID.append('<|tool_call>call:get_weather(city="Oslo")<tool_call|>')
+_EARLY = [
+    '{"name": "get_weather"}, {"city": "Oslo"}',
+    '{"name": "get_weather", "arguments": {}}, {"arguments": {"city": "Oslo"}}',
+    '{"name": "get_weather", "arguments": {"city": "Oslo"}}, {"city": "Oslo"}',
+    '{"name": "now"}, {"name": "get_weather", "arguments": {"city": "Oslo"}}',
+    '{"name": "get_weather"}, {"where": "Oslo"}',
+]
+"""A brace too early, and what stands behind it."""
+SAID += [f"<tool_call>{written}</tool_call>" for written in _EARLY]
+SAID += [f"<TOOLCALL>[{written}]</TOOLCALL>" for written in _EARLY]
 UNFINISHED = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"</tool_call>'
 _ENDS = st.sampled_from([[], [OPEN, "So."], [OPEN, OPEN], [UNFINISHED, OPEN]])
 _TEXTS = st.tuples(st.lists(st.sampled_from(SAID), max_size=5), _ENDS).map(

@@ -62,6 +62,28 @@ def test_members_are_arguments_where_the_schema_knows_them() -> None:
     assert Members({"arguments": {"a": 1}, "a": 2}).arguments(["a"]) is None
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ('{"name": "f"}, {"a": 1}', {"a": 1}),
+        ('{"name": "f", "arguments": {}} {"a": 1}, {"b": 2}', {"a": 1, "b": 2}),
+        ('[{"name": "f"}, {"arguments": {"a": 1}}]', {"a": 1}),
+        ('{"name": "f", "arguments": {"a": 1}}, {"a": 1}', {"a": 1}),
+        ('{"name": "f", "arguments": {"a": 1}}, {"b": 2}', None),
+        ('{"name": "f"}, {"c": 1}', None),
+    ],
+)
+def test_an_object_without_a_name_belongs_to_the_one_before(written: str, meant: object) -> None:
+    row = Row("form", "#", objects())
+    found = row.find(f"#{written}", 0)
+    assert found
+    read = row.calls(f"#{written}", found)
+    assert read
+    ((name, members),) = read[1]
+    assert isinstance(members, Members)
+    assert (name, members.arguments("ab")) == ("f", meant)
+
+
 def test_a_list_of_elements_is_one_of_items() -> None:
     mark = "]<]minimax[>["
     text = f"#f {mark}<a>{mark}<item>1{mark}</item>{mark}</a>{mark}</invoke>"

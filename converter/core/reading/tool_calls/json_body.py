@@ -2,17 +2,18 @@
 
 The keys come in any order; arguments go on as they come once the name is known. Arguments may be
 an object or, as chat completions have them, a string that holds one. Members that stand elsewhere,
-beside the arguments, in their place or behind a brace too early, are arguments where the tool's
-schema knows them; else the call is none.
+beside the arguments, in their place or behind a brace too early, as they are or in an object of
+their own, are arguments where the tool's schema knows them; else the call is none.
 """
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from converter.core.reading.engine.json_values import HEADER_LIMIT
+from converter.core.calls.names import offered_name
+from converter.core.reading.engine.json_values import HEADER_LIMIT, JsonExtent
 from converter.core.reading.tool_calls.beside import Beside, NoArgumentsError, Role
 from converter.core.reading.tool_calls.call import Call, Calls
 from converter.core.reading.tool_calls.source import (
@@ -40,6 +41,22 @@ ESCAPE_LENGTH = 12
 """Characters of a pair of escapes, which are one character together."""
 _OUTSIDE = re.compile(r'[^"{}\[\],]+|["{}\[\],]')
 _INSIDE = re.compile(r'[^"\\]+|\\.|"', re.DOTALL)
+_STRING_TEXT = r'(?:[^"\\]|\\.)*+'
+_NAME_KEY = rf'"(?:{"|".join(NAME_KEYS)})"\s*+:\s*+'
+_NAMED = re.compile(
+    rf'\{{\s*+(?:"(?:{"|".join(OTHER_KEYS)})"\s*+:\s*+(?:"{_STRING_TEXT}"|[\w.-]++)\s*+,\s*+)*+'
+    rf'"(?P<key>{"|".join(NAME_KEYS)})"\s*+:\s*+'
+    rf'(?:(?:\{{\s*+{_NAME_KEY})?+"(?P<name>{_STRING_TEXT})")?+',
+    re.DOTALL,
+)
+"""The beginning of an object that tells a name first."""
+_NAMED_BY_KEY = re.compile(rf'\{{\s*+"(?P<name>(?P<key>{_STRING_TEXT}))"\s*+:', re.DOTALL)
+_KEY = re.compile(rf'"({_STRING_TEXT})"\s*+:', re.DOTALL)
+_KEY_BEGUN = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"\s*+)?\Z', re.DOTALL)
+_BETWEEN = BLANKS + ",;}"
+"""Characters between a call and what belongs to it behind its end, or the next call."""
+AHEAD_LIMIT = 4096
+"""Characters of an object behind a call that are waited for to see whether it is another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +87,17 @@ class Json:
         return False
 
     def _call(self, source: Source, call: Call, close: Sequence[str]) -> Step[None]:
+        members = Members(self.strict, names=_NAMED_BY_KEY if self.name_is_key else _NAMED)
         if self.name_is_key:
             yield from self._named_by_key(source, call)
+            members.argued = members.wholly = True
         else:
-            members = Members(self.strict)
             yield from members.read(source, call, close)
-            if not (call.name or call.refused) or (self.strict and not members.argued):
-                raise Refused
-            if not self.strict:
-                yield from members.beyond(source, call, close)
-            members.settle(call)
+        if not (call.name or call.refused) or (self.strict and not members.argued):
+            raise Refused
+        if not self.strict:
+            yield from members.beyond(source, call, close)
+        members.settle(call)
         call.complete()
 
     def _named_by_key(self, source: Source, call: Call) -> Step[None]:
@@ -94,13 +112,14 @@ class Json:
 class Members:
     """The members of a call's object, read one by one. `argued`: its arguments have come; `beside`:
     members that may be arguments as well. `wholly`: all members are, because the arguments' own
-    object was closed too early.
+    object was closed too early. `names`: how an object begins that is another call.
     """
 
     strict: bool = False
     argued: bool = False
     wholly: bool = False
     beside: Beside = field(default_factory=Beside)
+    names: re.Pattern[str] = _NAMED
 
     def read(
         self, source: Source, call: Call, close: Sequence[str], nested: bool = False
@@ -138,11 +157,44 @@ class Members:
         self.beside.add(key, (yield from value_text(source)), role)
 
     def beyond(self, source: Source, call: Call, close: Sequence[str]) -> Step[None]:
-        """Read members behind the object's end: a brace stood too early."""
-        mark, place = yield from source.ahead(('"',), BLANKS + ",")
-        while mark and "," in source.rest[:place]:
-            yield from self.read(source, call, close)
-            mark, place = yield from source.ahead(('"',), BLANKS + ",")
+        """Read members behind the object's end, as they are or in an object: a brace stood too
+        early. An object with a name is another call.
+        """
+        while True:
+            mark, place = yield from source.ahead(('"', "{"), _BETWEEN)
+            apart = "," in source.rest[:place]
+            if mark == '"' and (apart or (yield from _key_ahead(source, place, call, close))):
+                source.take(place)
+                yield from self.read(source, call, close)
+            elif mark != "{" or call.refused or (yield from self._named(source, place, call)):
+                return
+            elif call.arguments_so_far() == {}:
+                source.take(place + 1)
+                yield from self.read(source, call, close)
+            elif close or apart:
+                source.take(place)
+                yield from _again(source, call)
+            else:
+                return
+
+    def _named(self, source: Source, place: int, call: Call) -> Step[bool]:
+        """Tell whether the object at `place` is a call of its own, because it has a name."""
+        extent, seen = JsonExtent(), 0
+        while True:
+            text = source.rest[place : place + AHEAD_LIMIT]
+            found = self.names.match(text)
+            if found and not call.knows(found["key"]):
+                return True
+            if found and found["name"] is not None:
+                return bool(offered_name(found["name"], call.tools))
+            end = extent.feed(text[seen:])
+            if end is not None:
+                keys = _keys(text[: seen + end])
+                return any(key in NAME_KEYS and not call.knows(key) for key in keys)
+            seen = len(text)
+            if source.last or seen == AHEAD_LIMIT:
+                return call.arguments_so_far() != {}
+            yield
 
     def settle(self, call: Call) -> None:
         """Add the members beside the arguments to them. Raises Refused where they are none."""
@@ -204,20 +256,46 @@ def object_of(source: Source, call: Call, close: Sequence[str] = ()) -> Step[Non
             call.say(brackets[:-1])
 
 
+def _key_ahead(source: Source, place: int, call: Call, close: Sequence[str]) -> Step[bool]:
+    """Tell whether a string at `place` is a key; of arguments, where no mark closes the call."""
+    while not (found := _KEY.match(source.rest, place)):
+        begun = _KEY_BEGUN.match(source.rest, place)
+        if source.last or not begun or len(source.rest) - place > NAME_LIMIT:
+            return False
+        yield
+    return bool(close) or found[1] in ARGUMENT_KEYS or call.knows(found[1])
+
+
+def _keys(written: str) -> Collection[str]:
+    """Return the keys of an object; none of a text that is no object."""
+    read = PartialJson()
+    text = read.feed(written)
+    try:
+        return dict(json.loads(text, strict=False)) if read.complete else {}
+    except (ValueError, RecursionError):
+        return {}
+
+
 def _once_more(source: Source, call: Call) -> Step[None]:
-    """Read the arguments that a model writes twice, or behind an empty object. Any other object
+    """Read the arguments that a model writes twice, or behind an empty object."""
+    while (found := (yield from source.ahead(("{",), _BETWEEN)))[0]:
+        source.take(found[1])
+        yield from _again(source, call)
+
+
+def _again(source: Source, call: Call) -> Step[None]:
+    """Read an object behind the arguments: the same, or those of a call that had none. Any other
     raises BrokenArguments.
     """
-    while (yield from source.ahead(("{",)))[0]:
-        given = call.arguments_so_far()
-        try:
-            again = json.loads((yield from value_text(source)), strict=False)
-        except (ValueError, RecursionError) as error:
-            raise BrokenArguments from error
-        if given and given != again:
-            raise BrokenArguments
-        for name, value in {} if given else again.items():
-            call.add(name, json.dumps(value, ensure_ascii=False))
+    given = call.arguments_so_far()
+    try:
+        again = json.loads((yield from value_text(source)), strict=False)
+    except (ValueError, RecursionError) as error:
+        raise BrokenArguments from error
+    if given and given != again:
+        raise BrokenArguments
+    for name, value in {} if given else again.items():
+        call.add(name, json.dumps(value, ensure_ascii=False))
 
 
 def _object_in_string(source: Source, call: Call) -> Step[None]:

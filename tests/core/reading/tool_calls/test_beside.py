@@ -5,6 +5,7 @@ import json
 import pytest
 
 from converter.core.model.events import Event, Text, ToolCall, joined
+from converter.core.reading.tool_calls.json_body import AHEAD_LIMIT
 from converter.core.reading.tool_calls.reading import Expectations
 from converter.core.wire.bounds import HELD_LIMIT
 from tests.support.call_engine import call_engine
@@ -55,6 +56,23 @@ MEANT = [
     ('{"tool": "run", "name": "a", "input": {"x": 1}}', {"name": "a", "input": {"x": 1}}),
     ('{"name": "run", "arguments": {"input": 1}}', {"input": 1}),
     ('{"name": "run", "arguments": ["a"]}', {"arguments": ["a"]}),
+    ('{"name": "remove"}, {"path": "/x"}', {"path": "/x"}),
+    ('{"name": "remove"} {"path": "/x"}\n{"force": True}', {"path": "/x", "force": True}),
+    ('{"name": "remove"}}{"path": "<think> }{ </tool_call>"}', {"path": "<think> }{ </tool_call>"}),
+    ('{"name": "remove", "arguments": {}}, {"path": "/x"}', {"path": "/x"}),
+    ('{"name": "remove", "arguments": null}; {"path": "/x"}', {"path": "/x"}),
+    ('{"name": "remove"}, {"arguments": {"path": "/x"}}', {"path": "/x"}),
+    ('{"name": "remove"}, {"with": {"path": "/x"}}', {"path": "/x"}),
+    ('{"name": "remove"}, {"id": 7}', {"id": 7}),
+    ('{"name": "remove", "path": "/x"}, {"force": 1}', {"path": "/x", "force": 1}),
+    ('{"name": "remove", "arguments": {"path": "/x"}}, {"path": "/x"}', {"path": "/x"}),
+    ('{"function": {"name": "remove"}}, {"path": "/x"}', {"path": "/x"}),
+    ('{"name": "remove"}, {}', {}),
+    ('{"name": "run"}, {"name": "Bob"}', {"name": "Bob"}),
+    ('{"name": "run"}, {"name": ["a"], "input": 1}', {"name": ["a"], "input": 1}),
+    ('{"name": "remove"} "arguments": {"path": "/x"}}', {"path": "/x"}),
+    ('{"name": "remove"}}\n"path": "/x"}', {"path": "/x"}),
+    (f'{{"name": "remove"}}, {{"path": "{"x" * AHEAD_LIMIT}"}}', {"path": "x" * AHEAD_LIMIT}),
 ]  # fmt: skip
 
 
@@ -74,6 +92,15 @@ UNKNOWN = [
     '{"name": "free", "path": "/x"}',
     '{"path": "/x", "path": "/y", "name": "remove"}',
     '{"name": "remove", "path": /x}',
+    '{"name": "remove"}, {"where": "/x"}',
+    '{"name": "remove"}, {"path": "/x", "where": 1}',
+    '{"name": "remove"}, {"path": "/x"}, {"path": "/y"}',
+    '{"name": "remove"}, {"path": /x}',
+    '{"name": "remove"}, {"path": "/x"',
+    '{"name": "remove"}, {"pa',
+    '{"name": "remove"}, "{\\"path\\": \\"/x\\"}"',
+    '{"name": "remove"} "where": "/x"}',
+    '{"name": "free"}, {"path": "/x"}',
 ]
 
 
@@ -87,6 +114,9 @@ BROKEN = [
     '{"name": "remove", "arguments": {"path": "/x"}, "where": "/y"}',
     '{"name": "remove", "arguments": {"path": "/x"}, "path": "/y"}',
     '{"name": "remove", "arguments": {"path": "/x"}}, "where": "/y"}',
+    '{"name": "remove", "arguments": {"path": "/x"}}, {"path": "/y"}',
+    '{"name": "remove", "arguments": {"path": "/x"}}\n{"force": 1}',
+    '{"name": "remove", "arguments": {}}, {"where": "/x"}',
     pytest.param(
         f'{{"name": "remove", "arguments": {{"path": "{"x" * HELD_LIMIT}"}}, "force": 1}}',
         marks=pytest.mark.slow,
@@ -101,11 +131,76 @@ def test_behind_arguments_that_went_out_it_breaks_the_call(written: str) -> None
     assert (broken, events[0].ends) == ("remove", False)
 
 
+TWO = [
+    '{"name": "remove", "arguments": {}}, {"name": "free", "arguments": {}}',
+    '{"name": "remove"} {"name": "free"}',
+    '{"name": "remove"}, {"id": "1", "type": "function", "function": {"name": "free"}}',
+    '{"name": "remove"}, {"arguments": {}, "name": "free"}',
+    '{"name": "remove", "arguments": {}}, {"arguments": {}, "function": "free"}',
+]
+
+
+@pytest.mark.parametrize("written", TWO)
+def test_an_object_with_a_name_is_another_call(written: str) -> None:
+    for form in WRAPPED:
+        calls, _ = read(form.format(written))
+        made = [(it.name, it.arguments) for it in calls if isinstance(it, ToolCall)]
+        assert made == [("remove", "{}"), ("free", "{}")]
+        assert len(made) == len(calls)
+
+
+def test_a_tools_name_is_a_call_though_the_tool_before_has_an_argument_name() -> None:
+    calls, _ = read('<tool_call>{"name": "run"}, {"name": "free"}</tool_call>')
+    assert [it.name for it in calls if isinstance(it, ToolCall)] == ["run", "free"]
+
+
+def test_the_second_call_streams_before_it_is_whole() -> None:
+    parser = call_engine(Expectations(TOOLS))
+    began = '<tool_call>{"name": "remove"}, {"name": "remove", "arguments": {"path": "/x'
+    events = [event for character in began for event in parser.feed(character)]
+    first, second = (each for each in joined(events) if isinstance(each, ToolCall))
+    assert (first.arguments, first.ends) == ("{}", True)
+    assert (second.arguments, second.ends) == ('{"path": "/x', False)
+
+
+def test_an_object_behind_arguments_is_text_where_no_mark_closes_the_call() -> None:
+    (call, *rest), _ = read(
+        '<|python_tag|>{"name": "remove", "parameters": {"id": 1}}\n{"done": 1}'
+    )
+    assert isinstance(call, ToolCall)
+    assert call.ends
+    assert rest == [Text('{"done": 1}')]
+
+
+@pytest.mark.parametrize("form", ["{}", "```json\n{}\n```"])
+def test_the_whole_reply_without_marks_has_only_the_keys_of_a_call(form: str) -> None:
+    for arguments in ("", ', "arguments": {}'):
+        written = f'{{"name": "remove"{arguments}}}, {{"path": "/x"}}'
+        text = form.replace("{}", written)
+        assert read(text) == ([Text(text)], "")
+
+
+def test_apertus_names_another_call_by_its_key() -> None:
+    text = '<|tools_prefix|>[{"remove": {}}, {"path": "/x"}, {"free": {}}]<|tools_suffix|>'
+    calls, _ = read(text)
+    made = [(it.name, it.arguments) for it in calls if isinstance(it, ToolCall)]
+    assert made == [("remove", '{"path": "/x"}'), ("free", "{}")]
+
+
 HEADED = [
     "[TOOL_CALLS]remove[ARGS]{}",
     "<|tool_call_begin|>functions.remove:0<|tool_call_argument_begin|>{}<|tool_call_end|>",
     "<tool_call><function=remove>{}</function></tool_call>",
 ]
+
+
+@pytest.mark.parametrize("form", HEADED)
+def test_an_object_behind_an_empty_one_behind_a_header(form: str) -> None:
+    for between in ("", " ", ", ", "\n"):
+        (call, *rest), _ = read(form.format(f'{{}}{between}{{"path": "/x"}}'))
+        assert isinstance(call, ToolCall)
+        assert json.loads(call.arguments) == {"path": "/x"}
+        assert not rest
 
 
 @pytest.mark.parametrize("form", HEADED)
