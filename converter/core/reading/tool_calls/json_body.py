@@ -8,7 +8,7 @@ their own, are arguments where the tool's schema knows them; else the call is no
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -51,8 +51,6 @@ _NAMED = re.compile(
 )
 """The beginning of an object that tells a name first."""
 _NAMED_BY_KEY = re.compile(rf'\{{\s*+"(?P<name>(?P<key>{_STRING_TEXT}))"\s*+:', re.DOTALL)
-_KEY = re.compile(rf'"({_STRING_TEXT})"\s*+:', re.DOTALL)
-_KEY_BEGUN = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"\s*+)?\Z', re.DOTALL)
 _BETWEEN = BLANKS + ",;}"
 """Characters between a call and what belongs to it behind its end, or the next call."""
 AHEAD_LIMIT = 4096
@@ -112,14 +110,14 @@ class Json:
 class Members:
     """The members of a call's object, read one by one. `argued`: its arguments have come; `beside`:
     members that may be arguments as well. `wholly`: all members are, because the arguments' own
-    object was closed too early. `names`: how an object begins that is another call.
+    object was closed too early. `names`: how an object begins that is another call, if any is.
     """
 
     strict: bool = False
     argued: bool = False
     wholly: bool = False
     beside: Beside = field(default_factory=Beside)
-    names: re.Pattern[str] = _NAMED
+    names: re.Pattern[str] | None = None
 
     def read(
         self, source: Source, call: Call, close: Sequence[str], nested: bool = False
@@ -162,34 +160,37 @@ class Members:
         """
         while True:
             mark, place = yield from source.ahead(('"', "{"), _BETWEEN)
-            apart = "," in source.rest[:place]
-            if mark == '"' and (apart or (yield from _key_ahead(source, place, call, close))):
-                source.take(place)
-                yield from self.read(source, call, close)
-            elif mark != "{" or call.refused or (yield from self._named(source, place, call)):
+            in_object = mark == "{"
+            if in_object and self.names and (yield from self._named(source, place, call)):
                 return
-            elif call.arguments_so_far() == {}:
-                source.take(place + 1)
-                yield from self.read(source, call, close)
-            elif close or apart:
-                source.take(place)
+            given = call.arguments_so_far() != {}
+            first = not given and (in_object or not call.begun)
+            again = in_object and (given or self.wholly)
+            belongs = close or "," in source.rest[:place] or first or (again and self.wholly)
+            if not mark or not belongs:
+                return
+            source.take(place)
+            if again:
                 yield from _again(source, call)
             else:
-                return
+                source.take(int(in_object))
+                yield from self.read(source, call, close)
 
     def _named(self, source: Source, place: int, call: Call) -> Step[bool]:
         """Tell whether the object at `place` is a call of its own, because it has a name."""
         extent, seen = JsonExtent(), 0
         while True:
             text = source.rest[place : place + AHEAD_LIMIT]
-            found = self.names.match(text)
+            found = self.names.match(text) if self.names else None
             if found and not call.knows(found["key"]):
                 return True
             if found and found["name"] is not None:
                 return bool(offered_name(found["name"], call.tools))
             end = extent.feed(text[seen:])
             if end is not None:
-                keys = _keys(text[: seen + end])
+                read = PartialJson()
+                written = read.feed(text[: seen + end])
+                keys = json.loads(written, strict=False) if read.complete else ()
                 return any(key in NAME_KEYS and not call.knows(key) for key in keys)
             seen = len(text)
             if source.last or seen == AHEAD_LIMIT:
@@ -254,33 +255,6 @@ def object_of(source: Source, call: Call, close: Sequence[str] = ()) -> Step[Non
                 raise
             call.begin()
             call.say(brackets[:-1])
-
-
-def _key_ahead(source: Source, place: int, call: Call, close: Sequence[str]) -> Step[bool]:
-    """Tell whether a string at `place` is a key; of arguments, where no mark closes the call."""
-    while not (found := _KEY.match(source.rest, place)):
-        begun = _KEY_BEGUN.match(source.rest, place)
-        if source.last or not begun or len(source.rest) - place > NAME_LIMIT:
-            return False
-        yield
-    return bool(close) or found[1] in ARGUMENT_KEYS or call.knows(found[1])
-
-
-def _keys(written: str) -> Collection[str]:
-    """Return the keys of an object; none of a text that is no object."""
-    read = PartialJson()
-    text = read.feed(written)
-    try:
-        return dict(json.loads(text, strict=False)) if read.complete else {}
-    except (ValueError, RecursionError):
-        return {}
-
-
-def _once_more(source: Source, call: Call) -> Step[None]:
-    """Read the arguments that a model writes twice, or behind an empty object."""
-    while (found := (yield from source.ahead(("{",), _BETWEEN)))[0]:
-        source.take(found[1])
-        yield from _again(source, call)
 
 
 def _again(source: Source, call: Call) -> Step[None]:
@@ -396,7 +370,6 @@ class Header:
         if not alone:
             close = tuple(filter(None, (self.tail, *calls.close)))
             yield from object_of(source, call, close)
-            yield from _once_more(source, call)
             members = Members(argued=True, wholly=True)
             yield from members.beyond(source, call, close)
             members.settle(call)
