@@ -168,7 +168,8 @@ def test_a_line_of_three_megabytes_of_garbage_is_no_end(
     bad = b"x" * LINE + b"\n\n"
     steps = [ROLE, *text("Hello"), bad, *text(" world"), *END]
     server.answer(Reply(steps))
-    body = client.ask(OPENAI.path, question(stream=True)).body
+    counted = question(stream=True, stream_options={"include_usage": True})
+    body = client.ask(OPENAI.path, counted).body
     assert body == b"".join(steps), "not shown: it is long"
     server.answer(Reply(steps))
     assert (

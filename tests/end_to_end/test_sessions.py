@@ -51,12 +51,13 @@ def test_a_sub_agent_of_claude_code_folds_into_its_session(
     request: pytest.FixtureRequest, web: Mitmweb, server: ByPathServer, tmp_path: Path
 ) -> None:
     program = installed(request, "Claude Code", claude_code.install)
-    server.rows[CHAT] = [named(calling("Task", GIVEN)), named(ANSWER), named(ANSWER)]
-    session = claude_code.ask(program, web.port, tmp_path, "Mend b.py.", "--allowedTools", "Task")
+    server.rows[CHAT] = [named(calling("Agent", GIVEN)), *[named(ANSWER)] * 3]
+    session = claude_code.ask(program, web.port, tmp_path, "Mend b.py.", "--allowedTools", "Agent")
     assert session.status == 0, session
     with ThinkPage() as think:
         think.show(web, 0)
-        assert "Mend b.py." in think.until_shown("3 turns · 1 sub-agent", HEAD)
+        # the sub-agent runs beside it, and its end is told in a turn of its own
+        assert "Mend b.py." in think.until_shown("4 turns · 1 sub-agent", HEAD)
 
 
 def test_a_sub_agent_of_codex_folds_into_its_session(

@@ -238,7 +238,7 @@ FAULTS = {
     ),
     "tags are read behind native thinking": (
         "core/reading/engine/stage.py",
-        "self._engine = Engine.behind(self._engine, self._table)",
+        "self._reads_tags = False",
         "self._reads_tags = True",
     ),
     "a finish is lost": (

@@ -18,6 +18,7 @@ from converter.core.dialects.table import DIALECTS, Dialect, Form
 from converter.core.model.initial_state import InitialState
 from converter.core.reply.reporting import ReportingRewriter
 from converter.core.reply.summary import Summary
+from converter.core.wire import json_text
 
 REPLY_ID = "recording"
 """Names a reply to which the server gave no id."""
@@ -226,15 +227,22 @@ class Recording:
                 raise RecordingError(f"{self.name}: {error}") from None
         return self._replays[client]
 
+    def replayed_as_got(self) -> Replay:
+        """Return the reply rewritten again as its own client got it: without the counts that the
+        addon alone had asked for.
+        """
+        awaited = replace(self.awaited(), sent=json_text.object_in(self.sent.body))
+        return self._rewritten(self.client, awaited) if awaited.counts_for_us else self.replayed()
+
     @cached_property
     def _replays(self) -> dict[Dialect, Replay]:
         return {}
 
-    def _rewritten(self, client: Dialect) -> Replay:
+    def _rewritten(self, client: Dialect, awaited: AwaitedReply | None = None) -> Replay:
         if self.exchange().endpoint.lists_models or not 200 <= self.answered.status < 300:
             return self._answered(client)
         form, broken = self.form_for(client), bool(self.ended)
-        rewriter = self.rewriter(client, form)
+        rewriter = (awaited or self.awaited()).rewriter(self.server_form, client, form)
         if broken and Form.WHOLE in (self.server_form, form):
             steps = tuple(ReplayStep(chunk, b"") for chunk in self.chunks)
             return Replay(steps, b"", broken=True)

@@ -24,7 +24,7 @@ def steps_of(flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
     got, began = content_of(flow.response), int(flow.request.timestamp_start)
     try:
         recording = flow_file.from_flow(flow.copy(), "reply")
-        replay = replace(recording, reply_id=flow.id, created_at=began).replayed()
+        replay = replace(recording, reply_id=flow.id, created_at=began).replayed_as_got()
     except RecordingError as error:
         return [(None, got, got)], f"Only what the client got is known: {error}"
     steps: list[WireStep] = [(step.chunk.at, step.chunk.data, step.out) for step in replay.steps]
