@@ -73,11 +73,8 @@ def ask(
     prompt: str,
     *arguments: str,
     body: Mapping[str, object] | None = None,
-    late_tools: bool = True,
 ) -> Session:
-    """One prompt, in an empty home and an empty folder of work. `body`: more of its requests' bodies;
-    `late_tools`: tools of servers load when the model looks for them.
-    """
+    """One prompt, in an empty home and an empty folder of work. `body`: more of its requests' bodies."""
     home, work = folder / "home", folder / "work"
     for made in (home, work):
         made.mkdir(exist_ok=True)
@@ -87,7 +84,6 @@ def ask(
         "PATH": os.environ["PATH"],
         "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}",
         **({"CLAUDE_CODE_EXTRA_BODY": json.dumps(body)} if body else {}),
-        **({} if late_tools else {"ENABLE_TOOL_SEARCH": "false"}),
     }
     command = [
         str(program),
