@@ -334,8 +334,8 @@ FORMS = (
     _special(
         "plamo",
         Header(
-            r"\s*+<\|plamo:begin_tool_name:plamo\|>(?P<name>[^<]+)<\|plamo:end_tool_name:plamo\|>\s*+"
-            r"<\|plamo:begin_tool_arguments:plamo\|>\s*+",
+            r"\s*+<\|plamo:begin_tool_name:plamo\|>(?P<name>[^<]+)"
+            r"<\|plamo:end_tool_name:plamo\|>\s*+<\|plamo:begin_tool_arguments:plamo\|>\s*+",
             tail="<|plamo:end_tool_arguments:plamo|>",
         ),
         ("<|plamo:begin_tool_request:plamo|>",),
