@@ -227,8 +227,8 @@ class AwaitedReply:
 
         A closer without an opener may be words of an answer about thinking. It teaches nothing in
         the middle of a line, or of a request that has such words itself; and what it teaches stays
-        a guess, which costs no answer, but of a model whose template is known to open thoughts, by
-        its name or by the prompt that the server has `told`.
+        a guess, which costs no answer, unless the prompt that the server has `told` opens a thought.
+        A model's name is no evidence: its answer may show a closer on a line of its own.
         """
         body, begun = self.request.body, findings.confirmed or findings.correction
         begun = None if self.as_text else begun
@@ -239,8 +239,8 @@ class AwaitedReply:
             return begun
         if not findings.closer_apart or initial_state.speaks_of_closers(body):
             return None
-        known = initial_state.model(Facts(body)) or (told and told.inside)
-        return begun if findings.confirmed and known else InitialState.LIKELY_THINKING
+        sure = findings.confirmed and told and told.inside
+        return begun if sure else InitialState.LIKELY_THINKING
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,16 +98,26 @@ def test_a_wrong_guess_is_corrected_unless_the_user_has_said_where_replies_begin
     assert _taught(BODY, CORRECTED) is InitialState.LIKELY_THINKING
 
 
+def _taught_where_the_prompt_opens_a_thought(*replies: Findings) -> object:
+    known, awaited = KnownServers(), _awaited(BODY)
+    known.saw_prompt(UPSTREAM, BODY, InitialState.LIKELY_THINKING)
+    for findings in replies:
+        awaited.learn(findings, known, UPSTREAM)
+    return known.facts(UPSTREAM, BODY).corrected
+
+
 def test_what_a_misread_reply_teaches_is_a_guess_until_a_reply_confirms_it() -> None:
-    opens = {**BODY, "model": "deepseek-r1"}
-    assert _taught(opens, CORRECTED) is InitialState.LIKELY_THINKING
-    assert _taught(opens, CORRECTED, CONFIRMED) is InitialState.THINKING
-    assert _taught(opens, CORRECTED, CONFIRMED, TEXT) is InitialState.TEXT
+    taught = _taught_where_the_prompt_opens_a_thought
+    assert taught(CORRECTED) is InitialState.LIKELY_THINKING
+    assert taught(CORRECTED, CONFIRMED) is InitialState.THINKING
+    assert taught(CORRECTED, CONFIRMED, TEXT) is InitialState.TEXT
 
 
-def test_it_stays_a_guess_where_no_template_is_known_to_open_a_thought() -> None:
+@pytest.mark.parametrize("model", ["small", "qwen3-8b", "deepseek-r1"])
+def test_it_stays_a_guess_where_no_prompt_is_known_to_open_a_thought(model: str) -> None:
     """Two answers that speak of closers would make the next one empty."""
-    assert _taught(BODY, CORRECTED, CONFIRMED) is InitialState.LIKELY_THINKING
+    body = {**BODY, "model": model}
+    assert _taught(body, CORRECTED, CONFIRMED) is InitialState.LIKELY_THINKING
 
 
 @pytest.mark.parametrize(
