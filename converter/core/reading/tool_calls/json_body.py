@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from converter.core.calls.names import offered_name
-from converter.core.reading.engine.json_values import HEADER_LIMIT, JsonExtent
+from converter.core.reading.json_extent import HEADER_LIMIT, JsonExtent
 from converter.core.reading.tool_calls.beside import Beside, NoArgumentsError, Role
 from converter.core.reading.tool_calls.call import Call, Calls
 from converter.core.reading.tool_calls.source import (

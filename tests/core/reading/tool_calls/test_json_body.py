@@ -5,7 +5,7 @@ import json
 import pytest
 
 from converter.core.model.events import Event, Text, ToolCall, joined
-from converter.core.reading.engine.json_values import HEADER_LIMIT
+from converter.core.reading.json_extent import HEADER_LIMIT
 from converter.core.reading.tool_calls.json_body import NAME_LIMIT
 from converter.core.reading.tool_calls.reading import Expectations
 from tests.support.call_engine import call_engine
