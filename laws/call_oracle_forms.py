@@ -1,5 +1,6 @@
 """The rows of the table of forms, for the slow reading: where a call begins, as a pattern made of
-the row's marks, and a reader for each kind of body. Only the marks are the parser's.
+the row's marks, and a reader for each kind of body. The marks are the parser's, and so are the
+patterns of headers.
 """
 
 import re

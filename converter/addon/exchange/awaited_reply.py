@@ -227,8 +227,9 @@ class AwaitedReply:
 
         A closer without an opener may be words of an answer about thinking. It teaches nothing in
         the middle of a line, or of a request that has such words itself; and what it teaches stays
-        a guess, which costs no answer, unless the prompt that the server has `told` opens a thought.
-        A model's name is no evidence: its answer may show a closer on a line of its own.
+        a guess, which costs no answer, unless the server has `told` that its prompt opens a
+        thought. A model's name is no evidence, because an answer may show a closer on a line of its
+        own.
         """
         body, begun = self.request.body, findings.confirmed or findings.correction
         begun = None if self.as_text else begun

@@ -25,7 +25,7 @@ class ThoughtAlone:
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
-        self._thoughts: list[Text | Thinking] = []
+        self._thoughts: list[Thinking] = []
         self._thinks = self._is_over = False
         self._answered = bool(findings.ended)  # one that goes on already
 
@@ -57,9 +57,7 @@ class ThoughtAlone:
 
     def _go_on(self, finish: Finish) -> list[Event]:
         self._is_over = True
-        self._findings.ended_at = sum(
-            len(said.text) for said in self._thoughts if isinstance(said, Thinking)
-        )
+        self._findings.ended_at = sum(len(said.text) for said in self._thoughts)
         self._findings.turn = tuple(joined(self._thoughts))
         self._findings.ended.append(UNANSWERED)
         return [ThinkingEnd(finish.choice)] if self._thinks else []

@@ -120,9 +120,14 @@ class ThoughtLimits:
     answers: bool = False
 
     @property
+    def cuts(self) -> bool:
+        """Tell whether any thought may be ended before it is over."""
+        return self.budget is not None or self.loops == "end"
+
+    @property
     def ends(self) -> bool:
         """Tell whether any thought may be ended, or gone on behind."""
-        return self.budget is not None or self.loops == "end" or self.answers
+        return self.cuts or self.answers
 
     @property
     def only_told(self) -> "ThoughtLimits":
@@ -162,10 +167,10 @@ class ThoughtEnder:
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
         """Return words that may come later: those of a thought only if it is not to be ended."""
-        return None if self._is_over or (kind is Thinking and self._limits.ends) else (kind, "")
+        return None if self._is_over or (kind is Thinking and self._limits.cuts) else (kind, "")
 
     def _keep(self, words: Text | Thinking) -> None:
-        if self._limits.ends:
+        if self._limits.cuts:
             self._turn.append(words)
 
     def _think(self, event: Thinking) -> list[Event]:
