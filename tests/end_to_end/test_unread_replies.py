@@ -141,10 +141,12 @@ def test_a_server_that_writes_no_prompt_is_told_of_the_tools(
     nowhere = Says({"error": "Unexpected endpoint"})
     rows: dict[str, Says | Script] = {CHAT: reply, TEMPLATE_PATH: nowhere}
     with ByPathServer(rows) as server, scripted(server, proxy_folder, "told") as proxy:
-        reply_text = ask(proxy.ports[0], dialect, streamed, "m").text
-        assert '"get_weather"' in reply_text
-        assert "<tool_call>" not in reply_text
-        assert "get_weather" in str(server.bodies()[-1]["messages"])
+        for requests in (2, 3):  # the second turn needs no refusal
+            reply_text = ask(proxy.ports[0], dialect, streamed, "m").text
+            assert '"get_weather"' in reply_text
+            assert "<tool_call>" not in reply_text
+            assert "get_weather" in str(server.bodies()[-1]["messages"])
+            assert server.paths().count(CHAT) == requests
         proxy.check(0)
 
 
@@ -173,3 +175,21 @@ def test_an_error_in_mid_stream_is_one_and_the_next_request_goes_around_it(
         assert words in ask(proxy.ports[0], dialect, stream=True, model="m").text
         assert '"get_weather"' in ask(proxy.ports[0], dialect, stream=True, model="m").text
         assert server.paths()[-2:] == [TEMPLATE_PATH, COMPLETION_PATH]
+
+
+def test_behind_an_error_in_mid_stream_a_server_without_prompts_is_told_of_the_tools(
+    dialect: Dialect, proxy_folder: Path
+) -> None:
+    error = json.dumps({"error": {"code": 500, "message": POS}}).encode()
+    broken = Says(steps=[*frames("<think>I call.</think>", "Wait. ")[:-3], b"data: %b\n\n" % error])
+    told = chat(f"<think>I call.</think>{CALL}", stream=True)
+
+    def reply(asked: Asked) -> Says:
+        return broken if b'"tools"' in asked.body else told
+
+    with ByPathServer({CHAT: reply}) as server, scripted(server, proxy_folder, "retold") as proxy:
+        assert POS in ask(proxy.ports[0], dialect, stream=True, model="m").text
+        again = ask(proxy.ports[0], dialect, stream=True, model="m").text
+        assert '"get_weather"' in again
+        assert "<tool_call>" not in again
+        assert server.paths().count(CHAT) == 2

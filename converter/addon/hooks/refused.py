@@ -45,6 +45,16 @@ def reader_of(record: FlowRecord) -> Refusal | None:
     return record.refused if record.refused is not before else None
 
 
+def for_our_reader(record: FlowRecord, body: Body, prompt: object) -> tuple[Body, str]:
+    """Return the request for a reply that no reader of the server's sees, and its path, empty for a
+    chat's: the text behind the `prompt`; where the server writes none, the tools in words.
+    """
+    if not isinstance(prompt, str) or record.awaited is None:
+        return unread_replies.read_by_us(body), ""
+    record.awaited = replace(record.awaited, initial=end_of_prompt(prompt), as_text=True)
+    return unread_replies.text_completion(body, prompt), record.exchange.prefix + COMPLETION_PATH
+
+
 class NextRequest(Refusal):
     """Reads a body in which its server may be left for another request. `left_out`: what that lacks
     of `body`, the first. `before`: the refusal of another part. `renders`: see `Refusal`.
@@ -155,14 +165,7 @@ class PromptReader(NextRequest):
         return [UNREAD]
 
     def _spare(self, answer: bytes, status: int) -> None:  # noqa: ARG002
-        record, exchange = self._record, self._record.exchange
-        body = json_text.object_in(messages.content_of(record.sides.sent))
+        body = json_text.object_in(messages.content_of(self._record.sides.sent))
         prompt = json_text.object_in(answer).get("prompt")
-        self._path = exchange.path
-        if isinstance(prompt, str) and record.awaited:
-            self._path = exchange.prefix + COMPLETION_PATH
-            self._next = unread_replies.text_completion(body, prompt)
-            state = end_of_prompt(prompt)
-            record.awaited = replace(record.awaited, initial=state, as_text=True)
-        else:
-            self._next = unread_replies.read_by_us(body)
+        self._next, path = for_our_reader(self._record, body, prompt)
+        self._path = path or self._record.exchange.path

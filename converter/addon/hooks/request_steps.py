@@ -23,6 +23,7 @@ from converter.addon.exchange.exchange import JSON, Kind, RequestTooLargeError
 from converter.addon.exchange.read_request import Body, ReadRequest
 from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.exchange_listener import fault_of
+from converter.addon.hooks.refused import for_our_reader
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.log_lines import report
 from converter.addon.memory.known_turns import SHORT, KnownTurns
@@ -31,12 +32,11 @@ from converter.addon.memory.stores import open_lessons, open_store
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers import unread_replies
 from converter.addon.servers.counted_ids import MODELS
-from converter.addon.servers.initial_state import end_of_prompt
 from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.model_names import ends_as_variant, only_one, row_of, variant_of
 from converter.addon.servers.probes import ProbeRequest, estimate_tokens
 from converter.addon.servers.profiles import Server
-from converter.addon.servers.unread_replies import COMPLETION_PATH, RENDERED
+from converter.addon.servers.unread_replies import RENDERED
 from converter.core.dialects.dialect import OwnRequest
 from converter.core.dialects.request_facts import COUNTED, COUNTING
 from converter.core.model.conversation import RequestError
@@ -397,18 +397,18 @@ async def send(asked: Asked) -> None:
 
 async def ask_for_text(asked: Asked) -> None:
     """Have a server whose own reader throws this model's replies away write the prompt, and send
-    that.
+    that; where it writes none, tell it of the tools in words.
     """
     record, body, known = asked.record, asked.sent, asked.client.known
-    if not known.is_unread(asked.upstream, body) or not unread_replies.is_plain(body):
+    unread = RENDERED in asked.request.may_lack and known.is_unread(asked.upstream, body)
+    if not unread or record.awaited is None or not unread_replies.is_plain(body):
         return
     prompt = await asked.client.prompt(asked.upstream, asked.keys, body, record.length)
-    if prompt is None or record.awaited is None or RENDERED not in asked.request.may_lack:
-        return
-    state, text = end_of_prompt(prompt), unread_replies.text_completion(body, prompt)
-    record.awaited = replace(record.awaited, initial=state, as_text=True)
-    record.flow.request.path = record.exchange.prefix + COMPLETION_PATH
-    messages.fill(record.flow.request, await aside(record.length, partial(json_text.write, text)))
+    text, path = for_our_reader(record, body, prompt)
+    if text is not body:
+        record.flow.request.path = path or record.flow.request.path
+        writing = partial(json_text.write, text)
+        messages.fill(record.flow.request, await aside(record.length, writing))
 
 
 async def ask_start(asked: Asked) -> None:
