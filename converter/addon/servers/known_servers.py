@@ -21,6 +21,7 @@ from converter.addon.servers.profiles import SERVERS, Server, by_name
 from converter.addon.servers.refusals import ODD, SCHEMA_WORDS
 from converter.addon.servers.refused_fields import are_paths, fields_of, without_fields
 from converter.addon.servers.unread_replies import READER, RENDERED
+from converter.core.dialects.request_facts import COUNTING
 from converter.core.model.initial_state import InitialState
 from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
@@ -291,7 +292,9 @@ class KnownServers:
             self._learn(upstream, _LACKS[part] + _model(body))
         if RENDERED in names:
             self._learn(upstream, UNREAD + _model(body))
-        if fields := fields_of(names):
+        # vLLM refuses the field of a request that is not streamed, and takes it with a stream
+        of_streams = frozenset(() if body.get("stream") is True else (COUNTING,))
+        if fields := fields_of(names) - of_streams:
             name = FIELDS + _model(body)
             known = (self._word(upstream, name) or "").splitlines()
             self._learn(upstream, name, "\n".join(sorted(fields | {*known})[:MOST_FIELDS]))

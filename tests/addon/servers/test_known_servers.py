@@ -168,6 +168,22 @@ def test_a_name_and_a_switch_are_not_mixed_up() -> None:
     assert keys[0] != keys[1]
 
 
+@pytest.mark.parametrize(
+    ("more", "takes"), [({}, True), ({"stream": False}, True), ({"stream": True}, False)]
+)
+def test_counts_that_no_whole_reply_has_are_refused_to_no_stream(
+    more: dict[str, object], takes: bool
+) -> None:
+    known = KnownServers()
+    asked = {**SMALL, **more, "stream_options": {"include_usage": True}}
+    known.saw_refusal(HERE, asked, frozenset({"field stream_options", "field seed"}))
+    stream = {**asked, "stream": True, "seed": 1}
+    assert known.takes(HERE, stream, "stream_options") is takes
+    spared = known.spared(HERE, stream, frozenset())
+    assert ("stream_options" in spared) is takes
+    assert "seed" not in spared
+
+
 def test_another_server_at_an_address_begins_anew() -> None:
     known = KnownServers()
     for server in ("vllm", "vllm", "sglang"):
