@@ -59,7 +59,10 @@ class AwaitedReply:
         request, exchange = self.request, self.request.exchange
         budget = request.budget if exchange.settings.budget == "proxy" else None
         model = str(request.body.get("model") or "")
-        offered = request.tells_tools or bool(request.body.get("tools"))
+        # tools that are told in words are not in the body: by an option, or because the server's
+        # own reader throws calls away
+        told = request.tells_tools or request.tools is not None
+        offered = told or bool(request.body.get("tools"))
         unread = request.tools is None and exchange.settings.tools != "off"
         forbidden = unread and forbids_calls(request.body)
         return Expected(

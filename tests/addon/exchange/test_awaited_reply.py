@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.profiles import GENERIC
+from converter.addon.servers.unread_replies import READER, read_by_us
 from converter.core.dialects.table import OPENAI_CHAT, Form
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.findings import Findings
@@ -36,6 +38,20 @@ def test_calls_are_forbidden_where_the_client_wants_none_and_the_text_is_read() 
     assert _awaited(none).expected.forbids_calls
     assert not _awaited(offered).expected.forbids_calls
     assert not _awaited(none, tools="off").expected.forbids_calls
+
+
+@pytest.mark.parametrize("choice", ["auto", "none"])
+@pytest.mark.parametrize("tools", ["auto", "off", "told"])
+def test_tools_are_offered_that_the_server_is_told_of_in_whatever_way(
+    choice: str, tools: str
+) -> None:
+    offered = {**BODY, "tools": [{"type": "function", "function": {"name": "now"}}]}
+    awaited = _awaited({**offered, "tool_choice": choice}, tools=tools)
+    assert awaited.expected.tools_offered
+    request = awaited.request
+    spared = AwaitedReply(replace(request, body=read_by_us(request.body)))
+    assert spared.expected.tools_offered is (READER in request.may_lack or tools == "told")
+    assert not _awaited(tools=tools).expected.tools_offered
 
 
 @pytest.mark.parametrize("name", ["thinking_token_budget", "thinking_budget_tokens"])
