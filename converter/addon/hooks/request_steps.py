@@ -338,7 +338,8 @@ async def left_to_us(asked: Asked) -> None:
     sent = {name: value for name, value in asked.sent.items() if name not in kept}
     if awaited.watched:
         sent["stream"] = True
-        if COUNTING not in awaited.server.leaves_out:
+        takes = asked.client.known.takes(asked.upstream, sent, COUNTING)
+        if takes and COUNTING not in awaited.server.leaves_out:
             sent[COUNTING] = COUNTED
     asked.sent = sent
 

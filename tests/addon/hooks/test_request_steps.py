@@ -398,6 +398,22 @@ def test_a_server_that_refuses_the_counts_is_not_asked_for_them() -> None:
         assert ask(addon, flow).request.raw_content == json.dumps(STREAM).encode()
 
 
+@pytest.mark.parametrize("refused", [True, False])
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_a_stream_that_is_held_for_a_whole_reply_asks_for_its_counts_where_they_are_taken(
+    path: str, refused: bool
+) -> None:
+    with running(loops="end", server="vllm") as (addon, _):
+        flow = request(path, ASKED)
+        begin(addon, flow)
+        if refused:
+            known, upstream = addon._requests._client.known, UNDER_WAY[flow.id].upstream
+            known.saw_refusal(upstream, {**STREAM, **COUNTED}, frozenset({"field stream_options"}))
+        sent = json.loads(ask(addon, flow).request.raw_content or b"")
+    assert sent["stream"] is True
+    assert ("stream_options" in sent) is not refused
+
+
 @pytest.mark.parametrize("body", [STREAM, {**STREAM, **COUNTED}])
 def test_counts_that_the_addon_asked_for_are_its_own(body: dict[str, object]) -> None:
     with running() as (addon, _):
