@@ -80,7 +80,7 @@ def _field(shown: Field) -> Values:
     return {"kind": "field", "name": shown.name, "text": without_base64(words)}
 
 
-def _of_call(shown: ToolUse) -> str:
+def of_call(shown: ToolUse) -> str:
     """Return the facts of a call beside its name."""
     return ", ".join(filter(None, (shown.id, shown.read_from and f"read from {shown.read_from}")))
 
@@ -91,7 +91,7 @@ _PARTS: Mapping[type[Part], Callable[[Any], Values]] = {
     ToolUse: lambda shown: {
         "kind": "call",
         "name": shown.name,
-        "id": _of_call(shown),
+        "id": of_call(shown),
         "text": without_base64(laid_out(shown.arguments)),
     },
     ToolResult: lambda shown: {

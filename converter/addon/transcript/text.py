@@ -96,10 +96,11 @@ def _scalar(name: str, text: str) -> str:
 
 
 def _part(part: Part) -> str:
-    told = shown.part(part)
     if isinstance(part, ToolUse) and (given := object_of(part.arguments)):
         rows = "".join(_part(Field(name, value)) for name, value in given.items())
-        return f"{_key(_joined('call', part.name))}:{_note(told['id'])}\n{_prefixed(rows, _BLOCK)}"
+        note = _note(shown.of_call(part))
+        return f"{_key(_joined('call', part.name))}:{note}\n{_prefixed(rows, _BLOCK)}"
+    told = shown.part(part)
     kind, text, name = told["kind"], visible(without_data(told["text"])), told.get("name", "")
     if kind == "thinking":
         lines = trimmed(text).split("\n") if trimmed(text) else []

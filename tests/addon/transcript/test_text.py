@@ -54,6 +54,10 @@ def shown(*parts: Part) -> str:
         ),
         (ToolUse("a", "look", '{"at":"sky"}'), "  call look:  # a\n    at: sky\n"),
         (
+            ToolUse("a", "look", '{"at":"sky"}', read_from="text"),
+            "  call look:  # a, read from text\n    at: sky\n",
+        ),
+        (
             ToolUse("", "look", '{"at":"1","n":1,"x":{"y":[]}}'),
             '  call look:\n    at: 1\n    n: 1\n    x: {"y": []}\n',
         ),
