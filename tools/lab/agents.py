@@ -16,8 +16,6 @@ from tests.support.tool_loops import ENDS, IN_BOTH, IN_OSLO, LOOPS
 from tests.support.transformers_server import PREFIX
 from tools.lab.servers import MODEL
 
-AGENTS = {"claude-code": claude_code.VERSION, "codex": codex.VERSION}
-"""Programs, and the version of each."""
 LOOP_ROW = "tool loops of three SDKs"
 CLAUDE_ROW = f"Claude Code {claude_code.VERSION}"
 CODEX_ROW = f"Codex {codex.VERSION}"
