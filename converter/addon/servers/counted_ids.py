@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from converter.core.calls.ids import CallIds, is_counted
+from converter.core.model.raw_messages import with_each
 from converter.core.wire.json_text import as_object, objects
 
 type Body = Mapping[str, object]
@@ -22,12 +23,8 @@ def with_counted_ids(body: Body) -> Body:
     """Return a chat completion whose calls and results have such ids; the same object where nothing
     is to change. The order of the calls decides, so that a longer history begins with the same ids.
     """
-    messages = body.get("messages")
-    if not isinstance(messages, list):
-        return body
     ids, renamed = CallIds(frozenset(), ""), _Renamed()
-    written = [_turn(as_object(message), ids, renamed) or message for message in messages]
-    return body if written == messages else {**body, "messages": written}
+    return with_each(body, lambda message: _turn(as_object(message), ids, renamed) or message)
 
 
 @dataclass(slots=True)

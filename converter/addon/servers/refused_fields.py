@@ -36,7 +36,7 @@ _ROWS = (
     rf"Un(?:expected keys|supported fields) in the request: \{{(?P<path>'{_NAME}'(?:, '{_NAME}')*)",
     rf"Unsupported param: (?P<path>{_NAME})",  # llama.cpp: `echo`
     # vLLM of a request that is not streamed
-    r"(?P<path>[Ss]tream[ _]options) can only be (?:defined|set) when",
+    r"(?P<path>Stream options|stream_options) can only be (?:defined|set) when",
     # the one field that the addon adds for clients of any server
     rf"(?P<path>stream_options)\W.{{0,60}}?{_REFUSED}",
     rf"(?i:{_REFUSED}).{{0,60}}?(?P<path>stream_options)",

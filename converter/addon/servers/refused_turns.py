@@ -7,14 +7,14 @@ turn, and neighbours may have one role.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from converter.addon.servers.profiles import SERVERS, TEMPLATE_OFF, nested
+from converter.addon.servers.profiles import TEMPLATE_OFF, by_name, nested
 from converter.core.dialects.table import join_texts, request_writer
-from converter.core.model.raw_messages import SYSTEM, messages_of, role_of
+from converter.core.model.raw_messages import SYSTEM, messages_of, role_of, with_messages
 
 type Body = Mapping[str, object]
 type Message = dict[str, Any]
 
-_CONTINUES: Mapping[str, object] = next(row.prefill for row in SERVERS if row.name == "vllm")
+_CONTINUES: Mapping[str, object] = by_name("vllm").prefill
 _KWARGS = "chat_template_kwargs"
 
 
@@ -84,7 +84,7 @@ def by_turns(body: Body) -> Body:
 
 
 def _with(body: Body, messages: list[object]) -> Body:
-    return body if messages == [*messages_of(body)] else {**body, "messages": messages}
+    return body if messages == [*messages_of(body)] else with_messages(body, messages)
 
 
 def _text(message: object) -> str:

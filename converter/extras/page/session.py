@@ -20,7 +20,14 @@ from converter.addon.transcript import request, shown
 from converter.addon.transcript.shown import Values
 from converter.addon.transcript.turns import Transcript
 from converter.core.model.conversation import ToolUse
-from converter.core.model.raw_messages import Fields, alike, messages_of, texts_of, with_messages
+from converter.core.model.raw_messages import (
+    SYSTEM,
+    Fields,
+    alike,
+    messages_of,
+    texts_of,
+    with_messages,
+)
 from converter.core.wire import json_text
 from converter.core.wire.printable import trimmed, visible
 from converter.extras.page.row import Row
@@ -118,8 +125,6 @@ def _compared(before: str, now: str) -> list[str]:
 type _Exchange = Mapping[str, Any]
 
 _SECURITY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-_PROMPTS = ("system", "developer")
-"""Turns that are folded: they are long, and the same in each exchange."""
 _KNOWN = (
     ("model", "{}"),
     ("client", "{}"),
@@ -251,7 +256,7 @@ def turn_as_html(shown: Mapping[str, Any]) -> str:
     role = str(shown["role"])
     kind = role if role.isalnum() else ""
     inside = "".join(map(part_as_html, shown["parts"]))
-    if role in _PROMPTS:
+    if role in SYSTEM:  # folded: they are long, and the same in each exchange
         words = sum(len(part["text"]) for part in shown["parts"])
         return _folded("fold", f"{role} prompt", f"{words:,} characters", inside, is_open=False)
     head = f"<h3>{_text(role)}</h3>"

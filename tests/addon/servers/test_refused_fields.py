@@ -33,6 +33,7 @@ from converter.addon.servers.refused_fields import FIELD, are_paths, found, with
         ("Unsupported fields in the request: {'n', 'user'}", {"n", "user"}),
         ("Unsupported param: echo", {"echo"}),
         ("Stream options can only be defined when `stream=True`.", {"stream_options"}),
+        ("stream_options can only be set when streaming", {"stream_options"}),
         ("stream_options is not supported", {"stream_options"}),
         ("unknown field: stream_options", {"stream_options"}),
         ("Unknown parameter: 'messages'.", set()),

@@ -84,6 +84,11 @@ def test_one_system_turn_stands_at_the_head(turns: list[Turn], sent: list[Turn])
     assert with_one_system_turn(made) is made
 
 
+def test_turns_stay_in_the_field_that_holds_them() -> None:
+    made = by_turns({"input": [ASK, ASK]})
+    assert made == {"input": [{"role": "user", "content": "q\n\nq"}]}
+
+
 def test_user_and_model_take_turns() -> None:
     made = by_turns({"messages": [system("A"), ASK, ASK, BEGUN, BEGUN, system("B"), ASK]})
     assert made["messages"] == [
