@@ -110,7 +110,7 @@ class ExchangeListener(Listener):
 
     def watcher(self, flow: HTTPFlow) -> BodyReader | None:
         """Return the function of a stream that is held for a client that wants one body, or the
-        reader of a refusal.
+        reader of a body behind which another request may go out.
         """
         kept = UNDER_WAY.get(flow.id)
         if kept is None:

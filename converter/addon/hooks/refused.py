@@ -32,7 +32,7 @@ METADATA = "think_refused"
 
 
 def reader_of(record: FlowRecord) -> Refusal | None:
-    """Return the reader of a reply that is held: a prompt that the addon asked for, or an error
+    """Return the reader of a body that is held: a prompt that the addon asked for, or an error
     that may name a part to leave out.
     """
     before, response = record.refused, record.flow.response

@@ -47,7 +47,7 @@ class FlowRecord:
     is written anew. `request`, `awaited` and `rewriter`: the steps of the exchange. `server`: what
     the server is. `too_large`: the request was not taken. `early`: the client's stream was begun
     before the server's head had come. `head`: that of a stream; `tap`: what its bytes pass through.
-    `memory`: keeps the reply. `refused`: reads the server's refusal of a part of the request.
+    `memory`: keeps the reply. `refused`: reads a body behind which another request may go out.
     """
 
     flow: HTTPFlow

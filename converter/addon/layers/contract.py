@@ -84,9 +84,10 @@ class HeldStream(StreamFunction, BodyReader, Protocol):
 
 
 class Refusal(BodyReader, Protocol):
-    """The reader of a server's refusal, as the record of its exchange knows it. `reads`: the
-    response that it reads. `left_out`: parts that the next request lacks of `body`, the first.
-    `renders`: the next request asks for a prompt, and not for a reply.
+    """The reader of a body behind which another request may go out, as the record of its exchange
+    knows it: of a refusal, or of a prompt. `reads`: the response that it reads. `left_out`: parts
+    that the next request lacks of `body`, the first. `renders`: the next request asks for a prompt,
+    and not for a reply.
     """
 
     reads: Response | None

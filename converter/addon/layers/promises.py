@@ -189,7 +189,9 @@ class StreamLayer(HttpStream):
         yield from super().state_stream_response_body(event)
 
     def _leave(self, function: StreamFunction | BodyReader) -> CommandGenerator[None]:
-        """Leave the server in the middle of its reply; ask it again, or end the client's body."""
+        """Leave the server, in the middle of its reply or behind it; ask it again, or end the
+        client's body.
+        """
         server = self.context.server
         connection = self._layer.connections.get(server)
         older = layer_within(connection, ServerConnection)
@@ -200,7 +202,7 @@ class StreamLayer(HttpStream):
         if older:
             yield from older.leave()
         else:
-            words, code = "a thought was ended", ErrorCode.CANCEL
+            words, code = "the addon leaves the reply", ErrorCode.CANCEL
             yield SendHttp(RequestProtocolError(self.stream_id, words, code), server)
         if newer:
             forget_stream(newer, self.stream_id)
