@@ -114,10 +114,14 @@ def test_a_reply_that_is_kept_belongs_to_its_key(key: str, status: int | None) -
         assert (refused and refused.status_code) == status
 
 
-def test_a_short_request_is_not_kept() -> None:
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+@pytest.mark.parametrize(("length", "kept"), [(1, 0), (SHORT, 1)])
+def test_a_short_request_is_not_kept(path: str, length: int, kept: int) -> None:
     with running() as (addon, _):
-        ask(addon, request(MESSAGES))
-        assert addon._requests._known.begin("", ASKED["messages"]).before is None
+        ask(
+            addon, request(path, {**ASKED, "messages": [{"role": "user", "content": "a" * length}]})
+        )
+        assert len(addon._requests._known._kept) == kept
 
 
 def test_a_compressed_request_is_read_and_sent_uncompressed() -> None:
