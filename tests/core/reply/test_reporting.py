@@ -4,11 +4,12 @@ from dataclasses import replace
 
 from converter.addon.exchange import settings
 from converter.addon.exchange.rewriting import rewriter_of
-from converter.core.model.events import Event
+from converter.core.model.events import Text, Thinking
 from converter.core.reading.reading import Expected
-from tests.support.frames import stream, text, whole
+from tests.support.frames import ROLE, stream, text, whole
 from tests.support.frames_of import OPENAI, STREAM, WHOLE, rewriter
 
+_WORDS = (Thinking, Text)
 BUDGET = Expected(budget=1, task="task", context="context")
 
 
@@ -37,12 +38,25 @@ def test_a_reply_that_breaks_off_behind_its_finish_counts_once() -> None:
     assert (through.summary.text, through.summary.finish, through.failure) == (3, "stop", "")
 
 
-def test_a_whole_reply_tells_the_events_of_both_calls() -> None:
-    through, said = rewriter(OPENAI, WHOLE), list[Event]()
+def test_a_whole_reply_tells_its_events_and_counts() -> None:
+    through = rewriter(OPENAI, WHOLE)
     through.whole(whole("<think>a</think>b"), 2.0)
-    said += through.events
-    assert said[0] != said[-1]
+    assert [type(event) for event in through.events if isinstance(event, _WORDS)] == [*_WORDS]
     assert (through.summary.first_text, through.summary.text) == (2.0, 1)
+
+
+def test_a_stream_that_is_all_there_tells_the_events_of_both_calls() -> None:
+    """What may begin a tag waits in the first, and is text in the second."""
+    through, apart = rewriter(OPENAI), rewriter(OPENAI)
+    body = b"".join([ROLE, *text("<think>a</think>b", "<thi")])
+    through.whole(body, 2.0)
+    apart.feed(body, 2.0)
+    fed = apart.events
+    apart.close()
+    assert [event for event in fed if isinstance(event, _WORDS)] == [Thinking("a"), Text("b")]
+    assert [event for event in apart.events if isinstance(event, _WORDS)] == [Text("<thi")]
+    assert through.events == [*fed, *apart.events]
+    assert (through.summary.first_text, through.summary.text) == (2.0, 5)
 
 
 def test_a_thought_beyond_the_budget_is_kept_whole() -> None:
