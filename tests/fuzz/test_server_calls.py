@@ -294,7 +294,8 @@ def test_names_alone_never_make_a_call_that_was_not_meant(choice: Choice, finish
     body = _stream([choice], [0] * len(choice.entries), finish)
     ran = [_run(body, client, form) for client in DIALECTS for form in Form]
     assert all(each == ran[0] for each in ran)
-    assert ran[0] is None or all(call in choice.calls for call in ran[0][0])
+    told = ran[0][0] if ran[0] else []
+    assert all(told.count(call) <= choice.calls.count(call) for call in told)
 
 
 @law(60)
