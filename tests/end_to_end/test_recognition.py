@@ -56,6 +56,7 @@ SERVERS: dict[str, tuple[dict[str, Says], set[str]]] = {
         {"/v1/metadata": Says({"modelInfo": []}), **owned_by("vllm")},
         {"top_k", "nvext", "chat_template_kwargs"},
     ),
+    "ollama": ({"/api/version": Says({"version": "0.9"}), **owned_by("library")}, set()),
     "lmstudio": (owned_by("organization_owner"), {"top_k"}),
     "transformers 5.24": (
         {"/v1/models": Says({"data": [{"id": "m", "owned_by": "local", "status": {}}]})},
@@ -63,6 +64,8 @@ SERVERS: dict[str, tuple[dict[str, Says], set[str]]] = {
     ),
     "vllm-mlx": (owned_by("vllm-mlx"), {"top_k", "chat_template_kwargs"}),
     "rapid-mlx": (owned_by("rapid-mlx"), {"top_k", "chat_template_kwargs"}),
+    # mlx-lm is Python's own server of HTTP, as the one that answers here
+    "mlx-lm": ({"/v1/models": Says({"data": [{"id": "m"}]})}, {"top_k", "chat_template_kwargs"}),
     "xinference": (owned_by("xinference"), set()),
     "generic": ({}, set()),
     "nonsense": (
@@ -74,7 +77,6 @@ SERVERS: dict[str, tuple[dict[str, Says], set[str]]] = {
         set(),
     ),
 }
-"""Ollama and mlx-lm are asked themselves: `test_real_servers`."""
 
 
 @pytest.mark.parametrize(("rows", "fields"), SERVERS.values(), ids=SERVERS.keys())
