@@ -190,4 +190,5 @@ def test_the_table_of_bounds_is_the_codes_and_has_each_that_ends_a_reply() -> No
     rows = {f"| {bound.what} | {bound.amount} | {bound.beyond} |": bound for bound in bounds}
     assert [line for line in told if line not in rows] == []
     ends = [row for row, bound in rows.items() if re.search("error|502", bound.beyond)]
+    assert ends
     assert [row for row in ends if row not in told] == []

@@ -59,8 +59,8 @@ TEST_ENVIRONMENT = {"laws.sdk_reading", "laws.pytest_plugin"}
 
 
 def _module(source: Path) -> str:
-    """`converter.core.reading.families` for converter/think.py, `converter.core.dialects` for the
-    package's own file.
+    """`converter.core.reading.families` for converter/core/reading/families.py,
+    `converter.core.dialects` for the package's own file.
     """
     return ".".join(source.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 

@@ -7,4 +7,5 @@ from converter.core.wire import bounds as of_replies
 def test_each_bound_has_its_words() -> None:
     both = [*bounds.TABLE, *of_replies.TABLE]
     assert len({bound.what for bound in both}) == len(both)
+    assert bounds.TABLE
     assert all(bound.why and bound.beyond for bound in bounds.TABLE)

@@ -99,7 +99,7 @@ def test_a_server_is_asked_again(
     mark, model = proxy.mark(), f"{kind}{len(words)}{stream}"
     for _ in range(2):
         said = ask(proxy.ports[0], kind, [ASK, BEGUN], stream, model=model, **more)
-        assert "Hello" in said.replace('"}}]}', "")
+        assert "Hello" in said
     sent = [json.loads(each.body) for each in server.asked]
     assert len(sent) == 3
     for body in sent[1:]:
