@@ -219,9 +219,6 @@ MARKS = {
         "<unused94>thought\nA.<unused95>Hello.", thinking="A.", text="Hello."
     ),
     "a closing mark of nothing": Kind(f"{HERMES}</function_invocation>", (LOOK,)),
-    "words around a call stay apart": Kind(
-        f"# Plan\n\n{HERMES}\n\n- first", (LOOK,), "", "# Plan - first"
-    ),
     "a closer behind a field's thought": Kind(
         "</think>\n\nHello.", thinking="A.", text="Hello.", thought="A."
     ),
