@@ -35,7 +35,7 @@ run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the pr
 TAKEN = -m $(if $(FULL),'not nightly','not long and not nightly') --think-cuts 2
 ROOM_TESTS = $(if $(ROOM),$(wildcard tests/$(ROOM)) $(wildcard tests/laws) tests/test_shape.py)
 
-test: setup $(if $(ROOM),,programs) ## run all tests, a fifth of the rows; FULL=1: every row; ROOM=core/wire: that room and the laws
+test: setup $(if $(ROOM),,programs) ## run the tests, a fifth of the rows and none that is marked long; FULL=1: all but nightly; ROOM=core/wire: that room and the laws
 	$(if $(ROOM),$(if $(wildcard tests/$(ROOM)),,$(error tests/$(ROOM) is no room)))@LAW_SHARE=$(if $(FULL),1,5) $(PYTHON) -m pytest $(ROOM_TESTS) -n 3 --dist loadfile --no-loadscope-reorder $(TAKEN)
 
 test-fast: $(INSTALLED)test ## run the tests that start no program, a tenth of the rows: a minute

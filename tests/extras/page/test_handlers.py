@@ -27,7 +27,9 @@ pytestmark = pytest.mark.slow
 
 OWN = {"content-type": "application/json", "cookie": COOKIE, "x-xsrftoken": XSRF}
 LIMIT = 77_000
-"""Bytes of all that a browser loads."""
+"""Bytes of all that a browser loads. The first lines to copy, a misread reply's remedy and what is
+folded took it from 70,000.
+"""
 
 
 @pytest.fixture(scope="module")
