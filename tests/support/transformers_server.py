@@ -4,7 +4,6 @@ nothing of ours, because torch is large and wants a Python of its own.
 It leaves tags and tool calls in the text, whatever the request offers.
 """
 
-import json
 import shutil
 import subprocess
 import sys
@@ -23,8 +22,6 @@ CACHE = TESTS.parent / ".cache" / f"transformers-{VERSION}"
 SECONDS_TO_INSTALL = 600
 PLAIN, FOR_CLAUDE_CODE = "tiny-think", "tiny"
 """Folders of the model, which are its names as well."""
-PREFIX = "mcp__w__"
-"""What Claude Code calls the tools of a tool server named `w`."""
 
 
 class MissingError(Exception):
@@ -106,38 +103,12 @@ def make_models(python: Path, folder: Path) -> None:
     gguf = TESTS / "tiny_model" / "tiny-think.gguf"
     for name in (PLAIN, FOR_CLAUDE_CODE):
         _run([str(python), str(maker), "folder", str(gguf), str(folder / name)])
-    _teach_names(folder / FOR_CLAUDE_CODE)
+    _leave_reminders_out(folder / FOR_CLAUDE_CODE / "chat_template.jinja")
 
 
-def _teach_names(folder: Path) -> None:
-    """Let the model know Claude Code's name of the weather tool, in both directions.
-
-    It cannot copy a name that it was not taught, nor read past Claude Code's reminders: its prompts
-    leave both out, and what it writes as `get` is read as `mcp__w__get`.
-    """
-    template = folder / "chat_template.jinja"
-    words = template.read_text()
-    for written, shown in (
-        ("(tool | tojson)", f"((tool | tojson).replace('{PREFIX}', ''))"),
-        ("call.name +", f"call.name.replace('{PREFIX}', '') +"),
-        (
-            "set content = message.content %}",
-            "set content = message.content.split('</system-reminder>')[-1].strip()"
-            f".replace('{PREFIX}', '') %}}",
-        ),
-    ):
-        assert words.count(written) == 1
-        words = words.replace(written, shown)
-    template.write_text(words)
-    _rename_token(folder / "tokenizer.json")
-
-
-def _rename_token(file: Path) -> None:
-    tokenizer = json.loads(file.read_text())
-    renamed = [
-        {"type": "Replace", "pattern": {"Regex": f"^{blank}get$"}, "content": f"{blank}{PREFIX}get"}
-        for blank in ("", "Ġ")
-    ]
-    decoders = [*renamed, tokenizer["decoder"]]
-    tokenizer["decoder"] = {"type": "Sequence", "decoders": decoders}
-    file.write_text(json.dumps(tokenizer, ensure_ascii=False))
+def _leave_reminders_out(template: Path) -> None:
+    """Let prompts be without Claude Code's reminders, which the model cannot read past."""
+    words, written = template.read_text(), "set content = message.content %}"
+    assert words.count(written) == 1
+    own = "message.content.split('</system-reminder>')[-1].strip()"
+    template.write_text(words.replace(written, f"set content = {own} %}}"))

@@ -13,7 +13,6 @@ from tests.support import claude_code, codex
 from tests.support.harness import TESTS
 from tests.support.npm import MissingError
 from tests.support.tool_loops import ENDS, IN_BOTH, IN_OSLO, LOOPS
-from tests.support.transformers_server import PREFIX
 from tools.lab.servers import MODEL
 
 LOOP_ROW = "tool loops of three SDKs"
@@ -64,7 +63,7 @@ def _claude_code(port: int, folder: Path) -> Iterator[tuple[str, str]]:
         return "" if kinds == ["thinking", "text"] else f"{kinds} {session.end.get('result')}"
 
     def with_a_tool() -> str:
-        words = (*claude_code.NO_TOOLS, *tool, f"{PREFIX}get_weather")
+        words = (*claude_code.NO_TOOLS, *tool, "mcp__w__get_weather")
         session = claude_code.ask(program, port, folder, IN_OSLO, *words)
         said = str(session.end.get("result"))
         called = [block["input"] for block in session.blocks if block["type"] == "tool_use"]
