@@ -39,7 +39,9 @@ def server() -> Upstream | None:
 
 
 async def lines(client: UpstreamClient) -> list[Line]:
-    """Return the lines for this proxy, with the first model of its server, which is asked now."""
+    """Return the lines for this proxy, with the first model of its server and the model's
+    window, which are asked for now.
+    """
     proxy, before = proxy_address(), server()
     if not proxy:
         return []
@@ -48,13 +50,17 @@ async def lines(client: UpstreamClient) -> list[Line]:
     headers = {"authorization": f"Bearer {key}"} if (key := server_key()) else {}
     listed = [str(entry["id"]) for entry in await client.models(before, headers)]
     model = next(filter(str.isprintable, listed), UNKNOWN_MODEL)  # people paste it into a shell
+    client.meets(before)  # whoever asks this proxy is sent there
+    window = (await client.facts(before, headers, None, model)).window if listed else None
+    # of an unknown name Claude Code 2.1.332 believes that it holds a million tokens
+    holds = f"CLAUDE_CODE_MAX_CONTEXT_TOKENS={window} " if window else ""
     asked = json.dumps({"model": model, "stream": True, **COMMON.requests.example})
     sent = f"-H 'content-type: application/json' -d {shlex.quote(asked)}"
     return [
         ("A question", f"curl -sN {proxy}{COMMON.requests.path} {sent}"),
         (
             "Claude Code",
-            f"ANTHROPIC_BASE_URL={proxy} ANTHROPIC_API_KEY=unused claude --model "
+            f"ANTHROPIC_BASE_URL={proxy} ANTHROPIC_API_KEY=unused {holds}claude --model "
             + shlex.quote(model),
         ),
         (

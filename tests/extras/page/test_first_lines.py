@@ -68,6 +68,17 @@ def test_lines_name_the_first_model_whose_name_is_safe_to_paste(
     assert "OPENAI_BASE_URL=http://127.0.0.1:8080/v1" in sdk
 
 
+@pytest.mark.parametrize(
+    ("told", "holds"),
+    [({"max_model_len": 65536}, "CLAUDE_CODE_MAX_CONTEXT_TOKENS=65536 "), ({}, "")],
+)
+def test_claude_code_is_told_the_models_window(told: dict[str, int], holds: str) -> None:
+    with ByPathServer({"/v1/models": Says({"data": [{"id": "a", **told}]})}) as server:
+        lines = dict(_lines(f"reverse:{server.address}", ("127.0.0.1", 8080)))
+    started = "ANTHROPIC_BASE_URL=http://127.0.0.1:8080 ANTHROPIC_API_KEY=unused"
+    assert lines["Claude Code"] == f"{started} {holds}claude --model a"
+
+
 def test_a_server_that_lists_no_model_leaves_a_word_for_it() -> None:
     lines = _lines("reverse:http://127.0.0.1:9", ("127.0.0.1", 8080))
     assert first_lines.UNKNOWN_MODEL in lines[0][1]
