@@ -23,6 +23,8 @@ ARCHITECTURE = (DOCS / "architecture.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 MAKE = re.compile(r"\bmake ([a-z-]+)")
 FAMILY_LINES = (DOCS / "options.md").read_text().splitlines()
+THE_SWITCH = {"enable_thinking": (True,), "thinking": (True,)}
+"""The fields of a request that the page of chat templates calls *switch*."""
 
 
 def _written(mark: str) -> str:
@@ -33,7 +35,7 @@ def family_row(family: ThinkTags) -> str:
     on = (
         "yes"
         if not family.ambiguous_in_prose
-        else "by the model's name"
+        else "by model"
         if family.model_pattern
         else "no"
     )
@@ -52,19 +54,20 @@ def template_row(row: Template) -> str:
         f"`{name}: {', '.join(sorted(json.dumps(value) for value in values))}`"
         for name, values in row.switches.items()
     ]
-    opens = "always" if row.always else " or ".join(switches) or "unless turned off"
+    named = "switch" if row.switches == THE_SWITCH else " or ".join(switches)
+    opens = "always" if row.always else named or "on"
     opens = opens if row.opens else "never"
-    closer = "yes" if row.bare_closer else ""
+    closer = ", closer" if row.bare_closer else ""
     pattern = row.models.replace("|", "\\|")
-    return f"| `{pattern}` | {opens} | {closer} | {earlier(row.history)} |"
+    return f"| `{pattern}` | {opens}{closer} | {earlier(row.history)} |"
 
 
 def earlier(history: HistoryPlace | None) -> str:
     if history is None:
         return ""
-    read = "none" if history.place == "drop" else "in a tool loop" if history.loop else "all"
+    read = "none" if history.place == "drop" else "loop" if history.loop else "all"
     switches = (f"`{name}: {json.dumps(value)}`" for name, value in history.switches.items())
-    return ", with ".join((read, *switches))
+    return " with ".join((read, *switches))
 
 
 @pytest.mark.parametrize("row", TEMPLATES, ids=lambda row: row.models)
@@ -137,14 +140,13 @@ def test_every_file_that_the_architecture_names_is_there() -> None:
     assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
 
 
-def test_the_architecture_has_every_floor() -> None:
-    rows = [
-        row.replace("/", ".")
-        for row in re.findall(
-            r"^\| \d+ \| `(?:converter/)?([^`]*?)(?:\.py|/)` \|", ARCHITECTURE, re.MULTILINE
-        )
-    ]
-    assert sorted(rows) == sorted(name for floor in FLOORS for name in floor if _is_there(name))
+def test_the_architecture_has_every_floor_in_order() -> None:
+    rooms = ARCHITECTURE.partition("## Rooms and floors")[2].partition("\n## ")[0]
+    heads = re.findall(r"^(\d+)\. ((?:`[^`]+`(?:, )?)+):", rooms, re.MULTILINE)
+    named = [re.findall(r"`(?:converter/)?([^`]*?)(?:\.py|/)`", head) for _, head in heads]
+    told = [{name.replace("/", ".") for name in names} for names in named]
+    assert [int(number) for number, _ in heads] == list(range(1, len(FLOORS) + 1))
+    assert told == [{name for name in floor if _is_there(name)} for floor in FLOORS]
 
 
 def _is_there(name: str) -> bool:

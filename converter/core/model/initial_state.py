@@ -8,7 +8,7 @@ class InitialState(enum.Enum):
 
     AUTO: not said; a reply begins as the rules in `converter.addon.servers.initial_state` find, a
     whole one that they say nothing of decides with its text in hand. LIKELY_THINKING: in a
-    thought, by the model's name alone.
+    thought, which is a guess: of the model's name, of llama.cpp's prompt, or of a lesson.
     """
 
     AUTO = "auto"

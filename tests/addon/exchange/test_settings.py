@@ -60,9 +60,7 @@ def test_the_page_has_a_row_for_each_option_in_order() -> None:
 def test_the_page_tells_an_options_type_default_and_meaning(option: Option) -> None:
     kind, default, meaning = _told()[f"think_{option.name}"]
     choices = ", ".join(option.choices) if option.type is str and option.choices else ""
-    assert kind == choices or {str: "str", bool: "bool", int: "int"}.get(
-        option.type, "sequence of str"
-    )
+    assert kind == choices or {str: "str", bool: "bool", int: "int"}.get(option.type, "list")
     assert default == _shown(option)
     assert len(meaning) > 10
 
