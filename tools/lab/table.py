@@ -12,6 +12,9 @@ KEPT = Path(__file__).parent / "newest.json"
 README, DETAILS = ROOT / "README.md", ROOT / "docs" / "lab.md"
 BEGIN, END = "<!-- lab: begin -->", "<!-- lab: end -->"
 NOT_ASKED = "–"
+ALL_RIGHT = "yes"
+LONGEST_FAULT = 40
+"""Characters of a wrong answer that the page shows; the kept JSON has all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +59,21 @@ def keep(columns: Sequence[Column], file: Path = KEPT) -> list[Column]:
 
 
 def table(columns: Sequence[Column]) -> str:
-    """Return the table in Markdown: a row for each question, a column for each configuration."""
+    """Return the rows that are right everywhere in a line, and the others as a table in Markdown:
+    a row for each question, a column for each configuration.
+    """
     rows = list(dict.fromkeys(row for column in columns for row in column.verdicts))
     rows += dict.fromkeys(row for column in columns for row in column.figures)
+    had = [column for column in columns if not column.missing]
+    right = [row for row in rows if {_cell(column, row) for column in had} == {ALL_RIGHT}]
     lines = [
         ["", *(column.title for column in columns)],
         ["---"] * (len(columns) + 1),
-        *([row, *(_cell(column, row) for column in columns)] for row in rows),
+        *([row, *(_cell(column, row) for column in columns)] for row in rows if row not in right),
         ["run on", *(column.day for column in columns)],
     ]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    everywhere = f"Right everywhere: {', '.join(right)}.\n\n" if right else ""
+    return everywhere + "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _cell(column: Column, row: str) -> str:
@@ -99,12 +107,16 @@ def _count(column: Column) -> str:
 
 
 def details(columns: Sequence[Column]) -> str:
-    """Return a line for each kind of wrong answer of a server, and for each server not had."""
+    """Return a line for each configuration with wrong answers, and for each that was not had."""
     lines = []
     for column in columns:
-        lines += [f"- **{column.title}** could not be had: {column.missing}"] * bool(column.missing)
-        for row, verdicts in column.verdicts.items():
-            lines += [f"- {column.title}, {row}, {line}" for line in _faults(verdicts)]
+        faults = [
+            f"{row}, {fault}" for row, said in column.verdicts.items() for fault in _faults(said)
+        ]
+        if column.missing:
+            lines.append(f"- **{column.title}** could not be had: {column.missing}")
+        elif faults:
+            lines.append(f"- **{column.title}**: {'; '.join(faults)}")
     return "\n".join(lines) or "Nothing."
 
 
@@ -112,7 +124,8 @@ def _faults(verdicts: Mapping[str, str]) -> list[str]:
     """Return a row's faults, each with the answers that had it; `all` when every answer had it."""
     names: dict[str, list[str]] = {}
     for name, words in verdicts.items():
-        names.setdefault(" ".join(words.replace("`", "'").split()), []).append(name)
+        short = " ".join(words.replace("`", "'").split())[:LONGEST_FAULT].rstrip()
+        names.setdefault(short, []).append(name)
     faults = ((words, named) for words, named in names.items() if words)
     return [
         f"{'all' if len(named) == len(verdicts) > 1 else ', '.join(named)}: `{words}`"

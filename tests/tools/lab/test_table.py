@@ -61,8 +61,14 @@ def test_a_cell_says_how_many_were_right() -> None:
     assert lines[-1] == "| run on | 2026-11-26 | 2026-11-26 | 2026-11-25 |"
 
 
+def test_rows_that_are_right_everywhere_are_one_line() -> None:
+    lines = table([GOOD, READ, GONE]).splitlines()
+    assert lines[0] == "Right everywhere: tool call."
+    assert not any(line.startswith("| tool call") for line in lines)
+
+
 def test_figures_are_rows_that_nobody_counts() -> None:
-    assert table([GOOD, READ]).splitlines()[3] == "| tokens read | – | 155 put back |"
+    assert table([GOOD, READ]).splitlines()[-2] == "| tokens read | – | 155 put back |"
     assert summary([READ]).splitlines()[2] == "| vllm 0.32.0 | 1 of 1 | 2026-11-26 |"
 
 
@@ -75,11 +81,10 @@ def test_a_summary_has_a_row_for_each_server() -> None:
     ]
 
 
-def test_what_was_wrong_is_a_line_each() -> None:
+def test_what_was_wrong_is_a_line_for_each_configuration() -> None:
     assert details([GOOD]) == "Nothing."
     assert details([BAD, GONE]).splitlines() == [
-        "- vllm 0.32.0, wrong parsers, tool call, messages: `0 calls`",
-        "- vllm 0.32.0, wrong parsers, stop, chat: `a 'b'`",
+        "- **vllm 0.32.0, wrong parsers**: tool call, messages: `0 calls`; stop, chat: `a 'b'`",
         "- **sglang 0.5.23, no parser** could not be had: no Python 3.11",
     ]
 
@@ -87,15 +92,20 @@ def test_what_was_wrong_is_a_line_each() -> None:
 def test_answers_with_the_same_fault_share_a_line() -> None:
     wrong = {"chat": "0 calls", "messages": "0 calls", "ollama": ""}
     column = Column("vllm", "1", "no parser", "2026-11-26", verdicts={"tool call": wrong})
-    assert details([column]) == "- vllm 1, no parser, tool call, chat, messages: `0 calls`"
+    assert details([column]) == "- **vllm 1, no parser**: tool call, chat, messages: `0 calls`"
     del wrong["ollama"]
-    assert details([column]) == "- vllm 1, no parser, tool call, all: `0 calls`"
+    assert details([column]) == "- **vllm 1, no parser**: tool call, all: `0 calls`"
 
 
 def test_a_fault_of_several_lines_is_told_in_one() -> None:
     wrong = {"chat": "[] \n\nI did not."}
     column = Column("vllm", "1", "no parser", "2026-11-26", verdicts={"agent": wrong})
-    assert details([column]) == "- vllm 1, no parser, agent, chat: `[] I did not.`"
+    assert details([column]) == "- **vllm 1, no parser**: agent, chat: `[] I did not.`"
+
+
+def test_a_long_fault_is_cut() -> None:
+    column = Column("vllm", "1", "no parser", "2026-11-26", verdicts={"agent": {"chat": "ab" * 99}})
+    assert details([column]) == f"- **vllm 1, no parser**: agent, chat: `{'ab' * 20}`"
 
 
 def test_a_later_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
