@@ -32,13 +32,7 @@ def _written(mark: str) -> str:
 
 
 def family_row(family: ThinkTags) -> str:
-    on = (
-        "yes"
-        if not family.ambiguous_in_prose
-        else "by model"
-        if family.model_pattern
-        else "no"
-    )
+    on = "yes" if not family.ambiguous_in_prose else "by model" if family.model_pattern else "no"
     marks = f"{' or '.join(map(_written, family.openers))} {_written(family.close)}"
     models = family.models.replace("|", "\\|")
     return f"| `{family.name}` | {marks} | {models} | {on} |"
