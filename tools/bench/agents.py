@@ -97,6 +97,47 @@ class Agent:
             }
         )
 
+    def responses(self, turns: int) -> bytes:
+        """Return a request of the Responses API behind so many turns, with its whole history."""
+        told: list[Value] = [{"role": "user", "content": f"task {self.number}: {_words(300)}"}]
+        for at in range(turns):
+            call = {"type": "function_call", "call_id": self._id(at), "name": "tool_3"}
+            told += [
+                {"role": "assistant", "content": self._said(at)},
+                {**call, "arguments": json.dumps(self._input(at))},
+                {**call, "type": "function_call_output", "output": self._result(at)},
+            ]
+        tools = [
+            {
+                "type": "function",
+                "name": f"tool_{at}",
+                "description": _words(_DESCRIPTION),
+                "parameters": _schema(at),
+            }
+            for at in range(TOOLS)
+        ]
+        asked = {"model": self.model, "stream": False, "instructions": _words(_SYSTEM)}
+        return _written({**asked, "input": told, "tools": tools})
+
+    def ollama(self, turns: int) -> bytes:
+        """Return a request of Ollama's API behind so many turns."""
+        told: list[Value] = [
+            {"role": "system", "content": _words(_SYSTEM)},
+            {"role": "user", "content": f"task {self.number}: {_words(300)}"},
+        ]
+        for at in range(turns):
+            call = {"function": {"name": "tool_3", "arguments": self._input(at)}}
+            told += [
+                {"role": "assistant", "content": self._said(at), "tool_calls": [call]},
+                {"role": "tool", "tool_name": "tool_3", "content": self._result(at)},
+            ]
+        functions = [
+            {"name": f"tool_{at}", "description": _words(_DESCRIPTION), "parameters": _schema(at)}
+            for at in range(TOOLS)
+        ]
+        tools = [{"type": "function", "function": function} for function in functions]
+        return _written({"model": self.model, "stream": False, "messages": told, "tools": tools})
+
     def _user(self, text: str, *, marked: bool) -> Value:
         return {
             "role": "user",
@@ -120,5 +161,10 @@ def _written(body: Value) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-WRITERS = {"openai": Agent.chat, "anthropic": Agent.messages}
+WRITERS = {
+    "openai": Agent.chat,
+    "anthropic": Agent.messages,
+    "responses": Agent.responses,
+    "ollama": Agent.ollama,
+}
 """How an agent of a dialect writes its request."""

@@ -31,6 +31,8 @@ COLUMNS = f"{'':44}" + f"{'bare':>8}{'addon':>8}{'ratio':>7}{'more':>7}  " * 2
 SIZES = {"100 kB": 100_000, "250 kB": 250_000, "700 kB": 700_000, "2 MB": 2_000_000}
 AGENTS = 16
 _NAMES = {"openai": "chat", "anthropic": "Messages", "responses": "Responses", "ollama": "Ollama"}
+_RARER = ("responses", "ollama")
+"""Dialects whose turns are measured at one size."""
 _MODEL = f"{WHOLE}.40.0"
 _THINKS = f"Qwen3-8B/{_MODEL}"
 """A model whose template reads earlier thoughts, so that they are looked for."""
@@ -151,6 +153,8 @@ class Turns:
         asked.append((name, ", Qwen3", sizes[name], 1, _THINKS))
         for name, which, size, agents, model in asked:
             for dialect in WRITERS:
+                if dialect in _RARER and (name != "700 kB" or which):
+                    continue
                 title = f"{name}, {_NAMES[dialect]}{which}"
                 if _is_wanted(title, wanted):
                     yield from self._agents(title, dialect, size, agents, model)

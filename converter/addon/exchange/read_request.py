@@ -38,6 +38,7 @@ from converter.core.model.conversation import (
     Turn,
 )
 from converter.core.model.memory import Memory
+from converter.core.model.raw_messages import messages_of
 from converter.core.model.repeated_turns import RepeatedTurns
 from converter.core.reading.earlier_folds import unfolded
 from converter.core.reading.folding import unfold
@@ -334,7 +335,7 @@ def read(
     """
     value = json_text.read(body)
     fields, purpose = json_text.as_object(value), exchange.endpoint.purpose
-    repeated = begin and begin(fields.get("messages"))
+    repeated = begin and begin(messages_of(fields))
     known = repeated.read if repeated else None
     conversation = exchange.client.requests.read(
         value, exchange.settings.map, purpose, memory, known

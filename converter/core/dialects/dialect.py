@@ -89,10 +89,18 @@ class Endpoint:
         return match["prefix"].rstrip("/")
 
 
-type KnownTurn = Callable[[object, Callable[[], tuple[Turn, bool]]], Turn]
-"""Takes a request's next message and its reader; returns the turn, perhaps of the request before.
-The reader tells as well whether there is something to say of the message in each request.
+type KnownTurn = Callable[[object, Callable[[], tuple[Turn, bool]], object], Turn]
+"""Takes a request's next message, its reader, and what other messages tell of it; returns the turn,
+perhaps of the request before. The reader tells as well whether the message must be read in each
+request, because there is something to say of it.
 """
+
+
+def read_anew(_message: object, reader: Callable[[], tuple[Turn, bool]], _told: object) -> Turn:
+    """Return the turn of a message as if no request had been before."""
+    return reader()[0]
+
+
 type RequestReader = Callable[
     [object, Mapping[str, Mapped], Purpose, Memory | None, KnownTurn | None], Conversation
 ]

@@ -1,6 +1,7 @@
 """The dialects that the addon speaks, in one table; everybody else loops over it."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from converter.core.dialects.anthropic import ANTHROPIC
 from converter.core.dialects.dialect import Dialect, Endpoint
@@ -68,8 +69,13 @@ def by_headers(headers: Mapping[str, str]) -> Dialect:
 
 def find(method: str, path: str) -> tuple[Endpoint, str] | None:
     """Return the endpoint and what stands before it in the path; None for one the addon does not
-    know.
+    know. Queries are free.
     """
+    return _find(method, path.partition("?")[0])
+
+
+@lru_cache(maxsize=64)
+def _find(method: str, path: str) -> tuple[Endpoint, str] | None:
     for dialect in DIALECTS:
         for endpoint in dialect.endpoints:
             if (prefix := endpoint.prefix_of(method, path)) is not None:

@@ -19,7 +19,7 @@ class RepeatedTurns[Turn]:
     def __init__(self, before: "RepeatedTurns[Turn] | None" = None) -> None:
         self.messages: list[object] = []
         self.before = before
-        self._turns: list[Turn | None] = []
+        self._turns: list[tuple[Turn, object] | None] = []
         self._way: object = None
         self._runs: dict[tuple[int, ...], tuple[Sequence[Turn], list[Message]]] = {}
         self._written: dict[int, tuple[object, bytes]] = {}
@@ -46,9 +46,11 @@ class RepeatedTurns[Turn]:
         self._hashes[id(message)] = known
         return known[2]
 
-    def read(self, message: object, reader: Callable[[], tuple[Turn, bool]]) -> Turn:
+    def read(
+        self, message: object, reader: Callable[[], tuple[Turn, bool]], told: object = None
+    ) -> Turn:
         """Return the turn of the next message: the turn of the same message in the request before,
-        else the turn from `reader`.
+        else the turn from `reader`. `told`: what other messages tell of it.
 
         `reader` also tells whether the message must be read in each request, because its reading
         makes a note.
@@ -57,10 +59,13 @@ class RepeatedTurns[Turn]:
         before = self.before.messages if self.before else []
         if self.before and at < len(before) and is_same(before[at], message):
             message, known = before[at], self.before._turns[at]
-        turn, again = (known, False) if known else reader()
+        again = False
+        if known is None or known[1] != told:
+            turn, again = reader()
+            known = turn, told
         self.messages.append(message)
-        self._turns.append(None if again else turn)
-        return turn
+        self._turns.append(None if again else known)
+        return known[0]
 
     def run(
         self, turns: Sequence[Turn], way: object, write: Callable[[], list[Message]]

@@ -1,5 +1,6 @@
 """Messages that a request repeats are as if they had been read and written anew."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -7,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.dialects.anthropic.request_reader import read
-from converter.core.dialects.dialect import KnownTurn
+from converter.core.dialects.dialect import KnownTurn, read_anew
+from converter.core.dialects.ollama.request_reader import read as read_ollama
 from converter.core.dialects.openai_chat.request_writer import write
 from converter.core.dialects.request_settings import RequestSettings
+from converter.core.dialects.responses.request_reader import read as read_responses
 from converter.core.model.conversation import Conversation, RequestError, Turn
 from converter.core.model.repeated_turns import RepeatedTurns, is_same
 from converter.core.wire import json_text
@@ -40,29 +43,117 @@ _MESSAGES = st.sampled_from(
 SETTINGS = st.sampled_from([RequestSettings(), RequestSettings(history="drop")])
 
 
-def asked(messages: list[object], known: KnownTurn | None = None) -> Conversation | str:
-    """Return the conversation, or the words of its refusal."""
+_CALLED = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+_ITEMS = st.sampled_from(
+    [
+        {"role": "user", "content": "Hi"},
+        {"role": "developer", "content": [{"type": "input_text", "text": "be short"}]},
+        {"type": "reasoning", "id": "r", "content": [{"type": "reasoning_text", "text": "t"}]},
+        {"type": "reasoning", "id": "r", "encrypted_content": "sealed elsewhere"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]},
+        _CALLED,
+        {**_CALLED, "id": "d"},
+        {**_CALLED, "namespace": "n"},
+        {"type": "function_call_output", "call_id": "c", "output": "1"},
+        {"type": "function_call_output", "call_id": "d", "output": "2", "status": "failed"},
+        {
+            "type": "tool_search_output",
+            "call_id": "c",
+            "tools": [{"name": "g", "type": "function"}],
+        },
+        {"type": "web_search_call", "id": "w"},
+    ]
+)
+_NAMED = {"function": {"name": "f", "arguments": {"n": 1}}}
+_OLLAMA = st.sampled_from(
+    [
+        {"role": "user", "content": "Hi"},
+        {"role": "user", "content": "See", "images": ["iVBOR"]},
+        {"role": "system", "content": "be short"},
+        {"role": "assistant", "content": "a", "thinking": "t"},
+        {"role": "assistant", "tool_calls": [_NAMED]},
+        {"role": "assistant", "content": "a", "tool_calls": [_NAMED, {**_NAMED, "id": "c"}]},
+        {"role": "tool", "content": "1"},
+        {"role": "tool", "content": "2", "tool_name": "f"},
+        {"role": "tool", "content": "3", "tool_call_id": "c"},
+    ]
+)
+
+
+def _of_messages(messages: list[object], known: KnownTurn) -> Conversation:
     body = {"model": "m", "max_tokens": 9, "messages": messages, "metadata": {"user_id": "u"}}
+    return read(body, known=known)
+
+
+def _of_responses(items: list[object], known: KnownTurn) -> Conversation:
+    tools = [{"type": "namespace", "name": "n", "tools": [{"type": "function", "name": "f"}]}]
+    body = {"model": "m", "input": items, "tools": tools}
+    return read_responses(body, known=known)[0]
+
+
+def _of_ollama(messages: list[object], known: KnownTurn) -> Conversation:
+    return read_ollama({"model": "m", "messages": messages}, known)
+
+
+type Reader = Callable[[list[object], KnownTurn], Conversation]
+READERS: dict[Reader, st.SearchStrategy[Any]] = {
+    _of_messages: _MESSAGES,
+    _of_responses: _ITEMS,
+    _of_ollama: _OLLAMA,
+}
+
+
+def asked(
+    reader: Reader, messages: list[object], known: KnownTurn = read_anew
+) -> Conversation | str:
+    """Return the conversation, or the words of its refusal."""
     try:
-        return read(body, known=known)
+        return reader(messages, known)
     except RequestError as error:
         return error.message
 
 
-@given(st.lists(st.lists(_MESSAGES, min_size=1, max_size=6), min_size=2, max_size=4), st.data())
+@pytest.mark.parametrize("reader", READERS)
+@given(st.data())
 def test_a_request_is_read_and_written_as_if_none_had_been_before(
-    requests: list[list[object]], data: st.DataObject
+    reader: Reader, data: st.DataObject
 ) -> None:
     before: RepeatedTurns[Turn] | None = None
-    for messages in requests:
+    said = st.lists(READERS[reader], min_size=1, max_size=6)
+    for messages in data.draw(st.lists(said, min_size=2, max_size=4)):
         settings, turns = data.draw(SETTINGS), RepeatedTurns[Turn](before)
-        conversation, plain = asked(messages, turns.read), asked(messages)
+        conversation, plain = asked(reader, messages, turns.read), asked(reader, messages)
         assert conversation == plain
         if isinstance(conversation, Conversation) and isinstance(plain, Conversation):
             body, notes = write(conversation, settings, turns.run)
             assert (body, notes) == write(plain, settings)
             assert turns.body(body, json_text.write) == json_text.write(body)
             before, turns.before = turns, None
+
+
+@pytest.mark.parametrize(
+    ("reader", "messages"),
+    [
+        (_of_responses, [{"role": "user", "content": "Hi"}, _CALLED]),
+        (_of_responses, [_CALLED, {"type": "function_call_output", "call_id": "c", "output": "1"}]),
+        (_of_ollama, [{"role": "assistant", "tool_calls": [_NAMED]}, {"role": "tool"}]),
+    ],
+)
+def test_the_turns_of_a_repeated_message_are_the_ones_of_before(
+    reader: Reader, messages: list[object]
+) -> None:
+    before = RepeatedTurns[Turn]()
+    first = reader(messages, before.read)
+    then = reader([*messages, messages[0]], RepeatedTurns(before).read)
+    assert all(one is other for one, other in zip(first.turns, then.turns, strict=False))
+
+
+def test_what_other_messages_tell_of_a_message_is_a_part_of_it() -> None:
+    first, message = RepeatedTurns[Turn](), {"role": "user"}
+    turn = first.read(message, lambda: (Turn("user", ()), False), "c")
+    other = Turn("assistant", ())
+    assert RepeatedTurns(first).read(message, lambda: (other, False), "c") is turn
+    assert RepeatedTurns(first).read(message, lambda: (other, False), "d") is other
 
 
 def test_a_repeated_message_is_not_read_or_written_again() -> None:

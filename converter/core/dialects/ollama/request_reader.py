@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import starmap
 
+from converter.core.dialects.dialect import KnownTurn, read_anew
 from converter.core.dialects.ollama.encoder import CHAT, GENERATE, now
 from converter.core.dialects.openai_parts import function_of, read_arguments
 from converter.core.dialects.server_fields import SAMPLING
@@ -49,9 +51,9 @@ class NothingAskedError(RequestError):
         self.answer = {**head, **words, "done": True, "done_reason": reason}
 
 
-def read(body: object) -> Conversation:
-    """Return the request's conversation; `body` is its parsed JSON. Raises RequestError, which is a
-    NothingAskedError where nothing is asked.
+def read(body: object, known: KnownTurn = read_anew) -> Conversation:
+    """Return the request's conversation; `body` is its parsed JSON, `known`: the turns of the
+    request before. Raises RequestError, which is a NothingAskedError where nothing is asked.
     """
     request = Fields(body)
     if not any(request.values.get(name) for name in ("messages", "prompt", "images")):
@@ -64,7 +66,7 @@ def read(body: object) -> Conversation:
     stream = request.optional("stream", bool)
     return Conversation(
         model=request.required("model", str),
-        turns=_generated(request) if generates else _chat(request),
+        turns=_generated(request) if generates else _chat(request, known),
         max_tokens=int(limit) if limit and limit > 0 else None,
         tools=tuple(map(function_of, tools)),
         stop_sequences=_stop(options),
@@ -91,20 +93,32 @@ def _generated(request: Fields) -> tuple[Turn, ...]:
     return (Turn("system", (TextBlock(system),)), asked) if system else (asked,)
 
 
-def _chat(request: Fields) -> tuple[Turn, ...]:
-    return tuple(map(_Messages().turn, request.children("messages")))
+def _chat(request: Fields, known: KnownTurn) -> tuple[Turn, ...]:
+    messages = _Messages(known)
+    return tuple(map(messages.turn, request.children("messages")))
 
 
 @dataclass(slots=True)
 class _Messages:
-    """Messages, read one by one. `waiting`: the name and id of each call without a result."""
+    """Messages, read one by one. `known`: gives the turns of the request before. `waiting`: the
+    name and id of each call without a result.
+    """
 
+    known: KnownTurn
     waiting: list[tuple[str, str]] = field(default_factory=list)
     calls: int = 0
 
     def turn(self, message: Fields) -> Turn:
         role, read = message.row("role", _ROLES)
-        return Turn(role, read(self, message))
+        told = self._answered(message) if read is _Messages.result else self.calls
+        turn = self.known(message.values, lambda: (Turn(role, read(self, message)), False), told)
+        for block in turn.blocks:
+            if isinstance(block, ToolUse):
+                self.calls += 1
+                self.waiting.append((block.name, block.id))
+            elif isinstance(block, ToolResult):
+                self.waiting = [each for each in self.waiting if each[1] != block.tool_use_id]
+        return turn
 
     def said(self, message: Fields) -> tuple[Block, ...]:
         words = message.optional("content", str)
@@ -113,29 +127,28 @@ class _Messages:
     def assistant(self, message: Fields) -> tuple[Block, ...]:
         thought = message.optional("thinking", str)
         thoughts = (ThinkingBlock(thought),) if thought else ()
-        calls = tuple(map(self._call, message.children("tool_calls")))
+        calls = starmap(_call, enumerate(message.children("tool_calls"), self.calls + 1))
         return (*thoughts, *self.said(message), *calls)
 
-    def _call(self, entry: Fields) -> ToolUse:
-        self.calls += 1
-        function = Fields(entry.values.get("function"), entry.place_of("function"))
-        name = function.required("name", str)
-        call = entry.optional("id", str) or f"call_{self.calls}"
-        self.waiting.append((name, call))
-        arguments = read_arguments(function.values.get("arguments"))
-        return ToolUse(call, name, arguments_of(arguments))
-
     def result(self, message: Fields) -> tuple[Block, ...]:
-        """Read a result. It belongs to the call that it names, else to the next call of its tool,
-        else to the next call.
+        words = message.optional("content", str) or ""
+        return (ToolResult(self._answered(message), (TextBlock(words),)),)
+
+    def _answered(self, message: Fields) -> str:
+        """Return the call that a result belongs to: the one that it names, else the next one of its
+        tool, else the next one.
         """
         named = message.optional("tool_call_id", str)
         tool = message.optional("tool_name", str) or message.optional("name", str)
         asked = [call for name, call in self.waiting if tool in (None, name)]
-        call = named or next(iter([*asked, *(call for _, call in self.waiting)]), "call_0")
-        self.waiting = [entry for entry in self.waiting if entry[1] != call]
-        words = message.optional("content", str) or ""
-        return (ToolResult(call, (TextBlock(words),)),)
+        return named or next(iter([*asked, *(call for _, call in self.waiting)]), "call_0")
+
+
+def _call(number: int, entry: Fields) -> ToolUse:
+    function = Fields(entry.values.get("function"), entry.place_of("function"))
+    name = function.required("name", str)
+    call = entry.optional("id", str) or f"call_{number}"
+    return ToolUse(call, name, arguments_of(read_arguments(function.values.get("arguments"))))
 
 
 _ROLES: Mapping[str, tuple[Role, Callable[[_Messages, Fields], tuple[Block, ...]]]] = {

@@ -13,6 +13,7 @@ from converter.core.dialects.dialect import (
     Label,
     Purpose,
     Requests,
+    read_anew,
 )
 from converter.core.dialects.openai_parts import PARTS
 from converter.core.dialects.responses import compaction, errors, state, thoughts
@@ -40,13 +41,17 @@ def _read_request(
     _mapped: Mapping[str, Mapped],
     purpose: Purpose,
     memory: Memory | None,
-    _known: KnownTurn | None,
+    known: KnownTurn | None,
 ) -> Conversation:
-    """Read a request with the history that it refers to; its response will be kept."""
+    """Read a request with the history that it refers to; its response will be kept. Only items that
+    the client has sent itself are known in its next request.
+    """
     if purpose is Purpose.COMPACTION:
         body = compaction.request(body)
     history = None if memory is None else state.complete(memory, body)
-    request, own = read(body, history.items if history else None)
+    alone = history is None or history.is_alone
+    read_known = known if known and alone else read_anew
+    request, own = read(body, history.items if history else None, read_known)
     if purpose is Purpose.COMPACTION:
         turns = history.items if history else input_items(Fields(body))
         own = replace(own, repeated=compaction.users(turns))

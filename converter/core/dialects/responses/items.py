@@ -4,9 +4,11 @@ Calls that only OpenAI's servers make (web search, a computer, ...), and their o
 and named once, as is all else that has no meaning for another server.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
+from converter.core.dialects.dialect import KnownTurn, read_anew
 from converter.core.dialects.openai_parts import read_parts
 from converter.core.dialects.responses import compaction, thoughts
 from converter.core.dialects.responses.tools import CALL_KINDS, KIND_OF_ITEM, Toolbox
@@ -34,71 +36,80 @@ OFFERING = ("additional_tools", "tool_search_output")
 """Types of items that bring tools."""
 SEALED = "reasoning.encrypted_content"
 """The log's word for thinking that is nowhere else in its item."""
-SILENT = ("additional_tools", "item_reference", compaction.TRIGGER, "configuration_update")
+SILENT = {"additional_tools", "item_reference", compaction.TRIGGER, "configuration_update"}
 """Read elsewhere, or nothing that a model could be told."""
 
 
 @dataclass(slots=True)
 class Items:
-    """The items read so far. `whole`: they begin with the conversation. `left_out`: types of items
-    and parts that have no place in a conversation.
+    """The items read so far. `whole`: they begin with the conversation. `known`: gives the turns of
+    the request before. `left_out`: types of items and parts that have no place in a conversation.
     """
 
     toolbox: Toolbox
     whole: bool = True
+    known: KnownTurn = read_anew
     turns: list[Turn] = field(default_factory=list)
     left_out: set[str] = field(default_factory=set)
     _calls: dict[str, str] = field(default_factory=dict)  # call_id or item id -> call_id
 
     def add(self, item: Fields) -> None:
-        """Read one item. Raises RequestError for one that breaks the format."""
+        """Read one item. Raises RequestError for one that breaks the format.
+
+        An item is a turn, unless the model says nothing in it. Who writes turns joins those in a
+        row of one role.
+        """
         kind = kind_of(item)
+        name = self._name(item, kind)
+        turn = self.known(item.values, partial(self._read, item, kind, name), name)
+        if turn.blocks or turn.role != "assistant":
+            self.turns.append(turn)
+
+    def _name(self, item: Fields, kind: str) -> str:
+        """Return what an item is told by others: a call its function's name, a result its call."""
+        if known := KIND_OF_ITEM.get(kind):
+            name = item.required("name", str) if known in ("function", "custom") else known
+            call = _call_of(item)
+            self._calls |= dict.fromkeys((call, item.optional("id", str) or call), call)
+            return self.toolbox.flat(name, item.optional("namespace", str) or "")
+        if kind not in _OUTPUTS:
+            return ""
+        call = _call_of(item)
+        if call not in self._calls and self.whole:
+            raise item.error("call_id", NO_CALL.format(call))
+        return self._calls.get(call, call)
+
+    def _read(self, item: Fields, kind: str, name: str) -> tuple[Turn, bool]:
+        """Return an item's turn, and whether it must be read in each request: it is left out with a
+        note, or names tools.
+        """
+        left_out = set[str]()
+        turn = self._turn(item, kind, name, left_out)
+        self.left_out |= left_out
+        return turn, bool(left_out) or kind in OFFERING
+
+    def _turn(self, item: Fields, kind: str, name: str, left_out: set[str]) -> Turn:
         if kind == "message":
             role = item.row("role", ROLES)
-            self._say(role, read_parts(item, "content", self.left_out))
-        elif kind == "reasoning":
-            self._say("assistant", _thoughts(item, self.left_out))
-        elif kind in KIND_OF_ITEM:
-            self._call(item, kind)
-        elif kind in _OUTPUTS:
-            self._say("user", [self._result(item, kind)])
-        elif kind == compaction.ITEM:
-            self._compaction(item)
-        elif kind not in SILENT:
-            self.left_out.add(kind)
+            return Turn(role, tuple(read_parts(item, "content", left_out)))
+        if kind == "reasoning":
+            return Turn("assistant", tuple(_thoughts(item, left_out)))
+        if known := KIND_OF_ITEM.get(kind):
+            arguments = arguments_of(CALL_KINDS[known].read(item))
+            return Turn("assistant", (ToolUse(_call_of(item), name, arguments),))
+        if kind in _OUTPUTS:
+            content = tuple(_OUTPUTS[kind](item, self.toolbox, left_out))
+            return Turn("user", (ToolResult(name, content, item.values.get("status") == "failed"),))
+        if kind == compaction.ITEM:  # of our own; another can only be read where it was made
+            summary = compaction.read(item.optional("encrypted_content", str) or "")
+            if summary is not None:
+                return Turn("user", (summary,))
+        left_out |= {kind} - SILENT
+        return Turn("assistant", ())
 
-    def _say(self, role: Role, blocks: Iterable[Block]) -> None:
-        """Add a turn, unless the model says nothing in it. Who writes turns joins those in a row of
-        one role.
-        """
-        words = tuple(blocks)
-        if words or role != "assistant":
-            self.turns.append(Turn(role, words))
 
-    def _call(self, item: Fields, kind: str) -> None:
-        known = KIND_OF_ITEM[kind]
-        name = item.required("name", str) if known in ("function", "custom") else known
-        flat = self.toolbox.flat(name, item.optional("namespace", str) or "")
-        arguments = CALL_KINDS[known].read(item)
-        call = item.optional("call_id", str) or item.optional("id", str) or ""
-        self._calls |= dict.fromkeys((call, item.optional("id", str) or call), call)
-        self._say("assistant", [ToolUse(call, flat, arguments_of(arguments))])
-
-    def _result(self, item: Fields, kind: str) -> ToolResult:
-        call_id = item.optional("call_id", str) or item.optional("id", str) or ""
-        if call_id not in self._calls and self.whole:
-            raise item.error("call_id", NO_CALL.format(call_id))
-        content = _OUTPUTS[kind](item, self)
-        failed = item.values.get("status") == "failed"
-        return ToolResult(self._calls.get(call_id, call_id), tuple(content), failed)
-
-    def _compaction(self, item: Fields) -> None:
-        """Read a compaction of our own; another can only be read where it was made."""
-        summary = compaction.read(item.optional("encrypted_content", str) or "")
-        if summary is None:
-            self.left_out.add(compaction.ITEM)
-        else:
-            self._say("user", [summary])
+def _call_of(item: Fields) -> str:
+    return item.optional("call_id", str) or item.optional("id", str) or ""
 
 
 def kind_of(item: Fields) -> str:
@@ -124,12 +135,12 @@ def _thoughts(item: Fields, left_out: set[str]) -> Iterator[Block]:
 # Outputs of the client's own tools.
 
 
-def _output(item: Fields, items: Items) -> list[ContentBlock]:
-    return read_parts(item, "output", items.left_out)
+def _output(item: Fields, _: Toolbox, left_out: set[str]) -> list[ContentBlock]:
+    return read_parts(item, "output", left_out)
 
 
-def _found_tools(item: Fields, items: Items) -> list[ContentBlock]:
-    names = [name for tool in item.children("tools") for name in _names(tool, items.toolbox)]
+def _found_tools(item: Fields, toolbox: Toolbox, _: set[str]) -> list[ContentBlock]:
+    names = [name for tool in item.children("tools") for name in _names(tool, toolbox)]
     return [TextBlock(f"Tools found: {', '.join(names) or 'none'}")]
 
 
@@ -140,7 +151,7 @@ def _names(tool: Fields, toolbox: Toolbox) -> list[str]:
     return [toolbox.flat(str(inner.values.get("name")), name) for inner in tool.children("tools")]
 
 
-_OUTPUTS: dict[str, Callable[[Fields, Items], list[ContentBlock]]] = {
+_OUTPUTS: dict[str, Callable[[Fields, Toolbox, set[str]], list[ContentBlock]]] = {
     "function_call_output": _output,
     "custom_tool_call_output": _output,
     "tool_search_output": _found_tools,

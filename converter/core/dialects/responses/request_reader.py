@@ -10,6 +10,7 @@ note.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from converter.core.dialects.dialect import KnownTurn, read_anew
 from converter.core.dialects.responses import compaction
 from converter.core.dialects.responses.items import OFFERING, Items, kind_of
 from converter.core.dialects.responses.tools import Toolbox
@@ -135,17 +136,18 @@ _CODEX = "client_metadata"
 
 
 def read(
-    body: object, items: Iterable[object] | None = None
+    body: object, items: Iterable[object] | None = None, known: KnownTurn = read_anew
 ) -> tuple[Conversation, ResponseContext]:
     """Return the request's conversation, and the fields for its response. `body` is its parsed
-    JSON; `items`: its whole history, where a memory has completed it. Raises RequestError.
+    JSON; `items`: its whole history, where a memory has completed it; `known`: the turns of the
+    request before. Raises RequestError.
     """
     request = Fields(body)
     refuse(request)
     own = input_items(request) if items is None else items
     entries = [Fields(item, f"input.{index}") for index, item in enumerate(own)]
     toolbox = _toolbox(request, entries)
-    reading = Items(toolbox, whole=items is not None or not _has_history(request))
+    reading = Items(toolbox, items is not None or not _has_history(request), known)
     for entry in entries:
         reading.add(entry)
     notes: list[str] = []

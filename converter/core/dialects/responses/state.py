@@ -62,13 +62,15 @@ class UnknownError(RequestError):
 @dataclass(frozen=True, slots=True)
 class WholeInput:
     """A request's whole input. `own`: the items that it brings itself; `previous`: the key of the
-    exchange before it; `left_out`: references to thoughts that are no longer known.
+    exchange before it; `left_out`: references to thoughts that are no longer known; `is_alone`: all
+    of it stood in the request.
     """
 
     items: list[object]
     own: list[object]
     previous: str = ""
     left_out: int = 0
+    is_alone: bool = False
 
 
 def complete(memory: Memory, body: object) -> WholeInput:
@@ -85,12 +87,13 @@ def complete(memory: Memory, body: object) -> WholeInput:
         raise UnknownError("previous_response_id", problem, 400, "previous_response_not_found")
     items = items_of(before)
     own: list[object] = []
-    left_out = 0
-    for item in input_items(request):
+    left_out, given = 0, input_items(request)
+    for item in given:
         resolved = _resolved(memory, item)
         left_out += resolved is None
         own += [] if resolved is None else [resolved]
-    return WholeInput([*items, *own], own, previous, left_out)
+    is_alone = [*map(id, given)] == [*map(id, (*items, *own))]
+    return WholeInput([*items, *own], own, previous, left_out, is_alone)
 
 
 def keep(memory: Memory, body: Mapping[str, object], history: WholeInput, response: Json) -> None:
