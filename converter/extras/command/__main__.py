@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 
+from converter.addon.shell import UnprintableError
 from converter.extras.command.addresses import CommandError, UsageError
 
 FAILED, WRONG_USE, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
         return _command(words[0] if words else "")(words)
-    except CommandError as error:
+    except (CommandError, UnprintableError) as error:
         print(f"think-addon: {error}", file=sys.stderr)
         return WRONG_USE if isinstance(error, UsageError) else FAILED
     except KeyboardInterrupt:

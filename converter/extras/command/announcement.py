@@ -3,7 +3,6 @@
 It also ends the proxy when the terminal in which it was started is gone.
 """
 
-import json
 import logging
 import select
 import sys
@@ -15,14 +14,13 @@ from mitmproxy import ctx
 from mitmproxy.log import ALERT
 from mitmproxy.proxy.mode_specs import ReverseMode
 
-from converter.addon import extra_packages
+from converter.addon import extra_packages, start_lines
 from converter.addon.servers.model_names import entries
 from converter.addon.servers.server_key import server_key
 from converter.core.dialects.model_facts import ModelFacts
-from converter.core.dialects.table import DIALECTS, Dialect
-from converter.extras.command import shell
+from converter.core.dialects.table import DIALECTS
 from converter.extras.command.addresses import CommandError
-from converter.extras.command.doctor import facts_until_window, too_small
+from converter.extras.command.doctor import facts_until_window
 from converter.extras.command.link import (
     ServerLink,
     in_front_of,
@@ -31,11 +29,9 @@ from converter.extras.command.link import (
     wants_key,
 )
 
-UNKNOWN_MODEL = "NAME-OF-YOUR-MODEL"
 SECONDS_TO_ANSWER = 2.0
 BLANKS = "# Claude Code, Codex, llm show blank lines before answers: --set think_blanks=trim"
 UNTOLD = ModelFacts()
-SAMPLING = {"stream": True, "seed": 1, "temperature": 0.7}
 
 logger = logging.getLogger(__name__)
 
@@ -70,9 +66,7 @@ def failed() -> bool:
 
 def proxy_address() -> str:
     """Return where a client on this machine connects."""
-    host = ctx.options.listen_host
-    shown = "127.0.0.1" if host in ("", "0.0.0.0", "::") else host
-    return f"http://{f'[{shown}]' if ':' in shown else shown}:{ctx.options.listen_port}"
+    return start_lines.address(ctx.options.listen_host, ctx.options.listen_port)
 
 
 def announcement(
@@ -92,36 +86,12 @@ def announcement(
     if web:  # the page has a link to mitmweb
         lines += [f"Watch:   {page.address(web)}" if page else f"mitmweb: {web}"]
     for dialect in DIALECTS:
-        lines.append(
-            f"\n# Ask in the {dialect.label.title} dialect:\n{curl(proxy, dialect, model)}"
-        )
-    lines += ["\n# Or point a client here:", *clients(proxy, model, facts.window)]
+        asked = start_lines.question(proxy, dialect, model)
+        lines.append(f"\n# Ask in the {dialect.label.title} dialect:\n{asked}")
+    starts = (line for _, line in start_lines.clients(proxy, model, facts.window))
+    lines += ["\n# Or point a client here:", *starts]
     lines += [] if trimmed else [BLANKS]
     return "\n".join([*lines, "\nCtrl-C stops everything.\n"])
-
-
-def clients(proxy: str, model: str, window: int | None = None) -> list[str]:
-    """Return Claude Code's start line, unless its first request is beyond the window, and the
-    variables that programs with an SDK read.
-    """
-    anthropic = {"ANTHROPIC_BASE_URL": proxy, "ANTHROPIC_API_KEY": "unused"}
-    openai = {"OPENAI_BASE_URL": f"{proxy}/v1", "OPENAI_API_KEY": "unused"}
-    if window:  # of an unknown name Claude Code 2.1.332 believes that it holds a million tokens
-        anthropic["CLAUDE_CODE_MAX_CONTEXT_TOKENS"] = str(window)
-    claude = shell.line(["claude", "--model", model], anthropic)
-    if words := too_small("Claude Code", window):
-        claude = f"# {words}"
-    return [claude, shell.line(["python", "my_program.py"], openai)]
-
-
-def curl(proxy: str, dialect: Dialect, model: str) -> str:
-    """Return a command that asks the dialect's example, and shows the reply as it comes."""
-    body = json.dumps({"model": model, **SAMPLING, **dialect.requests.example}).replace(
-        "'", r"\u0027"
-    )
-    return (
-        f"curl -sN {proxy}{dialect.requests.path} -H 'content-type: application/json' -d '{body}'"
-    )
 
 
 def met(server: str, insecure: bool = False, authority: str = "") -> tuple[str, ModelFacts]:
@@ -129,7 +99,7 @@ def met(server: str, insecure: bool = False, authority: str = "") -> tuple[str, 
     the server is another think-addon, whose replies are rewritten already.
     """
     link = ServerLink(server, server_key(), SECONDS_TO_ANSWER, insecure, authority)
-    model = UNKNOWN_MODEL
+    model = start_lines.UNKNOWN_MODEL
     try:
         reply = link.reply("/v1/models")
         if reply is None:
@@ -140,8 +110,7 @@ def met(server: str, insecure: bool = False, authority: str = "") -> tuple[str, 
             return model, UNTOLD
         if behind := in_front_of(link):
             logger.warning("%s is %s: start it in front of %s", server, itself(behind), behind)
-        named = (str(entry["id"]) for entry in entries(listed))
-        model = next(filter(str.isprintable, named), model)  # people paste it into a shell
+        model = start_lines.first_model(str(entry["id"]) for entry in entries(listed))
         return model, facts_until_window(link, model, listed)
     except CommandError as error:
         logger.warning("%s", error)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from converter.addon import shell
 from converter.addon.servers import initial_state
 from converter.addon.servers.chat_templates import history_of
 from converter.addon.servers.initial_state import Facts
@@ -12,6 +13,7 @@ from converter.addon.servers.probes import IDENTITY_PATHS, ProbeReply, recognise
 from converter.addon.servers.profiles import Server, thinking_fields
 from converter.addon.servers.refusals import STATUSES, TOOL_CHOICE, refused
 from converter.addon.servers.server_key import KEY_VARIABLE, server_key
+from converter.addon.start_lines import NEEDS
 from converter.core.dialects.model_facts import SAID_AT, SHOWN_AT, ModelFacts, read
 from converter.core.dialects.table import COMMON, DIALECTS
 from converter.core.model.conversation import ThinkingSwitch
@@ -21,7 +23,6 @@ from converter.core.reading.tag_matcher import for_model
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
 from converter.core.reading.unread_tag import Pair, pair_at_head
 from converter.core.wire.printable import one_line
-from converter.extras.command import shell
 from converter.extras.command.addresses import USUAL_PORTS, CommandError, server_address
 from converter.extras.command.link import (
     PATIENCE,
@@ -57,9 +58,6 @@ IN_TEXT = "every client, since thinking stands in the text"
 CALLS_IN_TEXT = "agents, since calls stand in the text"
 KNOWS_ITS_PROMPT = ("llama.cpp", "vllm", "sglang")
 """Servers that tell the addon where a reply begins, so that nobody has to say it."""
-NEEDS = {"Claude Code": 40_000, "Codex": 12_000}
-"""Tokens of context that a client needs to work: its first request, its reserve and some turns
-(docs/clients.md)."""
 ENOUGH = 65536
 MORE_CONTEXT = {
     "llama.cpp": f"llama-server -c {ENOUGH}",
@@ -332,14 +330,6 @@ def _options(family: ThinkTags, opened: bool, server: Server, model: str) -> tup
         Facts({"model": model})
     )
     return tags if opened or knows_beginning else (*tags, "think_start=thinking")
-
-
-def too_small(client: str, window: int | None) -> str:
-    """Return why a client cannot work with this window, nothing where it can or none is known."""
-    needed = NEEDS.get(client, 0)
-    if not window or window >= needed:
-        return ""
-    return f"{client} needs a window of about {needed:,} tokens, not {window:,}"
 
 
 def context(size: int | None, server: Server) -> Finding:

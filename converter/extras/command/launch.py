@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
 
+from converter.addon import shell
 from converter.addon.servers.model_names import entries
 from converter.addon.servers.server_key import KEY_VARIABLE, server_key
+from converter.addon.start_lines import too_small
 from converter.core.dialects.error_words import server_words
 from converter.core.dialects.model_facts import read
-from converter.extras.command import shell
 from converter.extras.command.addresses import (
     LOCAL,
     PORTS_TRIED,
@@ -33,7 +34,7 @@ from converter.extras.command.addresses import (
     UsageError,
     server_address,
 )
-from converter.extras.command.doctor import facts_until_window, too_small
+from converter.extras.command.doctor import facts_until_window
 from converter.extras.command.link import ServerLink, in_front_of, key_words, wants_key
 from converter.extras.command.start import ADDON, PORT, check_options, take_key
 

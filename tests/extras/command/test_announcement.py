@@ -17,16 +17,15 @@ from mitmproxy.test import taddons
 from converter.addon import extra_packages
 from converter.addon.bounds import ANSWER_LIMIT
 from converter.addon.servers.probes import addon_words
+from converter.addon.start_lines import UNKNOWN_MODEL
 from converter.core.dialects.dialect import Purpose
 from converter.core.dialects.model_facts import ModelFacts
-from converter.core.dialects.table import ANTHROPIC, COMMON, DIALECTS, Dialect
+from converter.core.dialects.table import COMMON, DIALECTS, Dialect
 from converter.core.model.conversation import TextBlock, Turn
 from converter.extras.command import announcement as script
 from converter.extras.command.announcement import (
     BLANKS,
-    UNKNOWN_MODEL,
     announcement,
-    curl,
     failed,
     met,
     running,
@@ -120,12 +119,6 @@ def test_a_server_that_is_not_there_is_told_of(caplog: pytest.LogCaptureFixture)
         met(address)[0]
     assert met(address)[0] == UNKNOWN_MODEL
     assert f"no model server at {address}: " in caplog.text
-
-
-def test_a_command_survives_the_shell() -> None:
-    words = shlex.split(curl("http://127.0.0.1:8080", ANTHROPIC, 'it\'s "quoted"'))
-    assert words[:3] == ["curl", "-sN", "http://127.0.0.1:8080/v1/messages"]
-    assert json.loads(words[-1])["model"] == 'it\'s "quoted"'
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

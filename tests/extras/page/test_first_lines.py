@@ -9,6 +9,7 @@ from mitmproxy.test import taddons
 from converter.addon.probes.upstream_client import UpstreamClient
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.server_key import KEY_VARIABLE
+from converter.addon.start_lines import UNKNOWN_MODEL, Line
 from converter.extras.page import first_lines
 from tests.support.by_path_server import ByPathServer, Says
 
@@ -25,28 +26,17 @@ class Listening:
         return [*self._addresses]
 
 
-def _lines(mode: str, *addresses: tuple[object, ...]) -> list[first_lines.Line]:
+def _lines(mode: str, *addresses: tuple[object, ...]) -> list[Line]:
     with taddons.context() as context:
         context.master.addons.lookup["proxyserver"] = Listening(*addresses)
         context.options.mode = [mode]
         return asyncio.run(first_lines.lines(UpstreamClient(KnownServers())))
 
 
-@pytest.mark.parametrize(
-    ("address", "shown"),
-    [
-        (("127.0.0.1", 8080), "http://127.0.0.1:8080"),
-        (("0.0.0.0", 81), "http://127.0.0.1:81"),
-        (("::", 81, 0, 0), "http://127.0.0.1:81"),
-        (("::1", 81, 0, 0), "http://[::1]:81"),
-    ],
-)
-def test_the_address_is_one_that_a_client_here_can_use(
-    address: tuple[object, ...], shown: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    addons = {"proxyserver": Listening(address)}
+def test_a_proxy_is_named_where_it_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    addons = {"proxyserver": Listening(("::1", 81, 0, 0))}
     monkeypatch.setattr(first_lines, "ctx", SimpleNamespace(master=SimpleNamespace(addons=addons)))
-    assert first_lines.proxy_address() == shown
+    assert first_lines.proxy_address() == "http://[::1]:81"
 
 
 def test_a_proxy_that_does_not_listen_has_no_lines() -> None:
@@ -79,9 +69,16 @@ def test_claude_code_is_told_the_models_window(told: dict[str, int], holds: str)
     assert lines["Claude Code"] == f"{started} {holds}claude --model a"
 
 
+def test_a_window_that_is_too_small_for_claude_code_is_told() -> None:
+    entry = {"id": "a", "max_model_len": 4096}
+    with ByPathServer({"/v1/models": Says({"data": [entry]})}) as server:
+        lines = dict(_lines(f"reverse:{server.address}", ("127.0.0.1", 8080)))
+    assert lines["Claude Code"] == "# Claude Code needs a window of about 40,000 tokens, not 4,096"
+
+
 def test_a_server_that_lists_no_model_leaves_a_word_for_it() -> None:
     lines = _lines("reverse:http://127.0.0.1:9", ("127.0.0.1", 8080))
-    assert first_lines.UNKNOWN_MODEL in lines[0][1]
+    assert UNKNOWN_MODEL in lines[0][1]
 
 
 def test_a_forward_proxy_is_named_as_one() -> None:

@@ -4,8 +4,7 @@ import subprocess
 
 import pytest
 
-from converter.extras.command import shell
-from converter.extras.command.addresses import CommandError
+from converter.addon import shell
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +20,7 @@ def test_a_shell_reads_a_word_as_it_was(text: str) -> None:
     "character", ["\n", "\r", "\t", "\0", "\x1b", "\x7f", "\x85", "\u2028", "\u202e"]
 )
 def test_no_line_has_a_character_that_acts(character: str) -> None:
-    with pytest.raises(CommandError, match="can be printed"):
+    with pytest.raises(shell.UnprintableError, match="can be printed"):
         shell.word(f"a{character}b")
-    with pytest.raises(CommandError, match="can be printed"):
+    with pytest.raises(shell.UnprintableError, match="can be printed"):
         shell.line(["program"], {"NAME": character})

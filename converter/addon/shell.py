@@ -5,15 +5,18 @@ addresses.
 import shlex
 from collections.abc import Iterable, Mapping
 
-from converter.extras.command.addresses import CommandError
+
+class UnprintableError(ValueError):
+    """A word has a character that no line for a shell may have."""
 
 
 def word(text: str) -> str:
-    """Return the text as one word for a shell. Raises CommandError for a character that cannot be
-    printed: with a line break in a model's name a comment would end, and its rest would be run.
+    """Return the text as one word for a shell. Raises UnprintableError for a character that cannot
+    be printed: with a line break in a model's name a comment would end, and its rest would be run.
     """
     if not text.isprintable():
-        raise CommandError(f"expected characters that can be printed, got {text!r}: no line has it")
+        words = "expected characters that can be printed"
+        raise UnprintableError(f"{words}, got {text!r}: no line has it")
     return shlex.quote(text)
 
 
