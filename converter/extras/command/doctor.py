@@ -179,10 +179,17 @@ def endpoints(replies: Mapping[str, ProbeReply | None]) -> Finding:
         if reply is None or reply.status in (404, 405, 501) or b"nexpected endpoint" in reply.body
     }
     served = {dialect.requests.path: dialect.label.title for dialect in DIALECTS}
-    there = [title for path, title in served.items() if path not in missing]
-    lacking = " and ".join(title for path, title in served.items() if path in missing)
-    words = f"the server's own: {', '.join(there)}{f'; not {lacking}' if lacking else ''}"
-    return Finding(_APIS, words, needed=f"clients of {lacking}" if lacking else "")
+    there = _joined([title for path, title in served.items() if path not in missing], "and")
+    lacking = [title for path, title in served.items() if path in missing]
+    words = f"the server answers clients of {there} itself"
+    words += f", but none of {_joined(lacking, 'or')}" if lacking else ""
+    needed = f"clients of {_joined(lacking, 'and')}" if lacking else ""
+    return Finding(_APIS, words, needed=needed)
+
+
+def _joined(names: Sequence[str], last: str) -> str:
+    """Return names as a sentence lists them: `A, B and C`."""
+    return f" {last} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def verdict(findings: Iterable[Finding]) -> str:

@@ -169,6 +169,23 @@ def test_who_needs_nothing_is_told_so(replies: dict[str, ProbeReply | None], nee
     assert said.endswith(f"; you need it for {needed}." if needed else "arrive apart.")
 
 
+def test_the_servers_own_endpoints_are_a_sentence() -> None:
+    refused = ProbeReply(404, {}, b"{}")
+    assert endpoints(ALL).words == (
+        "the server answers clients of OpenAI, Anthropic, OpenAI Responses and Ollama itself"
+    )
+    assert endpoints(dict.fromkeys(ALL, refused)) == Finding(
+        "endpoints",
+        "the server answers clients of OpenAI itself, but none of Anthropic, OpenAI Responses or"
+        " Ollama",
+        needed="clients of Anthropic, OpenAI Responses and Ollama",
+    )
+    assert endpoints({**ALL, MESSAGES: None}).words == (
+        "the server answers clients of OpenAI, OpenAI Responses and Ollama itself, but none of"
+        " Anthropic"
+    )
+
+
 @pytest.mark.parametrize(
     ("found", "words"),
     [
