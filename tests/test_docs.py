@@ -3,13 +3,14 @@
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 import converter
 from converter.addon import bounds as of_the_addon
-from converter.addon.servers.chat_templates import TEMPLATES, HistoryPlace, Template
+from converter.addon.servers.chat_templates import TEMPLATES, Template
 from converter.core.reading.families import TABLE, ThinkTags
 from converter.core.reading.tool_calls.call_form import CallForm
 from converter.core.reading.tool_calls.forms import FORMS
@@ -23,8 +24,6 @@ ARCHITECTURE = (DOCS / "architecture.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 MAKE = re.compile(r"\bmake ([a-z-]+)")
 FAMILY_LINES = (DOCS / "options.md").read_text().splitlines()
-THE_SWITCH = {"enable_thinking": (True,), "thinking": (True,)}
-"""The fields of a request that the page of chat templates calls *switch*."""
 
 
 def _written(mark: str) -> str:
@@ -43,30 +42,53 @@ def test_every_family_has_its_row(family: ThinkTags) -> None:
     assert family_row(family) in FAMILY_LINES
 
 
-def template_row(row: Template) -> str:
-    switches = [
-        f"`{name}: {', '.join(sorted(json.dumps(value) for value in values))}`"
-        for name, values in row.switches.items()
-    ]
-    named = "switch" if row.switches == THE_SWITCH else " or ".join(switches)
-    opens = "always" if row.always else named or "on"
-    opens = opens if row.opens else "never"
-    closer = ", closer" if row.bare_closer else ""
-    pattern = row.models.replace("|", "\\|")
-    return f"| `{pattern}` | {opens}{closer} | {earlier(row.history)} |"
+def _templates_told() -> dict[str, set[str]]:
+    """The code words of each list of models, by its head."""
+    section = (DOCS / "reading.md").read_text().partition("## Models and their chat templates")[2]
+    lists = re.findall(r"^- \*\*(.+?)\*\*(.*(?:\n  .+)*)", section, re.MULTILINE)
+    return {head: set(re.findall("`([^`]+)`", " ".join(words.split()))) for head, words in lists}
 
 
-def earlier(history: HistoryPlace | None) -> str:
-    if history is None:
-        return ""
-    read = "none" if history.place == "drop" else "loop" if history.loop else "all"
-    switches = (f"`{name}: {json.dumps(value)}`" for name, value in history.switches.items())
-    return " with ".join((read, *switches))
+TEMPLATES_TOLD = _templates_told()
+
+
+def _switches(switches: Mapping[str, object]) -> set[str]:
+    return {
+        f"{name}: {', '.join(sorted(map(json.dumps, one if isinstance(one, tuple) else [one])))}"
+        for name, one in switches.items()
+    }
+
+
+def lists_of(row: Template) -> set[str]:
+    """The heads of the lists that a template belongs to."""
+    if not row.opens:
+        opens = "never"
+    elif row.switches:
+        opens = "only with a switch"
+    else:
+        opens = "always" if row.always else "unless the request turns thinking off"
+    heads = {opens, "bare closer"} if row.bare_closer else {opens}
+    if row.history is None:
+        return heads
+    loop = "those of the running tool loop" if row.history.loop else "all"
+    return {*heads, "none" if row.history.place == "drop" else loop}
 
 
 @pytest.mark.parametrize("row", TEMPLATES, ids=lambda row: row.models)
-def test_every_chat_template_has_its_row(row: Template) -> None:
-    assert template_row(row) in (DOCS / "reading.md").read_text().splitlines()
+def test_every_chat_template_is_in_its_lists(row: Template) -> None:
+    heads = {head for head, told in TEMPLATES_TOLD.items() if row.models in told}
+    assert heads == lists_of(row)
+    if row.switches:
+        assert TEMPLATES_TOLD["only with a switch"] >= _switches(row.switches)
+    if row.history:
+        assert TEMPLATES_TOLD["all"] >= _switches(row.history.switches)
+
+
+def test_the_lists_of_chat_templates_have_nothing_else() -> None:
+    switches = [each for row in TEMPLATES for each in _switches(row.switches)]
+    kept = [each for row in TEMPLATES if row.history for each in _switches(row.history.switches)]
+    known = {"chat_template_kwargs", *(row.models for row in TEMPLATES), *switches, *kept}
+    assert set().union(*TEMPLATES_TOLD.values()) == known
 
 
 def form_row(form: CallForm) -> str:
