@@ -307,7 +307,6 @@ PHRASES = (
         model_pattern=r"gemma-?4",
         ambiguous_in_prose=True,
         only_at_start=True,
-        bare_close_means_thinking=False,
         unmatched_close_is_text=False,
     ),
     ThinkTags(

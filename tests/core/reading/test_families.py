@@ -268,6 +268,12 @@ def test_every_family_is_read_wherever_it_is_cut_by_every_client(
     assert anthropic_words(body, Form.STREAM, Form.WHOLE, settings) == message(said)
 
 
+@pytest.mark.parametrize("names", [["gemma"], ["gemma-words"], ["gemma", "gemma-words"]])
+def test_gemmas_closer_alone_means_the_same_by_each_of_its_rows(names: list[str]) -> None:
+    blocks = parse(["why<channel|>so"], names, Mode.UNDECIDED)
+    assert [(block.kind, block.text) for block in blocks] == [("thinking", "why"), ("text", "so")]
+
+
 def test_every_family_that_a_models_name_switches_on_is_tried_that_way() -> None:
     assert {family.name for family in TABLE if family.model_pattern} == set(MODELS)
 
