@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from converter.core.calls.schema_values import Schema
 from converter.core.reading.families import CLOSERS as THOUGHTS
-from converter.core.reading.tool_calls.call_form import Counts
+from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import CLOSERS, FORMS
 from laws.call_oracle_forms import ROWS, WHOLE
 from laws.call_oracle_readers import NOTHING, Members, Row, Said

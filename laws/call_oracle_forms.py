@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
 
-from converter.core.reading.tool_calls.call_form import CallForm
+from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import FORMS
 from converter.core.reading.tool_calls.gemma_body import Gemma
 from converter.core.reading.tool_calls.json_body import Header, Json
@@ -33,18 +33,18 @@ _ATTRIBUTE = r"(?:(?:name|key|tool)=)?[\"']?(?P<{}>[^\"'>\s<]+)[\"']?[^<>]*?"
 
 
 @singledispatch
-def _read(body: object, form: CallForm) -> Iterator[tuple[str, Reader]]:
+def _read(body: object, form: CallRow) -> Iterator[tuple[str, Reader]]:
     """Yield what a body begins with, and its reader."""
     raise NotImplementedError(body, form)
 
 
 @_read.register
-def _(body: Json, form: CallForm) -> Iterator[tuple[str, Reader]]:
+def _(body: Json, form: CallRow) -> Iterator[tuple[str, Reader]]:
     yield JSON_NEXT, objects(_last(form), body.name_is_key)
 
 
 @_read.register
-def _(body: Header, form: CallForm) -> Iterator[tuple[str, Reader]]:
+def _(body: Header, form: CallRow) -> Iterator[tuple[str, Reader]]:
     nexts = "|".join((r"\{", *map(re.escape, filter(None, (body.tail, *form.ends)))))
     pattern = f"{_either(body.heads)}{body.pattern}"
     if form.whole:
@@ -56,7 +56,7 @@ def _(body: Header, form: CallForm) -> Iterator[tuple[str, Reader]]:
 
 
 @_read.register
-def _(body: Tags, _form: CallForm) -> Iterator[tuple[str, Reader]]:
+def _(body: Tags, _form: CallRow) -> Iterator[tuple[str, Reader]]:
     tag_end, close = re.escape(body.tag_end), _either(body.ends)
     value = r"<!\[CDATA\[(?P<value>.*?)\]\]>" if body.cdata else "(?P<value>.*?)"
     parameter = f"{_either(body.parameters)}{_ATTRIBUTE.format('key')}{tag_end}{value}{close}"
@@ -67,10 +67,10 @@ def _(body: Tags, _form: CallForm) -> Iterator[tuple[str, Reader]]:
 
 
 @_read.register
-def _(body: Pairs, form: CallForm) -> Iterator[tuple[str, Reader]]:
+def _(body: Pairs, form: CallRow) -> Iterator[tuple[str, Reader]]:
     key, key_end, value, value_end = map(re.escape, (*body.key, *body.value))
     kind = rf"(?:\s*{re.escape(body.kind[0])}.*?{re.escape(body.kind[1])})?" if body.kind[0] else ""
-    opened, close = _either(form.open), re.escape(form.close)
+    opened, close = _either(form.opens), re.escape(form.close)
     # a value without its mark ends with its call
     last = rf"(?:(?!{key}|{value_end}).)*\Z"
     another = rf"\s*{opened}(?:(?!{value_end}).)*?{key}"
@@ -82,7 +82,7 @@ def _(body: Pairs, form: CallForm) -> Iterator[tuple[str, Reader]]:
 
 
 @_read.register
-def _(body: Python, form: CallForm) -> Iterator[tuple[str, Reader]]:
+def _(body: Python, form: CallRow) -> Iterator[tuple[str, Reader]]:
     if "" not in body.heads and form.whole:
         yield r"\s*(?=\[\s*[A-Za-z_])", python("")
     else:
@@ -90,7 +90,7 @@ def _(body: Python, form: CallForm) -> Iterator[tuple[str, Reader]]:
 
 
 @_read.register
-def _(body: Gemma, form: CallForm) -> Iterator[tuple[str, Reader]]:
+def _(body: Gemma, form: CallRow) -> Iterator[tuple[str, Reader]]:
     heads = _either(body.heads)
     if form.whole:
         yield rf"(?=\s*{heads})", gemma_calls(body.quote)
@@ -100,7 +100,7 @@ def _(body: Gemma, form: CallForm) -> Iterator[tuple[str, Reader]]:
 
 
 @_read.register
-def _(body: Elements, _form: CallForm) -> Iterator[tuple[str, Reader]]:
+def _(body: Elements, _form: CallRow) -> Iterator[tuple[str, Reader]]:
     yield rf"{_either(body.heads)}{_ATTRIBUTE.format('name')}>", elements
 
 
@@ -108,18 +108,18 @@ def _either(marks: Sequence[str]) -> str:
     return f"(?:{'|'.join(map(re.escape, sorted(marks, key=len, reverse=True)))})"
 
 
-def _last(form: CallForm) -> str:
+def _last(form: CallRow) -> str:
     """Return the mark that stands behind the call, if its form has any."""
     return form.close or form.section[1]
 
 
-def _before(form: CallForm) -> str:
+def _before(form: CallRow) -> str:
     """Return the pattern of the marks before a body. In a section, and where a body's beginning
     counts alone, the call's own opener may be left out.
     """
     if form.whole:
-        return rf"\A\s*{_either(form.open) if form.open else ''}"
-    opened = [rf"{_either(form.open)}\s*"] if form.open else []
+        return rf"\A\s*{_either(form.opens) if form.opens else ''}"
+    opened = [rf"{_either(form.opens)}\s*"] if form.opens else []
     begun = [head for head in form.body.heads if head.strip("[{")]
     alone = [rf"(?={_either(begun)})"] if begun and (form.alone or form.section[0]) else []
     section = re.escape(form.section[0])
@@ -127,7 +127,7 @@ def _before(form: CallForm) -> str:
     return f"(?:{'|'.join((*within, *opened, *alone))})"
 
 
-def _rows(form: CallForm) -> Iterator[Row]:
+def _rows(form: CallRow) -> Iterator[Row]:
     ends = [re.escape(it) for it in (getattr(form.body, "tail", ""), *form.ends) if it]
     for begin, reader in _read(form.body, form):
         yield Row(form.name, _before(form) + begin, reader, ends)

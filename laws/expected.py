@@ -11,9 +11,10 @@ from converter.addon.exchange.rewriting import reading_of
 from converter.core.dialects.table import Form
 from converter.core.reading.budget import BYTES_PER_TOKEN
 from converter.core.reading.engine.states import Grammar, Mode
-from converter.core.reading.families import GAP, ThinkTags
+from converter.core.reading.families import Lone, ThoughtRow
 from converter.core.reading.reading import Reading
 from converter.core.reading.repeated_thought import HEAD
+from converter.core.reading.rows import GAP
 from converter.core.reading.tool_calls.calls_read import Tools
 from converter.extras.recordings.recording import Recording
 from laws import call_oracle, oracle
@@ -131,7 +132,7 @@ def _parts(heard: Heard, reading: Reading) -> list[Part]:
 
 
 def repeated(
-    pieces: Sequence[Piece], families: Sequence[ThinkTags], unsaid: Sequence[str] = ()
+    pieces: Sequence[Piece], families: Sequence[ThoughtRow], unsaid: Sequence[str] = ()
 ) -> str:
     """Return the thought with which content begins, if the field has told it. `unsaid`: the closers
     of one whose opener went before.
@@ -141,7 +142,7 @@ def repeated(
         for kind in ("thinking", "text")
     }
     told = said["thinking"].lstrip()[:HEAD]
-    pairs = [("", unsaid)] if unsaid else [(row.openers, row.closers) for row in families]
+    pairs = [("", unsaid)] if unsaid else [(row.opens, row.closes) for row in families]
     for openers, closers in pairs:
         marks = [rf"\s*(?:{'|'.join(any_of(openers))})", rf"({'|'.join(any_of(closers))}|\Z)"]
         found = re.match("(.*?)".join(marks), said["text"], re.DOTALL)
@@ -156,12 +157,12 @@ def _unsaid(text: str, reading: Reading) -> Sequence[str]:
     last = _read(f"{text}x", None, reading)[-1:]
     if not last or last[0].kind != "thinking" or last[0].text.strip() != "x":
         return ()
-    opened = [row for row in reading.families if text.rstrip().endswith(row.openers)]
-    telling = [row for row in reading.families if row.bare_close_means_thinking]
-    return [mark for row in opened or telling for mark in row.closers]
+    opened = [row for row in reading.families if text.rstrip().endswith(row.opens)]
+    telling = [row for row in reading.families if row.lone is not Lone.TEXT]
+    return [mark for row in opened or telling for mark in row.closes]
 
 
-def _unmarked(found: Sequence[Part], families: Sequence[ThinkTags]) -> list[Part]:
+def _unmarked(found: Sequence[Part], families: Sequence[ThoughtRow]) -> list[Part]:
     """Take from the content the marks that a server left of a thought in its field."""
     out: list[Part] = []
     for part in found:
@@ -171,12 +172,12 @@ def _unmarked(found: Sequence[Part], families: Sequence[ThinkTags]) -> list[Part
     return out
 
 
-def unmarked(text: str, families: Sequence[ThinkTags], at_head: bool = True) -> str:
+def unmarked(text: str, families: Sequence[ThoughtRow], at_head: bool = True) -> str:
     """Take closers and an answer's opener from the head of a content, and the answer's closer from
     its end.
     """
     answers = [row.answer_tags for row in families if row.answer_tags]
-    closers = [mark for row in families for mark in row.closers]
+    closers = [mark for row in families for mark in row.closes]
     marks = [mark for mark in closers if GAP not in mark]
     heads = "|".join(any_of([*marks, *(opener for opener, _ in answers)])) or "(?!)"
     ends = "|".join(any_of([closer for _, closer in answers])) or "(?!)"

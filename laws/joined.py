@@ -161,8 +161,8 @@ def _split(recording: Recording, first: bytes, second: bytes) -> Joined | None:
     if paid == thoughts[-1] or text[kept:] != thoughts[-1][len(paid) :]:
         return None
     sentence = (JOINT if paid else "") + limits.sentence if limits.sentence else ""
-    rows = [row for row in reading.families if any(mark in text for mark in row.openers)]
-    closer = "" if heard.thoughts else next(iter((*rows, *reading.families))).closers[0]
+    rows = [row for row in reading.families if any(mark in text for mark in row.opens)]
+    closer = "" if heard.thoughts else next(iter((*rows, *reading.families))).close
     closing = [words[-1].frame(sentence + closer)] if sentence + closer else []
     value = next(value for frame in frames(first) if (value := value_of(frame)))
     head = {name: it for name, it in value.items() if name not in _HEAD}

@@ -49,7 +49,7 @@ def _explain(case: Case, variant: Variant, heard: Heard, got: str) -> None:
     settings = case.recording.settings
     reading = reading_for(case.recording, is_whole(case.recording, variant.form))
     calls = [words for words, _ in calls_in_text(heard, reading)]
-    every = [mark for row in reading.families for mark in row.closers]
+    every = [mark for row in reading.families for mark in row.closes]
     again = [repeated(heard.pieces, reading.families, unsaid) for unsaid in ((), every)]
     calls += filter(None, again)
     explanation = Explanation(reading.families, settings.attributes, calls)

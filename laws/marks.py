@@ -5,7 +5,8 @@ left.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from converter.core.reading.families import GAP, SUFFIX, ThinkTags
+from converter.core.reading.families import ThoughtRow
+from converter.core.reading.rows import GAP, SUFFIX
 
 _BLANKS = re.compile(r"\s+")
 _SUFFIX = "[0-9A-Za-z_-]{1,32}"
@@ -20,20 +21,18 @@ def without_blanks(text: str) -> str:
     return _BLANKS.sub("", text)
 
 
-def literal_marks(families: Iterable[ThinkTags]) -> list[str]:
+def literal_marks(families: Iterable[ThoughtRow]) -> list[str]:
     """Return every mark of these families, a suffix as the word for it."""
-    rows = [
-        (*row.openers, *row.closers, *row.ignored, *(row.answer_tags or ())) for row in families
-    ]
+    rows = [(*row.opens, *row.closes, *row.ignored, *(row.answer_tags or ())) for row in families]
     return sorted({mark for row in rows for mark in row}, key=len, reverse=True)
 
 
-def _half_marks(families: Iterable[ThinkTags]) -> set[str]:
+def _half_marks(families: Iterable[ThoughtRow]) -> set[str]:
     """Return what else may be missing: labels of thoughts, halves of marks that are no prose."""
     rows = list(families)
     torn = tuple(mark for row in rows for mark in row.torn)
     marks = [mark for mark in literal_marks(rows) if torn and mark.startswith(torn)]
-    return {label for row in rows for label in row.labels} | {
+    return {label for row in rows for label in row.body.labels} | {
         part
         for mark in marks
         for length in range(1, len(mark))
@@ -61,11 +60,11 @@ class Explanation:
     """
 
     def __init__(
-        self, families: Sequence[ThinkTags], attributes: bool, calls: Iterable[str] = ()
+        self, families: Sequence[ThoughtRow], attributes: bool, calls: Iterable[str] = ()
     ) -> None:
         self._marks = [pattern(mark) for mark in [*literal_marks(families), *_half_marks(families)]]
         self._calls = [*filter(None, map(without_blanks, calls))]
-        names = [re.escape(row.open[:-1]) for row in families if row.attributes and attributes]
+        names = [re.escape(row.open[:-1]) for row in families if row.body.attributes and attributes]
         self._forms = re.compile(rf"(?:{'|'.join(names)}){_PAIRS}/?>") if names else None
         self._first = {found.pattern.removeprefix("\\")[:1] for found in self._marks}
         self._first |= {call[0] for call in self._calls}

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from converter.core.reading.engine.mark_table import GUARDED
-from converter.core.reading.families import SUFFIX, ThinkTags
+from converter.core.reading.families import ThoughtRow
+from converter.core.reading.rows import SUFFIX
 from converter.core.reading.tool_calls.forms import CLOSERS
 from converter.core.wire.bounds import GUESS_LIMIT
 from laws.oracle_blocks import Block, thought_block, with_attributes
@@ -34,7 +35,7 @@ _REMEMBERED = 64
 
 def read(
     text: str,
-    families: Sequence[ThinkTags],
+    families: Sequence[ThoughtRow],
     start: str = "text",
     attributes: bool = True,
     tools_offered: bool = False,
@@ -52,7 +53,7 @@ def read(
 
 @lru_cache(_REMEMBERED)
 def _read(
-    text: str, families: tuple[ThinkTags, ...], start: str, options: tuple[bool, bool, bool, bool]
+    text: str, families: tuple[ThoughtRow, ...], start: str, options: tuple[bool, bool, bool, bool]
 ) -> tuple[Block, ...]:
     blocks: list[Block] = []
     for block in _Reader(families, *options, text).blocks(start):
@@ -73,7 +74,7 @@ class _Reader:
     which has neither closer nor call; `again`: the openers that say nothing in the thought.
     """
 
-    families: tuple[ThinkTags, ...]
+    families: tuple[ThoughtRow, ...]
     attributes: bool
     offered: bool
     wants_json: bool
@@ -217,13 +218,13 @@ class _Reader:
         number = name[4:]
         family = self.families[int(number)]
         suffix = parts.get(f"suffix{number}") or ""
-        closers = [mark.replace(SUFFIX, suffix) for mark in family.closers]
+        closers = [mark.replace(SUFFIX, suffix) for mark in family.closes]
         closer = parts[f"{_SAID[name[:4]]}{number}"] or ""
-        first = [*family.openers, *family.labels]
+        first = [*family.opens, *family.body.labels]
         if name.startswith("said"):
-            marks = [*first, *(label.rstrip() for label in family.labels)]
+            marks = [*first, *(label.rstrip() for label in family.body.labels)]
             before += re.sub("|".join(any_of(marks)), "", parts[f"again{number}"] or "")
-        self.again = family.again
+        self.again = family.body.again
         said = self._said(found.span(name), found.end(), closer, closers, first)
         if written := parts.get("attributes"):
             return with_attributes(before, said, written)
@@ -332,8 +333,8 @@ class _Reader:
         """Take the first thought of a reply that starts inside one: an opener at its very start is
         only said again.
         """
-        closers = [mark for row in self.families for mark in row.closers]
-        openers = [mark for row in self.families for mark in row.openers]
+        closers = [mark for row in self.families for mark in row.closes]
+        openers = [mark for row in self.families for mark in row.opens]
         tools = tool_marks(self.families, self.offered)
         silent = {mark for row in self.families for mark in row.ignored} - set(closers)
         marks = "|".join(any_of([*silent, *closers, *openers, *tools])) or "(?!)"
@@ -357,7 +358,7 @@ class _Reader:
         span = (0, ended.start() if ended else len(self.rest))
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
         self.head = self.bare = self.called = False
-        self.again = [mark for row in self.families for mark in row.again] if first else []
+        self.again = [mark for row in self.families for mark in row.body.again] if first else []
         said = self._said(span, behind, closer, closers, first)
         self.unmarked = "" if closer or self.call or self.torn else said
         return thought_block(said, None)
@@ -382,8 +383,8 @@ _LONGEST = 200
 _SAID = {"said": "closer", "word": "tail"}
 
 
-def _answer_tags(families: Sequence[ThinkTags], closer: str) -> tuple[str, str]:
-    return [row.answer_tags for row in families if row.answer_tags and closer in row.closers][-1]
+def _answer_tags(families: Sequence[ThoughtRow], closer: str) -> tuple[str, str]:
+    return [row.answer_tags for row in families if row.answer_tags and closer in row.closes][-1]
 
 
 def _last_paragraph(text: str) -> str:

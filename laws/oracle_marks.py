@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from converter.core.reading.engine.mark_table import GUARDED
-from converter.core.reading.families import CLOSERS, GAP, SUFFIX, ThinkTags
+from converter.core.reading.families import CLOSERS, Lone, ThoughtRow
+from converter.core.reading.rows import GAP, SUFFIX, Counts
 from converter.core.reading.tool_calls.forms import CLOSERS as CLOSERS_OF_CALLS
 
 # what may stand before a fence: blanks, and the marks of quotations and lists
@@ -62,23 +63,27 @@ class Here:
 
 
 @cache
-def pattern_of(families: tuple[ThinkTags, ...], attributes: bool, here: Here) -> re.Pattern[str]:
+def pattern_of(families: tuple[ThoughtRow, ...], attributes: bool, here: Here) -> re.Pattern[str]:
     """Return the expression for a place: code, thought, a mark that is no text, or a character."""
     rows = [
-        (number, row) for number, row in enumerate(families) if here.head or not row.only_at_start
+        (number, row)
+        for number, row in enumerate(families)
+        if here.head or row.counts is not Counts.AT_START
     ]
     marks, torn = _marks_here(families, here), tuple(mark for row in families for mark in row.torn)
     closers = any_of(_lone_closers(families, here))
     frames = [
         row.answer_tags[0]
         for row in families
-        if row.answer_tags and here.head and here.closer in row.closers
+        if row.answer_tags and here.head and here.closer in row.closes
     ]
     groups = {
         "worded": [f"(?={end})." for end in _worded(marks, torn)],  # marks in it count
         "torn": _torn(marks, torn),
         "tool": any_of(_text_tools(families, here)),
-        "thought": [_thought(number, row, attributes and row.attributes) for number, row in rows],
+        "thought": [
+            _thought(number, row, attributes and row.body.attributes) for number, row in rows
+        ],
         "stray": closers if here.stray else [],
         "bare": closers if here.bare else [],
         "frame": any_of(frames[-1:]),
@@ -90,15 +95,15 @@ def pattern_of(families: tuple[ThinkTags, ...], attributes: bool, here: Here) ->
     return re.compile(_TEMPLATE.replace("MARKS", source), re.VERBOSE | re.DOTALL | re.MULTILINE)
 
 
-def _dropped(families: Sequence[ThinkTags], here: Here) -> list[str]:
+def _dropped(families: Sequence[ThoughtRow], here: Here) -> list[str]:
     """Closers that are no text though they close nothing."""
-    rows = [row for row in families if not row.unmatched_close_is_text]
-    return [] if here.bare or here.stray else [mark for row in rows for mark in row.closers]
+    rows = [row for row in families if row.lone is Lone.NOTHING]
+    return [] if here.bare or here.stray else [mark for row in rows for mark in row.closes]
 
 
-def _marks_here(families: Sequence[ThinkTags], here: Here) -> list[str]:
+def _marks_here(families: Sequence[ThoughtRow], here: Here) -> list[str]:
     """Every mark that may begin at the end of a reply."""
-    marks = [mark for row in families for mark in (*row.openers, *row.ignored)]
+    marks = [mark for row in families for mark in (*row.opens, *row.ignored)]
     marks += _lone_closers(families, here) if here.bare or here.stray else []
     marks += CLOSERS_OF_CALLS if here.inside else ()
     return marks + _text_tools(families, here)
@@ -131,12 +136,12 @@ def _gap_begun(mark: str, condition: str = "") -> str:
     return rf"{re.escape(head)}{condition}(?!\w){_WORDS}(?:<\|constrain\|>{_WORDS})?(?:{some})?"
 
 
-def _lone_closers(families: Sequence[ThinkTags], here: Here) -> list[str]:
-    rows = [row for row in families if row.bare_close_means_thinking or here.inside]
-    return [mark for row in rows for mark in row.closers if mark not in row.ignored]
+def _lone_closers(families: Sequence[ThoughtRow], here: Here) -> list[str]:
+    rows = [row for row in families if row.lone is not Lone.TEXT or here.inside]
+    return [mark for row in rows for mark in row.closes if mark not in row.ignored]
 
 
-def tool_marks(families: Sequence[ThinkTags], offered: bool) -> list[str]:
+def tool_marks(families: Sequence[ThoughtRow], offered: bool) -> list[str]:
     """Return the openers of tool calls that count in a thought."""
     rows = [
         row for row in GUARDED.values() if row.in_thoughts and (offered or not row.only_offered)
@@ -144,7 +149,7 @@ def tool_marks(families: Sequence[ThinkTags], offered: bool) -> list[str]:
     return [row.mark for row in rows] if families else []
 
 
-def _text_tools(families: Sequence[ThinkTags], here: Here) -> list[str]:
+def _text_tools(families: Sequence[ThoughtRow], here: Here) -> list[str]:
     """Return the openers of tool calls that count in a text."""
     if here.offered and families:
         return [*GUARDED]
@@ -232,19 +237,19 @@ def _literal(mark: str, suffix: str) -> str:
     return re.escape(mark).replace(SUFFIX, suffix).replace(GAP, _GAP)
 
 
-def _thought(number: int, family: ThinkTags, attributes: bool) -> str:
+def _thought(number: int, family: ThoughtRow, attributes: bool) -> str:
     """An opener, all up to the first of its own closers, and that closer, if there is one.
 
     The opener may be said again at once, and a label may follow it.
     """
-    closers = "|".join(_literal(mark, f"(?P=suffix{number})") for mark in family.closers)
+    closers = "|".join(_literal(mark, f"(?P=suffix{number})") for mark in family.closes)
     rest = rf"(?P<said{number}>.*?)(?:(?P<closer{number}>{closers})|\Z)"
     openers = "|".join(
-        _opener(family, mark, f"(?P<suffix{number}>{_ANY_SUFFIX})") for mark in family.openers
+        _opener(family, mark, f"(?P<suffix{number}>{_ANY_SUFFIX})") for mark in family.opens
     )
-    more = [_opener(family, mark, f"(?P=suffix{number})") for mark in family.openers]
-    more += [_literal(mark, "") for mark in family.labels]
-    more += [rf"{re.escape(label.rstrip())}(?={closers})" for label in family.labels]
+    more = [_opener(family, mark, f"(?P=suffix{number})") for mark in family.opens]
+    more += [_literal(mark, "") for mark in family.body.labels]
+    more += [rf"{re.escape(label.rstrip())}(?={closers})" for label in family.body.labels]
     plain = rf"(?:{openers})(?P<again{number}>(?:\s*(?:{'|'.join(more)}))*+){rest}"
     if not attributes:
         return plain
@@ -253,9 +258,9 @@ def _thought(number: int, family: ThinkTags, attributes: bool) -> str:
     return rf"{name}(?P<whole>{ATTRIBUTES})/>|{name}(?P<attributes>{ATTRIBUTES})>{rest}|{plain}"
 
 
-def _opener(family: ThinkTags, mark: str, suffix: str) -> str:
+def _opener(family: ThoughtRow, mark: str, suffix: str) -> str:
     """An opener where no longer mark of its family stands."""
-    longer = {other for other in (*family.closers, *family.ignored) if other.startswith(mark)}
+    longer = {other for other in (*family.closes, *family.ignored) if other.startswith(mark)}
     return "".join(f"(?!{_literal(other, suffix)})" for other in longer) + _literal(mark, suffix)
 
 
@@ -284,7 +289,7 @@ def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> boo
 
 
 def untorn(
-    text: str, families: Sequence[ThinkTags], marks: Sequence[str], first: Sequence[str]
+    text: str, families: Sequence[ThoughtRow], marks: Sequence[str], first: Sequence[str]
 ) -> str:
     """Return a thought without the beginning of a mark that is never prose, if it ends with one.
     `first`: marks that count only where nothing but blanks stands before.

@@ -11,8 +11,8 @@ import pytest
 import converter
 from converter.addon import bounds as of_the_addon
 from converter.addon.servers.chat_templates import TEMPLATES, Template
-from converter.core.reading.families import TABLE, ThinkTags
-from converter.core.reading.tool_calls.call_form import CallForm
+from converter.core.reading.families import NO_MODEL, TABLE, ThoughtRow
+from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import FORMS
 from converter.core.wire import bounds as of_replies
 from tests.test_shape import FLOORS
@@ -30,15 +30,16 @@ def _written(mark: str) -> str:
     return "`" + mark.replace("|", "\\|").replace("\n", "⏎") + "`"
 
 
-def family_row(family: ThinkTags) -> str:
-    on = "yes" if not family.ambiguous_in_prose else "by model" if family.model_pattern else "no"
-    marks = f"{' or '.join(map(_written, family.openers))} {_written(family.close)}"
+def family_row(family: ThoughtRow) -> str:
+    by_model = family.model_pattern != NO_MODEL
+    on = "yes" if not family.ambiguous_in_prose else "by model" if by_model else "no"
+    marks = f"{' or '.join(map(_written, family.opens))} {_written(family.close)}"
     models = family.models.replace("|", "\\|")
     return f"| `{family.name}` | {marks} | {models} | {on} |"
 
 
 @pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
-def test_every_family_has_its_row(family: ThinkTags) -> None:
+def test_every_family_has_its_row(family: ThoughtRow) -> None:
     assert family_row(family) in FAMILY_LINES
 
 
@@ -91,14 +92,14 @@ def test_the_lists_of_chat_templates_have_nothing_else() -> None:
     assert set().union(*TEMPLATES_TOLD.values()) == known
 
 
-def form_row(form: CallForm) -> str:
-    begins = next(filter(None, (*form.open, form.section[0], *form.firsts)))
+def form_row(form: CallRow) -> str:
+    begins = next(filter(None, (*form.opens, form.section[0], *form.firsts)))
     mark = f"```` {begins} ````" if begins.startswith("`") else _written(begins)
     return f"| `{form.name}` | {mark} | {form.models} |"
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
-def test_every_form_of_tool_calls_has_its_row(form: CallForm) -> None:
+def test_every_form_of_tool_calls_has_its_row(form: CallRow) -> None:
     assert form_row(form) in (DOCS / "tool-calls.md").read_text().splitlines()
 
 

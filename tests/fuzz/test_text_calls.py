@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from converter.core.dialects.table import DIALECTS, Dialect, Form
 from converter.core.model.events import ToolCall, joined
-from converter.core.reading.tool_calls.call_form import Counts
+from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import FORMS as FORM_ROWS
 from converter.core.reading.tool_calls.reading import Expectations
 from laws.server_words import listen

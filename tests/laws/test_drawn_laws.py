@@ -14,7 +14,7 @@ from converter.core.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dial
 from converter.core.reading.engine.engine import STOP, Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.engine.states import Mode
-from converter.core.reading.families import FAMILIES, ThinkTags
+from converter.core.reading.families import FAMILIES, ThoughtRow
 from laws import oracle
 from laws.expected import repeated, unmarked
 from laws.heard import Piece
@@ -158,7 +158,7 @@ def expected_words(
     """Tags are looked for only while the server sends no reasoning of its own (rule 9)."""
     if native:
         pieces = [Piece("thinking", "".join(native)), Piece("text", content)]
-        closers = [mark for row in settings.tags for mark in row.closers]
+        closers = [mark for row in settings.tags for mark in row.closes]
         again = repeated(pieces, settings.tags, closers if start == "thinking" else ())
         return "".join(native), unmarked(content.removeprefix(again), settings.tags)
     blocks = oracle.read(content, settings.tags, start)
@@ -270,7 +270,7 @@ SAID = st.text(st.sampled_from("ab 你🙂\n."), min_size=1, max_size=6).filter(
     st.sampled_from(DIALECTS),
 )
 def test_law_6_no_consumed_tag_leaks(
-    data: st.DataObject, family: ThinkTags, rounds: list[tuple[str, str]], client: Dialect
+    data: st.DataObject, family: ThoughtRow, rounds: list[tuple[str, str]], client: Dialect
 ) -> None:
     written = "".join(f"{family.open}{thought}{family.close}{text}" for thought, text in rounds)
     reply = Reply(

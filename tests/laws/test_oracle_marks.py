@@ -53,6 +53,6 @@ def test_a_mark_that_prose_may_say_begins_one_where_a_call_follows(text: str, be
 def test_half_a_mark_at_the_end_is_cut_off_where_it_is_never_prose() -> None:
     families = [row for row in AUTO if row.torn]
     (torn, *_) = families[0].torn
-    mark = next(mark for mark in families[0].closers if mark.startswith(torn))
+    mark = next(mark for mark in families[0].closes if mark.startswith(torn))
     assert untorn(f"a{mark[:-1]}", families, [mark], []) == "a"
     assert untorn("a<thi", AUTO, ["</think>"], []) == "a<thi"

@@ -39,7 +39,7 @@ from converter.core.dialects.signs_of_life import FORMS
 from converter.core.dialects.table import DIALECTS
 from converter.core.dialects.wire_form import Mapped
 from converter.core.model.initial_state import InitialState
-from converter.core.reading.families import ThinkTags
+from converter.core.reading.families import ThoughtRow
 from converter.core.reading.tag_matcher import AUTO, choose
 
 PREFIX = "think_"
@@ -142,7 +142,7 @@ class Settings:
     values only; those of sequences are told as well.
     """
 
-    tags: tuple[ThinkTags, ...] = _option([AUTO], "marks around thinking", choose)
+    tags: tuple[ThoughtRow, ...] = _option([AUTO], "marks around thinking", choose)
     start: InitialState = _option(
         AUTO, "whether a reply starts inside a thought", read_start, STARTS
     )

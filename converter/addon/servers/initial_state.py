@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from converter.addon.servers.chat_templates import Switches, Template, always_thinks, template_of
 from converter.core.model.initial_state import InitialState
 from converter.core.model.raw_messages import messages_of, role_of
-from converter.core.reading.families import FAMILIES, TABLE
+from converter.core.reading.families import FAMILIES, TABLE, Lone
 from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object
 
@@ -22,12 +22,9 @@ _TEMPLATE = "chat_template_kwargs"
 _WISHES = ("enable_thinking", "thinking", "think", "reasoning", "reasoning_effort", "thinking_mode")
 _OFF = (False, "disabled", "none", "no_think")
 _CLOSERS = {
-    closer.strip()
-    for family in TABLE
-    if family.bare_close_means_thinking
-    for closer in family.closers
+    closer.strip() for family in TABLE if family.lone is not Lone.TEXT for closer in family.closes
 }
-_OPENERS = tuple(opener.strip() for family in TABLE for opener in family.openers)
+_OPENERS = tuple(opener.strip() for family in TABLE for opener in family.opens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +49,7 @@ def request(facts: Facts) -> InitialState | None:
     match facts.body.get("messages"):
         case [*_, {"role": "assistant", "content": str(begun)}] if begun:
             inside = any(
-                _last(begun, family.openers) > _last(begun, family.closers)
+                _last(begun, family.opens) > _last(begun, family.closes)
                 for family in FAMILIES
                 if not family.ambiguous_in_prose
             )

@@ -4,69 +4,76 @@ Sources: the chat templates that llama.cpp ships, the parser registries of vLLM 
 filter list of Open WebUI.
 """
 
+import enum
 from dataclasses import dataclass
+from functools import partial
 
-SUFFIX = "SUFFIX"
-"""In a row's marks, any word of 1 to 32 ASCII letters, digits, `_` and `-`; the closer repeats the
-opener's.
-"""
-GAP = "…"
-"""In a row's marks, what models write between a header's first word and its last token: up to 48
-characters, `<|constrain|>`, 48 more. It names no recipient, because that is a call's header.
-"""
+from converter.core.reading.rows import GAP, SUFFIX, Counts, Row, tag
+
+NO_MODEL = "(?!)"
+"""The model pattern of a row that only the user switches on."""
+
+
+class Lone(enum.Enum):
+    """The meaning of a closer that closes nothing, away from a reply's head. Those of THOUGHT and
+    NOTHING tell of a whole reply that it began inside a thought.
+    """
+
+    THOUGHT = enum.auto()  # elsewhere it is text
+    TEXT = enum.auto()
+    NOTHING = enum.auto()  # a special token: elsewhere it goes
 
 
 @dataclass(frozen=True, slots=True)
-class ThinkTags:
-    """One family of marks: a row.
-
-    `ignored`: special tokens beside thinking; outside code they are no text. `again`: openers that
-    say nothing when they come once more in a thought. `labels`: lines that may stand first in a
-    thought and name its kind. `torn`: special tokens that begin marks of
-    several tokens; a reply cut off within such a mark does not show what came of it. `answer_tags`:
-    what an answer stands in; its opener goes directly behind a thought, its closer at the reply's
-    end if the opener went. `model_pattern`: a regular expression, models whose names it finds
-    switch the row on. `ambiguous_in_prose`: an answer may say the marks and mean nothing by it.
-    `attributes`: has forms with attributes. `only_at_start`: the opener counts only where a message
-    begins. `bare_close_means_thinking`: a closer without an opener tells of a whole reply that it
-    began inside a thought. `unmatched_close_is_text`: one in a text is shown. `not_behind`: a
-    regular expression, behind words that it finds the openers are text.
+class Words:
+    """The body of a thought. `again`: openers that say nothing when they come once more in it.
+    `labels`: lines that may stand first in it and name its kind. `attributes`: the opener has forms
+    with attributes.
     """
 
-    name: str
-    open: str
-    close: str
-    models: str = ""
-    also_open: tuple[str, ...] = ()
-    also_close: tuple[str, ...] = ()
-    ignored: tuple[str, ...] = ()
     again: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    attributes: bool = False
+
+
+WORDS = Words()
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtRow(Row[Words]):
+    """One family of marks around thinking.
+
+    `ignored`: special tokens beside thinking; outside code they are no text. `torn`: special tokens
+    that begin marks of several tokens; a reply cut off within such a mark does not show what came
+    of it. `answer_tags`: what an answer stands in; its opener goes directly behind a thought, its
+    closer at the reply's end if the opener went. `lone`: the meaning of a closer without opener.
+    `not_behind`: a regular expression, behind words that it finds the openers are text.
+    `model_pattern`: a regular expression, models whose names it finds switch the row on; without
+    one, the row is always on.
+    """
+
+    ignored: tuple[str, ...] = ()
     torn: tuple[str, ...] = ()
     answer_tags: tuple[str, str] | None = None
-    model_pattern: str = ""
-    ambiguous_in_prose: bool = False
-    attributes: bool = False
-    only_at_start: bool = False
-    bare_close_means_thinking: bool = True
-    unmatched_close_is_text: bool = True
+    lone: Lone = Lone.THOUGHT
     not_behind: str = ""
+    model_pattern: str = ""
 
     def __hash__(self) -> int:
         """Return a number by the name: caches look families up for each reply."""
         return hash(self.name)
 
     @property
-    def openers(self) -> tuple[str, ...]:
-        """All that begins a thought."""
-        return (self.open, *self.also_open)
-
-    @property
-    def closers(self) -> tuple[str, ...]:
-        """All that ends a thought of this family."""
-        return (self.close, *self.also_close)
+    def ambiguous_in_prose(self) -> bool:
+        """Tell whether an answer may say the marks and mean nothing by it, so that some models or
+        the user must ask for the row.
+        """
+        return self.model_pattern != ""
 
 
+# a row's first word says where its openers count (`Counts`)
+_in_text = partial(ThoughtRow, counts=Counts.IN_TEXT)
+_at_start = partial(ThoughtRow, counts=Counts.AT_START)
 _ANSWERS = (
     "<|channel|>final<|message|>",
     "<|channel|>commentary<|message|>",
@@ -75,36 +82,45 @@ _ANSWERS = (
     f"<|channel|>commentary{GAP}<|message|>",
 )
 FAMILIES = (
-    ThinkTags(
+    _in_text(
         "think",
-        "<think>",
-        "</think>",
-        "DeepSeek, Qwen3, QwQ, GLM, MiniMax-M1/M2, Kimi-K2, Nemotron, SmolLM3, MiMo, Olmo 3 ...",
+        WORDS,
+        *tag("think"),
+        models="DeepSeek, Qwen3, QwQ, GLM, MiniMax-M1/M2, Kimi-K2, Nemotron, SmolLM3, MiMo, "
+        "Olmo 3 ...",
         ignored=("<|begin_of_box|>", "<|end_of_box|>"),
     ),
-    ThinkTags(
-        "thinking", "<thinking>", "</thinking>", "Amazon Q, prompted agents", attributes=True
+    _in_text(
+        "thinking", Words(attributes=True), *tag("thinking"), models="Amazon Q, prompted agents"
     ),
-    ThinkTags(
+    _in_text(
         "think-suffix",
-        f"<think:{SUFFIX}>",
-        f"</think:{SUFFIX}>",
-        "Hunyuan v3/v4, whose checkpoints name the suffix",
+        WORDS,
+        (f"<think:{SUFFIX}>",),
+        (f"</think:{SUFFIX}>",),
+        models="Hunyuan v3/v4, whose checkpoints name the suffix",
     ),
-    ThinkTags("minimax", "<mm:think>", "</mm:think>", "MiniMax-M3", ignored=("[e~[",)),
-    ThinkTags("seed", "<seed:think>", "</seed:think>", "Seed-OSS"),
-    ThinkTags("mistral", "[THINK]", "[/THINK]", "Magistral, Ministral-3, Mistral Small 4"),
-    ThinkTags("kimi", "◁think▷", "◁/think▷", "older Kimi thinking models"),
-    ThinkTags(
+    _in_text("minimax", WORDS, *tag("mm:think"), models="MiniMax-M3", ignored=("[e~[",)),
+    _in_text("seed", WORDS, *tag("seed:think"), models="Seed-OSS"),
+    _in_text(
+        "mistral",
+        WORDS,
+        ("[THINK]",),
+        ("[/THINK]",),
+        models="Magistral, Ministral-3, Mistral Small 4",
+    ),
+    _in_text("kimi", WORDS, ("◁think▷",), ("◁/think▷",), models="older Kimi thinking models"),
+    _in_text(
         "kimi-k3",
-        "<|open|>think<|sep|>",
-        "<|close|>think<|sep|>",
-        "Kimi-K3; the answer's marks may come without the thought's closer",
-        also_close=(
+        WORDS,
+        ("<|open|>think<|sep|>",),
+        (
+            "<|close|>think<|sep|>",
             "<|close|>think<|open|>response<|sep|>",
             "<|open|>response<|sep|>",
             "<|close|>response<|sep|>",
         ),
+        models="Kimi-K3; the answer's marks may come without the thought's closer",
         torn=("<|open|>", "<|close|>"),
         ignored=(
             "<|open|>response<|sep|>",
@@ -113,12 +129,12 @@ FAMILIES = (
             "<|end_of_msg|>",
         ),
     ),
-    ThinkTags(
+    _in_text(
         "cohere",
-        "<|START_THINKING|>",
-        "<|END_THINKING|>",
-        "Command-A reasoning; the answer's marks may come without the thought's closer",
-        also_close=("<|START_TEXT|>", "<|START_RESPONSE|>"),
+        WORDS,
+        ("<|START_THINKING|>",),
+        ("<|END_THINKING|>", "<|START_TEXT|>", "<|START_RESPONSE|>"),
+        models="Command-A reasoning; the answer's marks may come without the thought's closer",
         ignored=(
             "<|START_TEXT|>",
             "<|END_TEXT|>",
@@ -127,13 +143,12 @@ FAMILIES = (
             "<|END_OF_TURN_TOKEN|>",
         ),
     ),
-    ThinkTags(
+    _in_text(
         "harmony",
-        "<|channel|>analysis<|message|>",
-        "<|end|>",
-        "gpt-oss; with `<|end|>` left out, or a tool's name in the next header",
-        also_open=(f"<|channel|>analysis{GAP}<|message|>",),
-        also_close=("<|start|>assistant", *_ANSWERS),
+        WORDS,
+        ("<|channel|>analysis<|message|>", f"<|channel|>analysis{GAP}<|message|>"),
+        ("<|end|>", "<|start|>assistant", *_ANSWERS),
+        models="gpt-oss; with `<|end|>` left out, or a tool's name in the next header",
         # headers as they should be, then the rests of broken ones
         ignored=(
             "<|end|>",
@@ -147,40 +162,45 @@ FAMILIES = (
         torn=("<|start|>", "<|channel|>"),
         not_behind=r"\bto=[\w.-]+\s*\Z",  # a recipient: the header is a call's
     ),
-    ThinkTags(
+    _in_text(
         "solar",
-        "<|think|>",
-        "<|end|>",
-        "Solar Open",
+        WORDS,
+        ("<|think|>",),
+        ("<|end|>",),
+        models="Solar Open",
         ignored=("<|end|>", "<|begin|>assistant", "<|content|>", "<|flush|>"),
     ),
-    ThinkTags("solar2", "<|think:start|>", "<|think:end|>", "Solar Open 2"),
-    ThinkTags(
+    _in_text("solar2", WORDS, ("<|think:start|>",), ("<|think:end|>",), models="Solar Open 2"),
+    _in_text(
         "gemma",
-        "<|channel>",
-        "<channel|>",
-        "Gemma 4; the channel's name `thought` and a line break may follow",
-        also_close=("<|channel>response\n",),
+        Words(again=("<|channel>thought\n",), labels=("thought\n",)),
+        ("<|channel>",),
+        ("<channel|>", "<|channel>response\n"),
+        models="Gemma 4; the channel's name `thought` and a line break may follow",
         ignored=("<|channel>response\n", "<turn|>"),
-        again=("<|channel>thought\n",),
-        labels=("thought\n",),
-        unmatched_close_is_text=False,
+        lone=Lone.NOTHING,
     ),
-    ThinkTags(
+    _in_text(
         "medgemma",
-        "<unused94>",
-        "<unused95>",
-        "MedGemma; the word `thought` and a line break may follow",
-        labels=("thought\n",),
+        Words(labels=("thought\n",)),
+        ("<unused94>",),
+        ("<unused95>",),
+        models="MedGemma; the word `thought` and a line break may follow",
     ),
-    ThinkTags("apertus", "<|inner_prefix|>", "<|inner_suffix|>", "Apertus"),
-    ThinkTags("plamo", "<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>", "PLaMo 3"),
-    ThinkTags(
+    _in_text("apertus", WORDS, ("<|inner_prefix|>",), ("<|inner_suffix|>",), models="Apertus"),
+    _in_text(
+        "plamo",
+        WORDS,
+        ("<|plamo:begin_think:plamo|>",),
+        ("<|plamo:end_think:plamo|>",),
+        models="PLaMo 3",
+    ),
+    _in_text(
         "inkling",
-        "<|content_thinking|>",
-        "<|end_message|>",
-        "Inkling",
-        also_close=("<|content_text|>",),
+        WORDS,
+        ("<|content_thinking|>",),
+        ("<|end_message|>", "<|content_text|>"),
+        models="Inkling",
         ignored=(
             "<|end_message|>",
             "<|content_text|>",
@@ -188,65 +208,68 @@ FAMILIES = (
             "<|content_model_end_sampling|>",
         ),
     ),
-    ThinkTags(
+    _in_text(
         "openthoughts",
-        "<|begin_of_thought|>",
-        "<|end_of_thought|>",
-        "OpenThoughts, Sky-T1",
+        WORDS,
+        ("<|begin_of_thought|>",),
+        ("<|end_of_thought|>",),
+        models="OpenThoughts, Sky-T1",
         ignored=("<|begin_of_solution|>", "<|end_of_solution|>"),
     ),
-    ThinkTags("ifm", "<ifm|think>", "</ifm|think>", "K2-Horizon"),
-    ThinkTags("ifm-fast", "<ifm|think_fast>", "</ifm|think_fast>", "K2-Horizon, low effort"),
-    ThinkTags(
-        "ifm-faster", "<ifm|think_faster>", "</ifm|think_faster>", "K2-Horizon, lowest effort"
+    _in_text("ifm", WORDS, ("<ifm|think>",), ("</ifm|think>",), models="K2-Horizon"),
+    _in_text(
+        "ifm-fast",
+        WORDS,
+        ("<ifm|think_fast>",),
+        ("</ifm|think_fast>",),
+        models="K2-Horizon, low effort",
     ),
-    ThinkTags("longcat", "<longcat_think>", "</longcat_think>", "LongCat"),
-    ThinkTags("pangu", "[unused16]", "[unused17]", "openPangu Embedded"),
-    ThinkTags("budget", "<budget:thinking>", "</budget:thinking>", "gateways"),
-    ThinkTags(
-        "reasoning_content",
-        "<reasoning_content>",
-        "</reasoning_content>",
-        "models prompted to write it",
+    _in_text(
+        "ifm-faster",
+        WORDS,
+        ("<ifm|think_faster>",),
+        ("</ifm|think_faster>",),
+        models="K2-Horizon, lowest effort",
     ),
-    ThinkTags(
+    _in_text("longcat", WORDS, *tag("longcat_think"), models="LongCat"),
+    _in_text("pangu", WORDS, ("[unused16]",), ("[unused17]",), models="openPangu Embedded"),
+    _in_text("budget", WORDS, *tag("budget:thinking"), models="gateways"),
+    _in_text(
+        "reasoning_content", WORDS, *tag("reasoning_content"), models="models prompted to write it"
+    ),
+    _in_text(
         "think-answer",
-        "<think>",
-        "</think>",
-        "Hunyuan-A13B",
+        WORDS,
+        *tag("think"),
+        models="Hunyuan-A13B",
         answer_tags=("<answer>", "</answer>"),
         model_pattern="hunyuan",
-        ambiguous_in_prose=True,
     ),
-    ThinkTags(
+    _in_text(
         "think-response",
-        "<think>",
-        "</think>",
-        "Granite 3.3, Ernie 4.5",
+        WORDS,
+        *tag("think"),
+        models="Granite 3.3, Ernie 4.5",
         answer_tags=("<response>", "</response>"),
         model_pattern=r"granite-?3\.3|ernie",
-        ambiguous_in_prose=True,
     ),
-    ThinkTags(
+    _in_text(
         "apriel",
-        "<thinking>",
-        "</thinking>",
-        "Apriel 1.5",
-        also_close=("[BEGIN FINAL RESPONSE]",),
+        Words(attributes=True),
+        ("<thinking>",),
+        ("</thinking>", "[BEGIN FINAL RESPONSE]"),
+        models="Apriel 1.5",
         ignored=("[BEGIN FINAL RESPONSE]", "[END FINAL RESPONSE]"),
         model_pattern="apriel",
-        ambiguous_in_prose=True,
-        attributes=True,
     ),
     # not for all: a mark that begins with a blank or a letter would hold back words of any
     # answer
-    ThinkTags(
+    _in_text(
         "muse",
-        " to=self<|message|>",
-        "<|eom|>",
-        "Muse Glimmer; its prompt ends behind `<|start|>assistant`",
-        also_open=("to=self<|message|>",),
-        also_close=("<|start|>assistant",),
+        WORDS,
+        (" to=self<|message|>", "to=self<|message|>"),
+        ("<|eom|>", "<|start|>assistant"),
+        models="Muse Glimmer; its prompt ends behind `<|start|>assistant`",
         ignored=(
             "<|eom|>",
             "<|start|>assistant",
@@ -255,85 +278,74 @@ FAMILIES = (
             "<|eot|>",
         ),
         model_pattern=r"\bmuse\b|glimmer",
-        ambiguous_in_prose=True,
     ),
-    ThinkTags(
+    _in_text(
         "reasoning",
-        "<reasoning>",
-        "</reasoning>",
-        "Kimi-K2 and gpt-oss behind Bedrock, fine-tunes",
+        WORDS,
+        *tag("reasoning"),
+        models="Kimi-K2 and gpt-oss behind Bedrock, fine-tunes",
         model_pattern=r"\bopenai\.gpt-oss|\bmoonshot(?:ai)?\.kimi",
-        ambiguous_in_prose=True,
     ),
-    ThinkTags("reason", "<reason>", "</reason>", "fine-tunes", ambiguous_in_prose=True),
-    ThinkTags(
+    _in_text("reason", WORDS, *tag("reason"), models="fine-tunes", model_pattern=NO_MODEL),
+    _in_text(
         "thought",
-        "<thought>",
-        "</thought>",
-        "EXAONE Deep, Gemini and MiniMax behind gateways, old fine-tunes",
+        WORDS,
+        *tag("thought"),
+        models="EXAONE Deep, Gemini and MiniMax behind gateways, old fine-tunes",
         model_pattern="gemini|minimax|exaone-?deep",
-        ambiguous_in_prose=True,
     ),
-    ThinkTags("Thought", "<Thought>", "</Thought>", "old fine-tunes", ambiguous_in_prose=True),
+    _in_text("Thought", WORDS, *tag("Thought"), models="old fine-tunes", model_pattern=NO_MODEL),
 )
 PHRASES = (
-    ThinkTags(
+    _at_start(
         "granite",
-        "Here is my thought process:",
-        "Here is my response:",
-        "Granite 3.2",
-        also_open=("Here's my thought process:",),
-        also_close=("Here's my response:",),
+        WORDS,
+        ("Here is my thought process:", "Here's my thought process:"),
+        ("Here is my response:", "Here's my response:"),
+        models="Granite 3.2",
         model_pattern=r"granite-?3\.2",
-        ambiguous_in_prose=True,
-        only_at_start=True,
-        bare_close_means_thinking=False,
+        lone=Lone.TEXT,
     ),
-    ThinkTags(
+    _at_start(
         "apriel-phrase",
-        "Here are my reasoning steps:",
-        "[BEGIN FINAL RESPONSE]",
-        "Apriel 1.5 and 1.6; the template of 1.6 has said the opener",
+        WORDS,
+        ("Here are my reasoning steps:",),
+        ("[BEGIN FINAL RESPONSE]",),
+        models="Apriel 1.5 and 1.6; the template of 1.6 has said the opener",
         ignored=("[END FINAL RESPONSE]",),
         model_pattern="apriel",
-        ambiguous_in_prose=True,
-        only_at_start=True,
     ),
-    ThinkTags(
+    _at_start(
         "gemma-words",
-        "thought\n",
-        "<channel|>",
-        "Gemma 4 whose `<|channel>` was left out",
+        WORDS,
+        ("thought\n",),
+        ("<channel|>",),
+        models="Gemma 4 whose `<|channel>` was left out",
         model_pattern=r"gemma-?4",
-        ambiguous_in_prose=True,
-        only_at_start=True,
-        unmatched_close_is_text=False,
+        lone=Lone.NOTHING,
     ),
-    ThinkTags(
+    _at_start(
         "hyperclova",
-        "/think\n",
-        "<|im_end|>\n<|im_start|>assistant\n",
-        "HyperCLOVA X SEED Think 14B",
+        WORDS,
+        ("/think\n",),
+        ("<|im_end|>\n<|im_start|>assistant\n",),
+        models="HyperCLOVA X SEED Think 14B",
         ignored=("<|im_end|>",),
         model_pattern="hyperclova",
-        ambiguous_in_prose=True,
-        only_at_start=True,
     ),
-    ThinkTags(
+    _at_start(
         "harmony-words",
-        "analysis",
-        "assistantfinal",
-        "gpt-oss whose special tokens were left out: `analysis...assistantfinal...`",
-        also_close=("assistantcommentary",),
+        WORDS,
+        ("analysis",),
+        ("assistantfinal", "assistantcommentary"),
+        models="gpt-oss whose special tokens were left out: `analysis...assistantfinal...`",
         model_pattern="gpt-?oss",
-        ambiguous_in_prose=True,
-        only_at_start=True,
-        bare_close_means_thinking=False,
+        lone=Lone.TEXT,
     ),
 )
 """Families whose openers are words: they count only where a message begins, nothing but blanks
 before them.
 """
 TABLE = (*FAMILIES, *PHRASES)
-CLOSERS = tuple(dict.fromkeys(row.close for row in FAMILIES if not {row.close} & set(row.ignored)))
+CLOSERS = tuple(dict.fromkeys(row.close for row in FAMILIES if row.close not in row.ignored))
 """The closers that are no marks of anything else."""

@@ -4,7 +4,7 @@ import enum
 import re
 from collections.abc import Iterable, Mapping
 
-from converter.core.reading.families import GAP, SUFFIX
+from converter.core.reading.rows import GAP, SUFFIX
 
 SUFFIX_LIMIT = 32
 """Characters of a suffix: vocabularies name eight hex digits, and the held text stays short."""

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.engine.states import Grammar, Mode
-from converter.core.reading.families import ThinkTags
+from converter.core.reading.families import ThoughtRow
 from converter.core.reading.tag_matcher import AUTO, choose, for_model, joined
 from converter.core.reading.thought_ender import NO_LIMITS, ThoughtLimits
 from converter.core.reading.tool_calls.calls_read import Tools
@@ -64,7 +64,7 @@ class Reading:
     out of the text. `types_values`: the values of calls get the types of the tools' schemas.
     """
 
-    tags: tuple[ThinkTags, ...]
+    tags: tuple[ThoughtRow, ...]
     attributes: bool = True
     phrases: bool = False
     chosen_start: InitialState = InitialState.AUTO
@@ -74,7 +74,7 @@ class Reading:
     types_values: bool = True
 
     @property
-    def families(self) -> tuple[ThinkTags, ...]:
+    def families(self) -> tuple[ThoughtRow, ...]:
         """The families to look for; auto knows more of them when the model's name does."""
         return _families(self.tags, self.expected.model)
 
@@ -101,6 +101,6 @@ class Reading:
 
 
 @lru_cache(maxsize=64)
-def _families(tags: tuple[ThinkTags, ...], model: str) -> tuple[ThinkTags, ...]:
+def _families(tags: tuple[ThoughtRow, ...], model: str) -> tuple[ThoughtRow, ...]:
     auto = set(_AUTO) <= set(tags)
     return joined(tags, for_model(model)) if auto else tags

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from converter.core.reading.families import ThinkTags
+from converter.core.reading.families import ThoughtRow
 from converter.core.reading.mark_search import MarkSearch
 from converter.core.reading.tool_calls.source import marks_of
 
@@ -22,8 +22,8 @@ class RepeatedThought:
     that a long thought passes as fast as any.
     """
 
-    def __init__(self, families: Iterable[ThinkTags], closers: tuple[str, ...] = ()) -> None:
-        pairs = [(mark, row.closers) for row in families for mark in row.openers]
+    def __init__(self, families: Iterable[ThoughtRow], closers: tuple[str, ...] = ()) -> None:
+        pairs = [(mark, row.closes) for row in families for mark in row.opens]
         self._pairs = [("", closers)] if closers else sorted(pairs, key=lambda it: -len(it[0]))
         self._told = ""
         self._held = ""

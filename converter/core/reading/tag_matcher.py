@@ -5,14 +5,15 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from converter.core.reading.families import FAMILIES, TABLE, ThinkTags
+from converter.core.reading.families import FAMILIES, NO_MODEL, TABLE, WORDS, ThoughtRow
 from converter.core.reading.mark_search import head_of
+from converter.core.reading.rows import Counts
 
 AUTO = "auto"
 _BY_NAME = {family.name: family for family in TABLE}
 
 
-def choose(names: Sequence[str]) -> tuple[ThinkTags, ...]:
+def choose(names: Sequence[str]) -> tuple[ThoughtRow, ...]:
     """Return the families that `names` ask for: `auto`, a family's name, or a literal pair `OPEN
     CLOSE`.
 
@@ -23,7 +24,7 @@ def choose(names: Sequence[str]) -> tuple[ThinkTags, ...]:
 
 
 @lru_cache(32)
-def _chosen(names: tuple[str, ...]) -> tuple[ThinkTags, ...]:
+def _chosen(names: tuple[str, ...]) -> tuple[ThoughtRow, ...]:
     families = _merged(family for name in names for family in _rows(name))
     if confused := _confused(families):
         mark, other = confused
@@ -33,7 +34,7 @@ def _chosen(names: tuple[str, ...]) -> tuple[ThinkTags, ...]:
     return families
 
 
-def for_model(model: str) -> tuple[ThinkTags, ...]:
+def for_model(model: str) -> tuple[ThoughtRow, ...]:
     """Return the families that the name of a model asks for beyond `auto`."""
     return tuple(
         family
@@ -42,7 +43,7 @@ def for_model(model: str) -> tuple[ThinkTags, ...]:
     )
 
 
-def joined(families: tuple[ThinkTags, ...], more: Iterable[ThinkTags]) -> tuple[ThinkTags, ...]:
+def joined(families: tuple[ThoughtRow, ...], more: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:
     """Return `families` and `more`: a row takes the place of those with its opener; one that a
     reader confuses stays out.
     """
@@ -52,27 +53,27 @@ def joined(families: tuple[ThinkTags, ...], more: Iterable[ThinkTags]) -> tuple[
     return families
 
 
-def _merged(families: Iterable[ThinkTags]) -> tuple[ThinkTags, ...]:
-    chosen: list[ThinkTags] = []
+def _merged(families: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:
+    chosen: list[ThoughtRow] = []
     for family in families:
         if family not in chosen:
             chosen = [
-                *(other for other in chosen if not set(other.openers) & set(family.openers)),
+                *(other for other in chosen if not set(other.opens) & set(family.opens)),
                 family,
             ]
     return tuple(chosen)
 
 
-def _confused(families: Iterable[ThinkTags]) -> tuple[str, str] | None:
+def _confused(families: Iterable[ThoughtRow]) -> tuple[str, str] | None:
     """Return an opener and another mark of which one begins the other, if there are such. A row of
     the table has its own tried with it.
     """
     rows = tuple(families)
-    openers = [(row, mark, head_of(mark)) for row in rows for mark in row.openers]
+    openers = [(row, mark, head_of(mark)) for row in rows for mark in row.opens]
     others = [
         (row, mark, head_of(mark))
         for row in rows
-        for mark in (*row.closers, *row.ignored, *(row.answer_tags or ()))
+        for mark in (*row.closes, *row.ignored, *(row.answer_tags or ()))
     ]
     pairs = [
         *itertools.permutations(openers, 2),
@@ -89,15 +90,16 @@ def _confused(families: Iterable[ThinkTags]) -> tuple[str, str] | None:
     )
 
 
-def _rows(name: str) -> Iterable[ThinkTags]:
+def _rows(name: str) -> Iterable[ThoughtRow]:
     if name == AUTO:
         return [family for family in TABLE if not family.ambiguous_in_prose]
     if name in _BY_NAME:
         return [_BY_NAME[name]]
     pair = name.split(" ")
     if len(pair) == 2 and all(pair):
-        known = (row for row in FAMILIES if [row.open, row.close] == pair and not row.model_pattern)
-        return [next(known, ThinkTags(name, pair[0], pair[1]))]
+        own = ThoughtRow(name, WORDS, (pair[0],), (pair[1],), counts=Counts.IN_TEXT)
+        known = (row for row in FAMILIES if row.model_pattern in ("", NO_MODEL))
+        return [next((row for row in known if [row.open, row.close] == pair), own)]
     raise ValueError(
         f"expected {AUTO}, a pair OPEN CLOSE with one space between, "
         f"or one of: {', '.join(_BY_NAME)}; got {name!r}"

@@ -17,7 +17,7 @@ from converter.addon.start_lines import NEEDS
 from converter.core.dialects.model_facts import SAID_AT, SHOWN_AT, ModelFacts, read
 from converter.core.dialects.table import COMMON, DIALECTS
 from converter.core.model.conversation import ThinkingSwitch
-from converter.core.reading.families import PHRASES, TABLE, ThinkTags
+from converter.core.reading.families import PHRASES, TABLE, Lone, ThoughtRow
 from converter.core.reading.mark_search import Mark, MarkSearch, expression
 from converter.core.reading.tag_matcher import for_model
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
@@ -308,12 +308,12 @@ def _unread(text: str) -> Pair | None:
     return (f"<{closed[1]}>", f"</{closed[1]}>") if closed else pair_at_head(text)
 
 
-def _marks(text: str) -> tuple[ThinkTags, bool] | None:
+def _marks(text: str) -> tuple[ThoughtRow, bool] | None:
     """Return the family whose mark comes first, and whether that is an opener."""
     places = [
         (written.start(), row, family, opened)
         for row, family in enumerate(TABLE)
-        for opened, marks in ((True, family.openers), (False, _lone_closers(family)))
+        for opened, marks in ((True, family.opens), (False, _lone_closers(family)))
         for mark in marks
         if (written := _search(mark, text, family.ambiguous_in_prose or family in PHRASES))
     ]
@@ -321,8 +321,8 @@ def _marks(text: str) -> tuple[ThinkTags, bool] | None:
     return first[2:] if first else None
 
 
-def _lone_closers(family: ThinkTags) -> tuple[str, ...]:
-    return family.closers if family.bare_close_means_thinking else ()
+def _lone_closers(family: ThoughtRow) -> tuple[str, ...]:
+    return family.closes if family.lone is not Lone.TEXT else ()
 
 
 def _search(mark: str, text: str, only_at_head: bool) -> re.Match[str] | None:
@@ -330,7 +330,7 @@ def _search(mark: str, text: str, only_at_head: bool) -> re.Match[str] | None:
     return re.match(rf"\s*{pattern}", text) if only_at_head else re.search(pattern, text)
 
 
-def _options(family: ThinkTags, opened: bool, server: Server, model: str) -> tuple[str, ...]:
+def _options(family: ThoughtRow, opened: bool, server: Server, model: str) -> tuple[str, ...]:
     known = not family.ambiguous_in_prose or family in for_model(model)
     tags = () if known else ("think_tags=auto", f"think_tags={family.name}")
     knows_beginning = server.name in KNOWS_ITS_PROMPT or initial_state.model(

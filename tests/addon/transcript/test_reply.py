@@ -358,7 +358,7 @@ def _without_note(part: Part) -> Part:
     return ThinkingBlock(part.text) if isinstance(part, ThinkingBlock) else part
 
 
-_CLOSER = re.compile("|".join(expression(each) for family in FAMILIES for each in family.closers))
+_CLOSER = re.compile("|".join(expression(each) for family in FAMILIES for each in family.closes))
 _HEAD = re.compile(rf"(?:\s|{_CLOSER.pattern})*")
 """An answer's head. Closers alone go from it, because the thought, in its own field, has ended."""
 

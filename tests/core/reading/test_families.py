@@ -14,7 +14,8 @@ from converter.core.dialects.table import OPENAI_CHAT, Form
 from converter.core.reading.engine.engine import STOP, Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.engine.states import Mode
-from converter.core.reading.families import TABLE, ThinkTags
+from converter.core.reading.families import NO_MODEL, TABLE, Lone, ThoughtRow, Words
+from converter.core.reading.rows import Counts, tag
 from converter.core.reading.tag_matcher import choose, for_model, joined
 from converter.core.wire.bounds import BLANKS_LIMIT
 from laws import oracle
@@ -205,7 +206,7 @@ MODELS = {
 """A model by whose name each family is switched on that has one."""
 
 
-def settings_for(family: ThinkTags) -> Settings:
+def settings_for(family: ThoughtRow) -> Settings:
     """As users meet the family: on by itself, by the model's name, or else named."""
     if family.name in MODELS:
         default = read()
@@ -255,7 +256,7 @@ def cuts(reply: str) -> Iterator[bytes]:
     ("family", "reply"), CASES, ids=lambda value: getattr(value, "name", value)
 )
 def test_every_family_is_read_wherever_it_is_cut_by_every_client(
-    family: ThinkTags, reply: str
+    family: ThoughtRow, reply: str
 ) -> None:
     settings, said = settings_for(family), REPLIES[family.name][reply]
     whole = frames.whole(reply)
@@ -275,7 +276,7 @@ def test_gemmas_closer_alone_means_the_same_by_each_of_its_rows(names: list[str]
 
 
 def test_every_family_that_a_models_name_switches_on_is_tried_that_way() -> None:
-    assert {family.name for family in TABLE if family.model_pattern} == set(MODELS)
+    assert {row.name for row in TABLE if row.model_pattern not in ("", NO_MODEL)} == set(MODELS)
 
 
 BEGUN = [
@@ -412,15 +413,15 @@ HEADERS = [
 NAMED_SUFFIXES = ["<think:a>", "</think:a>", "<think:b1>", "</think:b1>", "<think:"]
 
 
-def marks_of(families: tuple[ThinkTags, ...]) -> list[str]:
+def marks_of(families: tuple[ThoughtRow, ...]) -> list[str]:
     marks = [
         mark
         for row in families
         for mark in (
-            *row.openers,
-            *row.closers,
+            *row.opens,
+            *row.closes,
             *row.ignored,
-            *row.labels,
+            *row.body.labels,
             *(row.answer_tags or ()),
         )
     ]
@@ -428,7 +429,7 @@ def marks_of(families: tuple[ThinkTags, ...]) -> list[str]:
 
 
 @st.composite
-def texts(draw: st.DrawFn, families: tuple[ThinkTags, ...]) -> str:
+def texts(draw: st.DrawFn, families: tuple[ThoughtRow, ...]) -> str:
     marks = st.sampled_from(marks_of(families))
     row = st.sampled_from(families).map(
         lambda row: row.open + "why" + row.close + (row.answer_tags or ("",))[0]
@@ -462,15 +463,14 @@ def test_law_5_the_parser_and_the_oracle_agree_on_every_family(
 # What a row of the families' table says of itself.
 
 
-def test_a_row_has_all_its_openers_and_closers() -> None:
-    row = ThinkTags("a", "<a>", "</a>", also_open=("<b>",), also_close=("</b>", "</c>"))
-    assert row.openers == ("<a>", "<b>")
-    assert row.closers == ("</a>", "</b>", "</c>")
-
-
 def test_a_row_of_two_marks_promises_nothing_else() -> None:
-    row = ThinkTags("a", "<a>", "</a>")
-    assert (row.ignored, row.labels, row.torn, row.answer_tags) == ((), (), (), None)
+    row = ThoughtRow("a", Words(), *tag("a"), counts=Counts.IN_TEXT)
+    assert (row.ignored, row.body.labels, row.torn, row.answer_tags) == ((), (), (), None)
     assert not row.ambiguous_in_prose
-    assert row.bare_close_means_thinking
-    assert row.unmatched_close_is_text
+    assert row.lone is Lone.THOUGHT
+
+
+def test_a_row_that_only_some_models_or_the_user_switch_on_says_so() -> None:
+    asked = {row.name for row in TABLE if row.model_pattern == NO_MODEL}
+    assert asked == {"reason", "Thought"}
+    assert all(row.ambiguous_in_prose for row in TABLE if row.name in {*asked, *MODELS})

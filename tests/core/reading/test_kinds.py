@@ -13,7 +13,7 @@ import pytest
 from converter.core.reading.engine.engine import STOP, Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.engine.states import Mode
-from converter.core.reading.families import ThinkTags
+from converter.core.reading.families import ThoughtRow
 from converter.core.reading.tag_matcher import AUTO, choose, for_model, joined
 from laws import oracle
 from laws.oracle_blocks import Block
@@ -133,7 +133,7 @@ ROWS = [
 ]
 
 
-def _families(model: str) -> tuple[ThinkTags, ...]:
+def _families(model: str) -> tuple[ThoughtRow, ...]:
     return joined(choose([AUTO]), for_model(model))
 
 

@@ -12,6 +12,7 @@ from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.engine.states import Mode
 from converter.core.reading.families import TABLE
+from converter.core.reading.rows import Counts
 from converter.core.reading.tag_matcher import choose
 from laws.oracle_blocks import Block
 from tests.core.reading.test_thoughts import parse
@@ -106,7 +107,7 @@ def test_prose_behind_a_thought_passes_unchanged(answer: str) -> None:
     ]
 
 
-WORDS = [family.name for family in TABLE if family.only_at_start or family.answer_tags]
+WORDS = [family.name for family in TABLE if family.counts is Counts.AT_START or family.answer_tags]
 
 
 @pytest.mark.parametrize("name", WORDS)

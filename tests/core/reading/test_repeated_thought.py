@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from converter.core.reading.families import ThinkTags
+from converter.core.reading.families import ThoughtRow
 from converter.core.reading.repeated_thought import HEAD, RepeatedThought
 from converter.core.reading.tag_matcher import choose
 
@@ -16,7 +16,7 @@ def told_once(
     told: str,
     content: Sequence[str],
     closers: tuple[str, ...] = (),
-    families: Sequence[ThinkTags] = AUTO,
+    families: Sequence[ThoughtRow] = AUTO,
 ) -> str:
     again = RepeatedThought(families, closers)
     again.hear(told)

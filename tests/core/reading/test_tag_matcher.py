@@ -4,23 +4,23 @@ from collections.abc import Iterable
 
 import pytest
 
-from converter.core.reading.families import TABLE, ThinkTags
+from converter.core.reading.families import TABLE, ThoughtRow
 from converter.core.reading.tag_matcher import choose, for_model, joined
 
 NAMES = [family.name for family in TABLE]
 
 
-def names(families: Iterable[ThinkTags]) -> list[str]:
+def names(families: Iterable[ThoughtRow]) -> list[str]:
     return [family.name for family in families]
 
 
 def test_names_and_marks_are_each_others_alone() -> None:
     assert len(set(NAMES)) == len(TABLE)
     assert all(
-        mark for family in TABLE for mark in (*family.openers, *family.closers, *family.ignored)
+        mark for family in TABLE for mark in (*family.opens, *family.closes, *family.ignored)
     )
     assert not [
-        family.name for family in TABLE if set(family.openers) & {*family.closers, *family.ignored}
+        family.name for family in TABLE if set(family.opens) & {*family.closes, *family.ignored}
     ]
 
 
@@ -32,8 +32,8 @@ def test_all_families_but_those_of_one_opener_can_be_looked_for_at_once() -> Non
 
 
 def test_only_families_with_an_angle_bracket_at_the_end_have_forms_with_attributes() -> None:
-    assert [family.name for family in TABLE if family.attributes] == ["thinking", "apriel"]
-    assert all(family.open.endswith(">") for family in TABLE if family.attributes)
+    assert [family.name for family in TABLE if family.body.attributes] == ["thinking", "apriel"]
+    assert all(family.open.endswith(">") for family in TABLE if family.body.attributes)
 
 
 def test_auto_is_every_family_that_prose_does_not_say() -> None:
@@ -50,7 +50,7 @@ def test_a_family_is_chosen_by_its_name(name: str) -> None:
 
 def test_a_literal_pair_is_a_family_of_its_own() -> None:
     (family,) = choose(["[[ ]]"])
-    assert (family.open, family.close, family.attributes) == ("[[", "]]", False)
+    assert (family.open, family.close, family.body.attributes) == ("[[", "]]", False)
 
 
 def test_what_is_chosen_twice_is_looked_for_once() -> None:
@@ -127,4 +127,4 @@ def test_a_joined_row_that_cannot_be_told_apart_stays_out() -> None:
 
 def test_a_literal_pair_of_a_family_is_that_family() -> None:
     (row,) = choose(["<unused94> <unused95>"])
-    assert (row.name, row.labels) == ("medgemma", ("thought\n",))
+    assert (row.name, row.body.labels) == ("medgemma", ("thought\n",))

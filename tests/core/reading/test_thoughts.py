@@ -9,7 +9,8 @@ from converter.core.model.events import LateCloser
 from converter.core.reading.engine.engine import STOP, Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.engine.states import Grammar, Mode
-from converter.core.reading.families import TABLE, ThinkTags
+from converter.core.reading.families import TABLE, Lone, ThoughtRow
+from converter.core.reading.rows import Counts
 from converter.core.reading.tag_matcher import choose
 from converter.core.reading.thought import UNREADABLE_CONFIDENCE
 from laws.oracle_blocks import Block
@@ -220,7 +221,7 @@ ROWS = [
 def parse(
     pieces: Sequence[str],
     start: Mode = Mode.ANSWERING,
-    tags: Sequence[ThinkTags] | None = None,
+    tags: Sequence[ThoughtRow] | None = None,
     attributes: bool = True,
     tools_offered: bool = False,
     finish: str = STOP,
@@ -252,8 +253,8 @@ def test_rule_holds_wherever_the_text_is_cut(row: Row) -> None:
 
 
 @pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
-def test_every_family_is_read_wherever_it_is_cut(family: ThinkTags) -> None:
-    before = "" if family.only_at_start else "a"
+def test_every_family_is_read_wherever_it_is_cut(family: ThoughtRow) -> None:
+    before = "" if family.counts is Counts.AT_START else "a"
     said = f"{before}{family.open}\nb\n{family.close}c"
     first = [text("a")] if before else []
     for place in range(len(said)):
@@ -268,14 +269,14 @@ def test_every_family_is_read_wherever_it_is_cut(family: ThinkTags) -> None:
 
 
 @pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
-def test_a_family_that_was_not_chosen_is_text(family: ThinkTags) -> None:
+def test_a_family_that_was_not_chosen_is_text(family: ThoughtRow) -> None:
     said = f"{family.open}a{family.close}"
-    marks = {*family.openers, *family.closers}
+    marks = {*family.opens, *family.closes}
     others = [
         other
         for other in TABLE
-        if not marks & {*other.openers, *other.ignored}
-        and (other.unmatched_close_is_text or not marks & {*other.closers})
+        if not marks & {*other.opens, *other.ignored}
+        and (other.lone is not Lone.NOTHING or not marks & {*other.closes})
     ]
     assert parse([said], tags=others) == [text(said)]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from converter.core.reading.engine.states import BEHIND_CALL, IN_CALL, NEXT_STATE, UNDECIDED, State
-from converter.core.reading.families import CLOSERS, ThinkTags
+from converter.core.reading.families import CLOSERS, Lone, ThoughtRow
 from converter.core.reading.mark_search import Mark, MarkSearch
-from converter.core.reading.tool_calls.call_form import Counts
+from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import CLOSERS as CALL_CLOSERS
 from converter.core.reading.tool_calls.forms import FORMS, OPENERS, SECTIONS
 from converter.core.reading.tool_calls.tag_body import Tags
@@ -100,7 +100,7 @@ class MarkTable:
 
     def __init__(
         self,
-        families: tuple[ThinkTags, ...],
+        families: tuple[ThoughtRow, ...],
         attributes: bool,
         offered: bool,
         reads_calls: bool,
@@ -109,17 +109,17 @@ class MarkTable:
     ) -> None:
         self._left = families if behind_field else ()
         self.answer_tags = {
-            mark: row.answer_tags for row in families if row.answer_tags for mark in row.closers
+            mark: row.answer_tags for row in families if row.answer_tags for mark in row.closes
         }
         self.families = families = () if behind_field else families
-        self.opened_by = {mark: row for row in families for mark in row.openers}
+        self.opened_by = {mark: row for row in families for mark in row.opens}
         self.openers = tuple(self.opened_by)
-        self.attributes_of: dict[str, ThinkTags] = {}
+        self.attributes_of: dict[str, ThoughtRow] = {}
         for row in families:
-            if attributes and row.attributes:
+            if attributes and row.body.attributes:
                 self.attributes_of |= {row.open[:-1] + blank: row for blank in _ATTRIBUTE_BLANKS}
-        telling = [row for row in families if row.bare_close_means_thinking]
-        self.bare_closers = tuple(mark for row in telling for mark in row.closers)
+        telling = [row for row in families if row.lone is not Lone.TEXT]
+        self.bare_closers = tuple(mark for row in telling for mark in row.closes)
         self.torn = tuple(mark for row in families for mark in row.torn)
         self.offered, self.reads_calls = offered and bool(families), reads_calls
         self.forbids_calls = forbids_calls
@@ -151,7 +151,7 @@ class MarkTable:
             self._made[key] = MarkSearch(kinds | frames)
         return self._made[key]
 
-    def within_thought(self, row: ThinkTags, suffix: str, head: bool) -> MarkSearch:
+    def within_thought(self, row: ThoughtRow, suffix: str, head: bool) -> MarkSearch:
         """Return the marks that count in a thought of `row`. `head`: it has said nothing yet."""
         return _within_thought(row, suffix, head, tuple(self._in_thought))
 
@@ -169,11 +169,13 @@ class MarkTable:
         another.
         """
         rows = self.families
-        closing = {mark: Mark.CLOSE for row in rows for mark in row.closers}
+        closing = {mark: Mark.CLOSE for row in rows for mark in row.closes}
         if state in (State.THINKING, State.RESUMED):
-            said = {mark: Mark.SILENT for row in rows for mark in row.again}
+            said = {mark: Mark.SILENT for row in rows for mark in row.body.again}
             return self._in_thought | (said if state is State.THINKING else {}) | closing
-        first = {mark: Mark.OPEN for row in rows for mark in row.openers if row.only_at_start}
+        first = {
+            mark: Mark.OPEN for row in rows for mark in row.opens if row.counts is Counts.AT_START
+        }
         anywhere = {mark: Mark.OPEN for mark in self.opened_by if mark not in first}
         silent = {mark: Mark.SILENT for row in rows for mark in row.ignored}
         words = silent | anywhere | dict.fromkeys(self.attributes_of, Mark.WITH_ATTRIBUTES)
@@ -185,7 +187,7 @@ class MarkTable:
             return over | closing | words | self._in_text | first | self._in_thought
         called = self._in_thought if state in BEHIND_CALL else {}
         if state is State.HEAD:
-            words = {mark: Mark.CLOSE for row in self._left for mark in row.closers} | words
+            words = {mark: Mark.CLOSE for row in self._left for mark in row.closes} | words
         bare = {mark: Mark.CLOSE for mark in self.bare_closers if mark not in silent}
         undecided = state in UNDECIDED or state in (State.HEAD, State.CALLED)
         lone = {} if undecided else self._dropped()
@@ -193,21 +195,21 @@ class MarkTable:
 
     def _dropped(self) -> dict[str, Mark]:
         """Return the closers that are no text though they close nothing."""
-        rows = [row for row in self.families if not row.unmatched_close_is_text]
-        return {m: Mark.UNMATCHED for row in rows for m in row.closers if m not in row.ignored}
+        rows = [row for row in self.families if row.lone is Lone.NOTHING]
+        return {m: Mark.UNMATCHED for row in rows for m in row.closes if m not in row.ignored}
 
 
 @lru_cache(maxsize=64)
-def _within_thought(row: ThinkTags, suffix: str, head: bool, calls: tuple[str, ...]) -> MarkSearch:
-    kinds = dict.fromkeys(calls, Mark.TOOL) | dict.fromkeys(row.closers, Mark.CLOSE)
-    kinds |= dict.fromkeys(row.again, Mark.SILENT)
+def _within_thought(row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, ...]) -> MarkSearch:
+    kinds = dict.fromkeys(calls, Mark.TOOL) | dict.fromkeys(row.closes, Mark.CLOSE)
+    kinds |= dict.fromkeys(row.body.again, Mark.SILENT)
     if head:
-        kinds |= dict.fromkeys(row.openers, Mark.OPEN)
-        kinds |= dict.fromkeys(row.labels, Mark.LABEL)
+        kinds |= dict.fromkeys(row.opens, Mark.OPEN)
+        kinds |= dict.fromkeys(row.body.labels, Mark.LABEL)
         kinds |= {
             label.rstrip("\n") + closer: Mark.CLOSE
-            for label in row.labels
-            for closer in row.closers
+            for label in row.body.labels
+            for closer in row.closes
         }
     return MarkSearch(kinds, suffix)
 
@@ -222,7 +224,7 @@ def _within_call(call: CallMark, reads_calls: bool, forbids_calls: bool) -> Mark
 
 @lru_cache(maxsize=64)
 def mark_table(
-    families: tuple[ThinkTags, ...],
+    families: tuple[ThoughtRow, ...],
     attributes: bool = True,
     offered: bool = False,
     reads_calls: bool = False,

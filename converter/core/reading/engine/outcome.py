@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from converter.core.model.events import Event, Text
 from converter.core.reading.engine.mark_table import NO_MARK, CallMark
 from converter.core.reading.engine.open_call import OpenCall
-from converter.core.reading.families import SUFFIX, ThinkTags
+from converter.core.reading.families import ThoughtRow
+from converter.core.reading.rows import SUFFIX
 from converter.core.reading.thought import Guess, Said, Thought
 from converter.core.reading.tool_calls.call import Call
 from converter.core.reading.tool_calls.reading import CallPlace, Expectations, Fate
@@ -29,11 +30,11 @@ class OpenThought(Thought):
     def __init__(self, choice: int, guessed: bool) -> None:
         super().__init__(choice)
         self.guess = Guess() if guessed else None
-        self.row: ThinkTags | None = None
+        self.row: ThoughtRow | None = None
         self.suffix = ""
         self.begun = False
 
-    def open(self, row: ThinkTags, suffix: str) -> None:
+    def open(self, row: ThoughtRow, suffix: str) -> None:
         """Begin a thought of this row."""
         self.row, self.suffix, self.begun = row, suffix, True
 
@@ -44,7 +45,7 @@ class OpenThought(Thought):
     @property
     def closers(self) -> tuple[str, ...]:
         """The closers of the last thought that had an opener."""
-        return self.row.closers if self.row else ()
+        return self.row.closes if self.row else ()
 
     @property
     def marks(self) -> tuple[str, str] | None:

@@ -15,21 +15,17 @@ template has them there.
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from converter.core.reading.tool_calls.call_form import CallForm, Counts
+from converter.core.reading.rows import Counts, tag
+from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.gemma_body import Gemma
 from converter.core.reading.tool_calls.json_body import Header, Json
 from converter.core.reading.tool_calls.python_body import Python
 from converter.core.reading.tool_calls.tag_body import Elements, Pairs, Tags
 
 
-def _pair(name: str) -> tuple[str, str]:
+def _section(name: str) -> tuple[str, str]:
+    """Return the marks around calls that stand in a tag of this name."""
     return f"<{name}>", f"</{name}>"
-
-
-def _tag(name: str) -> tuple[tuple[str], str]:
-    """Return the marks around a call that stands in a tag of this name."""
-    opener, closer = _pair(name)
-    return (opener,), closer
 
 
 def _invoke(prefix: str, *, padded: bool = False, before: str = "") -> Tags:
@@ -63,27 +59,27 @@ PAIRS = Pairs(
 )
 DSML = _invoke("｜DSML｜")
 _MINIMAX = "]<]minimax[>["
-_TOOL_CALL = *_tag("tool_call"), _pair("tool_calls")
-_IFM = *_tag("ifm|tool_call"), _pair("ifm|tool_calls")
 _ASSISTANT, _CALLS = "<|im_start|>assistant", " -> tool/function_call\n"
 # a row's first word says where its marks count (`Counts`)
-_special = partial(CallForm, counts=Counts.EVERYWHERE)
-_tagged = partial(CallForm, counts=Counts.IN_THOUGHTS)
-_offered = partial(CallForm, counts=Counts.IN_THOUGHTS_WITH_TOOLS)
-_answering = partial(CallForm, counts=Counts.IN_ANSWERS)
-_whole = partial(CallForm, counts=Counts.AS_WHOLE_REPLY)
+_special = partial(CallRow, counts=Counts.EVERYWHERE)
+_tagged = partial(CallRow, counts=Counts.IN_THOUGHTS)
+_offered = partial(CallRow, counts=Counts.IN_THOUGHTS_WITH_TOOLS)
+_answering = partial(CallRow, counts=Counts.IN_ANSWERS)
+_whole = partial(CallRow, counts=Counts.AS_WHOLE_REPLY)
 FORMS = (
     _tagged(
         "hermes",
         JSON,
-        *_TOOL_CALL,
+        *tag("tool_call"),
+        section=_section("tool_calls"),
         models="Hermes, Qwen2.5, Qwen3, Ernie 4.5, Reka, Granite 4",
         in_thoughts=True,
     ),
     _tagged(
         "qwen3-coder",
         FUNCTION,
-        *_TOOL_CALL,
+        *tag("tool_call"),
+        section=_section("tool_calls"),
         alone=True,
         models="Qwen3-Coder, Qwen3.5, Nemotron 3, Step 3.5, MiMo; Llama 3.1 with JSON in the tag",
         in_thoughts=True,
@@ -91,14 +87,16 @@ FORMS = (
     _tagged(
         "glm",
         PAIRS,
-        *_TOOL_CALL,
+        *tag("tool_call"),
+        section=_section("tool_calls"),
         models="GLM-4.5 to 5, Laguna, Spark 3, Hunyuan v3's preview",
         in_thoughts=True,
     ),
     _tagged(
         "step-audio",
         Header(r"(?P<name>[\w.-]+)[ \t]*+\n\s*+", heads=("function\n",)),
-        *_TOOL_CALL,
+        *tag("tool_call"),
+        section=_section("tool_calls"),
         models="Step-Audio 2",
     ),
     _special(
@@ -108,21 +106,21 @@ FORMS = (
             ("<arg_value:opensource>", "</arg_value:opensource>"),
             separator="<tool_sep:opensource>",
         ),
-        *_tag("tool_call:opensource"),
-        _pair("tool_calls:opensource"),
+        *tag("tool_call:opensource"),
+        section=_section("tool_calls:opensource"),
         models="Hunyuan v3 as it ships",
     ),
-    _tagged("iquest", PAIRS, *_tag("iquest_tool_call"), models="IQuest Q1"),
+    _tagged("iquest", PAIRS, *tag("iquest_tool_call"), models="IQuest Q1"),
     _tagged(
         "tool-calls",
         JSON,
-        section=_pair("tool_calls"),
+        section=_section("tool_calls"),
         models="Apriel, Hunyuan-A13B, Jamba, MiniMax-M1",
     ),
     _tagged(
         "minimax",
         INVOKE,
-        section=_pair("minimax:tool_call"),
+        section=_section("minimax:tool_call"),
         alone=True,
         models="MiniMax-M2",
         in_thoughts=True,
@@ -137,17 +135,17 @@ FORMS = (
     _offered(
         "invoke",
         INVOKE,
-        section=_pair("function_calls"),
+        section=_section("function_calls"),
         alone=True,
         models="many fine-tunes, after Claude",
     ),
-    _offered("olmo", Python(heads=("",)), section=_pair("function_calls"), models="Olmo 3"),
+    _offered("olmo", Python(heads=("",)), section=_section("function_calls"), models="Olmo 3"),
     _special(
         "kimi",
         Header(r"\s*+(?P<name>[\w.:-]+)\s*+<\|tool_call_argument_begin\|>\s*+"),
         ("<|tool_call_begin|>",),
-        "<|tool_call_end|>",
-        ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
+        ("<|tool_call_end|>",),
+        section=("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
         models="Kimi-K2",
         in_thoughts=True,
     ),
@@ -174,8 +172,8 @@ FORMS = (
             heads=("function<｜tool▁sep｜>", ""),
         ),
         ("<｜tool▁call▁begin｜>",),
-        "<｜tool▁call▁end｜>",
-        ("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
+        ("<｜tool▁call▁end｜>",),
+        section=("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
         models="DeepSeek V3, R1, V3.1, Cogito",
     ),
     _special(
@@ -206,18 +204,18 @@ FORMS = (
         models="Mistral Small 3.2, Magistral, Ministral-3, Devstral",
     ),
     _answering("llama", JSON, ("<|python_tag|>",), models="Llama 3.1, 3.2, 3.3"),
-    _answering("llama4", Python(), ("<|python_start|>",), "<|python_end|>", models="Llama 4"),
-    _special("lfm2", Python(), ("<|tool_call_start|>",), "<|tool_call_end|>", models="LFM2"),
+    _answering("llama4", Python(), ("<|python_start|>",), ("<|python_end|>",), models="Llama 4"),
+    _special("lfm2", Python(), ("<|tool_call_start|>",), ("<|tool_call_end|>",), models="LFM2"),
     _special(
         "internlm",
         JSON,
         ("<|action_start|><|plugin|>", "<|action_start|> <|plugin|>"),
-        "<|action_end|>",
+        ("<|action_end|>",),
         models="InternLM 2.5, 3",
     ),
-    _tagged("seed", FUNCTION, *_tag("seed:tool_call"), models="Seed-OSS"),
+    _tagged("seed", FUNCTION, *tag("seed:tool_call"), models="Seed-OSS"),
     _special(
-        "cohere", JSON, ("<|START_ACTION|>",), "<|END_ACTION|>", models="Command-R7B, Command-A"
+        "cohere", JSON, ("<|START_ACTION|>",), ("<|END_ACTION|>",), models="Command-R7B, Command-A"
     ),
     _special(
         "harmony",
@@ -231,28 +229,34 @@ FORMS = (
             "<|start|>assistant<|channel|>commentary to=",
             "<|start|>assistant to=",
         ),
-        "<|call|>",
+        ("<|call|>",),
         models="gpt-oss",
         tool="functions",
         before=("<|channel|>", "<|start|>", "<|end|>", "<|return|>"),
     ),
-    _special("gemma", Gemma('<|"|>'), ("<|tool_call>",), "<tool_call|>", models="Gemma 4"),
+    _special("gemma", Gemma('<|"|>'), ("<|tool_call>",), ("<tool_call|>",), models="Gemma 4"),
     _answering(
         "function-gemma",
         Gemma("<escape>"),
         ("<start_function_call>",),
-        "<end_function_call>",
+        ("<end_function_call>",),
         models="FunctionGemma",
     ),
     _special(
         "apertus",
         Json(name_is_key=True),
         ("<|tools_prefix|>",),
-        "<|tools_suffix|>",
+        ("<|tools_suffix|>",),
         models="Apertus",
         in_thoughts=True,
     ),
-    _special("ifm", JSON, *_IFM, models="K2-Horizon, by its switch for JSON"),
+    _special(
+        "ifm",
+        JSON,
+        *tag("ifm|tool_call"),
+        section=_section("ifm|tool_calls"),
+        models="K2-Horizon, by its switch for JSON",
+    ),
     _special(
         "ifm-args",
         Pairs(
@@ -260,21 +264,22 @@ FORMS = (
             ("<ifm|arg_value>", "</ifm|arg_value>"),
             ("<ifm|arg_type>", "</ifm|arg_type>"),
         ),
-        *_IFM,
+        *tag("ifm|tool_call"),
+        section=_section("ifm|tool_calls"),
         models="K2-Horizon",
     ),
     _special(
         "step3",
         _invoke("steptml:", before="function<｜tool_sep｜>"),
         ("<｜tool_call_begin｜>",),
-        "<｜tool_call_end｜>",
-        ("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
+        ("<｜tool_call_end｜>",),
+        section=("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
         models="Step 3",
     ),
     _tagged(
         "muse",
         _invoke("atem:"),
-        section=_pair("atem:function_calls"),
+        section=_section("atem:function_calls"),
         alone=True,
         models="Muse Glimmer",
     ),
@@ -303,16 +308,18 @@ FORMS = (
         alone=True,
         models="models that imitate Claude Code's screen",
     ),
-    _special("granite", JSON, ("<|tool_call|>",), "<|/tool_call|>", models="Granite 3, Phi-4-mini"),
-    _offered("nemotron", JSON, *_tag("TOOLCALL"), models="Nemotron Nano v2, Llama Nemotron"),
-    _tagged("longcat", JSON, *_tag("longcat_tool_call"), models="LongCat"),
+    _special(
+        "granite", JSON, ("<|tool_call|>",), ("<|/tool_call|>",), models="Granite 3, Phi-4-mini"
+    ),
+    _offered("nemotron", JSON, *tag("TOOLCALL"), models="Nemotron Nano v2, Llama Nemotron"),
+    _tagged("longcat", JSON, *tag("longcat_tool_call"), models="LongCat"),
     _tagged(
         "longcat-tags",
         Pairs(
             ("<longcat_arg_key>", "</longcat_arg_key>"),
             ("<longcat_arg_value>", "</longcat_arg_value>"),
         ),
-        *_tag("longcat_tool_call"),
+        *tag("longcat_tool_call"),
         models="LongCat-Flash behind gateways",
     ),
     _answering("gigachat", JSON, ("<|function_call|>",), models="GigaChat 3"),
@@ -329,8 +336,8 @@ FORMS = (
         alone=True,
         models="GigaChat 3.5",
     ),
-    _tagged("dots", INVOKE, section=_pair("dots_function_call"), models="dots"),
-    _tagged("dots", JSON, section=_pair("dots_function_call"), models="dots"),
+    _tagged("dots", INVOKE, section=_section("dots_function_call"), models="dots"),
+    _tagged("dots", JSON, section=_section("dots_function_call"), models="dots"),
     _special(
         "plamo",
         Header(
@@ -339,41 +346,41 @@ FORMS = (
             tail="<|plamo:end_tool_arguments:plamo|>",
         ),
         ("<|plamo:begin_tool_request:plamo|>",),
-        "<|plamo:end_tool_request:plamo|>",
-        ("<|plamo:begin_tool_requests:plamo|>", "<|plamo:end_tool_requests:plamo|>"),
+        ("<|plamo:end_tool_request:plamo|>",),
+        section=("<|plamo:begin_tool_requests:plamo|>", "<|plamo:end_tool_requests:plamo|>"),
         models="PLaMo 3",
     ),
     _special(
-        "inkling", JSON, ("<|content_invoke_tool_json|>",), "<|end_message|>", models="Inkling"
+        "inkling", JSON, ("<|content_invoke_tool_json|>",), ("<|end_message|>",), models="Inkling"
     ),
     _special(
         "solar",
         Pairs(("<|tool_arg:start|>", "<|tool_arg:value|>"), ("", "<|tool_arg:end|>")),
         ("<|tool_call:start|>",),
-        "<|tool_call:end|>",
+        ("<|tool_call:end|>",),
         models="Solar Open 2",
     ),
-    _answering("pangu", JSON, ("[unused11]",), "[unused12]", models="openPangu"),
-    _answering("granite-20b", JSON, *_tag("function_call"), models="Granite 20B FC"),
+    _answering("pangu", JSON, ("[unused11]",), ("[unused12]",), models="openPangu"),
+    _answering("granite-20b", JSON, *tag("function_call"), models="Granite 20B FC"),
     _special(
         "hyperclova",
         JSON,
         (f"<|im_end|>\n{_ASSISTANT}{_CALLS}", f"{_ASSISTANT}{_CALLS}"),
-        "<|im_end|>",
+        ("<|im_end|>",),
         models="HyperCLOVA X SEED Think",
     ),
     _whole(
         "hyperclova",
         JSON,
         (_CALLS.lstrip(),),
-        "<|im_end|>",
+        ("<|im_end|>",),
         models="HyperCLOVA X SEED Think, whose prompt has begun the header",
     ),
     _special(
         "functionary",
         Header(r"\s*+(?P<name>[\w.-]+)\s*+<\|content\|>\s*+", user="all\n<|content|>"),
         ("<|from|>assistant\n<|recipient|>", "<|recipient|>"),
-        "<|stop|>",
+        ("<|stop|>",),
         models="Functionary",
     ),
     _whole(
@@ -386,7 +393,7 @@ FORMS = (
                 for word in ("", "commentary ", "assistantcommentary ", "assistant ")
             ),
         ),
-        close="<|call|>",
+        closes=("<|call|>",),
         models="gpt-oss whose special tokens, or the header's first, were left out",
     ),
     _whole("gemma", Gemma('<|"|>', ("call:",)), models="Gemma 4 without its marks"),
@@ -395,16 +402,16 @@ FORMS = (
         "rwkv",
         STRICT,
         tuple(f"**Tool Call:**{blanks}```json" for blanks in ("\n", "\n\n", " ")),
-        "```",
+        ("```",),
         models="RWKV-7",
     ),
-    _whole("fenced", STRICT, ("```json", "```tool_call", "```"), "```", models="any"),
-    _whole("fenced", Python(("",), STRICT), ("```tool_code",), "```", models="Gemma 3"),
+    _whole("fenced", STRICT, ("```json", "```tool_call", "```"), ("```",), models="any"),
+    _whole("fenced", Python(("",), STRICT), ("```tool_code",), ("```",), models="Gemma 3"),
     _whole(
         "tool-code",
         Python(("",), STRICT),
         ("tool_code = ", "tool_code="),
-        "print(tool_code)",
+        ("print(tool_code)",),
         models="Gemma's small models",
     ),
     _whole("python", Python(objects=STRICT), models="Llama 3.2, 4, xLAM"),
@@ -412,8 +419,8 @@ FORMS = (
 )
 
 
-def _grouped(rows: Iterable[tuple[str, CallForm]]) -> Mapping[str, tuple[CallForm, ...]]:
-    groups: dict[str, tuple[CallForm, ...]] = {}
+def _grouped(rows: Iterable[tuple[str, CallRow]]) -> Mapping[str, tuple[CallRow, ...]]:
+    groups: dict[str, tuple[CallRow, ...]] = {}
     for mark, form in rows:
         groups[mark] = (*groups.get(mark, ()), form)
     return groups
@@ -431,7 +438,7 @@ _MARKED = tuple(form for form in FORMS if not form.whole)
 SECTIONS = _grouped((form.section[0], form) for form in _MARKED if form.section[0])
 """Forms by the mark that begins their section."""
 OPENERS = _grouped(
-    (mark, form) for form in _MARKED if form.open or form.alone for mark in form.firsts if mark
+    (mark, form) for form in _MARKED if form.opens or form.alone for mark in form.firsts if mark
 )
 """Forms by the beginnings of their calls."""
 WHOLE = _grouped((mark, form) for form in FORMS if form.whole for mark in form.firsts)

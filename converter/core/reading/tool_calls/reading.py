@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from converter.core.calls.schema_values import Schema
 from converter.core.model.events import Event, Text, ToolCall
 from converter.core.reading.tool_calls.call import Call, Progress
-from converter.core.reading.tool_calls.call_form import CallForm
+from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import CLOSERS, OPENERS, SECTIONS, WHOLE
 from converter.core.reading.tool_calls.source import (
     BLANKS,
@@ -183,15 +183,15 @@ class CallPlace:
         self.next()
         self.source.take(len(mark))
 
-    def _one(self, mark: str, forms: Sequence[CallForm], ends: Sequence[str]) -> Step[None]:
+    def _one(self, mark: str, forms: Sequence[CallRow], ends: Sequence[str]) -> Step[None]:
         """Read the calls of one pair of marks."""
         forms = [form for form in forms if mark in form.firsts] or forms
-        opened = any(mark in form.open for form in forms)
+        opened = any(mark in form.opens for form in forms)
         heads = [head for form in forms for head in form.body.heads]
         self.head = (yield from self._first(heads)) if opened else mark
         form = next(form for form in forms if self.head in form.body.heads)
         self._form = self.current.form = form.name
-        close = (form.close,) if form.close else ()
+        close = form.closes
         again = tuple(filter(None, form.body.heads)) if opened or form.whole else ()
         self.close = (*close, *ends)
         while not (yield from self._call(form)):
@@ -205,7 +205,7 @@ class CallPlace:
                 return
             self._go_on(self.head, place)
 
-    def _call(self, form: CallForm) -> Step[bool]:
+    def _call(self, form: CallRow) -> Step[bool]:
         """Read a call. A call with broken arguments is text up to its closing mark, or up to the
         next call, so that the text behind it is read as behind any call.
         """
@@ -215,7 +215,7 @@ class CallPlace:
             if self.current.begun or self.source.last or not self.close:
                 raise
         self.current.drop()
-        marks = marks_of(*self.close, *form.open)
+        marks = marks_of(*self.close, *form.opens)
         while not (match := marks.search(rest := self.source.rest)):
             self.source.take(len(rest) - (0 if self.source.last else marks.undecided(rest, 0)))
             if self.source.last:

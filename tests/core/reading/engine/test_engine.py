@@ -45,7 +45,7 @@ def _said(pieces: Sequence[str]) -> list[object]:
 
 @pytest.mark.parametrize("text", LOOK_ALIKES)
 def test_what_only_looks_like_a_call_passes_unchanged(text: str) -> None:
-    if any(mark in text for row in AUTO for mark in (*row.openers, *row.closers, *row.ignored)):
+    if any(mark in text for row in AUTO for mark in (*row.opens, *row.closes, *row.ignored)):
         return
     for around in (text, f"Look.\n{text}", f"{text}\n"):
         assert _read([around]) == _read(around) == [Text(around)]

@@ -7,7 +7,7 @@ import pytest
 
 from converter.core.model.events import Event, Text, ToolCall, joined
 from converter.core.reading.engine.engine import Engine
-from converter.core.reading.tool_calls.call_form import Counts
+from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import FORMS, OPENERS, SECTIONS, WHOLE
 from converter.core.reading.tool_calls.json_body import Header, Json
 from converter.core.reading.tool_calls.reading import Expectations

@@ -1,0 +1,37 @@
+"""A row of the grammar: the same words for thoughts and for calls."""
+
+from dataclasses import fields
+
+from converter.core.reading.families import TABLE, WORDS, ThoughtRow
+from converter.core.reading.rows import Counts, Row, tag
+from converter.core.reading.tool_calls.call_row import CallRow
+from converter.core.reading.tool_calls.forms import FORMS
+
+OF_THOUGHTS = {Counts.IN_TEXT, Counts.AT_START}
+
+
+def test_a_rows_usual_mark_is_its_first() -> None:
+    row = Row("a", WORDS, ("<a>", "<b>"), ("</a>", "</b>"), counts=Counts.IN_TEXT)
+    assert (row.open, row.close) == ("<a>", "</a>")
+
+
+def test_a_row_without_marks_is_one_whose_body_begins_and_ends_it() -> None:
+    row = Row("a", WORDS, counts=Counts.IN_TEXT)
+    assert (row.opens, row.open, row.closes, row.close) == ((), "", (), "")
+
+
+def test_the_marks_of_a_tag() -> None:
+    assert tag("a:b") == (("<a:b>",), ("</a:b>",))
+
+
+def test_each_place_where_marks_count_is_one_regions() -> None:
+    assert {row.counts for row in TABLE} == OF_THOUGHTS
+    assert {row.counts for row in FORMS} == set(Counts) - OF_THOUGHTS
+
+
+def test_rows_of_both_regions_say_the_same_things_first_and_no_more_than_twelve() -> None:
+    common = [field.name for field in fields(Row)]
+    for row in (ThoughtRow, CallRow):
+        names = [field.name for field in fields(row)]
+        assert names[: len(common)] == common
+        assert len(names) <= 12

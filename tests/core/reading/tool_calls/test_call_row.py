@@ -1,0 +1,49 @@
+"""The marks that a form begins and ends with."""
+
+from functools import partial
+
+import pytest
+
+from converter.core.reading.rows import Counts
+from converter.core.reading.tool_calls.call_row import CallRow
+from converter.core.reading.tool_calls.json_body import Json
+
+form = partial(CallRow, "a", Json(), counts=Counts.EVERYWHERE)
+AROUND = {"section": ("<s>", "</s>")}
+
+
+@pytest.mark.parametrize(
+    ("row", "firsts", "ends"),
+    [
+        (form(), ("{", "["), ()),
+        (form(("<a>",), ("</a>",)), ("<a>",), ("</a>",)),
+        (form(("<a>",), ("</a>",), alone=True), ("<a>", "{", "["), ("</a>",)),
+        (form(**AROUND), ("{", "["), ("</s>",)),
+        (form(("<a>",), **AROUND), ("<a>",), ("</s>",)),
+    ],
+)
+def test_a_call_begins_with_its_mark_or_with_its_body(
+    row: CallRow, firsts: tuple[str, ...], ends: tuple[str, ...]
+) -> None:
+    assert (row.firsts, row.ends) == (firsts, ends)
+
+
+def test_in_a_section_a_call_may_begin_with_its_body() -> None:
+    assert form(("<a>",), **AROUND).in_section == ("<a>", "{", "[")
+
+
+@pytest.mark.parametrize(
+    ("row", "pairs"),
+    [
+        (form(), ()),
+        (form(("<a>",), ("</a>",)), (("<a>", "</a>"),)),
+        (form(**AROUND), (("<s>", "</s>"),)),
+        (
+            form(("<a>", "<b>"), ("</a>",), **AROUND),
+            (("<s>", "</s>"), ("<a>", "</a>"), ("<b>", "</a>")),
+        ),
+        (form(("to=",), ("</a>",), tool="f"), (("to=f", "</a>"),)),
+    ],
+)
+def test_each_opener_has_what_closes_it(row: CallRow, pairs: tuple[tuple[str, str], ...]) -> None:
+    assert row.pairs == pairs
