@@ -27,8 +27,7 @@ class Drafts:
     def __init__(self, asked: Expectations) -> None:
         self._asked = asked
         only_calls = mark_table((), reads_calls=True)
-        self._engine = Engine(only_calls, asked=Expectations(asked.tools))
-        self._engine.calls.in_sentences = False
+        self._engine = Engine(only_calls, asked=Expectations(asked.tools, in_sentences=False))
         self._arguments: dict[int, list[str]] = {}
         self._length = 0
         self._last: set[int] = set()  # calls behind which this thought has said nothing

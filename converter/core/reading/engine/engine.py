@@ -83,8 +83,8 @@ class Engine(Scanner):
 
     def stop_calls(self, table: MarkTable) -> None:
         """Go on by a table that reads no calls, while nothing is held."""
-        self._table, self.calls.asked = table, Expectations({})
-        self.calls.at_head = False
+        self._table, self._calling.asked = table, Expectations({})
+        self._calling.at_head = False
         self._look()
 
     # What goes in and comes out.
@@ -121,7 +121,7 @@ class Engine(Scanner):
         self._out += self.answer.release()
         self._source = Source()
         self._context = Context()
-        self.calls.behind = False
+        self._calling.behind = False
         return self._drain()
 
     def plain(self) -> tuple[WordKind, str] | None:
@@ -134,7 +134,7 @@ class Engine(Scanner):
         if value := self._values.open:
             wakes = value.wakes
             return (Text, wakes + self._marks.firsts + ends) if wakes else None
-        if self._state is State.ANSWERING and not self.calls.behind:
+        if self._state is State.ANSWERING and not self._calling.behind:
             return Text, self._marks.firsts + ends + self._values.firsts
         if self._state is State.THINKING and self.thought.at_ease:
             return Thinking, self._marks.firsts + "\r\n"  # held at a thought's end
@@ -150,51 +150,52 @@ class Engine(Scanner):
     @property
     def in_thought(self) -> bool:
         """Tell whether the words that come are a thought's, as far as that is known."""
-        return self._state in IN_THOUGHT or self.calls.draft is not None
+        return self._state in IN_THOUGHT or self._calling.draft is not None
 
     @property
     def held(self) -> str:
         """The text that waits, but for that of a thought."""
-        call = "".join(self.calls.open.place.held) if self.calls.open else ""
+        call = "".join(self._calling.open.place.text.held) if self._calling.open else ""
         return self.answer.lead + call + self._source.rest
 
     @property
     def holds(self) -> bool:
         """Tell whether text waits that `flush` would give out."""
-        return bool(self._source.rest or self.calls.open or self.answer.lead or self.calls.draft)
+        calling = self._calling
+        return bool(self._source.rest or self.answer.lead or calling.open or calling.draft)
 
     @property
     def broken(self) -> str:
         """The tool of a call that has gone out and is none."""
-        return "" if self.calls.draft else self.calls.broken
+        return "" if self._calling.draft else self.calls.broken
 
     def _take_in(self, piece: str) -> None:
-        if self.calls.draft:
-            self.calls.draft.feed(piece)
-            if self.calls.draft.is_long:
+        if self._calling.draft:
+            self._calling.draft.feed(piece)
+            if self._calling.draft.is_long:
                 self._settle_draft()
         self._source.feed(piece)
         self._run()
 
     def _passes(self, text: str) -> bool:
         """Tell whether a piece comes out as it is, without a look at the places in it."""
-        if self.holds or self._values.waits or self.calls.behind:
+        if self.holds or self._values.waits or self._calling.behind:
             return False
         may_lead = self._table.reads_calls and self._state not in IN_THOUGHT
-        if may_lead and (self.calls.at_head or "\n" in text or "\r" in text):
+        if may_lead and (self._calling.at_head or "\n" in text or "\r" in text):
             return False
         return len(text) <= PIECE and not self._marks.may_begin(text)
 
     def _drain(self) -> list[Event]:
-        if self.calls.draft:
-            out = self.calls.draft.take_out()
+        if self._calling.draft:
+            out = self._calling.draft.take_out()
         else:
             out, self._out = self._out, []
         return out if len(out) < 2 else joined(out)
 
     def _begin_anew(self, answer: str) -> None:
         """Read the end of what was no thought, as a reply that begins in its text."""
-        self._state, self.calls.between = State.HEAD, NO_MARK
+        self._state, self._calling.between = State.HEAD, NO_MARK
         self.thought.forget()
         self._context = Context()
         self._look()
@@ -206,7 +207,7 @@ class Engine(Scanner):
     def _run(self) -> None:
         going = True
         while going:
-            going = self._go_on(self.calls.open) if self.calls.open else self._scan()
+            going = self._go_on(self._calling.open) if self._calling.open else self._scan()
 
     # Calls: where they begin.
 
@@ -220,7 +221,7 @@ class Engine(Scanner):
             return empty is not None and self._leave_out(len(literal))
         if self._state in IN_THOUGHT or self._state is State.CALLED_INSIDE:
             return self._ends_thought(mark)
-        self.calls.at_head = False
+        self._calling.at_head = False
         token = mark.begins in SPECIAL
         in_sentence = context.place is MarkPlace.IN_SENTENCE
         doubted = in_sentence and not token and not self.calls.read
@@ -260,12 +261,12 @@ class Engine(Scanner):
                 return self._ordinary()
             if begins is None:
                 return False
-        if self.calls.draft:
-            self.calls.draft.words = 0
+        if self._calling.draft:
+            self._calling.draft.words = 0
         elif self._state in IN_THOUGHT:
             self._begin_draft()
         self._step(Mark.TOOL)
-        self.calls.at_head = False
+        self._calling.at_head = False
         met = MetMark(mark, MarkPlace.AT_BREAK, in_code=False, ended_thought=True)
         if self._table.forbids_calls:
             return self._put_back(met, "")
@@ -275,10 +276,10 @@ class Engine(Scanner):
         """Let a call in a thought wait for what comes behind it."""
         guessed = self.thought.guess is not None
         self._tell(self.thought.settle())
-        self.calls.draft = Draft.begin(self.thought, self.calls, self._out, self._source.rest)
-        self._out = []
+        begun = Draft.begin(self.thought, self.calls, self._calling, self._out, self._source.rest)
         if guessed:
-            self.calls.draft.thought.begin_guess()
+            begun.thought.begin_guess()
+        self._calling.draft, self._out = begun, []
 
     def _look_at_head(self, stop: int) -> bool | None:
         """Begin a form that is the whole reply, if no mark stands before it; tell whether it has
@@ -295,7 +296,7 @@ class Engine(Scanner):
         found = self._source.look_at(_WHOLE, blanks)
         if found is None:
             return False
-        self.calls.at_head = False
+        self._calling.at_head = False
         if not found[0]:
             return None
         self._take_lead(blanks)
@@ -304,9 +305,8 @@ class Engine(Scanner):
         return self._read_call(met)
 
     def _read_call(self, met: MetMark) -> bool:
-        calls = self.calls
-        number, around = len(calls.read), calls.between
-        calls.open = OpenCall.begin(met, self._source, calls.asked, number, around)
+        number, calling = len(self.calls.read), self._calling
+        calling.open = OpenCall.begin(met, self._source, calling.asked, number, calling.between)
         return True
 
     # Calls: their text, and their end.
@@ -314,10 +314,10 @@ class Engine(Scanner):
     def _go_on(self, call: OpenCall) -> bool:
         """Read on in a call; tell whether there is more to read."""
         place = call.place
-        over = place.ended or place.advance()
-        if call.met.whole and place.state is Fate.TEXT:  # none of the tools': it is read as text
-            self.calls.open, self._source.consumed = None, len
-            words = "".join(it.text for it in place.drain() if isinstance(it, Text))
+        over = place.advance()
+        if call.met.whole and place.text.fate is Fate.TEXT:  # no tool's: read as text
+            self._calling.open, self._source.consumed = None, len
+            words = "".join(it.text for it in place.text.drain() if isinstance(it, Text))
             return self._put_back(call.met, words)
         if over:
             return self._end(call)
@@ -326,7 +326,7 @@ class Engine(Scanner):
 
     def _pass_on(self, call: OpenCall) -> None:
         """Give out all that the call's reader has decided."""
-        for event in call.place.drain():
+        for event in call.place.text.drain():
             if call.enters or not isinstance(event, Text):
                 self._enter(call.met.mark)
             if isinstance(event, Text):
@@ -339,43 +339,43 @@ class Engine(Scanner):
         """Be between the marks of a call."""
         if self._state not in IN_CALL:
             self._step(Mark.TOOL)
-        if self.calls.between is not mark:
-            self.calls.between, self.calls.has_arguments = mark, False
+        if self._calling.between is not mark:
+            self._calling.between, self._calling.has_arguments = mark, False
             self._look()
 
     def _end(self, call: OpenCall) -> bool:
         """Take the text for calls or words once that is known; tell whether it is."""
         place, source = call.place, self._source
         counts = not place.refused
-        if place.doubted and counts:
-            decided = call.counts(source, self._marks, self.calls.in_sentences)
+        if place.text.doubted and counts:
+            decided = call.counts(source, self._marks)
             if decided is None:
                 return False
             counts = decided
-        self.calls.open = None
+        self._calling.open = None
         self.calls.note_cut(place, source.last)
-        if not place.doubted:
+        if not place.text.doubted:
             self._pass_on(call)
             self.calls.note(place, source.last)
-        if not counts and (place.doubted or place.state is Fate.HELD):
-            return self._put_back(call.met, "".join(place.held), fits=not place.refused)
-        if place.doubted:
-            place.doubted = False
+        if not counts and (place.text.doubted or place.text.fate is Fate.HELD):
+            return self._put_back(call.met, "".join(place.text.held), fits=not place.refused)
+        if place.text.doubted:
+            place.text.doubted = False
             self._pass_on(call)
             self.calls.note(place, source.last)
         self._leave(call)
-        self.calls.behind = place.state is Fate.TAKEN and not place.refused
+        self._calling.behind = place.text.fate is Fate.TAKEN and not place.refused
         return True
 
     def _leave(self, call: OpenCall) -> None:
         """Go on behind a call: out of its marks, unless it is none and they are still to come."""
         place, source, mark = call.place, self._source, call.met.mark
-        if place.state is Fate.TAKEN:
+        if place.text.fate is Fate.TAKEN:
             rest = "" if place.refused and source.last else source.rest
             source.rest = place.unfit + rest  # half a mark at a cut call's end is no text
         if self._state in IN_CALL and not (place.refused and mark.close):
             closed = not mark.close or self._context.before.endswith(mark.close)
-            if place.state is Fate.TAKEN or (closed and call.around is NO_MARK):
+            if place.text.fate is Fate.TAKEN or (closed and call.around is NO_MARK):
                 self._step(Mark.TOOL_END)
                 self._context = Context()
             elif call.around is not NO_MARK:
@@ -394,7 +394,7 @@ class Engine(Scanner):
             self._say(held)
             return True
         behind = (held + source.rest)[len(mark.mark) :]
-        nested = self._state in IN_CALL and self.calls.between is not NO_MARK
+        nested = self._state in IN_CALL and self._calling.between is not NO_MARK
         guarded = not nested and not self._values.open and met.guards(behind)
         if guarded:
             self._enter(mark)

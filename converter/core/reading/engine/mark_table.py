@@ -107,28 +107,38 @@ class MarkTable:
         forbids_calls: bool,
         behind_field: bool,
     ) -> None:
-        self._left = families if behind_field else ()
+        left = {mark: Mark.CLOSE for row in families for mark in row.closes} if behind_field else {}
         self.answer_tags = {
             mark: row.answer_tags for row in families if row.answer_tags for mark in row.closes
         }
-        self.families = families = () if behind_field else families
-        self.opened_by = {mark: row for row in families for mark in row.opens}
-        self.openers = tuple(self.opened_by)
-        self.attributes_of: dict[str, ThoughtRow] = {}
-        for row in families:
-            if attributes and row.body.attributes:
-                self.attributes_of |= {row.open[:-1] + blank: row for blank in _ATTRIBUTE_BLANKS}
-        telling = [row for row in families if row.lone is not Lone.TEXT]
+        self.families = rows = () if behind_field else families
+        self.opened_by = {mark: row for row in rows for mark in row.opens}
+        self.attributes_of = {
+            row.open[:-1] + blank: row
+            for row in rows
+            if attributes and row.body.attributes
+            for blank in _ATTRIBUTE_BLANKS
+        }
+        telling = [row for row in rows if row.lone is not Lone.TEXT]
         self.bare_closers = tuple(mark for row in telling for mark in row.closes)
-        self.torn = tuple(mark for row in families for mark in row.torn)
-        self.offered, self.reads_calls = offered and bool(families), reads_calls
+        self.offered, self.reads_calls = offered and bool(rows), reads_calls
         self.forbids_calls = forbids_calls
-        self._in_thought = dict.fromkeys(openers_in_thought(offered) if families else (), Mark.TOOL)
-        self._in_text = _IN_TEXT if self.offered or reads_calls or forbids_calls else {}
+        self._in_thought = dict.fromkeys(openers_in_thought(offered) if rows else (), Mark.TOOL)
         others = tuple(mark for mark in CLOSERS if mark not in self.bare_closers)
         self.behind_calls = (*CALL_CLOSERS, *others)
         self._base = {state: self._marks_of(state) for state in State if state not in IN_CALL}
+        self._base[State.HEAD] = left | self._base[State.HEAD]
         self._made: dict[object, MarkSearch] = {}
+
+    @property
+    def openers(self) -> tuple[str, ...]:
+        """All that begins a thought."""
+        return tuple(self.opened_by)
+
+    @property
+    def torn(self) -> tuple[str, ...]:
+        """The special tokens that begin marks of several tokens."""
+        return tuple(mark for row in self.families for mark in row.torn)
 
     def silent_at(self, text: str) -> str:
         """Return the mark that is no text with which a text begins."""
@@ -182,16 +192,15 @@ class MarkTable:
         if state in (State.BEGINNING, State.OPENED):
             return self._in_thought | words | closing | first
         first = {} if state in (State.ANSWERING, State.UNDECIDED) else first
+        in_text = _IN_TEXT if self.offered or self.reads_calls or self.forbids_calls else {}
         if state is State.CALLED_INSIDE:
             over = dict.fromkeys(CALL_CLOSERS, Mark.TOOL_END)
-            return over | closing | words | self._in_text | first | self._in_thought
+            return over | closing | words | in_text | first | self._in_thought
         called = self._in_thought if state in BEHIND_CALL else {}
-        if state is State.HEAD:
-            words = {mark: Mark.CLOSE for row in self._left for mark in row.closes} | words
         bare = {mark: Mark.CLOSE for mark in self.bare_closers if mark not in silent}
         undecided = state in UNDECIDED or state in (State.HEAD, State.CALLED)
         lone = {} if undecided else self._dropped()
-        return words | self._in_text | bare | first | called | lone
+        return words | in_text | bare | first | called | lone
 
     def _dropped(self) -> dict[str, Mark]:
         """Return the closers that are no text though they close nothing."""

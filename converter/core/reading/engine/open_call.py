@@ -8,7 +8,7 @@ from converter.core.reading.engine.mark_table import CallMark
 from converter.core.reading.families import CLOSERS
 from converter.core.reading.mark_search import Mark, MarkSearch
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
-from converter.core.reading.tool_calls.reading import CallPlace, Expectations
+from converter.core.reading.tool_calls.reading import CallPlace, Expectations, PlaceText
 from converter.core.reading.tool_calls.source import Source
 from converter.core.wire.bounds import BLANKS_LIMIT
 
@@ -108,7 +108,8 @@ class OpenCall:
         cls, met: MetMark, source: Source, asked: Expectations, number: int, around: CallMark
     ) -> "OpenCall":
         """Begin to read at the mark, which comes next in the source. `number`: of the call."""
-        place = CallPlace(source, asked, number, met.whole, met.doubted)
+        text = PlaceText(asked.choice, met.doubted)
+        place = CallPlace(source, asked, number, text, met.whole)
         place.begin(met.mark.begins)
         return cls(met, place, around)
 
@@ -117,11 +118,11 @@ class OpenCall:
         """Tell whether its text is a call's even where the call is none of the tools'."""
         return not (self.met.doubted or self.met.whole)
 
-    def counts(self, source: Source, marks: MarkSearch, in_sentences: bool) -> bool | None:
+    def counts(self, source: Source, marks: MarkSearch) -> bool | None:
         """Tell whether a call in doubt counts, by the text behind it; None: undecided. `marks`:
-        those that count there; `in_sentences`: a whole call counts in the middle of a sentence.
+        those that count there.
         """
-        if in_sentences and self.place.closed and not self.met.whole:
+        if self.place.asked.in_sentences and self.place.closed and not self.met.whole:
             return True
         rest = source.rest.lstrip(BLANKS if self.met.whole else _LINE_BLANKS)
         if len(source.rest) - len(rest) > BLANKS_LIMIT:

@@ -14,7 +14,6 @@ from converter.core.reading.rows import SUFFIX
 from converter.core.reading.thought import Guess, Said, Thought
 from converter.core.reading.tool_calls.call import Call
 from converter.core.reading.tool_calls.reading import CallPlace, Expectations, Fate
-from converter.core.reading.tool_calls.source import BLANKS, Source
 from converter.core.wire.bounds import GUESS_LIMIT, HELD_LIMIT
 
 _NONE = ("", "")
@@ -159,22 +158,30 @@ class Draft:
 
     It is a call when the reply ends behind it, or nothing but blanks, closers and more calls
     follows in the thought; a draft when the thought goes on behind it and is closed, or goes on for
-    long. `thought`, `calls`: as they were before the call; `out`: what was said before; `text`: all
-    that came since, from the call's mark on; `words`: characters behind the last call.
+    long. `thought`, `calls`, `calling`: as they were before the call; `out`: what was said before;
+    `text`: all that came since, from the call's mark on; `words`: characters behind the last call.
     """
 
     thought: OpenThought
     calls: "CallLog"
+    calling: "Calling"
     out: list[Event]
     text: list[str]
     length: int
     words: int = 0
 
     @classmethod
-    def begin(cls, thought: OpenThought, calls: "CallLog", out: list[Event], text: str) -> "Draft":
+    def begin(
+        cls,
+        thought: OpenThought,
+        calls: "CallLog",
+        calling: "Calling",
+        out: list[Event],
+        text: str,
+    ) -> "Draft":
         """Begin at the call's mark, with which `text` begins."""
         before = replace(calls, read=calls.read[:], cut=calls.cut[:])
-        return cls(copy(thought), before, out, [text], len(text))
+        return cls(copy(thought), before, copy(calling), out, [text], len(text))
 
     def feed(self, text: str) -> None:
         """Take the next piece of the text."""
@@ -202,34 +209,37 @@ class Draft:
 
 
 @dataclass(slots=True)
-class CallLog:
-    """The calls of a reply's text. `asked`: those that count. `at_head`: the reply may still be one
-    call without marks; `in_sentences`: a whole call counts in the middle of a sentence; `behind`:
-    nothing but blanks and closers stands behind a call.
-
+class Calling:
+    """The place of the scan among calls. `asked`: the calls that count. `at_head`: the reply may
+    still be one call without marks; `behind`: nothing but blanks and closers stands behind a call.
     `open`: the call that is read; `between`: the marks around a text that is none, `has_arguments`:
-    behind which a brace stands; `draft`: a call within a thought that is not closed. `read`: the
-    calls that have gone out, those that are `done` were all there; `cut`: the tools of calls that
-    were cut off so early that they are text; `broken`: of a call that had gone out when it proved
-    to be none.
+    behind which a brace stands. `draft`: a call within a thought that is not closed.
     """
 
     asked: Expectations
     at_head: bool = False
-    in_sentences: bool = True
     behind: bool = False
     open: OpenCall | None = None
     between: CallMark = NO_MARK
     has_arguments: bool = False
     draft: Draft | None = None
+
+
+@dataclass(slots=True)
+class CallLog:
+    """The calls of a reply's text. `read`: those that have gone out, those that are `done` were all
+    there; `cut`: the tools of calls that were cut off so early that they are text; `broken`: of a
+    call that had gone out when it proved to be none.
+    """
+
     read: list[Call] = field(default_factory=list)
     cut: list[str] = field(default_factory=list)
     broken: str = ""
 
     def note_cut(self, place: CallPlace, last: bool) -> None:
         """Take note of a call that the text's end has cut off."""
-        cut = place.refused and last and place.state is not Fate.TEXT
-        if cut and place.current.name and (place.doubted or not place.current.begun):
+        cut = place.refused and last and place.text.fate is not Fate.TEXT
+        if cut and place.current.name and (place.text.doubted or not place.current.begun):
             self.cut.append(place.current.name)
 
     def note(self, place: CallPlace, last: bool) -> None:
@@ -238,12 +248,3 @@ class CallLog:
         if place.refused and not last:
             self.broken = self.broken or next((it.name for it in begun if not it.done), "")
         self.read += begun
-
-    def skip_behind(self, source: Source, closers: Sequence[str]) -> bool:
-        """Drop the blanks and closing marks behind a call; tell whether text follows."""
-        while True:
-            source.take(len(source.rest) - len(source.rest.lstrip(BLANKS)))
-            closer = source.look_at(closers, 0)
-            if not closer or not closer[0]:
-                return closer is not None and source.rest != ""
-            source.take(len(closer[0]))

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 from converter.core.model.events import Event, LateCloser
-from converter.core.reading.engine.context import Context
+from converter.core.reading.engine.context import BLANKS, Context
 from converter.core.reading.engine.grammar_start import GrammarStart
 from converter.core.reading.engine.json_values import JsonValues
 from converter.core.reading.engine.mark_table import (
@@ -17,7 +17,7 @@ from converter.core.reading.engine.mark_table import (
     NO_MARK,
     MarkTable,
 )
-from converter.core.reading.engine.outcome import Answer, CallLog, OpenThought
+from converter.core.reading.engine.outcome import Answer, Calling, CallLog, OpenThought
 from converter.core.reading.engine.states import (
     BEHIND_CALL,
     FIRST_STATE,
@@ -67,7 +67,8 @@ class Scanner(ABC):
         self._context = Context()
         self.thought = OpenThought(choice, self._start.mode is Mode.GUESSED)
         self.answer = Answer(choice)
-        self.calls = CallLog(asked or _NO_CALLS, table.reads_calls and whole_calls)
+        self.calls = CallLog()
+        self._calling = Calling(asked or _NO_CALLS, table.reads_calls and whole_calls)
         self._values = JsonValues(json_answer)
         self._out: list[Event] = []
         self._look()
@@ -84,24 +85,23 @@ class Scanner(ABC):
 
     def _look(self) -> None:
         """Find the marks that count here, and the search for JSON, where such may begin."""
-        table, state = self._table, self._state
-        if self._values.open and not self.calls.between.before:
+        table, state, between = self._table, self._state, self._calling.between
+        if self._values.open and not between.before:
             self._marks: MarkSearch = table.within_value
         elif state in IN_CALL:
-            self._marks = table.within_call(self.calls.between)
+            self._marks = table.within_call(between)
         elif self.thought.row and state in IN_THOUGHT:
             head = state is State.OPENED
             self._marks = table.within_thought(self.thought.row, self.thought.suffix, head)
         else:
             self._marks = table.marks(state, *self.answer.frames, thought=self.thought.begun)
-        in_call = (
-            state in IN_CALL and bool(self.calls.between.before) and not self.calls.has_arguments
-        )
+        begins = bool(between.before) and not self._calling.has_arguments
+        in_call = state in IN_CALL and begins
         self._values.look(state, table.offered, in_call)
 
     def _scan(self) -> bool:
         """Say the text up to a mark and take the mark; tell whether there is more to read."""
-        if self.calls.behind and not self._skip_behind_call():
+        if self._calling.behind and not self._skip_behind_call():
             return False
         source, marks = self._source, self._marks
         text, last = source.rest, source.last
@@ -110,7 +110,7 @@ class Scanner(ABC):
         if found and not last and found.start() >= until:
             found = None  # it may become a longer mark
         stop = found.start() if found else until
-        if self.calls.at_head and (begun := self._look_at_head(stop)) is not None:
+        if self._calling.at_head and (begun := self._look_at_head(stop)) is not None:
             return begun
         lead = self._lead_before(text, stop, found)
         if self._begins_value(text, stop) or self._ends_value(text, stop - lead):
@@ -123,8 +123,15 @@ class Scanner(ABC):
         return found is not None and self._meet(found)
 
     def _skip_behind_call(self) -> bool:
+        """Drop the blanks and closing marks behind a call; tell whether text follows."""
+        source = self._source
         closers = ALL_CLOSERS if self._values.open else self._table.behind_calls
-        return self.calls.skip_behind(self._source, closers)
+        while True:
+            source.take(len(source.rest) - len(source.rest.lstrip(BLANKS)))
+            closer = source.look_at(closers, 0)
+            if not closer or not closer[0]:
+                return closer is not None and source.rest != ""
+            source.take(len(closer[0]))
 
     def _lead_before(self, text: str, stop: int, found: re.Match[str] | None) -> int:
         """Return how many characters before `stop` wait: line ends go with a call behind them."""
@@ -161,7 +168,7 @@ class Scanner(ABC):
             return False
         self._say(self._source.take(end))
         self._values.open = None
-        if self._state in IN_CALL and not self.calls.between.close:
+        if self._state in IN_CALL and not self._calling.between.close:
             self._step(Mark.TOOL_END)
         self._look()
         return True
@@ -170,7 +177,7 @@ class Scanner(ABC):
         """Give out ordinary text, as the state reads it."""
         if not text:
             return
-        self.calls.behind = False
+        self._calling.behind = False
         if self._state in SILENT_SO_FAR and not text.isspace():
             self.answer.closed_by("", {})
             self._begins_by(text)
@@ -181,16 +188,16 @@ class Scanner(ABC):
             self._go(Mark.WORDS)
         # a backtick in JSON begins no code
         self._context.feed("{" if self._values.open else text)
-        if self.calls.draft:
-            self.calls.draft.words += len(text) if self._state is State.RESUMED else 0
-            if self.calls.draft.goes_on:
+        if self._calling.draft:
+            self._calling.draft.words += len(text) if self._state is State.RESUMED else 0
+            if self._calling.draft.goes_on:
                 self._settle_draft(as_thought=True)
                 return
         if self._state in IN_THOUGHT:
             self._tell(self.thought.hear(text))
             return
-        self.calls.at_head = False
-        self.calls.has_arguments = self.calls.has_arguments or "{" in text
+        self._calling.at_head = False
+        self._calling.has_arguments = self._calling.has_arguments or "{" in text
         waits = self._state in UNDECIDED
         self._out += self.answer.say(text, waits=waits)
         if waits and (state := self._start.by_length(text)):
@@ -302,7 +309,7 @@ class Scanner(ABC):
 
     def _meet_header(self, _: str) -> bool:
         """End a text that is no call before the next header; one before a brace is its own."""
-        if not self.calls.has_arguments:
+        if not self._calling.has_arguments:
             return self._ordinary()
         self._values.open = None
         self._step(Mark.TOOL_OVER)
@@ -312,7 +319,7 @@ class Scanner(ABC):
         """End a text between a call's marks at the last one, which is text as the first one is."""
         self._values.open = None
         self._source.take(len(literal))
-        if not (self.calls.behind or self._table.forbids_calls):
+        if not (self._calling.behind or self._table.forbids_calls):
             self._context.feed(literal)
             self._out += self.answer.say(literal)
         self._step(Mark.TOOL_END)
@@ -347,21 +354,22 @@ class Scanner(ABC):
         elif self._state not in MAY_BE_DRAFT:
             self._settle_draft()
         if self._state not in IN_CALL:
-            self.calls.between = NO_MARK
+            self._calling.between = NO_MARK
         self._look()
 
     def _settle_draft(self, as_thought: bool = False, behind: int = 0) -> None:
         """Let the call in a thought go out. `as_thought`: it was a draft, because the thought went
         on, so that all that waited is a part of the thought, but the last characters, `behind`.
         """
-        draft, self.calls.draft = self.calls.draft, None
+        draft, self._calling.draft = self._calling.draft, None
         if draft is None:
             return
         if not as_thought:
             self._out = [*draft.take_out(), *self._out]
             return
         self._out = draft.take_out()
-        self.thought, self.calls, self.answer.lead = draft.thought, draft.calls, ""
+        self.thought, self.calls, self._calling = draft.thought, draft.calls, draft.calling
+        self.answer.lead = ""
         self._state = State.THINKING
         self._tell(self.thought.hear(draft.told(len(self._source.rest) + behind)))
         self._look()
@@ -378,7 +386,7 @@ class Scanner(ABC):
     def _is_torn(self) -> bool:
         """Tell whether the held text is the beginning of a mark that is never prose."""
         held = self._source.rest
-        if self.calls.open or self._state in IN_CALL or not held.startswith(self._table.torn):
+        if self._calling.open or self._state in IN_CALL or not held.startswith(self._table.torn):
             return False
         in_code = self._state in IN_TEXT and self._context.in_code
         return not in_code and self._marks.is_torn(held)

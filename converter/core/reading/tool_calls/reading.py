@@ -39,43 +39,94 @@ class Fate(enum.Enum):
 @dataclass(frozen=True, slots=True)
 class Expectations:
     """The facts known of the calls before they come: the tools' schemas by name, how their ids
-    begin, and how many of them there may be.
+    begin, and how many of them there may be. `in_sentences`: a whole call counts in the middle of a
+    sentence.
     """
 
     tools: Mapping[str, Schema]
     ids: str = "call_"
     choice: int = 0
     most: int | None = None
+    in_sentences: bool = True
+
+
+@dataclass(slots=True)
+class PlaceText:
+    """The text of a place, and the events that it becomes. `fate`: of the text that is read now.
+    `doubted`: the place is in doubt, so that `held` is all of its text.
+    """
+
+    choice: int
+    doubted: bool = False
+    fate: Fate = Fate.HELD
+    held: list[str] = field(default_factory=list)
+    length: int = 0
+    events: list[Event] = field(default_factory=list)
+
+    def begin_call(self) -> None:
+        """Hold the text that follows, because it is another call's."""
+        self.fate = Fate.HELD
+        if not self.doubted:
+            self.held, self.length = [], 0
+
+    def take(self, text: str) -> bool:
+        """Take text; tell whether more is held than may."""
+        if self.fate is Fate.TEXT:
+            self.events.append(Text(text, self.choice))
+        elif self.doubted or self.fate is Fate.HELD:
+            self.held.append(text)
+            self.length += len(text)
+            return self.length > HELD_LIMIT
+        return False
+
+    def emit(self, event: ToolCall) -> None:
+        """Take an event of a call: the text before it was the call's."""
+        self.fate = Fate.TAKEN
+        if not self.doubted:
+            self.held.clear()
+        self.events.append(replace(event, choice=self.choice) if self.choice else event)
+
+    def refuse(self) -> None:
+        """Let the text go, because it is no call. In doubt, nothing of the place is one."""
+        if self.doubted:
+            self.doubted = False
+            self.events.clear()
+        self.fate = Fate.TEXT
+        text = "".join(self.held)
+        self.held.clear()
+        self.events.append(Text(text, self.choice))
+
+    def drain(self) -> list[Event]:
+        """Return the events that are decided."""
+        if self.doubted:
+            return []
+        events, self.events = self.events, []
+        return events
 
 
 @dataclass(slots=True)
 class CallPlace:
-    """Reads the calls behind an opener, which comes next. `number`: of the first call.
+    """Reads the calls behind an opener, which comes next. `number`: of the first call; `text`: the
+    fate of what is read.
 
-    `whole`: the calls must be the whole reply. `doubted`: the place is in doubt, so that `held` is
-    all of its text. `ended`: all is read; `refused`: but the last is no whole call, `unfit`: the
-    text that did not fit. `head`, `close`: what the body that reads now began with, and what may
-    come behind it. `closed`: the last call had its closing mark, if its form has any.
+    `whole`: the calls must be the whole reply. `refused`: all is read, but the last is no whole
+    call; `unfit`: the text that did not fit. `head`, `close`: what the body that reads now began
+    with, and what may come behind it. `closed`: the last call had its closing mark, if its form has
+    any.
     """
 
     source: Source
     asked: Expectations
     number: int
+    text: PlaceText
     whole: bool = False
-    doubted: bool = False
-    state: Fate = Fate.HELD
-    held: list[str] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
-    ended: bool = False
     refused: bool = False
     unfit: str = ""
     head: str = ""
     close: Sequence[str] = ()
     closed: bool = True
-    _form: str = ""
-    _length: int = 0
-    _events: list[Event] = field(default_factory=list)
-    _step: Step[None] | None = None
+    _step: Step[None] | None = None  # of the reader, until it ends
 
     def begin(self, opener: str) -> None:
         """Begin at `opener`."""
@@ -84,24 +135,18 @@ class CallPlace:
 
     def advance(self) -> bool:
         """Read the text that has come; tell whether all calls are read."""
-        assert self._step
+        if self._step is None:
+            return True
         try:
             next(self._step)
         except StopIteration:
-            self.ended = True
+            self._step = None
         except Refused as refused:
-            self.ended = self.refused = True
+            self._step, self.refused = None, True
             self.unfit = "".join(map(str, refused.args))
-        if self.ended:
+        if self._step is None:
             self.source.consumed = len
-        return self.ended
-
-    def drain(self) -> list[Event]:
-        """Return the events that are decided."""
-        if self.doubted:
-            return []
-        events, self._events = self._events, []
-        return events
+        return self._step is None
 
     @property
     def current(self) -> Call:
@@ -110,49 +155,31 @@ class CallPlace:
 
     def next(self) -> Call:
         """Begin another call: the next fields belong to it."""
+        form = self.current.form if self.calls else ""
         if self.calls and not self.current.begun:
             self.calls.pop()  # it was none, and a reply of nothing but such must not be remembered
         number = self.number + len(self.calls)
         asked = self.asked
         most = MOST_CALLS if asked.most is None else asked.most
         tools = asked.tools if number < most else {}
-        call = Call(tools, self._emit, self._refuse, number, f"{asked.ids}{number}")
-        call.form = self._form
+        ids = f"{asked.ids}{number}"
+        call = Call(tools, self.text.emit, self._refuse, number, ids, form)
         self.calls.append(call)
-        self.state = Fate.HELD
-        if not self.doubted:
-            self.held, self._length = [], 0
+        self.text.begin_call()
         return call
 
     def _consumed(self, text: str) -> None:
         """Hear the text that was taken from the source."""
-        if self.state is Fate.TEXT:
-            self._events.append(Text(text, self.asked.choice))
-        elif self.doubted or self.state is Fate.HELD:
-            self.held.append(text)
-            self._length += len(text)
-            if self._length > HELD_LIMIT:
-                self.current.progress = Progress.REFUSED
-                self._refuse()
-
-    def _emit(self, event: ToolCall) -> None:
-        self.state = Fate.TAKEN
-        if not self.doubted:
-            self.held.clear()
-        choice = self.asked.choice
-        self._events.append(replace(event, choice=choice) if choice else event)
+        if self.text.take(text):
+            self.current.progress = Progress.REFUSED
+            self._refuse()
 
     def _refuse(self) -> None:
         """Let the text go, because it is no call. With a place in doubt, all its calls are none."""
-        text = "".join(self.held)
-        if self.doubted:
-            self.doubted = False
+        if self.text.doubted:
             self.asked = Expectations({})
             self.calls = self.calls[-1:]
-            self._events.clear()
-        self.state = Fate.TEXT
-        self.held.clear()
-        self._events.append(Text(text, self.asked.choice))
+        self.text.refuse()
 
     def _read(self, opener: str) -> Step[None]:
         """Read all calls of a section, or those behind one opener."""
@@ -190,7 +217,7 @@ class CallPlace:
         heads = [head for form in forms for head in form.body.heads]
         self.head = (yield from self._first(heads)) if opened else mark
         form = next(form for form in forms if self.head in form.body.heads)
-        self._form = self.current.form = form.name
+        self.current.form = form.name
         close = form.closes
         again = tuple(filter(None, form.body.heads)) if opened or form.whole else ()
         self.close = (*close, *ends)

@@ -7,7 +7,7 @@ import pytest
 from converter.core.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall, joined
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.engine.outcome import Answer, CallLog, Draft, OpenThought
+from converter.core.reading.engine.outcome import Answer, Calling, CallLog, Draft, OpenThought
 from converter.core.reading.tag_matcher import choose
 from converter.core.reading.tool_calls.reading import Expectations
 from converter.core.wire.bounds import GUESS_LIMIT, HELD_LIMIT
@@ -128,7 +128,8 @@ def test_a_draft_that_was_none_leaves_no_call_behind() -> None:
 
 
 def test_what_waits_is_bounded() -> None:
-    draft = Draft.begin(OpenThought(0, guessed=False), CallLog(Expectations({})), [], "a")
+    before = OpenThought(0, guessed=False), CallLog(), Calling(Expectations({}))
+    draft = Draft.begin(*before, [], "a")
     assert not draft.is_long
     draft.feed("b" * HELD_LIMIT)
     assert draft.is_long

@@ -1,7 +1,7 @@
 """A place in the text that may hold calls: what becomes of its text."""
 
 from converter.core.model.events import Event, Text, ToolCall
-from converter.core.reading.tool_calls.reading import CallPlace, Expectations, Fate
+from converter.core.reading.tool_calls.reading import CallPlace, Expectations, Fate, PlaceText
 from converter.core.reading.tool_calls.source import Source
 from tests.support.tool_call_texts import TOOLS
 
@@ -12,7 +12,7 @@ LIST = '<tool_call>[{"name": "now"}, {"name": "other"}, {"name": "now"}]</tool_c
 def place(text: str, opener: str = "<tool_call>", in_doubt: bool = False) -> CallPlace:
     source = Source()
     source.feed(text)
-    made = CallPlace(source, Expectations(TOOLS), 0, doubted=in_doubt)
+    made = CallPlace(source, Expectations(TOOLS), 0, PlaceText(0, doubted=in_doubt))
     made.begin(opener)
     return made
 
@@ -28,10 +28,14 @@ def kinds(events: list[Event]) -> list[str]:
 def test_text_is_held_until_the_call_counts_and_then_gone() -> None:
     made = place('<tool_call>{"name": ')
     assert not made.advance()
-    assert (made.state, "".join(made.held)) == (Fate.HELD, '<tool_call>{"name":')
+    assert (made.text.fate, "".join(made.text.held)) == (Fate.HELD, '<tool_call>{"name":')
     made.source.feed('"now", "arguments": {"')
     assert not made.advance()
-    assert (made.state, made.held, kinds(made.drain())) == (Fate.TAKEN, [], ["now", '{"'])
+    assert (made.text.fate, made.text.held, kinds(made.text.drain())) == (
+        Fate.TAKEN,
+        [],
+        ["now", '{"'],
+    )
 
 
 def test_all_behind_the_opener_is_read_up_to_the_closing_mark() -> None:
@@ -43,7 +47,7 @@ def test_all_behind_the_opener_is_read_up_to_the_closing_mark() -> None:
 def test_a_call_of_no_tool_flows_out_and_those_beside_it_count() -> None:
     made = place(LIST + ".")
     assert made.advance()
-    said = "|".join(kinds(made.drain()))
+    said = "|".join(kinds(made.text.drain()))
     assert said.startswith("now|{|}|")
     assert said.endswith("|now|{|}")
     assert said.replace("|", "").count('{"name": "other"}, ') == 1
@@ -59,32 +63,36 @@ def test_calls_of_no_tool_are_not_remembered() -> None:
 def test_in_doubt_nothing_comes_out() -> None:
     made = place(CALL + ".", in_doubt=True)
     assert made.advance()
-    assert (made.drain(), "".join(made.held)) == ([], CALL)
+    assert (made.text.drain(), "".join(made.text.held)) == ([], CALL)
 
 
 def test_in_doubt_one_call_of_no_tool_makes_all_text() -> None:
     made = place(LIST + ".", in_doubt=True)
     assert made.advance()
-    assert not made.doubted
-    assert "".join(kinds(made.drain())) == LIST
+    assert not made.text.doubted
+    assert "".join(kinds(made.text.drain())) == LIST
     assert not [call for call in made.calls if call.begun]
 
 
 def test_what_does_not_fit_is_told() -> None:
     made = place('<tool_call>{"name": "now", "arguments": {"a": oops}}')
     assert made.advance()
-    assert (made.refused, made.state, made.source.rest) == (True, Fate.TAKEN, "oops}}")
+    assert (made.refused, made.text.fate, made.source.rest) == (True, Fate.TAKEN, "oops}}")
 
 
 def test_a_call_whose_arguments_are_none_is_text_up_to_its_closing_mark() -> None:
     none = '<tool_call>{"name": "now", "arguments": {oops} <b> }</tool_call>'
     made = place(none + "rest")
     assert made.advance()
-    assert ("".join(kinds(made.drain())), made.source.rest, made.refused) == (none, "rest", False)
+    assert ("".join(kinds(made.text.drain())), made.source.rest, made.refused) == (
+        none,
+        "rest",
+        False,
+    )
 
 
 def test_or_up_to_the_next_call() -> None:
     none = '<tool_call>{"name": "now", "arguments": {oops} '
     made = place(none + CALL)
     assert made.advance()
-    assert ("".join(kinds(made.drain())), made.source.rest) == (none, CALL)
+    assert ("".join(kinds(made.text.drain())), made.source.rest) == (none, CALL)
