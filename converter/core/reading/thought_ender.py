@@ -1,6 +1,7 @@
-"""The end of a thought that spends its budget or repeats itself, a stage.
+"""The end of a thought that spends its budget, repeats itself or has no answer, a stage.
 
-The thought is cut there, a sentence closes it, and the rest of the reply is dropped. The stage
+A thought is cut there, a sentence closes it, and the rest of the reply is dropped. A reply that is
+a thought and no answer goes on behind the closed thought, once, in place of its finish. The stage
 stands before the thought events. The text cut anywhere gives the same message.
 """
 
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 
 from converter.core.model.events import (
     Event,
+    Finish,
     Text,
     Thinking,
     ThinkingEnd,
@@ -146,6 +148,8 @@ class ThoughtEnder:
         self._left = BYTES_PER_TOKEN * max(limits.budget or 0, 0)
         self._finder: LoopFinder | None = None
         self._looks = limits.loops != "off"
+        # nothing but thoughts so far, of a reply that does not go on already
+        self._alone = limits.answers and limits.goes_on and not findings.ended
         self._turn: list[Text | Thinking] = []
         self._has_calls = self._thinks = self._is_over = False
 
@@ -153,12 +157,18 @@ class ThoughtEnder:
         """Return the part of `event` that goes on."""
         if self._is_over:
             return []
-        if isinstance(event, Thinking):
-            return self._think(event)
+        match event:
+            case Thinking():
+                return self._think(event)
+            case Finish(reason="stop", stop_sequence=None) if self._alone:
+                thoughts = [said for said in self._turn if isinstance(said, Thinking)]
+                return self._go_on(event, thoughts) if thoughts else [event]
+            case Text():
+                self._alone = self._alone and not event.text.strip()
+                self._keep(Text(event.text))
+            case ToolCall():
+                self._alone, self._has_calls = False, True
         self._finder, self._thinks = None, False
-        self._has_calls = self._has_calls or isinstance(event, ToolCall)
-        if isinstance(event, Text):
-            self._keep(Text(event.text))
         return [event]
 
     def close(self) -> list[Event]:
@@ -166,11 +176,14 @@ class ThoughtEnder:
         return []
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
-        """Return words that may come later: those of a thought only if it is not to be ended."""
-        return None if self._is_over or (kind is Thinking and self._limits.cuts) else (kind, "")
+        """Return words that may come later: those of a thought only if it is not to be ended, and
+        none while the reply may be a thought alone.
+        """
+        waits = self._is_over or self._alone or (kind is Thinking and self._limits.cuts)
+        return None if waits else (kind, "")
 
     def _keep(self, words: Text | Thinking) -> None:
-        if self._limits.cuts:
+        if self._limits.cuts or self._alone:
             self._turn.append(words)
 
     def _think(self, event: Thinking) -> list[Event]:
@@ -212,3 +225,11 @@ class ThoughtEnder:
         self._findings.ended.append(why)
         closed = [ThinkingEnd(event.choice)] if events or self._thinks else []
         return [*(shortened(event, words) for words in events), *closed]
+
+    def _go_on(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
+        """End a reply that is nothing but thoughts."""
+        self._is_over = True
+        self._findings.ended_at = sum(len(said.text) for said in thoughts)
+        self._findings.turn = tuple(joined(thoughts))
+        self._findings.ended.append("unanswered")
+        return [ThinkingEnd(finish.choice)] if self._thinks else []

@@ -8,7 +8,6 @@ from converter.core.reading.engine.stage import ReadingStage
 from converter.core.reading.folding import ThoughtFolder
 from converter.core.reading.half_characters import HalfCharacters
 from converter.core.reading.phrases import PhraseStage
-from converter.core.reading.thought_alone import ThoughtAlone
 from converter.core.reading.thought_ender import NO_LIMITS, ThoughtEnder
 from converter.core.reading.unasked_thought import UnaskedThought
 from converter.core.reading.unread_tag import UnreadTag
@@ -45,11 +44,6 @@ STAGES: Table = (
     _typed_values,
     lambda of: (
         None if of.expected.limits == NO_LIMITS else ThoughtEnder(of.expected.limits, of.findings)
-    ),
-    lambda of: (
-        ThoughtAlone(of.findings)
-        if of.expected.limits.answers and of.expected.limits.goes_on
-        else None
     ),
     lambda of: (
         ThoughtEvents(of.expected.task, of.expected.context, of.thoughts)

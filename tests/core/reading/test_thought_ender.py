@@ -217,3 +217,49 @@ def test_the_finder_holds_little(word: str) -> None:
         finder.feed(word.format(number))
     assert len(finder._tail) <= TIMES * LONGEST + EVERY
     assert len(finder._part) <= 64
+
+
+ALONE = ThoughtLimits(answers=True, goes_on=True)
+
+
+@pytest.mark.parametrize("blank", ["", "\n\n"])
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_thought_alone_is_gone_on_with(blank: str, closed: bool) -> None:
+    end: list[Event] = [END] if closed else []
+    text: list[Event] = [Text(blank)] if blank else []
+    said = [Thinking("ab"), Thinking("c"), *end, *text]
+    out, findings = run(ALONE, [*said, STOP, Text("nothing follows")])
+    assert out == [*said, *([] if closed or blank else [END])]  # words end a thought as well
+    assert (findings.ended, findings.ended_at) == (["unanswered"], 3)
+    assert findings.turn == (Thinking("abc"),)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [Thinking("a"), END, Text("b"), STOP],
+        [Thinking("a"), END, Text("b"), Thinking("c"), END, STOP],
+        [Thinking("a"), END, ToolCall(0, "a", "b", "{}"), STOP],
+        [Thinking("a"), END, Finish("length")],
+        [Thinking("a"), END, Finish("stop", "x")],
+        [Text("b"), STOP],
+        [STOP],
+    ],
+)
+def test_any_other_reply_than_a_thought_alone_ends_as_it_came(said: list[Event]) -> None:
+    out, findings = run(ALONE, said)
+    assert out == said
+    assert findings.ended == []
+
+
+def test_a_second_thought_alone_is_the_end() -> None:
+    said: list[Event] = [Thinking("a"), END, STOP]
+    stage = ThoughtEnder(ALONE, Findings(ended=["unanswered"]))
+    assert [out for event in said for out in stage.feed(event)] == said
+
+
+def test_words_behind_an_answer_may_come_later() -> None:
+    stage = ThoughtEnder(ALONE, Findings())
+    assert stage.plain(Text) is stage.plain(Thinking) is None
+    stage.feed(Text("b"))
+    assert (stage.plain(Text), stage.plain(Thinking)) == ((Text, ""), (Thinking, ""))
