@@ -1,6 +1,6 @@
 """The rows of the table of forms, for the slow reading: where a call begins, as a pattern made of
-the row's marks, and a reader for each kind of body. The marks are the parser's, and so are the
-patterns of headers.
+the row's marks, and a reader for each kind of body. The marks are the parser's. Its patterns of
+headers are not: here a header is a name among special tokens, whatever the form.
 """
 
 import re
@@ -30,6 +30,9 @@ from laws.call_oracle_readers import (
 _NAME = r"(?P<name>[\w.-]+)"
 _ATTRIBUTE = r"(?:(?:name|key|tool)=)?[\"']?(?P<{}>[^\"'>\s<]+)[\"']?[^<>]*?"
 """A name in a tag, and what stands behind it."""
+_TOKEN = r"(?:<[^<>]+>|\[[A-Z_]+\]|```)"
+_TOLD = rf"(?:\s|{_TOKEN}\w*|json|code)"
+"""Between a header's name and its arguments: a channel, an id, a type of content."""
 
 
 @singledispatch
@@ -45,14 +48,14 @@ def _(body: Json, form: CallRow) -> Iterator[tuple[str, Reader]]:
 
 @_read.register
 def _(body: Header, form: CallRow) -> Iterator[tuple[str, Reader]]:
-    nexts = "|".join((r"\{", *map(re.escape, filter(None, (body.tail, *form.ends)))))
-    pattern = f"{_either(body.heads)}{body.pattern}"
+    within = rf"(?!{_either(form.ends)})" if form.ends else ""
+    name = r"(?:functions\.)?(?P<name>[\w.:-]++)"
+    heads = _either(body.heads)
+    pattern = rf"{heads}(?:{within}(?:\s|{_TOKEN}))*+{name}(?:{within}{_TOLD})*+"
     if form.whole:
         yield f"(?={pattern})", one_by_one(rf"\s*{pattern}(?=\{{)")
         return
-    yield rf"{pattern}\s*(?={nexts})", header
-    # a name alone, whose header ends there
-    yield rf"{_either(body.heads)}\s*{_NAME}\s*(?={nexts})", header
+    yield rf"{pattern}(?={_either(('{', *form.ends))})", header
 
 
 @_read.register

@@ -33,6 +33,11 @@ def _row(name: str) -> Row:
         ("kimi", "f:0<|tool_call_argument_begin|>{}", None),
         ("dsml-tools", '<｜DSML｜invoke name="f">', 0),
         ("bullet", "● <function=f> and so", None),
+        ("harmony", "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}", 0),
+        ("harmony", "<|channel|>commentary to=functions.f and {}", None),
+        ("mistral-args", "[TOOL_CALLS]f[CALL_ID]a1[ARGS]{}", 0),
+        ("deepseek", "<｜tool▁call▁begin｜>f<｜tool▁call▁end｜>{}", 0),
+        ("deepseek", "<｜tool▁call▁begin｜><｜tool▁call▁end｜>f{}", None),
     ],
 )
 def test_a_call_begins_at_its_marks(name: str, text: str, place: int | None) -> None:

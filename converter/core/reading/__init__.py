@@ -1,1 +1,13 @@
-"""Text in; thinking and text out: families of tags, tag matcher, state table, Markdown, phrases."""
+"""Text to thinking, text and tool calls.
+
+- The grammar is rows: `rows` has their class, `families` those of thoughts, `tool_calls.forms`
+  those of calls. `tag_matcher` chooses families; `mark_search` finds marks in text that arrives in
+  pieces.
+- `engine` reads text by the rows. It stands on `thought` (one that goes out), `code_spans` and
+  `json_extent` (where nothing is a mark), and `tool_calls` (the bodies of calls). Before it,
+  `repeated_thought` drops a thought that the server's field has told.
+- The other files are stages for events, which do not know each other. Before the engine:
+  `half_characters`, `unasked_thought`. Behind it: `unread_tag`, `phrases`, `blanks`,
+  `thought_ender`, `budget`, `folding`. `earlier_folds` is for requests.
+- `reading` has what is known beforehand, `findings` what the stages tell beside the events.
+"""
