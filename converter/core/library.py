@@ -17,8 +17,8 @@ from converter.core.dialects.request_settings import RequestSettings
 from converter.core.dialects.table import COMMON, DIALECTS, by_name, request_writer
 from converter.core.dialects.wire_form import Form, ReplyContext
 from converter.core.model.conversation import RequestError
+from converter.core.reading.family_choice import AUTO, choose
 from converter.core.reading.reading import Expected, Reading
-from converter.core.reading.tag_matcher import AUTO, choose
 from converter.core.reply.message import Message, message_of
 from converter.core.reply.pipeline import Pipeline
 from converter.core.reply.reply_end import ReplyEnd

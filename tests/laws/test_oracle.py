@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.core.reading.tag_matcher import choose
+from converter.core.reading.family_choice import choose
 from laws.oracle import read
 from laws.oracle_blocks import Block
 

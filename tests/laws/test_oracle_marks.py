@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.core.reading.tag_matcher import choose
+from converter.core.reading.family_choice import choose
 from laws.oracle_marks import Here, any_of, begins_call, pattern_of, tool_mark, untorn
 
 AUTO = choose(["auto"])

@@ -12,7 +12,7 @@ from contextlib import suppress
 from converter.core.dialects.reasoning_fields import ReasoningMerger
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.tag_matcher import AUTO, choose
+from converter.core.reading.family_choice import AUTO, choose
 from converter.core.reading.thought import Guess
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
 from converter.core.reading.tool_calls.reading import Expectations

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from converter.addon.servers.profiles import Server, by_name
 from converter.core.model.initial_state import InitialState
-from converter.core.reading.tag_matcher import AUTO
+from converter.core.reading.family_choice import AUTO
 
 FIELDS = ("reasoning_content", "reasoning")
 FOLDED = "text"

@@ -40,7 +40,7 @@ from converter.core.dialects.table import DIALECTS
 from converter.core.dialects.wire_form import Mapped
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.families import ThoughtRow
-from converter.core.reading.tag_matcher import AUTO, choose
+from converter.core.reading.family_choice import AUTO, choose
 
 PREFIX = "think_"
 """What mitmproxy's names of these options begin with."""

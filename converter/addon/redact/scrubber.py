@@ -13,7 +13,7 @@ from itertools import accumulate, pairwise
 from urllib.parse import parse_qsl, quote, unquote
 
 from converter.addon.redact.allow_list import HEADERS, PROTOCOL, is_kept, parts_of_link
-from converter.core.reading.tag_matcher import for_model
+from converter.core.reading.family_choice import for_model
 
 HERE = "127.0.0.1:8000"
 """Where every recorded server stands."""

@@ -22,7 +22,7 @@ from converter.core.model.raw_messages import (
     role_of,
     with_messages,
 )
-from converter.core.reading.tag_matcher import for_model
+from converter.core.reading.family_choice import for_model
 from converter.core.wire.json_text import objects
 
 type Message = Mapping[str, object]

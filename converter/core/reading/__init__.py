@@ -1,8 +1,8 @@
 """Text to thinking, text and tool calls.
 
 - The grammar is rows: `rows` has their class, `families` those of thoughts, `tool_calls.forms`
-  those of calls. `tag_matcher` chooses families; `mark_search` finds marks in text that arrives in
-  pieces.
+  those of calls. `family_choice` tells which families are in force; `mark_search` finds marks in
+  text that arrives in pieces.
 - `engine` reads text by the rows. It stands on `thought` (one that goes out), `code_spans` and
   `json_extent` (where nothing is a mark), and `tool_calls` (the bodies of calls). Before it,
   `repeated_thought` drops a thought that the server's field has told.

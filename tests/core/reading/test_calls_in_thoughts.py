@@ -14,8 +14,8 @@ from converter.core.reading.engine.mark_table import (
 )
 from converter.core.reading.engine.open_call import may_begin_call
 from converter.core.reading.engine.states import Mode
+from converter.core.reading.family_choice import choose
 from converter.core.reading.rows import Counts
-from converter.core.reading.tag_matcher import choose
 from converter.core.reading.tool_calls.forms import FORMS
 from laws.oracle_blocks import Block
 from tests.core.reading.test_thoughts import parse

@@ -15,8 +15,8 @@ from converter.core.reading.engine.engine import STOP, Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.engine.states import Mode
 from converter.core.reading.families import NO_MODEL, TABLE, Lone, ThoughtRow, Words
+from converter.core.reading.family_choice import choose, for_model, joined
 from converter.core.reading.rows import Counts, tag
-from converter.core.reading.tag_matcher import choose, for_model, joined
 from converter.core.wire.bounds import BLANKS_LIMIT
 from laws import oracle
 from laws.oracle_blocks import Block

@@ -14,7 +14,7 @@ from converter.core.reading.engine.engine import STOP, Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.engine.states import Mode
 from converter.core.reading.families import ThoughtRow
-from converter.core.reading.tag_matcher import AUTO, choose, for_model, joined
+from converter.core.reading.family_choice import AUTO, choose, for_model, joined
 from laws import oracle
 from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of

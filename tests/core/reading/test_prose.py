@@ -12,8 +12,8 @@ from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.engine.states import Mode
 from converter.core.reading.families import TABLE
+from converter.core.reading.family_choice import choose
 from converter.core.reading.rows import Counts
-from converter.core.reading.tag_matcher import choose
 from laws.oracle_blocks import Block
 from tests.core.reading.test_thoughts import parse
 from tests.support import frames

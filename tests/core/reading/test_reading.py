@@ -4,8 +4,8 @@ import pytest
 
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.engine.states import Mode
+from converter.core.reading.family_choice import AUTO, choose
 from converter.core.reading.reading import Expected, Reading
-from converter.core.reading.tag_matcher import AUTO, choose
 
 TAGS = choose([AUTO])
 TEXT, THINKING, UNSAID = InitialState.TEXT, InitialState.THINKING, InitialState.AUTO

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from converter.core.reading.families import ThoughtRow
+from converter.core.reading.family_choice import choose
 from converter.core.reading.repeated_thought import HEAD, RepeatedThought
-from converter.core.reading.tag_matcher import choose
 
 AUTO = choose(["auto"])
 LONG = "I look at it. " * 20

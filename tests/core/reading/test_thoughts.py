@@ -10,8 +10,8 @@ from converter.core.reading.engine.engine import STOP, Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.engine.states import Grammar, Mode
 from converter.core.reading.families import TABLE, Lone, ThoughtRow
+from converter.core.reading.family_choice import choose
 from converter.core.reading.rows import Counts
-from converter.core.reading.tag_matcher import choose
 from converter.core.reading.thought import UNREADABLE_CONFIDENCE
 from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of

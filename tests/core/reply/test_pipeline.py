@@ -6,8 +6,8 @@ import pytest
 
 from converter.core.dialects.table import OLLAMA, OPENAI_CHAT, Form
 from converter.core.model.events import Event, Finish, OpaqueFrame, Own, Text, Thinking, joined
+from converter.core.reading.family_choice import AUTO, choose
 from converter.core.reading.reading import Reading
-from converter.core.reading.tag_matcher import AUTO, choose
 from converter.core.reply.pipeline import LONGEST, Pipeline, in_pieces
 from converter.core.reply.stages import STAGES
 from converter.core.wire.sse import Frame, read_frame

@@ -19,7 +19,7 @@ from converter.core.model.events import (
 )
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.tag_matcher import choose
+from converter.core.reading.family_choice import choose
 from converter.core.reply.thought_events import ThoughtEvent, ThoughtEvents, within_limit
 from converter.core.wire.bounds import LONGEST_THOUGHT
 from tests.support.strategies import cut, law

@@ -8,8 +8,8 @@ from converter.addon.servers.probes import ProbeReply
 from converter.addon.servers.profiles import GENERIC, by_name
 from converter.core.dialects.table import ANTHROPIC, COMMON, DIALECTS
 from converter.core.reading.families import TABLE
+from converter.core.reading.family_choice import for_model
 from converter.core.reading.rows import SUFFIX
-from converter.core.reading.tag_matcher import for_model
 from converter.extras.command.doctor import (
     Finding,
     command_line,

@@ -354,15 +354,13 @@ class Engine(Scanner):
             counts = decided
         self._calling.open = None
         self.calls.note_cut(place, source.last)
+        if counts:
+            place.text.doubted = False
         if not place.text.doubted:
             self._pass_on(call)
             self.calls.note(place, source.last)
         if not counts and (place.text.doubted or place.text.fate is Fate.HELD):
             return self._put_back(call.met, "".join(place.text.held), fits=not place.refused)
-        if place.text.doubted:
-            place.text.doubted = False
-            self._pass_on(call)
-            self.calls.note(place, source.last)
         self._leave(call)
         self._calling.behind = place.text.fate is Fate.TAKEN and not place.refused
         return True

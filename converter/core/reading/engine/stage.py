@@ -21,12 +21,12 @@ from converter.core.model.events import (
     WordKind,
 )
 from converter.core.model.initial_state import InitialState
-from converter.core.reading.engine.drafts import Drafts
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import MarkTable, mark_table
 from converter.core.reading.engine.outcome import LINE_ENDS, SENTENCE_ENDS
 from converter.core.reading.engine.repeats import Repeats
 from converter.core.reading.engine.states import Grammar, Mode
+from converter.core.reading.engine.thought_calls import ThoughtCalls
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Reading
 from converter.core.reading.repeated_thought import RepeatedThought
@@ -80,7 +80,7 @@ class ReadingStage:
             made_by=expected.grammar,
         )
         self._again = RepeatedThought(())
-        self._drafts = Drafts(self._asked) if tools else None
+        self._thought_calls = ThoughtCalls(self._asked) if tools else None
         self._repeats = Repeats()
         self._noted = 0
         self._seen = _Seen()
@@ -115,8 +115,8 @@ class ReadingStage:
                 held = self._close("", cut=False)
                 self._seen.said = True
                 return [*held, event]
-            case ThinkingEnd() if self._drafts:
-                self._drafts.end()
+            case ThinkingEnd() if self._thought_calls:
+                self._thought_calls.end()
         return [event]
 
     def close(self) -> Sequence[Event]:
@@ -154,8 +154,8 @@ class ReadingStage:
             self._engine.follow_field(self._table)
         self._again.hear(event.text)
         self._findings.native = self._findings.thought = True
-        if self._drafts:
-            self._drafts.feed(event.text)
+        if self._thought_calls:
+            self._thought_calls.feed(event.text)
         return [*held, event]
 
     def _server_call(self, event: ToolCall) -> Sequence[Event]:
@@ -174,10 +174,10 @@ class ReadingStage:
 
     def _finish(self, event: Finish) -> Sequence[Event]:
         out = [*self._close(event.reason, cut=event.reason == CUT)]
-        drafts, alone = self._drafts, self._reads_calls and not self._engine.calls.read
-        if drafts and alone and event.reason in BY_ITSELF:
-            out += drafts.take(self._seen.said)
-            self._findings.calls.thought.update(drafts.forms)
+        calls, alone = self._thought_calls, self._reads_calls and not self._engine.calls.read
+        if calls and alone and event.reason in BY_ITSELF:
+            out += calls.take(self._seen.said)
+            self._findings.calls.thought.update(calls.forms)
         return [*out, event]
 
     def _close(self, finish: str, cut: bool) -> list[Event]:
@@ -231,7 +231,7 @@ class ReadingStage:
             if isinstance(event, LateCloser):
                 out += self._repeats.release()
                 self._repeats.expect()
-            elif isinstance(event, ThinkingEnd) or self._drafts is None:
+            elif isinstance(event, ThinkingEnd) or self._thought_calls is None:
                 out.append(event)
             elif isinstance(event, Text) and not self._reads_calls:
                 out.append(event)  # the server's calls that wait for their end go on waiting
@@ -247,14 +247,14 @@ class ReadingStage:
         return [*out, failure_of(broken, NO_FORM)]
 
     def _note(self, event: Event) -> None:
-        seen, drafts = self._seen, self._drafts
+        seen, calls = self._seen, self._thought_calls
         if isinstance(event, Thinking):
             if not seen.thought:
                 seen.thought = self._findings.thought = True
             self._findings.marks = self._engine.thought.marks
             seen.last = event.text[-1:] or seen.last
-            if drafts:
-                drafts.feed(event.text)
+            if calls:
+                calls.feed(event.text)
             return
         seen.answered = seen.answered or not isinstance(event, LateCloser)
         if isinstance(event, Text):
@@ -265,8 +265,8 @@ class ReadingStage:
             seen.ended = seen.ends_line = True
             apart = event.around[1] or seen.last in tuple(SENTENCE_ENDS)
             self._findings.closer_apart |= bool(apart)
-        if drafts and not isinstance(event, ToolCall):
-            drafts.end()
+        if calls and not isinstance(event, ToolCall):
+            calls.end()
 
     def _note_closers(self, unmatched: bool) -> None:
         """Take note of a closer that shows that the reply began inside a thought. `unmatched`: it

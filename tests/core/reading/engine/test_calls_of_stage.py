@@ -20,8 +20,8 @@ from converter.core.model.events import (
     Usage,
     joined,
 )
-from converter.core.reading.engine.drafts import Drafts
 from converter.core.reading.engine.stage import ReadingStage
+from converter.core.reading.engine.thought_calls import ThoughtCalls
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Expected, Reading
 from converter.core.reading.tool_calls.calls_read import CallsRead, Tools
@@ -324,7 +324,7 @@ OTHER = '<tool_call>{"name": "get_weather", "arguments": {}}</tool_call>'
 def read(
     *thoughts: str, answered: bool = False, asked: Expectations | None = None
 ) -> list[tuple[str, object]]:
-    calls = Drafts(asked or Expectations(TOOLS))
+    calls = ThoughtCalls(asked or Expectations(TOOLS))
     for thought in thoughts:
         calls.feed(thought)
         calls.end()
@@ -374,7 +374,7 @@ def test_a_draft_is_no_call(thoughts: tuple[str, ...], answered: bool, wanted: l
 
 
 def test_calls_are_counted_anew_and_are_of_their_choice() -> None:
-    calls = Drafts(Expectations(TOOLS, "call_x_", 2))
+    calls = ThoughtCalls(Expectations(TOOLS, "call_x_", 2))
     calls.feed(f"[TOOL_CALLS]now[ARGS]{{}}\n{NOW}")
     assert calls.take(True) == [ToolCall(0, "call_x_0", "now", "{}", 2)]
     assert calls.forms == ["hermes"]
@@ -385,7 +385,7 @@ def test_with_one_call_asked_for_only_the_first_counts() -> None:
 
 
 def test_too_many_words_in_calls_are_no_calls_and_are_not_kept() -> None:
-    calls = Drafts(Expectations(TOOLS))
+    calls = ThoughtCalls(Expectations(TOOLS))
     long = '<tool_call>{"name": "write_file", "arguments": {"content": "'
     for piece in (long, *["a" * 1000] * (HELD_LIMIT // 1000 + 100), '"}}</tool_call>', NOW):
         calls.feed(piece)
@@ -399,7 +399,7 @@ def test_a_thought_cut_anywhere_has_the_same_calls(data: st.DataObject) -> None:
     words = st.sampled_from([NOW, OTHER, "\n", "I look. ", "`", "a ", NOW[:20], "```\n"])
     thought = "".join(data.draw(st.lists(words, max_size=6)))
     answered = data.draw(st.booleans())
-    calls = Drafts(Expectations(TOOLS))
+    calls = ThoughtCalls(Expectations(TOOLS))
     for piece in data.draw(cut(thought)):
         calls.feed(piece)
     got = [(call.name, json.loads(call.arguments)) for call in calls.take(answered)]

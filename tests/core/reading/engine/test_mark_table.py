@@ -4,8 +4,8 @@ import pytest
 
 from converter.core.reading.engine.mark_table import CALL_MARKS, mark_table
 from converter.core.reading.engine.states import IN_CALL, State
+from converter.core.reading.family_choice import choose
 from converter.core.reading.mark_search import Mark
-from converter.core.reading.tag_matcher import choose
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
 
 AUTO = choose(["auto"])

@@ -8,8 +8,8 @@ from converter.core.model.events import End, Event, Finish, Text, Thinking, Thin
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
+from converter.core.reading.family_choice import choose
 from converter.core.reading.reading import Expected
-from converter.core.reading.tag_matcher import choose
 from converter.core.reply.chain import Stages
 from converter.core.reply.stages import STAGES
 

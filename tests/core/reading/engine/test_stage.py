@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from converter.core.model.events import Event, Finish, Text, Thinking, ToolCall, joined
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.engine.stage import ReadingStage
+from converter.core.reading.family_choice import choose
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Expected, Reading
-from converter.core.reading.tag_matcher import choose
 from converter.core.reading.tool_calls.calls_read import Tools
 from tests.support.strategies import cut, law
 from tests.support.tool_call_texts import TOOLS, WRITTEN

@@ -11,8 +11,8 @@ from converter.core.reading.engine.states import (
     Mode,
     State,
 )
+from converter.core.reading.family_choice import choose
 from converter.core.reading.mark_search import Mark
-from converter.core.reading.tag_matcher import choose
 
 
 def test_every_mode_begins_somewhere_and_every_state_is_reached() -> None:

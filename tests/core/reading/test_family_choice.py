@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from converter.core.reading.families import TABLE, ThoughtRow
-from converter.core.reading.tag_matcher import choose, for_model, joined
+from converter.core.reading.family_choice import choose, for_model, joined
 
 NAMES = [family.name for family in TABLE]
 

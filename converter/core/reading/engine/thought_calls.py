@@ -18,7 +18,7 @@ from converter.core.reading.tool_calls.reading import Expectations
 from converter.core.wire.bounds import HELD_LIMIT
 
 
-class Drafts:
+class ThoughtCalls:
     """Feed the words of thoughts; `take` the calls in them once the reply has ended.
 
     `forms`: how those that were taken were written, one each.

@@ -1,0 +1,42 @@
+"""Calls within thoughts."""
+
+from converter.core.reading.engine.thought_calls import ThoughtCalls
+from converter.core.reading.tool_calls.reading import Expectations
+
+NOW = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
+
+
+def _thought_calls(*thoughts: str) -> ThoughtCalls:
+    calls = ThoughtCalls(Expectations({"now": {}}, "call_x_"))
+    for thought in thoughts:
+        for character in thought:
+            calls.feed(character)
+        calls.end()
+    return calls
+
+
+def test_the_last_thing_that_a_thought_says_counts() -> None:
+    (call,) = _thought_calls(f"I look.\n{NOW}").take(answered=True)
+    assert (call.name, call.arguments, call.id) == ("now", "{}", "call_x_0")
+
+
+def test_a_draft_counts_only_where_the_reply_says_nothing_else() -> None:
+    assert _thought_calls(f"{NOW}\nor not").take(answered=True) == []
+    assert len(_thought_calls(f"{NOW}\nor not").take(answered=False)) == 1
+
+
+def test_a_thought_that_ends_amid_a_call_has_drafts_before_it() -> None:
+    begun = NOW[: -len("}}</tool_call>")]
+    assert _thought_calls(f"{NOW}\n{begun}").take(answered=True) == []
+
+
+def test_the_same_call_twice_is_one() -> None:
+    calls = _thought_calls(NOW, NOW)
+    assert len(calls.take(answered=False)) == 1
+    assert calls.forms == ["hermes"]
+
+
+def test_a_form_whose_models_do_not_call_in_thoughts_counts_only_alone() -> None:
+    text = '[TOOL_CALLS][{"name": "now", "arguments": {}}]'
+    assert _thought_calls(text).take(answered=True) == []
+    assert len(_thought_calls(text).take(answered=False)) == 1
