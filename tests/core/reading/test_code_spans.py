@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.core.reading.code_spans import CodeSpans
+from converter.core.reading.code_spans import MOST_UNREAD, CodeSpans
 from tests.support.strategies import BLANKS, CODE, cut, law
 
 ROWS = {
@@ -118,6 +118,30 @@ def test_a_fence_is_told_from_a_span(text: str, fenced: bool) -> None:
     spans = CodeSpans()
     spans.feed(text)
     assert spans.fenced() is fenced
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"),
+    [
+        ("`a", True),
+        ("`a\n", False),
+        ("`a\nb` c", True),
+        ("```\na\n", True),
+        ("``a\nb ` c` d", False),
+    ],
+)
+def test_a_span_in_lines_ends_with_its_line(text: str, inside: bool) -> None:
+    spans = CodeSpans(in_lines=True)
+    spans.feed(text)
+    assert spans.inside() is inside
+
+
+def test_a_span_in_lines_ends_with_a_long_line_as_well() -> None:
+    spans = CodeSpans(in_lines=True)
+    spans.feed("a `" + "b" * 2 * MOST_UNREAD)
+    assert spans.inside()
+    spans.feed("b\nc")
+    assert not spans.inside()
 
 
 def test_asking_twice_is_asking_once() -> None:

@@ -35,7 +35,7 @@ class Context:
     def __init__(self) -> None:
         self._unread = ""
         self._code = CodeSpans()
-        self._line_code = CodeSpans()
+        self._line_code = CodeSpans(in_lines=True)  # for calls
         self._line_head = ""  # the line's first character, blanks aside
         self._tail = ""
 
@@ -96,8 +96,7 @@ class Context:
         if not text:
             return
         self._code.feed(text)
-        # a blank line ends an inline span, and so does each line's end for calls
-        self._line_code.feed(text.replace("\n", "\n\n"))
+        self._line_code.feed(text)
         _, broken, line = text.rpartition("\n")
         self._line_head = ("" if broken else self._line_head) or line.lstrip(BLANKS)[:1]
         self._tail = (self._tail + text)[-REMEMBERED:]
