@@ -28,8 +28,7 @@ from converter.core.dialects.table import COMMON, TEXT_COMPLETIONS, UNCOUNTED, D
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.engine.states import Grammar
 from converter.core.reading.findings import Findings
-from converter.core.reading.reading import Expected
-from converter.core.reading.thought_ender import ThoughtLimits
+from converter.core.reading.reading import Expected, ThoughtLimits
 from converter.core.reply.reporting import ReportingRewriter
 from converter.core.wire import json_text
 

@@ -2,7 +2,7 @@
 
 import enum
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from converter.core.reading.rows import GAP, SUFFIX
 
@@ -79,11 +79,6 @@ class MarkSearch:
         self.firsts = "".join(sorted({mark[0] for mark in kinds}))
         self._first = re.compile("|".join(map(re.escape, self.firsts)) or "(?!)")
         self.search = self._pattern.search
-
-    @property
-    def kinds(self) -> Iterable[Mark]:
-        """The effects of all marks."""
-        return self._kinds.values()
 
     def read(self, literal: str) -> tuple[Mark, str, str]:
         """Return the meaning of a mark that was found, how its row spells it, and its suffix, if

@@ -8,7 +8,6 @@ from converter.core.model.initial_state import InitialState
 from converter.core.reading.engine.states import Grammar, Mode
 from converter.core.reading.families import ThoughtRow
 from converter.core.reading.family_choice import AUTO, choose, for_model, joined
-from converter.core.reading.thought_ender import NO_LIMITS, ThoughtLimits
 from converter.core.reading.tool_calls.calls_read import Tools
 
 _AUTO = choose([AUTO])
@@ -16,6 +15,39 @@ _MODES = {
     InitialState.THINKING: Mode.THINKING,
     InitialState.LIKELY_THINKING: Mode.GUESSED,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtLimits:
+    """Limits of a reply's thoughts: `budget`, in tokens for all of them; `loops`: `end` a thought
+    that repeats itself, `tell` of it, or `off`. `goes_on`: the server can be asked to go on behind
+    a thought that was ended; `sentence`: the words that close it then. `answers`: it is asked to
+    behind a thought that has no answer.
+    """
+
+    budget: int | None = None
+    loops: str = "off"
+    goes_on: bool = False
+    sentence: str = ""
+    answers: bool = False
+
+    @property
+    def cuts(self) -> bool:
+        """Tell whether any thought may be ended before it is over."""
+        return self.budget is not None or self.loops == "end"
+
+    @property
+    def ends(self) -> bool:
+        """Tell whether any thought may be ended, or gone on behind."""
+        return self.cuts or self.answers
+
+    @property
+    def only_told(self) -> "ThoughtLimits":
+        """The limits of a reply of which nothing can be ended."""
+        return ThoughtLimits(loops="off" if self.loops == "off" else "tell")
+
+
+NO_LIMITS = ThoughtLimits()
 
 
 @dataclass(frozen=True, slots=True)

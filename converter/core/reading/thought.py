@@ -41,11 +41,6 @@ class Thought:
         return [Thinking(body, self._choice)] if body else []
 
     @property
-    def held(self) -> str:
-        """The blanks that wait until something follows."""
-        return self._held
-
-    @property
     def at_ease(self) -> bool:
         """Tell whether words would come out at once: something was said, and nothing is held."""
         return self._begun and not self._held

@@ -6,7 +6,6 @@ stands before the thought events. The text cut anywhere gives the same message.
 """
 
 import re
-from dataclasses import dataclass
 
 from converter.core.model.events import (
     Event,
@@ -20,6 +19,7 @@ from converter.core.model.events import (
 )
 from converter.core.reading.budget import BYTES_PER_TOKEN, shortened, spend
 from converter.core.reading.findings import Findings
+from converter.core.reading.reading import ThoughtLimits
 
 SHORTEST, LONGEST = 4, 128
 """Words of a period."""
@@ -105,39 +105,6 @@ def added_tokens(sentence: str, opened: bool) -> int:
     """
     marks = MARK if opened else 2 * MARK
     return len((JOINT + sentence).encode()) // BYTES_PER_TOKEN + marks
-
-
-@dataclass(frozen=True, slots=True)
-class ThoughtLimits:
-    """Limits of a reply's thoughts: `budget`, in tokens for all of them; `loops`: `end` a thought
-    that repeats itself, `tell` of it, or `off`. `goes_on`: the server can be asked to go on behind
-    a thought that was ended; `sentence`: the words that close it then. `answers`: it is asked to
-    behind a thought that has no answer.
-    """
-
-    budget: int | None = None
-    loops: str = "off"
-    goes_on: bool = False
-    sentence: str = ""
-    answers: bool = False
-
-    @property
-    def cuts(self) -> bool:
-        """Tell whether any thought may be ended before it is over."""
-        return self.budget is not None or self.loops == "end"
-
-    @property
-    def ends(self) -> bool:
-        """Tell whether any thought may be ended, or gone on behind."""
-        return self.cuts or self.answers
-
-    @property
-    def only_told(self) -> "ThoughtLimits":
-        """The limits of a reply of which nothing can be ended."""
-        return ThoughtLimits(loops="off" if self.loops == "off" else "tell")
-
-
-NO_LIMITS = ThoughtLimits()
 
 
 class ThoughtEnder:

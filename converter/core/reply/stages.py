@@ -8,7 +8,8 @@ from converter.core.reading.engine.stage import ReadingStage
 from converter.core.reading.folding import ThoughtFolder
 from converter.core.reading.half_characters import HalfCharacters
 from converter.core.reading.phrases import PhraseStage
-from converter.core.reading.thought_ender import NO_LIMITS, ThoughtEnder
+from converter.core.reading.reading import NO_LIMITS
+from converter.core.reading.thought_ender import ThoughtEnder
 from converter.core.reading.unasked_thought import UnaskedThought
 from converter.core.reading.unread_tag import UnreadTag
 from converter.core.reply.chain import Choice, Stage, Table

@@ -19,6 +19,7 @@ from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import FORMS
 from laws.oracle_blocks import Block
 from tests.core.reading.test_thoughts import parse
+from tests.support.call_engine import held_by
 from tests.support.read_back import blocks_of
 from tests.support.strategies import every_so_many, law
 
@@ -195,4 +196,4 @@ def test_answers_about_marks_pass_unchanged(thought: str) -> None:
 def test_no_more_is_held_than_it_takes_to_decide(said: str, held: str) -> None:
     parser = Engine(mark_table(choose(["auto"])))
     parser.feed(said)
-    assert parser.held == held
+    assert held_by(parser) == held

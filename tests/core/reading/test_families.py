@@ -21,6 +21,7 @@ from converter.core.wire.bounds import BLANKS_LIMIT
 from laws import oracle
 from laws.oracle_blocks import Block
 from tests.support import frames
+from tests.support.call_engine import held_by
 from tests.support.read_back import anthropic_message, blocks_of, completion_of, rewrite
 from tests.support.strategies import BLANKS, CODE, WORDS, cut, every_so_many, law
 
@@ -347,7 +348,7 @@ HELD = [
 def test_no_more_is_held_than_it_takes_to_decide(name: str, reply: str, held: str) -> None:
     parser = Engine(mark_table(choose([name])))
     parser.feed(reply)
-    assert parser.held == held
+    assert held_by(parser) == held
 
 
 @pytest.mark.parametrize("step", [1, 700, 100_000])

@@ -10,6 +10,7 @@ from converter.core.reading.engine.states import Mode
 from converter.core.reading.family_choice import choose
 from converter.core.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT
 from laws.oracle_blocks import Block
+from tests.support.call_engine import held_by
 from tests.support.read_back import blocks_of
 from tests.support.strategies import every_so_many
 
@@ -51,7 +52,7 @@ def test_a_stream_holds_little_whatever_comes(said: str, start: Mode) -> None:
     for place in range(0, len(said), 1000):
         piece = said[place : place + 1000]
         came += len(words([*parser.feed(piece)]))
-        assert len(parser.held) + len(parser.thought.held) <= max(
+        assert len(held_by(parser)) + len(parser.thought._held) <= max(
             ATTRIBUTE_LIMIT, BLANKS_LIMIT
         ) + len(piece)
     assert came + len(words([*parser.flush()])) <= len(said)
@@ -125,5 +126,5 @@ def test_marks_that_are_words_are_read_once_and_hold_little(more: str) -> None:
     in_pieces = ""
     for place in range(0, len(said), 1000):
         in_pieces += words([*parser.feed(said[place : place + 1000])])
-        assert len(parser.held) <= BLANKS_LIMIT + 1000
+        assert len(held_by(parser)) <= BLANKS_LIMIT + 1000
     assert in_pieces + words([*parser.flush()]) == came

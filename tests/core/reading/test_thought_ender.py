@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from converter.core.model.events import Event, Finish, Own, Text, Thinking, ThinkingEnd, ToolCall
 from converter.core.reading.findings import Findings
+from converter.core.reading.reading import ThoughtLimits
 from converter.core.reading.thought_ender import (
     EVERY,
     JOINT,
@@ -18,7 +19,6 @@ from converter.core.reading.thought_ender import (
     TIMES,
     LoopFinder,
     ThoughtEnder,
-    ThoughtLimits,
     added_tokens,
 )
 from tests.support.strategies import cut, law

@@ -14,8 +14,7 @@ from converter.core.model.events import (
     Thinking,
     Usage,
 )
-from converter.core.reading.reading import Expected
-from converter.core.reading.thought_ender import ThoughtLimits
+from converter.core.reading.reading import Expected, ThoughtLimits
 from converter.core.reply.continuation import SecondReply
 from converter.core.reply.reporting import ReportingRewriter
 from converter.core.reply.thought_events import ThoughtEvent

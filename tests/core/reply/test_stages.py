@@ -7,8 +7,7 @@ import pytest
 from converter.core.calls.ids import CallIds
 from converter.core.reading.family_choice import AUTO, choose
 from converter.core.reading.findings import Findings
-from converter.core.reading.reading import Expected, Reading
-from converter.core.reading.thought_ender import ThoughtLimits
+from converter.core.reading.reading import Expected, Reading, ThoughtLimits
 from converter.core.reply.chain import Choice
 from converter.core.reply.stages import STAGES
 

@@ -153,12 +153,6 @@ class Engine(Scanner):
         return self._state in IN_THOUGHT or self._calling.draft is not None
 
     @property
-    def held(self) -> str:
-        """The text that waits, but for that of a thought."""
-        call = "".join(self._calling.open.place.text.held) if self._calling.open else ""
-        return self.answer.lead + call + self._source.rest
-
-    @property
     def holds(self) -> bool:
         """Tell whether text waits that `flush` would give out."""
         calling = self._calling
