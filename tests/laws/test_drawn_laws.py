@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from converter.addon.exchange.settings import Settings, read
 from converter.core.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
+from converter.core.reading.beginning import Mode
 from converter.core.reading.engine.engine import STOP, Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.engine.states import Mode
 from converter.core.reading.families import FAMILIES, ThoughtRow
 from laws import oracle
 from laws.expected import repeated, unmarked

@@ -26,7 +26,7 @@ from converter.core.dialects.request_facts import (
 from converter.core.dialects.server_fields import BUDGET_FIELDS
 from converter.core.dialects.table import COMMON, TEXT_COMPLETIONS, UNCOUNTED, Dialect, Form
 from converter.core.model.initial_state import InitialState
-from converter.core.reading.engine.states import Grammar
+from converter.core.reading.beginning import Grammar
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Expected, ThoughtLimits
 from converter.core.reply.reporting import ReportingRewriter

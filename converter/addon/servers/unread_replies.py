@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from converter.addon.servers.prompts import tell_tools
 from converter.core.dialects.request_facts import grammar_of
 from converter.core.model.raw_messages import messages_of
-from converter.core.reading.engine.states import Grammar
+from converter.core.reading.beginning import Grammar
 
 type Body = Mapping[str, object]
 

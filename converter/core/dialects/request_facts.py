@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from converter.core.calls.schema_values import Schema
 from converter.core.model.raw_messages import messages_of
-from converter.core.reading.engine.states import Grammar
+from converter.core.reading.beginning import Grammar
 from converter.core.reading.reading import Expected
 from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.wire.json_text import objects

@@ -9,5 +9,6 @@
 - The other files are stages for events, which do not know each other. Before the engine:
   `half_characters`, `unasked_thought`. Behind it: `unread_tag`, `phrases`, `blanks`,
   `thought_ender`, `budget`, `folding`. `earlier_folds` is for requests.
-- `reading` has what is known beforehand, `findings` what the stages tell beside the events.
+- `reading` has what is known beforehand (`beginning`: how the reply begins), `findings` what the
+  stages tell beside the events.
 """

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from converter.core.model.initial_state import InitialState
-from converter.core.reading.engine.states import Grammar, Mode
+from converter.core.reading.beginning import Grammar, Mode
 from converter.core.reading.families import ThoughtRow
 from converter.core.reading.family_choice import AUTO, choose, for_model, joined
 from converter.core.reading.tool_calls.calls_read import Tools

@@ -12,7 +12,7 @@ from converter.core.dialects.request_facts import (
     offered,
     schemas,
 )
-from converter.core.reading.engine.states import Grammar
+from converter.core.reading.beginning import Grammar
 from converter.core.reading.reading import Expected
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from converter.core.reading.beginning import Mode
 from converter.core.reading.engine.context import Context
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import (
@@ -13,7 +14,6 @@ from converter.core.reading.engine.mark_table import (
     openers_in_thought,
 )
 from converter.core.reading.engine.open_call import may_begin_call
-from converter.core.reading.engine.states import Mode
 from converter.core.reading.family_choice import choose
 from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import FORMS

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from converter.addon.exchange.settings import Settings, read
 from converter.core.dialects.table import OPENAI_CHAT, Form
+from converter.core.reading.beginning import Mode
 from converter.core.reading.engine.engine import STOP, Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.engine.states import Mode
 from converter.core.reading.families import NO_MODEL, TABLE, Lone, ThoughtRow, Words
 from converter.core.reading.family_choice import choose, for_model, joined
 from converter.core.reading.rows import Counts, tag

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from converter.core.reading.beginning import Mode
 from converter.core.reading.engine.engine import STOP, Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.engine.states import Mode
 from converter.core.reading.families import ThoughtRow
 from converter.core.reading.family_choice import AUTO, choose, for_model, joined
 from laws import oracle

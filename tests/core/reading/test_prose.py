@@ -8,9 +8,9 @@ import pytest
 
 from converter.addon.exchange.settings import read
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
+from converter.core.reading.beginning import Mode
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.engine.states import Mode
 from converter.core.reading.families import TABLE
 from converter.core.reading.family_choice import choose
 from converter.core.reading.rows import Counts

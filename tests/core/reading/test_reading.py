@@ -3,7 +3,7 @@
 import pytest
 
 from converter.core.model.initial_state import InitialState
-from converter.core.reading.engine.states import Mode
+from converter.core.reading.beginning import Mode
 from converter.core.reading.family_choice import AUTO, choose
 from converter.core.reading.reading import Expected, Reading
 

@@ -4,9 +4,9 @@ would not come to an end.
 
 import pytest
 
+from converter.core.reading.beginning import Mode
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.engine.states import Mode
 from converter.core.reading.family_choice import choose
 from converter.core.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT
 from laws.oracle_blocks import Block

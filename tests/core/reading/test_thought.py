@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.model.events import Thinking, ThinkingEnd
+from converter.core.reading.beginning import Mode
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.engine.states import Mode
 from converter.core.reading.family_choice import choose
 from converter.core.reading.mark_search import Mark
 from converter.core.reading.thought import (

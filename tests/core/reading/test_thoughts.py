@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import pytest
 
 from converter.core.model.events import LateCloser
+from converter.core.reading.beginning import Grammar, Mode
 from converter.core.reading.engine.engine import STOP, Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.engine.states import Grammar, Mode
 from converter.core.reading.families import TABLE, Lone, ThoughtRow
 from converter.core.reading.family_choice import choose
 from converter.core.reading.rows import Counts

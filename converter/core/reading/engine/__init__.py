@@ -2,8 +2,8 @@
 
 text -> `ReadingStage` -> thinking, text and tool calls
 
-- `mark_table`: the marks that count in each state, made of the rows of `families` and of
-  `tool_calls.forms`. `states`: the table of steps.
+- `states`: the states, the marks that count in each, the steps. `mark_table`: these marks, made of
+  the rows of `families` and of `tool_calls.forms`.
 - `context`: where a mark stands. `json_values`: JSON in which nothing is a tag. `grammar_start`:
   where an answer begins that a grammar makes.
 - `scanner`: text up to the next mark, and its step. `engine`: what stands between a call's marks.

@@ -4,7 +4,8 @@ Such a reply begins as text though it were to begin in a thought, unless it has 
 JSON is wanted, begins with a word.
 """
 
-from converter.core.reading.engine.states import Grammar, Mode, State
+from converter.core.reading.beginning import Grammar, Mode
+from converter.core.reading.engine.states import State
 
 _JSON_BEGINS = ("[", "{", '"')
 _LIMIT = 4096

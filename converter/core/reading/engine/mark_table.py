@@ -4,11 +4,11 @@ Rows of thoughts and rows of calls become one table here: for each state the mar
 and the effect of each. `MarkTable` is made once for the same rows and kept.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from converter.core.reading.engine.states import BEHIND_CALL, IN_CALL, NEXT_STATE, UNDECIDED, State
+from converter.core.reading.engine.states import COUNTING, NEXT_STATE, Group, State
 from converter.core.reading.families import CLOSERS, Lone, ThoughtRow
 from converter.core.reading.mark_search import Mark, MarkSearch
 from converter.core.reading.rows import Counts
@@ -85,7 +85,7 @@ _FORBIDDEN = dict.fromkeys((*GUARDED, *_CLOSING), Mark.SILENT)
 """The marks within a call that is forbidden."""
 ALL_CLOSERS = (*CALL_CLOSERS, *CLOSERS)
 """Marks that say nothing behind a call."""
-_IN_TEXT = dict.fromkeys(CALL_MARKS, Mark.TOOL)
+_CALLS = dict.fromkeys(CALL_MARKS, Mark.TOOL)
 NO_MARK = CallMark("", "", guards=False)
 
 
@@ -107,7 +107,6 @@ class MarkTable:
         forbids_calls: bool,
         behind_field: bool,
     ) -> None:
-        left = {mark: Mark.CLOSE for row in families for mark in row.closes} if behind_field else {}
         self.answer_tags = {
             mark: row.answer_tags for row in families if row.answer_tags for mark in row.closes
         }
@@ -126,8 +125,11 @@ class MarkTable:
         self._in_thought = dict.fromkeys(openers_in_thought(offered) if rows else (), Mark.TOOL)
         others = tuple(mark for mark in CLOSERS if mark not in self.bare_closers)
         self.behind_calls = (*CALL_CLOSERS, *others)
-        self._base = {state: self._marks_of(state) for state in State if state not in IN_CALL}
-        self._base[State.HEAD] = left | self._base[State.HEAD]
+        groups = self._groups(families)
+        self._base: dict[State, dict[str, Mark]] = {state: {} for state in COUNTING}
+        for state, counting in COUNTING.items():
+            for group in counting:
+                self._base[state] |= groups[group]
         self._made: dict[object, MarkSearch] = {}
 
     @property
@@ -174,38 +176,29 @@ class MarkTable:
         """The marks that count in JSON."""
         return _within_call(NO_MARK, self.reads_calls, self.forbids_calls)
 
-    def _marks_of(self, state: State) -> dict[str, Mark]:
-        """Return the effect of each mark: some end a thought in one state, and are silent in
-        another.
-        """
+    def _groups(self, families: tuple[ThoughtRow, ...]) -> Mapping[Group, Mapping[str, Mark]]:
+        """Return the marks of each group. `families`: all, whether thoughts came in a field."""
         rows = self.families
-        closing = {mark: Mark.CLOSE for row in rows for mark in row.closes}
-        if state in (State.THINKING, State.RESUMED):
-            said = {mark: Mark.SILENT for row in rows for mark in row.body.again}
-            return self._in_thought | (said if state is State.THINKING else {}) | closing
-        first = {
-            mark: Mark.OPEN for row in rows for mark in row.opens if row.counts is Counts.AT_START
-        }
+        left = () if rows else families
+        starts = (row for row in rows if row.counts is Counts.AT_START)
+        first = {mark: Mark.OPEN for row in starts for mark in row.opens}
         anywhere = {mark: Mark.OPEN for mark in self.opened_by if mark not in first}
-        silent = {mark: Mark.SILENT for row in rows for mark in row.ignored}
-        words = silent | anywhere | dict.fromkeys(self.attributes_of, Mark.WITH_ATTRIBUTES)
-        if state in (State.BEGINNING, State.OPENED):
-            return self._in_thought | words | closing | first
-        first = {} if state in (State.ANSWERING, State.UNDECIDED) else first
-        in_text = _IN_TEXT if self.offered or self.reads_calls or self.forbids_calls else {}
-        if state is State.CALLED_INSIDE:
-            over = dict.fromkeys(CALL_CLOSERS, Mark.TOOL_END)
-            return over | closing | words | in_text | first | self._in_thought
-        called = self._in_thought if state in BEHIND_CALL else {}
-        bare = {mark: Mark.CLOSE for mark in self.bare_closers if mark not in silent}
-        undecided = state in UNDECIDED or state in (State.HEAD, State.CALLED)
-        lone = {} if undecided else self._dropped()
-        return words | in_text | bare | first | called | lone
-
-    def _dropped(self) -> dict[str, Mark]:
-        """Return the closers that are no text though they close nothing."""
-        rows = [row for row in self.families if row.lone is Lone.NOTHING]
-        return {m: Mark.UNMATCHED for row in rows for m in row.closes if m not in row.ignored}
+        ignored = dict.fromkeys((mark for row in rows for mark in row.ignored), Mark.SILENT)
+        dropped = (mark for row in rows if row.lone is Lone.NOTHING for mark in row.closes)
+        any_call = self.offered or self.reads_calls or self.forbids_calls
+        return {
+            Group.OPENERS: anywhere | dict.fromkeys(self.attributes_of, Mark.WITH_ATTRIBUTES),
+            Group.FIRST_OPENERS: first,
+            Group.AGAIN: {mark: Mark.SILENT for row in rows for mark in row.body.again},
+            Group.CLOSERS: {mark: Mark.CLOSE for row in rows for mark in row.closes},
+            Group.LONE_CLOSERS: {m: Mark.CLOSE for m in self.bare_closers if m not in ignored},
+            Group.LEFT_CLOSERS: {mark: Mark.CLOSE for row in left for mark in row.closes},
+            Group.DROPPED_CLOSERS: {m: Mark.UNMATCHED for m in dropped if m not in ignored},
+            Group.IGNORED: ignored,
+            Group.CALLS: _CALLS if any_call else {},
+            Group.THOUGHT_CALLS: self._in_thought,
+            Group.CALL_ENDS: dict.fromkeys(CALL_CLOSERS, Mark.TOOL_END),
+        }
 
 
 @lru_cache(maxsize=64)
@@ -228,7 +221,7 @@ def _within_call(call: CallMark, reads_calls: bool, forbids_calls: bool) -> Mark
     ends = {call.close: Mark.TOOL_END} if call.close else {}
     ends |= dict.fromkeys(call.before, Mark.TOOL_OVER)
     silent = _FORBIDDEN if forbids_calls and call is not NO_MARK else {}
-    return MarkSearch((_IN_TEXT if reads_calls else silent) | ends)
+    return MarkSearch((_CALLS if reads_calls else silent) | ends)
 
 
 @lru_cache(maxsize=64)

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 from converter.core.model.events import Event, LateCloser
+from converter.core.reading.beginning import Grammar, Mode
 from converter.core.reading.engine.context import BLANKS, Context
 from converter.core.reading.engine.grammar_start import GrammarStart
 from converter.core.reading.engine.json_values import JsonValues
@@ -28,8 +29,6 @@ from converter.core.reading.engine.states import (
     NEXT_STATE,
     SILENT_SO_FAR,
     UNDECIDED,
-    Grammar,
-    Mode,
     State,
 )
 from converter.core.reading.mark_search import Mark, MarkSearch

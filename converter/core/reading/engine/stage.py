@@ -21,11 +21,11 @@ from converter.core.model.events import (
     WordKind,
 )
 from converter.core.model.initial_state import InitialState
+from converter.core.reading.beginning import Grammar, Mode
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import MarkTable, mark_table
 from converter.core.reading.engine.outcome import LINE_ENDS, SENTENCE_ENDS
 from converter.core.reading.engine.repeats import Repeats
-from converter.core.reading.engine.states import Grammar, Mode
 from converter.core.reading.engine.thought_calls import ThoughtCalls
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Reading

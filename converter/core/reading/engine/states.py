@@ -1,4 +1,5 @@
-"""The states of the engine, and the step for each mark in each: the table it follows.
+"""The states of the engine, the marks that count in each, and the step for each mark: the tables it
+follows.
 
 An answer goes HEAD -> ANSWERING -> (a mark) -> BEHIND -> ANSWERING ..., a thought OPENED ->
 THINKING -> (its closer) -> ENDED. One that the chat template has opened begins at BEGINNING. A
@@ -17,31 +18,10 @@ A pair that the table lacks is ordinary text.
 """
 
 import enum
+from collections.abc import Mapping
 
+from converter.core.reading.beginning import Mode
 from converter.core.reading.mark_search import Mark
-
-
-class Mode(enum.Enum):
-    """The mode in which a reply begins. CLOSED: in its text, and thinking is off. GUESSED: in a
-    thought, if the guess is right. UNDECIDED is for whole replies of which nothing is known: the
-    first mark tells what came before.
-    """
-
-    ANSWERING = enum.auto()
-    CLOSED = enum.auto()
-    THINKING = enum.auto()
-    GUESSED = enum.auto()
-    UNDECIDED = enum.auto()
-
-
-class Grammar(enum.Enum):
-    """The grammar by which a server makes an answer. The answer begins with the first character, so
-    the model has no room for a thought, unless the server keeps room for one.
-    """
-
-    NONE = enum.auto()
-    JSON = enum.auto()  # the answer begins with a bracket or a quote, a thought with a word
-    OTHER = enum.auto()
 
 
 class State(enum.Enum):
@@ -64,6 +44,52 @@ class State(enum.Enum):
     RESUMED = enum.auto()  # words behind it: a thought, if its closer comes
     __hash__ = object.__hash__  # Enum's own is written in Python, and each mark looks rows up
 
+
+class Group(enum.Enum):
+    """Marks of one effect."""
+
+    OPENERS = enum.auto()
+    FIRST_OPENERS = enum.auto()  # those that count only where a message begins
+    AGAIN = enum.auto()  # openers that say nothing within a thought
+    CLOSERS = enum.auto()
+    LONE_CLOSERS = enum.auto()  # those that mean something without an opener
+    LEFT_CLOSERS = enum.auto()  # those of thoughts that came in a field
+    DROPPED_CLOSERS = enum.auto()  # those that are no text though they close nothing
+    IGNORED = enum.auto()
+    CALLS = enum.auto()
+    THOUGHT_CALLS = enum.auto()  # those that end a thought
+    CALL_ENDS = enum.auto()
+
+
+_MARKED = (Group.IGNORED, Group.OPENERS)
+_IN_TEXT = (*_MARKED, Group.CALLS, Group.LONE_CLOSERS)
+_AT_START = (*_IN_TEXT, Group.FIRST_OPENERS)
+_IN_THOUGHT = (Group.THOUGHT_CALLS, *_MARKED, Group.CLOSERS, Group.FIRST_OPENERS)
+COUNTING: Mapping[State, tuple[Group, ...]] = {
+    State.HEAD: (Group.LEFT_CLOSERS, *_AT_START),
+    State.BEHIND: (*_AT_START, Group.DROPPED_CLOSERS),
+    State.ENDED: (*_AT_START, Group.DROPPED_CLOSERS),
+    State.ANSWERING: (*_IN_TEXT, Group.DROPPED_CLOSERS),
+    State.UNDECIDED_HEAD: _AT_START,
+    State.UNDECIDED: _IN_TEXT,
+    State.UNDECIDED_BEHIND: _AT_START,
+    State.BEGINNING: _IN_THOUGHT,
+    State.OPENED: _IN_THOUGHT,
+    State.THINKING: (Group.THOUGHT_CALLS, Group.AGAIN, Group.CLOSERS),
+    State.CALLED: (*_AT_START, Group.THOUGHT_CALLS),
+    State.CALLED_INSIDE: (
+        Group.CALL_ENDS,
+        Group.CLOSERS,
+        *_MARKED,
+        Group.CALLS,
+        Group.FIRST_OPENERS,
+        Group.THOUGHT_CALLS,
+    ),
+    State.RESUMED: (Group.THOUGHT_CALLS, Group.CLOSERS),
+}
+"""The marks that count in each state but a call's; where a mark is of two groups, the later one
+tells its effect.
+"""
 
 FIRST_STATE = {
     Mode.ANSWERING: State.HEAD,

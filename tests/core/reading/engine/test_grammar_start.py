@@ -2,8 +2,9 @@
 
 import pytest
 
+from converter.core.reading.beginning import Grammar, Mode
 from converter.core.reading.engine.grammar_start import GrammarStart
-from converter.core.reading.engine.states import Grammar, Mode, State
+from converter.core.reading.engine.states import State
 
 
 @pytest.mark.parametrize("mode", [Mode.ANSWERING, Mode.CLOSED, Mode.UNDECIDED])

@@ -2,22 +2,27 @@
 
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.engine.states import (
+    COUNTING,
     FIRST_STATE,
     IN_CALL,
     IN_TEXT,
     IN_THOUGHT,
     NEXT_STATE,
     SILENT_SO_FAR,
-    Mode,
+    Group,
     State,
 )
 from converter.core.reading.family_choice import choose
 from converter.core.reading.mark_search import Mark
 
 
-def test_every_mode_begins_somewhere_and_every_state_is_reached() -> None:
-    assert set(FIRST_STATE) == set(Mode)
+def test_every_state_is_reached() -> None:
     assert {*FIRST_STATE.values(), *NEXT_STATE.values()} == set(State)
+
+
+def test_every_state_but_a_calls_has_its_marks() -> None:
+    assert {*COUNTING} == {*State} - IN_CALL
+    assert {group for groups in COUNTING.values() for group in groups} == {*Group}
 
 
 def test_a_state_is_of_one_kind() -> None:
@@ -38,7 +43,7 @@ def test_words_end_what_is_silent() -> None:
 def test_every_mark_that_a_state_looks_for_has_a_row_or_stays_text() -> None:
     grammar = mark_table(choose(["auto", "think-answer", "granite"]), offered=True)
     for state in set(State) - {State.OPENED, *IN_CALL}:
-        kinds = set(grammar.marks(state).kinds)
+        kinds = set(grammar.marks(state)._kinds.values())
         without = {kind for kind in kinds if (state, kind) not in NEXT_STATE}
         # a closer without its opener, which is only noted
         assert without <= ({Mark.CLOSE} if state in (State.ANSWERING, State.BEHIND) else set())
