@@ -23,7 +23,8 @@ SENTENCE_ENDS = ".!?…。！？"
 
 class OpenThought(Thought):
     """The thoughts of a reply, one after another. `row`, `suffix`: of the last one's opener;
-    `guess`: the end of one that may prove to be the answer; `begun`: there was an opener.
+    `marks`: this opener, and its closer; `guess`: the end of one that may prove to be the answer;
+    `begun`: there was an opener.
     """
 
     def __init__(self, choice: int, guessed: bool) -> None:
@@ -31,28 +32,22 @@ class OpenThought(Thought):
         self.guess = Guess() if guessed else None
         self.row: ThoughtRow | None = None
         self.suffix = ""
+        self.marks: tuple[str, str] | None = None
         self.begun = False
 
     def open(self, row: ThoughtRow, suffix: str) -> None:
         """Begin a thought of this row."""
         self.row, self.suffix, self.begun = row, suffix, True
+        self.marks = row.open.replace(SUFFIX, suffix), row.close.replace(SUFFIX, suffix)
 
     def forget(self) -> None:
         """Forget the opener, because there was no thought."""
-        self.row = None
+        self.row = self.marks = None
 
     @property
     def closers(self) -> tuple[str, ...]:
         """The closers of the last thought that had an opener."""
         return self.row.closes if self.row else ()
-
-    @property
-    def marks(self) -> tuple[str, str] | None:
-        """The opener and the closer of the last thought that had an opener."""
-        if self.row is None:
-            return None
-        opener, closer = self.row.open, self.row.close
-        return opener.replace(SUFFIX, self.suffix), closer.replace(SUFFIX, self.suffix)
 
     def hear(self, text: str) -> Sequence[Said]:
         """Return the words that are decided; those of a guess wait."""
