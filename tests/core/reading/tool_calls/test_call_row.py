@@ -9,7 +9,7 @@ from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.json_body import Json
 
 form = partial(CallRow, "a", Json(), counts=Counts.EVERYWHERE)
-AROUND = {"section": ("<s>", "</s>")}
+AROUND = ("<s>", "</s>")
 
 
 @pytest.mark.parametrize(
@@ -18,8 +18,8 @@ AROUND = {"section": ("<s>", "</s>")}
         (form(), ("{", "["), ()),
         (form(("<a>",), ("</a>",)), ("<a>",), ("</a>",)),
         (form(("<a>",), ("</a>",), alone=True), ("<a>", "{", "["), ("</a>",)),
-        (form(**AROUND), ("{", "["), ("</s>",)),
-        (form(("<a>",), **AROUND), ("<a>",), ("</s>",)),
+        (form(section=AROUND), ("{", "["), ("</s>",)),
+        (form(("<a>",), section=AROUND), ("<a>",), ("</s>",)),
     ],
 )
 def test_a_call_begins_with_its_mark_or_with_its_body(
@@ -29,7 +29,7 @@ def test_a_call_begins_with_its_mark_or_with_its_body(
 
 
 def test_in_a_section_a_call_may_begin_with_its_body() -> None:
-    assert form(("<a>",), **AROUND).in_section == ("<a>", "{", "[")
+    assert form(("<a>",), section=AROUND).in_section == ("<a>", "{", "[")
 
 
 @pytest.mark.parametrize(
@@ -37,9 +37,9 @@ def test_in_a_section_a_call_may_begin_with_its_body() -> None:
     [
         (form(), ()),
         (form(("<a>",), ("</a>",)), (("<a>", "</a>"),)),
-        (form(**AROUND), (("<s>", "</s>"),)),
+        (form(section=AROUND), (("<s>", "</s>"),)),
         (
-            form(("<a>", "<b>"), ("</a>",), **AROUND),
+            form(("<a>", "<b>"), ("</a>",), section=AROUND),
             (("<s>", "</s>"), ("<a>", "</a>"), ("<b>", "</a>")),
         ),
         (form(("to=",), ("</a>",), tool="f"), (("to=f", "</a>"),)),
