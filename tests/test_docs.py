@@ -23,24 +23,29 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ARCHITECTURE = (DOCS / "architecture.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 MAKE = re.compile(r"\bmake ([a-z-]+)")
-FAMILY_LINES = (DOCS / "options.md").read_text().splitlines()
+FAMILIES_TOLD = (DOCS / "options.md").read_text().partition("### Families of marks\n")[2]
+ALWAYS, BY_MODEL, NAMED = (
+    "By `auto`, for every model",
+    "By `auto`, if the request's model has such a name",
+    "Only if you name them",
+)
 
 
 def _written(mark: str) -> str:
-    return "`" + mark.replace("|", "\\|").replace("\n", "⏎") + "`"
+    return "`" + mark.replace("\n", "⏎") + "`"
 
 
-def family_row(family: ThoughtRow) -> str:
-    by_model = family.model_pattern != NO_MODEL
-    on = "yes" if not family.ambiguous_in_prose else "by model" if by_model else "no"
+def family_line(family: ThoughtRow) -> str:
     marks = f"{' or '.join(map(_written, family.opens))} {_written(family.close)}"
-    models = family.models.replace("|", "\\|")
-    return f"| `{family.name}` | {marks} | {models} | {on} |"
+    return f"- `{family.name}`, {marks}: {family.models}"
 
 
 @pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
 def test_every_family_has_its_row(family: ThoughtRow) -> None:
-    assert family_row(family) in FAMILY_LINES
+    by_model = family.model_pattern != NO_MODEL
+    head = ALWAYS if not family.ambiguous_in_prose else BY_MODEL if by_model else NAMED
+    listed = FAMILIES_TOLD.partition(f"**{head}**\n")[2].partition("\n**")[0]
+    assert family_line(family) in listed.splitlines()
 
 
 def _templates_told() -> dict[str, set[str]]:
@@ -92,15 +97,15 @@ def test_the_lists_of_chat_templates_have_nothing_else() -> None:
     assert set().union(*TEMPLATES_TOLD.values()) == known
 
 
-def form_row(form: CallRow) -> str:
+def form_line(form: CallRow) -> str:
     begins = next(filter(None, (*form.opens, form.section[0], *form.firsts)))
     mark = f"```` {begins} ````" if begins.startswith("`") else _written(begins)
-    return f"| `{form.name}` | {mark} | {form.models} |"
+    return f"- `{form.name}`, {mark}: {form.models}"
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_every_form_of_tool_calls_has_its_row(form: CallRow) -> None:
-    assert form_row(form) in (DOCS / "tool-calls.md").read_text().splitlines()
+    assert form_line(form) in (DOCS / "tool-calls.md").read_text().splitlines()
 
 
 def test_the_readme_is_one_page() -> None:
