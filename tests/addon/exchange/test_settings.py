@@ -1,5 +1,6 @@
 """The options: one row each, told in the docs, and refused by name when they make no sense."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -28,13 +29,11 @@ def _option(name: str) -> Option:
     return next(option for option in OPTIONS if option.name == name)
 
 
-def _told() -> dict[str, list[str]]:
-    """The page's table: each option's other columns."""
-    lines = PAGE.read_text().splitlines()
-    begin = lines.index("| option | value | meaning |") + 2
-    end = next(at for at, line in enumerate(lines[begin:], begin) if not line.startswith("|"))
-    rows = [line.replace("\\|", "¦").strip("|").split("|") for line in lines[begin:end]]
-    return {name.strip(" `"): [column.strip() for column in columns] for name, *columns in rows}
+def _told() -> dict[str, tuple[str, str]]:
+    """The page's list: each option's values, and its meaning."""
+    listed = PAGE.read_text().partition("\n## Options\n")[2].partition("\n### ")[0]
+    lines = re.findall(r"^- `(\w+)` \((.+?)\): (.+)$", listed, re.MULTILINE)
+    return {name: (values, meaning) for name, values, meaning in lines}
 
 
 def _shown(option: Option) -> str:
