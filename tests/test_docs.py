@@ -178,10 +178,10 @@ def _is_there(name: str) -> bool:
 
 
 def test_each_question_about_a_change_has_one_answer() -> None:
-    table = ARCHITECTURE.partition("## Which file do I open")[2]
-    answers = re.findall(r"^\| (.+) \| `(.+)` \|$", table, re.MULTILINE)
+    listed = ARCHITECTURE.partition("## Which file do I open")[2]
+    answers = re.findall(r"^- ([^`]+): `(.+)`$", listed, re.MULTILINE)
     assert len(answers) >= 12
-    assert len(answers) == table.count("\n| ") - 2
+    assert len(answers) == listed.count("\n- ")
     assert len({question for question, _ in answers}) == len(answers)
 
 
