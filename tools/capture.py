@@ -113,7 +113,7 @@ class Camera:
             for asked in (*earlier, *[shot] * shot.times):
                 said = ask(proxy.ports[0], asked, drop)
             if shot.ending:
-                proxy.wait_for(r"think: POST \S+: ")  # that it broke off
+                proxy.wait_for(r"think: POST \S+: |Client disconnected")  # that it broke off
         if FAULT in proxy.output:
             raise SystemExit(f"{shot.name} is not kept:\n{proxy.output}")
         return len(said)

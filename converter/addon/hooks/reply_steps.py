@@ -17,7 +17,7 @@ from converter.addon.hooks.doors import must_hold_reply
 from converter.addon.hooks.exchange_listener import fault_of
 from converter.addon.hooks.tap import Tap
 from converter.addon.keep.flow_record import FlowRecord, client_left
-from converter.addon.log_lines import report
+from converter.addon.log_lines import in_short, report
 from converter.addon.memory.remembering import written
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers import refusals
@@ -128,9 +128,12 @@ class ReplySteps:
             self._known.doubt(record.upstream)
         # at the last event that is no end too early
         if not (left and rewriter and rewriter.summary.finish):
-            level = logging.INFO if left else logging.WARNING
-            words = flow.error.msg if left else fault_of(flow, flow.error.msg)
-            record.hints += report(flow, [words], level)
+            if left and record.exchange.endpoint.is_chat:  # its reply's line says so
+                record.hints.append(in_short(flow.error.msg))
+            elif left:
+                record.hints += report(flow, [flow.error.msg], logging.INFO)
+            else:
+                record.hints += report(flow, [fault_of(flow, flow.error.msg)])
         self._watchers.ended(record)
 
     def tap(self, record: FlowRecord, awaited: AwaitedReply) -> Tap:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Callable
 from typing import cast
@@ -91,11 +92,24 @@ def test_a_client_that_leaves_is_one_line_that_blames_nobody(
         cast(Callable[[bytes], list[bytes]], flow.response.stream)(b"".join([ROLE, *text("b")]))
         flow.error = Error("Client disconnected.")
         addon.error(flow)
-    told = [line for line in caplog.messages if line.startswith("think: ")]
-    said = [line for line in told if "disconnected" in line or "cut short" in line]
+    said = [line for line in caplog.messages if "disconnected" in line or "cut short" in line]
     assert len(said) == 1
-    assert "Client disconnected." in said[0]
+    assert re.match("reply: /v1/messages .*Client disconnected.$", said[0])
+    assert "Client disconnected" in flow.comment
     assert "cut short" not in flow.comment
+
+
+def test_a_client_that_leaves_before_a_list_of_models_is_a_line(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    with running() as (addon, _):
+        flow = ask(addon, request("/v1/models", b"", "GET"))
+        flow.error = Error("Client disconnected.")
+        addon.error(flow)
+    assert [line for line in caplog.messages if "disconnected" in line] == [
+        "think: GET /v1/models: Client disconnected."
+    ]
 
 
 @pytest.mark.parametrize(
