@@ -19,7 +19,7 @@ from converter.addon.servers.profiles import (
     request_settings,
     thinking_fields,
 )
-from converter.addon.servers.refusals import PICTURES, TOOL_CHOICE
+from converter.addon.servers.refusals import NATIVE_PARTS, PARTS, PICTURES, TOOL_CHOICE
 from converter.addon.servers.unread_replies import READER, RENDERED
 from converter.core.dialects.request_facts import call_ids, offered, schemas, stops
 from converter.core.dialects.server_fields import BUDGET_FIELDS
@@ -183,7 +183,8 @@ class ReadRequest:
         calls, reads = self.tools is not None, options.tools != "off"
         allowed = {PICTURES: options.pictures == "text", TOOL_CHOICE: calls}
         allowed |= {READER: calls, RENDERED: reads}
-        return frozenset(part for part, may in allowed.items() if may)
+        parts = NATIVE_PARTS if self.exchange.native else PARTS
+        return parts - {part for part, may in allowed.items() if not may}
 
     def written(self, server: Server, parses: bool, memory: Memory | None = None) -> "ReadRequest":
         """Return the request with the chat completion that asks the same of this server. `parses`:

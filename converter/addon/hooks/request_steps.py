@@ -444,7 +444,7 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
     (count, frozenset((Kind.COUNTED,))),
     (meet, REPLIED | {Kind.MODELS}),
     (models, frozenset((Kind.MODELS,))),
-    (spare, REPLIED - {Kind.NATIVE}),
+    (spare, REPLIED),
     (ask_to_think, REPLIED),
     (left_to_us, REPLIED),
     (ask_usage, frozenset((Kind.CHAT,))),

@@ -76,8 +76,7 @@ class FlowRecord:
     @property
     def may_be_refused(self) -> bool:
         """Tell whether a part of the request may be left out where the server refuses it."""
-        exchange = self.exchange
-        return self.request is not None and exchange.endpoint.is_chat and not exchange.native
+        return self.request is not None and self.exchange.endpoint.is_chat
 
     def finish(self) -> None:
         """Have the flow show and tell the exchange, now that it is over."""

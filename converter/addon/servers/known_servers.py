@@ -302,23 +302,22 @@ class KnownServers:
             self._learn(upstream, REFUSES + schema, "\n".join(sorted(words)))
 
     def spared(self, upstream: Upstream, body: Body, may_lack: frozenset[str]) -> Body:
-        """Return a request without what the server has refused; the same one if that is nothing.
-        `may_lack`: parts of the user's choice that may be left out.
+        """Return a request without what the server has refused, of the parts that it `may_lack`;
+        the same one if that is nothing.
         """
         if self._word(upstream, REFUSES) is None:
             return body
         model = _model(body)
         for part, lesson in _LACKS.items():
-            may = part in may_lack or part not in refusals.CHOSEN
-            if may and self._word(upstream, lesson + model) is not None:
+            if part in may_lack and self._word(upstream, lesson + model) is not None:
                 body = refusals.WITHOUT[part](body)
-        fields = self._word(upstream, FIELDS + model)
+        fields = self._word(upstream, FIELDS + model) if refusals.FIELDS in may_lack else None
         body = without_fields(body, frozenset(fields.splitlines())) if fields else body
 
         def refused(schema: str) -> frozenset[str]:
             return frozenset((self._word(upstream, REFUSES + schema) or "").splitlines())
 
-        return refusals.without_schemas(body, refused)
+        return refusals.without_schemas(body, refused) if refusals.SCHEMAS in may_lack else body
 
     def is_unread(self, upstream: Upstream, body: Body) -> bool:
         """Tell whether the server's own reader throws replies of this model away."""

@@ -35,6 +35,8 @@ TOOL_CHOICE = "tool_choice"
 """The choice that is left to the model. The tools stay: vLLM writes them into the prompt all the
 same, and the calls come as text, which the addon reads.
 """
+SCHEMAS, FIELDS = "words of schemas", "fields"
+"""Parts of which a server names one at a time."""
 PREFILL, BEGUN, TWO_BEGUN = "thinking behind a prefill", "a begun turn", "a second begun turn"
 HALVES = "halves of characters"
 SYSTEM, NEIGHBOURS = "later system turns", "neighbours of one role"
@@ -217,9 +219,15 @@ def _digest(part: object) -> str:
 
 
 def without_choice(body: Body) -> Body:
-    """Return a chat completion with tools whose call the server is not to read."""
-    chosen = body.get("tool_choice") or "auto"
-    return {**body, "tool_choice": "none"} if body.get("tools") and chosen == "auto" else body
+    """Return a request with tools whose call the server is not to read. One of the Messages API
+    has schemas under a name of their own, and its choice is an object.
+    """
+    chosen, tools = body.get("tool_choice") or "auto", json_text.objects(body.get("tools"))
+    mode = chosen.get("type") if isinstance(chosen, Mapping) else chosen
+    if mode != "auto" or not tools:
+        return body
+    of_messages = any("input_schema" in tool for tool in tools)
+    return {**body, "tool_choice": {"type": "none"} if of_messages else "none"}
 
 
 def without_pictures(body: Body) -> Body:
@@ -259,16 +267,16 @@ WITHOUT: Mapping[str, Callable[[Body], Body]] = {
     HALVES: dict,  # written anew, which makes each half U+FFFD
 }
 """Parts that a server takes from no request for its model, and a request without each."""
-CHOSEN = frozenset({PICTURES, TOOL_CHOICE, READER, RENDERED})
-"""Parts that are left out only where the user's options and the request let them."""
+PARTS = frozenset((*WITHOUT, RENDERED, SCHEMAS, FIELDS))
+NATIVE_PARTS = frozenset((TOOL_CHOICE,))
+"""Parts that are left out of requests to a server's own endpoint of the client's dialect too."""
 
 
 def without(body: Body, names: frozenset[str], may_lack: frozenset[str]) -> Body:
-    """Return a chat completion without the parts of these names. `may_lack`: those of `CHOSEN` that
-    may be left out.
-    """
-    spared = without_schemas(body, refused_schemas(body, names).get)
+    """Return a request without the parts of these names, if it `may_lack` them."""
+    if SCHEMAS in may_lack:
+        body = without_schemas(body, refused_schemas(body, names).get)
     for part, change in WITHOUT.items():
-        if part in names and (part in may_lack or part not in CHOSEN):
-            spared = change(spared)
-    return refused_fields.without_fields(spared, refused_fields.fields_of(names))
+        body = change(body) if part in names & may_lack else body
+    fields = refused_fields.fields_of(names) if FIELDS in may_lack else frozenset()
+    return refused_fields.without_fields(body, fields)

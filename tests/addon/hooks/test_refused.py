@@ -8,7 +8,7 @@ from mitmproxy.http import HTTPFlow, Response
 
 from converter.addon.hooks.refused import METADATA, RefusalReader
 from converter.addon.servers import refusals
-from tests.support.addon_flows import CHAT, ask, request, running, wait
+from tests.support.addon_flows import ASKED, CHAT, MESSAGES, ask, request, running, wait
 
 SCHEMA = {"type": "object", "properties": {"day": {"type": "string", "pattern": r"\d"}}}
 TOOL = {"type": "function", "function": {"name": "log", "parameters": SCHEMA}}
@@ -83,6 +83,27 @@ def test_tools_go_to_a_server_that_reads_no_calls() -> None:
             assert json.loads(again.text or "") == {**BODY, "tool_choice": "none"}
             flow.response = Response.make(200, b"{}", {"content-type": "application/json"})
             wait(addon.responseheaders(flow))
+
+
+def test_a_servers_own_endpoint_is_told_of_no_calls_in_its_own_words() -> None:
+    tool = {"name": "log", "input_schema": SCHEMA}
+    asked = {**ASKED, "tools": [tool], "tool_choice": {"type": "auto"}}
+    unparsed = b'{"type": "error", ' + UNPARSED[1:]
+    with running(native=["messages"]) as (addon, _):
+        flow = ask(addon, request(MESSAGES, asked))
+        watcher = refuse(addon, flow)
+        watcher(REFUSAL)
+        assert not watcher.stopped  # all else goes on as it came
+        watcher = refuse(addon, flow)
+        watcher(unparsed)
+        again = watcher.again(possible=True)
+        assert again
+        assert again.path == MESSAGES
+        assert json.loads(again.text or "") == {**asked, "tool_choice": {"type": "none"}}
+        flow.response = Response.make(200, b"{}", {"content-type": "application/json"})
+        wait(addon.responseheaders(flow))
+        later = ask(addon, request(MESSAGES, asked)).request
+        assert json.loads(later.text or "") == {**asked, "tool_choice": {"type": "none"}}
 
 
 def test_without_a_reader_of_calls_the_refusal_stands() -> None:

@@ -13,6 +13,7 @@ from converter.addon.memory.shared_lessons import OWNER, WAIT, SharedLessons
 from converter.addon.servers.initial_state import initial_state
 from converter.addon.servers.known_servers import AGE, KnownServers, Upstream, prompt_key
 from converter.addon.servers.profiles import by_name
+from converter.addon.servers.refusals import PARTS
 from converter.core.model.initial_state import InitialState
 from converter.core.model.memory import Bounds, ProcessStore, Store
 from tests.support.stores import KINDS, Opens
@@ -25,7 +26,7 @@ TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
 SMALL = {"model": "small"}
 TOOL = {"function": {"name": "f", "parameters": {"properties": {"a": {"pattern": "x"}}}}}
 PICTURE = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a.png"}}]}
-PARTS = frozenset({"pictures", "tool_choice"})
+LEFT_OUT = frozenset({"pictures", "tool_choice"})
 ASKED = {**SMALL, "tools": [TOOL], "messages": [PICTURE]}
 
 
@@ -69,7 +70,7 @@ def teach(known: KnownServers) -> None:
     known.saw_prompt(HERE, {"model": "untold"}, None)
     known.correct(HERE, {"model": "guessed"}, THINKING)
     known.saw_thought(HERE, {"model": "thinks"})
-    known.saw_refusal(HERE, ASKED, frozenset({"pattern"}) | PARTS)
+    known.saw_refusal(HERE, ASKED, frozenset({"pattern"}) | LEFT_OUT)
 
 
 def learnt(known: KnownServers) -> list[object]:

@@ -18,6 +18,7 @@ from converter.addon.servers.known_servers import (
     switch_of,
 )
 from converter.addon.servers.profiles import by_name
+from converter.addon.servers.refusals import NATIVE_PARTS, PARTS, PICTURES, TOOL_CHOICE
 from converter.core.model.initial_state import InitialState
 
 TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
@@ -179,9 +180,26 @@ def test_counts_that_no_whole_reply_has_are_refused_to_no_stream(
     known.saw_refusal(HERE, asked, frozenset({"field stream_options", "field seed"}))
     stream = {**asked, "stream": True, "seed": 1}
     assert known.takes(HERE, stream, "stream_options") is takes
-    spared = known.spared(HERE, stream, frozenset())
+    spared = known.spared(HERE, stream, PARTS)
     assert ("stream_options" in spared) is takes
     assert "seed" not in spared
+
+
+def test_a_servers_own_endpoint_gets_all_but_the_choice_of_a_tool() -> None:
+    known = KnownServers()
+    schema = {"type": "object", "properties": {"day": {"type": "string", "pattern": "a"}}}
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    chat = {
+        **SMALL,
+        "seed": 1,
+        "tools": [{"type": "function", "function": {"name": "log", "parameters": schema}}],
+        "messages": [{"role": "user", "content": [picture]}],
+    }
+    names = frozenset({"field seed", "pattern", PICTURES, TOOL_CHOICE})
+    known.saw_refusal(HERE, chat, names)
+    assert known.spared(HERE, chat, NATIVE_PARTS) == {**chat, "tool_choice": "none"}
+    spared = str(known.spared(HERE, chat, PARTS))
+    assert not any(word in spared for word in ("seed", "pattern", "image_url"))
 
 
 def test_another_server_at_an_address_begins_anew() -> None:

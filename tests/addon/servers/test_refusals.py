@@ -7,8 +7,10 @@ import pytest
 from converter.addon.servers.refusals import (
     BEGUN,
     HALVES,
+    NATIVE_PARTS,
     NEIGHBOURS,
     ODD,
+    PARTS,
     PICTURES,
     PREFILL,
     SCHEMA_WORDS,
@@ -147,6 +149,20 @@ def test_only_a_choice_that_is_left_to_the_model_is_left_out(
     assert without_choice(choice) == choice
 
 
+@pytest.mark.parametrize(
+    ("choice", "sent"),
+    [
+        ({}, "none"),
+        ({"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}, "none"),
+        ({"tool_choice": {"type": "any"}}, "any"),
+        ({"tool_choice": {"type": "none"}}, "none"),
+    ],
+)
+def test_the_choice_of_a_messages_request_is_an_object(choice: dict[str, Any], sent: str) -> None:
+    asked: dict[str, Any] = {"messages": [], "tools": [{"name": "log", "input_schema": SCHEMA}]}
+    assert without_choice(asked | choice) == asked | {"tool_choice": {"type": sent}}
+
+
 def test_a_schema_goes_without_the_words_and_keeps_its_names() -> None:
     held = refused_schemas(BODY, frozenset({"pattern"}))
     assert len(held) == 1
@@ -227,9 +243,10 @@ def test_what_is_refused_goes_together() -> None:
         "messages": [{"role": "system", "content": "A"}, {"role": "developer", "content": "B"}],
     }
     names = frozenset({SYSTEM, "field store", TOOL_CHOICE})
-    made = without(body, names, frozenset())
+    made = without(body, names, PARTS - {TOOL_CHOICE})
     assert made == {**BODY, "messages": [{"role": "system", "content": "A\n\nB"}]}
-    assert without(body, names, frozenset({TOOL_CHOICE}))["tool_choice"] == "none"
+    assert without(body, names, PARTS)["tool_choice"] == "none"
+    assert without(body, names, NATIVE_PARTS) == {**body, "tool_choice": "none"}
 
 
 @pytest.mark.parametrize("part", sorted({*WITHOUT, RENDERED} - {HALVES}))
@@ -240,6 +257,6 @@ def test_a_request_without_the_part_stays_the_same(part: str) -> None:
 
 def test_halves_of_characters_are_written_whole() -> None:
     body = {"messages": [{"role": "user", "content": "cut \ud83d"}]}
-    made = without(body, frozenset({HALVES}), frozenset())
+    made = without(body, frozenset({HALVES}), PARTS)
     assert made == body
     assert made is not body
