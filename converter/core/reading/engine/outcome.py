@@ -147,6 +147,31 @@ class Answer:
 
 
 @dataclass(slots=True)
+class CallLog:
+    """The calls of a reply's text. `read`: those that have gone out, those that are `done` were all
+    there; `cut`: the tools of calls that were cut off so early that they are text; `broken`: of a
+    call that had gone out when it proved to be none.
+    """
+
+    read: list[Call] = field(default_factory=list)
+    cut: list[str] = field(default_factory=list)
+    broken: str = ""
+
+    def note_cut(self, place: CallPlace, last: bool) -> None:
+        """Take note of a call that the text's end has cut off."""
+        cut = place.refused and last and place.text.fate is not Fate.TEXT
+        if cut and place.current.name and (place.text.doubted or not place.current.begun):
+            self.cut.append(place.current.name)
+
+    def note(self, place: CallPlace, last: bool) -> None:
+        """Take note of the calls that have gone out, and of one that goes on as none does."""
+        begun = [call for call in place.calls if call.begun]
+        if place.refused and not last:
+            self.broken = self.broken or next((it.name for it in begun if not it.done), "")
+        self.read += begun
+
+
+@dataclass(slots=True)
 class Draft:
     """A call within a thought that is not closed, and all behind it: until that tells whether the
     call was meant, nothing of it goes out, since no client acts before the finish.
@@ -158,7 +183,7 @@ class Draft:
     """
 
     thought: OpenThought
-    calls: "CallLog"
+    calls: CallLog
     calling: "Calling"
     out: list[Event]
     text: list[str]
@@ -169,7 +194,7 @@ class Draft:
     def begin(
         cls,
         thought: OpenThought,
-        calls: "CallLog",
+        calls: CallLog,
         calling: "Calling",
         out: list[Event],
         text: str,
@@ -218,28 +243,3 @@ class Calling:
     between: CallMark = NO_MARK
     has_arguments: bool = False
     draft: Draft | None = None
-
-
-@dataclass(slots=True)
-class CallLog:
-    """The calls of a reply's text. `read`: those that have gone out, those that are `done` were all
-    there; `cut`: the tools of calls that were cut off so early that they are text; `broken`: of a
-    call that had gone out when it proved to be none.
-    """
-
-    read: list[Call] = field(default_factory=list)
-    cut: list[str] = field(default_factory=list)
-    broken: str = ""
-
-    def note_cut(self, place: CallPlace, last: bool) -> None:
-        """Take note of a call that the text's end has cut off."""
-        cut = place.refused and last and place.text.fate is not Fate.TEXT
-        if cut and place.current.name and (place.text.doubted or not place.current.begun):
-            self.cut.append(place.current.name)
-
-    def note(self, place: CallPlace, last: bool) -> None:
-        """Take note of the calls that have gone out, and of one that goes on as none does."""
-        begun = [call for call in place.calls if call.begun]
-        if place.refused and not last:
-            self.broken = self.broken or next((it.name for it in begun if not it.done), "")
-        self.read += begun
