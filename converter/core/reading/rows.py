@@ -36,7 +36,8 @@ class Counts(enum.Enum):
 @dataclass(frozen=True, slots=True)
 class Row[Body]:
     """One row. `body`: how the text between the marks is read. `opens`, `closes`: the marks before
-    and behind it, the usual one first. `models`: those that write so.
+    and behind it, the usual one first. `models`: those that write so. `ignored`: marks beside these
+    that are no text: a thought's anywhere but in code, a call's directly behind a call.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Row[Body]:
     _: KW_ONLY
     counts: Counts
     models: str = ""
+    ignored: tuple[str, ...] = ()
 
     @property
     def open(self) -> str:

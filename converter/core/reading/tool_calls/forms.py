@@ -123,6 +123,7 @@ FORMS = (
         section=_section("minimax:tool_call"),
         alone=True,
         models="MiniMax-M2",
+        ignored=("[e~[",),
         in_thoughts=True,
     ),
     _special(
@@ -138,6 +139,7 @@ FORMS = (
         section=_section("function_calls"),
         alone=True,
         models="many fine-tunes, after Claude",
+        ignored=("</function_invocation>",),
     ),
     _offered("olmo", Python(heads=("",)), section=_section("function_calls"), models="Olmo 3"),
     _special(
@@ -175,6 +177,7 @@ FORMS = (
         ("<｜tool▁call▁end｜>",),
         section=("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
         models="DeepSeek V3, R1, V3.1, Cogito",
+        ignored=("<｜end▁of▁sentence｜>",),
     ),
     _special(
         "dsml",
@@ -196,14 +199,26 @@ FORMS = (
         alone=True,
         models="DeepSeek V4 Flash, which doubles the bars",
     ),
-    _answering("mistral", JSON, ("[TOOL_CALLS]",), models="Mistral before 2025, Mixtral"),
+    _answering(
+        "mistral",
+        JSON,
+        ("[TOOL_CALLS]",),
+        models="Mistral before 2025, Mixtral",
+        ignored=("[/TOOL_CALLS]",),
+    ),
     _answering(
         "mistral-args",
         Header(r"\s*+(?P<name>[\w.-]+)\s*+(?:\[CALL_ID\]\w*\s*+)?(?:\[ARGS\]\s*+)?"),
         ("[TOOL_CALLS]",),
         models="Mistral Small 3.2, Magistral, Ministral-3, Devstral",
     ),
-    _answering("llama", JSON, ("<|python_tag|>",), models="Llama 3.1, 3.2, 3.3"),
+    _answering(
+        "llama",
+        JSON,
+        ("<|python_tag|>",),
+        models="Llama 3.1, 3.2, 3.3",
+        ignored=("<|eom_id|>", "<|eot_id|>"),
+    ),
     _answering("llama4", Python(), ("<|python_start|>",), ("<|python_end|>",), models="Llama 4"),
     _special("lfm2", Python(), ("<|tool_call_start|>",), ("<|tool_call_end|>",), models="LFM2"),
     _special(
@@ -443,14 +458,12 @@ OPENERS = _grouped(
 """Forms by the beginnings of their calls."""
 WHOLE = _grouped((mark, form) for form in FORMS if form.whole for mark in form.firsts)
 """Forms of whole replies by their beginnings."""
-CLOSERS = (
-    *dict.fromkeys(end for form in _MARKED for end in (*form.ends, *getattr(form.body, "end", ()))),
-    "[/TOOL_CALLS]",
-    "</function_invocation>",
-    "[e~[",
-    "<|eom_id|>",
-    "<|eot_id|>",
-    "<｜end▁of▁sentence｜>",
+CLOSERS = tuple(
+    dict.fromkeys(
+        mark
+        for form in _MARKED
+        for mark in (*form.ends, *getattr(form.body, "end", ()), *form.ignored)
+    )
 )
 """Marks that directly behind a call are no text: closers said twice, or without their openers, and
 what ends a message."""
