@@ -21,6 +21,9 @@ The decisions at a mark, each in one place, in the order and with the numbers of
 9. a call ends a thought: `Engine._ends_thought`; or it was a draft: `Scanner._settle_draft`.
 """
 
+from copy import copy
+from dataclasses import replace
+
 from converter.core.model.events import Event, Text, Thinking, WordKind, joined
 from converter.core.reading.engine.context import BLANKS, Context, MarkPlace
 from converter.core.reading.engine.mark_table import (
@@ -270,7 +273,9 @@ class Engine(Scanner):
         """Let a call in a thought wait for what comes behind it."""
         guessed = self.thought.guess is not None
         self._tell(self.thought.settle())
-        begun = Draft.begin(self.thought, self.calls, self._calling, self._out, self._source.rest)
+        log, rest = self.calls, self._source.rest
+        before = copy(self.thought), replace(log, read=log.read[:], cut=log.cut[:])
+        begun = Draft(*before, copy(self._calling), self._out, [rest], len(rest))
         if guessed:
             begun.thought.begin_guess()
         self._calling.draft, self._out = begun, []

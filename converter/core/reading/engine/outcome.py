@@ -3,8 +3,7 @@ wait.
 """
 
 from collections.abc import Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from converter.core.model.events import Event, Text
 from converter.core.reading.engine.mark_table import NO_MARK, CallMark
@@ -189,19 +188,6 @@ class Draft:
     text: list[str]
     length: int
     words: int = 0
-
-    @classmethod
-    def begin(
-        cls,
-        thought: OpenThought,
-        calls: CallLog,
-        calling: "Calling",
-        out: list[Event],
-        text: str,
-    ) -> "Draft":
-        """Begin at the call's mark, with which `text` begins."""
-        before = replace(calls, read=calls.read[:], cut=calls.cut[:])
-        return cls(copy(thought), before, copy(calling), out, [text], len(text))
 
     def feed(self, text: str) -> None:
         """Take the next piece of the text."""

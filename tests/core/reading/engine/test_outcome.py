@@ -129,7 +129,7 @@ def test_a_draft_that_was_none_leaves_no_call_behind() -> None:
 
 def test_what_waits_is_bounded() -> None:
     before = OpenThought(0, guessed=False), CallLog(), Calling(Expectations({}))
-    draft = Draft.begin(*before, [], "a")
+    draft = Draft(*before, [], ["a"], 1)
     assert not draft.is_long
     draft.feed("b" * HELD_LIMIT)
     assert draft.is_long
