@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from converter.core.wire import json_text
 from converter.core.wire.bounds import BLANKS_LIMIT, HELD_LIMIT
-from converter.core.wire.partial_json import PartialJson
+from converter.core.wire.partial_json import PartialJson, means_nothing
 
 CUSTOM_INPUT = "input"
 """The only argument of a tool that takes a text."""
@@ -22,8 +22,6 @@ REMEMBERED = 4096
 """Characters of an open call that are kept to be compared while other calls begin."""
 NEAR = 60
 """Characters of arguments without a meaning that are told."""
-_BEHIND = re.compile(r"[\s}\],;`]*+(?:<|$)")
-"""Text behind the object that means nothing: ends too many, and the marks of a call."""
 _EMPTY = re.compile(r"\s*\{\s*\}\s*")
 
 
@@ -91,7 +89,7 @@ class Arguments:
     def unfit(self) -> str:
         """Text that has no meaning: nothing where there is none, or the end must tell."""
         if self._object.complete:
-            return "" if _BEHIND.match(self._tail) else self._tail
+            return "" if means_nothing(self._tail) else self._tail
         return self._object.unfit if self._object.broken else ""
 
     @property

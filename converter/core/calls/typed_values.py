@@ -8,22 +8,22 @@ arguments go on as they come.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from converter.core.calls.schema_values import NULLS, Schema, part, resolved, type_names, typed
 from converter.core.model.events import Event, Finish, ToolCall, WordKind
 from converter.core.wire.bounds import HELD_LIMIT
+from converter.core.wire.json_reader import JsonReader, Part, Want
 
-_IN_STRING = re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL)
-_MARK = re.compile(r'["\\]')
-_SCALAR = re.compile(r"[^\s,\]}]++")
 _NUMBERS = frozenset({"integer", "number"})
 _KINDS = {"{": "object", '"': "string", "t": "boolean", "f": "boolean"}
 """The type of a value by its first character; a list and null are never put into a list, all others
 are numbers.
 """
+_AS_IT_IS = (Part.BLANK, Part.COLON, Part.UNFIT)
+_OF_STRINGS = (Part.WORDS, Part.END, Part.KEY, Part.STRING)
+_OF_VALUES = (Part.OPEN, Part.BEGUN, Part.SCALAR)
 NO_SCHEMA: Schema = {}
 
 
@@ -46,43 +46,66 @@ class ArgumentValues:
 
     def __init__(self, schema: Schema) -> None:
         self._root = schema
+        self._reader = JsonReader(Want.VALUE)
         self._levels: list[_Level] = []
         self._string: list[str] | None = None  # the key or the value that waits for its end
-        self._in_string = self._in_scalar = False
         self._length = 0
-        self._torn = ""  # a backslash at the end of a piece
+        self._in_scalar = False
         self._out: list[str] = []
         self.changed: list[str] = []
 
     def feed(self, text: str) -> str:
         """Return the text that can go on."""
-        if self._in_string and self._string is None and not (self._torn or _MARK.search(text)):
+        if self._string is None and self._reader.passes(text):
             return text  # words of a string that stays one
-        self._read(self._torn + text)
+        for kind, said, _ in self._reader.feed(text):
+            self._take(kind, said)
         out, self._out = "".join(self._out), []
         return out
 
     def close(self) -> str:
         """Return the string that waits: the arguments end within it."""
         held, self._string = self._string, None
-        return ('"' + "".join(held) if held is not None else "") + self._torn
+        return "".join(held or ()) + self._reader.waiting
 
-    def _read(self, text: str) -> None:
-        place, self._torn = 0, ""
-        while place < len(text):
-            place = (self._inside if self._in_string else self._outside)(text, place)
-
-    def _inside(self, text: str, place: int) -> int:
-        end = _IN_STRING.match(text, place)
-        stop = end.end() if end else place
-        self._say(text[place:stop])
-        if stop == len(text):
-            return stop
-        if text[stop] == "\\":  # its other half is in the next piece
-            self._torn = "\\"
+    def _take(self, kind: Part, said: str) -> None:
+        """Say a part of the text, or let it wait."""
+        if kind in _AS_IT_IS:
+            self._out.append(said)
+        elif kind in _OF_STRINGS:
+            self._read_string(kind, said)
+        elif kind in _OF_VALUES:
+            self._read_value(kind, said)
         else:
+            self._out.append(said)
+            if kind is Part.COMMA:
+                self._levels[-1].key = None
+            else:
+                self._levels.pop()
+                self._ended()
+
+    def _read_string(self, kind: Part, said: str) -> None:
+        """Read a part of a key or a string. A key waits, and a string that may be another value."""
+        if kind is Part.WORDS:
+            self._say(said)
+        elif kind is Part.END:
             self._end_string()
-        return stop + 1
+        elif kind is Part.KEY or only_type(self._wanted(), self._root) not in ("", "string"):
+            self._string, self._length = [said], 0
+        else:
+            self._string = None
+            self._out.append(said)
+
+    def _read_value(self, kind: Part, said: str) -> None:
+        """Read a part of a bare value, or the beginning of an object or a list."""
+        if not self._in_scalar:
+            self._put_in_list(said[0])
+        self._out.append(said)
+        self._in_scalar = kind is Part.BEGUN
+        if kind is Part.OPEN:
+            self._levels.append(_Level(meant(self._wanted(), self._root), is_list=said == "["))
+        elif kind is Part.SCALAR:
+            self._ended()
 
     def _say(self, words: str) -> None:
         if self._string is None:
@@ -91,16 +114,15 @@ class ArgumentValues:
         self._string.append(words)
         self._length += len(words)
         if self._length > HELD_LIMIT:
-            self._out += ['"', *self._string]
+            self._out += self._string
             self._string = None
 
     def _end_string(self) -> None:
-        self._in_string = False
         if self._string is None:
             self._out.append('"')
             self._ended()
             return
-        written, self._string = '"' + "".join(self._string) + '"', None
+        written, self._string = "".join(self._string) + '"', None
         level = self._levels[-1] if self._levels else None
         if level and not level.is_list and level.key is None:
             level.key = json.loads(written)
@@ -112,55 +134,20 @@ class ArgumentValues:
             self._ended()
         else:
             self._note()
-            self._read(made)  # what stands within it has types as well
+            reader = JsonReader(Want.VALUE)  # what stands within it has types as well
+            for kind, said, _ in reader.feed(made):
+                self._take(kind, said)
+            if (rest := reader.end_word(numbers=True)) is not None:
+                self._take(Part.SCALAR, rest)
 
-    def _outside(self, text: str, place: int) -> int:
-        character = text[place]
-        if self._in_scalar:
-            found = _SCALAR.match(text, place)
-            if found:
-                self._out.append(found[0])
-                return found.end()
-            self._in_scalar = False
-            self._ended()
-        level = self._levels[-1] if self._levels else None
-        if character.isspace() or character in ",:":
-            if character == "," and level:
-                level.key = None
-            self._out.append(character)
-        elif character in "]}":
-            self._levels[-1:] = []
-            self._out.append(character)
-            self._ended()
-        elif character == '"' and level and not level.is_list and level.key is None:
-            self._begin_string([])
-        else:
-            return self._begin(character, place)
-        return place + 1
-
-    def _begin(self, character: str, place: int) -> int:
-        """Begin a value."""
+    def _put_in_list(self, character: str) -> None:
+        """Open a list around the value that begins, where the schema has no place for it alone."""
         schema = self._wanted()
-        only = only_type(schema, self._root)
-        if character == '"':
-            self._begin_string([] if only not in ("", "string") else None)
-            return place + 1
-        if only == "array" and self._fits_in(schema, _KINDS.get(character, "number"), character):
+        single = only_type(schema, self._root) == "array"
+        if single and self._fits_in(schema, _KINDS.get(character, "number"), character):
             self._note()
             self._levels.append(_Level(meant(schema, self._root), is_list=True, around=True))
             self._out.append("[")
-            schema = self._wanted()
-        if character not in "{[":
-            self._in_scalar = True
-            return place
-        self._levels.append(_Level(meant(schema, self._root), is_list=character == "["))
-        self._out.append(character)
-        return place + 1
-
-    def _begin_string(self, waits: list[str] | None) -> None:
-        self._in_string, self._string, self._length = True, waits, 0
-        if waits is None:
-            self._out.append('"')
 
     def _ended(self) -> None:
         """Close the list that was put around the value that has ended."""

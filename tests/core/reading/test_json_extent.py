@@ -17,6 +17,8 @@ WHOLE = [
     '[f(x="it\'s", y=(1, 2))]',
     '  {"a": "<think>"}',
     '{"line": "a\nb"}',
+    '"a } string"',
+    "'another, \\' }'",
 ]
 
 

@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jiter import from_json
 
-from converter.core.wire.partial_json import SCALAR_LIMIT, PartialJson, complete_part, is_open
+from converter.core.wire.json_reader import SCALAR_LIMIT
+from converter.core.wire.partial_json import (
+    PartialJson,
+    complete_part,
+    is_open,
+    means_nothing,
+)
 from tests.support.strategies import cut, law
 
 pytestmark = pytest.mark.slow
@@ -103,6 +109,7 @@ NO_MEANING = [
         '{"a" 1}',
         "{'a': 'it's'}",
     ),
+    *('{"a":1,null', "{true"),
     *('{"a":1}{"b":2}', '{"a":1}, "b": 2}', '{"a":1} and so', '{"a": 007}', '{"a":1 /* b'),
 ]
 
@@ -210,6 +217,23 @@ def test_what_is_complete_of_an_object_that_was_cut_off(
     assert is_open(said)
     assert json.loads(complete_part(said)) == complete
     assert not said or from_json(said.encode(), partial_mode=True) == complete
+
+
+def test_a_string_that_was_cut_is_told_up_to_its_last_whole_character() -> None:
+    for said in ('{"a": "b\\ud83d', '{"a": "b\\u00', '{"a": "b\\', '{"a": "b'):
+        assert complete_part(said, cut_string=True) == '{"a": "b"}'
+    assert complete_part('{"a": 1, "b', cut_string=True) == '{"a": 1}'
+    assert complete_part('["a", "b', cut_string=True) == '["a", "b"]'
+
+
+@pytest.mark.parametrize("number", ["-", "1.", "1e", "tru"])
+def test_half_a_bare_value_is_not_complete(number: str) -> None:
+    assert complete_part(f'{{"a": [1, {number}') == '{"a": [1]}'
+
+
+def test_ends_and_marks_behind_an_object_mean_nothing() -> None:
+    assert all(map(means_nothing, ("", "}", " ]}; ```", "} </tool_call>")))
+    assert not any(map(means_nothing, ("and", '} {"b": 2}', ', "b"')))
 
 
 @pytest.mark.parametrize("said", ['{"a": 1}', "no object", '{"a": 1} more'])

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 
 from converter.core.calls.schema_values import literal, typed
 from converter.core.reading.tool_calls.call import Call, Calls
-from converter.core.reading.tool_calls.json_body import ESCAPE, ESCAPE_LENGTH, NAME_LIMIT, decoded
+from converter.core.reading.tool_calls.json_body import (
+    BARE,
+    BARE_LIMIT,
+    ESCAPE,
+    ESCAPE_LENGTH,
+    NAME_LIMIT,
+    decoded,
+)
 from converter.core.reading.tool_calls.python_body import arguments_of
 from converter.core.reading.tool_calls.source import (
     BLANKS,
@@ -19,13 +26,10 @@ from converter.core.reading.tool_calls.source import (
 )
 from converter.core.reading.tool_calls.values import NESTED_LIMIT, Value
 
-SCALAR_LIMIT = 4096
-"""Characters of a bare value; strings have marks of their own."""
 _NEXT = (",", "}", "]")
 _ENDS = {"{": "}", "[": "]"}
 _TYPES = frozenset({"null", "boolean", "number"})
 _KEY = re.compile(r"""\s*+["']?([^"':,{}\[\]]++)["']?\s*+:""")
-_SCALAR = re.compile(r"[^,}\]]*+(?=[,}\]])")
 _QUOTES = ('"', "'")
 _PLAIN = {quote: re.compile(rf"[^\\{quote}]+") for quote in _QUOTES}
 
@@ -95,7 +99,7 @@ class Gemma:
                 raise Refused
             words.close()
         else:
-            scalar = yield from source.match(_SCALAR, SCALAR_LIMIT)
+            scalar = yield from source.match(BARE, BARE_LIMIT)
             call.say(typed(scalar[0].strip(), _TYPES))
 
 

@@ -39,8 +39,10 @@ ESCAPE = re.compile(rf'\\["\\/bfnrt]|{_HIGH}{_LOW}|(?!{_HIGH})\\u[0-9a-fA-F]{{4}
 _PIECE = re.compile(rf'[^"\\]+|{ESCAPE.pattern}')
 ESCAPE_LENGTH = 12
 """Characters of a pair of escapes, which are one character together."""
-_OUTSIDE = re.compile(r'[^"{}\[\],]+|["{}\[\],]')
-_INSIDE = re.compile(r'[^"\\]+|\\.|"', re.DOTALL)
+BARE = re.compile(r"[^,}\]]*+(?=[,}\]])")
+"""A value without quotes and brackets."""
+BARE_LIMIT = 4096
+_FIRSTS = ("{", "[", '"', "'")
 _STRING_TEXT = r'(?:[^"\\]|\\.)*+'
 _NAME_KEY = rf'"(?:{"|".join(NAME_KEYS)})"\s*+:\s*+'
 _NAMED = re.compile(
@@ -309,29 +311,19 @@ def _take_checked(
 
 
 def value_text(source: Source) -> Step[str]:
-    """Take and return the value that comes next."""
-    pieces: list[str] = []
-    depth, length, quoted, begun = 0, 0, False, False
-    while True:
+    """Take and return the value that comes next, as it is written."""
+    if not (yield from source.ahead(_FIRSTS))[0]:
+        return (yield from source.match(BARE, BARE_LIMIT))[0]
+    extent, pieces, length = JsonExtent(), [], 0
+    end: int | None = None
+    while end is None:
         yield from source.more()
-        token = (_INSIDE if quoted else _OUTSIDE).match(source.rest)
-        if not token:  # half an escape
-            if source.last:
-                raise Refused
-            yield
-            continue
-        mark = token[0]
-        if not (quoted or depth) and mark in ("," if begun else "", "}", "]"):
-            return "".join(pieces)
-        pieces.append(source.take(len(mark)))
-        length += len(mark)
+        end = extent.feed(source.rest)
+        pieces.append(source.take(len(source.rest) if end is None else end))
+        length += len(pieces[-1])
         if length > HELD_LIMIT:
             raise BrokenArguments
-        quoted = quoted != (mark == '"')
-        depth += 0 if quoted else (mark in "{[") - (mark in "}]")
-        begun = begun or not mark.isspace()
-        if begun and not (quoted or depth) and mark in ('"', "}", "]"):
-            return "".join(pieces)
+    return "".join(pieces)
 
 
 _NAME = re.compile(r"\s*+(?P<name>[\w.:-]+)\s*+")

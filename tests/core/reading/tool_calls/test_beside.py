@@ -52,6 +52,7 @@ MEANT = [
     ('{"name": "remove", "id": "c1", "arguments": {"path": "/x"}}', {"path": "/x"}),
     ('{"name": "remove", "id": 7}', {"id": 7}),
     ('{"name": "remove", "arguments": {"path": "/x"}, "note": null, "more": {}}', {"path": "/x"}),
+    ('{"name": "remove", "path": \'/x, } y\'}', {"path": "/x, } y"}),
     ('{"function": {"name": "remove", "path": "/x"}, "force": 1}', {"path": "/x", "force": 1}),
     ('{"tool": "run", "name": "a", "input": {"x": 1}}', {"name": "a", "input": {"x": 1}}),
     ('{"name": "run", "arguments": {"input": 1}}', {"input": 1}),

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from converter.core.model.events import Text, ToolCall
-from converter.core.reading.tool_calls.gemma_body import SCALAR_LIMIT
+from converter.core.reading.tool_calls.json_body import BARE_LIMIT
 from converter.core.reading.tool_calls.values import NESTED_LIMIT
 from tests.core.reading.tool_calls.test_json_body import read
 
@@ -59,7 +59,7 @@ def test_what_is_no_call_comes_back(text: str) -> None:
     [
         "{a:1 b:2,",
         "{a:1,}",
-        "{a:" + "1" * (SCALAR_LIMIT + 10) + "}",
+        "{a:" + "1" * (BARE_LIMIT + 10) + "}",
         "{a:" + "[" * (NESTED_LIMIT + 10),
         '{a:<|"|>x',
         "{a:[1 2]x",

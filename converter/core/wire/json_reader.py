@@ -1,0 +1,341 @@
+"""JSON as models write it, in a text that arrives in pieces: the one reader of its grammar.
+
+All that must know JSON before its end asks this reader: what of an object goes on (`PartialJson`)
+and is complete (`complete_part`), where a value ends (`JsonExtent`), which types its values have
+(`ArgumentValues`). A text becomes parts, each with what it says as JSON and the place behind it.
+
+`_STEPS` is the grammar: for what is wanted, the marks that may come and what is wanted behind
+them. A pair that it lacks is no JSON; all from there on is UNFIT. Strings do not wait for their
+end, bare values go on as far as they can be JSON. Other text with one meaning is mended: Python's
+words, single quotes, bare names, a comma too many, a comment, half a character.
+
+LOOSE is for text that need be no JSON, such as a list of Python's calls: strings and brackets are
+all that is known there, and no bracket needs its opener.
+"""
+
+import enum
+import json
+import re
+from collections.abc import Iterator
+
+from converter.core.wire.bounds import DEPTH_LIMIT, TooMuchError
+from converter.core.wire.json_text import refuse
+
+SCALAR_LIMIT = 512
+"""Characters of a bare value, which waits until something follows it; no number that a tool can use
+is as long.
+"""
+NAME_LIMIT = 256
+"""Characters of a bare name, which waits for its colon."""
+BLANKS = " \t\r\n"
+STRICT = json.JSONDecoder(parse_constant=refuse)
+"""Reads what is JSON without Python's numbers."""
+
+_ESCAPE = r'\\["\\/bfnrt]|\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4}'
+_PLAIN = {
+    '"': re.compile(rf'(?:[^"\\\x00-\x1f]++|{_ESCAPE})++'),
+    "'": re.compile(rf"(?:[^'\"\\\x00-\x1f]++|{_ESCAPE})++"),
+}
+"""Words of a string that are JSON as they stand, by its quote."""
+_STOP = {'"': re.compile(r'["\\\x00-\x1f]'), "'": re.compile(r"['\"\\\x00-\x1f]")}
+"""What may be none, by the same."""
+_HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+"""The escape of half a surrogate pair."""
+_HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_PAIR = re.compile(_HIGH + _LOW)
+_PAIR_BEGUN = re.compile(rf"{_HIGH}(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?\Z")
+_ESCAPE_BEGUN = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+_SCALAR = re.compile(r"[-+.\w]++")
+_NAME = re.compile(r"(?:[^\W\d]|\$)[\w$-]*+")
+_BLANK = re.compile(rf"[{BLANKS}]++")
+_LOOSE = re.compile(r"[^\[{(\])}\"']++")
+_WORDS = ("true", "false", "null")
+_PYTHON = {"True": "true", "False": "false", "None": "null"}
+_BEGUN = re.compile(
+    r"t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?"
+    r"|-?(?:0|[1-9]\d*)?(?:(?<=\d)\.\d*)?(?:(?<=\d)[eE][-+]?\d*)?"
+)
+"""As much of a bare value as can become one of JSON's."""
+_COMMENTS = {"/*": "*/", "//": "\n", "#": "\n"}
+_BEFORE_STRING = "[{(,:="
+"""Marks behind which a single quote begins a string in loose text."""
+
+
+class Part(enum.Enum):
+    """The kind of a part of the text."""
+
+    BLANK = enum.auto()  # and comments, which say nothing
+    OPEN = enum.auto()
+    CLOSE = enum.auto()
+    COMMA = enum.auto()
+    COLON = enum.auto()
+    KEY = enum.auto()  # the quote before a key
+    STRING = enum.auto()  # the quote before a value
+    WORDS = enum.auto()  # of a key or a string
+    END = enum.auto()  # the quote behind them
+    NAME = enum.auto()  # a bare key
+    BEGUN = enum.auto()  # the beginning of a bare value, which may go on
+    SCALAR = enum.auto()  # the rest of a bare value
+    UNFIT = enum.auto()  # no JSON, as all that follows
+
+
+class Want(enum.IntEnum):
+    """The text that may come."""
+
+    OBJECT = enum.auto()
+    KEY_OR_END = enum.auto()
+    KEY = enum.auto()
+    COLON = enum.auto()
+    VALUE = enum.auto()
+    VALUE_OR_END = enum.auto()
+    NEXT = enum.auto()
+    NOTHING = enum.auto()
+    LOOSE = enum.auto()
+    LOOSE_BEHIND = enum.auto()  # no string in single quotes begins here
+
+
+type Read = tuple[Part, str, int]
+"""A part, its text as JSON, and the place behind it; the same place where more text must tell."""
+
+_VALUES = {
+    '"': Want.NEXT,
+    "'": Want.NEXT,
+    "{": Want.KEY_OR_END,
+    "[": Want.VALUE_OR_END,
+}
+_KEYS = {'"': Want.COLON, "'": Want.COLON, "}": Want.NEXT}
+_STEPS = {
+    Want.OBJECT: {"{": Want.KEY_OR_END},
+    Want.KEY_OR_END: _KEYS,
+    Want.KEY: _KEYS,
+    Want.COLON: {":": Want.VALUE},
+    Want.VALUE: _VALUES,
+    Want.VALUE_OR_END: {**_VALUES, "]": Want.NEXT},
+    Want.NEXT: {",": Want.KEY, "}": Want.NEXT, "]": Want.NEXT},
+    Want.NOTHING: {},
+}
+_PARTS = dict.fromkeys("[{(", Part.OPEN) | dict.fromkeys("]})", Part.CLOSE)
+_PARTS |= {",": Part.COMMA, ":": Part.COLON, '"': Part.STRING, "'": Part.STRING}
+_VALUE_WANTED = (Want.VALUE, Want.VALUE_OR_END)
+_KEY_WANTED = (Want.KEY, Want.KEY_OR_END)
+_LOOSELY = (Want.LOOSE, Want.LOOSE_BEHIND)
+OUTSIDE = (Want.OBJECT, Want.NOTHING)
+_CLOSING = {"{": "}", "[": "]"}
+
+
+class JsonReader:
+    """Feed the text. `want`: what the text must begin with; `bare_names`: whether a name without
+    quotes is a key.
+
+    `nested`: the ends of all that is open, `quote`: that of the string, `held`: text that waits.
+    `mended`: some of the text was no JSON; `refused`: it ends in text that cannot be.
+    """
+
+    def __init__(self, want: Want, bare_names: bool = True) -> None:
+        self.want = want
+        self.nested: list[str] = []
+        self.quote = ""
+        self.held = ""
+        self.mended = self.refused = False
+        self._bare_names = bare_names
+        self._comment = ""  # the end of the one that is open
+        self._passed = 0  # characters of the held text that went on
+
+    @property
+    def within(self) -> bool:
+        """Tell whether the text is over in the midst of a part."""
+        return bool(self.quote or self._comment or self.held)
+
+    @property
+    def waiting(self) -> str:
+        """The held text that did not go on."""
+        return self.held[self._passed :]
+
+    def passes(self, text: str) -> bool:
+        """Tell whether a piece is words of the open string, which go on as they are."""
+        return self.quote != "" and not self.held and _STOP[self.quote].search(text) is None
+
+    def feed(self, text: str) -> Iterator[Read]:
+        """Read on; at each part that is yielded, the fields tell the state behind it. Raises
+        TooMuchError.
+        """
+        text, self.held = self.held + text, ""
+        place = 0
+        while place < len(text):
+            if self.quote:
+                read = self._in_string(text, place)
+            elif self.refused:
+                read = self._refuse(text, place)
+            elif self._comment:
+                read = self._in_comment(text, place)
+            elif self.want in _LOOSELY:
+                read = self._loose(text, place)
+            else:
+                read = self._token(text, place)
+            end = read[2]
+            if end > place:
+                yield read
+            else:
+                self.held = text[place:]
+                if read[1]:
+                    yield read
+                return
+            place = end
+
+    def end_word(self, numbers: bool = False) -> str | None:
+        """Return the rest of a bare value that waits, where nothing follows it; None for none. A
+        number may have been cut.
+        """
+        word = self.held
+        if self.want not in _VALUE_WANTED or not (numbers or word in _WORDS or word in _PYTHON):
+            return None
+        said = self._whole(word)
+        if said is not None:
+            self.held = ""
+        return said
+
+    def close(self) -> str:
+        """Return the ends of all that is open."""
+        ends = "".join(reversed(self.nested))
+        self.nested.clear()
+        self.want, self.mended = Want.NOTHING, True
+        return ends
+
+    def _in_string(self, text: str, place: int) -> Read:
+        if plain := _PLAIN[self.quote].match(text, place):
+            return Part.WORDS, plain[0], plain.end()
+        if text[place] == self.quote:
+            self.quote = ""
+            return Part.END, '"', place + 1
+        if _HALF.match(text, place):
+            return self._half(text, place)
+        if _ESCAPE_BEGUN.match(text, place):
+            return Part.WORDS, "", place
+        if self.quote == "'" and text.startswith("\\'", place):
+            return Part.WORDS, "'", place + 2
+        self.mended = True  # a bare control character, quote or backslash: its meaning is plain
+        return Part.WORDS, json.dumps(text[place])[1:-1], place + 1
+
+    def _half(self, text: str, place: int) -> Read:
+        """Read a pair of escapes; a half alone is U+FFFD, because no UTF-8 can say it."""
+        if pair := _PAIR.match(text, place):
+            return Part.WORDS, pair[0], pair.end()
+        if _PAIR_BEGUN.match(text, place):
+            return Part.WORDS, "", place
+        self.mended = True
+        return Part.WORDS, "\ufffd", place + len(r"\ud83d")
+
+    def _in_comment(self, text: str, place: int) -> Read:
+        closer = text.find(self._comment, place)
+        if closer < 0:
+            begun = len(self._comment) > 1 and text.endswith(self._comment[:-1])
+            return Part.BLANK, "", len(text) - begun
+        end = closer + len(self._comment)
+        self._comment = ""
+        return Part.BLANK, "", end
+
+    def _loose(self, text: str, place: int) -> Read:
+        if other := _LOOSE.match(text, place):
+            if last := other[0].rstrip()[-1:]:
+                self._go_loosely(last)
+            return Part.UNFIT, other[0], other.end()
+        mark = text[place]
+        part = _PARTS[mark]
+        if mark == "'" and self.want is Want.LOOSE_BEHIND:
+            part = Part.UNFIT
+        elif part is Part.STRING:
+            self.quote = mark
+        self._go_loosely(mark)
+        return part, mark, place + 1
+
+    def _go_loosely(self, last: str) -> None:
+        self.want = Want.LOOSE if last in _BEFORE_STRING else Want.LOOSE_BEHIND
+
+    def _token(self, text: str, place: int) -> Read:
+        mark = text[place]
+        want = _STEPS[self.want].get(mark)
+        if want is not None:
+            return self._step(want, mark, text, place)
+        if blanks := _BLANK.match(text, place):
+            return Part.BLANK, blanks[0], blanks.end()
+        if self.want in _VALUE_WANTED and (scalar := _SCALAR.match(text, place)):
+            return self._scalar(text, place, scalar[0])
+        if self.want in _KEY_WANTED and (key := self._odd_key(text, place)):
+            return key
+        if mark in "/#" and self.want not in OUTSIDE:
+            return self._begin_comment(text, place)
+        return self._refuse(text, place)
+
+    def _scalar(self, text: str, place: int, written: str) -> Read:
+        end = place + len(written)
+        is_open = end == len(text) and len(written) <= SCALAR_LIMIT
+        said = None if is_open else self._whole(written)
+        if said is not None:
+            return Part.SCALAR, said, end
+        found = _BEGUN.match(written)
+        begun = written[self._passed : found.end()] if found else ""
+        self._passed += len(begun)
+        if is_open:
+            return Part.BEGUN, begun, place
+        if not begun:
+            return self._refuse(text, place + self._passed)
+        self.refused = True
+        return Part.BEGUN, begun, place + self._passed
+
+    def _whole(self, written: str) -> str | None:
+        """Return the rest of a bare value; None for one that is no JSON."""
+        word = _PYTHON.get(written, written)
+        try:
+            STRICT.decode(word)
+        except ValueError:
+            return None
+        said, self._passed = word[self._passed :], 0
+        self.mended = self.mended or word != written
+        self.want = Want.NEXT if self.nested else Want.NOTHING
+        return said
+
+    def _odd_key(self, text: str, place: int) -> Read | None:
+        """Read a bare name, or a comma too many, where a key should stand."""
+        if text[place] == ",":
+            self.mended = True
+            return Part.BLANK, "", place + 1
+        found = _NAME.match(text, place) if self._bare_names else None
+        if not found:
+            return None
+        behind = text[found.end() :].lstrip(BLANKS)  # its first character tells that it is one
+        if behind.startswith(":"):
+            self.want, self.mended = Want.COLON, True
+            return Part.NAME, json.dumps(found[0], ensure_ascii=False), found.end()
+        if behind or len(text) - place > NAME_LIMIT:
+            return self._refuse(text, place)
+        return Part.NAME, "", place
+
+    def _begin_comment(self, text: str, place: int) -> Read:
+        opener = next((mark for mark in _COMMENTS if text.startswith(mark, place)), "")
+        if opener:
+            self._comment, self.mended = _COMMENTS[opener], True
+            return Part.BLANK, "", place + len(opener)
+        return (Part.BLANK, "", place) if text[place:] == "/" else self._refuse(text, place)
+
+    def _step(self, want: Want, mark: str, text: str, place: int) -> Read:
+        """Read a mark that may come."""
+        part = Part.KEY if want is Want.COLON else _PARTS[mark]
+        if part is Part.OPEN:
+            if len(self.nested) >= DEPTH_LIMIT:
+                raise TooMuchError(DEPTH_LIMIT)
+            self.nested.append(_CLOSING[mark])
+        elif part is Part.CLOSE:
+            if self.nested[-1] != mark:
+                return self._refuse(text, place)
+            self.nested.pop()
+        elif part is Part.COMMA:
+            want = Want.KEY if self.nested[-1] == "}" else Want.VALUE_OR_END
+        elif part is not Part.COLON:
+            self.mended = self.mended or mark == "'"
+            self.quote, mark = mark, '"'
+        self.want = want if self.nested else Want.NOTHING
+        return part, mark, place + 1
+
+    def _refuse(self, text: str, place: int) -> Read:
+        self.refused = True
+        return Part.UNFIT, text[place:], len(text)

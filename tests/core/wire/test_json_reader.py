@@ -1,0 +1,172 @@
+"""JSON in parts: each with what it says, and the place behind it, wherever the text is cut."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.core.wire.bounds import DEPTH_LIMIT, TooMuchError
+from converter.core.wire.json_reader import NAME_LIMIT, JsonReader, Part, Want
+from tests.support.strategies import cut, law
+
+pytestmark = pytest.mark.slow
+
+
+def parts(text: str, want: Want = Want.VALUE) -> list[tuple[Part, str]]:
+    """The parts of a text, those that say nothing left out."""
+    reader = JsonReader(want)
+    return [(part, said) for part, said, _ in reader.feed(text) if said]
+
+
+def read(pieces: list[str], want: Want) -> tuple[str, JsonReader]:
+    """What the pieces say together."""
+    reader = JsonReader(want)
+    return "".join(said for piece in pieces for _, said, _ in reader.feed(piece)), reader
+
+
+def test_a_value_is_read_in_its_parts() -> None:
+    assert parts('{"a": [1, true], "b": "x\\ny"} ') == [
+        (Part.OPEN, "{"),
+        (Part.KEY, '"'),
+        (Part.WORDS, "a"),
+        (Part.END, '"'),
+        (Part.COLON, ":"),
+        (Part.BLANK, " "),
+        (Part.OPEN, "["),
+        (Part.SCALAR, "1"),
+        (Part.COMMA, ","),
+        (Part.BLANK, " "),
+        (Part.SCALAR, "true"),
+        (Part.CLOSE, "]"),
+        (Part.COMMA, ","),
+        (Part.BLANK, " "),
+        (Part.KEY, '"'),
+        (Part.WORDS, "b"),
+        (Part.END, '"'),
+        (Part.COLON, ":"),
+        (Part.BLANK, " "),
+        (Part.STRING, '"'),
+        (Part.WORDS, "x\\ny"),
+        (Part.END, '"'),
+        (Part.CLOSE, "}"),
+        (Part.BLANK, " "),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{'a': 'it\\'s \"x\"'}", '{"a": "it\'s \\"x\\""}'),
+        ("{a: True, b: None}", '{"a": true, "b": null}'),
+        ('{,"a": /* x */1}', '{"a": 1}'),
+        ('{"a": "\\ud83d\\ude42 \\ud83d \\ude42"}', '{"a": "\\ud83d\\ude42 \ufffd \ufffd"}'),
+        ('{"a": "\\d\t"}', '{"a": "\\\\d\\t"}'),
+    ],
+)
+def test_what_has_one_meaning_is_mended(text: str, said: str) -> None:
+    for pieces in ([text], list(text)):
+        made, reader = read(pieces, Want.OBJECT)
+        assert made == said
+        assert (reader.want, reader.mended, reader.refused) == (Want.NOTHING, True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{"a" 1}', 5),
+        ('{"a": Oslo}', 6),
+        ('{"a": tru3}', 9),
+        ('{"a": [1}', 8),
+        ('{"a": 1}}', 8),
+        ("[1] and", 4),
+        ("{name", 1),
+        ("{" + "n" * (NAME_LIMIT + 1), 1),
+    ],
+)
+def test_what_cannot_be_json_is_unfit_to_its_end(text: str, place: int) -> None:
+    for pieces in ([text, " x"], [*text, " x"]):
+        reader = JsonReader(Want.VALUE)
+        made = [read for piece in pieces for read in reader.feed(piece)]
+        unfit = "".join(said for part, said, _ in made if part is Part.UNFIT)
+        assert (unfit, reader.refused) == ((text + " x")[place:], True)
+
+
+def test_the_state_is_that_behind_each_part() -> None:
+    reader = JsonReader(Want.VALUE)
+    wanted = [(part, reader.want, "".join(reader.nested)) for part, _, _ in reader.feed('{"a":[')]
+    assert wanted[0] == (Part.OPEN, Want.KEY_OR_END, "}")
+    assert wanted[-2:] == [
+        (Part.COLON, Want.VALUE, "}"),
+        (Part.OPEN, Want.VALUE_OR_END, "}]"),
+    ]
+    assert reader.close() == "]}"
+
+
+def test_words_of_a_string_pass_without_a_look_at_them() -> None:
+    reader = JsonReader(Want.VALUE)
+    assert not reader.passes("a")
+    list(reader.feed('"a'))
+    assert reader.passes("words {[ and more")
+    assert not any(map(reader.passes, ('"', "\\", "a\nb")))
+    list(reader.feed("\\"))
+    assert not reader.passes("n")
+    assert (reader.waiting, reader.within) == ("\\", True)
+
+
+def test_a_bare_value_at_the_end_is_told_where_nothing_follows() -> None:
+    for text, rest, with_numbers in (("True", "true", "true"), ("tr", None, None), ("1", None, "")):
+        for numbers, wanted in ((False, rest), (True, with_numbers)):
+            reader = JsonReader(Want.VALUE)
+            list(reader.feed(text))
+            assert reader.end_word(numbers=numbers) == wanted
+
+
+def test_loose_text_has_strings_and_brackets() -> None:
+    assert parts("it's f(x='a)', y=[1]", Want.LOOSE) == [
+        (Part.UNFIT, "it"),
+        (Part.UNFIT, "'"),
+        (Part.UNFIT, "s f"),
+        (Part.OPEN, "("),
+        (Part.UNFIT, "x="),
+        (Part.STRING, "'"),
+        (Part.WORDS, "a)"),
+        (Part.END, '"'),
+        (Part.UNFIT, ", y="),
+        (Part.OPEN, "["),
+        (Part.UNFIT, "1"),
+        (Part.CLOSE, "]"),
+    ]
+
+
+def test_it_is_not_nested_without_end() -> None:
+    reader = JsonReader(Want.VALUE)
+    with pytest.raises(TooMuchError):
+        list(reader.feed("[" * (DEPTH_LIMIT + 1)))
+
+
+@law(100)
+@given(
+    st.data(),
+    st.text(alphabet=list("{}[]\"':,\\ \n/*#ntrue1-.é()="), max_size=20),
+    st.sampled_from([Want.OBJECT, Want.VALUE, Want.LOOSE]),
+)
+def test_it_says_the_same_however_it_is_cut(data: st.DataObject, text: str, want: Want) -> None:
+    said, reader = read([text], want)
+    said_in_pieces, other = read(data.draw(cut(text)), want)
+    assert said_in_pieces == said
+    for state in ("want", "nested", "quote", "held", "mended", "refused"):
+        assert getattr(other, state) == getattr(reader, state), state
+
+
+@law(100)
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(),
+        lambda it: st.lists(it) | st.dictionaries(st.text(), it),
+    )
+)
+def test_json_says_itself(value: object) -> None:
+    text = json.dumps(value)
+    said, reader = read([text, " "], Want.VALUE)
+    assert (said, reader.mended) == (text + " ", "\\ud" in text and reader.mended)
