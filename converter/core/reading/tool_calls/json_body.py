@@ -47,12 +47,13 @@ _STRING_TEXT = r'(?:[^"\\]|\\.)*+'
 _NAME_KEY = rf'"(?:{"|".join(NAME_KEYS)})"\s*+:\s*+'
 _NAMED = re.compile(
     rf'\{{\s*+(?:"(?:{"|".join(OTHER_KEYS)})"\s*+:\s*+(?:"{_STRING_TEXT}"|[\w.-]++)\s*+,\s*+)*+'
-    rf'"(?P<key>{"|".join(NAME_KEYS)})"\s*+:\s*+'
-    rf'(?:(?:\{{\s*+{_NAME_KEY})?+"(?P<name>{_STRING_TEXT})")?+',
+    rf'"(?P<key>{"|".join(NAME_KEYS)})"\s*+:\s*+(?:\{{\s*+{_NAME_KEY})?+"(?P<name>{_STRING_TEXT})"',
     re.DOTALL,
 )
 """The beginning of an object that tells a name first."""
-_NAMED_BY_KEY = re.compile(rf'\{{\s*+"(?P<name>(?P<key>{_STRING_TEXT}))"\s*+:', re.DOTALL)
+_NAMED_BY_KEY = re.compile(
+    rf'\{{\s*+"(?P<name>(?P<key>{_STRING_TEXT}))"\s*+:\s*+(?:\{{|null)', re.DOTALL
+)
 _BETWEEN = BLANKS + ",;}"
 """Characters between a call and what belongs to it behind its end, or the next call."""
 AHEAD_LIMIT = 4096
@@ -180,24 +181,20 @@ class Members:
 
     def _named(self, source: Source, place: int, call: Call) -> Step[bool]:
         """Tell whether the object at `place` is a call of its own, because it has a name."""
-        extent, seen = JsonExtent(), 0
-        while True:
+        read, written, seen = PartialJson(), "", 0
+        while not (read.complete or read.unfit):
             text = source.rest[place : place + AHEAD_LIMIT]
-            found = self.names.match(text) if self.names else None
-            if found and not call.knows(found["key"]):
-                return True
-            if found and found["name"] is not None:
-                return bool(offered_name(found["name"], call.tools))
-            end = extent.feed(text[seen:])
-            if end is not None:
-                read = PartialJson()
-                written = read.feed(text[: seen + end])
-                keys = json.loads(written, strict=False) if read.complete else ()
-                return any(key in NAME_KEYS and not call.knows(key) for key in keys)
+            if found := self.names.match(text) if self.names else None:
+                return not call.knows(found["key"]) or bool(offered_name(found["name"], call.tools))
+            written += read.feed(text[seen:])
             seen = len(text)
-            if source.last or seen == AHEAD_LIMIT:
-                return call.arguments_so_far() != {}
-            yield
+            if read.begun and not read.unfit:
+                if source.last or seen == AHEAD_LIMIT:
+                    return call.arguments_so_far() != {}
+                yield
+        members = json.loads(written, strict=False) if read.complete else {}
+        names = {key: value for key, value in members.items() if key in NAME_KEYS}
+        return any(_is_name(value) and not call.knows(key) for key, value in names.items())
 
     def settle(self, call: Call) -> None:
         """Add the members beside the arguments to them. Raises Refused where they are none."""
@@ -206,6 +203,12 @@ class Members:
                 call.add(name, written)
         except NoArgumentsError as error:
             raise BrokenArguments from error
+
+
+def _is_name(value: object) -> bool:
+    """Tell whether a value is a name, or the object that chat completions have it in."""
+    inside = [value.get(key) for key in NAME_KEYS] if isinstance(value, dict) else [value]
+    return any(isinstance(name, str) for name in inside)
 
 
 def _expect(source: Source, mark: str) -> Step[None]:

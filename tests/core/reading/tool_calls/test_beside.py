@@ -65,6 +65,8 @@ MEANT = [
     ('{"name": "remove"}, {"arguments": {"path": "/x"}}', {"path": "/x"}),
     ('{"name": "remove"}, {"with": {"path": "/x"}}', {"path": "/x"}),
     ('{"name": "remove"}, {"id": 7}', {"id": 7}),
+    ('{"name": "remove"}, {"function": {"path": "/x"}}', {"path": "/x"}),
+    ('{"name": "remove"}, {"tool": null, "path": "/x"}', {"path": "/x"}),
     ('{"name": "remove", "path": "/x"}, {"force": 1}', {"path": "/x", "force": 1}),
     ('{"name": "remove", "arguments": {"path": "/x"}}, {"path": "/x"}', {"path": "/x"}),
     ('{"function": {"name": "remove"}}, {"path": "/x"}', {"path": "/x"}),
@@ -97,6 +99,10 @@ UNKNOWN = [
     '{"name": "remove"}, {"path": "/x", "where": 1}',
     '{"name": "remove"}, {"path": "/x"}, {"path": "/y"}',
     '{"name": "remove"}, {"path": /x}',
+    '{"name": "remove"}, {"function": {"where": "/x"}}',
+    '{"name": "remove"}, {"function": {"function": {"name": "remove"}}}',
+    '{"name": "remove"}, {"tool": 7}',
+    '{"name": "remove"}, {"function": {"pa',
     '{"name": "remove"}, {"path": "/x"',
     '{"name": "remove"}, {"pa',
     '{"name": "remove"}, "{\\"path\\": \\"/x\\"}"',
@@ -118,6 +124,7 @@ BROKEN = [
     '{"name": "remove", "arguments": {"path": "/x"}}, {"path": "/y"}',
     '{"name": "remove", "arguments": {"path": "/x"}}\n{"force": 1}',
     '{"name": "remove", "arguments": {}}, {"where": "/x"}',
+    '{"name": "remove", "arguments": {}}, {"function": {"where": "/x"}}',
     pytest.param(
         f'{{"name": "remove", "arguments": {{"path": "{"x" * HELD_LIMIT}"}}, "force": 1}}',
         marks=pytest.mark.slow,
@@ -130,6 +137,25 @@ def test_behind_arguments_that_went_out_it_breaks_the_call(written: str) -> None
     events, broken = read(f"<tool_call>{written}</tool_call> and more")
     assert isinstance(events[0], ToolCall)
     assert (broken, events[0].ends) == ("remove", False)
+
+
+@pytest.mark.parametrize("behind", ["", ",", ", ", "}"])
+def test_a_reply_that_was_cut_behind_a_call_has_it(behind: str) -> None:
+    (call, *rest), _ = read(f'<tool_call>{{"name": "remove"}}{behind}')
+    assert isinstance(call, ToolCall)
+    assert (call.arguments, call.ends) == ("{}", True)
+    assert rest == ([Text(behind)] if behind else [])
+
+
+@pytest.mark.parametrize(
+    "begun", ["{", '{"na', '{"name"', '{"function": {"name": "fre', '{"path": "/x']
+)
+def test_an_object_that_was_cut_may_hold_the_arguments_of_a_call_without(begun: str) -> None:
+    text = f'<tool_call>{{"name": "remove"}}, {begun}'
+    assert read(text) == ([Text(text)], "")
+    (call, *_), _ = read(f'<tool_call>{{"name": "remove", "arguments": {{"id": 1}}}}, {begun}')
+    assert isinstance(call, ToolCall)
+    assert (call.arguments, call.ends) == ('{"id": 1}', True)
 
 
 TWO = [
