@@ -16,7 +16,7 @@ from converter.core.reading.tool_calls.json_body import (
     NAME_LIMIT,
     decoded,
 )
-from converter.core.reading.tool_calls.python_body import arguments_of
+from converter.core.reading.tool_calls.python_body import arguments_of, say
 from converter.core.reading.tool_calls.source import (
     BLANKS,
     Refused,
@@ -47,7 +47,7 @@ class Gemma:
         name, mark = yield from source.short(marks_of("{", "("), NAME_LIMIT)
         call.named(name)
         if mark == "(":
-            yield from arguments_of(source, call, self.quote)
+            say(call, (yield from arguments_of(source, self.quote)))
             return False
         call.say("{")
         yield from self._inside(source, call, calls.close, 0, "}")

@@ -2,13 +2,20 @@
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from converter.core.calls.schema_values import literal, parsed
 from converter.core.reading.tool_calls.call import Call, Calls
 from converter.core.reading.tool_calls.json_body import NAME_LIMIT, Json
-from converter.core.reading.tool_calls.source import BLANKS, Refused, Source, Step, marks_of
+from converter.core.reading.tool_calls.source import (
+    BLANKS,
+    BrokenArguments,
+    Refused,
+    Source,
+    Step,
+    marks_of,
+)
 from converter.core.wire.bounds import PYTHON_LIMIT
 
 _NAME = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*\(")
@@ -30,20 +37,30 @@ class Python:
         """Read the calls of a list, or of lines."""
         if calls.head == "[" and (yield from source.ahead(("{",)))[0]:
             return (yield from self.objects.read(source, calls))
-        yield from _call(source, calls.current)
-        while True:
-            mark, offset = yield from source.ahead((*calls.close, "]", "a"), BLANKS + ",")
-            if (
-                mark in calls.close
-                or not _NAME_BEGUN.match(source.rest, offset)
-                or not (yield from _named(source, offset))
-            ):
-                break
-            source.take(offset)
-            yield from _call(source, calls.next())
+        goes_on = True
+        while goes_on:
+            arguments = yield from _call(source, calls.current)
+            goes_on = yield from _goes_on(source, calls.close)
+            say(calls.current, arguments)
+            if goes_on:
+                calls.next()
         if calls.head == "[" and not (yield from source.accept("]")):
             raise Refused
         return False
+
+
+def _goes_on(source: Source, close: Sequence[str]) -> Step[bool]:
+    """Tell whether another call comes next. Raises BrokenArguments for an object, or for other text
+    behind a comma: the parenthesis may have stood too early.
+    """
+    mark, place = yield from source.ahead((*close, "]", "{"), BLANKS + ",")
+    if not mark and (yield from _named(source, place)):
+        source.take(place)
+        return True
+    cut = _NAME_BEGUN.fullmatch(source.rest, place)
+    if mark == "{" or ("," in source.rest[:place] and not (mark or cut)):
+        raise BrokenArguments
+    return False
 
 
 def _named(source: Source, offset: int) -> Step[bool]:
@@ -56,22 +73,26 @@ def _named(source: Source, offset: int) -> Step[bool]:
     return match.end() - offset <= NAME_LIMIT
 
 
-def _call(source: Source, call: Call) -> Step[None]:
+def _call(source: Source, call: Call) -> Step[list[tuple[str, object]]]:
+    """Read a call, all but its end; return its arguments."""
     if not (yield from _named(source, 0)):
         raise Refused
     match = _NAME.match(source.rest)
     assert match
     source.take(match.end())
     call.named(match[1])
-    yield from arguments_of(source, call)
+    return (yield from arguments_of(source))
 
 
-def arguments_of(source: Source, call: Call, quote: str = "") -> Step[None]:
-    """Read the arguments behind a parenthesis, up to the one that closes the call. `quote`: a mark
-    that stands around strings as well.
+def arguments_of(source: Source, quote: str = "") -> Step[list[tuple[str, object]]]:
+    """Return the arguments behind a parenthesis, up to the one that closes the call. `quote`: a
+    mark that stands around strings as well.
     """
-    written = yield from _in_parentheses(source, quote)
-    arguments = _arguments(written)
+    return _arguments((yield from _in_parentheses(source, quote)))
+
+
+def say(call: Call, arguments: Iterable[tuple[str, object]]) -> None:
+    """Say all arguments of a call, and its end."""
     call.open()
     for name, value in arguments:
         call.key(name)

@@ -55,6 +55,27 @@ def test_several_calls_are_listed() -> None:
 
 
 @pytest.mark.parametrize(
+    "behind",
+    [', {"a": 1}]', ' {"a": 1}]', ", a=1)]", ', "a"]', ", 5]", ', {"a'],
+)
+def test_text_behind_a_parenthesis_that_stood_too_early_makes_it_no_call(behind: str) -> None:
+    for text in (wrapped(f"[f(){behind}"), f"<|tool_call_start|>[f(){behind}"):
+        assert read(text) == [Text(text)]
+    call, *rest = read(wrapped(f"[f(a=1), f(){behind}"))
+    assert isinstance(call, ToolCall)
+    assert (call.arguments, [*map(type, rest)]) == ('{"a": 1}', [Text])
+
+
+@pytest.mark.parametrize(
+    "behind", ["]", ", ]", "\n]", "", ",", ", f", ", f\n", "<|tool_call_end|>"]
+)
+def test_a_call_that_nothing_but_its_end_follows_counts(behind: str) -> None:
+    call, *_ = read(f"<|tool_call_start|>[f(a=1){behind}")
+    assert isinstance(call, ToolCall)
+    assert (call.arguments, call.ends) == ('{"a": 1}', True)
+
+
+@pytest.mark.parametrize(
     "written",
     [
         "[f(1)]",
