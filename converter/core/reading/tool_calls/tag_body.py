@@ -33,21 +33,9 @@ _LINE_ENDS = ("\r\n", "\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Tags:
-    """`heads`: beginnings of a call's tag, up to the name; `end`: the mark that closes the call.
+class Tags(ValueMarks):
+    """A call's tag with a tag for each parameter. `cdata`: a value may stand in a CDATA section."""
 
-    `parameters` and `ends`: the same for a parameter. `tag_end`: the end of an opening tag.
-    `padded`: a value has a line end at both its ends. `open_ended`: nothing closes the call.
-    `cdata`: a value may stand in a CDATA section.
-    """
-
-    heads: Sequence[str]
-    end: Sequence[str]
-    parameters: Sequence[str]
-    ends: Sequence[str]
-    tag_end: str = ">"
-    padded: bool = True
-    open_ended: bool = False
     cdata: bool = False
 
     def read(self, source: Source, calls: Calls) -> Step[bool]:
@@ -111,17 +99,7 @@ class Tags:
             source.take(len(padding[0]))
         if self.cdata and (yield from source.accept(_CDATA[:1])):
             yield from source.until(marks_of(_CDATA[1]), written.feed)
-        marks = ValueMarks(
-            self.ends,
-            self.end,
-            close,
-            self.parameters,
-            self.tag_end,
-            self.padded,
-            self.open_ended,
-            self.heads,
-        )
-        return (yield from ValueEnd(source, call, marks, written).read())
+        return (yield from ValueEnd(source, call, self, close, written).read())
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +152,8 @@ class Pairs:
         written = Value(NO_STRING if unknown else types_of(call.schema, name), call.say)
         closing = (*close, *(f"\n{mark}" for mark in close))
         keys = (self.key[0], f"\n{self.key[0]}")
-        marks = ValueMarks(self.value[1:], (), closing, keys, self.key[1])
-        return (yield from ValueEnd(source, call, marks, written).read())
+        marks = ValueMarks((), (), keys, self.value[1:], self.key[1], padded=False)
+        return (yield from ValueEnd(source, call, marks, closing, written).read())
 
 
 def _header(tag: str) -> tuple[str, str]:

@@ -46,19 +46,20 @@ HEADER = re.compile(r"""\s*(?:(?:name|key|tool)=)?["']?([^"'\s]+)["']?(.*)""", r
 
 @dataclass(frozen=True, slots=True)
 class ValueMarks:
-    """The marks of a form. `own`: close a value; `end`: close the call; `around`: close what stands
-    around it; `parameters`: begin the next one, whose name `name_end` ends. `padded`: a line end
-    stands at both ends of a value. `open_ended`: nothing need close the call. `heads` begin a call.
+    """The marks of a call with values between marks. `heads`: beginnings of a call, up to its name;
+    `end`: close it, though nothing need where it is `open_ended`.
+
+    `parameters`: beginnings of a parameter, up to its name; `ends`: close its value. `tag_end`: the
+    end of both beginnings. `padded`: a value has a line end at both its ends.
     """
 
-    own: Sequence[str]
+    heads: Sequence[str]
     end: Sequence[str]
-    around: Sequence[str]
     parameters: Sequence[str]
-    name_end: str
-    padded: bool = False
+    ends: Sequence[str]
+    tag_end: str = ">"
+    padded: bool = True
     open_ended: bool = False
-    heads: Sequence[str] = ()
 
     @property
     def stem(self) -> str:
@@ -67,12 +68,17 @@ class ValueMarks:
 
 
 class ValueEnd:
-    """Reads one value, whose opening mark has been taken, up to its end."""
+    """Reads one value, whose opening mark has been taken, up to its end. `around`: marks that close
+    what stands around the call.
+    """
 
-    def __init__(self, source: Source, call: Call, marks: ValueMarks, written: Value) -> None:
+    def __init__(
+        self, source: Source, call: Call, marks: ValueMarks, around: Sequence[str], written: Value
+    ) -> None:
         self._source = source
         self._call = call
         self._marks = marks
+        self._around = around
         self._written = written
         self._opened = re.compile(re.escape(marks.stem) + r"[\s=>]")
         self._tail = ""
@@ -83,15 +89,15 @@ class ValueEnd:
     def read(self) -> Step[str]:
         """Say the value; take and return the mark that ended it. Raises Refused for none."""
         marks = self._marks
-        behind = (*marks.parameters, *marks.end, *marks.around)
         judges: dict[str, Judge] = dict.fromkeys(marks.parameters, self._is_next)
-        judges |= {mark: partial(self._is_call_end, mark) for mark in marks.around}
-        judges |= dict.fromkeys(marks.own, self._is_end)
+        judges |= {mark: partial(self._is_call_end, mark) for mark in self._around}
+        judges |= dict.fromkeys(marks.ends, self._is_end)
         if marks.open_ended:
             judges |= dict.fromkeys(marks.end, self._is_over)
         found = marks_of(*marks.end, *judges)
+        behind = (*marks.parameters, *marks.end, *self._around)
         ended = yield from self._source.until(found, self._say, behind, judges, marks.padded)
-        if not ended or (self._uncertain and ended not in marks.own):
+        if not ended or (self._uncertain and ended not in marks.ends):
             raise Refused
         self._written.close()
         return ended
@@ -112,7 +118,7 @@ class ValueEnd:
             return None
         mark, place = found
         words = rest[place:]
-        if mark in marks.own:
+        if mark in marks.ends:
             counts: bool | None = False
         elif mark in marks.parameters and self._inner:
             counts = self._is_lacking(words[len(mark) :], last)
@@ -128,11 +134,11 @@ class ValueEnd:
     def _behind(self, place: int) -> tuple[str, int] | None:
         """Return the mark behind a closing mark, and its place; None: more text must tell."""
         marks = self._marks
-        nexts = (*marks.own, *marks.parameters, *marks.end, *marks.around)
+        nexts = (*marks.ends, *marks.parameters, *marks.end, *self._around)
         for _ in range(_AGAIN_LIMIT):
             behind = self._source.behind_closers(place, BLANKS)
             found = None if behind is None else self._source.look_at(nexts, behind)
-            if found is None or self._inner or found[0] not in marks.own:
+            if found is None or self._inner or found[0] not in marks.ends:
                 return found
             place = found[1] + len(found[0])
         return found
@@ -142,10 +148,8 @@ class ValueEnd:
         nothing need close, has ended.
         """
         marks = self._marks
-        found = marks_of(*marks.own, *marks.end, *marks.heads).search(words[:OPEN_LIMIT])
-        if found:
-            return found[0] in marks.heads
-        return True if last or len(words) >= OPEN_LIMIT else None
+        found = _first((*marks.ends, *marks.end, *marks.heads), words, last)
+        return None if found is None else found[0] in ("", *marks.heads)
 
     def _is_lacking(self, after: str, last: bool) -> bool | None:
         """Tell whether a tag is that of a parameter that the tool has, and the call not yet."""
@@ -154,8 +158,8 @@ class ValueEnd:
 
     def _name(self, after: str, last: bool) -> str | None:
         """Return the name in a tag; None: it goes on."""
-        tag, ended, _ = after.partition(self._marks.name_end)
-        if not ended and not last and len(after) <= NAME_LIMIT + len(self._marks.name_end):
+        tag, ended, _ = after.partition(self._marks.tag_end)
+        if not ended and not last and len(after) <= NAME_LIMIT + len(self._marks.tag_end):
             return None
         found = HEADER.fullmatch(tag) if ended and len(tag) <= NAME_LIMIT else None
         return found[1] if found else ""
@@ -164,14 +168,14 @@ class ValueEnd:
         """Judge the mark of another parameter."""
         name = self._name(after, last)
         if name is None or not self._call.lacks(name):
-            return name if name is None else False
+            return None if name is None else False
         marks = self._marks
-        behind = after.partition(marks.name_end)[2][:OPEN_LIMIT]
-        ended = marks_of(*marks.end, *marks.around).search(behind)
-        if not ended and not last and len(behind) < OPEN_LIMIT:
+        behind = after.partition(marks.tag_end)[2]
+        ended = _first((*marks.end, *self._around), behind, last)
+        if ended is None:
             return None
-        inside = behind[: ended.start()] if ended else behind
-        closed = len(re.findall("|".join(map(re.escape, marks.own)), inside))
+        inside = behind[: ended[1]]
+        closed = sum(map(inside.count, marks.ends))
         if closed > 1 + len(self._opened.findall(inside)) or self._comes_again(name, inside):
             return False
         at_head = not marks.padded or not self._said or self._source.rest[:1] in _LINE_ENDS
@@ -179,19 +183,29 @@ class ValueEnd:
 
     def _comes_again(self, name: str, inside: str) -> bool:
         """Tell whether the parameter comes once more, behind a value that is closed."""
-        own, begins = (
-            "|".join(map(re.escape, it)) for it in (self._marks.own, self._marks.parameters)
+        ends, begins = (
+            "|".join(map(re.escape, it)) for it in (self._marks.ends, self._marks.parameters)
         )
-        found = re.finditer(rf"(?:{own})\s*(?:{begins})", inside)
+        found = re.finditer(rf"(?:{ends})\s*(?:{begins})", inside)
         return any(self._name(inside[each.end() :], True) == name for each in found)
 
     def _is_call_end(self, mark: str, after: str, last: bool) -> bool | None:
         """Judge a mark that closes the call: it ends a value whose own mark was left out."""
         marks = self._marks
-        found = marks_of(*marks.own, *marks.end, *marks.parameters).search(after[:OPEN_LIMIT])
-        if found:
-            opener = mark.strip().replace("</", "<")
-            return found[0] in marks.parameters and after.lstrip(BLANKS).startswith(opener)
-        if len(after) >= OPEN_LIMIT:
-            return False
-        return not self._source.cut if last else None
+        found = _first((*marks.ends, *marks.end, *marks.parameters), after, last)
+        if found is None:
+            return None
+        if not found[0]:
+            return len(after) < OPEN_LIMIT and not self._source.cut
+        opener = mark.strip().replace("</", "<")
+        return found[0] in marks.parameters and after.lstrip(BLANKS).startswith(opener)
+
+
+def _first(marks: Sequence[str], text: str, last: bool) -> tuple[str, int] | None:
+    """Return the first of the marks in a text, as far as it is searched, and its place; an empty
+    one at the end where there is none; None: more text must tell.
+    """
+    searched = text[:OPEN_LIMIT]
+    if found := marks_of(*marks).search(searched):
+        return found[0], found.start()
+    return ("", len(searched)) if last or len(text) >= OPEN_LIMIT else None
