@@ -233,7 +233,7 @@ def _arguments(source: Source, call: Call, close: Sequence[str] = ()) -> Step[No
     mark, place = yield from source.ahead(("{", '"', "null"))
     source.take(place)
     if mark == "{":
-        yield from object_of(source, call, close)
+        yield from _object(source, call, close)
     elif mark == '"':
         source.take(1)
         yield from _object_in_string(source, call)
@@ -243,7 +243,15 @@ def _arguments(source: Source, call: Call, close: Sequence[str] = ()) -> Step[No
         raise Refused
 
 
-def object_of(source: Source, call: Call, close: Sequence[str] = ()) -> Step[None]:
+def arguments_alone(source: Source, call: Call, close: Sequence[str]) -> Step[None]:
+    """Say the arguments of a call whose name stands before them, which are an object."""
+    yield from _object(source, call, close)
+    members = Members(argued=True, wholly=True)
+    yield from members.beyond(source, call, close)
+    members.settle(call)
+
+
+def _object(source: Source, call: Call, close: Sequence[str] = ()) -> Step[None]:
     """Say the object that comes next as the arguments, all but its last brace. `close`: the marks
     before which brackets may be missing.
     """
@@ -363,11 +371,7 @@ class Header:
             raise Refused
         call.named(match["name"] if match else "")
         if not alone:
-            close = tuple(filter(None, (self.tail, *calls.close)))
-            yield from object_of(source, call, close)
-            members = Members(argued=True, wholly=True)
-            yield from members.beyond(source, call, close)
-            members.settle(call)
+            yield from arguments_alone(source, call, (*filter(None, (self.tail, *calls.close)),))
         elif call.schema.get("required"):
             call.drop()
         call.complete()

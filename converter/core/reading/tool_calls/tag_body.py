@@ -18,7 +18,7 @@ from converter.core.calls.schema_values import (
     types_of,
 )
 from converter.core.reading.tool_calls.call import Call, Calls
-from converter.core.reading.tool_calls.json_body import NAME_LIMIT, Members, object_of
+from converter.core.reading.tool_calls.json_body import NAME_LIMIT, arguments_alone
 from converter.core.reading.tool_calls.source import Refused, Says, Source, Step, marks_of
 from converter.core.reading.tool_calls.value_end import HEADER, ValueEnd, ValueMarks
 from converter.core.reading.tool_calls.values import NESTED_LIMIT, Value
@@ -57,10 +57,7 @@ class Tags(ValueMarks):
 
     def _json(self, source: Source, call: Call) -> Step[None]:
         """Read arguments that are an object, as Llama 3.1 writes them."""
-        yield from object_of(source, call)
-        members = Members(argued=True, wholly=True)
-        yield from members.beyond(source, call, self.end)
-        members.settle(call)
+        yield from arguments_alone(source, call, self.end)
         if not (yield from source.accept(self.end)):
             raise Refused
         call.complete()

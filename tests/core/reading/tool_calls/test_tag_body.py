@@ -98,6 +98,13 @@ def test_a_name_may_stand_in_quotes(tag: str) -> None:
     assert call.arguments == "{}"
 
 
+@pytest.mark.parametrize("written", ['{"x": {"y": [1]', '{"x": {"y": [1]}', '{"x": {"y": [1,]}'])
+def test_brackets_that_are_missing_before_the_calls_end_are_added(written: str) -> None:
+    (call,) = read(f"<function=now>{written}</function>")
+    assert isinstance(call, ToolCall)
+    assert (call.arguments, call.ends) == ('{"x": {"y": [1]}}', True)
+
+
 @pytest.mark.parametrize(
     ("said", "value", "wanted"),
     [
