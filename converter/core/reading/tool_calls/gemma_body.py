@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 from converter.core.calls.schema_values import literal, typed
 from converter.core.reading.tool_calls.call import Call, Calls
-from converter.core.reading.tool_calls.json_body import (
+from converter.core.reading.tool_calls.json_value import (
     BARE,
     BARE_LIMIT,
     ESCAPE,
     ESCAPE_LENGTH,
-    NAME_LIMIT,
     decoded,
 )
 from converter.core.reading.tool_calls.python_body import arguments_of, say
 from converter.core.reading.tool_calls.source import (
     BLANKS,
+    NAME_LIMIT,
     Refused,
     Source,
     Step,

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from converter.core.calls.schema_values import literal, parsed
 from converter.core.reading.tool_calls.call import Call, Calls
-from converter.core.reading.tool_calls.json_body import NAME_LIMIT, Json
+from converter.core.reading.tool_calls.json_body import Json
 from converter.core.reading.tool_calls.source import (
     BLANKS,
+    NAME_LIMIT,
     BrokenArguments,
     Refused,
     Source,

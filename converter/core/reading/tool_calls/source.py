@@ -20,6 +20,8 @@ type Judge = Callable[[str, bool], bool | None]
 
 NO_OTHERS: Mapping[str, Judge] = MappingProxyType({})
 BLANKS = " \t\r\n"
+NAME_LIMIT = 256
+"""Characters of a key or a name; no API allows as many in a tool's name."""
 
 
 class Refused(Exception):  # noqa: N818 - nothing is wrong: the text is no tool call

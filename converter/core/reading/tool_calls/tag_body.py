@@ -18,8 +18,15 @@ from converter.core.calls.schema_values import (
     types_of,
 )
 from converter.core.reading.tool_calls.call import Call, Calls
-from converter.core.reading.tool_calls.json_body import NAME_LIMIT, arguments_alone
-from converter.core.reading.tool_calls.source import Refused, Says, Source, Step, marks_of
+from converter.core.reading.tool_calls.json_body import arguments_alone
+from converter.core.reading.tool_calls.source import (
+    NAME_LIMIT,
+    Refused,
+    Says,
+    Source,
+    Step,
+    marks_of,
+)
 from converter.core.reading.tool_calls.value_end import HEADER, ValueEnd, ValueMarks
 from converter.core.reading.tool_calls.values import NESTED_LIMIT, Value
 from converter.core.wire.bounds import HELD_LIMIT

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from converter.core.reading.tool_calls.call import Call
-from converter.core.reading.tool_calls.json_body import NAME_LIMIT
 from converter.core.reading.tool_calls.source import (
     BLANKS,
+    NAME_LIMIT,
     Judge,
     Refused,
     Source,

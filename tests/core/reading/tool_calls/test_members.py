@@ -5,7 +5,7 @@ import json
 import pytest
 
 from converter.core.model.events import Event, Text, ToolCall, joined
-from converter.core.reading.tool_calls.json_body import AHEAD_LIMIT
+from converter.core.reading.tool_calls.members import AHEAD_LIMIT
 from converter.core.reading.tool_calls.reading import Expectations
 from converter.core.wire.bounds import HELD_LIMIT
 from tests.support.call_engine import call_engine

@@ -1,0 +1,220 @@
+"""The members of a call's object: its name, its arguments, and what stands beside them.
+
+Models write `{"name": "remove", "path": "/tmp/x"}`, an object under a key of their own, or close
+the arguments' object, or the call's, too early. What the tool's schema knows is an argument; an
+object whose members it knows is the arguments. Anything else has no meaning, and the call is none,
+because a client would run it without what stood there.
+"""
+
+import enum
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from converter.core.calls.names import offered_name
+from converter.core.calls.schema_values import literal
+from converter.core.reading.tool_calls.call import Call
+from converter.core.reading.tool_calls.json_value import arguments, expect, string, value_text
+from converter.core.reading.tool_calls.source import (
+    BLANKS,
+    BrokenArguments,
+    Refused,
+    Source,
+    Step,
+)
+from converter.core.wire.partial_json import PartialJson
+
+NAME_KEYS = ("name", "tool_name", "function", "function_name", "tool")
+ARGUMENT_KEYS = ("arguments", "parameters", "args", "tool_input", "input", "params", "kwargs")
+OTHER_KEYS = ("id", "type", "tool_call_id", "index")
+"""Keys of the object around a call: they are no arguments where it has any."""
+_STRING_TEXT = r'(?:[^"\\]|\\.)*+'
+_NAME_KEY = rf'"(?:{"|".join(NAME_KEYS)})"\s*+:\s*+'
+NAMED = re.compile(
+    rf'\{{\s*+(?:"(?:{"|".join(OTHER_KEYS)})"\s*+:\s*+(?:"{_STRING_TEXT}"|[\w.-]++)\s*+,\s*+)*+'
+    rf'"(?P<key>{"|".join(NAME_KEYS)})"\s*+:\s*+(?:\{{\s*+{_NAME_KEY})?+"(?P<name>{_STRING_TEXT})"',
+    re.DOTALL,
+)
+"""The beginning of an object that tells a name first."""
+NAMED_BY_KEY = re.compile(
+    rf'\{{\s*+"(?P<name>(?P<key>{_STRING_TEXT}))"\s*+:\s*+(?:"?+\s*+\{{|"?+null|"")', re.DOTALL
+)
+"""The same where the key is the name: its value may be arguments."""
+_NOTHING: tuple[object, ...] = (None, "", [])
+_BETWEEN = BLANKS + ",;}"
+"""Characters between a call and what belongs to it behind its end, or the next call."""
+AHEAD_LIMIT = 4096
+"""Characters of an object behind a call that are waited for to see whether it is another."""
+
+
+class Role(enum.Enum):
+    """The place of a member."""
+
+    MEMBER = enum.auto()
+    AROUND = enum.auto()  # the call's own, as its id, unless the call has no arguments
+    ARGUMENTS = enum.auto()  # under the key of all arguments, though the tool has one named so
+
+
+@dataclass(slots=True)
+class Members:
+    """The members of a call's object, read one by one. `close`: the marks that may come behind.
+
+    `strict`: no keys but those of calls. `argued`: the arguments have come; `wholly`: all members
+    are arguments, because the arguments' own object was closed too early; `beside`: members that
+    may be as well. `names`: how an object begins that is another call, if any is.
+    """
+
+    source: Source
+    call: Call
+    close: Sequence[str]
+    strict: bool = False
+    argued: bool = False
+    wholly: bool = False
+    names: re.Pattern[str] | None = None
+    beside: list[tuple[str, str, Role]] = field(default_factory=list)
+
+    def read(self, nested: bool = False) -> Step[None]:
+        """Read up to the object's end."""
+        source, call = self.source, self.call
+        while (mark := (yield from source.accept(('"', "}"), BLANKS + ","))) == '"':
+            key = yield from string(source)
+            yield from expect(source, ":")
+            if key in NAME_KEYS and not (call.name or call.refused):
+                yield from self._name(nested)
+            elif key in ARGUMENT_KEYS and not (self.argued or call.knows(key)):
+                yield from arguments(source, call, self.close)
+                self.argued = True
+            elif self.strict and key not in (*OTHER_KEYS, *ARGUMENT_KEYS):
+                raise Refused
+            else:
+                yield from self._beside(key)
+        if not mark and not (
+            self.argued and self.close and (yield from source.ahead(self.close))[0]
+        ):
+            raise Refused  # models forget the last brace, but the call's own mark tells its end
+
+    def _name(self, nested: bool) -> Step[None]:
+        """Read a name, or the object that chat completions have it in."""
+        mark = yield from self.source.accept(('"', "{"))
+        if mark == "{" and not nested:
+            yield from self.read(nested=True)
+        elif mark == '"':
+            self.call.named((yield from string(self.source)))
+        else:
+            raise Refused
+
+    def _beside(self, key: str) -> Step[None]:
+        role = Role.AROUND if key in OTHER_KEYS and not self.wholly else Role.MEMBER
+        if key in ARGUMENT_KEYS and not self.argued:  # though the tool has an argument named so
+            role, self.argued = Role.ARGUMENTS, True
+        self.beside.append((key, (yield from value_text(self.source)), role))
+
+    def beyond(self) -> Step[None]:
+        """Read members behind the object's end, as they are or in an object: a brace stood too
+        early. An object with a name is another call.
+        """
+        source, call = self.source, self.call
+        while True:
+            mark, place = yield from source.ahead(('"', "{"), _BETWEEN)
+            in_object = mark == "{"
+            if in_object and self.names and (yield from self._is_named(self.names, place)):
+                return
+            given = call.arguments_so_far() != {}
+            first = not given and (in_object or not call.begun)
+            again = in_object and (given or self.wholly)
+            belongs = self.close or "," in source.rest[:place] or first or (again and self.wholly)
+            if not mark or not belongs:
+                return
+            source.take(place)
+            if again:
+                yield from self._again()
+            else:
+                source.take(int(in_object))
+                yield from self.read()
+
+    def _is_named(self, names: re.Pattern[str], place: int) -> Step[bool]:
+        """Tell whether the object at `place` is a call of its own, because it has a name."""
+        source, call = self.source, self.call
+        read, written, seen = PartialJson(), "", 0
+        while not (read.complete or read.unfit):
+            text = source.rest[place : place + AHEAD_LIMIT]
+            if found := names.match(text):
+                return not call.knows(found["key"]) or bool(offered_name(found["name"], call.tools))
+            written += read.feed(text[seen:])
+            seen = len(text)
+            if read.begun and not read.unfit:
+                if source.last or seen == AHEAD_LIMIT:
+                    return call.arguments_so_far() != {}
+                yield
+        members = json.loads(written, strict=False) if read.complete else {}
+        keys = (key for key in members if key in NAME_KEYS and not call.knows(key))
+        return any(_is_name(members[key]) for key in keys)
+
+    def _again(self) -> Step[None]:
+        """Read an object behind the arguments: the same, or those of a call that had none. Any
+        other raises BrokenArguments.
+        """
+        given = self.call.arguments_so_far()
+        again = _value((yield from value_text(self.source)))
+        if not isinstance(again, dict) or (given and given != again):
+            raise BrokenArguments
+        for name, value in {} if given else again.items():
+            self.call.add(name, literal(value))
+
+    def settle(self) -> None:
+        """Add the members beside the arguments to them. Raises BrokenArguments where the tool's
+        schema does not know them, or where they contradict the arguments.
+        """
+        call = self.call
+        if call.refused or not self.beside:
+            return
+        given = call.arguments_so_far()
+        more: dict[str, object] = {}
+        for key, written, role in self.beside:
+            if role is Role.AROUND and (self.argued or not call.knows(key)):
+                continue
+            for name, value in _meant(call, key, _value(written), role).items():
+                if given is None or given.get(name, value) != value:
+                    raise BrokenArguments
+                if name not in given:
+                    given[name] = more[name] = value
+        for name, value in more.items():
+            call.add(name, literal(value))
+
+
+def _is_name(value: object) -> bool:
+    """Tell whether a value is a name, or the object that chat completions have it in."""
+    inside = [value.get(key) for key in NAME_KEYS] if isinstance(value, dict) else [value]
+    return any(isinstance(name, str) for name in inside)
+
+
+def _meant(call: Call, key: str, value: object, role: Role) -> Mapping[str, object]:
+    """Return the arguments that a member is."""
+    known = call.knows(key)
+    if isinstance(value, str) and value.lstrip().startswith("{") and not known:
+        value = _value(value)
+    all_known = isinstance(value, dict) and all(map(call.knows, value))
+    if known and not (all_known and role is Role.ARGUMENTS):
+        return {key: value}
+    if isinstance(value, dict) and all_known:
+        return value
+    if value in _NOTHING:
+        return {}
+    raise BrokenArguments
+
+
+def _value(written: str) -> object:
+    """Return the value of JSON that need be none. Raises BrokenArguments for one without a
+    meaning.
+    """
+    read = PartialJson()
+    text = read.feed(f'{{"value": {written}}}')
+    if not read.complete or read.unfit:
+        raise BrokenArguments
+    try:
+        value: object = json.loads(text, strict=False)["value"]
+        literal(value)
+    except (ValueError, RecursionError):
+        raise BrokenArguments from None
+    return value
