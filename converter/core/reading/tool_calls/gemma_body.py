@@ -19,6 +19,7 @@ from converter.core.reading.tool_calls.python_body import arguments_of, say
 from converter.core.reading.tool_calls.source import (
     BLANKS,
     NAME_LIMIT,
+    BrokenArguments,
     Refused,
     Source,
     Step,
@@ -46,11 +47,15 @@ class Gemma:
         call = calls.current
         name, mark = yield from source.short(marks_of("{", "("), NAME_LIMIT)
         call.named(name)
+        nexts = (*calls.close, *self.heads)
         if mark == "(":
-            say(call, (yield from arguments_of(source, self.quote)))
+            arguments = yield from arguments_of(source, self.quote)
+            yield from _nothing_behind(source, nexts)
+            say(call, arguments)
             return False
         call.say("{")
         yield from self._inside(source, call, calls.close, 0, "}")
+        yield from _nothing_behind(source, nexts)
         call.complete()
         return False
 
@@ -101,6 +106,16 @@ class Gemma:
         else:
             scalar = yield from source.match(BARE, BARE_LIMIT)
             call.say(typed(scalar[0].strip(), _TYPES))
+
+
+def _nothing_behind(source: Source, nexts: Sequence[str]) -> Step[None]:
+    """Raise BrokenArguments for text behind a call that belongs to it: an object, or anything but
+    `nexts` and a mark behind a comma. The bracket may have stood too early.
+    """
+    mark, place = yield from source.ahead((*nexts, "{"), BLANKS + ",")
+    more = "," in source.rest[:place] and source.rest[place : place + 1] not in ("", "<")
+    if mark == "{" or (more and not mark):
+        raise BrokenArguments
 
 
 def _quoted(source: Source, quote: str, words: Value, behind: Sequence[str]) -> Step[None]:

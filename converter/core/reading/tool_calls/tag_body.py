@@ -21,6 +21,7 @@ from converter.core.reading.tool_calls.call import Call, Calls
 from converter.core.reading.tool_calls.json_body import arguments_alone
 from converter.core.reading.tool_calls.source import (
     NAME_LIMIT,
+    BrokenArguments,
     Refused,
     Says,
     Source,
@@ -59,6 +60,8 @@ class Tags(ValueMarks):
             raise Refused
         call.open()
         yield from self._parameters(source, call, calls.close)
+        if not call.given and (yield from source.ahead(("{",)))[0]:
+            raise BrokenArguments  # the arguments stand behind a call that has none
         call.complete()
         return False
 
@@ -80,6 +83,8 @@ class Tags(ValueMarks):
             elif not end:
                 yield from self._unended(source, close)
                 return
+            if end in self.end and (yield from source.ahead(self.parameters))[0]:
+                end = None  # it stood too early
 
     def _unended(self, source: Source, close: Sequence[str]) -> Step[None]:
         """A call whose end is left out is complete if its outer mark follows, or nothing can."""

@@ -111,3 +111,27 @@ def test_brackets_missing_before_the_closer_are_mended(written: str, wanted: obj
     assert isinstance(first, ToolCall)
     assert isinstance(second, ToolCall)
     assert (json.loads(first.arguments), json.loads(second.arguments)) == (wanted, {"a": 1})
+
+
+LATE = ['{},a:<|"|>x<|"|>}', "{}{a:1}", "{}\n{a:1}", "(),a=1)", '(), {"a": 1}']
+
+
+@pytest.mark.parametrize("written", LATE)
+def test_text_behind_a_bracket_that_stood_too_early_makes_it_no_call(written: str) -> None:
+    for end in ("<tool_call|>", ""):
+        text = f"<|tool_call>call:f{written}{end}"
+        assert read(text) == [Text(text)]
+
+
+def test_behind_arguments_that_went_out_it_leaves_the_call_open() -> None:
+    call, text = read("<|tool_call>call:f{a:1},b:2}<tool_call|>")
+    assert isinstance(call, ToolCall)
+    assert (call.arguments, call.ends) == ('{"a": 1', False)
+    assert text == Text(",b:2}<tool_call|>")
+
+
+@pytest.mark.parametrize("behind", ["", ",", " and", "<tool_call|>", ", call:f{}<tool_call|>"])
+def test_a_call_that_nothing_of_it_follows_counts(behind: str) -> None:
+    call, *_ = read(f"<|tool_call>call:f{{a:1}}{behind}")
+    assert isinstance(call, ToolCall)
+    assert (call.arguments, call.ends) == ('{"a": 1}', True)

@@ -98,6 +98,26 @@ def test_a_name_may_stand_in_quotes(tag: str) -> None:
     assert call.arguments == "{}"
 
 
+@pytest.mark.parametrize("before", ["", "<parameter=days>3</parameter>\n"])
+@pytest.mark.parametrize("outer", ["{}", "<tool_call>\n{}\n</tool_call>"])
+def test_a_parameter_behind_the_calls_closing_mark_belongs_to_it(outer: str, before: str) -> None:
+    late = (
+        f"<function=get_weather>{before}</function>\n<parameter=city>Oslo</parameter>\n</function>"
+    )
+    (call,) = read(outer.format(late))
+    assert isinstance(call, ToolCall)
+    assert (json.loads(call.arguments)["city"], call.ends) == ("Oslo", True)
+
+
+def test_an_object_behind_a_call_without_arguments_breaks_it() -> None:
+    call, *_ = read('<tool_call><function=now></function>{"x": 1}</tool_call>')
+    assert isinstance(call, ToolCall)
+    assert not call.ends
+    (call,) = read("<tool_call><function=now></function></tool_call>")
+    assert isinstance(call, ToolCall)
+    assert call.ends
+
+
 @pytest.mark.parametrize("written", ['{"x": {"y": [1]', '{"x": {"y": [1]}', '{"x": {"y": [1,]}'])
 def test_brackets_that_are_missing_before_the_calls_end_are_added(written: str) -> None:
     (call,) = read(f"<function=now>{written}</function>")
