@@ -209,8 +209,12 @@ class Elements:
         if not (yield from source.ahead((self.mark,)))[0]:
             raise Refused
         call.open()
-        while (name := (yield from self._tag(source, call))) != f"/{self.tag}":
-            if name:
+        nexts, over = (*self.heads, f"{self.mark}</", f"{self.mark}<"), False
+        while not over:
+            name = yield from self._tag(source, call)
+            if name == f"/{self.tag}":  # too early where an element follows
+                over = (yield from source.ahead(nexts))[0] != nexts[-1]
+            elif name:
                 call.key(name)
                 schema = part(call.schema, name)
                 yield from self._element(source, schema, name, call.schema, call.say)

@@ -263,6 +263,8 @@ def written(text: str) -> str:
         ("", {}),
         ("#notes.txt#</path>#<content>Hi#</content>", {"path": "notes.txt", "content": "Hi"}),
         ("#<path>a#</path>#Hi <b>#</content>", {"path": "a", "content": "Hi <b>"}),
+        ("#</invoke>\n#<path>a#</path>", {"path": "a"}),
+        ("#<path>a#</path>#</invoke>#<content>Hi#</content>", {"path": "a", "content": "Hi"}),
     ],
 )
 def test_elements_become_arguments(inner: str, wanted: object) -> None:
