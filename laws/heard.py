@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from converter.core.wire.partial_json import is_open
+from converter.core.wire.cut_json import is_open
 
 type Json = dict[str, Any]
 STOPPED = ("stop", "end_turn", "stop_sequence")

@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-from converter.core.wire.partial_json import complete_part, is_open
+from converter.core.wire.cut_json import complete_part, is_open
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DELTAS = {

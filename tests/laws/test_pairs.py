@@ -31,7 +31,7 @@ from converter.core.dialects.table import (
 from converter.core.model.events import Event, Finish, Text, ToolCall
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.reading import Expected, Reading
-from converter.core.wire.partial_json import complete_part, is_open
+from converter.core.wire.cut_json import complete_part, is_open
 from converter.extras.recordings.library import Library
 from converter.extras.recordings.recording import Recording
 from laws import sdk_reading

@@ -31,7 +31,9 @@ BLANKS = " \t\r\n"
 STRICT = json.JSONDecoder(parse_constant=refuse)
 """Reads what is JSON without Python's numbers."""
 
-_ESCAPE = r'\\["\\/bfnrt]|\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4}'
+HIGH, LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+"""The escapes of a surrogate pair's halves."""
+_ESCAPE = rf'\\["\\/bfnrt]|{HIGH}{LOW}|(?!{HIGH}|{LOW})\\u[0-9a-fA-F]{{4}}'
 _PLAIN = {
     '"': re.compile(rf'(?:[^"\\\x00-\x1f]++|{_ESCAPE})++'),
     "'": re.compile(rf"(?:[^'\"\\\x00-\x1f]++|{_ESCAPE})++"),
@@ -39,12 +41,10 @@ _PLAIN = {
 """Words of a string that are JSON as they stand, by its quote."""
 _STOP = {'"': re.compile(r'["\\\x00-\x1f]'), "'": re.compile(r"['\"\\\x00-\x1f]")}
 """What may be none, by the same."""
-_HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
-"""The escape of half a surrogate pair."""
-_HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-_PAIR = re.compile(_HIGH + _LOW)
-_PAIR_BEGUN = re.compile(rf"{_HIGH}(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?\Z")
-_ESCAPE_BEGUN = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+_HALF = re.compile(rf"{HIGH}|{LOW}")
+_ESCAPE_BEGUN = re.compile(
+    rf"(?:\\(?:u[0-9a-fA-F]{{0,3}})?|{HIGH}(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?)\Z"
+)
 _SCALAR = re.compile(r"[-+.\w]++")
 _NAME = re.compile(r"(?:[^\W\d]|\$)[\w$-]*+")
 _BLANK = re.compile(rf"[{BLANKS}]++")
@@ -127,7 +127,8 @@ class JsonReader:
     """Feed the text. `want`: what the text must begin with; `bare_names`: whether a name without
     quotes is a key.
 
-    `nested`: the ends of all that is open, `quote`: that of the string, `held`: text that waits.
+    `nested`: the ends of all that is open, `quote`: of the string, `comment`: of the comment;
+    `held`: text that waits.
     `mended`: some of the text was no JSON; `refused`: it ends in text that cannot be.
     """
 
@@ -138,13 +139,8 @@ class JsonReader:
         self.held = ""
         self.mended = self.refused = False
         self._bare_names = bare_names
-        self._comment = ""  # the end of the one that is open
+        self.comment = ""
         self._passed = 0  # characters of the held text that went on
-
-    @property
-    def within(self) -> bool:
-        """Tell whether the text is over in the midst of a part."""
-        return bool(self.quote or self._comment or self.held)
 
     @property
     def waiting(self) -> str:
@@ -166,7 +162,7 @@ class JsonReader:
                 read = self._in_string(text, place)
             elif self.refused:
                 read = self._refuse(text, place)
-            elif self._comment:
+            elif self.comment:
                 read = self._in_comment(text, place)
             elif self.want in _LOOSELY:
                 read = self._loose(text, place)
@@ -207,31 +203,23 @@ class JsonReader:
         if text[place] == self.quote:
             self.quote = ""
             return Part.END, '"', place + 1
-        if _HALF.match(text, place):
-            return self._half(text, place)
         if _ESCAPE_BEGUN.match(text, place):
             return Part.WORDS, "", place
         if self.quote == "'" and text.startswith("\\'", place):
             return Part.WORDS, "'", place + 2
-        self.mended = True  # a bare control character, quote or backslash: its meaning is plain
+        self.mended = True
+        if half := _HALF.match(text, place):  # no UTF-8 can say it
+            return Part.WORDS, "\ufffd", half.end()
+        # the meaning of a bare control character, quote or backslash is plain
         return Part.WORDS, json.dumps(text[place])[1:-1], place + 1
 
-    def _half(self, text: str, place: int) -> Read:
-        """Read a pair of escapes; a half alone is U+FFFD, because no UTF-8 can say it."""
-        if pair := _PAIR.match(text, place):
-            return Part.WORDS, pair[0], pair.end()
-        if _PAIR_BEGUN.match(text, place):
-            return Part.WORDS, "", place
-        self.mended = True
-        return Part.WORDS, "\ufffd", place + len(r"\ud83d")
-
     def _in_comment(self, text: str, place: int) -> Read:
-        closer = text.find(self._comment, place)
+        closer = text.find(self.comment, place)
         if closer < 0:
-            begun = len(self._comment) > 1 and text.endswith(self._comment[:-1])
+            begun = len(self.comment) > 1 and text.endswith(self.comment[:-1])
             return Part.BLANK, "", len(text) - begun
-        end = closer + len(self._comment)
-        self._comment = ""
+        end = closer + len(self.comment)
+        self.comment = ""
         return Part.BLANK, "", end
 
     def _loose(self, text: str, place: int) -> Read:
@@ -313,7 +301,7 @@ class JsonReader:
     def _begin_comment(self, text: str, place: int) -> Read:
         opener = next((mark for mark in _COMMENTS if text.startswith(mark, place)), "")
         if opener:
-            self._comment, self.mended = _COMMENTS[opener], True
+            self.comment, self.mended = _COMMENTS[opener], True
             return Part.BLANK, "", place + len(opener)
         return (Part.BLANK, "", place) if text[place:] == "/" else self._refuse(text, place)
 

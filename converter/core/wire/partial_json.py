@@ -102,8 +102,8 @@ class PartialJson:
             return made
         word = reader.end_word()
         out = self._written(Part.SCALAR, word) if word else ""
-        whole = reader.want is Want.NEXT and not (reader.within or self._unfit)
-        return out + (reader.close() if whole else "")
+        inside = reader.quote or reader.comment or reader.held or self._unfit
+        return out + (reader.close() if reader.want is Want.NEXT and not inside else "")
 
     def close_before(self) -> str:
         """Return the brackets that are missing before `unfit`, which something else ended."""
@@ -175,26 +175,3 @@ def _object_in(text: str) -> str:
     except (ValueError, RecursionError):
         return ""
     return json.dumps(inner, ensure_ascii=False) if isinstance(inner, dict) else ""
-
-
-def is_open(text: str) -> bool:
-    """Tell whether an object was cut off: it has no end, but nothing wrong in it."""
-    read = PartialJson()
-    read.feed(text)
-    return not read.complete and not read.unfit
-
-
-def complete_part(text: str, cut_string: bool = False) -> str:
-    """Return an object that was cut off, with its complete fields, as SDKs read a stream.
-    `cut_string`: and with the beginning of the last one, if that is a string.
-    """
-    reader, end, closer = JsonReader(Want.VALUE), 0, ""
-    for part, _, place in reader.feed(text):
-        is_end = part is Part.END and reader.want is not Want.COLON
-        if is_end or part in (Part.OPEN, Part.CLOSE, Part.SCALAR):
-            end = place
-    if reader.end_word(numbers=True) is not None:
-        end = len(text)
-    elif cut_string and reader.quote == '"' and reader.want is not Want.COLON:
-        end, closer = len(text) - len(reader.held), '"'
-    return (text[:end] + closer + "".join(reversed(reader.nested))) or "{}"

@@ -25,7 +25,7 @@ from converter.addon.transcript.turns import Transcript
 from converter.core.dialects.table import find
 from converter.core.wire import json_text
 from converter.core.wire.beginnings import Beginning, beginning_of
-from converter.core.wire.partial_json import complete_part
+from converter.core.wire.cut_json import complete_part
 from converter.core.wire.printable import visible
 from converter.extras.watch.live_view import RUNNING
 

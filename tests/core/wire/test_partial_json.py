@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 from jiter import from_json
 
 from converter.core.wire.json_reader import SCALAR_LIMIT
-from converter.core.wire.partial_json import (
-    PartialJson,
-    complete_part,
-    is_open,
-    means_nothing,
-)
+from converter.core.wire.partial_json import PartialJson, means_nothing
 from tests.support.strategies import cut, law
 
 pytestmark = pytest.mark.slow
@@ -197,50 +192,6 @@ def test_a_hundred_thousand_brackets_are_closed() -> None:
     assert "".join(out).count("]") == 100_000
 
 
-@pytest.mark.parametrize(
-    ("said", "complete"),
-    [
-        ("", {}),
-        ("{", {}),
-        ('{"city": "Pa', {}),
-        ('{"city', {}),
-        ('{"city":', {}),
-        ('{"a": "x\\"y", "b": "c', {"a": 'x"y'}),
-        ('{"a": 1, "b": [2, {"c": "d", "e": "f', {"a": 1, "b": [2, {"c": "d"}]}),
-        ('{"a": {"b": [', {"a": {"b": []}}),
-        ('{"a": ["b", "c', {"a": ["b"]}),
-    ],
-)
-def test_what_is_complete_of_an_object_that_was_cut_off(
-    said: str, complete: dict[str, object]
-) -> None:
-    assert is_open(said)
-    assert json.loads(complete_part(said)) == complete
-    assert not said or from_json(said.encode(), partial_mode=True) == complete
-
-
-def test_a_string_that_was_cut_is_told_up_to_its_last_whole_character() -> None:
-    for said in ('{"a": "b\\ud83d', '{"a": "b\\u00', '{"a": "b\\', '{"a": "b'):
-        assert complete_part(said, cut_string=True) == '{"a": "b"}'
-    assert complete_part('{"a": 1, "b', cut_string=True) == '{"a": 1}'
-    assert complete_part('["a", "b', cut_string=True) == '["a", "b"]'
-
-
-@pytest.mark.parametrize("number", ["-", "1.", "1e", "tru"])
-def test_half_a_bare_value_is_not_complete(number: str) -> None:
-    assert complete_part(f'{{"a": [1, {number}') == '{"a": [1]}'
-
-
 def test_ends_and_marks_behind_an_object_mean_nothing() -> None:
     assert all(map(means_nothing, ("", "}", " ]}; ```", "} </tool_call>")))
     assert not any(map(means_nothing, ("and", '} {"b": 2}', ', "b"')))
-
-
-@pytest.mark.parametrize("said", ['{"a": 1}', "no object", '{"a": 1} more'])
-def test_an_object_that_is_whole_or_none_was_not_cut_off(said: str) -> None:
-    assert not is_open(said)
-
-
-def test_what_is_complete_of_a_hundred_thousand_objects_is_read_once() -> None:
-    """Minutes if all that is open were written down at each of them."""
-    assert complete_part('{"a":' * 100_000) == '{"a":' * 99_999 + "{" + "}" * 100_000

@@ -33,7 +33,8 @@ from converter.core.model.events import (
     Usage,
     own_fields,
 )
-from converter.core.wire.partial_json import WRAPPED, complete_part, is_open
+from converter.core.wire.cut_json import complete_part, is_open
+from converter.core.wire.partial_json import WRAPPED
 
 STOP_REASONS = {
     "stop": "end_turn",

@@ -94,13 +94,11 @@ class Gemma:
             call.say(mark)
             yield from self._inside(source, call, close, depth + 1, end)
             call.say(end)
-        elif mark in _QUOTES:
-            words = Value(frozenset(), call.say)
-            yield from _quoted(source, mark, words, (*_NEXT, *close))
-            words.close()
         elif mark:
-            words = Value(frozenset(), call.say)
-            if not (yield from source.until(marks_of(self.quote), words.feed, (*_NEXT, *close))):
+            words, behind = Value(frozenset(), call.say), (*_NEXT, *close)
+            if mark in _QUOTES:
+                yield from _quoted(source, mark, words, behind)
+            elif not (yield from source.until(marks_of(self.quote), words.feed, behind)):
                 raise Refused
             words.close()
         else:

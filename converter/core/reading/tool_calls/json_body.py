@@ -1,9 +1,8 @@
 """Calls written as JSON: an object with a name and arguments, or a list of such objects.
 
 The keys come in any order; arguments go on as they come once the name is known. Arguments may be
-an object or, as chat completions have them, a string that holds one. Members that stand elsewhere,
-beside the arguments, in their place or behind a brace too early, as they are or in an object of
-their own, are arguments where the tool's schema knows them; else the call is none.
+an object or, as chat completions have them, a string that holds one. `members` has the rules for
+what stands elsewhere.
 """
 
 import re

@@ -16,11 +16,11 @@ from converter.core.reading.tool_calls.source import (
     Step,
 )
 from converter.core.wire.bounds import HELD_LIMIT
+from converter.core.wire.json_reader import HIGH, LOW
 from converter.core.wire.partial_json import PartialJson
 
 _STRING = re.compile(r'((?:[^"\\]|\\.)*+)"', re.DOTALL)
-_HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-ESCAPE = re.compile(rf'\\["\\/bfnrt]|{_HIGH}{_LOW}|(?!{_HIGH})\\u[0-9a-fA-F]{{4}}')
+ESCAPE = re.compile(rf'\\["\\/bfnrt]|{HIGH}{LOW}|(?!{HIGH})\\u[0-9a-fA-F]{{4}}')
 _PIECE = re.compile(rf'[^"\\]+|{ESCAPE.pattern}')
 ESCAPE_LENGTH = 12
 """Characters of a pair of escapes, which are one character together."""

@@ -38,51 +38,44 @@ class Python:
         """Read the calls of a list, or of lines."""
         if calls.head == "[" and (yield from source.ahead(("{",)))[0]:
             return (yield from self.objects.read(source, calls))
-        goes_on = True
-        while goes_on:
-            arguments = yield from _call(source, calls.current)
-            goes_on = yield from _goes_on(source, calls.close)
+        name = yield from _name(source, 0)
+        if not name:
+            raise Refused
+        while name:
+            source.take(name.end() - name.start())
+            calls.current.named(name[1])
+            arguments = yield from arguments_of(source)
+            name = yield from _next_name(source, calls.close)
             say(calls.current, arguments)
-            if goes_on:
+            if name:
+                source.take(name.start())
                 calls.next()
         if calls.head == "[" and not (yield from source.accept("]")):
             raise Refused
         return False
 
 
-def _goes_on(source: Source, close: Sequence[str]) -> Step[bool]:
-    """Tell whether another call comes next. Raises BrokenArguments for an object, or for other text
-    behind a comma: the parenthesis may have stood too early.
+def _name(source: Source, place: int) -> Step[re.Match[str] | None]:
+    """Return the name of a call that stands at `place`; None for other text."""
+    while not (match := _NAME.match(source.rest, place)):
+        begun = _NAME_BEGUN.fullmatch(source.rest, place)
+        if source.last or not begun or len(source.rest) - place > NAME_LIMIT:
+            return None
+        yield
+    return match if match.end() - place <= NAME_LIMIT else None
+
+
+def _next_name(source: Source, close: Sequence[str]) -> Step[re.Match[str] | None]:
+    """Return the name of another call that comes next. Raises BrokenArguments for an object, or for
+    other text behind a comma: the parenthesis may have stood too early.
     """
     mark, place = yield from source.ahead((*close, "]", "{"), BLANKS + ",")
-    if not mark and (yield from _named(source, place)):
-        source.take(place)
-        return True
+    if not mark and (name := (yield from _name(source, place))):
+        return name
     cut = _NAME_BEGUN.fullmatch(source.rest, place)
     if mark == "{" or ("," in source.rest[:place] and not (mark or cut)):
         raise BrokenArguments
-    return False
-
-
-def _named(source: Source, offset: int) -> Step[bool]:
-    """Tell whether a call stands at `offset`."""
-    while not (match := _NAME.match(source.rest, offset)):
-        begun = _NAME_BEGUN.fullmatch(source.rest, offset)
-        if source.last or not begun or len(source.rest) - offset > NAME_LIMIT:
-            return False
-        yield
-    return match.end() - offset <= NAME_LIMIT
-
-
-def _call(source: Source, call: Call) -> Step[list[tuple[str, object]]]:
-    """Read a call, all but its end; return its arguments."""
-    if not (yield from _named(source, 0)):
-        raise Refused
-    match = _NAME.match(source.rest)
-    assert match
-    source.take(match.end())
-    call.named(match[1])
-    return (yield from arguments_of(source))
+    return None
 
 
 def arguments_of(source: Source, quote: str = "") -> Step[list[tuple[str, object]]]:

@@ -52,25 +52,20 @@ class Tags(ValueMarks):
         name, _ = _header((yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0])
         call.named(name)
         first, place = yield from source.ahead((*self.parameters, *self.end, "{"))
-        if first == "{":
-            source.take(place)
-            yield from self._json(source, call)
-            return False
         if not first:
             raise Refused
-        call.open()
-        yield from self._parameters(source, call, calls.close)
-        if not call.given and (yield from source.ahead(("{",)))[0]:
-            raise BrokenArguments  # the arguments stand behind a call that has none
+        if first == "{":  # as Llama 3.1 has them
+            source.take(place)
+            yield from arguments_alone(source, call, self.end)
+            if not (yield from source.accept(self.end)):
+                raise Refused
+        else:
+            call.open()
+            yield from self._parameters(source, call, calls.close)
+            if not call.given and (yield from source.ahead(("{",)))[0]:
+                raise BrokenArguments  # the arguments stand behind a call that has none
         call.complete()
         return False
-
-    def _json(self, source: Source, call: Call) -> Step[None]:
-        """Read arguments that are an object, as Llama 3.1 writes them."""
-        yield from arguments_alone(source, call, self.end)
-        if not (yield from source.accept(self.end)):
-            raise Refused
-        call.complete()
 
     def _parameters(self, source: Source, call: Call, close: Sequence[str]) -> Step[None]:
         end: str | None = None

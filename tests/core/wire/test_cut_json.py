@@ -1,0 +1,54 @@
+"""Objects that were cut off: what of them is complete."""
+
+import json
+
+import pytest
+from jiter import from_json
+
+from converter.core.wire.cut_json import complete_part, is_open
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("said", "complete"),
+    [
+        ("", {}),
+        ("{", {}),
+        ('{"city": "Pa', {}),
+        ('{"city', {}),
+        ('{"city":', {}),
+        ('{"a": "x\\"y", "b": "c', {"a": 'x"y'}),
+        ('{"a": 1, "b": [2, {"c": "d", "e": "f', {"a": 1, "b": [2, {"c": "d"}]}),
+        ('{"a": {"b": [', {"a": {"b": []}}),
+        ('{"a": ["b", "c', {"a": ["b"]}),
+    ],
+)
+def test_what_is_complete_of_an_object_that_was_cut_off(
+    said: str, complete: dict[str, object]
+) -> None:
+    assert is_open(said)
+    assert json.loads(complete_part(said)) == complete
+    assert not said or from_json(said.encode(), partial_mode=True) == complete
+
+
+def test_a_string_that_was_cut_is_told_up_to_its_last_whole_character() -> None:
+    for said in ('{"a": "b\\ud83d', '{"a": "b\\u00', '{"a": "b\\', '{"a": "b'):
+        assert complete_part(said, cut_string=True) == '{"a": "b"}'
+    assert complete_part('{"a": 1, "b', cut_string=True) == '{"a": 1}'
+    assert complete_part('["a", "b', cut_string=True) == '["a", "b"]'
+
+
+@pytest.mark.parametrize("number", ["-", "1.", "1e", "tru"])
+def test_half_a_bare_value_is_not_complete(number: str) -> None:
+    assert complete_part(f'{{"a": [1, {number}') == '{"a": [1]}'
+
+
+@pytest.mark.parametrize("said", ['{"a": 1}', "no object", '{"a": 1} more'])
+def test_an_object_that_is_whole_or_none_was_not_cut_off(said: str) -> None:
+    assert not is_open(said)
+
+
+def test_what_is_complete_of_a_hundred_thousand_objects_is_read_once() -> None:
+    """Minutes if all that is open were written down at each of them."""
+    assert complete_part('{"a":' * 100_000) == '{"a":' * 99_999 + "{" + "}" * 100_000
