@@ -4,27 +4,40 @@
 
 Each is installed once into .cache, started in each of its configurations with the model of
 tests/tiny_model, and asked the same in four dialects, streamed and whole, by the official SDKs; then
-agents run on it. A server that cannot be had is a line.
+agents run on it. Two servers run side by side. A server that cannot be had is a line.
 """
 
 import datetime
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
+from threading import Event, Lock
 
 from tests.support.harness import Proxy, start_proxy
 from tools.lab import cache
 from tools.lab.agents import agents
 from tools.lab.installing import INSTALLERS, MissingError
-from tools.lab.matrix import CASES, asked, told
+from tools.lab.matrix import CASES, OWN, asked, told
 from tools.lab.servers import CONFIGURATIONS, FOR_CLAUDE_CODE, MODEL, Started, started
 from tools.lab.table import Column, keep, write
 
+AT_ONCE = 2
+"""Servers that run side by side. Each works with one core, and takes up to 4 gigabytes."""
 FAULT_ROW = "no fault in the addon's log"
 _FAULTS = ("fault of the addon", "Traceback")
 _NAMED = ("--set", f"think_models={FOR_CLAUDE_CODE}={MODEL}")
 """Claude Code asks for a name of its own."""
+
+OWN_ROW = "its own Messages and Responses endpoints"
+WITH_ENDPOINTS = ("vllm", "sglang")
+_NATIVE = ("--set", "think_native=messages", "--set", "think_native=responses")
+
+type Say = Callable[[str], None]
 
 
 def main(names: Sequence[str], folder: Path) -> int:
@@ -32,15 +45,28 @@ def main(names: Sequence[str], folder: Path) -> int:
     if unknown := [name for name in names if not _wanted(name)]:
         print(f"no server is called {', '.join(unknown)}: {', '.join(CONFIGURATIONS)}")
         return 2
-    chosen = [pair for name in names or CONFIGURATIONS for pair in _wanted(name)]
-    columns = list[Column]()
-    for name, configuration in chosen:
-        print(f"== {name}, {configuration}", flush=True)
-        column = run(name, configuration, folder / name)
-        if column.missing:
-            print(f"NOT run: {column.missing}", flush=True)
-        columns.append(column)
-        write(keep(columns))
+    chosen = dict[str, list[str]]()
+    for name in names or CONFIGURATIONS:
+        for server, configuration in _wanted(name):
+            chosen.setdefault(server, []).append(configuration)
+    columns, writing, over = list[Column](), Lock(), Event()
+
+    def ask(server: str) -> None:
+        for configuration in chosen[server]:
+            if over.is_set():
+                return
+            column = run(server, configuration, folder / server)
+            with writing:
+                columns.append(column)
+                write(keep(columns))
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        asked = [pool.submit(ask, server) for server in chosen]
+        try:
+            for each in asked:
+                each.result()
+        finally:
+            over.set()
     return 0
 
 
@@ -53,38 +79,57 @@ def _wanted(named: str) -> list[tuple[str, str]]:
 def run(name: str, configuration: str, folder: Path) -> Column:
     """Return what one configuration of a server showed."""
     day, version = datetime.datetime.now(datetime.UTC).date().isoformat(), INSTALLERS[name][0]
+    verdicts, figures = dict[str, Mapping[str, str]](), dict[str, str]()
+    missing, began = "", time.monotonic()
+
+    def say(words: str) -> None:
+        print(f"{time.monotonic() - began:4.0f} s {name}, {configuration}: {words}", flush=True)
+
     try:
         with started(name, folder, CONFIGURATIONS[name][configuration]) as server:
+            say("started")
             with start_proxy([f"reverse:{server.address}"], _NAMED, folder, "proxy") as proxy:
-                verdicts = dict(_rows(name, proxy, folder))
-            figures = {cache.READ_ROW: _read(server, folder)}
-    except MissingError as missing:
-        return Column(name, version, configuration, day, str(missing)[:300])
-    return Column(name, version, configuration, day, verdicts=verdicts, figures=figures)
+                verdicts.update(_rows(name, proxy, folder, say))
+            if name in WITH_ENDPOINTS:
+                verdicts[OWN_ROW] = _own(server, folder)
+                say(f"{OWN_ROW}: {told(verdicts[OWN_ROW])}")
+            figures[cache.READ_ROW] = _read(server, folder, say)
+    except MissingError as error:
+        missing = str(error)[:300]
+        say(f"NOT run: {missing}")
+    except Exception as error:  # the others are asked all the same
+        traceback.print_exc()
+        verdicts[FAULT_ROW] = {"log": f"{type(error).__name__}: {error}"[:120]}
+    return Column(name, version, configuration, day, missing, verdicts, figures)
 
 
-def _rows(name: str, proxy: Proxy, folder: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
+def _rows(
+    name: str, proxy: Proxy, folder: Path, say: Say
+) -> Iterator[tuple[str, Mapping[str, str]]]:
     port = proxy.ports[0]
-    for case in CASES:
-        if name not in case.not_of:
-            answers = dict(asked(port, case))
-            print(f"{case.name}: {told(answers)}", flush=True)
-            yield case.name, answers
-    for row, verdicts in agents(port, folder):
-        print(f"{row}: {told(verdicts)}", flush=True)
+    cases = ((case.name, dict(asked(port, case))) for case in CASES if name not in case.not_of)
+    for row, verdicts in chain(cases, agents(port, folder)):
+        say(f"{row}: {told(verdicts)}")
         yield row, verdicts
     faults = [line for line in proxy.output.splitlines() if any(map(line.__contains__, _FAULTS))]
     yield FAULT_ROW, {"log": faults[0][:120] if faults else ""}
 
 
-def _read(server: Started, folder: Path) -> str:
+def _own(server: Started, folder: Path) -> Mapping[str, str]:
+    """Return what the server's own endpoints of two dialects showed, each asked as it is."""
+    with start_proxy([f"reverse:{server.address}"], _NATIVE, folder, "native") as proxy:
+        answers = ((case, *answer) for case in OWN for answer in asked(proxy.ports[0], case))
+        return {f"{case.name}, {name}": wrong for case, name, wrong in answers}
+
+
+def _read(server: Started, folder: Path, say: Say) -> str:
     """Return the tokens that the server read of a conversation whose client drops the thoughts."""
     read = {}
     for way, options in cache.WAYS.items():
         with start_proxy([f"reverse:{server.address}"], options, folder, "cache") as proxy:
             read[way] = cache.tokens_read(proxy.ports[0], way)
     words = cache.in_words(read)
-    print(f"{cache.READ_ROW}: {words}", flush=True)
+    say(f"{cache.READ_ROW}: {words}")
     return words
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anthropic
+import httpx
 import ollama
 import openai
 
@@ -92,6 +93,8 @@ def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:
         answer = _ASKS[dialect](port, question, streamed)
     except ERRORS as error:
         return Answer(error=" ".join(f"{getattr(error, 'status_code', '')} {error}".split()))
+    except (OSError, httpx.HTTPError) as error:  # of a connection that broke off
+        return Answer(error=f"{type(error).__name__}: {error}")
     for choice in (answer, *answer.others):
         choice.finish = {**ENDS, **CUTS}.get(choice.finish, choice.finish)
     return answer

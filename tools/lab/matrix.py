@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tools.lab.asking import DIALECTS, FORMS, Answer, Question, ask
 
@@ -26,7 +26,9 @@ def thinks(answer: Answer) -> str:
 def calls(answer: Answer) -> str:
     """One call of the tool, whole."""
     called = [name for name, given in answer.calls if isinstance(given, dict) and "city" in given]
-    return "" if called == ["get_weather"] else f"{len(answer.calls)} calls"
+    if called == ["get_weather"]:
+        return ""
+    return f"{len(answer.calls)} calls" if answer.calls else f"no call: {answer.text.strip()[:60]}"
 
 
 def answers(answer: Answer) -> str:
@@ -121,6 +123,12 @@ CASES = (
     Case("reply too long", Question(SUM, most=900_000), is_taken_or_refused, is_error=True),
 )
 
+_ASKED_THERE = ("thinking apart", "tool call", "behind a tool's result")
+OWN = [
+    replace(case, dialects=("messages", "responses")) for case in CASES if case.name in _ASKED_THERE
+]
+"""What servers' own endpoints of these dialects are asked."""
+
 
 def asked(port: int, case: Case) -> Iterator[tuple[str, str]]:
     """Yield, for each dialect and form, its name and what is wrong."""
@@ -136,8 +144,9 @@ def verdict(case: Case, answer: Answer) -> str:
         return case.judge(answer)
     if answer.error:
         return answer.error[:120]
-    if _MARKS.search(answer.text + answer.thinking):
-        return "marks in the words"
+    words = answer.text + answer.thinking
+    if mark := _MARKS.search(words):
+        return f"marks in the words: {words[max(0, mark.start() - 30) : mark.end() + 30]}"
     return case.judge(answer)
 
 
