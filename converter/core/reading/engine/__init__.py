@@ -9,6 +9,6 @@ text -> `ReadingStage` -> thinking, text and tool calls
 - `scanner`: text up to the next mark, and its step. `engine`: what stands between a call's marks.
   `open_call`: one call while it is read, by the bodies of `tool_calls`. `outcome`: what waits of
   thought, answer and calls.
-- `stage`: the engine in the chain of one choice. `thought_calls`: calls within thoughts that are
-  closed. `repeats`: calls that are said twice.
+- `stage`: the engine in the chain of one choice. `evidence`: where the reply proves to have begun.
+  `thought_calls`: calls within thoughts that are closed. `repeats`: calls that are said twice.
 """

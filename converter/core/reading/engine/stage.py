@@ -6,7 +6,7 @@ thoughts count only where there is no other.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from converter.core.calls.assembler import failure_of
 from converter.core.model.events import (
@@ -20,11 +20,9 @@ from converter.core.model.events import (
     ToolCall,
     WordKind,
 )
-from converter.core.model.initial_state import InitialState
-from converter.core.reading.beginning import Grammar, Mode
 from converter.core.reading.engine.engine import Engine
+from converter.core.reading.engine.evidence import Evidence
 from converter.core.reading.engine.mark_table import MarkTable, mark_table
-from converter.core.reading.engine.outcome import LINE_ENDS, SENTENCE_ENDS
 from converter.core.reading.engine.repeats import Repeats
 from converter.core.reading.engine.thought_calls import ThoughtCalls
 from converter.core.reading.findings import Findings
@@ -32,27 +30,6 @@ from converter.core.reading.reading import Reading
 from converter.core.reading.repeated_thought import RepeatedThought
 from converter.core.reading.tool_calls.calls_read import BY_ITSELF, CUT, NO_FORM
 from converter.core.reading.tool_calls.reading import Expectations
-
-_HEAD = 64
-"""Characters of a reply's beginning that show whether it has an opener of its own."""
-
-
-@dataclass(slots=True)
-class _Seen:
-    """The facts that a reply has shown so far. `head`: its first characters; `said`: words of the
-    answer that are no blanks; `answered`: text, or the end of a thought; `last`: the last
-    character of thinking; `ended`: a thought has; `ends_line`: nothing was said since;
-    `in_call`: nothing was said since the server's last piece of a call.
-    """
-
-    head: str = ""
-    thought: bool = False
-    answered: bool = False
-    said: bool = False
-    last: str = ""
-    ended: bool = False
-    ends_line: bool = False
-    in_call: bool = False
 
 
 class ReadingStage:
@@ -68,22 +45,24 @@ class ReadingStage:
         expected, tools = reading.expected, reading.expected.tools
         most = None if tools is None or tools.parallel else 1
         schemas = tools.schemas if tools else {}
-        self._asked = Expectations(schemas, ids, choice, most)
+        asked = Expectations(schemas, ids, choice, most)
         self._reads_tags, self._reads_calls = True, tools is not None
         self._engine = Engine(
             self._table,
             reading.mode,
             choice,
             expected.wants_json,
-            asked=self._asked,
+            asked=asked,
             whole_calls=tools is not None and not tools.wants_json,
             made_by=expected.grammar,
         )
         self._again = RepeatedThought(())
-        self._thought_calls = ThoughtCalls(self._asked) if tools else None
+        self._thought_calls = ThoughtCalls(asked) if tools else None
         self._repeats = Repeats()
         self._noted = 0
-        self._seen = _Seen()
+        self._evidence = Evidence(reading, findings)
+        self._said = False  # words of the answer that are no blanks
+        self._in_call = False  # nothing was said since the server's last piece of a call
 
     @property
     def _table(self) -> MarkTable:
@@ -102,10 +81,10 @@ class ReadingStage:
         """Return the events that the event becomes."""
         match event:
             case Text(refusal=False, own=None):
-                self._seen.in_call = False
+                self._in_call = False
                 return self._read(event)
             case Thinking():
-                self._seen.in_call = False
+                self._in_call = False
                 return self._hear(event)
             case Finish():
                 return self._finish(event)
@@ -113,7 +92,7 @@ class ReadingStage:
                 return self._server_call(event)
             case Text():
                 held = self._close("", cut=False)
-                self._seen.said = True
+                self._said = True
                 return [*held, event]
             case ThinkingEnd() if self._thought_calls:
                 self._thought_calls.end()
@@ -136,8 +115,8 @@ class ReadingStage:
 
     def _read(self, event: Text) -> Sequence[Event]:
         """Return the words and calls that are decided once the text has come."""
-        if self._reads_tags and len(self._seen.head) < _HEAD:
-            self._seen.head += event.text[:_HEAD]
+        if self._reads_tags:
+            self._evidence.read(event.text)
         text = self._again.feed(event.text)
         return self._out(self._engine.feed(text)) if text else []
 
@@ -160,8 +139,8 @@ class ReadingStage:
 
     def _server_call(self, event: ToolCall) -> Sequence[Event]:
         """Pass a call of the server's own; hold it while it may repeat one that was read."""
-        out = [] if self._seen.in_call else self._held("", cut=False)
-        self._seen.in_call = True
+        out = [] if self._in_call else self._held("", cut=False)
+        self._in_call = True
         if self._reads_calls:
             self._reads_calls = False
             out += self._repeats.release()
@@ -176,7 +155,7 @@ class ReadingStage:
         out = [*self._close(event.reason, cut=event.reason == CUT)]
         calls, alone = self._thought_calls, self._reads_calls and not self._engine.calls.read
         if calls and alone and event.reason in BY_ITSELF:
-            out += calls.take(self._seen.said)
+            out += calls.take(self._said)
             self._findings.calls.thought.update(calls.forms)
         return [*out, event]
 
@@ -197,25 +176,12 @@ class ReadingStage:
         log.cut = []
         return out
 
-    @property
-    def _is_opened(self) -> bool:
-        """Tell whether the server wrote the template's opener, as llama.cpp does."""
-        return self._seen.head.lstrip().startswith(self._table.openers)
-
     def _held(self, finish: str, cut: bool) -> list[Event]:
         """Return the held words. `finish`: why the choice ended, if it has."""
-        seen = self._seen
-        closed = seen.answered or not self._engine.in_thought
+        closed = self._evidence.answered or not self._engine.in_thought
         out = self._flush(self._again.close(), finish, cut)
-        if not self._reads_tags:
-            return out
-        spoke = seen.thought or seen.answered
-        told = self._reading.expected.grammar is Grammar.NONE  # else the grammar decides
-        if self._reading.inside and finish and spoke and told and not self._is_opened:
-            if closed and self._reading.mode is Mode.GUESSED:
-                self._findings.confirmed = InitialState.THINKING
-            elif not closed and finish != CUT:
-                self._correct(InitialState.TEXT)
+        if finish and self._reads_tags:
+            self._evidence.conclude(finish, closed, self._table.openers)
         return out
 
     def _flush(self, words: str, finish: str = "", cut: bool = False) -> list[Event]:
@@ -237,47 +203,25 @@ class ReadingStage:
                 out.append(event)  # the server's calls that wait for their end go on waiting
             else:
                 out += self._repeats.feed([event])
-        answer, broken = self._engine.answer, self._engine.broken
-        if answer.unmatched_closer or answer.dropped_closer:
-            self._note_closers(answer.unmatched_closer)
-        if not broken:
+        answer = self._engine.answer
+        if self._reads_tags and (answer.unmatched_closer or answer.dropped_closer):
+            self._evidence.find_closer(answer)
+        if not (broken := self._engine.broken):
             return out
         while out and isinstance(out[-1], Text):
             out.pop()  # behind the call, as far as it has come
         return [*out, failure_of(broken, NO_FORM)]
 
     def _note(self, event: Event) -> None:
-        seen, calls = self._seen, self._thought_calls
+        self._evidence.hear(event)
+        calls = self._thought_calls
         if isinstance(event, Thinking):
-            if not seen.thought:
-                seen.thought = self._findings.thought = True
+            self._findings.thought = True
             self._findings.marks = self._engine.thought.marks
-            seen.last = event.text[-1:] or seen.last
             if calls:
                 calls.feed(event.text)
             return
-        seen.answered = seen.answered or not isinstance(event, LateCloser)
         if isinstance(event, Text):
-            seen.said = seen.said or not event.text.isspace()
-            self._findings.closer_apart |= seen.ends_line and event.text[:1] in tuple(LINE_ENDS)
-            seen.ends_line = seen.ends_line and not event.text
-        elif isinstance(event, ThinkingEnd) and self._reading.inside and not seen.ended:
-            seen.ended = seen.ends_line = True
-            apart = event.around[1] or seen.last in tuple(SENTENCE_ENDS)
-            self._findings.closer_apart |= bool(apart)
+            self._said = self._said or not event.text.isspace()
         if calls and not isinstance(event, ToolCall):
             calls.end()
-
-    def _note_closers(self, unmatched: bool) -> None:
-        """Take note of a closer that shows that the reply began inside a thought. `unmatched`: it
-        is text; else one went, because it is a special token.
-        """
-        begins_in_text = self._reading.mode in (Mode.ANSWERING, Mode.CLOSED)
-        if self._reads_tags and begins_in_text and (unmatched or not self._seen.thought):
-            # a special token is nobody's words
-            self._findings.closer_apart |= self._engine.answer.closer_apart or not unmatched
-            self._correct(InitialState.THINKING)
-
-    def _correct(self, begun: InitialState) -> None:
-        """Tell where the reply did begin, because it was misread."""
-        self._findings.correction = self._findings.correction or begun

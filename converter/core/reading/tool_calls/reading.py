@@ -6,7 +6,7 @@ all, text and calls, until its end and the words behind it have told whether it 
 """
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from converter.core.calls.schema_values import Schema
@@ -53,7 +53,8 @@ class Expectations:
 @dataclass(slots=True)
 class PlaceText:
     """The text of a place, and the events that it becomes. `fate`: of the text that is read now.
-    `doubted`: the place is in doubt, so that `held` is all of its text.
+    `doubted`: the place is in doubt, so that `held` is all of its text. `too_much`: called when
+    more is held than may.
     """
 
     choice: int
@@ -62,6 +63,7 @@ class PlaceText:
     held: list[str] = field(default_factory=list)
     length: int = 0
     events: list[Event] = field(default_factory=list)
+    too_much: Callable[[], object] = bool
 
     def begin_call(self) -> None:
         """Hold the text that follows, because it is another call's."""
@@ -69,15 +71,15 @@ class PlaceText:
         if not self.doubted:
             self.held, self.length = [], 0
 
-    def take(self, text: str) -> bool:
-        """Take text; tell whether more is held than may."""
+    def take(self, text: str) -> None:
+        """Hear the text that was taken from the source."""
         if self.fate is Fate.TEXT:
             self.events.append(Text(text, self.choice))
         elif self.doubted or self.fate is Fate.HELD:
             self.held.append(text)
             self.length += len(text)
-            return self.length > HELD_LIMIT
-        return False
+            if self.length > HELD_LIMIT:
+                self.too_much()
 
     def emit(self, event: ToolCall) -> None:
         """Take an event of a call: the text before it was the call's."""
@@ -130,7 +132,8 @@ class CallPlace:
 
     def begin(self, opener: str) -> None:
         """Begin at `opener`."""
-        self.source.consumed = self._consumed
+        self.text.too_much = self._give_up
+        self.source.consumed = self.text.take
         self._step = self._read(opener)
 
     def advance(self) -> bool:
@@ -138,15 +141,12 @@ class CallPlace:
         if self._step is None:
             return True
         try:
-            next(self._step)
-        except StopIteration:
-            self._step = None
+            if not next(self._step, True):  # it yields nothing
+                return False
         except Refused as refused:
-            self._step, self.refused = None, True
-            self.unfit = "".join(map(str, refused.args))
-        if self._step is None:
-            self.source.consumed = len
-        return self._step is None
+            self.refused, self.unfit = True, "".join(map(str, refused.args))
+        self._step, self.source.consumed = None, len
+        return True
 
     @property
     def current(self) -> Call:
@@ -168,11 +168,10 @@ class CallPlace:
         self.text.begin_call()
         return call
 
-    def _consumed(self, text: str) -> None:
-        """Hear the text that was taken from the source."""
-        if self.text.take(text):
-            self.current.progress = Progress.REFUSED
-            self._refuse()
+    def _give_up(self) -> None:
+        """Refuse a call that is longer than may wait."""
+        self.current.progress = Progress.REFUSED
+        self._refuse()
 
     def _refuse(self) -> None:
         """Let the text go, because it is no call. With a place in doubt, all its calls are none."""

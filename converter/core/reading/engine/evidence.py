@@ -1,0 +1,80 @@
+"""The evidence of where a reply began: in its text, or inside a thought.
+
+A closer confirms a guess or shows that it was wrong; the findings get that, for the next reply.
+"""
+
+from converter.core.model.events import Event, LateCloser, Text, Thinking, ThinkingEnd
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.beginning import Grammar, Mode
+from converter.core.reading.engine.outcome import LINE_ENDS, SENTENCE_ENDS, Answer
+from converter.core.reading.findings import Findings
+from converter.core.reading.reading import Reading
+from converter.core.reading.tool_calls.calls_read import CUT
+
+_HEAD = 64
+"""Characters of a reply's beginning that show whether it has an opener of its own."""
+
+
+class Evidence:
+    """Hear one choice's text, and the events that it becomes; `conclude` at its finish.
+
+    `answered`: text has come, or the end of a thought.
+    """
+
+    def __init__(self, reading: Reading, findings: Findings) -> None:
+        self._reading, self._findings = reading, findings
+        self._head = ""  # the reply's first characters
+        self._last = ""  # the last character of thinking
+        self._thought = self.answered = False
+        self._ended = self._ends_line = False  # a thought has ended; nothing was said since
+
+    def read(self, text: str) -> None:
+        """Take text as it was written."""
+        if len(self._head) < _HEAD:
+            self._head += text[:_HEAD]
+
+    def hear(self, event: Event) -> None:
+        """Take an event that goes out."""
+        if isinstance(event, Thinking):
+            self._thought = True
+            self._last = event.text[-1:] or self._last
+            return
+        if isinstance(event, Text):
+            self.answered = True
+            if not self._ends_line:
+                return
+            self._findings.closer_apart |= event.text[:1] in tuple(LINE_ENDS)
+            self._ends_line = not event.text
+            return
+        self.answered = self.answered or not isinstance(event, LateCloser)
+        if isinstance(event, ThinkingEnd) and self._reading.inside and not self._ended:
+            self._ended = self._ends_line = True
+            apart = event.around[1] or self._last in tuple(SENTENCE_ENDS)
+            self._findings.closer_apart |= bool(apart)
+
+    def find_closer(self, answer: Answer) -> None:
+        """Take a closer without opener: it is text, or went, because it is a special token, which
+        is nobody's words.
+        """
+        unmatched = answer.unmatched_closer
+        begins_in_text = self._reading.mode in (Mode.ANSWERING, Mode.CLOSED)
+        if begins_in_text and (unmatched or (answer.dropped_closer and not self._thought)):
+            self._findings.closer_apart |= answer.closer_apart or not unmatched
+            self._correct(InitialState.THINKING)
+
+    def conclude(self, finish: str, closed: bool, openers: tuple[str, ...]) -> None:
+        """Take the finish. `closed`: it stands in no thought; `openers`: those in force, because a
+        server such as llama.cpp may write again what the template has opened.
+        """
+        inside = self._reading.inside and (self._thought or self.answered)
+        made = self._reading.expected.grammar is not Grammar.NONE  # the grammar decided
+        if not inside or made or self._head.lstrip().startswith(openers):
+            return
+        if closed and self._reading.mode is Mode.GUESSED:
+            self._findings.confirmed = InitialState.THINKING
+        elif not closed and finish != CUT:
+            self._correct(InitialState.TEXT)
+
+    def _correct(self, begun: InitialState) -> None:
+        """Tell where the reply did begin, because it was misread."""
+        self._findings.correction = self._findings.correction or begun
