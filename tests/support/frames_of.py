@@ -4,6 +4,7 @@ rewriter, read back.
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from converter.addon.exchange import settings
@@ -77,13 +78,9 @@ def said(*raw: bytes) -> list[Event]:
 def rewriter(
     client: Dialect, server_form: Form = STREAM, client_form: Form | None = None, **options: Any
 ) -> ReportingRewriter:
-    return rewriter_of(
-        settings.read(options),
-        client,
-        server_form,
-        client_form,
-        context=ASKED,
-    )
+    chosen = settings.read(options)
+    asked = replace(ASKED, fields=chosen.fields, signature=chosen.signature, map=chosen.map)
+    return rewriter_of(chosen, client, server_form, client_form, context=asked)
 
 
 def passed(through: ReportingRewriter, chunks: Iterable[bytes]) -> list[bytes]:

@@ -3,7 +3,8 @@
 A recording stores the same, so that it sets its reply up in the same way.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from converter.addon.exchange.exchange import JSON, Answer
 from converter.addon.exchange.option_readers import FOLDED
@@ -33,7 +34,7 @@ from converter.core.reply.reporting import ReportingRewriter
 from converter.core.wire import json_text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AwaitedReply:
     """All that decides how a reply is rewritten.
 
@@ -55,6 +56,9 @@ class AwaitedReply:
     @property
     def expected(self) -> Expected:
         """The facts known of the reply's text."""
+        return self._expected(self.limits)
+
+    def _expected(self, limits: ThoughtLimits) -> Expected:
         request, exchange = self.request, self.request.exchange
         budget = request.budget if exchange.settings.budget == "proxy" else None
         model = str(request.body.get("model") or "")
@@ -78,14 +82,14 @@ class AwaitedReply:
             stops=request.stops,
             wants_json=wants_json(request.body),
             grammar=grammar_of(request.body),
-            limits=self.limits,
+            limits=limits,
             call_ids=request.call_ids,
             folds=exchange.client is COMMON and exchange.settings.fields == (FOLDED,),
             told_off=turns_thinking_off(request.body),
             schemas=request.schemas,
         )
 
-    @property
+    @cached_property
     def limits(self) -> ThoughtLimits:
         """The limits of its thoughts. Of several choices none can be ended alone."""
         exchange = self.request.exchange
@@ -98,7 +102,7 @@ class AwaitedReply:
         answers = options.unanswered == "ask" and not self.request.stops
         return ThoughtLimits(budget, options.loops, goes_on, enough, answers)
 
-    @property
+    @cached_property
     def watched(self) -> bool:
         """Tell whether a client that wants one body needs a stream to be asked for, because its
         thoughts may be ended.
@@ -107,7 +111,7 @@ class AwaitedReply:
         whole = request.form is Form.WHOLE and not request.exchange.native
         return whole and self.limits.ends
 
-    @property
+    @cached_property
     def kept_budgets(self) -> frozenset[str]:
         """The fields of a budget that its server is not told of, because a thought which the
         server ends itself has other words at its end.
@@ -139,9 +143,9 @@ class AwaitedReply:
         form are given.
         """
         request, exchange = self.request, self.request.exchange
-        expected = self.expected
-        if server_form is Form.WHOLE:  # it is all there, so that nothing is saved by an end
-            expected = replace(expected, limits=expected.limits.only_told)
+        # of what is all there nothing is saved by an end
+        limits = self.limits.only_told if server_form is Form.WHOLE else self.limits
+        expected = self._expected(limits)
         speaker, server = client or exchange.client, exchange.server_dialect
         if self.counts_for_us and speaker is server:
             speaker = server = UNCOUNTED
@@ -218,12 +222,16 @@ class AwaitedReply:
             known.saw_thinking(upstream, self.request.body)
         if findings.thought and not self.prompted:
             known.saw_thought(upstream, self.request.body)
-        if self.request.exchange.guesses and (
-            begun := self._lesson(findings, known.facts(upstream, self.request.body).prompt)
-        ):
-            known.correct(upstream, self.request.body, begun)
+        begun = findings.confirmed or findings.correction
+        if begun is None or self.as_text or not self.request.exchange.guesses:
+            return
+        told = known.facts(upstream, self.request.body).prompt
+        if lesson := self._lesson(begun, findings, told):
+            known.correct(upstream, self.request.body, lesson)
 
-    def _lesson(self, findings: Findings, told: InitialState | None) -> InitialState | None:
+    def _lesson(
+        self, begun: InitialState, findings: Findings, told: InitialState | None
+    ) -> InitialState | None:
         """Return where replies of this kind begin, as this one shows; `None` where it shows nothing
         because of its request: one that goes on from a turn, or wants an answer by a grammar.
 
@@ -233,10 +241,8 @@ class AwaitedReply:
         thought. A model's name is no evidence, because an answer may show a closer on a line of its
         own.
         """
-        body, begun = self.request.body, findings.confirmed or findings.correction
-        begun = None if self.as_text else begun
-        by_grammar = grammar_of(body) is not Grammar.NONE
-        if begun is None or initial_state.request(Facts(body)) or by_grammar:
+        body = self.request.body
+        if initial_state.request(Facts(body)) or grammar_of(body) is not Grammar.NONE:
             return None
         if not begun.inside:
             return begun

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from converter.addon.exchange import earlier_thoughts
 from converter.addon.exchange.conversation_id import conversation_id
@@ -160,12 +161,16 @@ class ReadRequest:
     def reply_context(self) -> ReplyContext:
         """The facts that the reply takes from the request."""
         own, exchange = self.conversation and self.conversation.own, self.exchange
+        settings = exchange.settings
         return ReplyContext(
             self.model,
             exchange.id,
             self.shown,
+            settings.fields,
+            settings.signature,
             created_at=exchange.created_at,
             own=own,
+            map=settings.map,
             features=exchange.features,
             alive=exchange.alive,
         )
@@ -180,11 +185,8 @@ class ReadRequest:
     def may_lack(self) -> frozenset[str]:
         """The parts that may be left out where the server refuses them."""
         options = self.exchange.settings
-        calls, reads = self.tools is not None, options.tools != "off"
-        allowed = {PICTURES: options.pictures == "text", TOOL_CHOICE: calls}
-        allowed |= {READER: calls, RENDERED: reads}
-        parts = NATIVE_PARTS if self.exchange.native else PARTS
-        return parts - {part for part, may in allowed.items() if not may}
+        pictures, calls = options.pictures == "text", self.tools is not None
+        return _may_lack(self.exchange.native, pictures, calls, options.tools != "off")
 
     def written(self, server: Server, parses: bool, memory: Memory | None = None) -> "ReadRequest":
         """Return the request with the chat completion that asks the same of this server. `parses`:
@@ -278,6 +280,13 @@ class ReadRequest:
         if not wanted or self.exchange.native or known.thinks(upstream, self.body):
             return None
         return prompts.ask_to_think(self.body, self.budget)
+
+
+@cache
+def _may_lack(native: bool, pictures: bool, calls: bool, reads: bool) -> frozenset[str]:
+    allowed = {PICTURES: pictures, TOOL_CHOICE: calls, READER: calls, RENDERED: reads}
+    parts = NATIVE_PARTS if native else PARTS
+    return parts - {part for part, may in allowed.items() if not may}
 
 
 def _thinks(turn: Turn) -> bool:

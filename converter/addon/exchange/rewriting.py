@@ -1,14 +1,11 @@
 """The machines of a reply, set up by the user's options."""
 
-from dataclasses import replace
-
 from converter.addon.exchange.settings import Settings
 from converter.core.dialects.dialect import Dialect
 from converter.core.dialects.table import COMMON
 from converter.core.dialects.wire_form import Form, ReplyContext
 from converter.core.reading.reading import Expected, Reading
 from converter.core.reply.reporting import ReportingRewriter
-from converter.core.reply.rewriter import NO_CONTEXT
 from converter.core.reply.stages import STAGES
 
 
@@ -33,13 +30,14 @@ def rewriter_of(
     client_form: Form | None = None,
     *,
     server: Dialect = COMMON,
-    context: ReplyContext = NO_CONTEXT,
+    context: ReplyContext | None = None,
     expected: Expected | None = None,
 ) -> ReportingRewriter:
-    """Return the rewriter of a reply under these options; see `ReportingRewriter`."""
-    written = replace(
-        context, fields=settings.fields, signature=settings.signature, map=settings.map
-    )
+    """Return the rewriter of a reply under these options; see `ReportingRewriter`. `context`: the
+    facts from its request, and from these options.
+    """
+    fields, signature, mapped = settings.fields, settings.signature, settings.map
+    written = context or ReplyContext(fields=fields, signature=signature, map=mapped)
     whole = Form.WHOLE in (server_form, client_form)
     return ReportingRewriter(
         STAGES,

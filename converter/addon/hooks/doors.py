@@ -44,18 +44,23 @@ _LOCAL_NAME = re.compile(r"[^.]+|(?:.*\.)?(?:localhost|local|internal|lan|home\.
 
 def withhold_keys(headers: Headers) -> list[str]:
     """Take keys of Anthropic's out of a request; return the names of their headers."""
-    named = ((name.lower(), value) for name, value in headers.fields)
-    names = {name for name, value in named if name in _CREDENTIALS and _CLOUD_KEY.match(value)}
+    found = {name.lower() for name, value in headers.fields if _CLOUD_KEY.match(value)}
+    names = [name for name in _CREDENTIALS if name in found]
     if names:
         leave_out(headers, names.__contains__)
-    return [name.decode() for name in _CREDENTIALS if name in names]
+    return [name.decode() for name in names]
 
 
 def withhold_headers(headers: Headers, kept: Collection[str]) -> None:
     """Take cookies out, and headers for the clouds of Claude Code and Codex. `kept`: those of the
     dialect that the server is asked in.
     """
-    leave_out(headers, lambda name: _OF_PEOPLE.fullmatch(name) and name.decode() not in kept)
+    leave_out(headers, lambda name: _is_of_people(name) and name.decode() not in kept)
+
+
+@lru_cache(maxsize=256)
+def _is_of_people(name: bytes) -> bool:
+    return _OF_PEOPLE.fullmatch(name) is not None
 
 
 def is_private(address: str) -> bool:

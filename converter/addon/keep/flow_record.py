@@ -118,7 +118,8 @@ class FlowRecord:
         moved = told.get("thoughts") and rewriter and rewriter.changed
         failed = refused or told.get("failure") or (flow.error and not client_left(flow))
         passed = rewriter.summary.failure if rewriter and not rewriter.failure else ""
-        troubles = [*self.notes, in_short(passed)]  # and an error that went on as it came
+        # and an error that went on as it came
+        troubles = [*self.notes, *([in_short(passed)] if passed else [])]
         if refused:
             status = refused.partition(":")[0]
             troubles = [words for words in troubles if words.rstrip("…") not in refused]

@@ -19,7 +19,9 @@ from converter.core.wire.json_text import as_object
 type Body = Mapping[str, object]
 
 _TEMPLATE = "chat_template_kwargs"
-_WISHES = ("enable_thinking", "thinking", "think", "reasoning", "reasoning_effort", "thinking_mode")
+_WISHES = frozenset(
+    ("enable_thinking", "thinking", "think", "reasoning", "reasoning_effort", "thinking_mode")
+)
 _OFF = (False, "disabled", "none", "no_think")
 _CLOSERS = {
     closer.strip() for family in TABLE if family.lone is not Lone.TEXT for closer in family.closes
@@ -112,8 +114,10 @@ def asks_for_thinking(body: Body) -> bool:
 
 
 def _wishes(body: Body) -> list[object]:
+    if _TEMPLATE not in body and _WISHES.isdisjoint(body):
+        return []  # as nearly all requests
     fields = {**body, **as_object(body.get(_TEMPLATE))}
-    given = [fields[name] for name in _WISHES if name in fields]
+    given = [value for name, value in fields.items() if name in _WISHES]
     return [
         one.get("type", one.get("effort", True)) if isinstance(one, dict) else one for one in given
     ]

@@ -12,6 +12,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import not_
 from typing import Any, NamedTuple
 
@@ -191,7 +192,8 @@ def switch_of(body: Body) -> str:
     """Return the parts of a request that decide where its reply begins, as a key: replies to the
     same key begin alike.
     """
-    return _SORTED.encode({name: body[name] for name in _SWITCHES if name in body})
+    switches = {name: body[name] for name in _SWITCHES if name in body}
+    return _SORTED.encode(switches) if switches else "{}"
 
 
 def prompt_key(upstream: Upstream, body: Body) -> Key:
@@ -203,6 +205,7 @@ def _model(body: Body) -> str:
     return _digest(str(body.get("model")))
 
 
+@lru_cache(maxsize=64)
 def _digest(*parts: str) -> str:
     joined = "\0".join(parts).encode("utf-8", "surrogatepass")
     return hashlib.sha256(joined).hexdigest()

@@ -1,5 +1,7 @@
 """A reply of which nothing is known: its form and its dialect, by its bytes."""
 
+from functools import lru_cache
+
 from converter.core.dialects.dialect import Dialect
 from converter.core.dialects.table import FRAMINGS, recognise
 from converter.core.dialects.wire_form import Form
@@ -11,7 +13,14 @@ from converter.core.wire.sse import FrameDecoder, LineDecoder
 
 def is_stream(content_type: str, body: bytes = b"") -> bool:
     """Tell a stream by its type, or by its beginning, because servers mislabel."""
-    return any(form.is_named(content_type) or form.begins.match(body) for form in FRAMINGS)
+    if body and any(form.begins.match(body) for form in FRAMINGS):
+        return True
+    return _is_named(content_type)
+
+
+@lru_cache(maxsize=64)
+def _is_named(content_type: str) -> bool:
+    return any(form.is_named(content_type) for form in FRAMINGS)
 
 
 def form_of(begun: bytes, content_type: str = "", *, last: bool = False) -> Form | None:

@@ -32,6 +32,7 @@ _GRAMMARS = (
     *("structured_outputs", "structural_tag", "grammar", "regex", "ebnf"),
 )
 """Fields of vLLM, llama.cpp and SGLang."""
+_ALL_GRAMMARS = frozenset((*_JSON_GRAMMARS, *_GRAMMARS))
 FREE_TEXT: Schema = {}
 """Of a tool of chat completions that takes a text: its calls are no functions."""
 _FORCED = ("required", "any", "function", "tool", "allowed_tools")
@@ -144,7 +145,11 @@ def grammar_of(body: Mapping[str, object]) -> Grammar:
     outputs = body.get("structured_outputs")
     in_json = isinstance(outputs, Mapping) and (outputs.get("json") or outputs.get("json_object"))
     called = body.get("tools") and mode in _FORCED
-    if wants_json(body) or in_json or called or any(body.get(name) for name in _JSON_GRAMMARS):
+    if wants_json(body) or in_json or called:
+        return Grammar.JSON
+    if _ALL_GRAMMARS.isdisjoint(body):
+        return Grammar.NONE  # as nearly all requests
+    if any(body.get(name) for name in _JSON_GRAMMARS):
         return Grammar.JSON
     return Grammar.OTHER if any(body.get(name) for name in _GRAMMARS) else Grammar.NONE
 

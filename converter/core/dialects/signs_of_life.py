@@ -6,6 +6,7 @@ some clients split lines themselves, and end the reply at one. `FORMS` are for a
 """
 
 import re
+from functools import lru_cache
 
 COMMENT, DELTA, NONE = "comment", "delta", "none"
 AUTO = "auto"
@@ -19,6 +20,7 @@ CLIENTS = (
 """Patterns of user agents, and the form that these clients take."""
 
 
+@lru_cache(maxsize=64)
 def form_of(chosen: str, user_agent: str) -> str:
     """Return the form for a client: the chosen one, else that which its user agent is known for."""
     if chosen != AUTO:

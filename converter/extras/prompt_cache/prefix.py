@@ -157,10 +157,11 @@ class Prompts:
         if not now:
             return None
         first = known_by(now[0])
+        last = known_by(now[-1]) if len(now) > 1 else first
         found = self._before(prompt.owner, first, now)
         before = self._kept.pop(found).prompt if found else None
         self._count += 1
-        self._kept[self._count] = _Kept(prompt, now, first, known_by(now[-1]))
+        self._kept[self._count] = _Kept(prompt, now, first, last)
         self._bytes += prompt.size - (before.size if before else 0)
         while len(self._kept) > KEPT_PROMPTS or self._bytes > KEPT_PROMPT_BYTES:
             self._bytes -= self._kept.popitem(last=False)[1].prompt.size

@@ -87,8 +87,9 @@ class ThoughtEvents(Watcher):
     def heard(self, seen: FlowRecord, _: Sequence[Event]) -> None:
         """Tell the thoughts that ended in a piece of the reply."""
         if seen.rewriter and (thoughts := seen.rewriter.thoughts):
-            size = sum(len(str(event["thought"])) for event in thoughts)
-            begun_aside(size, partial(append, self._chosen().events, thoughts))
+            if path := self._chosen().events:
+                size = sum(len(str(event["thought"])) for event in thoughts)
+                begun_aside(size, partial(append, path, thoughts))
             self._teller.call(thoughts)
 
 

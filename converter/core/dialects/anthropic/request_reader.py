@@ -16,7 +16,7 @@ from typing import get_args
 from converter.core.dialects.anthropic import threads
 from converter.core.dialects.anthropic.blocks import SYSTEM_BLOCKS, read_blocks, readers_of
 from converter.core.dialects.anthropic.deferred_tools import order_of_finds
-from converter.core.dialects.dialect import KnownTurn, Purpose, read_anew
+from converter.core.dialects.dialect import KnownTurn, Purpose
 from converter.core.dialects.server_fields import SAMPLING, SERVER_FIELDS
 from converter.core.dialects.wire_form import Mapped
 from converter.core.model.conversation import (
@@ -63,7 +63,7 @@ def read_in_thread(
     whole, thread = (body, None) if alone or memory is None else threads.complete(body, memory)
     blocks = {row.block for row in mapped.values()}
     known = None if thread else known  # the next request does not repeat what a thread holds
-    request = read(whole, counting=purpose is Purpose.COUNT, kinds=blocks, known=known or read_anew)
+    request = read(whole, counting=purpose is Purpose.COUNT, kinds=blocks, known=known)
     return replace(request, own=thread) if thread else request
 
 
@@ -72,7 +72,7 @@ def read(
     *,
     counting: bool = False,
     kinds: Collection[str] = (),
-    known: KnownTurn = read_anew,
+    known: KnownTurn | None = None,
 ) -> Conversation:
     """Return the conversation that a Messages request asks for; `body` is its parsed JSON.
 
@@ -120,7 +120,7 @@ def _said(blocks: Iterable[Block]) -> tuple[str, ...]:
 
 
 def _turns(
-    request: Fields, left_out: list[str], notes: list[str], known: KnownTurn
+    request: Fields, left_out: list[str], notes: list[str], known: KnownTurn | None
 ) -> tuple[Turn, ...]:
     messages = request.required("messages", list)
     if not messages:
@@ -129,7 +129,7 @@ def _turns(
         (message, partial(_turn, message, f"messages.{at}", left_out))
         for at, message in enumerate(messages)
     )
-    turns = tuple(known(one, reader, None) for one, reader in readers)
+    turns = tuple(known(one, reader, None) if known else reader()[0] for one, reader in readers)
     if orphans := list(_orphans(turns)):
         notes.append(ORPHANS.format(", ".join(orphans)))
     return tuple(turn for turn in turns if turn.blocks or turn.role != "system")
