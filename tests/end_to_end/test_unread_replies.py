@@ -13,8 +13,8 @@ from converter.addon.servers.unread_replies import COMPLETION_PATH, TEMPLATE_PAT
 from tests.conftest import UNASKED
 from tests.support.by_path_server import CHAT, ByPathServer, Says, Script
 from tests.support.clients import Dialect
+from tests.support.frames import DONE, data, text_completion, whole
 from tests.support.frames import stream as frames
-from tests.support.frames import whole
 from tests.support.harness import LlamaServer, Proxy, Variant, start_proxy
 from tests.support.scripted_server import Asked
 
@@ -82,14 +82,10 @@ def unread(words: str, *, stream: bool) -> Says:
 
 
 def text(words: str, *, stream: bool) -> Says:
-    choice: dict[str, Any] = {"index": 0, "text": words, "finish_reason": "stop"}
-    head = {"id": "c", "object": "text_completion", "created": 1, "model": "m"}
     if not stream:
-        return Says({**head, "choices": [choice]})
-    pieces = [{**choice, "text": word, "finish_reason": None} for word in words]
-    frames = [{**head, "choices": [one]} for one in [*pieces, {**choice, "text": ""}]]
-    steps = [b"data: %b\n\n" % json.dumps(frame).encode() for frame in frames]
-    return Says(steps=[*steps, b"data: [DONE]\n\n"])
+        return Says(text_completion(words, "stop"))
+    said = [*map(text_completion, words), text_completion("", "stop")]
+    return Says(steps=[*map(data, said), DONE])
 
 
 def chat(words: str, *, stream: bool) -> Says:

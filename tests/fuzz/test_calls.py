@@ -1,6 +1,5 @@
 """Calls in the text of up to three choices, with tags, closing marks and broken JSON in them."""
 
-import json
 from collections.abc import Sequence
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 
 from converter.core.dialects.table import OPENAI_CHAT, Form
 from laws.server_words import listen
+from tests.support.frames import DONE, delta, finish
 from tests.support.recordings_of import recording
 from tests.support.strategies import cut, law
 from tests.support.tool_call_texts import TOOLS, WRITTEN
@@ -50,19 +50,11 @@ _TEXTS = st.lists(
 ).map("".join)
 
 
-def _frame(choice: int, delta: object, finish: str | None = None) -> bytes:
-    entry = {"index": choice, "delta": delta, "finish_reason": finish}
-    said = {"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [entry]}
-    return b"data: " + json.dumps(said).encode() + b"\n\n"
-
-
 def _view(choices: Sequence[Sequence[str]], form: Form) -> object:
     """Return what a client reads, or that it is an error; ids come once, indexes from 0."""
-    frames = [
-        _frame(index, {"content": piece}) for index, said in enumerate(choices) for piece in said
-    ]
-    frames += [_frame(index, {}, "stop") for index in range(len(choices))]
-    given = recording(b"".join([*frames, b"data: [DONE]\n\n"]), tools=OFFERED)
+    frames = [delta(index, content=piece) for index, said in enumerate(choices) for piece in said]
+    frames += [finish("stop", index) for index in range(len(choices))]
+    given = recording(b"".join([*frames, DONE]), tools=OFFERED)
     rewriter = given.rewriter(OPENAI_CHAT, form)
     out = b"".join([*rewriter.feed(given.body), *rewriter.close()])
     heard = listen(out, form, OPENAI_CHAT)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from converter.core.dialects.table import DIALECTS, OPENAI_CHAT, Dialect, Form
 from laws.server_words import listen
+from tests.support.frames import DONE, chat_whole, delta, finish
 from tests.support.recordings_of import JSON, STREAM, recording
 from tests.support.strategies import cut, law
 
@@ -206,18 +207,12 @@ def _inner(entry: Json) -> Json:
     return dict(entry["function"] if "function" in entry else entry["custom"])
 
 
-def _frame(choice: int, delta: object, finish: str | None = None) -> bytes:
-    entry = {"index": choice, "delta": delta, "finish_reason": finish}
-    said = {"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [entry]}
-    return b"data: " + json.dumps(said).encode() + b"\n\n"
-
-
-def _stream(choices: Sequence[Choice], order: Sequence[int], finish: str) -> bytes:
+def _stream(choices: Sequence[Choice], order: Sequence[int], reason: str) -> bytes:
     """The frames of the choices' entries, in the order of their choices."""
     waiting = [iter(choice.entries) for choice in choices]
-    frames = [_frame(index, {"tool_calls": [next(waiting[index])]}) for index in order]
-    frames += [_frame(index, {}, finish) for index in range(len(choices))]
-    return b"".join([*frames, b"data: [DONE]\n\n"])
+    frames = [delta(index, tool_calls=[next(waiting[index])]) for index in order]
+    frames += [finish(reason, index) for index in range(len(choices))]
+    return b"".join([*frames, DONE])
 
 
 type Ran = dict[int, list[Call]]
@@ -279,19 +274,18 @@ def test_a_client_runs_the_calls_of_a_whole_reply(
     numbering = data.draw(st.sampled_from([*CLEAR, *UNCLEAR]))
     entries = [pieces[0] for pieces in data.draw(_entries(calls, numbering, True))]
     message = {"role": "assistant", "content": None, "tool_calls": entries}
-    finish = data.draw(st.sampled_from(["tool_calls", "stop"]))
-    choice = {"index": 0, "message": message, "finish_reason": finish}
-    body = json.dumps({"id": "c", "object": "chat.completion", "model": "m", "choices": [choice]})
+    reason = data.draw(st.sampled_from(["tool_calls", "stop"]))
+    body = chat_whole(message, reason)
     for form in Form:
-        ran = _run(body.encode(), DIALECTS[number], form)
+        ran = _run(body, DIALECTS[number], form)
         # a stop may have cut a call's end off
-        assert ran == {0: calls} or (ran is None and finish == "stop")
+        assert ran == {0: calls} or (ran is None and reason == "stop")
 
 
 @law(60)
 @given(_choice(UNCLEAR), st.sampled_from(["tool_calls", "stop"]))
-def test_names_alone_never_make_a_call_that_was_not_meant(choice: Choice, finish: str) -> None:
-    body = _stream([choice], [0] * len(choice.entries), finish)
+def test_names_alone_never_make_a_call_that_was_not_meant(choice: Choice, reason: str) -> None:
+    body = _stream([choice], [0] * len(choice.entries), reason)
     ran = [_run(body, client, form) for client in DIALECTS for form in Form]
     assert all(each == ran[0] for each in ran)
     told = ran[0][0] if ran[0] else []

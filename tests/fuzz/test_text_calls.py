@@ -16,6 +16,7 @@ from converter.core.reading.tool_calls.forms import FORMS as FORM_ROWS
 from converter.core.reading.tool_calls.reading import Expectations
 from laws.server_words import listen
 from tests.support.call_engine import call_engine
+from tests.support.frames import chat_stream, chat_whole
 from tests.support.recordings_of import JSON, STREAM, recording
 from tests.support.strategies import cut, law
 from tests.support.tool_call_texts import TOOLS, WRITTEN, bare
@@ -132,22 +133,6 @@ def test_it_is_the_same_however_it_is_cut(data: st.DataObject, name: str, meant:
     assert _run(data.draw(cut(text))) == _run(list(text)) == _run([text])
 
 
-def _frame(delta: object, finish: str | None = None) -> bytes:
-    entry = {"index": 0, "delta": delta, "finish_reason": finish}
-    said = {"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [entry]}
-    return b"data: " + json.dumps(said).encode() + b"\n\n"
-
-
-def _streamed(deltas: Sequence[object]) -> bytes:
-    return b"".join([*map(_frame, deltas), _frame({}, "stop"), b"data: [DONE]\n\n"])
-
-
-def _whole(message: object) -> bytes:
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    said = {"id": "c", "object": "chat.completion", "model": "m", "choices": [choice]}
-    return json.dumps(said).encode()
-
-
 def _told(body: bytes, client: Dialect, form: Form) -> tuple[Ran | None, str, str]:
     """What a client runs (None for an error), and the thinking and the text that it reads."""
     given_reply = recording(body, JSON if body.startswith(b"{") else STREAM, tools=OFFERED)
@@ -174,8 +159,8 @@ def test_every_client_runs_it_streamed_and_whole(
     alone = WRITTEN[name].whole  # it is a call only where nothing else is said
     text = WRITTEN[name].write(meant) if alone else before + WRITTEN[name].write(meant) + behind
     bodies = [
-        _whole({"role": "assistant", "content": text}),
-        _streamed([{"content": piece} for piece in data.draw(cut(text))]),
+        chat_whole({"role": "assistant", "content": text}),
+        chat_stream([{"content": piece} for piece in data.draw(cut(text))]),
     ]
     client = data.draw(st.sampled_from(range(len(DIALECTS))))
     told = [_told(body, DIALECTS[client], form) for body in bodies for form in Form]
@@ -207,6 +192,6 @@ def test_a_draft_never_runs_beside_an_answer_or_a_call(
     message = {key: words for key, words in parts if words}
     deltas = [{key: piece} for key, words in message.items() for piece in data.draw(cut(words))]
     client = DIALECTS[data.draw(st.sampled_from(range(len(DIALECTS))))]
-    for body in (_whole({"role": "assistant", **message}), _streamed(deltas)):
+    for body in (chat_whole({"role": "assistant", **message}), chat_stream(deltas)):
         for form in Form:
             assert _is(_told(body, client, form)[0], meant if calls else [])

@@ -8,14 +8,9 @@ from laws.heard import Piece
 from laws.recut import recut_words
 from laws.refold import fold, unfold
 from laws.server_words import frames, listen, value_of
+from tests.support.frames import text_completion
 
-HEAD = {"id": "c", "object": "text_completion", "created": 1, "model": "m"}
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
-
-
-def body(text: str, finish: str | None = None, **more: Any) -> dict[str, Any]:
-    choice = {"text": text, "index": 0, "logprobs": None, "finish_reason": finish}
-    return {**HEAD, "choices": [choice], **more}
 
 
 def stream(*values: dict[str, Any]) -> bytes:
@@ -23,8 +18,13 @@ def stream(*values: dict[str, Any]) -> bytes:
     return b"".join([*sent, b"data: [DONE]\n\n"])
 
 
-STREAM = stream(body("<think>a"), body("</think>"), body("b"), body("", "stop", usage=USAGE))
-WHOLE = json.dumps(body("<think>a</think>b", "stop", usage=USAGE)).encode()
+STREAM = stream(
+    text_completion("<think>a"),
+    text_completion("</think>"),
+    text_completion("b"),
+    text_completion("", "stop", usage=USAGE),
+)
+WHOLE = json.dumps(text_completion("<think>a</think>b", "stop", usage=USAGE)).encode()
 
 
 def texts(sent: bytes) -> list[str]:
@@ -65,5 +65,5 @@ def test_a_stream_folds_into_the_body_and_the_body_unfolds() -> None:
 def test_words_are_cut_anew_and_the_end_stays() -> None:
     joined = recut_words(STREAM, lambda words: [words])
     assert texts(joined) == ["<think>a</think>b"]
-    assert joined.endswith(stream(body("", "stop", usage=USAGE)))
+    assert joined.endswith(stream(text_completion("", "stop", usage=USAGE)))
     assert texts(recut_words(STREAM, list)) == list("<think>a</think>b")

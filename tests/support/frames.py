@@ -1,6 +1,7 @@
 """What a chat-completions server writes: frames and bodies for scripted replies."""
 
 import json
+from collections.abc import Iterable, Mapping
 
 HEAD = {"id": "chatcmpl-1", "created": 1, "model": "small", "system_fingerprint": "f"}
 TOKENS = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
@@ -40,11 +41,26 @@ def stream(*pieces: str) -> list[bytes]:
 def whole(content: object, **fields: object) -> bytes:
     message = {"role": "assistant", "content": content, **fields}
     reason = "tool_calls" if fields.get("tool_calls") else "stop"
+    return chat_whole(message, reason, usage=TOKENS)
+
+
+def chat_stream(deltas: Iterable[Mapping[str, object]], reason: str = "stop") -> bytes:
+    """A stream of these deltas and a finish, without counts."""
+    return b"".join([*(delta(**fields) for fields in deltas), finish(reason), DONE])
+
+
+def chat_whole(message: object, reason: str = "stop", **more: object) -> bytes:
+    """A whole reply with this message."""
     choice = {"index": 0, "message": message, "finish_reason": reason}
-    return json.dumps(
-        {**HEAD, "object": "chat.completion", "choices": [choice], "usage": TOKENS},
-        ensure_ascii=False,
-    ).encode()
+    body = {**HEAD, "object": "chat.completion", "choices": [choice], **more}
+    return json.dumps(body, ensure_ascii=False).encode()
+
+
+def text_completion(text: str, reason: str | None = None, **more: object) -> dict[str, object]:
+    """A text completion, or a frame of one."""
+    choice = {"index": 0, "text": text, "logprobs": None, "finish_reason": reason}
+    head = {"id": "c", "object": "text_completion", "created": 1, "model": "m"}
+    return {**head, "choices": [choice], **more}
 
 
 def pinged(steps: list[bytes]) -> list[bytes]:

@@ -88,6 +88,12 @@ def passed(through: ReportingRewriter, chunks: Iterable[bytes]) -> list[bytes]:
     return [*(piece for chunk in chunks for piece in through.feed(chunk)), *through.close()]
 
 
+def failure_and_notes(through: ReportingRewriter, *chunks: bytes) -> list[str]:
+    """What a person is told of a reply."""
+    passed(through, chunks)
+    return [through.failure, *through.notes]
+
+
 def unended(pieces: list[bytes]) -> list[bytes]:
     """The pieces without the error that a chat completions client gets for a stream which, as in
     most unit tests, has no end.

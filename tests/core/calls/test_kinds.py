@@ -10,6 +10,7 @@ import pytest
 
 from converter.core.dialects.table import DIALECTS, Dialect, Form
 from laws.server_words import listen
+from tests.support.frames import chat_stream, chat_whole
 from tests.support.recordings_of import JSON, STREAM, recording
 
 type Json = dict[str, Any]
@@ -259,17 +260,12 @@ def _streamed(kind: Kind, length: int) -> bytes:
         for name, words in parts
         for at in range(0, len(words), length)
     ]
-    choices: list[Json] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
-    choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
-    frames = [json.dumps({"id": "c", "model": "m", "choices": [each]}) for each in choices]
-    return "".join(f"data: {frame}\n\n" for frame in [*frames, "[DONE]"]).encode()
+    return chat_stream(deltas)
 
 
 def _whole(kind: Kind) -> bytes:
     thought = {"reasoning_content": kind.thought} if kind.thought else {}
-    message = {"role": "assistant", **thought, "content": kind.said}
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    return json.dumps({"id": "c", "model": "m", "choices": [choice]}).encode()
+    return chat_whole({"role": "assistant", **thought, "content": kind.said})
 
 
 def _read(body: bytes, kind: Kind, client: Dialect, form: Form) -> Kind:

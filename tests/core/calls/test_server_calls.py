@@ -18,6 +18,7 @@ from converter.core.dialects.table import (
 )
 from laws.heard import ServerWords
 from laws.server_words import listen
+from tests.support.frames import chat_stream, chat_whole
 from tests.support.recordings_of import JSON, STREAM, recording
 
 NAMES = ("remove", "look", "get", "get_weather", "now")
@@ -46,21 +47,11 @@ def piece(name: object = None, arguments: object = None, **more: object) -> Json
 
 
 def streamed(deltas: Sequence[Sequence[Json]], finish: str = "tool_calls") -> bytes:
-    choices: list[Json] = [
-        {"index": 0, "delta": {"tool_calls": [*entries]}, "finish_reason": None}
-        for entries in deltas
-    ]
-    choices.append({"index": 0, "delta": {}, "finish_reason": finish})
-    head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    frames = [b"data: " + json.dumps({**head, "choices": [each]}).encode() for each in choices]
-    return b"\n\n".join([*frames, b"data: [DONE]", b""])
+    return chat_stream(({"tool_calls": [*entries]} for entries in deltas), finish)
 
 
 def whole(entries: Sequence[Json], finish: str = "tool_calls") -> bytes:
-    message = {"role": "assistant", "content": None, "tool_calls": [*entries]}
-    choice = {"index": 0, "message": message, "finish_reason": finish}
-    head = {"id": "c", "object": "chat.completion", "created": 1, "model": "m"}
-    return json.dumps({**head, "choices": [choice]}).encode()
+    return chat_whole({"role": "assistant", "content": None, "tool_calls": [*entries]}, finish)
 
 
 def reply_of(body: bytes, client: Dialect, form: Form) -> ServerWords:

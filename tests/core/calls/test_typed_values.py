@@ -13,6 +13,7 @@ from converter.core.dialects.table import DIALECTS, Dialect, Form
 from converter.core.model.events import Event, Finish, Text, ToolCall, joined
 from converter.core.wire.bounds import HELD_LIMIT
 from laws.server_words import listen
+from tests.support.frames import chat_stream, chat_whole
 from tests.support.recordings_of import JSON, STREAM, recording
 from tests.support.strategies import cut, law
 
@@ -283,22 +284,8 @@ SAID: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def reply(deltas: Sequence[dict[str, Any]]) -> bytes:
-    choices: list[object] = [
-        {"index": 0, "delta": delta, "finish_reason": None} for delta in deltas
-    ]
-    choices.append({"index": 0, "delta": {}, "finish_reason": "tool_calls"})
-    frames = [json.dumps({"id": "c", "model": "m", "choices": [each]}) for each in choices]
-    return "".join(f"data: {frame}\n\n" for frame in [*frames, "[DONE]"]).encode()
-
-
-def whole(message: dict[str, Any]) -> bytes:
-    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
-    return json.dumps({"id": "c", "model": "m", "choices": [choice]}).encode()
-
-
-BODIES = {kind: reply(deltas) for kind, deltas in SAID.items()} | {
-    f"{kind}, whole": whole({"role": "assistant", **SAID[kind][0]})
+BODIES = {kind: chat_stream(deltas, "tool_calls") for kind, deltas in SAID.items()} | {
+    f"{kind}, whole": chat_whole({"role": "assistant", **SAID[kind][0]}, "tool_calls")
     for kind in ("the server's", "in text")
 }
 

@@ -3,15 +3,8 @@
 import pytest
 
 from converter.core.dialects.table import ANTHROPIC
-from converter.core.reply.reporting import ReportingRewriter
 from tests.support.frames import ROLE, data, finish, stream
-from tests.support.frames_of import OPENAI, call, passed, rewriter
-
-
-def _told(through: ReportingRewriter, *chunks: bytes) -> list[str]:
-    passed(through, chunks)
-    return [through.failure, *through.notes]
-
+from tests.support.frames_of import OPENAI, call, failure_and_notes, rewriter
 
 NOTHING_TO_TELL = {
     "a usual reply": stream("<think>a</think>b"),
@@ -24,7 +17,7 @@ NOTHING_TO_TELL = {
 @pytest.mark.parametrize("client", [OPENAI, ANTHROPIC])
 @pytest.mark.parametrize("chunks", NOTHING_TO_TELL.values(), ids=NOTHING_TO_TELL)
 def test_a_usual_reply_is_nothing_to_tell(client: object, chunks: list[bytes]) -> None:
-    assert not any(_told(rewriter(OPENAI if client is OPENAI else ANTHROPIC), *chunks))
+    assert not any(failure_and_notes(rewriter(OPENAI if client is OPENAI else ANTHROPIC), *chunks))
 
 
 UNTOLD = {
@@ -38,5 +31,5 @@ UNTOLD = {
 
 @pytest.mark.parametrize("chunks", UNTOLD.values(), ids=UNTOLD)
 def test_a_note_is_one_line(chunks: list[bytes]) -> None:
-    told = [line for line in _told(rewriter(ANTHROPIC), *chunks)[1:] if line]
+    told = [line for line in failure_and_notes(rewriter(ANTHROPIC), *chunks)[1:] if line]
     assert all("\n" not in line for line in told)

@@ -15,11 +15,10 @@ from converter.core.dialects.responses.response_events import (
 )
 from converter.core.dialects.table import ANTHROPIC, RESPONSES, Dialect, Form
 from converter.core.reading.engine.engine import Engine
-from converter.core.reply.reporting import ReportingRewriter
 from laws import sdk_reading
 from tests.support import native_streams as native
 from tests.support.frames import DONE, ROLE, USAGE, data, finish, stream, text, whole
-from tests.support.frames_of import OPENAI, WHOLE, passed, rewriter, values
+from tests.support.frames_of import OPENAI, WHOLE, failure_and_notes, passed, rewriter, values
 
 pytestmark = pytest.mark.slow
 
@@ -170,15 +169,10 @@ def test_a_fault_is_told_to_each_foreign_client_in_its_own_words(
     assert (b"event: error" in out) is (client is not OPENAI and form is Form.STREAM)
 
 
-def _told(through: ReportingRewriter, *chunks: bytes) -> list[str]:
-    passed(through, chunks)
-    return [through.failure, *through.notes]
-
-
 @pytest.mark.parametrize("machine", MACHINES[:2], ids=lambda machine: machine[0].__name__)
 def test_a_note_of_a_fault_is_one_line(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
     _break(monkeypatch, machine, lambda _: True)
-    assert all("\n" not in line for line in _told(rewriter(OPENAI), *stream("a"))[1:])
+    assert all("\n" not in line for line in failure_and_notes(rewriter(OPENAI), *stream("a"))[1:])
 
 
 @pytest.mark.parametrize("client", [OPENAI, ANTHROPIC, RESPONSES], ids=lambda client: client.name)

@@ -5,20 +5,16 @@ import pytest
 from converter.core.dialects.table import ANTHROPIC
 from converter.core.model.events import Text
 from converter.core.reply import spoiled_frames
-from converter.core.reply.reporting import ReportingRewriter
 from converter.core.reply.spoiled_frames import SpoiledFrames
 from converter.core.wire.sse import Frame
 from tests.support.frames import stream, text
-from tests.support.frames_of import OPENAI, passed, rewriter
-
-
-def _told(through: ReportingRewriter, *chunks: bytes) -> list[str]:
-    passed(through, chunks)
-    return [through.failure, *through.notes]
+from tests.support.frames_of import OPENAI, failure_and_notes, rewriter
 
 
 def test_frames_that_nobody_can_read_are_counted_and_the_first_is_quoted() -> None:
-    failure, note = _told(rewriter(OPENAI), b"garbage\n\n", b'data: {"a": 1}\n\n', *stream("a"))
+    failure, note = failure_and_notes(
+        rewriter(OPENAI), b"garbage\n\n", b'data: {"a": 1}\n\n', *stream("a")
+    )
     assert failure == ""
     assert "2 frames" in note
     assert "garbage" in note
@@ -26,19 +22,19 @@ def test_frames_that_nobody_can_read_are_counted_and_the_first_is_quoted() -> No
 
 
 def test_frames_left_out_are_said_to_be_left_out() -> None:
-    _, note = _told(rewriter(ANTHROPIC), b"garbage\n\n", *stream("a"))
+    _, note = failure_and_notes(rewriter(ANTHROPIC), b"garbage\n\n", *stream("a"))
     assert "left out" in note
 
 
 def test_a_long_frame_is_quoted_in_part() -> None:
-    failure, note = _told(rewriter(OPENAI), b"x" * 10_000 + b"\n\n", *stream("a"))
+    failure, note = failure_and_notes(rewriter(OPENAI), b"x" * 10_000 + b"\n\n", *stream("a"))
     assert failure == ""
     assert len(note) < 400
 
 
 def test_bytes_that_are_no_utf8_are_counted() -> None:
     spoiled = b"".join(text("x")).replace(b'"x"', b'"\xff"')
-    _, note = _told(rewriter(OPENAI), spoiled, *stream("a"))
+    _, note = failure_and_notes(rewriter(OPENAI), spoiled, *stream("a"))
     assert note == "1 frames hold bytes that are no UTF-8"
 
 

@@ -1,7 +1,6 @@
 """Text completions, read as chat completions: whole and streamed say the same."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -11,14 +10,13 @@ from converter.core.reading.families import FAMILIES
 from converter.core.reading.reading import Reading
 from converter.core.reply.reporting import ReportingRewriter
 from converter.core.reply.stages import STAGES
+from tests.support.frames import text_completion
 
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
-HEAD = {"id": "c", "object": "text_completion", "created": 1, "model": "m"}
 
 
-def body(text: str, finish: str | None, **more: Any) -> bytes:
-    choice = {"index": 0, "text": text, "logprobs": None, "finish_reason": finish}
-    return json.dumps({**HEAD, "choices": [choice], **more}).encode()
+def body(text: str, finish: str | None, **more: object) -> bytes:
+    return json.dumps(text_completion(text, finish, **more)).encode()
 
 
 def rewritten(said: bytes, form: Form) -> bytes:
@@ -48,7 +46,7 @@ def test_a_whole_text_is_a_message() -> None:
 
 
 def test_a_stream_of_text_is_one_of_deltas() -> None:
-    counts = json.dumps({**HEAD, "choices": [], "usage": USAGE}).encode()
+    counts = json.dumps({**text_completion(""), "choices": [], "usage": USAGE}).encode()
     pieces = [*(body(word, None) for word in ("<think>", "a", "</think>", "b")), body("", "stop")]
     said = b"".join(b"data: %b\n\n" % piece for piece in (*pieces, counts, b"[DONE]"))
     lines = rewritten(said, Form.STREAM).split(b"\n\n")
