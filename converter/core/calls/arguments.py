@@ -170,10 +170,18 @@ class Arguments:
             self._again, self._tail = None, "".join(self._repeat)[:NEAR] or again.unfit[:NEAR]
 
 
-def _digest(text: str) -> bytes:
-    """Return a digest of the object's meaning; empty where there is none to compare."""
-    try:
-        meaning = json.dumps(json.loads(text), sort_keys=True)
+def meaning_of(text: str) -> str:
+    """Return the meaning of JSON, to be compared; empty where there is none."""
+    try:  # 1, 1.0 and 1e0 are one number, and true is another value
+        return json.dumps(json.loads(text, parse_float=_number), sort_keys=True)
     except (ValueError, RecursionError):
-        return b""
-    return hashlib.sha1(meaning.encode(), usedforsecurity=False).digest()
+        return ""
+
+
+def _number(written: str) -> float:
+    return int(number) if (number := float(written)).is_integer() else number
+
+
+def _digest(text: str) -> bytes:
+    meaning = meaning_of(text).encode()
+    return hashlib.sha1(meaning, usedforsecurity=False).digest() if meaning else b""

@@ -4,7 +4,7 @@ from itertools import batched
 
 import pytest
 
-from converter.core.calls.arguments import REMEMBERED, Arguments, arguments_of
+from converter.core.calls.arguments import REMEMBERED, Arguments, arguments_of, meaning_of
 
 
 def fed(text: str, size: int, waits: bool = False) -> tuple[str, Arguments]:
@@ -74,6 +74,30 @@ def test_arguments_are_found_where_servers_put_them(
     function: dict[str, object], expected: tuple[str, bool]
 ) -> None:
     assert arguments_of(function) == expected
+
+
+SAME = '{"a": 1, "b": [true, "\u00e9"]}'
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        ('{"b":[true,"\\u00e9"],"a":1.0}', True),
+        ('{"a": 1e0, "b": [true, "\u00e9"]}', True),
+        ('{"a": true, "b": [true, "\u00e9"]}', False),
+        ('{"a": "1", "b": [true, "\u00e9"]}', False),
+        ('{"a": 1, "b": [1, "\u00e9"]}', False),
+        ('{"a": 1.5, "b": [true, "\u00e9"]}', False),
+    ],
+)
+def test_a_call_is_the_same_if_it_means_the_same(other: str, same: bool) -> None:
+    assert (meaning_of(SAME) == meaning_of(other)) is same
+    _, read = fed(SAME + other, 3)
+    assert bool(read.unfit) is not same
+
+
+def test_a_text_that_is_no_json_has_no_meaning() -> None:
+    assert meaning_of('{"a"') == meaning_of("[" * 100_000) == ""
 
 
 @pytest.mark.parametrize(("behind", "unfit"), [('{"a":"x"}', False), ('{"a": "y"}', True)])

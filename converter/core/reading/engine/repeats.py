@@ -5,10 +5,10 @@ a call that stood in the text. So where such calls may come again, later ones wa
 and those that mean the same are dropped.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from converter.core.calls.arguments import meaning_of
 from converter.core.model.events import Event, ToolCall
 from converter.core.wire.bounds import HELD_LIMIT
 
@@ -72,10 +72,8 @@ class Repeats:
         return replace(piece, index=piece.index - len(self.dropped)) if self.dropped else piece
 
 
-def _meaning(pieces: Sequence[ToolCall]) -> tuple[str, object] | None:
-    """Return the name and the arguments of a call; None of one that was cut off."""
+def _meaning(pieces: Sequence[ToolCall]) -> tuple[str, str] | None:
+    """Return the name and the meaning of a call; None of one that was cut off."""
     name = next((piece.name for piece in pieces if piece.name), "")
-    try:
-        return name, json.loads("".join(piece.arguments for piece in pieces) or "{}")
-    except (ValueError, RecursionError):
-        return None
+    meaning = meaning_of("".join(piece.arguments for piece in pieces) or "{}")
+    return (name, meaning) if meaning else None

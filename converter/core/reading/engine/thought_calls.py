@@ -8,6 +8,7 @@ models that are known to call there.
 
 from collections.abc import Sequence
 
+from converter.core.calls.arguments import meaning_of
 from converter.core.calls.ids import is_counted
 from converter.core.model.events import Event, Text, ToolCall
 from converter.core.reading.engine.engine import Engine
@@ -62,23 +63,23 @@ class ThoughtCalls:
         `answered`: the reply has said something else.
         """
         self.end()
-        places: dict[tuple[str, str], Call] = {}
+        places: dict[tuple[str, str], tuple[Call, str]] = {}
         calls = self._engine.calls.read if self._length <= HELD_LIMIT else ()
         for index, call in enumerate(calls):
             draft = answered and index not in self._ending
             if call.done and not draft and (call.form in THINKERS or not answered):
-                places.setdefault((call.name, "".join(self._arguments[index])), call)
-        counted = list(places.items())[: self._asked.most]
-        self.forms = [call.form for _, call in counted]
+                said = "".join(self._arguments[index])
+                places.setdefault((call.name, meaning_of(said) or said), (call, said))
+        counted = [*places.values()][: self._asked.most]
+        self.forms = [call.form for call, _ in counted]
         ids, choice = self._asked.ids, self._asked.choice
         return [
             ToolCall(
                 number,
                 call.id if is_counted(call.id) else f"{ids}{number}",
-                *words,
-                choice,
+                *(call.name, said, choice),
                 read_from=f"a thought ({call.form})",
                 ends=True,
             )
-            for number, (words, call) in enumerate(counted)
+            for number, (call, said) in enumerate(counted)
         ]

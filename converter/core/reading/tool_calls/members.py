@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from converter.core.calls.arguments import meaning_of
 from converter.core.calls.names import offered_name
 from converter.core.calls.schema_values import literal
 from converter.core.reading.tool_calls.call import Call
@@ -157,7 +158,8 @@ class Members:
         """
         given = self.call.arguments_so_far()
         again = _value((yield from value_text(self.source)))
-        if not isinstance(again, dict) or (given and given != again):
+        same = meaning_of(literal(given)) == meaning_of(literal(again))
+        if not isinstance(again, dict) or (given and not same):
             raise BrokenArguments
         for name, value in {} if given else again.items():
             self.call.add(name, literal(value))

@@ -1,5 +1,7 @@
 """Calls that are said twice."""
 
+import pytest
+
 from converter.core.model.events import Event, Text, ToolCall
 from converter.core.reading.engine.repeats import Repeats
 
@@ -16,6 +18,17 @@ def test_calls_go_out_as_they_come_until_they_may_repeat() -> None:
     assert repeats.holds
     assert repeats.feed([Text("a")]) == [Text("a")]
     assert repeats.dropped == [1]
+
+
+@pytest.mark.parametrize(
+    ("other", "same"), [('{"b":2,"a":1.0}', True), ('{"a":true,"b":2}', False)]
+)
+def test_a_call_is_the_same_if_it_means_the_same(other: str, same: bool) -> None:
+    repeats = Repeats()
+    repeats.feed(_call(0, "now", '{"a": 1, "b": 2}'))
+    repeats.expect()
+    repeats.feed(_call(1, "now", other))
+    assert (repeats.release() == []) is same
 
 
 def test_a_call_that_means_something_else_goes_out_under_the_next_number() -> None:

@@ -1,5 +1,7 @@
 """Calls within thoughts."""
 
+import pytest
+
 from converter.core.reading.engine.thought_calls import ThoughtCalls
 from converter.core.reading.tool_calls.reading import Expectations
 
@@ -34,6 +36,14 @@ def test_the_same_call_twice_is_one() -> None:
     calls = _thought_calls(NOW, NOW)
     assert len(calls.take(answered=False)) == 1
     assert calls.forms == ["hermes"]
+
+
+@pytest.mark.parametrize(
+    ("other", "count"), [('{"b": 2, "a": 1.0}', 1), ('{"a": true, "b": 2}', 2)]
+)
+def test_so_is_one_that_means_the_same(other: str, count: int) -> None:
+    each = [NOW.replace("{}", given) for given in ('{"a": 1, "b": 2}', other)]
+    assert len(_thought_calls(*each).take(answered=False)) == count
 
 
 def test_a_form_whose_models_do_not_call_in_thoughts_counts_only_alone() -> None:
