@@ -143,7 +143,7 @@ class AnthropicEncoder(BlockWriter):
         self._context = context
         self._thread = context.own if isinstance(context.own, Thread) else None
         self._room = self._thread.memory.bounds.size if self._thread else -1
-        self._gathers = whole or self._room >= 0
+        self._spend(0)
         self._called = False
         self._counts = not (context.shown or whole) and COUNTS_THINKING in context.features
         self._uncounted = 0  # characters of an omitted thought
@@ -155,10 +155,14 @@ class AnthropicEncoder(BlockWriter):
         """Return a frame that says nothing."""
         return [] if self._whole else [PING]
 
+    def _spend(self, size: int) -> None:
+        """Take so many characters of the thread's room; gather as long as some of it is left."""
+        self._room -= size
+        self._gathers = self._whole or self._room >= 0
+
     def _fold(self, event: Message) -> None:
         delta = event.get("delta")
-        self._room -= sum(map(len, map(str, delta.values()))) if isinstance(delta, dict) else 0
-        self._gathers = self._whole or self._room >= 0
+        self._spend(sum(map(len, map(str, delta.values()))) if isinstance(delta, dict) else 0)
         match event:
             case {"type": "message_start", "message": dict(message)}:
                 self._result = message | {"content": self._blocks}
