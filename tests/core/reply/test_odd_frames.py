@@ -50,6 +50,36 @@ def test_a_comment_that_was_told_as_data_is_a_line_of_the_next_event() -> None:
     assert b"\n\n: wait\ndata: " in out
 
 
+SIGNS = {
+    "a comment": (b": wait\n\n", b": wait\n"),
+    "a comment of lines": (b": a\r\n:b\r\n\r\n", b": a\n:b\n"),
+    "blank lines": (b"\n\n", b""),
+    "an id": (b"id: 8\n\n", b"id: 8\n"),
+    "a time to wait": (b"retry: 9\n\n", b"retry: 9\n"),
+    "a name": (b"event: ping\n\n", b""),
+    "a name and a comment": (b"event: ping\n: wait\n\n", b": wait\n"),
+    "an empty data": (b"data:\n\n", b""),
+    "a blank data": (b"data:  \n\n", b""),
+    "a line that is no field": (b"wait\n\n", b"wait\n"),
+}
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+@pytest.mark.parametrize("name", SIGNS)
+def test_a_frame_without_data_is_lines_of_the_next_one(name: str, numbered: bool) -> None:
+    sign, lines = SIGNS[name]
+    first = b"id: 7\n" * numbered + ROLE
+    steps = [first, *text("a", "b"), sign, *text("c"), sign, finish(), DONE, sign]
+    given = recording(b"".join(steps))
+    rewriter = given.rewriter(OPENAI_CHAT, Form.STREAM)
+    out = [piece for step in steps for piece in rewriter.feed(step)]
+    assert all(out)
+    told = b"".join([*out, *rewriter.close()])
+    kept = not numbered and name in ("a comment", "a comment of lines", "a line that is no field")
+    ways = sign if kept or (not numbered and name == "blank lines") else lines
+    assert told == b"".join(ways if step is sign else step for step in steps)
+
+
 @FORMS
 @EACH
 def test_a_bare_error_in_mid_stream_keeps_its_words(client: Dialect, form: Form) -> None:

@@ -51,7 +51,7 @@ OPENAI_CHAT = Dialect(
     Label("OpenAI", "chat completion", head=frozenset(SAME_IN_EVERY_FRAME)),
     WireForm(
         decoder=OpenAIDecoder,
-        encoder=lambda context, whole: OpenAIEncoder(context.fields, whole, context),
+        encoder=OpenAIEncoder,
         recognises=_recognises,
         mend=mend,
         keeps_raw=True,

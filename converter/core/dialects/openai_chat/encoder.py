@@ -15,7 +15,7 @@ from converter.core.calls.arguments import ARGUMENT_KEYS, CUSTOM_INPUT
 from converter.core.calls.free_text import text_of
 from converter.core.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME
 from converter.core.dialects.openai_chat.errors import error_body
-from converter.core.dialects.signs_of_life import COMMENT, NONE
+from converter.core.dialects.signs_of_life import COMMENT, NONE, SilentFrames
 from converter.core.dialects.wire_form import Encoder, ReplyContext
 from converter.core.dialects.words_apart import WordsApart
 from converter.core.model.events import (
@@ -43,9 +43,7 @@ from converter.core.wire.sse import write_frame
 _CHUNK, _WHOLE = "chat.completion.chunk", "chat.completion"
 
 PING = b": ping\n"
-"""A line of the next event, because OpenAI's Python SDK 2.8 reads an event without data where a
-blank line follows a comment and an event before it had an id.
-"""
+"""A line of the next event, because a blank line behind it may end an event: see `SilentFrames`."""
 NO_CONTEXT = ReplyContext()
 _FIRST: Mapping[str, object] = {"role": "assistant", "content": ""}
 """The first delta of a foreign reply."""
@@ -103,17 +101,13 @@ class OpenAIEncoder(Encoder):
     """Events in, frames out; or, for a whole reply, one body at `close`: the frames of a stream,
     folded, or an error.
 
-    `fields`: the names under which a client gets thinking. `foreign`: the reply is of another
-    dialect.
+    `foreign`: the reply is of another dialect.
     """
 
     failure = ""
 
-    def __init__(
-        self, fields: Sequence[str], whole: bool = False, context: ReplyContext = NO_CONTEXT
-    ) -> None:
-        self._wanted, self._whole = fields, whole
-        self._context = context
+    def __init__(self, context: ReplyContext = NO_CONTEXT, whole: bool = False) -> None:
+        self._context, self._whole = context, whole
         self._kind = _WHOLE if whole else _CHUNK
         self.foreign = False
         self._left_out = 0
@@ -123,6 +117,7 @@ class OpenAIEncoder(Encoder):
         # names of thinking that the server may only begin to use
         self._added: defaultdict[int, set[str]] = defaultdict(set)
         self._news = False  # the head says something that no frame has told yet
+        self._silent = SilentFrames()
         self._raw: list[bytes] = []
         self._body: Body = {}
         self._choices: dict[int, tuple[_Pieces, _Pieces]] = {}
@@ -138,10 +133,7 @@ class OpenAIEncoder(Encoder):
         """Return the frames. `raw`: the server's frame, when `events` are just its own."""
         made = [each for each in self.frames(events, raw) if each]
         if not self._whole:
-            return [
-                each if isinstance(each, bytes) else write_frame(json_text.write(each))
-                for each in made
-            ]
+            return [sent for each in made if (sent := self._frame(each))]
         for each in made:
             if isinstance(each, bytes):
                 self._raw.append(each)
@@ -150,6 +142,9 @@ class OpenAIEncoder(Encoder):
             else:
                 self._error, self.failure = each, str(as_object(each["error"])["message"])
         return []
+
+    def _frame(self, made: Body | bytes) -> bytes:
+        return self._silent.feed(made) if isinstance(made, bytes) else _framed(made)
 
     def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
         """Take note of words before a call; frames have no number."""
@@ -165,7 +160,7 @@ class OpenAIEncoder(Encoder):
         made = self._context
         head = {"id": made.id, "object": _CHUNK, "created": made.created_at, "model": made.model}
         choice = {"index": 0, "delta": {}, "finish_reason": None}
-        return [write_frame(json_text.write({**head, **self._head, "choices": [choice]}))]
+        return [_framed({**head, **self._head, "choices": [choice]})]
 
     def close(self) -> list[bytes]:
         """Return the body; as it came when nothing in it was to change or could be read. Of a
@@ -339,14 +334,18 @@ class OpenAIEncoder(Encoder):
         names = _names(event)
         if names is None:
             joint = JOINT if event.choice in self._after_thought else ""
-            return dict.fromkeys(self._wanted, joint + event.text)
+            return dict.fromkeys(self._context.fields, joint + event.text)
         added = self._added[event.choice]
         sent = {
             name: event.text if name in added and isinstance(value, str) else value
             for name, value in names.items()
         }
-        missing = [name for name in self._wanted if event.text and name not in names]
+        missing = [name for name in self._context.fields if event.text and name not in names]
         return sent | dict.fromkeys(missing, event.text)
+
+
+def _framed(body: Body) -> bytes:
+    return write_frame(json_text.write(body))
 
 
 def _foreign_call(event: ToolCall) -> dict[str, object]:

@@ -272,7 +272,7 @@ def test_a_call_nobody_sent_is_written_as_the_format_has_it() -> None:
 
 
 def _encoded(*events: Event) -> list[bytes]:
-    return OpenAIEncoder(["reasoning_content"]).feed(events)
+    return OpenAIEncoder().feed(events)
 
 
 def test_a_thoughts_end_alone_says_nothing() -> None:

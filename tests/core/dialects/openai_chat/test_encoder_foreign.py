@@ -37,7 +37,7 @@ HEAD = {"id": "msg_1", "object": KIND, "created": 0, "model": "small"}
 
 
 def _begun() -> OpenAIEncoder:
-    chunker = OpenAIEncoder(())
+    chunker = OpenAIEncoder()
     list(chunker.frames([Start("msg_1", "small")], None))
     return chunker
 
@@ -51,7 +51,7 @@ def _choice(chunker: OpenAIEncoder, *events: Event) -> object:
 
 
 def test_a_foreign_head_says_the_role_once() -> None:
-    chunker = OpenAIEncoder(())
+    chunker = OpenAIEncoder()
     first = {"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}
     (body,) = chunker.frames([Start("msg_1", "small")], None)
     assert body == {**HEAD, "choices": [first]}
@@ -60,7 +60,7 @@ def test_a_foreign_head_says_the_role_once() -> None:
 
 
 def test_a_head_of_its_own_goes_through_as_it_is() -> None:
-    chunker = OpenAIEncoder(())
+    chunker = OpenAIEncoder()
     events: list[Event] = [Start("1", "small", Own(NAME, {"id": "1"})), Text("a")]
     (body,) = chunker.frames(events, None)
     assert body == {
@@ -94,7 +94,7 @@ def test_a_stop_string_stands_where_servers_put_it() -> None:
     finish = Finish("stop", "END")
     said = {"index": 0, "delta": {}, "finish_reason": "stop"}
     assert _choice(_begun(), finish) == {**said, "stop_reason": "END"}
-    assert _choice(OpenAIEncoder(()), finish) == said
+    assert _choice(OpenAIEncoder(), finish) == said
 
 
 def test_the_end_of_a_foreign_stream_is_this_dialects() -> None:
