@@ -1,4 +1,5 @@
-"""Replies whose thought was ended: the laws of words over two replies that the client gets as one.
+"""Replies whose thought was ended, or had no answer: the laws of words over two replies that the
+client gets as one.
 
 The server's bytes are those of two replies. The laws are asked of the one reply of a server that
 ends its thought there by itself, and the client's message has to be the same. This file reads the
@@ -12,7 +13,6 @@ from typing import Any
 
 from converter.core.dialects.table import OPENAI_CHAT, Form
 from converter.core.reading.budget import BYTES_PER_TOKEN
-from converter.core.reading.thought_ender import added_tokens
 from converter.extras.recordings.recording import Recording
 from laws.client_view import completion_of, view_of
 from laws.expected import parts, reading_for
@@ -24,7 +24,9 @@ from laws.variants import cut_anywhere, seeded_random, variants, with_body
 type Json = dict[str, Any]
 type Holds = Callable[[Recording, int], None]
 JOINT = "\n\n"
-_PLAIN = {"budget": "server", "budget_tokens": "", "loops": "off"}
+_MARK_TOKENS = 2
+"""Tokens of a mark and the line end beside it, of which a thought has two."""
+_PLAIN = {"budget": "server", "budget_tokens": "", "loops": "off", "unanswered": "tell"}
 _HEAD = ("choices", "usage", "timings")
 _DONE = b"data: [DONE]\n\n"
 _PIECES = 6
@@ -32,9 +34,9 @@ _PIECES = 6
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Two replies. `kept`: the first up to the end of its thought; `more`: the words behind it,
-    which nobody gets; `closing`: the words that end the thought; `second`: the other one. `made`:
-    frames of words in the first; `added`: tokens of the thought's end.
+    """Two replies. `kept`: the first up to the end of its thought; `more`: the words or the finish
+    behind it, which nobody gets; `closing`: the words that end the thought; `second`: the other
+    one. `made`: frames of words in the first; `added`: tokens of the thought's end.
     """
 
     kept: bytes
@@ -103,7 +105,7 @@ def joined(recording: Recording) -> Joined | None:
 
 def hold(holds: Holds, number: int, recording: Recording, drawn: int) -> None:
     """Ask a law of words of two joined replies. Raises BrokenLawError."""
-    both = joined(recording) if recording.awaited().limits.budget is not None else None
+    both = joined(recording) if _ends_alike(recording) else None
     if both is None:
         holds(recording, drawn)
         return
@@ -117,6 +119,20 @@ def hold(holds: Holds, number: int, recording: Recording, drawn: int) -> None:
             compare(f"{where}, its head", *(list(head.items()) for head in heads))
     if number == 2:
         _cut_anew(recording, both, drawn)
+
+
+def _ends_alike(recording: Recording) -> bool:
+    """Tell whether a thought may be ended, and its end can be told from the server's bytes."""
+    limits = recording.awaited().limits
+    return limits.budget is not None or limits.answers
+
+
+def last_of(recording: Recording, came: bytes) -> bytes:
+    """Return the bytes, as far as they `came`, of the reply whose end is the client's: of the
+    second, where the first one's finish is nobody's.
+    """
+    first = _two(recording.body)[0] if recording.awaited().limits.answers else b""
+    return came[len(first) :] if joined(recording) else came
 
 
 def _cut_anew(recording: Recording, both: Joined, drawn: int) -> None:
@@ -147,27 +163,42 @@ def _two(body: bytes) -> tuple[bytes, bytes]:
 
 
 def _split(recording: Recording, first: bytes, second: bytes) -> Joined | None:
-    """Cut the first reply where the budget is spent."""
+    """Cut the first reply where the budget is spent, or before the finish of a thought alone."""
     reading, limits = reading_for(recording, whole=False), recording.awaited().limits
     heard = listen(first, Form.STREAM, OPENAI_CHAT).choice()
-    thoughts = [part.text for part in parts(heard, reading) if part.kind == "thinking"]
+    found = parts(heard, reading)
+    thoughts = [part.text for part in found if part.kind == "thinking"]
     said = [spoken(value_of(frame) or {}) for frame in frames(first)]
     words = [each for each in said if each]
-    if not thoughts or limits.budget is None or said[-1] is None:
+    if not thoughts:
+        return None
+    text = "".join(each.words for each in words).rstrip("\r\n")
+    rows = [row for row in reading.families if any(mark in text for mark in row.opens)]
+    closer = "" if heard.thoughts else next(iter((*rows, *reading.families))).close
+    value = next(value for frame in frames(first) if (value := value_of(frame)))
+    head = {name: it for name, it in value.items() if name not in _HEAD}
+    if heard.finish and limits.answers:
+        answered = heard.calls or any(part.text.strip() for part in found if part.kind == "text")
+        *before, finish = frames(first)
+        closing = b"" if text.endswith(closer) else words[-1].frame(closer)
+        counts = len(words), 2 * _MARK_TOKENS * bool(heard.thoughts)
+        alone = heard.finish == "stop" and b'"finish_reason": "stop"' in finish and not answered
+        return Joined(b"".join(before), finish, closing, second, head, *counts) if alone else None
+    if limits.budget is None or said[-1] is None:
         return None
     paid = _paid(thoughts, limits.budget * BYTES_PER_TOKEN)
-    text = "".join(each.words for each in words).rstrip("\r\n")
     kept = len(text) - len(thoughts[-1]) + len(paid)
     if paid == thoughts[-1] or text[kept:] != thoughts[-1][len(paid) :]:
         return None
     sentence = (JOINT if paid else "") + limits.sentence if limits.sentence else ""
-    rows = [row for row in reading.families if any(mark in text for mark in row.opens)]
-    closer = "" if heard.thoughts else next(iter((*rows, *reading.families))).close
-    closing = [words[-1].frame(sentence + closer)] if sentence + closer else []
-    value = next(value for frame in frames(first) if (value := value_of(frame)))
-    head = {name: it for name, it in value.items() if name not in _HEAD}
-    counts = len(words), added_tokens(limits.sentence, not heard.thoughts)
-    return Joined(*_cut_at(first, kept), b"".join(closing), second, head, *counts)
+    closing = words[-1].frame(sentence + closer) if sentence + closer else b""
+    counts = len(words), _added(limits.sentence, 1 + bool(heard.thoughts))
+    return Joined(*_cut_at(first, kept), closing, second, head, *counts)
+
+
+def _added(sentence: str, marks: int) -> int:
+    """Return the tokens of a thought's end: its sentence, and the marks that nobody has written."""
+    return len(f"{JOINT}{sentence}".encode()) // BYTES_PER_TOKEN + marks * _MARK_TOKENS
 
 
 def _paid(thoughts: Sequence[str], budget: int) -> str:

@@ -10,6 +10,7 @@ from converter.extras.recordings.recording import Recording
 from laws.client_view import read_message
 from laws.failures import BrokenLawError, compare_bytes
 from laws.heard import ServerWords
+from laws.joined import last_of
 from laws.server_words import frames, listen
 from laws.variants import (
     IN_BLOCKS,
@@ -123,7 +124,8 @@ def _endings(recording: Recording, drawn: int) -> list[int]:
 
 
 def _check_ends(recording: Recording, streams: list[Variant], came: bytes, name: str) -> None:
-    said = listen(came, recording.server_form, recording.server_dialect, recording.settings.map)
+    last = last_of(recording, came)
+    said = listen(last, recording.server_form, recording.server_dialect, recording.settings.map)
     for variant in streams:
         _check_end(recording, variant, came, said, name)
 

@@ -120,6 +120,10 @@ def _repeated_call(case: Case) -> bool:
     return case.recording.awaited().expected.tools is not None and bool(case.calls_read.repeated)
 
 
+_TOLD = (["budget"], ["unanswered"])
+"""Reasons for which a thought was ended, once, that the server's bytes and the options tell."""
+
+
 def _leaves_out(recording: Recording) -> bool:
     return recording.settings.blanks == "trim" or recording.awaited().expected.hidden
 
@@ -149,7 +153,7 @@ LIMITS = (
         (2, 3, 4, 5),
         "where a loop was found, a second thought ended, or the reply of a server's own endpoint, "
         "only the addon knows",
-        lambda case: bool(case.ended) and (case.ended != ["budget"] or not joined(case.recording)),
+        lambda case: bool(case.ended) and (case.ended not in _TOLD or not joined(case.recording)),
     ),
     Limit(
         (9,),

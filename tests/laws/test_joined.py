@@ -17,7 +17,7 @@ from laws import laws
 from laws.client_view import view_of
 from laws.joined import joined
 from laws.variants import variants
-from tests.support.frames import END, HEAD, ROLE, delta, text
+from tests.support.frames import END, HEAD, ROLE, delta, finish, text
 from tests.support.recordings_of import recording
 from tests.support.strategies import every_so_many, law, share_of
 
@@ -74,6 +74,42 @@ def test_so_do_drawn_ones(thought: list[str], answer: list[str], native: bool) -
     assert joined(both)
     for each in laws.OF_WORDS:
         assert laws.check_one(each, both, 1) == []
+
+
+def alone(*thought: bytes, answer: Sequence[str] = ("It is ", "5.")) -> Recording:
+    """Two replies, of which the first is a thought and no answer."""
+    second = b"".join([ROLE, *text(*answer), *END]).replace(str(HEAD["id"]).encode(), SECOND)
+    body = b"".join([ROLE, *thought, finish()]) + second
+    return recording(body, options={"unanswered": "ask"}, found=LLAMA)
+
+
+ALONE = {
+    "closed": text("<think>I know ", "it.</think>", "\n\n"),
+    "open": text("<think>I know ", "it."),
+    "in a field": [delta(reasoning_content=said) for said in ("I know ", "it.")],
+}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_reply_behind_a_thought_alone_keeps_all_laws(name: str) -> None:
+    given = alone(*ALONE[name])
+    both = joined(given)
+    assert both
+    assert (both.made, both.added) == (len(ALONE[name]), 4 if name == "in a field" else 0)
+    assert [law.number for law in laws.laws_of(given)] == [*range(1, 10)]
+    assert broken(given) == []
+
+
+@pytest.mark.parametrize(
+    "more", [text("An answer."), [delta(tool_calls=[{"function": {"name": "f"}, "index": 0}])]]
+)
+def test_a_reply_with_an_answer_is_no_thought_alone(more: list[bytes]) -> None:
+    assert joined(alone(*ALONE["closed"], *more)) is None
+
+
+def test_marks_that_are_counted_as_the_prompt_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thought_ender, "MARK", 1)
+    assert {each[:30] for each in broken(alone(*ALONE["in a field"]))} != set()
 
 
 def test_a_sentence_in_another_place_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

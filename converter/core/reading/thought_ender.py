@@ -143,11 +143,10 @@ class ThoughtEnder:
         return []
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
-        """Return words that may come later: those of a thought only if it is not to be ended, and
-        none while the reply may be a thought alone.
+        """Return words that may come later: those of a thought only if it is not to be ended. Of a
+        thought alone only the finish matters, which comes behind them.
         """
-        waits = self._is_over or self._alone or (kind is Thinking and self._limits.cuts)
-        return None if waits else (kind, "")
+        return None if self._is_over or (kind is Thinking and self._limits.cuts) else (kind, "")
 
     def _keep(self, words: Text | Thinking) -> None:
         if self._limits.cuts or self._alone:
@@ -194,8 +193,11 @@ class ThoughtEnder:
         return [*(shortened(event, words) for words in events), *closed]
 
     def _go_on(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
-        """End a reply that is nothing but thoughts."""
+        """End a reply that is nothing but thoughts. Marks in the text are the model's own tokens;
+        those of a thought that the server sent in a field are put into the turn that goes on.
+        """
         self._is_over = True
+        self._findings.added = 0 if self._findings.marks else 2 * MARK
         self._findings.ended_at = sum(len(said.text) for said in thoughts)
         self._findings.turn = tuple(joined(thoughts))
         self._findings.ended.append("unanswered")

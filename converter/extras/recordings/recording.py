@@ -116,7 +116,7 @@ class Recording:
     @cached_property
     def second(self) -> tuple[Chunk, ...]:
         """The chunks behind a thought that was ended: the reply to another request."""
-        if {"budget", "loops"} & self.options.keys() and self.awaited().limits.ends:
+        if {"budget", "loops", "unanswered"} & self.options.keys() and self.awaited().limits.ends:
             rewriter = self.rewriter(self.client, self.client_form)
             rewriter.continuation.pauses = True
             for count, chunk in enumerate(self.chunks, 1):

@@ -258,8 +258,20 @@ def test_a_second_thought_alone_is_the_end() -> None:
     assert [out for event in said for out in stage.feed(event)] == said
 
 
-def test_words_behind_an_answer_may_come_later() -> None:
+def test_words_of_a_thought_alone_may_come_later() -> None:
     stage = ThoughtEnder(ALONE, Findings())
-    assert stage.plain(Text) is stage.plain(Thinking) is None
-    stage.feed(Text("b"))
     assert (stage.plain(Text), stage.plain(Thinking)) == ((Text, ""), (Thinking, ""))
+    for event in (Thinking("a"), STOP):
+        stage.feed(event)
+    assert stage.plain(Text) is stage.plain(Thinking) is None
+
+
+@pytest.mark.parametrize(("marks", "added"), [(("<think>", "</think>"), 0), (None, 4)])
+def test_only_the_marks_of_a_thought_in_a_field_are_added(
+    marks: tuple[str, str] | None, added: int
+) -> None:
+    findings = Findings(marks=marks)
+    stage = ThoughtEnder(ALONE, findings)
+    for event in (Thinking("a"), END, STOP):
+        stage.feed(event)
+    assert (findings.ended, findings.added) == (["unanswered"], added)

@@ -4,6 +4,7 @@ import json
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from http.client import HTTPConnection, IncompleteRead
 
 import pytest
@@ -14,6 +15,7 @@ from converter.extras.recordings.library import Library
 from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
 from converter.extras.recordings.server import FAST, RecordedServer
 from tests.support.clients import Client
+from tests.support.frames import finish, text
 from tests.support.made_recordings import (
     CHAT,
     EVENT_STREAM,
@@ -129,6 +131,17 @@ def test_who_goes_on_behind_an_ended_thought_gets_the_second_reply() -> None:
     assert second[1] == b"".join(chunk.data for chunk in ended.second)
     assert b"reasoning_content" not in second[1]
     assert ended.body.endswith(second[1])
+
+
+def test_so_does_who_goes_on_behind_a_thought_alone() -> None:
+    first = b"".join([*text("<think>I add.</think>"), finish()])
+    alone = replace(
+        recording(pieces=[first, BODY], options={"unanswered": "ask"}), found=Found("llama.cpp")
+    )
+    begun = {"role": "assistant", "reasoning_content": "I add."}
+    with serving(alone) as server:
+        turns = [*question()["messages"], begun]
+        assert ask(server, {**question(), "messages": turns}) == (200, BODY)
 
 
 def test_the_recording_with_most_equal_fields_answers_and_equals_take_turns() -> None:
