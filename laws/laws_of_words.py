@@ -6,6 +6,7 @@ from typing import Any
 
 from converter.core.dialects.table import OLLAMA, OPENAI_CHAT, RESPONSES, Form
 from converter.core.reading.reading import Reading
+from converter.core.wire.json_text import as_object
 from converter.extras.recordings.recording import Recording
 from laws.call_oracle import Call, same
 from laws.client_view import completion_of, message_of
@@ -81,9 +82,11 @@ def _check_message(case: Case, variant: Variant) -> None:
 def _check_calls(case: Case, variant: Variant, message: Json) -> bool:
     """Compare the calls of a message; return whether there are any."""
     heard = case.words.choice()
-    calls = [(call["name"], _object(call["arguments"])) for call in heard.calls.values()]
     blocks = [block for block in message["content"] if block["type"] == "tool_use"]
     got = [(block["name"], block["input"]) for block in blocks]
+    told = [{"name": name, "arguments": json.dumps(given)} for name, given in got]
+    sent = _in_types(case, [*heard.calls.values()], told)
+    calls = [(call["name"], _object(call["arguments"])) for call in sent]
     read = _read_calls(case, variant, heard)
     _check_read(variant, read, got)
     expected = calls + (got if read else [])
@@ -110,6 +113,23 @@ def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> No
     stops = stops or (list(of_call) if len(of_call) == 1 else [])
     stops = [] if variant.client in (RESPONSES, OLLAMA) else stops  # it has no place for one
     compare(f"{variant}, the stop string", [*stops, None][:1], [message["stop_sequence"]])
+
+
+def _in_types(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[Json]:
+    """Return the server's calls; those whose values got the types of the schema as the client `got`
+    them, if the words are the same.
+    """
+    if not case.calls_read.typed:
+        return [*sent]
+    return [_in_type(call, other) for call, other in zip(sent, got, strict=False)] + [
+        *sent[len(got) :]
+    ]
+
+
+def _in_type(call: Json, other: Json) -> Json:
+    said = Call(0, 0, call["name"], as_object(_object(call["arguments"])))
+    alike = same(said, other["name"], _object(other["arguments"]))
+    return {**call, "arguments": other["arguments"]} if alike else call
 
 
 def _read_calls(case: Case, variant: Variant, heard: Heard) -> list[Call]:
@@ -146,7 +166,8 @@ def _check_completion(case: Case, variant: Variant) -> None:
         told_calls = list(told_choice.calls.values())
         got_calls = [(call["name"], _object(call["arguments"])) for call in told_calls]
         _check_read(variant, read, got_calls if read else [])
-        compare(f"{variant}, the calls", list(heard.calls.values()), [] if read else told_calls)
+        sent_calls = _in_types(case, [*heard.calls.values()], told_calls)
+        compare(f"{variant}, the calls", sent_calls, [] if read else told_calls)
         called = (read or heard.calls) and heard.finish == "stop"
         finish = "tool_calls" if called else heard.finish
         finish = "stop" if _stops(case, heard) else finish

@@ -183,8 +183,8 @@ def test_no_modules_import_one_another() -> None:
 
 MOST_TO_KNOW = {
     ("rewriter",): 3_700,
-    ("stages",): 9_840,
-    ("rewriter", "stages"): 11_320,
+    ("stages",): 9_850,
+    ("rewriter", "stages"): 11_330,
 }
 """Lines of all files that a module of `converter.core.reply` needs: so much has to be known to
 change the way of a reply's bytes, the reading of its text, and both.
