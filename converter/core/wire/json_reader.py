@@ -149,7 +149,10 @@ class JsonReader:
 
     def passes(self, text: str) -> bool:
         """Tell whether a piece is words of the open string, which go on as they are."""
-        return self.quote != "" and not self.held and _STOP[self.quote].search(text) is None
+        if not self.quote or self.held:
+            return False
+        plain, stop = _PLAIN[self.quote], _STOP[self.quote]
+        return stop.search(text) is None or plain.fullmatch(text) is not None
 
     def feed(self, text: str) -> Iterator[Read]:
         """Read on; at each part that is yielded, the fields tell the state behind it. Raises

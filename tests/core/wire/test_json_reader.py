@@ -108,6 +108,7 @@ def test_words_of_a_string_pass_without_a_look_at_them() -> None:
     assert not reader.passes("a")
     list(reader.feed('"a'))
     assert reader.passes("words {[ and more")
+    assert reader.passes("a\\n\\u00e9")
     assert not any(map(reader.passes, ('"', "\\", "a\nb")))
     list(reader.feed("\\"))
     assert not reader.passes("n")
