@@ -7,7 +7,6 @@ from types import ModuleType
 from converter.addon.exchange.settings import Settings
 from converter.addon.extra_packages import load
 from converter.addon.memory.remembering import ANSWER, StoreElsewhere
-from converter.addon.memory.sqlite_store import SqliteStore, usual_path
 from converter.addon.servers.known_servers import AGE, MOST_KNOWN
 from converter.core.model.memory import Bounds, ProcessStore, Store
 
@@ -23,11 +22,11 @@ def open_store(settings: Settings) -> Store:
     limits = settings.limits
     bounds = Bounds(limits.replies, limits.reply_bytes, settings.memory_days * _DAY)
     kind, _, place = settings.memory.partition(":")
+    store: Store
     if kind == "memory":
         return ProcessStore(bounds, time.monotonic)
     if kind == "sqlite":
-        path = Path(place).expanduser() if place else usual_path()
-        store: Store = SqliteStore(path, bounds, ANSWER)
+        store = _file(Path(place).expanduser() if place else None, bounds)
     else:
         store = _extra("think_memory", "redis", "redis_store").RedisStore(
             settings.memory, bounds, ANSWER
@@ -48,8 +47,18 @@ def open_lessons(settings: Settings, store: Store) -> Store | None:
     if not settings.lessons:
         return None
     bounds = Bounds(MOST_KNOWN, MOST_BYTES_OF_LESSONS, AGE)
-    path = usual_path().with_name("lessons.sqlite")
-    return StoreElsewhere(SqliteStore(path, bounds, ANSWER))
+    return StoreElsewhere(_file(None, bounds, "lessons.sqlite"))
+
+
+def _file(path: Path | None, bounds: Bounds, name: str = "") -> Store:
+    """Return the store in a file: at this path, else at the usual one, which may have a `name` of
+    its own.
+    """
+    # here, because its library takes a megabyte, and most proxies keep nothing in a file
+    from converter.addon.memory.sqlite_store import SqliteStore, usual_path  # noqa: PLC0415
+
+    file = path or usual_path()
+    return SqliteStore(file.with_name(name) if name else file, bounds, ANSWER)
 
 
 def _extra(option: str, package: str, module: str) -> ModuleType:

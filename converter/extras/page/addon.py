@@ -1,5 +1,5 @@
-"""The addon that puts the page into mitmweb: it opens and closes with the pages that look, and does
-what their buttons ask.
+"""The page that stands in mitmweb: it opens and closes with the pages that look, and does what
+their buttons ask.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from converter.addon.keep.shown_flow import facts_of, reading_of, sent_of
 from converter.addon.messages import content_of, model_of, upstream
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers.profiles import Server
+from converter.addon.start_lines import Line
 from converter.addon.transcript import context_parts
 from converter.core.dialects.model_facts import ModelFacts
 from converter.core.dialects.table import COMMON
@@ -37,14 +38,10 @@ _KEPT = ("name", "thinking", "text", "why")
 
 
 class Page:
-    """An addon of its own. In mitmdump and in mitmproxy's console it does nothing at all."""
+    """The page of one mitmweb. `exchanges`: those that mitmweb lists."""
 
-    name = "think-page"
-    exchanges: Listed
-    """Those that mitmweb lists, once it runs."""
-
-    def __init__(self, client: UpstreamClient) -> None:
-        self._client = client
+    def __init__(self, client: UpstreamClient, exchanges: Listed) -> None:
+        self._client, self.exchanges = client, exchanges
         self._watchers: list[Watcher] = []
         self.search = Search()
 
@@ -113,7 +110,7 @@ class Page:
         kept: Future[str] = recorder.keep_expected(flow, name, thinking, text, why or "")
         return await asyncio.wrap_future(kept)
 
-    async def lines(self) -> list[first_lines.Line]:
+    async def lines(self) -> list[Line]:
         """Return lines to copy for who has asked nothing yet."""
         return await first_lines.lines(self._client)
 

@@ -7,31 +7,36 @@ from typing import Any
 
 from mitmproxy import ctx
 
+from converter.addon.probes.upstream_client import UpstreamClient
 from converter.addon.watcher import House
-from converter.extras.page.addon import Page, address
-from converter.extras.page.listed import Listed
 
 _log = logging.getLogger(__name__)
 ANNOUNCEMENT = "announcement.py"
 """The script of `think-addon`, which prints the page's address itself, among the others."""
 
 
-class MountedPage(Page):
-    """The page, and its place in mitmweb."""
+class MountedPage:
+    """The place of the page in mitmweb. Its parts are imported there alone: they take a megabyte,
+    and mitmdump and mitmproxy's console have no use for them.
+    """
 
-    _unmount: Callable[[], None] | None = None
+    name = "think-page"
+
+    def __init__(self, client: UpstreamClient) -> None:
+        self._client = client
+        self._unmount: Callable[[], None] | None = None
 
     def running(self) -> None:
         """Add the page to mitmweb's own server, and say where it is."""
         app = getattr(ctx.master, "app", None)
         if app is None or self._unmount:
             return
-        # Here, because it imports mitmweb, which mitmdump does without.
         from converter.extras.page import handlers  # noqa: PLC0415
+        from converter.extras.page.addon import Page, address  # noqa: PLC0415
+        from converter.extras.page.listed import Listed  # noqa: PLC0415
 
         web: Any = ctx.master  # whatever has an app is mitmweb
-        self.exchanges = Listed(web.view)
-        self._unmount = handlers.mount(app, self)
+        self._unmount = handlers.mount(app, Page(self._client, Listed(web.view)))
         if ANNOUNCEMENT not in {Path(script).name for script in ctx.options.scripts}:
             _log.info("think: watch it think at %s", address(str(web.web_url)))
 
