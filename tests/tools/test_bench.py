@@ -12,7 +12,7 @@ from tools.bench.contenders import BARE, Contender
 from tools.bench.loads import LOADS, MEMORY, measures
 from tools.bench.processes import Started, cores
 from tools.bench.reading import fault
-from tools.bench.replies import KINDS, Name, expected, stream, whole
+from tools.bench.replies import CALLED, KINDS, Name, expected, stream, whole
 
 pytestmark = pytest.mark.slow
 
@@ -64,9 +64,11 @@ def test_a_reply_that_a_proxy_spoils_is_told_of(
 def test_what_a_server_writes_is_what_a_client_must_read(kind: str) -> None:
     said = b"".join(token.as_it_is for token in stream(Name(kind, 300)).tokens)
     message = expected(Name(kind, 300))
-    assert message.text.startswith(" I" if kind == "plain" else (" We", " Look"))
+    begins = {"plain": " I", CALLED: ""}.get(kind, (" We", " Look"))
+    assert message.text.startswith(begins)
+    assert bool(message.text) == (kind != CALLED)
     assert message.thinking.startswith("" if kind == "plain" else " I")
-    assert bool(message.calls) == (kind == "call")
+    assert bool(message.calls) == (kind in ("call", CALLED))
     assert said.count(b"\r\ndata: ") >= 290
 
 

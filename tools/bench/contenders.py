@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from converter.addon.exchange.settings import OPTIONS
+from tools.bench.replies import CALLED
 
 BARE = "bare mitmdump"
 IDENTITY = ("-s", str(Path(__file__).with_name("identity.py")))
@@ -76,6 +77,10 @@ ROWS = (
     Contender("addon, OpenAI client, calls in text", kind="call", tools=True, loads=BURSTS),
     Contender(
         "addon, Anthropic client, calls in text", "anthropic", "call", tools=True, loads=BURSTS
+    ),
+    Contender("addon, OpenAI client, a server's calls", kind=CALLED, tools=True, loads=BURSTS),
+    Contender(
+        "addon, Anthropic client, a server's calls", "anthropic", CALLED, tools=True, loads=BURSTS
     ),
     Contender(
         "addon, OpenAI client, one worker",

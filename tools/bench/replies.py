@@ -90,11 +90,22 @@ def _call_in_text(count: int) -> Iterator[Piece]:
     yield from (("content", token) for token in ('"}}', "\n", "</tool_call>"))
 
 
+def _called(count: int) -> Iterator[Piece]:
+    """A thought in its field, and a call of the server's own: the same argument as of the call in text."""
+    thought, _ = _halves(max(6, count // 2))
+    yield from (("reasoning_content", token) for token in thought)
+    words = islice(cycle((" one", " two", ",")), max(1, count - len(thought) - 3))
+    yield from (("name", "write"), ("arguments", '{"text": "'))
+    yield from (("arguments", token) for token in (*words, '"}'))
+
+
+CALLED = "called"
 KINDS: dict[str, Callable[[int], Iterator[Piece]]] = {
     "tags": _tags,
     "native": _native,
     "plain": _plain,
     "call": _call_in_text,
+    CALLED: _called,
 }
 WHOLE = "whole"
 MARKS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
@@ -105,8 +116,10 @@ def expected(name: Name) -> Message:
     pieces = list(KINDS["tags" if name.kind == WHOLE else name.kind](name.tokens))
     if name.pace:
         pieces = [(field, text if text in MARKS else " @") for field, text in pieces]
-    if name.kind == "native":
-        return Message(_joined(pieces, "reasoning_content"), _joined(pieces, "content"))
+    if name.kind in ("native", CALLED):
+        called = _joined(pieces, "name")
+        calls = ((called, _joined(pieces, "arguments")),) if called else ()
+        return Message(_joined(pieces, "reasoning_content"), _joined(pieces, "content"), calls)
     said = _joined(pieces, "content")
     before, mark, after = said.partition("</think>")
     thinking, text = (before.removeprefix("<think>"), after) if mark else ("", said)
@@ -188,11 +201,21 @@ class Token:
         return self.before + STAMP % now + self.after if self.before else self.as_it_is
 
 
+def _delta(field: str, text: str) -> object:
+    if field == "name":
+        function = {"name": text, "arguments": ""}
+        call = {"index": 0, "id": "chatcmpl-tool-5f0e1d2c", "type": "function"}
+        return {"tool_calls": [{**call, "function": function}]}
+    if field == "arguments":
+        return {"tool_calls": [{"index": 0, "function": {"arguments": text}}]}
+    return {field: text}
+
+
 def _token(name: Name, field: str, text: str) -> Token:
-    as_it_is = _http_chunk(_frame(name, {field: text}))
+    as_it_is = _http_chunk(_frame(name, _delta(field, text)))
     if text in MARKS:
         return Token(as_it_is)
-    before, _, after = _http_chunk(_frame(name, {field: "#" * STAMP_LENGTH})).partition(
+    before, _, after = _http_chunk(_frame(name, _delta(field, "#" * STAMP_LENGTH))).partition(
         b"#" * STAMP_LENGTH
     )
     return Token(as_it_is, before, after)
@@ -204,7 +227,7 @@ def stream(name: Name) -> Stream:
     begin = _http_chunk(_frame(name, {"role": "assistant", "content": ""}))
     tokens = tuple(_token(name, field, text) for field, text in KINDS[name.kind](name.tokens))
     last = [
-        _frame(name, {}, "stop"),
+        _frame(name, {}, "tool_calls" if name.kind == CALLED else "stop"),
         _data(name, [], usage=_usage(name.tokens)),
         b"data: [DONE]\n\n",
     ]

@@ -81,6 +81,11 @@ class Arguments:
         return self._object.said
 
     @property
+    def wakes(self) -> str | None:
+        """The characters before which all text is words of a string; see `PartialJson.wakes`."""
+        return self._object.wakes
+
+    @property
     def words(self) -> str:
         """The text where it is no object at all, not even the beginning of one."""
         return self._object.words

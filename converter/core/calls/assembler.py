@@ -129,8 +129,16 @@ class Assembler:
         return [event]
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
-        """Return the words as they are: none of them matters here."""
-        return kind, ""
+        """Return words of a string of the only call that is open, and all that are none of a
+        call's.
+        """
+        if kind is not ToolCall:
+            return kind, ""
+        calls = [call for call in self._calls if not call.complete]
+        if len(calls) != 1 or not calls[0].told:
+            return None
+        wakes = "" if calls[0].from_text else calls[0].arguments.wakes
+        return None if wakes is None else (kind, wakes)
 
     def close(self) -> Sequence[Event]:
         """Return nothing: a call whose end did not come is no call."""

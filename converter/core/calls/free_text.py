@@ -18,6 +18,7 @@ class FreeText:
 
     waiting = odd = mended = False
     unfit = words = ""
+    wakes = None
 
     def __init__(self) -> None:
         self.begun = self.complete = self.said = False

@@ -54,6 +54,11 @@ class ArgumentValues:
         self._out: list[str] = []
         self.changed: list[str] = []
 
+    @property
+    def in_words(self) -> bool:
+        """Tell whether words of a string come that stays one."""
+        return self._string is None and self._reader.wakes is not None
+
     def feed(self, text: str) -> str:
         """Return the text that can go on."""
         if self._string is None and self._reader.passes(text):
@@ -235,8 +240,11 @@ class TypedValues:
         return [*self.close(), event] if isinstance(event, Finish) else [event]
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
-        """Return the words as they are: none of them matters here."""
-        return kind, ""
+        """Return words of a string that stays one, and all that are none of a call's."""
+        if kind is not ToolCall or not self._open:
+            return kind, ""
+        passes = all(values.in_words for values in self._open.values())
+        return (kind, '"') if passes else None
 
     def close(self) -> Sequence[Event]:
         """Return the strings that wait: their calls have no end."""

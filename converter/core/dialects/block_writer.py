@@ -182,7 +182,7 @@ class BlockWriter(Encoder, ABC):
         if kind is Thinking:
             self.thought += len(text)
         else:
-            self.said += len(text)
+            self.said += _length(text) if kind is ToolCall else len(text)
         for event in self._fill(text, frames):
             if self._gathers:
                 self._fold(event)
@@ -235,15 +235,13 @@ class BlockWriter(Encoder, ABC):
         return ()
 
     def _tool_piece(self, piece: ToolPiece) -> Iterator[Message]:
-        """Write a piece of a call. Its blanks do not count, because a stream has some where a whole
-        reply, being JSON itself, has none.
-        """
+        """Write a piece of a call."""
         if piece.begins:
             yield from self._enter(CALL, piece)
         elif piece.cut:
             self._drop()
         else:
-            self.said += len("".join(piece.json.split())) if self._open else 0
+            self.said += _length(piece.json) if self._open else 0
             yield from self._fill(piece.json)
 
     def _drop(self) -> None:
@@ -267,6 +265,13 @@ class BlockWriter(Encoder, ABC):
             self._thinking.end()
         yield from self._finish(kind, signature)
         self._open = None
+
+
+def _length(written: str) -> int:
+    """Return the characters of a call's arguments that count: a stream has blanks where a whole
+    reply, being JSON itself, has none.
+    """
+    return len("".join(written.split()))
 
 
 _SILENT = {

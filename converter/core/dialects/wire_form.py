@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from converter.core.model.events import Event, Text, Thinking, WordKind
+from converter.core.model.events import Event, WordKind, Words
 from converter.core.wire.sse import SSE, Frame, Framing
 
 
@@ -57,7 +57,7 @@ class Decoder(Protocol):
     def feed(self, frame: Frame) -> list[Event]:
         """Return the frame's events."""
 
-    def repeat(self, event: Text | Thinking) -> bool:  # noqa: ARG002
+    def repeat(self, event: Words) -> bool:  # noqa: ARG002
         """Take note of words in frames like the last one; return whether they would have been read
         as this event. Of a decoder without one, frames are to be read.
         """

@@ -63,10 +63,6 @@ class Thinking:
     own: Own | None = None
 
 
-type WordKind = type[Text] | type[Thinking]
-"""The two kinds of words."""
-
-
 @dataclass(frozen=True, slots=True)
 class ThinkingEnd:
     """The thought so far is complete; what follows is another block. Type and confidence are only
@@ -120,6 +116,11 @@ class ToolCall:
     misshapen: bool = False
     free_text: bool = False
     is_value: bool = field(default=False, compare=False)
+
+
+type Words = Text | Thinking | ToolCall
+type WordKind = type[Text] | type[Thinking] | type[ToolCall]
+"""Words of an answer, of a thought, of a call's arguments; and their kinds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,9 +57,9 @@ class ThinkingBudget:
         """Return nothing: words in time went out, later ones stay away."""
         return []
 
-    def plain(self, kind: WordKind) -> tuple[type[Text], str] | None:
-        """Return text alone: words of a thought have a price."""
-        return (Text, "") if kind is Text else None
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        """Return words of none but a thought, which have a price."""
+        return None if kind is Thinking else (kind, "")
 
     def _think(self, event: Thinking) -> list[Event]:
         paid, self._left = spend(event.text, 0 if self._is_spent else self._left)
@@ -101,9 +101,9 @@ class ThinkingHider:
         """Return the event, unless it is of a thought."""
         return [] if isinstance(event, (Thinking, ThinkingEnd)) else [event]
 
-    def plain(self, kind: WordKind) -> tuple[type[Text], str] | None:
-        """Return text alone: words of a thought do not come out."""
-        return (Text, "") if kind is Text else None
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        """Return words of none but a thought, which do not come out."""
+        return None if kind is Thinking else (kind, "")
 
     def close(self) -> list[Event]:
         """Return nothing: nothing is held."""

@@ -42,8 +42,10 @@ class ThoughtFolder:
         return closer
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
-        """Return text for the kind of words that the last ones were."""
-        return (Text, "") if self._is_open == (kind is Thinking) else None
+        """Return words like the last ones; those of a thought are text."""
+        if self._is_open != (kind is Thinking):
+            return None
+        return (Text if kind is Thinking else kind), ""
 
 
 def unfold(texts: Iterable[str]) -> str:

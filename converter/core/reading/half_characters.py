@@ -9,13 +9,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from converter.core.model.events import Event, Own, Text, Thinking, ToolCall, WordKind
+from converter.core.model.events import Event, Own, Text, Thinking, ToolCall, WordKind, Words
 from converter.core.wire.json_text import whole_characters
 
 _HALF = re.compile("[\ud800-\udfff]")
 _FIRST_HALF = re.compile("[\ud800-\udbff]\\Z")
-
-type _Words = Text | Thinking | ToolCall
 
 
 class HalfCharacters:
@@ -25,7 +23,7 @@ class HalfCharacters:
 
     def __init__(self) -> None:
         self._held = ""
-        self._begun: _Words | None = None  # the piece that ended in the held half
+        self._begun: Words | None = None  # the piece that ended in the held half
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return the events with whole characters."""
@@ -58,13 +56,13 @@ class HalfCharacters:
         return _with(begun, "\ufffd")
 
 
-def _goes_on(begun: _Words | None, event: _Words) -> bool:
+def _goes_on(begun: Words | None, event: Words) -> bool:
     if isinstance(begun, ToolCall) and isinstance(event, ToolCall):
         return begun.index == event.index
     return type(begun) is type(event)
 
 
-def _with(event: _Words, words: str) -> Sequence[Event]:
+def _with(event: Words, words: str) -> Sequence[Event]:
     """Return the event with these words; nothing where it says nothing then."""
     if isinstance(event, ToolCall):
         says = words or event.name or event.id or event.ends

@@ -12,7 +12,8 @@ shape.
 # D  A frame f = before + words + behind has the same `before` and `behind` as g, where the words
 #    stood once (`_shape_of`). The words are plain: the inside of one JSON string, with no quotation
 #    mark, no control character and no escape but those on which all writers agree. So f is the same
-#    JSON as g but for this string. A decoder whose state depends on the words, because it merges
+#    JSON as g but for this string; of a call's arguments that are words of a string, the same call
+#    so far but for them. A decoder whose state depends on the words, because it merges
 #    what two fields say, is asked whether it would read them so (`Decoder.repeat`).
 # S  Each stage tells what plain words become, and which characters it waits for (`Stage.plain`); it
 #    tells nothing while it holds text. Words without these characters come out of it at once. The
@@ -30,11 +31,20 @@ shape.
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from converter.core.dialects.wire_form import Encoder
-from converter.core.model.events import Event, Opaque, Own, Text, Thinking, WordKind
+from converter.core.model.events import (
+    Event,
+    Opaque,
+    Own,
+    Text,
+    Thinking,
+    ToolCall,
+    WordKind,
+    Words,
+)
 from converter.core.reply.pipeline import LONGEST, Pipeline
 from converter.core.wire import json_text
 
@@ -87,22 +97,21 @@ def _without_number(frame: bytes, counter: bytes) -> bytes:
     return begin + name + rest.lstrip(_DIGITS)
 
 
-type Words = Text | Thinking
-
 MOST_WAITING = 2048
 """Characters that wait for the stages; the words of one read are given to them in one piece."""
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\\\": "\\"}
 """Escapes that JSON writers agree on, as a regular expression has them, with their meaning."""
+_ESCAPE_IN_JSON = r'\\\\(?:[bfnrt/]|\\["\\])'
+"""An escape of arguments, which are JSON within JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """A frame around its words. `named`: the dialect's own field of thinking."""
+    """A frame around its words. `sample`: the event that such a frame is, without its words."""
 
     before: bytes
     behind: bytes
-    kind: WordKind
-    named: tuple[str, ...] = ()
+    sample: Words
 
     def fits(self, raw: bytes) -> bool:
         fitting = len(self.before) + len(self.behind) <= len(raw) <= LONGEST
@@ -121,12 +130,15 @@ class _Shape:
             pieces.append(words)
         return pieces
 
-    def event(self, text: str) -> Words:
-        """Return the event that says these words, as the decoder would have made it."""
-        if not self.named:
-            return self.kind(text)
-        dialect, name = self.named
-        return Thinking(text, own=Own(dialect, {name: text}))
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """The way of a kind of words to the client. `sample`: the event that they become, without its
+    words; `seam`: its frame, None for the frame as it came.
+    """
+
+    sample: Words
+    seam: Seam | None
 
 
 type _Ready = tuple[_Shape, WordKind, Callable[[bytes], object]]
@@ -151,8 +163,7 @@ class FastPath:
         self._pipeline, self.encoder, self._tell = pipeline, encoder, tell
         self._counter = json_text.write(counter) + b":" if counter else b""
         self._shape: _Shape | None = None
-        self._written: dict[WordKind, Seam | None] = {}
-        """How words of a kind are written; None: the frame as it came."""
+        self._ways: dict[WordKind, _Way] = {}
         self._unsure: dict[WordKind, str] = {}
         """The words that taught a kind and stand in its frame more than once, as `:` and `text` do,
         until other words come out as they should.
@@ -169,26 +180,27 @@ class FastPath:
         shape, kind, plain = ready
         words = shape.words(raws, begin, plain)
         text = decoded(words) if words else None
-        if text is None or not self._pipeline.decoder.repeat(read := shape.event(text)):
+        if text is None or not self._pipeline.decoder.repeat(read := _with(shape.sample, text)):
             return 0, b""
+        way = self._ways[kind]
         self._waiting.append(read)
         self._characters += len(text)
-        self._tell([read if type(read) is kind else kind(text)])
+        self._tell([_with(way.sample, text)])
         self.taken += len(words)
         first = self.encoder.spliced(kind, text, len(words))
-        splice = self._written[kind]
-        self.changes = splice is not None
+        self.changes = way.seam is not None
         taken = raws[begin : begin + len(words)]
-        return len(words), splice.write(words, first) if splice else b"".join(taken)
+        return len(words), way.seam.write(words, first) if way.seam else b"".join(taken)
 
     def settle(self) -> None:
         """Give the stages the words that went past them; other words may be plain now."""
         self._ready = None
         if self._waiting:
             waiting, self._waiting, self._characters = self._waiting, [], 0
-            text = "".join([words.text for words in waiting])
+            text = "".join(map(_said, waiting))
             assert self._shape
-            self._pipeline.feed([waiting[0] if len(waiting) == 1 else self._shape.event(text)])
+            joined = waiting[0] if len(waiting) == 1 else _with(self._shape.sample, text)
+            self._pipeline.feed([joined])
 
     def _look(self) -> _Ready | None:
         """Find out which words are plain; None where none are, or how they are written is not
@@ -197,9 +209,9 @@ class FastPath:
         if self._characters > MOST_WAITING:
             return None  # the next frame is parsed, and the stages get these words before it
         if self._ready is None and self._shape:
-            plain = self._pipeline.stages.plain(self._shape.kind)
-            if plain and plain[0] in self._written and plain[0] not in self._unsure:
-                self._ready = self._shape, plain[0], _plain(plain[1])
+            plain = self._pipeline.stages.plain(type(self._shape.sample))
+            if plain and plain[0] in self._ways and plain[0] not in self._unsure:
+                self._ready = self._shape, plain[0], _plain(plain[1], plain[0] is ToolCall)
         return self._ready
 
     def learn(
@@ -211,25 +223,26 @@ class FastPath:
         """
         if self._shape and self._shape.fits(raw) and self._goes_on(read, made, out):
             words = _only_words(made)
-            if words and self._unsure.get(type(words), words.text) != words.text:
+            if words and self._unsure.get(type(words), said := _said(words)) != said:
                 del self._unsure[type(words)]  # other words came out as these pieces say
             return
         words, became = _only_words(read), _only_words(made)
-        if words is None or became is None or words.text != became.text or len(out) != 1:
-            self._written.clear()  # a block began or ended
+        if not (words and became and _said(words) == _said(became)) or len(out) != 1:
+            self._ways.clear()  # a block began or ended
             if self._shape and not self._shape.fits(raw):
                 self._shape = None
             return
-        shape = _shape_of(raw, words)
-        splice = None if out[0] == raw else splice_of(out[0], words.text, self._counter)
-        if shape is None or shape != self._shape or self._written.get(type(became), ()) != splice:
+        shape, text = _shape_of(raw, words), _said(words)
+        seam = None if out[0] == raw else splice_of(out[0], text, self._counter)
+        way, kind = _Way(_sample(became), seam), type(became)
+        if shape is None or shape != self._shape or self._ways.get(kind) != way:
             self._shape = shape
-            self._written.clear()
-        if shape and (splice is None or splice.places):
-            self._written[type(became)] = splice
-            self._unsure.pop(type(became), None)
-            if splice and splice.places > 1:
-                self._unsure[type(became)] = became.text
+            self._ways.clear()
+        if shape and (seam is None or seam.places):
+            self._ways[kind] = way
+            self._unsure.pop(kind, None)
+            if seam and seam.places > 1:
+                self._unsure[kind] = text
 
     def _goes_on(self, read: Sequence[Event], made: Sequence[Event], out: Sequence[bytes]) -> bool:
         """Tell whether the words of a frame of the known shape are still written in the known way.
@@ -240,10 +253,11 @@ class FastPath:
         if not became:
             return not bare or _only_words(bare) is not None
         words = _only_words(became)
-        if words is None or type(words) not in self._written or len(out) != 1:
+        way = self._ways.get(type(words)) if words else None
+        if words is None or way is None or way.sample != _sample(words) or len(out) != 1:
             return False
-        splice = self._written[type(words)]
-        return splice.gives(out[0], words.text) if splice else json_text.write(words.text) in out[0]
+        text = _said(words)
+        return way.seam.gives(out[0], text) if way.seam else json_text.write(text) in out[0]
 
 
 def decoded(words: Sequence[bytes]) -> str | None:
@@ -261,8 +275,30 @@ def _only_words(events: Sequence[Event]) -> Words | None:
     match _bare(events):
         case [Text(choice=0, refusal=False, own=None) | Thinking(choice=0) as words]:
             return words
+        case [ToolCall(choice=0, id="", name="", ends=False, misshapen=False) as piece]:
+            return None if piece.free_text else piece
         case _:
             return None
+
+
+def _said(words: Words) -> str:
+    return words.arguments if isinstance(words, ToolCall) else words.text
+
+
+def _with(sample: Words, text: str) -> Words:
+    """Return the event that says these words."""
+    if isinstance(sample, ToolCall):
+        return replace(sample, arguments=text)
+    if isinstance(sample, Thinking) and sample.own:
+        return Thinking(text, own=Own(sample.own.dialect, dict.fromkeys(sample.own.fields, text)))
+    return type(sample)(text)
+
+
+def _sample(words: Words) -> Words:
+    """Return the event without its words."""
+    if isinstance(words, ToolCall):
+        return replace(words, arguments="", own=None, read_from="")
+    return _with(words, "")
 
 
 def _bare(events: Sequence[Event]) -> list[Event]:
@@ -272,22 +308,26 @@ def _bare(events: Sequence[Event]) -> list[Event]:
 
 def _shape_of(raw: bytes, words: Words) -> _Shape | None:
     """Return the frame's shape; None where the words cannot be told from the rest."""
-    own = words.own
-    if not words.text or len(raw) > LONGEST or (own and [*own.fields.values()] != [words.text]):
+    text, own = _said(words), None if isinstance(words, ToolCall) else words.own
+    if not text or len(raw) > LONGEST or (own and [*own.fields.values()] != [text]):
         return None
-    said = json_text.write(words.text)
+    said = json_text.write(text)
     before, _, behind = raw.partition(said)
     if not behind or said in behind:
         return None
-    named = (own.dialect, *own.fields) if own else ()
-    return _Shape(before + b'"', b'"' + behind, type(words), named)
+    return _Shape(before + b'"', b'"' + behind, _sample(words))
 
 
 @lru_cache(maxsize=256)
-def _plain(wakes: str) -> Callable[[bytes], object]:
-    """Return the test for plain words in JSON: it finds all of them, or nothing."""
+def _plain(wakes: str, in_json: bool) -> Callable[[bytes], object]:
+    """Return the test for plain words in JSON: it finds all of them, or nothing. `in_json`: they
+    are JSON themselves, in which a backslash comes with the character that it escapes.
+    """
     single = "".join(re.escape(mark) for mark in sorted(set(wakes)) if mark.isascii())
     wide = "".join(f"(?!{re.escape(mark)})" for mark in sorted(set(wakes)) if not mark.isascii())
     escapes = "".join(name for name, mark in _ESCAPES.items() if mark not in wakes)
+    escape = f"\\\\[{escapes}]" if escapes else "(?!)"
+    if in_json and "\\" not in wakes:
+        escape = _ESCAPE_IN_JSON
     letter = f'{wide}[^"\\\\\\x00-\\x1f{single}]'
-    return re.compile(f"(?:{letter}|\\\\[{escapes}])++".encode()).fullmatch
+    return re.compile(f"(?:{letter}|{escape})++".encode()).fullmatch

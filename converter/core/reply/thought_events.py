@@ -63,7 +63,7 @@ class ThoughtEvents:
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
         """Return words that end no thought, as they are."""
-        return None if kind is Text and self._said else (kind, "")
+        return None if kind is not Thinking and self._said else (kind, "")
 
     def _end(self, end: ThinkingEnd) -> None:
         words = self._said.pop(end.choice, None)

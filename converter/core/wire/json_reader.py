@@ -28,6 +28,7 @@ is as long.
 NAME_LIMIT = 256
 """Characters of a bare name, which waits for its colon."""
 BLANKS = " \t\r\n"
+_NOT_AS_IS = '"\r\n\t'
 STRICT = json.JSONDecoder(parse_constant=refuse)
 """Reads what is JSON without Python's numbers."""
 
@@ -146,6 +147,13 @@ class JsonReader:
     def waiting(self) -> str:
         """The held text that did not go on."""
         return self.held[self._passed :]
+
+    @property
+    def wakes(self) -> str | None:
+        """The characters before which all text is words of the open string, which go on as they
+        are, whole escapes among them; None where there is no such string.
+        """
+        return _NOT_AS_IS if self.quote == '"' and not self.held else None
 
     def passes(self, text: str) -> bool:
         """Tell whether a piece is words of the open string, which go on as they are."""

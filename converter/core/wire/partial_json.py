@@ -74,6 +74,11 @@ class PartialJson:
         return not self.complete or not means_nothing(self.unfit)
 
     @property
+    def wakes(self) -> str | None:
+        """The characters before which all text goes on as it is; see `JsonReader.wakes`."""
+        return self._reader.wakes
+
+    @property
     def said(self) -> bool:
         """Tell whether there was anything but blanks."""
         return self._reader.want is not Want.OBJECT or bool(self.unfit.strip())

@@ -124,6 +124,20 @@ def test_words_pass_as_they_are() -> None:
     assert stage.feed(Text("a")) == [Text("a")]
 
 
+def test_words_within_a_string_of_the_only_open_call_pass_as_they_are() -> None:
+    stage, wakes = Assembler(Offer(), CallIds(frozenset(), "x"), []), '"\r\n\t'
+    assert stage.plain(ToolCall) is None
+    for piece in CUT:
+        stage.feed(piece)
+    assert stage.plain(ToolCall) == (ToolCall, wakes)
+    stage.feed(ToolCall(1, "b", "weather", '{"city": "Ro'))
+    assert stage.plain(ToolCall) is None
+    stage.feed(ToolCall(0, "", "", 'lo"}'))
+    assert stage.plain(ToolCall) == (ToolCall, wakes)
+    stage.feed(ToolCall(1, "", "", 'me"'))
+    assert stage.plain(ToolCall) is None
+
+
 @pytest.mark.parametrize("field", ["tool_calls", "function_call"])
 @pytest.mark.parametrize("reason", ["stop", "length"])
 def test_the_finish_stop_becomes_that_of_the_kind_of_call(field: str, reason: str) -> None:

@@ -232,6 +232,16 @@ def test_calls_that_take_turns_are_read_each_by_itself() -> None:
     assert changed == ["count"]
 
 
+def test_words_of_a_string_that_stays_one_are_plain() -> None:
+    stage = TypedValues({"f": SCHEMA}, [])
+    plain: list[object] = []
+    for piece in ('{"text"', ': "a', " b", '", "count": "1', '2", "text": "c\\', 'n", '):
+        stage.feed(ToolCall(0, "" if plain else "a", "" if plain else "f", piece))
+        plain.append(stage.plain(ToolCall))
+    assert plain == [None, (ToolCall, '"'), (ToolCall, '"'), None, None, None]
+    assert stage.plain(Text) == (Text, "")
+
+
 def test_a_string_of_a_call_that_was_cut_comes_before_the_finish() -> None:
     made, changed = fed([ToolCall(0, "a", "f", '{"count": "1'), Finish("length")])
     assert joined(made) == [

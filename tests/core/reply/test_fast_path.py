@@ -1,5 +1,6 @@
 """Frames that are not parsed: the client gets the very bytes that the full way writes."""
 
+import json
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -22,9 +23,10 @@ from converter.core.dialects.table import (
     Form,
     ReplyContext,
 )
-from converter.core.model.events import Text, Thinking
+from converter.core.model.events import Text, Thinking, ToolCall
 from converter.core.model.memory import Memory
 from converter.core.reading.reading import Expected
+from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.reply.fast_path import splice_of
 from converter.core.reply.reporting import ReportingRewriter
 from converter.core.wire.bounds import Bound
@@ -33,6 +35,7 @@ from converter.extras.recordings.recording import Recording
 from tests.support.frames import data
 from tests.support.recorded import FOLDER
 from tests.support.strategies import law
+from tests.support.tool_call_texts import TOOLS, WRITTEN, Written
 
 LIBRARY = Library(FOLDER)
 STREAMS = [
@@ -68,15 +71,21 @@ def _both(
 
 
 def _said(events: Iterable[object]) -> list[tuple[str, str]]:
-    """The words of the events, those of one kind in one piece."""
+    """The words of the events, those of one kind and those of one call in one piece."""
     said: list[tuple[str, str]] = []
     for event in events:
         if isinstance(event, Text | Thinking):
-            kind = type(event).__name__
-            if said and said[-1][0] == kind:
-                said[-1] = (kind, said[-1][1] + event.text)
-            else:
-                said.append((kind, event.text))
+            kind, words = type(event).__name__, event.text
+        elif isinstance(event, ToolCall):
+            named = said and said[-1][0].startswith(f"call {event.index}") and not event.name
+            kind = said[-1][0] if named else f"call {event.index} {event.id} {event.name}".strip()
+            words = event.arguments
+        else:
+            continue
+        if said and said[-1][0] == kind:
+            said[-1] = (kind, said[-1][1] + words)
+        else:
+            said.append((kind, words))
     return said
 
 
@@ -157,6 +166,86 @@ def test_most_frames_of_an_ordinary_stream_are_not_parsed(
     fast, slow = _both([b"".join(_stream(name, words))], settings.read(), client)
     assert fast.hurried > 0.95 * len(words)
     assert slow.hurried == 0
+
+
+OFFERED = {
+    "tools_offered": True,
+    "tools": Tools(TOOLS),
+    "schemas": TOOLS,
+}
+NASTY = st.lists(
+    st.sampled_from([*" ab<>/{}[]\"'\\`\n\t|:=,é語🙂", "</", "tool_call", " word", "so "]),
+    max_size=30,
+).map("".join)
+CALLS = st.lists(
+    st.fixed_dictionaries({"path": st.just("/tmp/a"), "content": NASTY, "meta": st.just({"a": 1})}),
+    min_size=1,
+    max_size=2,
+)
+
+
+def _pieces(text: str, size: int) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+@law(300)
+@given(st.sampled_from([*WRITTEN.values()]), CALLS, st.integers(1, 9), st.sampled_from(DIALECTS))
+def test_calls_in_the_text_come_out_alike(
+    written: Written, arguments: list[dict[str, object]], size: int, client: Dialect
+) -> None:
+    text = written.write([("write_file", each) for each in arguments])
+    said = [] if written.whole else ["<think>", "so", "</think>", " Look", ".\n"]
+    frames = _stream("content", [*said, *_pieces(text, size), "\nDone"])
+    _both(frames, settings.read(), client, **OFFERED)
+
+
+@pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC, RESPONSES], ids=repr)
+@pytest.mark.parametrize(
+    "name", ["hermes", "qwen3-coder", "glm", "gemma", "minimax", "minimax-m3", "dsml"]
+)
+def test_most_frames_of_an_argument_are_not_parsed(name: str, client: Dialect) -> None:
+    text = WRITTEN[name].write([("write_file", {"path": "a", "content": "WORDS"})])
+    before, words, behind = text.partition("WORDS")
+    said = [" Look", ".", "\n", *_pieces(before, 4), " so", *LONG, *_pieces(behind, 4)]
+    fast, slow = _both([b"".join(_stream("content", said))], settings.read(), client, **OFFERED)
+    assert words
+    assert fast.hurried > 0.95 * len(LONG)
+    assert slow.hurried == 0
+
+
+def _calls(pieces: Sequence[tuple[int, str, str]]) -> list[bytes]:
+    """Frames of a server's own calls: index, name, piece of the arguments."""
+    entries = [
+        {"index": index, "function": {"arguments": words}}
+        | ({"id": f"call_{index}", "type": "function"} if name else {})
+        | ({"function": {"name": name, "arguments": words}} if name else {})
+        for index, name, words in pieces
+    ]
+    return [*(_frame({"tool_calls": [entry]}) for entry in entries), *_stream("content", ())]
+
+
+@law(300)
+@given(CALLS, st.integers(1, 9), st.booleans(), st.booleans(), st.sampled_from(DIALECTS))
+def test_a_servers_own_calls_come_out_alike(
+    arguments: list[dict[str, object]], size: int, mixed: bool, typed: bool, client: Dialect
+) -> None:
+    written = [_pieces(json.dumps(each, ensure_ascii=False), size) for each in arguments]
+    heads = [[(at, "write_file", "")] for at in range(len(written))]
+    rests = [[(at, "", piece) for piece in pieces] for at, pieces in enumerate(written)]
+    told = [[*head, *rest] for head, rest in zip(heads, rests, strict=True)]
+    if mixed:
+        told = [[*each] for each in zip(*told, strict=False)]
+    frames = _calls([piece for each in told for piece in each])
+    _both(frames, settings.read(), client, schemas=TOOLS if typed else {})
+
+
+@pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC, RESPONSES], ids=repr)
+def test_most_frames_of_a_servers_own_call_are_not_parsed(client: Dialect) -> None:
+    said = [*LONG[:-2], "\\\\ and", '\\" so\\n']
+    words = ['{"path": ', '"a", "content": "', *said, '", "meta": {"a": "', *said, '"}}']
+    frames = _calls([(0, "write_file", ""), *((0, "", piece) for piece in words)])
+    fast, _ = _both([b"".join(frames)], settings.read(), client, schemas=TOOLS)
+    assert fast.hurried > 0.95 * 2 * len(LONG)
 
 
 @CLIENTS

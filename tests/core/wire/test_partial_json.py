@@ -152,6 +152,25 @@ def test_all_that_has_come_out_can_be_read_as_the_sdk_reads_it(said: str) -> Non
             from_json(so_far.encode(), partial_mode=True)
 
 
+def test_within_a_string_all_but_a_few_characters_are_words() -> None:
+    machine, wakes = PartialJson(), list[bool]()
+    for piece in (
+        "{",
+        '"a": "b',
+        "c \U0001f642}",
+        "\\",
+        "n",
+        "\\ud83d",
+        "\\ude42",
+        '"',
+        ", 'b': 'c",
+    ):
+        machine.feed(piece)
+        wakes.append(machine.wakes is not None)
+    assert wakes == [False, True, True, False, True, False, True, False, False]
+    assert PartialJson().wakes is None
+
+
 def test_strings_do_not_wait_for_their_end() -> None:
     machine = PartialJson()
     assert machine.feed('{"city": "Os') == '{"city": "Os'

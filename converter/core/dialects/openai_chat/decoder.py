@@ -41,6 +41,7 @@ from converter.core.model.events import (
     Thinking,
     ToolCall,
     Usage,
+    Words,
 )
 from converter.core.wire.bounds import MOST_CHOICES
 from converter.core.wire.json_text import as_object
@@ -173,11 +174,11 @@ class OpenAIDecoder(DialectDecoder):
     def _ended(self, frame: Frame) -> list[Event]:
         return [End(self._own(frame))]
 
-    def repeat(self, event: Text | Thinking) -> bool:
+    def repeat(self, event: Words) -> bool:
         """Take note of words in frames like the last one; return whether the decoder would have
         read them as this event. Thinking counts only while one field name has brought it.
         """
-        if isinstance(event, Text) or not event.own:
+        if not (isinstance(event, Thinking) and event.own):
             return True
         merger = self._mergers[event.choice]
         names = list(event.own.fields)

@@ -24,7 +24,7 @@ The decisions at a mark, each in one place, in the order and with the numbers of
 from copy import copy
 from dataclasses import replace
 
-from converter.core.model.events import Event, Text, Thinking, WordKind, joined
+from converter.core.model.events import Event, Text, Thinking, ToolCall, WordKind, joined
 from converter.core.reading.engine.context import BLANKS, Context, MarkPlace
 from converter.core.reading.engine.mark_table import (
     CALL_MARKS,
@@ -131,6 +131,10 @@ class Engine(Scanner):
         """Return the meaning of words that hold none of the characters returned with it; None
         while they would do more than come out.
         """
+        if call := self._calling.open:
+            wakes = call.place.text.plain()
+            waits = self._source.rest or self._calling.draft
+            return (ToolCall, wakes) if wakes and not waits else None
         if self.holds or self.thought.guess:
             return None
         ends = "\r\n" if self._table.reads_calls else ""

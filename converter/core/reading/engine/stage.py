@@ -104,10 +104,12 @@ class ReadingStage:
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
         """Return what plain words become: the server's own thinking goes through, but encoders hold
-        the line breaks at a thought's end.
+        the line breaks at a thought's end; so does its own call, once it has begun.
         """
         if self._repeats.holds:
             return None
+        if kind is ToolCall:
+            return (kind, "") if self._in_call and not self._reads_calls else None
         if kind is Text:
             return self._engine.plain() if self._again.over else None
         passes = not self._reads_tags and self._engine.at_head and not self._again.listens

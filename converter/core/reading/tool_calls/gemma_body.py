@@ -19,6 +19,7 @@ from converter.core.reading.tool_calls.python_body import arguments_of, say
 from converter.core.reading.tool_calls.source import (
     BLANKS,
     NAME_LIMIT,
+    NOT_AS_IS,
     BrokenArguments,
     Refused,
     Source,
@@ -98,8 +99,10 @@ class Gemma:
             words, behind = Value(frozenset(), call.say), (*_NEXT, *close)
             if mark in _QUOTES:
                 yield from _quoted(source, mark, words, behind)
-            elif not (yield from source.until(marks_of(self.quote), words.feed, behind)):
-                raise Refused
+            else:
+                quote, as_is = marks_of(self.quote), words.goes_on
+                if not (yield from source.until(quote, words.feed, behind, as_is=as_is)):
+                    raise Refused
             words.close()
         else:
             scalar = yield from source.match(BARE, BARE_LIMIT)
@@ -121,7 +124,7 @@ def _quoted(source: Source, quote: str, words: Value, behind: Sequence[str]) -> 
     which the form goes on, as `behind` tells.
     """
     while True:
-        yield from source.more()
+        yield from source.more(quote + NOT_AS_IS if words.goes_on() else None)
         if plain := _PLAIN[quote].match(source.rest):
             words.feed(source.take(plain.end()))
         elif source.rest[0] == "\\":
@@ -130,7 +133,7 @@ def _quoted(source: Source, quote: str, words: Value, behind: Sequence[str]) -> 
             place = source.behind_closers(1, BLANKS)
             mark = None if place is None else source.look_at(behind, place)
             if mark is None:
-                yield
+                yield None
                 continue
             taken = source.take(1)
             if mark[0]:
@@ -143,7 +146,7 @@ def _escape(source: Source) -> Step[str]:
     while not source.last and len(source.rest) < ESCAPE_LENGTH:
         if len(source.rest) > 1 and source.rest[1] != "u":
             break
-        yield
+        yield None
     if found := ESCAPE.match(source.rest):
         return decoded(source.take(found.end()))
     written = source.take(2)

@@ -70,7 +70,7 @@ def object_of(source: Source, call: Call, close: Sequence[str] = ()) -> Step[Non
     """
     checked = PartialJson()
     while not checked.complete:
-        yield from source.more()
+        yield from source.more(checked.wakes)
         piece = source.rest[: source.rest.find("}") + 1 or None]
         try:
             _take_checked(source, piece, piece, checked, call)
@@ -94,7 +94,7 @@ def _object_in_string(source: Source, call: Call) -> Step[None]:
         elif source.last or len(source.rest) >= ESCAPE_LENGTH:
             raise Refused
         else:
-            yield
+            yield None
     source.take(1)
     if checked.said and not checked.complete:
         raise Refused

@@ -147,7 +147,7 @@ class Members:
             if read.begun and not read.unfit:
                 if source.last or seen == AHEAD_LIMIT:
                     return call.arguments_so_far() != {}
-                yield
+                yield None
         members = json.loads(written, strict=False) if read.complete else {}
         keys = (key for key in members if key in NAME_KEYS and not call.knows(key))
         return any(_is_name(members[key]) for key in keys)

@@ -61,7 +61,7 @@ def _name(source: Source, place: int) -> Step[re.Match[str] | None]:
         begun = _NAME_BEGUN.fullmatch(source.rest, place)
         if source.last or not begun or len(source.rest) - place > NAME_LIMIT:
             return None
-        yield
+        yield None
     return match if match.end() - place <= NAME_LIMIT else None
 
 
@@ -114,7 +114,7 @@ def _in_parentheses(source: Source, around: str) -> Step[str]:
         assert token
         mark = token[0]
         if not source.last and len(source.rest) < 3 and mark[0] in "\"'\\":
-            yield
+            yield None
             continue
         source.take(len(mark))
         pieces.append(_escaped(mark) if len(quote) == 1 and mark[0] != "\\" else mark)

@@ -54,7 +54,8 @@ class Expectations:
 class PlaceText:
     """The text of a place, and the events that it becomes. `fate`: of the text that is read now.
     `doubted`: the place is in doubt, so that `held` is all of its text. `too_much`: called when
-    more is held than may.
+    more is held than may. `wakes`: the characters that its body waits for, while words of an
+    argument come out as they are.
     """
 
     choice: int
@@ -64,6 +65,13 @@ class PlaceText:
     length: int = 0
     events: list[Event] = field(default_factory=list)
     too_much: Callable[[], object] = bool
+    wakes: str | None = None
+
+    def plain(self) -> str | None:
+        """Return the characters that make words of an argument not plain; None while words would
+        do more than come out.
+        """
+        return self.wakes if self.fate is Fate.TAKEN and not self.doubted else None
 
     def begin_call(self) -> None:
         """Hold the text that follows, because it is another call's."""
@@ -141,12 +149,16 @@ class CallPlace:
         if self._step is None:
             return True
         try:
-            if not next(self._step, True):  # it yields nothing
-                return False
+            self.text.wakes = next(self._step)
+        except StopIteration:
+            self._step = None
         except Refused as refused:
-            self.refused, self.unfit = True, "".join(map(str, refused.args))
-        self._step, self.source.consumed = None, len
-        return True
+            self._step, self.refused = None, True
+            self.unfit = "".join(map(str, refused.args))
+        if self._step is None:
+            self.text.wakes = None
+            self.source.consumed = len
+        return self._step is None
 
     @property
     def current(self) -> Call:
@@ -246,6 +258,6 @@ class CallPlace:
             self.source.take(len(rest) - (0 if self.source.last else marks.undecided(rest, 0)))
             if self.source.last:
                 return True
-            yield
+            yield None
         self.source.take(match.end() if match[0] in self.close else match.start())
         return True

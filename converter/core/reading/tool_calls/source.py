@@ -1,6 +1,7 @@
 """Text that arrives in pieces, for grammars that read it as if it were all there.
 
-A grammar is a generator: it yields when it needs more text and goes on when more has come. What it
+A grammar is a generator: it yields when it needs more text and goes on when more has come. Where
+all text comes out as it is until one of some characters comes, it yields these (`wakes`). What it
 takes is gone from the buffer, so that the buffer stays short and no text is looked at twice.
 """
 
@@ -13,15 +14,22 @@ from converter.core.reading.families import CLOSERS
 from converter.core.reading.mark_search import Mark, MarkSearch
 from converter.core.wire.bounds import BLANKS_LIMIT
 
-type Step[T] = Generator[None, None, T]
+type Step[T] = Generator[str | None, None, T]
 type Says = Callable[[str], object]
 type Judge = Callable[[str, bool], bool | None]
 """By the text behind a mark, and whether more will come: does it count? None: undecided."""
 
 NO_OTHERS: Mapping[str, Judge] = MappingProxyType({})
 BLANKS = " \t\r\n"
+NOT_AS_IS = '"\\\r\n\t'
+"""Characters that a JSON string writes as others."""
 NAME_LIMIT = 256
 """Characters of a key or a name; no API allows as many in a tool's name."""
+
+
+def never() -> bool:
+    """Tell that no words come out as they are."""
+    return False
 
 
 class Refused(Exception):  # noqa: N818 - nothing is wrong: the text is no tool call
@@ -92,7 +100,7 @@ class Source:
     def ahead(self, marks: Sequence[str], skip: str = BLANKS) -> Step[tuple[str, int]]:
         """Return the mark that comes next and the number of characters before it; take nothing."""
         while (mark := self.look(marks, skip)) is None:
-            yield
+            yield None
         return mark
 
     def accept(self, marks: Sequence[str], skip: str = BLANKS) -> Step[str]:
@@ -109,13 +117,16 @@ class Source:
         behind: Sequence[str] = (),
         others: Mapping[str, Judge] = NO_OTHERS,
         padded: bool = False,
+        as_is: Callable[[], bool] = never,
     ) -> Step[str]:
         """Say all before the first of `ends`, as it comes; take and return it, nothing at the end.
 
         `behind`: what must come behind an end, blanks aside, for it to count; or the text's end.
         `others`: ends that are judged by the text behind them, up to some length. `padded`: a line
-        end before an end goes.
+        end before an end goes. `as_is`: tells whether words come out as they are now, but for
+        the characters that JSON writes as others.
         """
+        wakes = ends.firsts + NOT_AS_IS
         while True:
             match = ends.search(self.rest)
             if stop := self._before_end(ends, match, padded):
@@ -130,7 +141,7 @@ class Source:
             elif not match and self.last:
                 return ""
             else:
-                yield
+                yield wakes if as_is() else None
 
     def _before_end(self, ends: MarkSearch, match: re.Match[str] | None, padded: bool) -> int:
         """Return how many characters come before the end that was found, or that may begin."""
@@ -154,19 +165,19 @@ class Source:
             return None
         return bool(mark[0]) or (self.last and not after.strip(BLANKS))
 
-    def more(self) -> Step[None]:
+    def more(self, wakes: str | None = None) -> Step[None]:
         """Wait until there is text. Raises Refused when there will be none."""
         while not self.rest:
             if self.last:
                 raise Refused
-            yield
+            yield wakes
 
     def match(self, pattern: re.Pattern[str], limit: int) -> Step[re.Match[str]]:
         """Take what the pattern matches; return the match. Raises Refused beyond `limit`."""
         while not (match := pattern.match(self.rest)):
             if self.last or len(self.rest) > limit:
                 raise Refused
-            yield
+            yield None
         if match.end() > limit:
             raise Refused
         self.take(match.end())
@@ -185,7 +196,7 @@ class Source:
             begun = ends.undecided(self.rest, 0)  # an end that is cut may begin within the limit
             if self.last or len(self.rest) - begun > limit:
                 raise Refused
-            yield
+            yield None
         if match.start() > limit:
             raise Refused
         return self.take(match.start())

@@ -27,6 +27,7 @@ from converter.core.reading.tool_calls.source import (
     Source,
     Step,
     marks_of,
+    never,
 )
 from converter.core.reading.tool_calls.value_end import HEADER, ValueEnd, ValueMarks
 from converter.core.reading.tool_calls.values import NESTED_LIMIT, Value
@@ -99,10 +100,10 @@ class Tags(ValueMarks):
         written = Value(_types(types_named) or types_of(call.schema, name), call.say)
         if self.padded:
             while (padding := source.look_at(_LINE_ENDS, 0)) is None:
-                yield
+                yield None
             source.take(len(padding[0]))
         if self.cdata and (yield from source.accept(_CDATA[:1])):
-            yield from source.until(marks_of(_CDATA[1]), written.feed)
+            yield from source.until(marks_of(_CDATA[1]), written.feed, as_is=written.goes_on)
         return (yield from ValueEnd(source, call, self, close, written).read())
 
 
@@ -256,7 +257,8 @@ class Elements:
             raise Refused
         if not (yield from self._nested(source)):
             written = Value(type_names(schema, root) or (NO_STRING if depth else frozenset()), say)
-            if not (yield from source.until(marks_of(f"{self.mark}</{name}>"), written.feed)):
+            end, as_is = marks_of(f"{self.mark}</{name}>"), never if depth else written.goes_on
+            if not (yield from source.until(end, written.feed, as_is=as_is)):
                 raise Refused
             written.close()
             return

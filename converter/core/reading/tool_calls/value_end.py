@@ -96,7 +96,9 @@ class ValueEnd:
             judges |= dict.fromkeys(marks.end, self._is_over)
         found = marks_of(*marks.end, *judges)
         behind = (*marks.parameters, *marks.end, *self._around)
-        ended = yield from self._source.until(found, self._say, behind, judges, marks.padded)
+        ended = yield from self._source.until(
+            found, self._say, behind, judges, marks.padded, self._written.goes_on
+        )
         if not ended or (self._uncertain and ended not in marks.ends):
             raise Refused
         self._written.close()

@@ -28,6 +28,10 @@ class Value:
         self._length = 0
         self._begun = False
 
+    def goes_on(self) -> bool:
+        """Tell whether it is a string that has begun."""
+        return self._begun
+
     def feed(self, text: str) -> None:
         """Write the text, once it is clear that it is a string's."""
         if self._held is not None:

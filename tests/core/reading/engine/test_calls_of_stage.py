@@ -246,6 +246,20 @@ def test_thoughts_go_out_as_they_come_while_text_waits_for_its_head() -> None:
     assert made.plain(Thinking) is None
 
 
+def test_words_of_arguments_come_out_as_they_are() -> None:
+    made = stage()
+    made.feed(Text('<tool_call>\n{"name": "now", "arguments": {"a": "b'))
+    plain = made.plain(Text)
+    assert plain
+    assert (plain[0], '"' in plain[1], "<" in plain[1]) == (ToolCall, True, False)
+    server = stage()
+    assert server.plain(ToolCall) is None
+    server.feed(ToolCall(0, "a", "now", '{"a": "b'))
+    assert server.plain(ToolCall) == (ToolCall, "")
+    server.feed(Text("So"))
+    assert server.plain(ToolCall) is None
+
+
 def test_a_call_that_repeats_the_draft_which_ended_its_thought_is_one() -> None:
     read = CallsRead()
     events = run(stage(read), Text(NOW), LateCloser(), Text(f"So:\n{NOW}"), Finish("stop"))

@@ -96,3 +96,14 @@ def test_or_up_to_the_next_call() -> None:
     made = place(none + CALL)
     assert made.advance()
     assert ("".join(kinds(made.text.drain())), made.source.rest) == (none, CALL)
+
+
+def test_words_of_an_argument_are_plain_while_its_call_counts() -> None:
+    begun = '<tool_call>{"name": "now", "arguments": {"a": "b'
+    made, doubted = place(begun), place(begun, in_doubt=True)
+    assert (made.text.plain(), doubted.text.plain()) == (None, None)
+    assert (made.advance(), doubted.advance()) == (False, False)
+    assert (made.text.plain(), doubted.text.plain()) == ('"\r\n\t', None)
+    made.source.feed('"')
+    assert not made.advance()
+    assert made.text.plain() is None

@@ -1,7 +1,6 @@
 """Text that arrives in pieces, read as if it were all there."""
 
 import re
-from collections.abc import Generator
 
 import pytest
 
@@ -93,10 +92,21 @@ def test_without_an_end_all_is_said() -> None:
 
 def test_text_goes_on_before_its_end_is_known() -> None:
     source, said = Source(), list[str]()
-    step: Generator[None, None, str] = source.until(ends("</v>"), said.append)
+    step: Step[str] = source.until(ends("</v>"), said.append)
     source.feed("one <")
     next(step)
     assert said == ["one "]
+
+
+def test_where_words_come_out_as_they_are_the_step_tells_what_it_waits_for() -> None:
+    source, said = Source(), list[str]()
+    step = source.until(ends("</v>"), said.append, as_is=lambda: len(said) > 1)
+    wakes = []
+    for piece in ("one", " two", " <", "/v"):
+        source.feed(piece)
+        wakes.append(next(step))
+    assert wakes == [None, *['<"\\\r\n\t'] * 3]
+    assert next(Source().more("x")) == "x"
 
 
 def test_a_short_text_ends_within_its_limit() -> None:
