@@ -2,7 +2,7 @@
 
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.reading.tool_calls.place import Expectations
 
 
 def call_engine(asked: Expectations, whole_calls: bool = True) -> Engine:

@@ -10,7 +10,7 @@ from converter.core.model.events import Event, Text, ToolCall, joined
 from converter.core.reading.engine.context import Context, MarkPlace
 from converter.core.reading.engine.engine import PIECE, RESCAN_LIMIT
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS, WHOLE
-from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.reading.tool_calls.place import Expectations
 from converter.core.reading.tool_calls.source import Source
 from converter.core.wire.bounds import BLANKS_LIMIT, HELD_LIMIT
 from tests.support.call_engine import call_engine

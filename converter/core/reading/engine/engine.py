@@ -50,7 +50,7 @@ from converter.core.reading.engine.states import (
 )
 from converter.core.reading.mark_search import Mark
 from converter.core.reading.tool_calls.forms import SECTIONS, SPECIAL, WHOLE
-from converter.core.reading.tool_calls.reading import Expectations, Fate
+from converter.core.reading.tool_calls.place import Expectations, Fate
 from converter.core.reading.tool_calls.source import Source
 from converter.core.wire.bounds import BLANKS_LIMIT
 

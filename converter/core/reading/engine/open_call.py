@@ -8,7 +8,7 @@ from converter.core.reading.engine.mark_table import CallMark
 from converter.core.reading.families import CLOSERS
 from converter.core.reading.mark_search import Mark, MarkSearch
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
-from converter.core.reading.tool_calls.reading import CallPlace, Expectations, PlaceText
+from converter.core.reading.tool_calls.place import CallPlace, Expectations, PlaceText
 from converter.core.reading.tool_calls.source import Source
 from converter.core.wire.bounds import BLANKS_LIMIT
 

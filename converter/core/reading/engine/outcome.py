@@ -12,7 +12,7 @@ from converter.core.reading.families import ThoughtRow
 from converter.core.reading.rows import SUFFIX
 from converter.core.reading.thought import Guess, Said, Thought
 from converter.core.reading.tool_calls.call import Call
-from converter.core.reading.tool_calls.reading import CallPlace, Expectations, Fate
+from converter.core.reading.tool_calls.place import CallPlace, Expectations, Fate
 from converter.core.wire.bounds import GUESS_LIMIT, HELD_LIMIT
 
 _NONE = ("", "")

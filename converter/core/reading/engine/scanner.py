@@ -33,7 +33,7 @@ from converter.core.reading.engine.states import (
 )
 from converter.core.reading.mark_search import Mark, MarkSearch
 from converter.core.reading.thought import ENDS, Said, attribute_tag
-from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.reading.tool_calls.place import Expectations
 from converter.core.reading.tool_calls.source import Source
 from converter.core.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT
 

@@ -29,7 +29,7 @@ from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Reading
 from converter.core.reading.repeated_thought import RepeatedThought
 from converter.core.reading.tool_calls.calls_read import BY_ITSELF, CUT, NO_FORM
-from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.reading.tool_calls.place import Expectations
 
 
 class ReadingStage:

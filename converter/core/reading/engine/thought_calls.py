@@ -15,7 +15,7 @@ from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.tool_calls.call import Call
 from converter.core.reading.tool_calls.forms import THINKERS
-from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.reading.tool_calls.place import Expectations
 from converter.core.wire.bounds import HELD_LIMIT
 
 

@@ -25,7 +25,7 @@ from converter.core.reading.engine.thought_calls import ThoughtCalls
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Expected, Reading
 from converter.core.reading.tool_calls.calls_read import CallsRead, Tools
-from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.reading.tool_calls.place import Expectations
 from converter.core.wire.bounds import HELD_LIMIT
 from tests.support.strategies import cut, law
 from tests.support.tool_call_texts import TOOLS, WRITTEN

@@ -15,7 +15,7 @@ from converter.core.model.events import (
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.family_choice import choose
-from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.reading.tool_calls.place import Expectations
 from tests.support.call_look_alikes import CALL, LOOK_ALIKES, ONE_LINE
 from tests.support.tool_call_texts import TOOLS, WRITTEN
 

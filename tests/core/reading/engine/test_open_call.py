@@ -5,7 +5,7 @@ import pytest
 from converter.core.reading.engine.context import MarkPlace
 from converter.core.reading.engine.mark_table import CALL_MARKS, NO_MARK
 from converter.core.reading.engine.open_call import MetMark, OpenCall, may_begin_call
-from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.reading.tool_calls.place import Expectations
 from converter.core.reading.tool_calls.source import Source
 
 TAG, SPECIAL, ALONE = (

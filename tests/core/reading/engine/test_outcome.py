@@ -9,7 +9,7 @@ from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.engine.outcome import Answer, Calling, CallLog, Draft, OpenThought
 from converter.core.reading.family_choice import choose
-from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.reading.tool_calls.place import Expectations
 from converter.core.wire.bounds import GUESS_LIMIT, HELD_LIMIT
 
 NOW = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'

@@ -10,7 +10,7 @@ from converter.core.reading.engine.engine import Engine
 from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import FORMS, OPENERS, SECTIONS, WHOLE
 from converter.core.reading.tool_calls.json_body import Header, Json
-from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.reading.tool_calls.place import Expectations
 from converter.core.reading.tool_calls.tag_body import Pairs, Tags
 from tests.support.call_engine import call_engine
 from tests.support.strategies import every_so_many

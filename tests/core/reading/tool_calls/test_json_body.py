@@ -6,7 +6,7 @@ import pytest
 
 from converter.core.model.events import Event, Text, ToolCall, joined
 from converter.core.reading.json_extent import HEADER_LIMIT
-from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.reading.tool_calls.place import Expectations
 from converter.core.reading.tool_calls.source import NAME_LIMIT
 from tests.support.call_engine import call_engine
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from converter.core.model.events import Event, Text, ToolCall, joined
-from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.reading.tool_calls.place import Expectations
 from converter.core.reading.tool_calls.source import NAME_LIMIT
 from converter.core.reading.tool_calls.value_end import OPEN_LIMIT
 from converter.core.reading.tool_calls.values import NESTED_LIMIT

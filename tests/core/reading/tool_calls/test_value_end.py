@@ -5,7 +5,7 @@ import json
 import pytest
 
 from converter.core.model.events import Event, ToolCall, joined
-from converter.core.reading.tool_calls.reading import Expectations
+from converter.core.reading.tool_calls.place import Expectations
 from converter.core.reading.tool_calls.value_end import OPEN_LIMIT
 from tests.support.call_engine import call_engine
 

@@ -1,7 +1,7 @@
 """A place in the text that may hold calls: what becomes of its text."""
 
 from converter.core.model.events import Event, Text, ToolCall
-from converter.core.reading.tool_calls.reading import CallPlace, Expectations, Fate, PlaceText
+from converter.core.reading.tool_calls.place import CallPlace, Expectations, Fate, PlaceText
 from converter.core.reading.tool_calls.source import Source
 from tests.support.tool_call_texts import TOOLS
 
