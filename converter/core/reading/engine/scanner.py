@@ -227,8 +227,8 @@ class Scanner(ABC):
             self._out += self.answer.release()
             self._out += said
 
-    def _ordinary(self, length: int = 1) -> bool:
-        self._say(self._source.take(length))
+    def _ordinary(self) -> bool:
+        self._say(self._source.take(1))
         return True
 
     # Marks.
