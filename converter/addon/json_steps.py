@@ -59,11 +59,34 @@ class ShortSteps(Way):
             reader.scan_once = py_make_scanner(reader)  # type: ignore[attr-defined]
         return reader.decode(text)
 
+    @staticmethod
+    def is_quickly_written(value: object) -> bool:
+        """Tell whether C has soon written it: few values, and few characters. The bits of a number
+        count as such, because the time for a number of thousands of digits grows with their square.
+        """
+        values, size, waiting = 0, 0, [value]
+        while waiting:
+            inner = waiting.pop()
+            if type(inner) is str:
+                size += len(inner)
+            elif type(inner) is dict:
+                values += len(inner)
+                size += len("".join(map(str, inner)))
+                waiting += inner.values()
+            elif type(inner) is list or type(inner) is tuple:
+                values += len(inner)
+                waiting += inner
+            elif type(inner) is int:
+                size += inner.bit_length()
+            if size > QUICK or values > _VALUES:
+                return False
+        return True
+
     def encode(
         self, value: object, writer: json.JSONEncoder, finish: Callable[[str], str]
     ) -> Iterable[str]:
         """Return the finished text of a value in pieces. Raises what `writer` raises."""
-        if _is_quickly_written(value):
+        if self.is_quickly_written(value):
             return (finish(writer.encode(value)),)
         long = set[int]()
         _find_long(value, long)
@@ -105,29 +128,6 @@ def _before_escape(window: str) -> int:
     last = window.rfind("\\", max(0, len(window) - _ESCAPE))
     run = last + 1 - len(window[: last + 1].rstrip("\\"))
     return last if run % 2 else len(window)
-
-
-def _is_quickly_written(value: object) -> bool:
-    """Tell whether C has soon written it: few values, and few characters. The bits of a number
-    count as such, because the time for a number of thousands of digits grows with their square.
-    """
-    values, size, waiting = 0, 0, [value]
-    while waiting:
-        inner = waiting.pop()
-        if type(inner) is str:
-            size += len(inner)
-        elif type(inner) is dict:
-            values += len(inner)
-            size += len("".join(map(str, inner)))
-            waiting += inner.values()
-        elif type(inner) is list or type(inner) is tuple:
-            values += len(inner)
-            waiting += inner
-        elif type(inner) is int:
-            size += inner.bit_length()
-        if size > QUICK or values > _VALUES:
-            return False
-    return True
 
 
 def _steps(

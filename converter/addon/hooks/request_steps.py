@@ -383,7 +383,7 @@ async def send(asked: Asked) -> None:
         return
     writing = partial(json_text.write, sent)
     if repeated and repeated.messages:
-        writing = partial(repeated.body, sent, json_text.write)
+        writing = partial(repeated.body, sent, json_text.write_each)
     body = await aside(came, writing)
     if repeated:
         asked.known.keep(record.exchange.owner, repeated, came)

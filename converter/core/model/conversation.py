@@ -145,9 +145,13 @@ class ToolResult:
         return "\n".join(block.text for block in self.content if isinstance(block, TextBlock))
 
 
+_ARGUMENTS = json.JSONEncoder(ensure_ascii=False)
+"""`json.dumps` makes one for each value."""
+
+
 def arguments_of(values: Mapping[str, object]) -> str:
     """Return the arguments of a call as JSON text."""
-    return json.dumps(values, ensure_ascii=False)
+    return _ARGUMENTS.encode(values)
 
 
 type Block = ContentBlock | ThinkingBlock | RedactedThinking | ToolUse | ToolResult

@@ -78,24 +78,29 @@ class RepeatedTurns[Turn]:
         self._runs[key] = known = known or (turns, write())
         return known[1]
 
-    def body(self, body: Mapping[str, object], write: Callable[[object], bytes]) -> bytes:
+    def body(
+        self, body: Mapping[str, object], write: Callable[[Sequence[object]], list[bytes]]
+    ) -> bytes:
         """Return the bytes of a request, with those of before for its messages; what is not known
         is written by `write`.
         """
         pieces = list[bytes]()
         for name, value in body.items():
-            pieces += [b"," if pieces else b"{", write(name), b":"]
+            pieces += [b"," if pieces else b"{", *write([name]), b":"]
             if name == "messages" and isinstance(value, list):
-                known = [self._bytes(message, write) for message in value]
-                pieces += [b"[", b",".join(known), b"]"]
+                pieces += [b"[", b",".join(self._bytes(value, write)), b"]"]
             else:
-                pieces.append(write(value))
+                pieces += write([value])
         return b"".join([*pieces, b"}"])
 
-    def _bytes(self, message: object, write: Callable[[object], bytes]) -> bytes:
-        known = self.before._written.get(id(message)) if self.before else None
-        self._written[id(message)] = known = known or (message, write(message))
-        return known[1]
+    def _bytes(
+        self, messages: Sequence[object], write: Callable[[Sequence[object]], list[bytes]]
+    ) -> list[bytes]:
+        known = self.before._written if self.before else {}
+        new = [message for message in messages if id(message) not in known]
+        made = {id(one): (one, said) for one, said in zip(new, write(new), strict=True)}
+        self._written = {id(one): made.get(id(one)) or known[id(one)] for one in messages}
+        return [self._written[id(one)][1] for one in messages]
 
 
 def is_same(one: object, other: object) -> bool:

@@ -9,12 +9,7 @@ reply knows no stage, and no stage knows who moves them.
 from collections.abc import Mapping, Sequence
 
 from converter.core.dialects.wire_form import NO_FIELDS, Form, Mapped, Speaker
-from converter.core.model.events import (
-    Event,
-    OpaqueFrame,
-    Text,
-    joined,
-)
+from converter.core.model.events import Event, OpaqueFrame, Text, joined
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Reading
 from converter.core.reply.chain import Stages, Table

@@ -5,6 +5,7 @@ written.
 import contextlib
 import json
 from collections.abc import Callable, Iterator
+from math import inf
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ VALUES = st.recursive(
     | st.booleans()
     | st.integers()
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters(), max_size=5),
+    | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
     ),
@@ -125,6 +126,15 @@ def test_no_bytes_raise_anything_else(data: bytes) -> None:
             json_text.write(read(data))
 
 
+@given(st.lists(VALUES, max_size=4))
+def test_values_that_go_out_together_are_each_written_as_alone(values: list[object]) -> None:
+    assert json_text.write_each(values) == [json_text.write(value) for value in values]
+
+
+def test_half_a_character_among_them_is_no_fault() -> None:
+    assert json_text.write_each(["a", "\ud83d", inf]) == [b'"a"', '"\ufffd"'.encode(), b"null"]
+
+
 def test_what_is_no_json_is_none() -> None:
     assert [json_text.read_or_none(data) for data in (b'{"a":1}', b"[DONE]", b"")] == [
         {"a": 1},
@@ -141,6 +151,9 @@ def test_another_way_reads_and_writes_within_its_block() -> None:
         def decode(self, reader: json.JSONDecoder, text: str) -> object:
             return [reader.decode(text)]
 
+        def is_quickly_written(self, value: object) -> bool:
+            return value == ["a"]
+
         def encode(
             self, value: object, writer: json.JSONEncoder, finish: Callable[[str], str]
         ) -> Iterator[str]:
@@ -149,6 +162,8 @@ def test_another_way_reads_and_writes_within_its_block() -> None:
     with json_text.by(Shouting()):
         assert json_text.read(b'"a"') == json_text.rescue(b'["a",]') == ["A"]
         assert json_text.write("a") == b'"A"'
+        assert json_text.write_each(["a"]) == [b'"a"']
+        assert json_text.write_each(["a", "b"]) == [b'"A"', b'"B"']
     assert json_text.read(b'"a"') == "a"
 
 

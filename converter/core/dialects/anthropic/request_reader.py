@@ -14,7 +14,7 @@ from functools import partial
 from typing import get_args
 
 from converter.core.dialects.anthropic import threads
-from converter.core.dialects.anthropic.blocks import SYSTEM_BLOCKS, read_blocks, readers_of
+from converter.core.dialects.anthropic.blocks import SYSTEM_BLOCKS, Reader, read_blocks, readers_of
 from converter.core.dialects.anthropic.deferred_tools import order_of_finds
 from converter.core.dialects.dialect import KnownTurn, Purpose
 from converter.core.dialects.server_fields import SAMPLING, SERVER_FIELDS
@@ -125,8 +125,9 @@ def _turns(
     messages = request.required("messages", list)
     if not messages:
         raise request.error("messages", "at least one message is required")
+    blocks = {role: readers_of(role, left_out) for role in ROLES.values()}
     readers = (
-        (message, partial(_turn, message, f"messages.{at}", left_out))
+        (message, partial(_turn, message, f"messages.{at}", blocks, left_out))
         for at, message in enumerate(messages)
     )
     turns = tuple(known(one, reader, None) if known else reader()[0] for one, reader in readers)
@@ -140,13 +141,18 @@ def _left_out(kinds: Iterable[str], unsaid: Collection[str]) -> list[str]:
     return [LEFT_OUT.format(", ".join(names))] if names else []
 
 
-def _turn(value: object, path: str, left_out: list[str]) -> tuple[Turn, bool]:
+def _turn(
+    value: object,
+    path: str,
+    readers: Mapping[Role, Mapping[str, Reader[Block]]],
+    left_out: list[str],
+) -> tuple[Turn, bool]:
     """Return a message's turn, and whether anything was left out of it."""
     message, before = Fields(value, path), len(left_out)
     role = message.row("role", ROLES)
     if message.values.get("content") is None:
         raise message.error("content", "Field required")
-    blocks = read_blocks(message, "content", readers_of(role, left_out), left_out)
+    blocks = read_blocks(message, "content", readers[role], left_out)
     turn = Turn(role, tuple(map(TextBlock, _said(blocks))) if role == "system" else blocks)
     return turn, len(left_out) > before
 
