@@ -9,12 +9,10 @@ from tools.lab.matrix import told
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = Path(__file__).parent / "newest.json"
-README, DETAILS = ROOT / "README.md", ROOT / "docs" / "lab.md"
+README, PAGE = ROOT / "README.md", ROOT / "docs" / "lab.md"
 BEGIN, END = "<!-- lab: begin -->", "<!-- lab: end -->"
 NOT_ASKED = "–"
 ALL_RIGHT = "yes"
-LONGEST_FAULT = 40
-"""Characters of a wrong answer that the page shows; the kept JSON has all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ def keep(columns: Sequence[Column], file: Path = KEPT) -> list[Column]:
 
 def table(columns: Sequence[Column]) -> str:
     """Return the rows that are right everywhere in a line, and the others as a table in Markdown:
-    a row for each question, a column for each configuration.
+    a row for each question, a column for each configuration. The kept JSON has each wrong answer.
     """
     rows = list(dict.fromkeys(row for column in columns for row in column.verdicts))
     rows += dict.fromkeys(row for column in columns for row in column.figures)
@@ -70,7 +68,6 @@ def table(columns: Sequence[Column]) -> str:
         ["", *(column.title for column in columns)],
         ["---"] * (len(columns) + 1),
         *([row, *(_cell(column, row) for column in columns)] for row in rows if row not in right),
-        ["run on", *(column.day for column in columns)],
     ]
     everywhere = f"Right everywhere: {', '.join(right)}.\n\n" if right else ""
     return everywhere + "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -106,33 +103,6 @@ def _count(column: Column) -> str:
     return f"{words.count('')} of {len(words)}"
 
 
-def details(columns: Sequence[Column]) -> str:
-    """Return a line for each configuration with wrong answers, and for each that was not had."""
-    lines = []
-    for column in columns:
-        faults = [
-            f"{row}, {fault}" for row, said in column.verdicts.items() for fault in _faults(said)
-        ]
-        if column.missing:
-            lines.append(f"- **{column.title}** could not be had: {column.missing}")
-        elif faults:
-            lines.append(f"- **{column.title}**: {'; '.join(faults)}")
-    return "\n".join(lines) or "Nothing."
-
-
-def _faults(verdicts: Mapping[str, str]) -> list[str]:
-    """Return a row's faults, each with the answers that had it; `all` when every answer had it."""
-    names: dict[str, list[str]] = {}
-    for name, words in verdicts.items():
-        short = " ".join(words.replace("`", "'").split())[:LONGEST_FAULT].rstrip()
-        names.setdefault(short, []).append(name)
-    faults = ((words, named) for words, named in names.items() if words)
-    return [
-        f"{'all' if len(named) == len(verdicts) > 1 else ', '.join(named)}: `{words}`"
-        for words, named in faults
-    ]
-
-
 def between(page: str, written: str) -> str:
     """Return a page with this between its marks."""
     head, _, rest = page.partition(BEGIN)
@@ -141,7 +111,6 @@ def between(page: str, written: str) -> str:
 
 
 def write(columns: Sequence[Column]) -> None:
-    """Write README's table and the page of details."""
+    """Write README's table, and the page with a row for each question."""
     README.write_text(between(README.read_text(), summary(columns)))
-    both = f"{table(columns)}\n\n## What was not as it should be\n\n{details(columns)}"
-    DETAILS.write_text(between(DETAILS.read_text(), both))
+    PAGE.write_text(between(PAGE.read_text(), table(columns)))
