@@ -21,6 +21,9 @@ from converter.core.wire.bounds import PYTHON_LIMIT
 
 _NAME = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*\(")
 _NAME_BEGUN = re.compile(r"\s*(?:[A-Za-z_][\w.-]*\s*)?")
+_BETWEEN = BLANKS + ","
+_OBJECT_BEHIND = re.compile(r"\]\s*+,\s*+\{")
+"""An object behind the list's end, which may have stood too early as well."""
 _TOKEN = re.compile(r"""\\.|"{3}|'{3}|.""", re.DOTALL)
 _PLAIN = re.compile(r"""[^"'()\\]+""")
 _QUOTES = ("'", '"', "'" * 3, '"' * 3)
@@ -69,11 +72,14 @@ def _next_name(source: Source, close: Sequence[str]) -> Step[re.Match[str] | Non
     """Return the name of another call that comes next. Raises BrokenArguments for an object, or for
     other text behind a comma: the parenthesis may have stood too early.
     """
-    mark, place = yield from source.ahead((*close, "]", "{"), BLANKS + ",")
+    mark, place = yield from source.ahead((*close, "]", "{"), _BETWEEN)
     if not mark and (name := (yield from _name(source, place))):
         return name
-    cut = _NAME_BEGUN.fullmatch(source.rest, place)
-    if mark == "{" or ("," in source.rest[:place] and not (mark or cut)):
+    while mark == "]" and not (source.last or source.rest[place + 1 :].strip(_BETWEEN)):
+        yield None
+    late = mark == "]" and _OBJECT_BEHIND.match(source.rest, place)
+    more = not mark and "," in source.rest[:place]
+    if late or mark == "{" or (more and not _NAME_BEGUN.fullmatch(source.rest, place)):
         raise BrokenArguments
     return None
 
@@ -107,27 +113,21 @@ def _in_parentheses(source: Source, around: str) -> Step[str]:
             pieces.append(repr(words))
             length += len(words)
             continue
-        yield from source.more()
-        begun = around and not quote
-        before = _before(source.rest, around) if begun else source.rest
+        before = _before(source.rest, around) if around and not quote else source.rest
         token = _PLAIN.match(before) or _TOKEN.match(source.rest)
         assert token
         mark = token[0]
         if not source.last and len(source.rest) < 3 and mark[0] in "\"'\\":
             yield None
             continue
-        source.take(len(mark))
-        pieces.append(_escaped(mark) if len(quote) == 1 and mark[0] != "\\" else mark)
+        bare = len(quote) == 1 and mark[0] != "\\"  # models leave line ends in strings
+        taken = source.take(len(mark))
+        pieces.append(taken.replace("\r", "\\r").replace("\n", "\\n") if bare else taken)
         quote, depth = _next(mark, quote, depth)
         length += len(mark)
         if length > PYTHON_LIMIT:
             raise Refused
     return "".join(pieces[:-1])
-
-
-def _escaped(text: str) -> str:
-    """Return a part of a string with its line ends escaped, which models leave as they are."""
-    return text.replace("\r", "\\r").replace("\n", "\\n")
 
 
 def _before(text: str, mark: str) -> str:

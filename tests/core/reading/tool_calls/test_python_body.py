@@ -56,7 +56,16 @@ def test_several_calls_are_listed() -> None:
 
 @pytest.mark.parametrize(
     "behind",
-    [', {"a": 1}]', ' {"a": 1}]', ", a=1)]", ', "a"]', ", 5]", ', {"a'],
+    [
+        ', {"a": 1}]',
+        ' {"a": 1}]',
+        ", a=1)]",
+        ', "a"]',
+        ", 5]",
+        ', {"a',
+        '], {"a": 1}',
+        '] ,\n{"a": 1}]',
+    ],
 )
 def test_text_behind_a_parenthesis_that_stood_too_early_makes_it_no_call(behind: str) -> None:
     for text in (wrapped(f"[f(){behind}"), f"<|tool_call_start|>[f(){behind}"):
@@ -67,7 +76,7 @@ def test_text_behind_a_parenthesis_that_stood_too_early_makes_it_no_call(behind:
 
 
 @pytest.mark.parametrize(
-    "behind", ["]", ", ]", "\n]", "", ",", ", f", ", f\n", "<|tool_call_end|>"]
+    "behind", ["]", "],", "] {", ", ]", "\n]", "", ",", ", f", ", f\n", "<|tool_call_end|>"]
 )
 def test_a_call_that_nothing_but_its_end_follows_counts(behind: str) -> None:
     call, *_ = read(f"<|tool_call_start|>[f(a=1){behind}")
