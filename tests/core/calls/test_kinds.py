@@ -226,6 +226,50 @@ MARKS = {
 }
 AN_OBJECT = '{"name": "look", "arguments": {"path": "/"}}'
 BY_GRAMMAR: Json = {"response_format": {"type": "json_object"}}
+CITY = (("search", {"city": "Oslo"}),)
+LOST_MARKS = {
+    **{
+        f"GLM, {where}": Kind(f"<tool_call>{said}</tool_call>", CITY)
+        for where, said in {
+            "no opener of a key": "searchcity</arg_key><arg_value>Oslo</arg_value>",
+            "no opener, a blank": "search city</arg_key><arg_value>Oslo</arg_value>",
+            "no opener, a line": "search\ncity</arg_key>\n<arg_value>Oslo</arg_value>\n",
+            "no opener of a value": "search<arg_key>city</arg_key>Oslo</arg_value>",
+            "a closer too many": "search</arg_value><arg_key>city</arg_key><arg_value>Oslo</arg_value>",
+        }.items()
+    },
+    "GLM, a closer behind the name": Kind("<tool_call>now</arg_value></tool_call>", (("now", {}),)),
+    "GLM, a key that nobody knows": Kind(
+        "<tool_call>searchtown</arg_key><arg_value>Oslo</arg_value></tool_call>",
+        text="<tool_call>searchtown</arg_key><arg_value>Oslo</arg_value></tool_call>",
+    ),
+    "Gemma, no opener of a string": Kind(
+        _gemma('{city:Oslo in May<|"|>}'), (("search", {"city": "Oslo in May"}),)
+    ),
+    "Gemma, no opener, a comma": Kind(
+        _gemma('{city:Oslo, Norway<|"|>,queries:[1,<|"|>a<|"|>]}'),
+        (("search", {"city": "Oslo, Norway", "queries": [1, "a"]}),),
+    ),
+    "Gemma, quotation marks in a string": Kind(
+        _gemma('{city:<|"|>print(<|"|><|"|><|"|>a<|"|><|"|><|"|>)<|"|>,queries:[]}'),
+        (("search", {"city": 'print("""a""")', "queries": []}),),
+    ),
+    "gpt-oss, on another channel": Kind(
+        '<|channel|>comment to=functions.search <|constrain|>json<|message|>{"city": "Oslo"}<|call|>',
+        CITY,
+    ),
+    "an argument in the call's tag": Kind(
+        '<tool_call>\n<function=search city="Oslo">\n</function>\n</tool_call>', CITY
+    ),
+    "a number of the call in its tag": Kind(
+        '<tool_call>\n<function=search id="7">\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>',
+        CITY,
+    ),
+    "what nobody knows in the call's tag": Kind(
+        '<tool_call>\n<function=search town="Oslo">\n</function>\n</tool_call>',
+        text='<tool_call>\n<function=search town="Oslo">\n</function>\n</tool_call>',
+    ),
+}
 GRAMMARS = {
     "JSON that was asked for is no call": Kind(AN_OBJECT, text=AN_OBJECT, asked=BY_GRAMMAR),
     "JSON that was not asked for": Kind(AN_OBJECT, (LOOK,)),
@@ -248,6 +292,7 @@ KINDS = {
     **VALUES,
     **DRAFTS,
     **MARKS,
+    **LOST_MARKS,
     **GRAMMARS,
 }
 
@@ -280,7 +325,9 @@ def _read(body: bytes, kind: Kind, client: Dialect, form: Form) -> Kind:
     if heard.error or rewriter.failure:
         return Kind(kind.said, fails=True)
     words = heard.choice()
-    calls = tuple((each["name"], json.loads(each["arguments"])) for each in words.calls.values())
+    calls = tuple(
+        (each["name"], json.loads(each["arguments"] or "{}")) for each in words.calls.values()
+    )
     return Kind(kind.said, calls, words.joined("thinking"), "".join(words.joined("text").split()))
 
 

@@ -114,8 +114,7 @@ class Call:
 
     def knows(self, name: str) -> bool:
         """Tell whether the tool's schema knows an argument of that name."""
-        properties = self.schema.get("properties")
-        return isinstance(properties, Mapping) and name in properties
+        return name in keys_of(self.schema)
 
     def lacks(self, name: str) -> bool:
         """Tell whether the tool has an argument of that name, and the call none so far."""
@@ -160,6 +159,12 @@ class Call:
             self.begin()
         self.emit(ToolCall(self.index, "", "", "}", ends=True))
         self.progress = Progress.DONE
+
+
+def keys_of(schema: Schema) -> Mapping[str, object]:
+    """Return the parameters of a tool, by their names."""
+    properties = schema.get("properties")
+    return properties if isinstance(properties, Mapping) else {}
 
 
 class Calls(Protocol):

@@ -241,6 +241,7 @@ FORMS = (
         (
             "<|channel|>commentary to=",
             "<|channel|>analysis to=",
+            "<|channel|>comment to=",
             "<|start|>assistant<|channel|>commentary to=",
             "<|start|>assistant to=",
         ),

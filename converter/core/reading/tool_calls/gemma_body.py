@@ -32,6 +32,7 @@ _NEXT = (",", "}", "]")
 _ENDS = {"{": "}", "[": "]"}
 _TYPES = frozenset({"null", "boolean", "number"})
 _KEY = re.compile(r"""\s*+["']?([^"':,{}\[\]]++)["']?\s*+:""")
+_UNOPENED = re.compile(r"""[^:{}\[\]"'<]+""")
 _QUOTES = ('"', "'")
 _PLAIN = {quote: re.compile(rf"[^\\{quote}]+") for quote in _QUOTES}
 
@@ -100,13 +101,36 @@ class Gemma:
             if mark in _QUOTES:
                 yield from _quoted(source, mark, words, behind)
             else:
-                quote, as_is = marks_of(self.quote), words.goes_on
-                if not (yield from source.until(quote, words.feed, behind, as_is=as_is)):
-                    raise Refused
+                yield from self._string(source, words, behind)
+            words.close()
+        elif (yield from self._lacks_opener(source)):
+            words = Value(frozenset(), call.say)
+            yield from self._string(source, words, (*_NEXT, *close))
             words.close()
         else:
             scalar = yield from source.match(BARE, BARE_LIMIT)
             call.say(typed(scalar[0].strip(), _TYPES))
+
+    def _string(self, source: Source, words: Value, behind: Sequence[str]) -> Step[None]:
+        """Read a string up to the mark behind which the form goes on. The token of Gemma 4's mark
+        stands for quotation marks within the string as well.
+        """
+        mark, within = marks_of(self.quote), '"' if '"' in self.quote else ""
+        read = source.until(mark, words.feed, behind, as_is=words.goes_on, within=within)
+        if not (yield from read):
+            raise Refused
+
+    def _lacks_opener(self, source: Source) -> Step[bool]:
+        """Tell whether a value is a string whose first mark was left out, as Gemma 4 does in some
+        of its calls: its last one comes before anything that ends or begins a value.
+        """
+        while True:
+            found = _UNOPENED.match(source.rest)
+            end = found.end() if found else 0
+            is_over = source.last or end < len(source.rest) or end > BARE_LIMIT
+            if is_over and (mark := source.look_at((self.quote,), end)) is not None:
+                return bool(mark[0]) and not source.rest[:end].rstrip(BLANKS).endswith(",")
+            yield None
 
 
 def _nothing_behind(source: Source, nexts: Sequence[str]) -> Step[None]:

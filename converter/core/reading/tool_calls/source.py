@@ -117,14 +117,17 @@ class Source:
         behind: Sequence[str] = (),
         others: Mapping[str, Judge] = NO_OTHERS,
         padded: bool = False,
+        *,
         as_is: Callable[[], bool] = never,
+        within: str = "",
     ) -> Step[str]:
         """Say all before the first of `ends`, as it comes; take and return it, nothing at the end.
 
         `behind`: what must come behind an end, blanks aside, for it to count; or the text's end.
         `others`: ends that are judged by the text behind them, up to some length. `padded`: a line
         end before an end goes. `as_is`: tells whether words come out as they are now, but for
-        the characters that JSON writes as others.
+        the characters that JSON writes as others. `within`: the meaning of an end that does not
+        count, if not its own letters.
         """
         wakes = ends.firsts + NOT_AS_IS
         while True:
@@ -136,7 +139,10 @@ class Source:
             if match and counts:
                 self.take(offset)
                 return match[0]
-            if match and counts is False:
+            if match and counts is False and within:
+                self.take(offset)
+                say(within)
+            elif match and counts is False:
                 say(self.take(match.start() - stop + 1))  # so that each mark is judged once
             elif not match and self.last:
                 return ""

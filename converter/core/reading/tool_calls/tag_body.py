@@ -6,7 +6,7 @@ form goes on behind it, because a value may be text about these very marks.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from converter.core.calls.schema_values import (
@@ -17,7 +17,7 @@ from converter.core.calls.schema_values import (
     type_names,
     types_of,
 )
-from converter.core.reading.tool_calls.call import Call, Calls
+from converter.core.reading.tool_calls.call import Call, Calls, keys_of
 from converter.core.reading.tool_calls.json_body import arguments_alone
 from converter.core.reading.tool_calls.source import (
     NAME_LIMIT,
@@ -35,6 +35,9 @@ from converter.core.wire.bounds import HELD_LIMIT
 
 _IS_STRING = re.compile(r"""\bstring=["']?true|\btype=["']?str""")
 _IS_JSON = re.compile(r"""\bstring=["']?false|\btype=["']?(\w+)""")
+_ATTRIBUTE = re.compile(r"""([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))""")
+_OF_THE_CALL = frozenset(("id", "index", "type", "call_id", "tool_call_id", "string"))
+"""Attributes of a call's tag that are no arguments."""
 _WORD = re.compile(r"\s*+([\w.:/-]*+)(?=[^\w.:/-])")
 """A name, once a mark or a blank follows it; an empty one where there is none."""
 _CDATA = "<![CDATA[", "]]>"
@@ -50,10 +53,11 @@ class Tags(ValueMarks):
     def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call."""
         call = calls.current
-        name, _ = _header((yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0])
+        name, more = _header((yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0])
         call.named(name)
         first, place = yield from source.ahead((*self.parameters, *self.end, "{"))
-        if not first:
+        beside = _beside(more)
+        if not first or (call.name and not all(map(call.knows, beside))):
             raise Refused
         if first == "{":  # as Llama 3.1 has them
             source.take(place)
@@ -62,6 +66,11 @@ class Tags(ValueMarks):
                 raise Refused
         else:
             call.open()
+            for key, given in beside.items():
+                call.key(key)
+                value = Value(types_of(call.schema, key), call.say)
+                value.feed(given)
+                value.close()
             yield from self._parameters(source, call, calls.close)
             if not call.given and (yield from source.ahead(("{",)))[0]:
                 raise BrokenArguments  # the arguments stand behind a call that has none
@@ -125,19 +134,19 @@ class Pairs:
 
     def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call, and its closing mark."""
-        call, nexts = calls.current, (self.key[0], *calls.close)
+        call, nexts = calls.current, (self.key[0], *calls.close, *self.value[1:])
         written = (yield from source.match(_WORD, NAME_LIMIT))[1]
         if self.separator:
             yield from source.accept((self.separator,))
+        key = ""
         if not written or not (yield from source.ahead(nexts))[0]:
-            raise Refused
+            written, key = yield from self._unopened(source, written, call.tools)
         call.named(written)
         call.open()
-        ended = ""
+        ended = (yield from self._pair(source, call, calls.close, key)).strip() if key else ""
         while ended not in calls.close:
-            if ended != self.key[0]:
-                again = self.value[1:] if ended else ()  # a closing mark said again says nothing
-                ended = yield from source.accept((*nexts, *again))
+            if ended != self.key[0]:  # a value's closing mark by itself says nothing
+                ended = yield from source.accept(nexts)
             if not ended:
                 raise Refused
             if ended == self.key[0]:
@@ -145,12 +154,30 @@ class Pairs:
         call.complete()
         return True
 
-    def _pair(self, source: Source, call: Call, close: Sequence[str]) -> Step[str]:
-        """Read a key and its value; return the mark that ended it."""
-        name = (yield from source.short(marks_of(self.key[1]), NAME_LIMIT))[0].strip()
+    def _unopened(
+        self, source: Source, written: str, tools: Mapping[str, Schema]
+    ) -> Step[tuple[str, str]]:
+        """Return the name, and the first key, whose opening mark GLM-4.7 leaves out at times: it
+        stands behind the name, or goes on with it.
+        """
+        named = [tool for tool in tools if written.startswith(tool)]
+        if not named or self.key[0] == "":
+            raise Refused
+        behind = (yield from source.short(marks_of(self.key[1]), NAME_LIMIT))[0].strip()
+        pairs = [(tool, f"{written[len(tool) :]}{behind}") for tool in named]
+        fitting = [(tool, key) for tool, key in pairs if key in keys_of(tools[tool])]
+        if len(fitting) != 1:
+            raise Refused
+        return fitting[0]
+
+    def _pair(self, source: Source, call: Call, close: Sequence[str], name: str = "") -> Step[str]:
+        """Read a key, unless its `name` is known, and its value; return the mark that ended it."""
+        if not name:
+            name = (yield from source.short(marks_of(self.key[1]), NAME_LIMIT))[0].strip()
         if self.kind[0] and (yield from source.accept(self.kind[:1])):
             yield from source.short(marks_of(self.kind[1]), NAME_LIMIT)
-        if self.value[0] and not (yield from source.accept(self.value[:1])):
+        opened = not self.value[0] or (yield from source.accept(self.value[:1]))
+        if not opened and not call.lacks(name):  # GLM-4.7 leaves the mark out under load
             raise Refused
         unknown = self.reads_unknown and not call.knows(name)
         call.key(name)
@@ -158,7 +185,10 @@ class Pairs:
         closing = (*close, *(f"\n{mark}" for mark in close))
         keys = (self.key[0], f"\n{self.key[0]}")
         marks = ValueMarks((), (), keys, self.value[1:], self.key[1], padded=False)
-        return (yield from ValueEnd(source, call, marks, closing, written).read())
+        ended = yield from ValueEnd(source, call, marks, closing, written).read()
+        if not opened and ended not in self.value:
+            raise Refused
+        return ended
 
 
 def _header(tag: str) -> tuple[str, str]:
@@ -167,6 +197,12 @@ def _header(tag: str) -> tuple[str, str]:
     if not match or "<" in tag or "\n" in tag:
         raise Refused
     return match[1], match[2]
+
+
+def _beside(tag: str) -> dict[str, str]:
+    """Return the arguments that stand in a call's tag, behind its name."""
+    found = _ATTRIBUTE.findall(tag)
+    return {name: "".join(given) for name, *given in found if name not in _OF_THE_CALL}
 
 
 def _types(written: str) -> frozenset[str]:

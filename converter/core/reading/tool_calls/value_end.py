@@ -97,7 +97,7 @@ class ValueEnd:
         found = marks_of(*marks.end, *judges)
         behind = (*marks.parameters, *marks.end, *self._around)
         ended = yield from self._source.until(
-            found, self._say, behind, judges, marks.padded, self._written.goes_on
+            found, self._say, behind, judges, marks.padded, as_is=self._written.goes_on
         )
         if not ended or (self._uncertain and ended not in marks.ends):
             raise Refused

