@@ -41,7 +41,7 @@ class ToyDecoder:
         self._begun = True
         return [*first, *(event for entry in entries for event in _events(entry))]
 
-    def repeat(self, _: Text | Thinking) -> bool:
+    def repeat(self, _: Text | Thinking | ToolCall) -> bool:
         return True
 
 
