@@ -92,7 +92,9 @@ def ask(port: int, dialect: str, question: Question, streamed: bool) -> Answer:
     try:
         answer = _ASKS[dialect](port, question, streamed)
     except ERRORS as error:
-        return Answer(error=" ".join(f"{getattr(error, 'status_code', '')} {error}".split()))
+        # OpenAI's SDK (3.57) leaves the code, on which clients act, out of an error's words
+        told = (getattr(error, "status_code", ""), getattr(error, "code", None) or "", error)
+        return Answer(error=" ".join(" ".join(map(str, told)).split()))
     except (OSError, httpx.HTTPError) as error:  # of a connection that broke off
         return Answer(error=f"{type(error).__name__}: {error}")
     for choice in (answer, *answer.others):

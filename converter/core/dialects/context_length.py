@@ -119,6 +119,11 @@ class ContextOverflow:
 
     said: str = ""
 
+    @property
+    def is_of_reply(self) -> bool:
+        """Tell whether the reply that was asked for is too long by itself: no shorter prompt helps."""
+        return self.tokens < self.most <= self.asked
+
     def words(self) -> str:
         """Return the API's words."""
         if not self.most:

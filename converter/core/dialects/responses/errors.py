@@ -3,7 +3,8 @@
 Codex 0.169, tried: after 401, 403, 413 and 422 it repeats a request 5 times, after 500 and 502 30
 times in 26 seconds, after 400 and 404 never. After a failed response it asks 5 more times, unless
 the code is one of `FINAL`. Only the code `context_length_exceeded` makes it compact the
-conversation. So an error that will not heal is a 400.
+conversation, so that an error about a reply too long has another. An error that will not heal is a
+400.
 """
 
 from converter.core.dialects import context_length
@@ -12,6 +13,7 @@ from converter.core.dialects.error_words import words_of_answer
 type Body = dict[str, object]
 
 TOO_LONG = "context_length_exceeded"
+REPLY_TOO_LONG, OF_REPLY = "integer_above_max_value", "max_output_tokens"
 BAD_REQUEST = "invalid_request_error"
 SERVER_ERROR = "server_error"
 FINAL_CODE = "invalid_prompt"
@@ -35,7 +37,8 @@ _REFUSALS = (BAD_REQUEST, "request_too_large", "BadRequestError", "not_found_err
 def error_body(message: str, status: int = 400, param: str = "", code: str = "") -> Body:
     """Return the error object. `param`: the path to the fault, with dots."""
     if too_long := context_length.find(message):
-        message, code = _too_long(too_long), TOO_LONG
+        message, code = _too_long(too_long)
+        param = param or (OF_REPLY if code == REPLY_TOO_LONG else "")
     error = {
         "message": message,
         "type": _TYPES.get(status, SERVER_ERROR if status >= 500 else BAD_REQUEST),
@@ -58,7 +61,8 @@ def failure(message: str, kind: str = "", status: int = 0) -> Body:
     would happen again, as it does of a whole reply.
     """
     if too_long := context_length.find(message):
-        return {"code": TOO_LONG, "message": _too_long(too_long)}
+        words, code = _too_long(too_long)
+        return {"code": code if code in FINAL else FINAL_CODE, "message": words}
     if kind in _REFUSALS or 400 <= status < 429 or status == 500:
         return {"code": FINAL_CODE, "message": message}
     code = "rate_limit_exceeded" if status == 429 else SERVER_ERROR
@@ -71,11 +75,15 @@ def named(message: str, kind: str, status: int) -> Body:
     return error_body(message, known)
 
 
-def _too_long(overflow: context_length.ContextOverflow) -> str:
-    return (
+def _too_long(overflow: context_length.ContextOverflow) -> tuple[str, str]:
+    """Return the words and the code of an error about the context."""
+    if overflow.is_of_reply:
+        return overflow.words(), REPLY_TOO_LONG
+    words = (
         "Your input exceeds the context window of this model. "
         f"Please adjust your input and try again. ({overflow.words()})"
     )
+    return words, TOO_LONG
 
 
 def _place(path: str) -> str:

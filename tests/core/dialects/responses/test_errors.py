@@ -40,6 +40,22 @@ def test_a_prompt_too_long_has_the_only_code_that_codex_compacts_on() -> None:
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        "max_output_tokens=900000 cannot be greater than max_model_len=65536",
+        "max_completion_tokens is too large: 900000.This model supports at most 4096 completion tokens.",
+    ],
+)
+def test_a_reply_too_long_by_itself_is_no_cause_to_compact(words: str) -> None:
+    _, said = error_reply(400, json.dumps({"error": {"message": words}}).encode())
+    error = said["error"]
+    assert isinstance(error, dict)
+    assert (error["code"], error["param"]) == ("integer_above_max_value", "max_output_tokens")
+    assert error["message"].startswith("input length and `max_tokens` exceed context limit: 0 + 900")
+    assert failure(words) == {"code": "invalid_prompt", "message": error["message"]}
+
+
+@pytest.mark.parametrize(
     ("kind", "status", "code"),
     [
         ("", 0, "server_error"),
