@@ -220,11 +220,12 @@ def _digest(part: object) -> str:
 
 def without_choice(body: Body) -> Body:
     """Return a request with tools whose call the server is not to read. One of the Messages API
-    has schemas under a name of their own, and its choice is an object.
+    has schemas under a name of their own, and its choice is an object. One of the Responses API
+    stays: vLLM 0.32 refuses none there.
     """
     chosen, tools = body.get("tool_choice") or "auto", json_text.objects(body.get("tools"))
     mode = chosen.get("type") if isinstance(chosen, Mapping) else chosen
-    if mode != "auto" or not tools:
+    if mode != "auto" or not tools or "input" in body:
         return body
     of_messages = any("input_schema" in tool for tool in tools)
     return {**body, "tool_choice": {"type": "none"} if of_messages else "none"}
