@@ -124,6 +124,10 @@ _TOLD = (["budget"], ["unanswered"])
 """Reasons for which a thought was ended, once, that the server's bytes and the options tell."""
 
 
+def _begun_out_of_order(case: Case) -> bool:
+    return [*case.words.choices] != sorted(case.words.choices)
+
+
 def _leaves_out(recording: Recording) -> bool:
     return recording.settings.blanks == "trim" or recording.awaited().expected.hidden
 
@@ -188,6 +192,11 @@ LIMITS = (
         _repeated_call,
     ),
     Limit(
+        (4, 5),
+        "a call that its client forbade loses its marks",
+        lambda case: case.recording.awaited().expected.forbids_calls,
+    ),
+    Limit(
         (5,),
         "think_markers reads phrases as thinking, which no tag shows; law 4 sees to the words",
         lambda case: case.recording.settings.markers,
@@ -196,6 +205,12 @@ LIMITS = (
         (5,),
         "a call ends the block before it, wherever it stands; law 4 sees to the words",
         _words_behind_a_call,
+    ),
+    Limit(
+        (3, 7),
+        "SGLang 0.5 gives each choice an id of its own and begins them in any order: the first "
+        "frame's id is a stream's, and OpenAI's SDK (3.57) joins no choice before a lower one",
+        _begun_out_of_order,
     ),
     Limit(
         (7,),

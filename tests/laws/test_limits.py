@@ -10,7 +10,7 @@ import pytest
 from converter.extras.recordings.recording import Recording
 from laws import laws
 from laws.limits import LIMITS, Case, limit_of
-from tests.support.frames import END, ROLE, data, delta, text
+from tests.support.frames import DONE, END, ROLE, data, delta, finish, text
 from tests.support.recordings_of import JSON, of_whole, recording, streamed
 from tests.support.strategies import share_of
 
@@ -34,6 +34,15 @@ def _unfinished() -> Recording:
     return recording(json.dumps({"choices": [choice]}).encode(), JSON)
 
 
+def _forbidden() -> Recording:
+    return streamed(WHOLE_CALL, tools=[{"name": "f"}], tool_choice="none")
+
+
+def _second_first() -> Recording:
+    words = (delta(1, content="b"), delta(0, content="a"))
+    return reply(*words, finish("stop", 1), finish("stop", 0), DONE)
+
+
 CASES: list[tuple[int, str, Callable[[], Recording]]] = [
     (2, "no words to cut", lambda: recording(b'{"choices": [{"mess', JSON)),
     (3, "broke off", lambda: reply(ROLE, *text("a"))),
@@ -53,11 +62,13 @@ CASES: list[tuple[int, str, Callable[[], Recording]]] = [
     (5, "tool call in text that is cut off", lambda: streamed(CUT_CALL, tools=[{"name": "f"}])),
     (4, "repeats the draft", lambda: streamed(DRAFT, tools=[{"name": "f"}])),
     (5, "repeats the draft", lambda: streamed(DRAFT, tools=[{"name": "f"}])),
+    *((law, "its client forbade", _forbidden) for law in (4, 5)),
     (5, "think_markers", lambda: streamed("a", options={"markers": True})),
     (5, "a call ends", lambda: reply(delta(tool_calls=[CALL]), *text("a"), *END)),
     (5, "different thoughts", lambda: reply(delta(reasoning="t"), delta(thinking="u"), *END)),
     (5, "not of the dialect's shape", lambda: reply(ROLE, data({"choices": [7]}), *END)),
     (6, "not of the dialect's shape", lambda: reply(ROLE, data({"choices": [7]}), *END)),
+    *((law, "begins them in any order", _second_first) for law in (3, 7)),
     (
         7,
         "no UTF-8",
