@@ -101,6 +101,7 @@ class ReplySteps:
             upstream = record.upstream
             record.server = self._known.server(upstream) or record.server
             record.awaited.learn(rewriter.findings, self._known, upstream)
+            self._known.answered(upstream)
             self._learn_unread(record, rewriter.failure)
             self._client.lessons.tell(upstream)
             if rewriter.findings.withheld:

@@ -237,6 +237,14 @@ class KnownServers:
         """Remember that the server was gone: another may come back."""
         self._doubted[upstream] = None
 
+    def answered(self, upstream: Upstream) -> None:
+        """Remember that a server has replied: one of which nobody is sure may tell more now, as
+        `transformers serve` 5.24 lists its model once it has loaded it.
+        """
+        word = self._word(upstream, SERVER)
+        if word is not None and not named_server(word)[1]:
+            self.doubt(upstream)
+
     def is_due(self, upstream: Upstream, certain: float, uncertain: float) -> bool:
         """Tell whether the server's last answer about itself is older than so many seconds."""
         lesson = self._lessons.get((upstream, SERVER))

@@ -229,6 +229,17 @@ def test_what_a_server_is_is_asked_again_after_some_time_or_doubt() -> None:
     assert known.is_due(HERE, 600, 60)
 
 
+@pytest.mark.parametrize("certain", [True, False])
+def test_an_unsure_server_is_asked_again_once_it_has_replied(certain: bool) -> None:
+    known = KnownServers()
+    known.answered(HERE)
+    assert known.server(HERE) is None
+    known.recognised(HERE, by_name("generic"), certain)
+    assert not known.is_due(HERE, 600, 60)
+    known.answered(HERE)
+    assert known.is_due(HERE, 600, 60) is not certain
+
+
 def test_a_prompt_that_a_reply_contradicts_is_to_be_asked_for_again() -> None:
     known = KnownServers()
     known.saw_prompt(HERE, SMALL, THINKING)

@@ -163,6 +163,11 @@ def test_the_choice_of_a_messages_request_is_an_object(choice: dict[str, Any], s
     assert without_choice(asked | choice) == asked | {"tool_choice": {"type": sent}}
 
 
+def test_a_request_of_the_responses_api_keeps_its_choice() -> None:
+    asked = {"input": "hi", "tools": [{"type": "function", "name": "log", "parameters": SCHEMA}]}
+    assert without_choice(asked) is asked
+
+
 def test_a_schema_goes_without_the_words_and_keeps_its_names() -> None:
     held = refused_schemas(BODY, frozenset({"pattern"}))
     assert len(held) == 1
