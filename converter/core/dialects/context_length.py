@@ -121,7 +121,7 @@ class ContextOverflow:
 
     @property
     def is_of_reply(self) -> bool:
-        """Tell whether the reply that was asked for is too long by itself: no shorter prompt helps."""
+        """Tell whether the reply asked for is too long by itself: no shorter prompt helps."""
         return self.tokens < self.most <= self.asked
 
     def words(self) -> str:
