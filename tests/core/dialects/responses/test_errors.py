@@ -51,7 +51,9 @@ def test_a_reply_too_long_by_itself_is_no_cause_to_compact(words: str) -> None:
     error = said["error"]
     assert isinstance(error, dict)
     assert (error["code"], error["param"]) == ("integer_above_max_value", "max_output_tokens")
-    assert error["message"].startswith("input length and `max_tokens` exceed context limit: 0 + 900")
+    assert error["message"].startswith(
+        "input length and `max_tokens` exceed context limit: 0 + 900"
+    )
     assert failure(words) == {"code": "invalid_prompt", "message": error["message"]}
 
 
