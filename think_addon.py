@@ -46,7 +46,11 @@ from converter.addon.keep.flow_keeper import FlowKeeper
 from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord, forget
 from converter.addon.layers.own_layers import OwnLayers
 from converter.addon.log_lines import write_each_line_at_once
-from converter.addon.mitmproxy_internals import flow_list, is_replayed_by_the_server
+from converter.addon.mitmproxy_internals import (
+    flow_list,
+    is_replayed_by_the_server,
+    value_of,
+)
 from converter.addon.probes.upstream_client import UpstreamClient
 from converter.addon.servers.known_servers import KnownServers
 from converter.addon.servers.server_key import hide_key
@@ -182,8 +186,8 @@ class ThinkAddon:
 
     def _looked_at(self) -> bool:
         # not by its truth: an empty list is false
-        viewed = flow_list() is not None or getattr(ctx.options, "flow_detail", 0) >= BODIES_SHOWN
-        return viewed or any(getattr(ctx.options, name, None) for name in KEPT_BY)
+        viewed = flow_list() is not None or (value_of("flow_detail") or 0) >= BODIES_SHOWN
+        return viewed or any(map(value_of, KEPT_BY))
 
 
 addons = [ThinkAddon()]

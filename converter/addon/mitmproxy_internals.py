@@ -23,6 +23,16 @@ def is_set_by_user(option: str) -> bool:
     return ctx.options._options[option].value is not optmanager.unset
 
 
+def value_of(option: str) -> Any:
+    """Return the value of an option, `None` where this mitmproxy has no such option. What mitmproxy
+    returns itself is copied, twice, and each exchange asks for some options.
+    """
+    row = ctx.options._options.get(option)
+    if row is None:
+        return None
+    return row._default if row.value is optmanager.unset else row.value
+
+
 def choose_layer(nextlayer: NextLayer) -> None:
     """Let mitmproxy decide now, because its own hook comes after the scripts', and keeps a
     decision.

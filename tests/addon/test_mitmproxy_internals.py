@@ -14,6 +14,15 @@ def test_an_option_set_to_its_default_is_set() -> None:
         assert internals.is_set_by_user("strategy")
 
 
+def test_an_options_value_is_the_one_that_mitmproxy_tells() -> None:
+    with taddons.context() as context:
+        context.options.add_option("strategy", str, "eager", "")
+        assert internals.value_of("strategy") == context.options.strategy == "eager"
+        context.options.update(strategy="lazy")
+        assert internals.value_of("strategy") == context.options.strategy == "lazy"
+        assert internals.value_of("none of this name") is None
+
+
 def test_the_state_before_is_the_one_that_revert_restores() -> None:
     flow = tflow.tflow(resp=True)
     assert not internals.state_before(flow)

@@ -21,6 +21,7 @@ from converter.addon.exchange.exchange import JSON, Exchange
 from converter.addon.exchange.settings import Settings
 from converter.addon.log_lines import LONGEST, in_a_line
 from converter.addon.messages import leave_out
+from converter.addon.mitmproxy_internals import value_of
 from converter.addon.servers.probes import ADDON_PATH, addon_words
 from converter.addon.servers.server_key import put_key
 from converter.core.dialects.recogniser import is_stream
@@ -257,7 +258,7 @@ def must_hold_reply(response: Response) -> bool:
 
 
 def _is_set(options: tuple[str, ...]) -> bool:
-    return any(getattr(ctx.options, name, None) for name in options)
+    return any(map(value_of, options))
 
 
 def _has_script(hook: str) -> bool:

@@ -63,7 +63,6 @@ ConnectionIO = _if_there("mitmproxy.proxy.server", "ConnectionIO")
 DestinationKnown = _if_there("mitmproxy.proxy.layers.modes", "DestinationKnown")
 Http1Buffer = _if_there("mitmproxy.proxy.layers.http._http1", "ReceiveBuffer")
 Http2Client = _if_there("mitmproxy.proxy.layers.http._http2", "Http2Client")
-Hook = _if_there("mitmproxy.hooks", "Hook")
 HttpProxy = _if_there("mitmproxy.proxy.layers.modes", "HttpProxy")
 TimeoutWatchdog = _if_there("mitmproxy.proxy.server", "TimeoutWatchdog")
 TunnelLayer = _if_there("mitmproxy.proxy.tunnel", "TunnelLayer")
@@ -181,7 +180,6 @@ SPEED = GuardedPart(
     Http1Client: body_reader read_body(self, event)
     Http1Server: response
     TimeoutWatchdog: register_activity(self)
-    Hook: args(self)
     commands.StartHook: blocking
     events: HookCompleted(command, reply)
     h11: Data EndOfMessage ProtocolError RemoteProtocolError

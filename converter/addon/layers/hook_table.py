@@ -6,6 +6,7 @@ and turn around a hook stay.
 """
 
 from collections.abc import Callable
+from dataclasses import fields
 from inspect import isawaitable
 from types import ModuleType
 from typing import Any
@@ -28,6 +29,7 @@ class HookTable:
     def __init__(self) -> None:
         self._known: list[object] = []
         self._found: dict[str, list[Addon]] = {}
+        self._names: dict[str, list[str]] = {}
 
     def of(self, name: str) -> list[Addon]:
         """Return the addons of the chain that have a hook, or contain an addon with it, in order,
@@ -46,7 +48,7 @@ class HookTable:
 
     async def trigger_event(self, event: Hook) -> None:
         """Call a hook of the addons that have it."""
-        arguments = event.args()
+        arguments = self._arguments(event)
         for addon, functions in self.of(event.name):
             try:
                 if not all(map(callable, functions)):  # mitmproxy says of which it is no hook
@@ -61,6 +63,12 @@ class HookTable:
             except Exception:
                 with safecall():  # entered for a fault alone: some fifty functions have none
                     raise
+
+    def _arguments(self, event: Hook) -> list[Any]:
+        """Return a hook's arguments. mitmproxy's `args` asks for their names at each call."""
+        if event.name not in self._names:
+            self._names[event.name] = [field.name for field in fields(event)]  # type: ignore[arg-type]
+        return [getattr(event, name) for name in self._names[event.name]]
 
     def trigger(self, event: Hook) -> None:
         """Have mitmproxy call a hook that waits for nothing, a log line's mostly, if anybody has

@@ -22,6 +22,7 @@ from converter.addon.files import FileError, make_folder
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.keep.notes import METADATA
 from converter.addon.log_lines import LONGEST_LINE, announce, path_of
+from converter.addon.mitmproxy_internals import value_of
 from converter.addon.watcher import Watcher
 from converter.core.wire.bounds import Bound
 from converter.core.wire.printable import bounded
@@ -64,7 +65,7 @@ class Recorder(Watcher):
 
     def ended(self, seen: FlowRecord) -> None:
         """Keep an exchange that is over, if all are kept."""
-        folder = str(ctx.options.think_record)
+        folder = str(value_of("think_record") or "")
         if folder and len(self._waiting) >= MOST_RECORDINGS:
             _log.error("think: no recording: %s wait to be written", MOST_RECORDINGS)
         elif folder:

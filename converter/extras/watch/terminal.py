@@ -22,6 +22,7 @@ from mitmproxy import ctx
 
 from converter.addon.keep.flow_record import FlowRecord, client_left
 from converter.addon.log_lines import LONGEST, LONGEST_LINE, is_heard, path_of
+from converter.addon.mitmproxy_internals import value_of
 from converter.addon.transcript.accumulator import Accumulator
 from converter.addon.transcript.terminal import TerminalWriter
 from converter.addon.transcript.turns import Field
@@ -74,7 +75,7 @@ class Terminal(Watcher):
         """Tell whether replies are to be printed as they come: asked for, and there is a terminal
         that nobody draws on.
         """
-        return bool(ctx.options.think_print) and self._log_handler() is not None
+        return bool(value_of("think_print")) and self._log_handler() is not None
 
     def asked(self, seen: FlowRecord) -> None:
         """Take note of a reply that is to be printed."""
