@@ -112,7 +112,7 @@ class ReplySteps:
             )  # with the forms' names, which stand behind a colon
             notes += [rewriter.failure, *rewriter.notes]
         record.notes += report(flow, notes)
-        self._watchers.ended(record)
+        self._over(record)
         await written(record.memory)  # begun long before: all else is done meanwhile
 
     def break_off(self, record: FlowRecord) -> None:
@@ -135,7 +135,14 @@ class ReplySteps:
                 record.hints += report(flow, [flow.error.msg], logging.INFO)
             else:
                 record.hints += report(flow, [fault_of(flow, flow.error.msg)])
+        self._over(record)
+
+    def _over(self, record: FlowRecord) -> None:
+        """Tell that an exchange is over. Its tap, which knows the record, is let go: a circle would
+        wait for the garbage collector, with all that was said.
+        """
         self._watchers.ended(record)
+        record.tap = None
 
     def tap(self, record: FlowRecord, awaited: AwaitedReply) -> Tap:
         """Return the stream function of a reply."""

@@ -81,6 +81,7 @@ class Rewriter:
         self.events: list[Event] = []
         self.thoughts: list[ThoughtEvent] = []
         self.changed = self.finished = self.closed = self._broken = False
+        self._hurried = 0
 
     def held(self) -> int:
         """Return how many bytes wait for their frame's end."""
@@ -110,7 +111,7 @@ class Rewriter:
     @property
     def hurried(self) -> int:
         """The number of frames that were rewritten without being parsed."""
-        return self._fast.taken if self._fast else 0
+        return self._fast.taken if self._fast else self._hurried
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Return the bytes that the client can have now; never an empty piece."""
@@ -180,7 +181,12 @@ class Rewriter:
         return [] if self.closed or self._broken else self._encoder.ping()
 
     def _told(self, out: list[bytes]) -> list[bytes]:
-        """Return the bytes of one call; what it told is in `events` and `thoughts`."""
+        """Return the bytes of one call; what it told is in `events` and `thoughts`. Behind the last
+        call nothing points back here, so that a reply goes with its exchange, and not when the
+        garbage collector has looked at all of its events.
+        """
+        if self.closed and self._fast:
+            self._hurried, self._fast = self._fast.taken, None
         self.thoughts = [*self.continuation.take_thoughts(), *self._pipeline.stages.take_thoughts()]
         return out
 

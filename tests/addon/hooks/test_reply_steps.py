@@ -1,8 +1,10 @@
 """Replies, from the server to the client, by the addon's hooks."""
 
+import gc
 import gzip
 import json
 import re
+import weakref
 import zlib
 from collections.abc import Callable
 from typing import cast
@@ -39,6 +41,20 @@ from think_addon import ThinkAddon
 BODY = whole("<think>a</think>b")
 STREAM = b"".join(THINKING)
 THOUGHT = {"type": "thinking", "thinking": "a", "signature": "think-addon"}
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/responses", "/api/chat"])
+def test_what_was_said_goes_with_its_exchange_and_not_when_garbage_is_collected(path: str) -> None:
+    asked = {**ASKED, "stream": True} | ({"input": "Hi"} if path == "/v1/responses" else {})
+    with running() as (addon, _):
+        flow = ask(addon, request(path, asked))
+        record = weakref.ref(UNDER_WAY[flow.id])
+        gc.disable()
+        try:
+            assert answer(addon, flow, response(EVENT_STREAM), STREAM)
+            assert record() is None
+        finally:
+            gc.enable()
 
 
 def test_a_stream_is_rewritten_as_it_comes() -> None:
