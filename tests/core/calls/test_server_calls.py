@@ -441,3 +441,27 @@ def test_calls_in_pieces(kind: str, form: Form, client: Dialect) -> None:
 def test_calls_of_whole_replies(kind: str, form: Form, client: Dialect) -> None:
     entries, expected = WHOLE[kind]
     assert calls(whole(entries), client, form) == expected
+
+
+OPENERS = ("<｜DSML｜function_calls", "<｜DSML｜tool_calls>", "<tool_call>", "<|tool_call>")
+CALL = piece("look", LOOK, id="a", index=0)
+
+
+@pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
+@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("opener", [*OPENERS, "a <b", "```json"])
+def test_the_opener_of_a_call_that_the_server_has_read_is_no_text(
+    opener: str, form: Form, client: Dialect
+) -> None:
+    said, left = f"I look.\n\n{opener}", "" if opener in OPENERS else opener
+    deltas: list[Json] = [{"content": letter} for letter in said]
+    message = {"role": "assistant", "content": said, "tool_calls": [CALL]}
+    for body in (
+        chat_stream([*deltas, {"tool_calls": [CALL]}], "tool_calls"),
+        chat_stream([{"content": said}, {"tool_calls": [CALL]}], "tool_calls"),
+        chat_whole(message, "tool_calls"),
+    ):
+        words = reply_of(body, client, form).choices[0]
+        assert "".join(words.joined("text").split()) == "Ilook." + "".join(left.split())
+        (call,) = words.calls.values()
+        assert (call["name"], json.loads(call["arguments"])) == ("look", PATH)

@@ -29,6 +29,7 @@ from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Reading
 from converter.core.reading.repeated_thought import RepeatedThought
 from converter.core.reading.tool_calls.calls_read import BY_ITSELF, CUT, NO_FORM
+from converter.core.reading.tool_calls.forms import without_opener
 from converter.core.reading.tool_calls.place import Expectations
 
 
@@ -141,7 +142,7 @@ class ReadingStage:
 
     def _server_call(self, event: ToolCall) -> Sequence[Event]:
         """Pass a call of the server's own; hold it while it may repeat one that was read."""
-        out = [] if self._in_call else self._held("", cut=False)
+        out = [] if self._in_call else _without_opener(self._held("", cut=False))
         self._in_call = True
         if self._reads_calls:
             self._reads_calls = False
@@ -227,3 +228,11 @@ class ReadingStage:
             self._said = self._said or not event.text.isspace()
         if calls and not isinstance(event, ToolCall):
             calls.end()
+
+
+def _without_opener(held: list[Event]) -> list[Event]:
+    """Return the held events without the opener of the call that the server has read."""
+    match held:
+        case [*before, Text() as last] if (text := without_opener(last.text)) != last.text:
+            return [*before, *([replace(last, text=text)] if text else [])]
+    return held

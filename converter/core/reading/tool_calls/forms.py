@@ -470,3 +470,13 @@ CLOSERS = tuple(
 what ends a message."""
 THINKERS = frozenset(form.name for form in FORMS if form.in_thoughts)
 """Forms whose calls may stand within a thought."""
+_LEFT = frozenset(mark[: len(mark) - cut] for mark in (*SECTIONS, *OPENERS) for cut in (0, 1))
+
+
+def without_opener(text: str) -> str:
+    """Return a text without a call's opener at its end, whole or but for its last letter, as the
+    reader of DeepSeek-V3.2's calls on Bedrock leaves it before a call.
+    """
+    bare = text.rstrip()
+    found = max((mark for mark in _LEFT if bare.endswith(mark)), key=len, default="")
+    return bare[: len(bare) - len(found)] if found else text
