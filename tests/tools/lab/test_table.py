@@ -48,6 +48,12 @@ def test_readme_shows_the_newest_run() -> None:
     assert KEPT.exists()
 
 
+@pytest.mark.parametrize("page", ["clients.md", "faults.md"])
+def test_the_versions_that_ran_are_named(page: str) -> None:
+    words = PAGE.with_name(page).read_text()
+    assert [each.title for each in read() if each.version.partition("-")[0] not in words] == []
+
+
 def test_a_cell_says_how_many_were_right() -> None:
     lines = table([GOOD, BAD, GONE]).splitlines()
     assert lines[0].split(" | ")[1:] == [
