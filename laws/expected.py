@@ -59,7 +59,7 @@ def stopped_at(heard: Heard, reading: Reading) -> tuple[str, ...]:
 
 def parts(heard: Heard, reading: Reading) -> list[Part]:
     """Return what one choice says, less the tool calls in its text."""
-    tools = reading.expected.tools
+    tools = reading.expected.calls.read
     found = _parts(heard, reading)
     if tools is None or heard.calls:
         return found
@@ -68,7 +68,7 @@ def parts(heard: Heard, reading: Reading) -> list[Part]:
 
 def calls_in_text(heard: Heard, reading: Reading) -> list[tuple[str, call_oracle.Call]]:
     """Return the tool calls in the text of one choice, and their words."""
-    tools = reading.expected.tools
+    tools = reading.expected.calls.read
     if tools is None or heard.calls:
         return []
     return [
@@ -80,7 +80,7 @@ def calls_in_text(heard: Heard, reading: Reading) -> list[tuple[str, call_oracle
 
 def calls_in_thoughts(heard: Heard, reading: Reading) -> list[call_oracle.Call]:
     """Return the tool calls in the thoughts of one choice, which has no others and was not cut."""
-    tools, found = reading.expected.tools, _parts(heard, reading)
+    tools, found = reading.expected.calls.read, _parts(heard, reading)
     if not tools or heard.calls or heard.finish not in WHOLE:
         return []
     answered = any(part.kind == "text" and part.text.strip() for part in found)
@@ -122,11 +122,11 @@ def _parts(heard: Heard, reading: Reading) -> list[Part]:
     content = takewhile(lambda piece: piece.kind in ("thinking", "text"), behind)
     again = repeated(list(content), reading.families, _unsaid(text, reading))
     found += _unmarked(_without(_native(behind), len(again)), reading.families)
-    budget = reading.expected.budget
+    budget = reading.expected.thoughts.budget
     found = _joined_text(found if budget is None else _within(found, budget))
     if reading.trims_blanks:
         found = _trimmed(found)
-    if reading.expected.hidden:
+    if reading.expected.thoughts.hidden:
         found = [part for part in found if part.kind == "text"]
     return _joined_text(found)
 
@@ -216,7 +216,7 @@ def _read(text: str, finish: str | None, reading: Reading) -> list[Block]:
         reading.families,
         _start(text, reading),
         reading.attributes,
-        reading.expected.tools_offered,
+        reading.expected.calls.offered,
         reading.expected.wants_json,
         stopped=finish in STOPPED,
     )

@@ -54,7 +54,7 @@ class Case:
     @cached_property
     def budget(self) -> int | None:
         """The budget of thinking that the proxy kept, if it kept one."""
-        return self.recording.awaited().expected.budget
+        return self.recording.awaited().expected.thoughts.budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +111,14 @@ def _no_text(case: Case) -> bool:
 
 
 def _cut_call(case: Case) -> bool:
-    if case.recording.awaited().expected.tools is None:
+    if case.recording.awaited().expected.calls.read is None:
         return False
     return bool(case.calls_read.cut or case.calls_read.text)
 
 
 def _repeated_call(case: Case) -> bool:
-    return case.recording.awaited().expected.tools is not None and bool(case.calls_read.repeated)
+    read = case.recording.awaited().expected.calls.read
+    return read is not None and bool(case.calls_read.repeated)
 
 
 _TOLD = (["budget"], ["unanswered"])
@@ -129,7 +130,7 @@ def _begun_out_of_order(case: Case) -> bool:
 
 
 def _leaves_out(recording: Recording) -> bool:
-    return recording.settings.blanks == "trim" or recording.awaited().expected.hidden
+    return recording.settings.blanks == "trim" or recording.awaited().expected.thoughts.hidden
 
 
 LIMITS = (

@@ -29,7 +29,7 @@ from converter.core.dialects.table import COMMON, TEXT_COMPLETIONS, UNCOUNTED, D
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.beginning import Grammar
 from converter.core.reading.findings import Findings
-from converter.core.reading.reading import Expected, ThoughtLimits
+from converter.core.reading.reading import Expected, ExpectedCalls, ExpectedThoughts, ThoughtLimits
 from converter.core.reply.reporting import ReportingRewriter
 from converter.core.wire import json_text
 
@@ -71,22 +71,22 @@ class AwaitedReply:
         return Expected(
             initial=self.initial,
             model=model,
-            budget=budget,
-            task=exchange.id,
-            context=request.context,
-            tools_offered=offered,
-            tools=request.tools,
-            forbids_calls=forbidden,
-            hidden=request.hides_thinking,
+            thoughts=ExpectedThoughts(
+                budget=budget,
+                limits=limits,
+                hidden=request.hides_thinking,
+                folds=exchange.client is COMMON and exchange.settings.fields == (FOLDED,),
+                task=exchange.id,
+                context=request.context,
+            ),
+            calls=ExpectedCalls(
+                offered, request.schemas, request.tools, forbidden, request.call_ids
+            ),
             off=thinking_is_off(request.body, exchange.settings.start),
             stops=request.stops,
             wants_json=wants_json(request.body),
             grammar=grammar_of(request.body),
-            limits=limits,
-            call_ids=request.call_ids,
-            folds=exchange.client is COMMON and exchange.settings.fields == (FOLDED,),
             told_off=turns_thinking_off(request.body),
-            schemas=request.schemas,
         )
 
     @cached_property

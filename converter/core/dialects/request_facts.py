@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from converter.core.calls.schema_values import Schema
 from converter.core.model.raw_messages import messages_of
 from converter.core.reading.beginning import Grammar
-from converter.core.reading.reading import Expected
+from converter.core.reading.reading import Expected, ExpectedCalls
 from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.wire.json_text import objects
 
@@ -44,14 +44,16 @@ def expected_of(body: Mapping[str, object]) -> Expected:
     told = schemas(body)
     return Expected(
         model=str(body.get("model") or ""),
-        tools_offered=bool(body.get("tools")),
-        tools=offered(body, told),
-        forbids_calls=forbids_calls(body),
+        calls=ExpectedCalls(
+            offered=bool(body.get("tools")),
+            schemas=told,
+            read=offered(body, told),
+            forbidden=forbids_calls(body),
+            ids=frozenset(call_ids(body)),
+        ),
         stops=stops(body),
         wants_json=wants_json(body),
         grammar=grammar_of(body),
-        call_ids=frozenset(call_ids(body)),
-        schemas=told,
     )
 
 

@@ -51,40 +51,58 @@ NO_LIMITS = ThoughtLimits()
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectedThoughts:
+    """The facts known of a reply's thoughts before it comes.
+
+    `budget`: in tokens, if the proxy is to keep one. `limits`: what ends a thought. `hidden`: the
+    client is to get none, because it did not ask for any. `folds`: it gets them as text. `task` and
+    `context`: ids of the exchange and its conversation in thought events; without a task none are
+    made.
+    """
+
+    budget: int | None = None
+    limits: ThoughtLimits = NO_LIMITS
+    hidden: bool = False
+    folds: bool = False
+    task: str = ""
+    context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCalls:
+    """The facts known of a reply's tool calls before it comes.
+
+    `offered`: the request offers tools; `schemas`: of all of these, by name; `read`: those whose
+    calls are to be read from the text; `forbidden`: the request wants no call. `ids`: those of the
+    calls in its history.
+    """
+
+    offered: bool = False
+    schemas: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    read: Tools | None = None
+    forbidden: bool = False
+    ids: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Expected:
     """The facts known of a reply before it comes.
 
-    `initial`: the best guess at where it begins. `off`: thinking is turned off, so that no thought
-    comes before the text. `told_off`: the request turns it off, of a model that can be told so.
-    `model`: the name that the client asked for. `budget`: of thinking, in tokens, if the proxy is
-    to keep one. `task` and `context`: ids of the exchange and its conversation in thought events;
-    without a task none are made. `tools_offered`: the request offers tools; `tools`: those whose
-    calls are to be read from the text; `forbids_calls`: it wants none of them; `schemas`: of all
-    that it offers, by name. `hidden`: the
-    client is to get no thinking, because it did not ask for any. `stops`: the request's own stop
-    strings. `wants_json`: the request asks for an answer in JSON. `limits`: what ends a thought.
-    `folds`: the client gets thinking as text. `call_ids`: the ids of the calls in its history.
-    `grammar`: how the server makes the answer.
+    `initial`: the best guess at where it begins. `model`: the name that the client asked for.
+    `off`: thinking is turned off, so that no thought comes before the text; `told_off`: the request
+    turns it off, of a model that can be told so. `stops`: the request's own stop strings.
+    `wants_json`: it asks for an answer in JSON. `grammar`: how the server makes the answer.
     """
 
     initial: InitialState = InitialState.TEXT
     model: str = ""
-    budget: int | None = None
-    task: str = ""
-    context: str = ""
-    tools_offered: bool = False
-    tools: Tools | None = None
-    forbids_calls: bool = False
-    hidden: bool = False
+    thoughts: ExpectedThoughts = ExpectedThoughts()  # it is frozen
+    calls: ExpectedCalls = ExpectedCalls()  # it is frozen
     off: bool = False
+    told_off: bool = False
     stops: tuple[str, ...] = ()
     wants_json: bool = False
-    limits: ThoughtLimits = NO_LIMITS
-    call_ids: frozenset[str] = frozenset()
-    folds: bool = False
-    told_off: bool = False
     grammar: Grammar = Grammar.NONE
-    schemas: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,8 +75,8 @@ class Stages:
         self._chains: dict[int, list[Stage]] = {}
         self._thoughts: list[ThoughtEvent] = []
         self._failed = self._is_open = False
-        self._name = suffix_of(reading.expected.task) or "0"
-        self._ids = CallIds(reading.expected.call_ids, self._name)
+        self._name = suffix_of(reading.expected.thoughts.task) or "0"
+        self._ids = CallIds(reading.expected.calls.ids, self._name)
         self.findings = findings or Findings()
 
     def feed(self, event: Event) -> Sequence[Event]:

@@ -75,6 +75,6 @@ class ReportingRewriter(Rewriter):
             self.summary.feed(event, self._at)
         if self.closed and not self._broken:
             self.summary.close(self._at)
-        if self._expected.budget is not None:
+        if self._expected.thoughts.budget is not None:
             self.whole_thoughts += within_limit(self.thoughts, self.whole_thoughts)
         return out

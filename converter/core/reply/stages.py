@@ -24,14 +24,30 @@ def _reading(choice: Choice) -> Stage:
 
 def _assembler(choice: Choice) -> Stage:
     expected = choice.expected
-    offer = Offer(expected.schemas, expected.stops)
+    offer = Offer(expected.calls.schemas, expected.stops)
     return Assembler(offer, choice.ids, choice.findings.calls.mended)
 
 
 def _typed_values(choice: Choice) -> Stage | None:
-    schemas = choice.expected.schemas
+    schemas = choice.expected.calls.schemas
     changed = choice.findings.calls.typed
     return TypedValues(schemas, changed) if schemas and choice.reading.types_values else None
+
+
+def _ender(choice: Choice) -> Stage | None:
+    limits = choice.expected.thoughts.limits
+    return None if limits == NO_LIMITS else ThoughtEnder(limits, choice.findings)
+
+
+def _thought_events(choice: Choice) -> Stage | None:
+    thoughts = choice.expected.thoughts
+    told = choice.thoughts
+    return ThoughtEvents(thoughts.task, thoughts.context, told) if thoughts.task else None
+
+
+def _budget(choice: Choice) -> Stage | None:
+    budget = choice.expected.thoughts.budget
+    return None if budget is None else ThinkingBudget(budget, choice.findings)
 
 
 STAGES: Table = (
@@ -43,17 +59,9 @@ STAGES: Table = (
     lambda of: BlanksTrimmer() if of.reading.trims_blanks else None,
     _assembler,
     _typed_values,
-    lambda of: (
-        None if of.expected.limits == NO_LIMITS else ThoughtEnder(of.expected.limits, of.findings)
-    ),
-    lambda of: (
-        ThoughtEvents(of.expected.task, of.expected.context, of.thoughts)
-        if of.expected.task
-        else None
-    ),
-    lambda of: (
-        None if of.expected.budget is None else ThinkingBudget(of.expected.budget, of.findings)
-    ),
-    lambda of: ThinkingHider() if of.expected.hidden else None,
-    lambda of: ThoughtFolder(of.index) if of.expected.folds else None,
+    _ender,
+    _thought_events,
+    _budget,
+    lambda of: ThinkingHider() if of.expected.thoughts.hidden else None,
+    lambda of: ThoughtFolder(of.index) if of.expected.thoughts.folds else None,
 )

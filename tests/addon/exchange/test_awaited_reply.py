@@ -28,16 +28,20 @@ def _awaited(body: Mapping[str, object] | None = None, **options: object) -> Awa
 
 def test_the_reply_is_expected_as_its_request_says() -> None:
     expected = _awaited().expected
-    assert (expected.model, expected.task, expected.budget) == ("small", "7", None)
-    assert len(expected.context) == 16
+    assert (expected.model, expected.thoughts.task, expected.thoughts.budget) == (
+        "small",
+        "7",
+        None,
+    )
+    assert len(expected.thoughts.context) == 16
 
 
 def test_calls_are_forbidden_where_the_client_wants_none_and_the_text_is_read() -> None:
     offered = {**BODY, "tools": [{"type": "function", "function": {"name": "now"}}]}
     none = {**offered, "tool_choice": "none"}
-    assert _awaited(none).expected.forbids_calls
-    assert not _awaited(offered).expected.forbids_calls
-    assert not _awaited(none, tools="off").expected.forbids_calls
+    assert _awaited(none).expected.calls.forbidden
+    assert not _awaited(offered).expected.calls.forbidden
+    assert not _awaited(none, tools="off").expected.calls.forbidden
 
 
 @pytest.mark.parametrize("choice", ["auto", "none"])
@@ -47,17 +51,17 @@ def test_tools_are_offered_that_the_server_is_told_of_in_whatever_way(
 ) -> None:
     offered = {**BODY, "tools": [{"type": "function", "function": {"name": "now"}}]}
     awaited = _awaited({**offered, "tool_choice": choice}, tools=tools)
-    assert awaited.expected.tools_offered
+    assert awaited.expected.calls.offered
     request = awaited.request
     spared = AwaitedReply(replace(request, body=read_by_us(request.body)))
-    assert spared.expected.tools_offered is (READER in request.may_lack or tools == "told")
-    assert not _awaited(tools=tools).expected.tools_offered
+    assert spared.expected.calls.offered is (READER in request.may_lack or tools == "told")
+    assert not _awaited(tools=tools).expected.calls.offered
 
 
 @pytest.mark.parametrize("name", ["thinking_token_budget", "thinking_budget_tokens"])
 def test_the_proxy_keeps_a_budget_only_where_it_is_told_to(name: str) -> None:
     body = {**BODY, name: 1}
-    assert _awaited(body).expected.budget is None
+    assert _awaited(body).expected.thoughts.budget is None
     kept = _awaited(body, budget="proxy")
     out = kept.rewriter(Form.WHOLE).whole(
         b'{"choices":[{"message":{"content":"<think>a long thought</think>b"}}]}'

@@ -177,9 +177,9 @@ def test_a_request_tells_how_its_reply_is_read() -> None:
     body = {**OPENAI, "model": "m", "messages": turns, "stop": "END"}
     expected = expected_of(body)
     assert (expected.model, expected.stops) == ("m", ("END",))
-    assert expected.call_ids == {"c1"}
-    assert expected.tools_offered
-    assert expected.tools == offered(OPENAI)
+    assert expected.calls.ids == {"c1"}
+    assert expected.calls.offered
+    assert expected.calls.read == offered(OPENAI)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_request_tells_how_its_reply_is_read() -> None:
 )
 def test_a_request_may_forbid_the_calls_of_its_tools(body: dict[str, Any], forbids: bool) -> None:
     assert forbids_calls(body) is forbids
-    assert expected_of(body).forbids_calls is forbids
+    assert expected_of(body).calls.forbidden is forbids
 
 
 def test_a_request_that_says_nothing_expects_nothing() -> None:

@@ -5,7 +5,7 @@ import pytest
 from converter.addon.exchange import settings
 from converter.addon.exchange.rewriting import reading_of
 from converter.core.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, Usage
-from converter.core.reading.reading import Expected
+from converter.core.reading.reading import Expected, ExpectedThoughts
 from converter.core.reply.chain import Stages
 from converter.core.reply.stages import STAGES
 
@@ -19,7 +19,7 @@ def _words(events: list[Event]) -> list[tuple[str, str]]:
 
 
 def _stages(**chosen: object) -> Stages:
-    expected = Expected(task="task", context="context", budget=1)
+    expected = Expected(thoughts=ExpectedThoughts(1, task="task", context="context"))
     return Stages(STAGES, reading_of(settings.read(chosen), expected, whole=False))
 
 

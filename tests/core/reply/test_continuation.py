@@ -14,7 +14,7 @@ from converter.core.model.events import (
     Thinking,
     Usage,
 )
-from converter.core.reading.reading import Expected, ThoughtLimits
+from converter.core.reading.reading import Expected, ExpectedThoughts, ThoughtLimits
 from converter.core.reply.continuation import SecondReply
 from converter.core.reply.reporting import ReportingRewriter
 from converter.core.reply.thought_events import ThoughtEvent
@@ -70,7 +70,7 @@ def test_no_prompt_is_shorter_than_nothing() -> None:
 
 def rewriter(client: Dialect, limits: ThoughtLimits = GOES_ON) -> ReportingRewriter:
     made = settings.read({"loops": "off"})
-    expected = Expected(limits=limits)
+    expected = Expected(thoughts=ExpectedThoughts(limits=limits))
     return rewriter_of(made, client, Form.STREAM, Form.STREAM, expected=expected)
 
 
@@ -140,7 +140,7 @@ def test_without_a_second_reply_it_is_cut_short() -> None:
 
 
 def test_the_thought_that_was_ended_is_told() -> None:
-    expected = Expected(limits=GOES_ON, task="task")
+    expected = Expected(thoughts=ExpectedThoughts(limits=GOES_ON, task="task"))
     through = rewriter_of(settings.read(), OPENAI, Form.STREAM, Form.STREAM, expected=expected)
     told = [thought for chunk in (*FIRST, *SECOND) for thought in _heard(through, chunk)]
     assert [thought["thought"] for thought in told] == [THOUGHT]

@@ -25,7 +25,7 @@ from converter.core.dialects.table import (
 )
 from converter.core.model.events import Text, Thinking, ToolCall
 from converter.core.model.memory import Memory
-from converter.core.reading.reading import Expected
+from converter.core.reading.reading import Expected, ExpectedCalls, ExpectedThoughts
 from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.reply.fast_path import splice_of
 from converter.core.reply.reporting import ReportingRewriter
@@ -44,21 +44,34 @@ STREAMS = [
     if (recording := LIBRARY.load(name)).server_form is Form.STREAM
     and recording.server_dialect is OPENAI_CHAT
 ]
+NO_CALLS = ExpectedCalls()
 CLIENTS = pytest.mark.parametrize("client", DIALECTS, ids=repr)
 
 
-def _rewriter(chosen: Settings, client: Dialect, fast: bool, **more: object) -> ReportingRewriter:
-    expected = Expected(task="task", context="context", **more)  # type: ignore[arg-type]
+def _rewriter(
+    chosen: Settings,
+    client: Dialect,
+    fast: bool,
+    calls: ExpectedCalls = NO_CALLS,
+    budget: int | None = None,
+) -> ReportingRewriter:
+    expected = Expected(
+        thoughts=ExpectedThoughts(budget, task="task", context="context"), calls=calls
+    )
     return rewriter_of(
         replace(chosen, fast=fast), client, Form.STREAM, Form.STREAM, expected=expected
     )
 
 
 def _both(
-    chunks: Sequence[bytes], chosen: Settings, client: Dialect, **more: object
+    chunks: Sequence[bytes],
+    chosen: Settings,
+    client: Dialect,
+    calls: ExpectedCalls = NO_CALLS,
+    budget: int | None = None,
 ) -> tuple[ReportingRewriter, ReportingRewriter]:
     """Rewrite the chunks both ways; what comes of each chunk must be the same bytes."""
-    fast, slow = (_rewriter(chosen, client, way, **more) for way in (True, False))
+    fast, slow = (_rewriter(chosen, client, way, calls, budget) for way in (True, False))
     for chunk in chunks:
         assert b"".join(fast.feed(chunk)) == b"".join(slow.feed(chunk))
         assert _said(fast.events) == _said(slow.events)
@@ -168,11 +181,7 @@ def test_most_frames_of_an_ordinary_stream_are_not_parsed(
     assert slow.hurried == 0
 
 
-OFFERED = {
-    "tools_offered": True,
-    "tools": Tools(TOOLS),
-    "schemas": TOOLS,
-}
+OFFERED = ExpectedCalls(offered=True, schemas=TOOLS, read=Tools(TOOLS))
 NASTY = st.lists(
     st.sampled_from([*" ab<>/{}[]\"'\\`\n\t|:=,é語🙂", "</", "tool_call", " word", "so "]),
     max_size=30,
@@ -196,7 +205,7 @@ def test_calls_in_the_text_come_out_alike(
     text = written.write([("write_file", each) for each in arguments])
     said = [] if written.whole else ["<think>", "so", "</think>", " Look", ".\n"]
     frames = _stream("content", [*said, *_pieces(text, size), "\nDone"])
-    _both(frames, settings.read(), client, **OFFERED)
+    _both(frames, settings.read(), client, OFFERED)
 
 
 @pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC, RESPONSES], ids=repr)
@@ -207,7 +216,7 @@ def test_most_frames_of_an_argument_are_not_parsed(name: str, client: Dialect) -
     text = WRITTEN[name].write([("write_file", {"path": "a", "content": "WORDS"})])
     before, words, behind = text.partition("WORDS")
     said = [" Look", ".", "\n", *_pieces(before, 4), " so", *LONG, *_pieces(behind, 4)]
-    fast, slow = _both([b"".join(_stream("content", said))], settings.read(), client, **OFFERED)
+    fast, slow = _both([b"".join(_stream("content", said))], settings.read(), client, OFFERED)
     assert words
     assert fast.hurried > 0.95 * len(LONG)
     assert slow.hurried == 0
@@ -236,7 +245,7 @@ def test_a_servers_own_calls_come_out_alike(
     if mixed:
         told = [[*each] for each in zip(*told, strict=False)]
     frames = _calls([piece for each in told for piece in each])
-    _both(frames, settings.read(), client, schemas=TOOLS if typed else {})
+    _both(frames, settings.read(), client, ExpectedCalls(schemas=TOOLS) if typed else NO_CALLS)
 
 
 @pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC, RESPONSES], ids=repr)
@@ -244,7 +253,7 @@ def test_most_frames_of_a_servers_own_call_are_not_parsed(client: Dialect) -> No
     said = [*LONG[:-2], "\\\\ and", '\\" so\\n']
     words = ['{"path": ', '"a", "content": "', *said, '", "meta": {"a": "', *said, '"}}']
     frames = _calls([(0, "write_file", ""), *((0, "", piece) for piece in words)])
-    fast, _ = _both([b"".join(frames)], settings.read(), client, schemas=TOOLS)
+    fast, _ = _both([b"".join(frames)], settings.read(), client, ExpectedCalls(schemas=TOOLS))
     assert fast.hurried > 0.95 * 2 * len(LONG)
 
 

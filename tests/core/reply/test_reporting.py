@@ -5,12 +5,12 @@ from dataclasses import replace
 from converter.addon.exchange import settings
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.core.model.events import Text, Thinking
-from converter.core.reading.reading import Expected
+from converter.core.reading.reading import Expected, ExpectedThoughts
 from tests.support.frames import ROLE, stream, text, whole
 from tests.support.frames_of import OPENAI, STREAM, WHOLE, rewriter
 
 _WORDS = (Thinking, Text)
-BUDGET = Expected(budget=1, task="task", context="context")
+BUDGET = Expected(thoughts=ExpectedThoughts(1, task="task", context="context"))
 
 
 def test_times_are_those_of_the_chunks() -> None:
@@ -68,7 +68,8 @@ def test_a_thought_beyond_the_budget_is_kept_whole() -> None:
 
 
 def test_without_a_budget_no_thought_is_kept() -> None:
-    through = rewriter_of(settings.read(), OPENAI, STREAM, expected=replace(BUDGET, budget=None))
+    unlimited = replace(BUDGET, thoughts=replace(BUDGET.thoughts, budget=None))
+    through = rewriter_of(settings.read(), OPENAI, STREAM, expected=unlimited)
     through.feed(b"".join(stream("<think>a</think>b")))
     through.close()
     assert through.whole_thoughts == []

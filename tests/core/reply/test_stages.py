@@ -7,7 +7,7 @@ import pytest
 from converter.core.calls.ids import CallIds
 from converter.core.reading.family_choice import AUTO, choose
 from converter.core.reading.findings import Findings
-from converter.core.reading.reading import Expected, Reading, ThoughtLimits
+from converter.core.reading.reading import Expected, ExpectedThoughts, Reading, ThoughtLimits
 from converter.core.reply.chain import Choice
 from converter.core.reply.stages import STAGES
 
@@ -28,11 +28,11 @@ def test_a_plain_reply_has_few() -> None:
     ("expected", "stage"),
     [
         (Expected(told_off=True), "UnaskedThought"),
-        (Expected(limits=ThoughtLimits(10)), "ThoughtEnder"),
-        (Expected(task="task"), "ThoughtEvents"),
-        (Expected(budget=0), "ThinkingBudget"),
-        (Expected(hidden=True), "ThinkingHider"),
-        (Expected(folds=True), "ThoughtFolder"),
+        (Expected(thoughts=ExpectedThoughts(limits=ThoughtLimits(10))), "ThoughtEnder"),
+        (Expected(thoughts=ExpectedThoughts(task="task")), "ThoughtEvents"),
+        (Expected(thoughts=ExpectedThoughts(0)), "ThinkingBudget"),
+        (Expected(thoughts=ExpectedThoughts(hidden=True)), "ThinkingHider"),
+        (Expected(thoughts=ExpectedThoughts(folds=True)), "ThoughtFolder"),
     ],
 )
 def test_a_stage_is_made_for_who_needs_it(expected: Expected, stage: str) -> None:

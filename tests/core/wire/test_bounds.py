@@ -21,7 +21,7 @@ from converter.core.dialects.table import (
     Form,
     ReplyContext,
 )
-from converter.core.reading.reading import Expected
+from converter.core.reading.reading import Expected, ExpectedCalls, ExpectedThoughts
 from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.reply.reporting import ReportingRewriter
 from converter.core.wire.bounds import FRAME_LIMIT, MOST_CALLS, TABLE, TooMuchError
@@ -118,7 +118,9 @@ def said(name: str) -> Iterator[bytes]:
 
 
 def rewriter(client: Dialect) -> ReportingRewriter:
-    expected = Expected(task="t", context="c", tools=TOOLS)
+    expected = Expected(
+        thoughts=ExpectedThoughts(task="t", context="c"), calls=ExpectedCalls(read=TOOLS)
+    )
     own = RESPONSES.requests.read({"model": "m", "input": "i"}, {}, Purpose.REPLY, None, None).own
     context = ReplyContext("m", "id", own=own if client is RESPONSES else None)
     form = Form.STREAM

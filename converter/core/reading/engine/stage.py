@@ -43,7 +43,7 @@ class ReadingStage:
     def __init__(self, reading: Reading, choice: int, findings: Findings, ids: str) -> None:
         self._reading = reading
         self._findings = findings
-        expected, tools = reading.expected, reading.expected.tools
+        expected, tools = reading.expected, reading.expected.calls.read
         most = None if tools is None or tools.parallel else 1
         schemas = tools.schemas if tools else {}
         asked = Expectations(schemas, ids, choice, most)
@@ -72,9 +72,9 @@ class ReadingStage:
         return mark_table(
             reading.families,
             reading.attributes,
-            expected.tools_offered,
+            expected.calls.offered,
             self._reads_calls,
-            expected.forbids_calls,
+            expected.calls.forbidden,
             not self._reads_tags,
         )
 

@@ -23,7 +23,7 @@ from converter.core.model.events import (
 from converter.core.reading.engine.stage import ReadingStage
 from converter.core.reading.engine.thought_calls import ThoughtCalls
 from converter.core.reading.findings import Findings
-from converter.core.reading.reading import Expected, Reading
+from converter.core.reading.reading import Expected, ExpectedCalls, Reading
 from converter.core.reading.tool_calls.calls_read import CallsRead, Tools
 from converter.core.reading.tool_calls.place import Expectations
 from converter.core.wire.bounds import HELD_LIMIT
@@ -38,7 +38,7 @@ CUT = '<tool_call>{"name": "get_weather", "arguments": {"city": "Os'
 def stage(
     read: CallsRead | None = None, choice: int = 0, ids: str = "call_", **kinds: bool
 ) -> ReadingStage:
-    expected = Expected(tools_offered=True, tools=Tools(TOOLS, **kinds))
+    expected = Expected(calls=ExpectedCalls(True, read=Tools(TOOLS, **kinds)))
     findings = Findings(calls=read or CallsRead())
     return ReadingStage(Reading((), expected=expected), choice, findings, ids)
 

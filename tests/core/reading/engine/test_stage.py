@@ -11,7 +11,7 @@ from converter.core.model.initial_state import InitialState
 from converter.core.reading.engine.stage import ReadingStage
 from converter.core.reading.family_choice import choose
 from converter.core.reading.findings import Findings
-from converter.core.reading.reading import Expected, Reading
+from converter.core.reading.reading import Expected, ExpectedCalls, Reading
 from converter.core.reading.tool_calls.calls_read import Tools
 from tests.support.strategies import cut, law
 from tests.support.tool_call_texts import TOOLS, WRITTEN
@@ -39,9 +39,7 @@ def _read(
     expected = Expected(
         initial=start,
         model=model,
-        tools_offered=True,
-        tools=None if forbids else Tools(TOOLS),
-        forbids_calls=forbids,
+        calls=ExpectedCalls(True, read=None if forbids else Tools(TOOLS), forbidden=forbids),
     )
     findings = Findings()
     stage = ReadingStage(Reading(choose(["auto"]), expected=expected), 0, findings, "call_")
