@@ -49,7 +49,7 @@ class Case:
     @property
     def ended(self) -> list[str]:
         """Reasons for which thoughts were ended."""
-        return self._findings.ended
+        return self._findings.ends.reasons
 
     @cached_property
     def budget(self) -> int | None:

@@ -134,7 +134,7 @@ class AwaitedReply:
         """
         inside = self.request.exchange.settings.start.or_else(self.initial).inside
         marks = findings.marks
-        return begun(body, self.server, findings.turn, marks=marks, inside=inside, made=made)
+        return begun(body, self.server, findings.ends.turn, marks=marks, inside=inside, made=made)
 
     def rewriter(
         self, server_form: Form, client: Dialect | None = None, form: Form | None = None
@@ -222,7 +222,7 @@ class AwaitedReply:
             known.saw_thinking(upstream, self.request.body)
         if findings.thought and not self.prompted:
             known.saw_thought(upstream, self.request.body)
-        begun = findings.confirmed or findings.correction
+        begun = findings.beginning.confirmed or findings.beginning.correction
         if begun is None or self.as_text or not self.request.exchange.guesses:
             return
         told = known.facts(upstream, self.request.body).prompt
@@ -246,9 +246,9 @@ class AwaitedReply:
             return None
         if not begun.inside:
             return begun
-        if not findings.closer_apart or initial_state.speaks_of_closers(body):
+        if not findings.beginning.closer_apart or initial_state.speaks_of_closers(body):
             return None
-        sure = findings.confirmed and told and told.inside
+        sure = findings.beginning.confirmed and told and told.inside
         return begun if sure else InitialState.LIKELY_THINKING
 
 

@@ -94,7 +94,7 @@ class FlowRecord:
         """Return what is known of the reply at a glance; of an HTTP error, that it failed."""
         if self.rewriter:
             earlier = self.request.earlier.facts if self.request else {}
-            ends = Counter(self.rewriter.findings.ended)
+            ends = Counter(self.rewriter.findings.ends.reasons)
             ended = {"thoughts_ended": dict(ends)} if ends else {}
             cache = {"prefix_broken": 1} if BEFORE in self.flow.metadata else {}
             return {**self.told, **ended, **cache, **earlier}

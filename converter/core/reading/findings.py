@@ -16,46 +16,61 @@ _ANSWERED = (
 
 
 @dataclass(slots=True)
+class Beginning:
+    """The place where a reply proved to begin. `correction`: it was misread. `confirmed`: it was
+    only a guess and proved right. `closer_apart`: the closer that showed it stood where a model
+    writes one, at a line's border or behind a sentence, and not amid its words.
+    """
+
+    correction: InitialState | None = None
+    confirmed: InitialState | None = None
+    closer_apart: bool = False
+
+
+@dataclass(slots=True)
+class Ends:
+    """The ends that thoughts were given. `reasons`: `budget`, `loop` or `unanswered` for each.
+    `at`: the characters of thinking before the last end; `turn`: all that the model had said by
+    then, nothing if it had called tools; `added`: tokens that the end put into it.
+    """
+
+    reasons: list[str] = field(default_factory=list)
+    at: int = 0
+    turn: tuple[Text | Thinking, ...] = ()
+    added: int = 0
+
+
+@dataclass(slots=True)
 class Findings:
     """Notes of all stages on one reply.
 
-    `native`: the server sent thinking of its own. `thought`: there was any. `correction`: where the
-    reply did begin, when it was misread. `confirmed`: where it began, when that was only a guess
-    and proved right. `withheld`: characters of thinking beyond the budget. `unclosed`: choices
-    whose last thought began with a phrase, and no phrase ended it. `calls`: the tool calls that
-    were read from the text. `unread`: the marks of a thought that no family reads, by the text's
-    head: its opener, and the closer that most likely ends it. `marks`: the opener and the closer of
-    the last thought, unless they stood in no text. `loop`: the words that a thought repeats.
-    `ended`: why thoughts were ended, `budget`, `loop` or `unanswered`; `ended_at`: the characters
-    of thinking before the last end; `turn`: all that the model had said by then, nothing if it had
-    called tools; `added`: tokens that the end of the thought put into it. `closer_apart`: the
-    closer that showed where the reply began stood where a model writes one, at a line's border or
-    behind a sentence, and not amid its words. `answers_as_thinking`: the server sent the answer as
+    `native`: the server sent thinking of its own. `thought`: there was any. `withheld`: characters
+    of thinking beyond the budget. `unclosed`: choices whose last thought began with a phrase, and
+    no phrase ended it. `calls`: the tool calls that were read from the text. `unread`: the marks of
+    a thought that no family reads, by the text's head: its opener, and the closer that most likely
+    ends it. `marks`: the opener and the closer of the last thought, unless they stood in no text.
+    `loop`: the words that a thought repeats. `answers_as_thinking`: the server sent the answer as
     thinking, though the request turns thinking off.
     """
 
     native: bool = False
     thought: bool = False
-    correction: InitialState | None = None
-    confirmed: InitialState | None = None
-    closer_apart: bool = False
+    beginning: Beginning = field(default_factory=Beginning)
     withheld: int = 0
     unclosed: set[int] = field(default_factory=set)
     calls: CallsRead = field(default_factory=CallsRead)
     unread: tuple[str, str] | None = None
     marks: tuple[str, str] | None = None
     loop: tuple[str, ...] = ()
-    ended: list[str] = field(default_factory=list)
-    ended_at: int = 0
-    turn: tuple[Text | Thinking, ...] = ()
-    added: int = 0
+    ends: Ends = field(default_factory=Ends)
     answers_as_thinking: bool = False
 
     @property
     def hints(self) -> list[str]:
         """Lines that a person may want to know."""
-        place = f"behind {self.ended_at} characters of thinking"
-        spent = [f"a thought was ended {place}, because its budget was spent"]
+        place = f"behind {self.ends.at} characters of thinking"
+        budget = [f"a thought was ended {place}, because its budget was spent"]
+        spent = budget if "budget" in self.ends.reasons else []
         answered = [_ANSWERED] if self.answers_as_thinking else []
-        asked = [_UNANSWERED] if "unanswered" in self.ended else []
-        return [*(spent if "budget" in self.ended else []), *asked, *answered, *self.calls.hints]
+        asked = [_UNANSWERED] if "unanswered" in self.ends.reasons else []
+        return [*spent, *asked, *answered, *self.calls.hints]

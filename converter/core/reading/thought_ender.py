@@ -111,12 +111,12 @@ class ThoughtEnder:
     """The thoughts of one choice. Where nothing is ended, words pass it by."""
 
     def __init__(self, limits: ThoughtLimits, findings: Findings) -> None:
-        self._limits, self._findings = limits, findings
+        self._limits, self._findings, self._ends = limits, findings, findings.ends
         self._left = BYTES_PER_TOKEN * max(limits.budget or 0, 0)
         self._finder: LoopFinder | None = None
         self._looks = limits.loops != "off"
         # nothing but thoughts so far, of a reply that does not go on already
-        self._alone = limits.answers and limits.goes_on and not findings.ended
+        self._alone = limits.answers and limits.goes_on and not findings.ends.reasons
         self._turn: list[Text | Thinking] = []
         self._has_calls = self._thinks = self._is_over = False
 
@@ -178,17 +178,17 @@ class ThoughtEnder:
     def _end(self, event: Thinking, text: str, why: str) -> list[Event]:
         self._is_over = True
         thought = sum(len(said.text) for said in self._turn if isinstance(said, Thinking))
-        self._findings.ended_at = thought + len(text)
+        self._ends.at = thought + len(text)
         events = [text] if text else []
         if self._limits.sentence:
             events.append((JOINT if events or self._thinks else "") + self._limits.sentence)
         for words in events:
             self._keep(Thinking(words))
         goes_on = self._limits.goes_on and not self._has_calls
-        self._findings.turn = tuple(joined(self._turn)) if goes_on else ()
+        self._ends.turn = tuple(joined(self._turn)) if goes_on else ()
         opened = self._findings.marks is not None
-        self._findings.added = added_tokens(self._limits.sentence, opened)
-        self._findings.ended.append(why)
+        self._ends.added = added_tokens(self._limits.sentence, opened)
+        self._ends.reasons.append(why)
         closed = [ThinkingEnd(event.choice)] if events or self._thinks else []
         return [*(shortened(event, words) for words in events), *closed]
 
@@ -197,8 +197,8 @@ class ThoughtEnder:
         those of a thought that the server sent in a field are put into the turn that goes on.
         """
         self._is_over = True
-        self._findings.added = 0 if self._findings.marks else 2 * MARK
-        self._findings.ended_at = sum(len(said.text) for said in thoughts)
-        self._findings.turn = tuple(joined(thoughts))
-        self._findings.ended.append("unanswered")
+        self._ends.added = 0 if self._findings.marks else 2 * MARK
+        self._ends.at = sum(len(said.text) for said in thoughts)
+        self._ends.turn = tuple(joined(thoughts))
+        self._ends.reasons.append("unanswered")
         return [ThinkingEnd(finish.choice)] if self._thinks else []

@@ -40,19 +40,19 @@ class Continuation:
     @property
     def has_come(self) -> bool:
         """Tell whether a thought was ended that `begin` does not know of."""
-        return len(self._findings.ended) > self._ends
+        return len(self._findings.ends.reasons) > self._ends
 
     def begin(self, first: Usage | None, hurried: int) -> bool:
         """Get ready for the second reply; return whether there is one: none where the server cannot
         go on, and none the second time. `first`: the counts of the first, `hurried`: its frames
         that nobody has parsed.
         """
-        self._ends, self.stopped = len(self._findings.ended), True
-        if self._second or not self._findings.turn:
+        self._ends, self.stopped = len(self._findings.ends.reasons), True
+        if self._second or not self._findings.ends.turn:
             self.is_over = True
             return False
         self.made += hurried
-        self._second = SecondReply(first, self.made, self._findings.added)
+        self._second = SecondReply(first, self.made, self._findings.ends.added)
         return True
 
     def refuse(self) -> None:

@@ -26,7 +26,7 @@ _SAMPLE = 200
 
 def notes_of(findings: Findings) -> list[str]:
     """Return the notes on the reading of the reply."""
-    notes = [_CORRECTIONS[findings.correction]] if findings.correction else []
+    notes = [_CORRECTIONS[findings.beginning.correction]] if findings.beginning.correction else []
     if findings.unread and not findings.thought:
         notes.append(_UNREAD.format(opener=findings.unread[0], closer=findings.unread[1]))
     if findings.unclosed:
@@ -35,9 +35,9 @@ def notes_of(findings: Findings) -> list[str]:
         notes.append(f"{findings.withheld} characters of thinking beyond the budget were withheld")
     if findings.loop:
         words = bounded(" ".join(findings.loop), _SAMPLE)
-        place = f"was ended behind {findings.ended_at} characters of thinking, because it repeats"
-        done = place if "loop" in findings.ended else "repeats"
+        place = f"was ended behind {findings.ends.at} characters of thinking, because it repeats"
+        done = place if "loop" in findings.ends.reasons else "repeats"
         notes.append(f"a thought {done} itself: {len(findings.loop)} words three times: {words}")
-    if findings.ended and (len(findings.ended) > 1 or not findings.turn):
+    if findings.ends.reasons and (len(findings.ends.reasons) > 1 or not findings.ends.turn):
         notes.append(_CUT)
     return [*notes, *findings.calls.notes]

@@ -14,7 +14,7 @@ from converter.addon.servers.profiles import GENERIC
 from converter.addon.servers.unread_replies import READER, read_by_us
 from converter.core.dialects.table import OPENAI_CHAT, Form
 from converter.core.model.initial_state import InitialState
-from converter.core.reading.findings import Findings
+from converter.core.reading.findings import Beginning, Findings
 from tests.support import endpoints
 
 UPSTREAM = Upstream("http", "127.0.0.1", 8000)
@@ -100,9 +100,9 @@ def test_a_model_that_thinks_by_itself_is_not_asked_again() -> None:
     assert awaited.request.prompted(known, UPSTREAM) is None
 
 
-CORRECTED = Findings(correction=InitialState.THINKING, closer_apart=True)
-CONFIRMED = Findings(confirmed=InitialState.THINKING, closer_apart=True)
-TEXT = Findings(correction=InitialState.TEXT)
+CORRECTED = Findings(beginning=Beginning(correction=InitialState.THINKING, closer_apart=True))
+CONFIRMED = Findings(beginning=Beginning(confirmed=InitialState.THINKING, closer_apart=True))
+TEXT = Findings(beginning=Beginning(correction=InitialState.TEXT))
 
 
 def _taught(body: Mapping[str, object], *replies: Findings, **options: object) -> object:
@@ -164,8 +164,8 @@ def test_thoughts_of_earlier_turns_are_no_talk_of_closers() -> None:
 
 
 def test_a_closer_amid_words_teaches_nothing() -> None:
-    assert _taught(BODY, Findings(correction=InitialState.THINKING)) is None
-    assert _taught(BODY, Findings(confirmed=InitialState.THINKING)) is None
+    assert _taught(BODY, Findings(beginning=Beginning(correction=InitialState.THINKING))) is None
+    assert _taught(BODY, Findings(beginning=Beginning(confirmed=InitialState.THINKING))) is None
 
 
 def test_an_answer_by_a_grammar_teaches_nothing() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.model.events import Event, Finish, Own, Text, Thinking, ThinkingEnd, ToolCall
-from converter.core.reading.findings import Findings
+from converter.core.reading.findings import Ends, Findings
 from converter.core.reading.reading import ThoughtLimits
 from converter.core.reading.thought_ender import (
     EVERY,
@@ -51,10 +51,10 @@ def test_a_thought_beyond_its_budget_is_cut_and_closed_and_nothing_follows() -> 
         ThoughtLimits(1, goes_on=True, sentence=ENOUGH), [Thinking("abcdef"), END, Text("g"), STOP]
     )
     assert out == [Thinking("abcd"), Thinking(JOINT + ENOUGH), END]
-    assert findings.ended == ["budget"]
-    assert findings.turn == (Thinking("abcd" + JOINT + ENOUGH),)
-    assert findings.added == added_tokens(ENOUGH, opened=False) > len(ENOUGH) // 4
-    assert added_tokens(ENOUGH, opened=True) < findings.added
+    assert findings.ends.reasons == ["budget"]
+    assert findings.ends.turn == (Thinking("abcd" + JOINT + ENOUGH),)
+    assert findings.ends.added == added_tokens(ENOUGH, opened=False) > len(ENOUGH) // 4
+    assert added_tokens(ENOUGH, opened=True) < findings.ends.added
 
 
 @pytest.mark.parametrize(
@@ -72,26 +72,26 @@ def test_a_thought_within_its_limits_passes_as_it_came(limits: ThoughtLimits) ->
     ]
     out, findings = run(limits, said)
     assert out == said
-    assert (findings.ended, findings.turn, findings.loop) == ([], (), ())
+    assert (findings.ends.reasons, findings.ends.turn, findings.loop) == ([], (), ())
 
 
 def test_all_thoughts_of_a_reply_have_one_budget() -> None:
     said: list[Event] = [Thinking("ab"), END, Text("x"), Thinking("cdef"), END]
     out, findings = run(ThoughtLimits(1, goes_on=True), said)
     assert out == [Thinking("ab"), END, Text("x"), Thinking("cd"), END]
-    assert findings.turn == (Thinking("ab"), Text("x"), Thinking("cd"))
-    assert findings.ended_at == len("abcd")
+    assert findings.ends.turn == (Thinking("ab"), Text("x"), Thinking("cd"))
+    assert findings.ends.at == len("abcd")
 
 
 def test_without_a_budget_left_no_thought_begins() -> None:
     out, findings = run(ThoughtLimits(0, goes_on=True), [Text("x"), Thinking("ab")])
     assert out == [Text("x")]
-    assert findings.turn == (Text("x"),)
+    assert findings.ends.turn == (Text("x"),)
 
 
 def test_a_turn_with_calls_is_none_that_can_go_on() -> None:
     _, findings = run(ThoughtLimits(0, goes_on=True), [ToolCall(0, "a", "b", "{}"), Thinking("ab")])
-    assert (findings.ended, findings.turn) == (["budget"], ())
+    assert (findings.ends.reasons, findings.ends.turn) == (["budget"], ())
 
 
 def test_a_loop_is_ended_where_it_is_found() -> None:
@@ -103,7 +103,7 @@ def test_a_loop_is_ended_where_it_is_found() -> None:
     assert LOOP.startswith(thought.text)
     assert len(thought.text) < len(LOOP)
     assert (closing, end) == (Thinking(JOINT + ENOUGH), END)
-    assert findings.ended == ["loop"]
+    assert findings.ends.reasons == ["loop"]
     assert len(findings.loop) == 9
 
 
@@ -112,7 +112,7 @@ def test_a_loop_that_is_only_told_of_goes_on() -> None:
     out, findings = run(ThoughtLimits(loops="tell"), said)
     assert out == said
     assert len(findings.loop) == 9
-    assert findings.ended == []
+    assert findings.ends.reasons == []
 
 
 def test_two_thoughts_are_no_circle() -> None:
@@ -151,7 +151,7 @@ def test_cut_anywhere_the_same_words_go_on(
     pieces = map(Thinking, data.draw(cut(LOOP)))
     out, found = run(limits, [*pieces, END, Text("x")])
     assert (words(out), words(out, Text)) == (words(whole), words(whole, Text))
-    assert (found.ended, found.turn) == (findings.ended, findings.turn)
+    assert (found.ends.reasons, found.ends.turn) == (findings.ends.reasons, findings.ends.turn)
 
 
 # Loops: found whatever their period, at the same place however the words are cut, in linear time.
@@ -230,8 +230,8 @@ def test_a_thought_alone_is_gone_on_with(blank: str, closed: bool) -> None:
     said = [Thinking("ab"), Thinking("c"), *end, *text]
     out, findings = run(ALONE, [*said, STOP, Text("nothing follows")])
     assert out == [*said, *([] if closed or blank else [END])]  # words end a thought as well
-    assert (findings.ended, findings.ended_at) == (["unanswered"], 3)
-    assert findings.turn == (Thinking("abc"),)
+    assert (findings.ends.reasons, findings.ends.at) == (["unanswered"], 3)
+    assert findings.ends.turn == (Thinking("abc"),)
 
 
 @pytest.mark.parametrize(
@@ -249,12 +249,12 @@ def test_a_thought_alone_is_gone_on_with(blank: str, closed: bool) -> None:
 def test_any_other_reply_than_a_thought_alone_ends_as_it_came(said: list[Event]) -> None:
     out, findings = run(ALONE, said)
     assert out == said
-    assert findings.ended == []
+    assert findings.ends.reasons == []
 
 
 def test_a_second_thought_alone_is_the_end() -> None:
     said: list[Event] = [Thinking("a"), END, STOP]
-    stage = ThoughtEnder(ALONE, Findings(ended=["unanswered"]))
+    stage = ThoughtEnder(ALONE, Findings(ends=Ends(["unanswered"])))
     assert [out for event in said for out in stage.feed(event)] == said
 
 
@@ -274,4 +274,4 @@ def test_only_the_marks_of_a_thought_in_a_field_are_added(
     stage = ThoughtEnder(ALONE, findings)
     for event in (Thinking("a"), END, STOP):
         stage.feed(event)
-    assert (findings.ended, findings.added) == (["unanswered"], added)
+    assert (findings.ends.reasons, findings.ends.added) == (["unanswered"], added)

@@ -4,7 +4,7 @@ import pytest
 
 from converter.addon.log_lines import in_short
 from converter.core.model.initial_state import InitialState
-from converter.core.reading.findings import Findings
+from converter.core.reading.findings import Beginning, Findings
 from converter.core.reply.reply_notes import notes_of
 from converter.extras.page.remedy import apply, as_words, remedy_of, reread
 from tests.support.addon_flows import CHAT, EVENT_STREAM, response, streaming
@@ -18,8 +18,8 @@ LONG = "<" + "x" * 60 + ">"
 @pytest.mark.parametrize(
     ("findings", "options"),
     [
-        (Findings(correction=InitialState.THINKING), {"start": ["thinking"]}),
-        (Findings(correction=InitialState.TEXT), {"start": ["text"]}),
+        (Findings(beginning=Beginning(correction=InitialState.THINKING)), {"start": ["thinking"]}),
+        (Findings(beginning=Beginning(correction=InitialState.TEXT)), {"start": ["text"]}),
         (Findings(unread=("<mythink>", "</mythink>")), {"tags": ["auto", "<mythink> </mythink>"]}),
         (Findings(unread=(LONG, f"</{LONG[1:]}")), {"tags": ["auto", f"{LONG} </{LONG[1:]}"]}),
         (Findings(withheld=3), {}),

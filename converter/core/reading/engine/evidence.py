@@ -1,13 +1,13 @@
 """The evidence of where a reply began: in its text, or inside a thought.
 
-A closer confirms a guess or shows that it was wrong; the findings get that, for the next reply.
+A closer confirms a guess or shows that it was wrong; `Beginning` gets that, for the next reply.
 """
 
 from converter.core.model.events import Event, LateCloser, Text, Thinking, ThinkingEnd
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.beginning import Grammar, Mode
 from converter.core.reading.engine.outcome import LINE_ENDS, SENTENCE_ENDS, Answer
-from converter.core.reading.findings import Findings
+from converter.core.reading.findings import Beginning
 from converter.core.reading.reading import Reading
 from converter.core.reading.tool_calls.calls_read import CUT
 
@@ -21,8 +21,8 @@ class Evidence:
     `answered`: text has come, or the end of a thought.
     """
 
-    def __init__(self, reading: Reading, findings: Findings) -> None:
-        self._reading, self._findings = reading, findings
+    def __init__(self, reading: Reading, shown: Beginning) -> None:
+        self._reading, self._shown = reading, shown
         self._head = ""  # the reply's first characters
         self._last = ""  # the last character of thinking
         self._thought = self.answered = False
@@ -43,14 +43,14 @@ class Evidence:
             self.answered = True
             if not self._ends_line:
                 return
-            self._findings.closer_apart |= event.text[:1] in tuple(LINE_ENDS)
+            self._shown.closer_apart |= event.text[:1] in tuple(LINE_ENDS)
             self._ends_line = not event.text
             return
         self.answered = self.answered or not isinstance(event, LateCloser)
         if isinstance(event, ThinkingEnd) and self._reading.inside and not self._ended:
             self._ended = self._ends_line = True
             apart = event.around[1] or self._last in tuple(SENTENCE_ENDS)
-            self._findings.closer_apart |= bool(apart)
+            self._shown.closer_apart |= bool(apart)
 
     def find_closer(self, answer: Answer) -> None:
         """Take a closer without opener: it is text, or went, because it is a special token, which
@@ -59,7 +59,7 @@ class Evidence:
         unmatched = answer.unmatched_closer
         begins_in_text = self._reading.mode in (Mode.ANSWERING, Mode.CLOSED)
         if begins_in_text and (unmatched or (answer.dropped_closer and not self._thought)):
-            self._findings.closer_apart |= answer.closer_apart or not unmatched
+            self._shown.closer_apart |= answer.closer_apart or not unmatched
             self._correct(InitialState.THINKING)
 
     def conclude(self, finish: str, closed: bool, openers: tuple[str, ...]) -> None:
@@ -71,10 +71,10 @@ class Evidence:
         if not inside or made or self._head.lstrip().startswith(openers):
             return
         if closed and self._reading.mode is Mode.GUESSED:
-            self._findings.confirmed = InitialState.THINKING
+            self._shown.confirmed = InitialState.THINKING
         elif not closed and finish != CUT:
             self._correct(InitialState.TEXT)
 
     def _correct(self, begun: InitialState) -> None:
         """Tell where the reply did begin, because it was misread."""
-        self._findings.correction = self._findings.correction or begun
+        self._shown.correction = self._shown.correction or begun

@@ -61,7 +61,7 @@ class ReadingStage:
         self._thought_calls = ThoughtCalls(asked) if tools else None
         self._repeats = Repeats()
         self._noted = 0
-        self._evidence = Evidence(reading, findings)
+        self._evidence = Evidence(reading, findings.beginning)
         self._said = False  # words of the answer that are no blanks
         self._in_call = False  # nothing was said since the server's last piece of a call
 

@@ -10,7 +10,7 @@ from converter.core.reading.beginning import Grammar
 from converter.core.reading.engine.evidence import Evidence
 from converter.core.reading.engine.outcome import Answer
 from converter.core.reading.family_choice import AUTO, choose
-from converter.core.reading.findings import Findings
+from converter.core.reading.findings import Beginning
 from converter.core.reading.reading import Expected, Reading
 
 GUESSED = Reading(choose([AUTO]), expected=Expected(InitialState.LIKELY_THINKING))
@@ -20,14 +20,14 @@ ENDED: list[Event] = [Thinking("why"), ThinkingEnd(), Text("so")]
 
 def _concluded(
     reading: Reading, events: list[Event], closed: bool, text: str = "why", finish: str = "stop"
-) -> Findings:
-    findings = Findings()
-    evidence = Evidence(reading, findings)
+) -> Beginning:
+    shown = Beginning()
+    evidence = Evidence(reading, shown)
     evidence.read(text)
     for event in events:
         evidence.hear(event)
     evidence.conclude(finish, closed, ("<think>",))
-    return findings
+    return shown
 
 
 def test_a_thought_that_ends_confirms_the_guess_that_there_was_one() -> None:
@@ -36,8 +36,8 @@ def test_a_thought_that_ends_confirms_the_guess_that_there_was_one() -> None:
 
 
 def test_a_thought_without_an_end_shows_that_there_was_none() -> None:
-    findings = _concluded(GUESSED, [Thinking("so")], closed=False)
-    assert findings.correction is InitialState.TEXT
+    shown = _concluded(GUESSED, [Thinking("so")], closed=False)
+    assert shown.correction is InitialState.TEXT
     assert _concluded(GUESSED, [Thinking("so")], closed=False, finish="length").correction is None
 
 
@@ -69,16 +69,22 @@ def test_a_closer_at_a_border_stands_apart(
 
 
 def test_a_closer_in_the_text_shows_that_the_reply_began_in_a_thought() -> None:
-    findings, answer = Findings(), Answer(0, spoke=True)
+    shown, answer = Beginning(), Answer(0, spoke=True)
     answer.note_unmatched("\n", "</think>")
-    Evidence(IN_TEXT, findings).find_closer(answer)
-    assert (findings.correction, findings.closer_apart) == (InitialState.THINKING, True)
+    Evidence(IN_TEXT, shown).find_closer(answer)
+    assert (shown.correction, shown.closer_apart) == (
+        InitialState.THINKING,
+        True,
+    )
 
 
 def test_a_special_token_that_went_shows_it_unless_there_was_a_thought() -> None:
-    first, second = Findings(), Findings()
+    first, second = Beginning(), Beginning()
     Evidence(IN_TEXT, first).find_closer(Answer(0, dropped_closer=True))
     evidence = Evidence(IN_TEXT, second)
     evidence.hear(Thinking("why"))
     evidence.find_closer(Answer(0, dropped_closer=True))
-    assert (first.correction, second.correction) == (InitialState.THINKING, None)
+    assert (first.correction, second.correction) == (
+        InitialState.THINKING,
+        None,
+    )

@@ -35,7 +35,7 @@ def _read(stage: Stages, *texts: str, finish: str = "stop") -> str:
 def test_a_stream_known_to_begin_inside_a_thought_is_read_so() -> None:
     stage = _stage(InitialState.THINKING)
     assert _read(stage, "a</think>b") == "(a).b"
-    assert stage.findings.correction is None
+    assert stage.findings.beginning.correction is None
 
 
 def test_an_opener_that_comes_all_the_same_is_swallowed() -> None:
@@ -45,7 +45,7 @@ def test_an_opener_that_comes_all_the_same_is_swallowed() -> None:
 def test_a_stream_begun_as_text_keeps_an_unmatched_closer_and_learns() -> None:
     stage = _stage()
     assert _read(stage, "a</thi", "nk>b") == "a</think>b"
-    assert stage.findings.correction is InitialState.THINKING
+    assert stage.findings.beginning.correction is InitialState.THINKING
 
 
 APART = {
@@ -67,60 +67,60 @@ def test_a_closer_amid_words_is_told_from_one_that_a_model_writes(
 ) -> None:
     stage = _stage(begins)
     _read(stage, *(text[at : at + size] for at in range(0, len(text), size)))
-    assert stage.findings.closer_apart == apart
+    assert stage.findings.beginning.closer_apart == apart
 
 
 def test_a_special_token_is_nobodys_words() -> None:
     stage = _stage()
     _read(stage, "a <channel|> b")
-    assert stage.findings.closer_apart
+    assert stage.findings.beginning.closer_apart
 
 
 @pytest.mark.parametrize("text", ["`</think>` ends it", "<think>a</think>b</think>c", "plain"])
 def test_a_closer_in_code_or_behind_a_thought_teaches_nothing(text: str) -> None:
     stage = _stage()
     _read(stage, text)
-    assert stage.findings.correction is None
+    assert stage.findings.beginning.correction is None
 
 
 def test_a_stream_begun_as_thinking_that_ends_without_a_closer_loses_nothing_and_learns() -> None:
     stage = _stage(InitialState.THINKING)
     assert _read(stage, "all of it") == "(all of it)."
-    assert stage.findings.correction is InitialState.TEXT
+    assert stage.findings.beginning.correction is InitialState.TEXT
 
 
 def test_a_reply_with_an_opener_of_its_own_was_read_rightly() -> None:
     stage = _stage(InitialState.THINKING)
     assert _read(stage, "<thi", "nk>\nall of it") == "(all of it)."
-    assert stage.findings.correction is None
+    assert stage.findings.beginning.correction is None
 
 
 def test_a_thought_that_its_limit_cut_off_teaches_nothing() -> None:
     stage = _stage(InitialState.THINKING)
     assert _read(stage, "all of it", finish="length") == "(all of it)."
-    assert stage.findings.correction is None
+    assert stage.findings.beginning.correction is None
 
 
 def test_an_unmatched_closer_that_goes_teaches_as_well() -> None:
     stage = _stage()
     assert _read(stage, "a<channel|>b") == "ab"
-    assert stage.findings.correction is InitialState.THINKING
+    assert stage.findings.beginning.correction is InitialState.THINKING
 
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_guess_that_no_closer_confirms_leaves_the_answer_and_learns(whole: bool) -> None:
     stage = _stage(InitialState.LIKELY_THINKING, whole)
     assert _read(stage, "Hello there") == "Hello there"
-    assert stage.findings.correction is InitialState.TEXT
-    assert stage.findings.confirmed is None
+    assert stage.findings.beginning.correction is InitialState.TEXT
+    assert stage.findings.beginning.confirmed is None
 
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_guess_that_a_closer_confirms_is_none_the_next_time(whole: bool) -> None:
     stage = _stage(InitialState.LIKELY_THINKING, whole)
     assert _read(stage, "why", "</think>so") == "(why).so"
-    assert stage.findings.correction is None
-    assert stage.findings.confirmed is InitialState.THINKING
+    assert stage.findings.beginning.correction is None
+    assert stage.findings.beginning.confirmed is InitialState.THINKING
 
 
 KNOWN = [

@@ -60,7 +60,7 @@ def test_every_form_is_read_behind_a_thought(call: str, start: InitialState) -> 
         events, findings = _read(start, *map(Text, pieces), Finish("stop"))
         assert events[0] == Thinking("why")
         assert _names(events) == ["get_weather"]
-        assert findings.correction is None
+        assert findings.beginning.correction is None
         assert events[-1] == Finish("stop")  # the assembler makes it that of a call
 
 
@@ -74,7 +74,7 @@ def test_cut_anywhere_the_same_events_and_notes(parts: list[str], data: st.DataO
     events, cut_found = _read(start, *map(Text, pieces), Finish("stop"))
     assert events == whole
     assert cut_found.calls == found.calls
-    assert cut_found.correction == found.correction
+    assert cut_found.beginning.correction == found.beginning.correction
 
 
 def test_the_servers_own_call_ends_the_reading_of_calls() -> None:
@@ -104,7 +104,7 @@ def test_the_closer_of_a_call_is_no_sign_of_a_thought() -> None:
     call = '<|content_invoke_tool_json|>{"name": "now", "args": {}}<|end_message|>'
     events, findings = _read(InitialState.TEXT, Text(call), Finish("stop"))
     assert _names(events) == ["now"]
-    assert findings.correction is None
+    assert findings.beginning.correction is None
 
 
 SECTION = "<|tool_calls_section_begin|>"
