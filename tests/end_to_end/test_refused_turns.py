@@ -29,7 +29,12 @@ STRICT = """
 ASK = {"role": "user", "content": "What is 12 plus 30?"}
 BEGUN = {"role": "assistant", "content": "The answer"}
 SYSTEMS = [{"role": "system", "content": words} for words in ("Be kind.", "Be brief.")]
-PATHS = {"chat": "chat/completions", "messages": "messages", "responses": "responses"}
+PATHS = {
+    "chat": "v1/chat/completions",
+    "messages": "v1/messages",
+    "responses": "v1/responses",
+    "ollama": "api/chat",
+}
 
 
 def ask(port: int, kind: str, turns: list[dict[str, Any]], stream: bool, **more: Any) -> str:
@@ -38,7 +43,7 @@ def ask(port: int, kind: str, turns: list[dict[str, Any]], stream: bool, **more:
     limit = "max_output_tokens" if kind == "responses" else "max_tokens"
     body = {"model": "m", turns_name: turns, limit: 60, "stream": stream, **more}
     body |= {"store": False} if kind == "responses" else {}
-    reply = httpx.post(f"http://127.0.0.1:{port}/v1/{PATHS[kind]}", json=body, timeout=60)
+    reply = httpx.post(f"http://127.0.0.1:{port}/{PATHS[kind]}", json=body, timeout=60)
     assert reply.status_code == 200, reply.text
     assert '"error":{' not in reply.text
     return reply.text
@@ -84,6 +89,7 @@ KEYS = "Unexpected keys in the request: {'metadata'}"
         ("chat", PREFILL, 400),
         ("messages", PREFILL, 400),
         ("responses", PREFILL, 500),
+        ("ollama", PREFILL, 400),
         ("chat", FIELD, 400),
         ("chat", KEYS, 422),
     ],
