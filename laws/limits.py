@@ -195,7 +195,7 @@ LIMITS = (
     Limit(
         (4, 5),
         "a call that its client forbade loses its marks",
-        lambda case: case.recording.awaited().expected.forbids_calls,
+        lambda case: case.recording.awaited().expected.calls.forbidden,
     ),
     Limit(
         (5,),
