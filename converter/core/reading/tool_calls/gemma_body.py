@@ -8,13 +8,7 @@ from dataclasses import dataclass
 
 from converter.core.calls.schema_values import literal, typed
 from converter.core.reading.tool_calls.call import Call, Calls
-from converter.core.reading.tool_calls.json_value import (
-    BARE,
-    BARE_LIMIT,
-    ESCAPE,
-    ESCAPE_LENGTH,
-    decoded,
-)
+from converter.core.reading.tool_calls.json_value import BARE_LIMIT, ESCAPE, ESCAPE_LENGTH, decoded
 from converter.core.reading.tool_calls.python_body import arguments_of, say
 from converter.core.reading.tool_calls.source import (
     BLANKS,
@@ -33,6 +27,7 @@ _ENDS = {"{": "}", "[": "]"}
 _TYPES = frozenset({"null", "boolean", "number"})
 _KEY = re.compile(r"""\s*+["']?([^"':,{}\[\]]++)["']?\s*+:""")
 _UNOPENED = re.compile(r"""[^:{}\[\]"'<]+""")
+_BARE = re.compile(r"[^,}\]]*+(?=[,}\]])")
 _QUOTES = ('"', "'")
 _PLAIN = {quote: re.compile(rf"[^\\{quote}]+") for quote in _QUOTES}
 
@@ -108,7 +103,7 @@ class Gemma:
             yield from self._string(source, words, (*_NEXT, *close))
             words.close()
         else:
-            scalar = yield from source.match(BARE, BARE_LIMIT)
+            scalar = yield from source.match(_BARE, BARE_LIMIT)
             call.say(typed(scalar[0].strip(), _TYPES))
 
     def _string(self, source: Source, words: Value, behind: Sequence[str]) -> Step[None]:

@@ -24,9 +24,9 @@ ESCAPE = re.compile(rf'\\["\\/bfnrt]|{HIGH}{LOW}|(?!{HIGH})\\u[0-9a-fA-F]{{4}}')
 _PIECE = re.compile(rf'[^"\\]+|{ESCAPE.pattern}')
 ESCAPE_LENGTH = 12
 """Characters of a pair of escapes, which are one character together."""
-BARE = re.compile(r"[^,}\]]*+(?=[,}\]])")
-"""A value without quotes and brackets."""
 BARE_LIMIT = 4096
+"""Characters of a value without quotes and brackets."""
+_BARE = re.compile(r'[^,}\]"]*+(?=[,}\]])')
 _FIRSTS = ("{", "[", '"', "'")
 
 
@@ -122,7 +122,7 @@ def _take_checked(
 def value_text(source: Source) -> Step[str]:
     """Take and return the value that comes next, as it is written."""
     if not (yield from source.ahead(_FIRSTS))[0]:
-        return (yield from source.match(BARE, BARE_LIMIT))[0]
+        return (yield from source.match(_BARE, BARE_LIMIT))[0]
     extent, pieces, length = JsonExtent(), [], 0
     end: int | None = None
     while end is None:

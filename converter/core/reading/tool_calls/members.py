@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from converter.core.calls.arguments import meaning_of
 from converter.core.calls.names import offered_name
 from converter.core.calls.schema_values import literal
+from converter.core.reading.json_extent import JsonExtent
 from converter.core.reading.tool_calls.call import Call
 from converter.core.reading.tool_calls.json_value import arguments, expect, string, value_text
 from converter.core.reading.tool_calls.source import (
@@ -32,9 +33,11 @@ OTHER_KEYS = ("id", "type", "tool_call_id", "index")
 """Keys of the object around a call: they are no arguments where it has any."""
 _STRING_TEXT = r'(?:[^"\\]|\\.)*+'
 _NAME_KEY = rf'"(?:{"|".join(NAME_KEYS)})"\s*+:\s*+'
+_KEY_AT_HEAD = re.compile(rf"\{{\s*+{_NAME_KEY}")
 NAMED = re.compile(
     rf'\{{\s*+(?:"(?:{"|".join(OTHER_KEYS)})"\s*+:\s*+(?:"{_STRING_TEXT}"|[\w.-]++)\s*+,\s*+)*+'
-    rf'"(?P<key>{"|".join(NAME_KEYS)})"\s*+:\s*+(?:\{{\s*+{_NAME_KEY})?+"(?P<name>{_STRING_TEXT})"',
+    rf'"(?P<key>{"|".join(NAME_KEYS)})"\s*+:\s*+(?:\{{\s*+{_NAME_KEY})?+'
+    rf'"(?:(?P<name>{_STRING_TEXT})")?+',
     re.DOTALL,
 )
 """The beginning of an object that tells a name first."""
@@ -136,21 +139,31 @@ class Members:
 
     def _is_named(self, names: re.Pattern[str], place: int) -> Step[bool]:
         """Tell whether the object at `place` is a call of its own, because it has a name."""
-        source, call = self.source, self.call
-        read, written, seen = PartialJson(), "", 0
-        while not (read.complete or read.unfit):
+        source, call, extent, seen = self.source, self.call, JsonExtent(), 0
+        while True:
             text = source.rest[place : place + AHEAD_LIMIT]
-            if found := names.match(text):
-                return not call.knows(found["key"]) or bool(offered_name(found["name"], call.tools))
-            written += read.feed(text[seen:])
+            found = names.match(text)
+            if found and not call.knows(found["key"]):
+                return True
+            if found and found["name"] is not None:
+                return bool(offered_name(found["name"], call.tools))
+            end = extent.feed(text[seen:])
+            if end is not None:
+                return self._has_name(text[: seen + end])
             seen = len(text)
-            if read.begun and not read.unfit:
-                if source.last or seen == AHEAD_LIMIT:
-                    return call.arguments_so_far() != {}
-                yield None
-        members = json.loads(written, strict=False) if read.complete else {}
-        keys = (key for key in members if key in NAME_KEYS and not call.knows(key))
-        return any(_is_name(members[key]) for key in keys)
+            if source.last or seen == AHEAD_LIMIT:
+                return call.arguments_so_far() != {}
+            yield None
+
+    def _has_name(self, written: str) -> bool:
+        read = PartialJson()
+        text = read.feed(written)
+        if not read.complete:  # behind arguments it is a broken call, behind none it may hold them
+            return self.call.arguments_so_far() != {} and _KEY_AT_HEAD.match(written) is not None
+        told: dict[str, object] = json.loads(text, strict=False)
+        names = [told[key] for key in told if key in NAME_KEYS and not self.call.knows(key)]
+        within = [each.get(key) for each in names if isinstance(each, dict) for key in NAME_KEYS]
+        return any(isinstance(name, str) for name in (*names, *within))
 
     def _again(self) -> Step[None]:
         """Read an object behind the arguments: the same, or those of a call that had none. Any
@@ -183,12 +196,6 @@ class Members:
                     given[name] = more[name] = value
         for name, value in more.items():
             call.add(name, literal(value))
-
-
-def _is_name(value: object) -> bool:
-    """Tell whether a value is a name, or the object that chat completions have it in."""
-    inside = [value.get(key) for key in NAME_KEYS] if isinstance(value, dict) else [value]
-    return any(isinstance(name, str) for name in inside)
 
 
 def _meant(call: Call, key: str, value: object, role: Role) -> Mapping[str, object]:

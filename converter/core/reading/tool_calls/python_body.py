@@ -22,6 +22,7 @@ from converter.core.wire.bounds import PYTHON_LIMIT
 _NAME = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*\(")
 _NAME_BEGUN = re.compile(r"\s*(?:[A-Za-z_][\w.-]*\s*)?")
 _BETWEEN = BLANKS + ","
+_ARGUMENT = re.compile(r"""["'\d\-(\[]|\w+\s*+=""")
 _OBJECT_BEHIND = re.compile(r"\]\s*+,\s*+\{")
 """An object behind the list's end, which may have stood too early as well."""
 _TOKEN = re.compile(r"""\\.|"{3}|'{3}|.""", re.DOTALL)
@@ -70,7 +71,7 @@ def _name(source: Source, place: int) -> Step[re.Match[str] | None]:
 
 def _next_name(source: Source, close: Sequence[str]) -> Step[re.Match[str] | None]:
     """Return the name of another call that comes next. Raises BrokenArguments for an object, or for
-    other text behind a comma: the parenthesis may have stood too early.
+    what may be an argument behind a comma: the parenthesis may have stood too early.
     """
     mark, place = yield from source.ahead((*close, "]", "{"), _BETWEEN)
     if not mark and (name := (yield from _name(source, place))):
@@ -78,8 +79,8 @@ def _next_name(source: Source, close: Sequence[str]) -> Step[re.Match[str] | Non
     while mark == "]" and not (source.last or source.rest[place + 1 :].strip(_BETWEEN)):
         yield None
     late = mark == "]" and _OBJECT_BEHIND.match(source.rest, place)
-    more = not mark and "," in source.rest[:place]
-    if late or mark == "{" or (more and not _NAME_BEGUN.fullmatch(source.rest, place)):
+    more = "," in source.rest[:place] and _ARGUMENT.match(source.rest, place)
+    if late or mark == "{" or (more and not mark):
         raise BrokenArguments
     return None
 

@@ -72,7 +72,7 @@ class Tags(ValueMarks):
                 value.feed(given)
                 value.close()
             yield from self._parameters(source, call, calls.close)
-            if not call.given and (yield from source.ahead(("{",)))[0]:
+            if not call.given and (yield from source.ahead(('{"',)))[0]:
                 raise BrokenArguments  # the arguments stand behind a call that has none
         call.complete()
         return False

@@ -147,15 +147,20 @@ def test_a_reply_that_was_cut_behind_a_call_has_it(behind: str) -> None:
     assert rest == ([Text(behind)] if behind else [])
 
 
-@pytest.mark.parametrize(
-    "begun", ["{", '{"na', '{"name"', '{"function": {"name": "fre', '{"path": "/x']
-)
+@pytest.mark.parametrize("begun", ["{", '{"na', '{"name"', '{"function": {"na', '{"path": "/x'])
 def test_an_object_that_was_cut_may_hold_the_arguments_of_a_call_without(begun: str) -> None:
     text = f'<tool_call>{{"name": "remove"}}, {begun}'
     assert read(text) == ([Text(text)], "")
     (call, *_), _ = read(f'<tool_call>{{"name": "remove", "arguments": {{"id": 1}}}}, {begun}')
     assert isinstance(call, ToolCall)
     assert (call.arguments, call.ends) == ('{"id": 1}', True)
+
+
+@pytest.mark.parametrize("begun", ['{"name": "fr', '{"id": 1, "function": {"name": "'])
+def test_an_object_that_was_cut_behind_the_quote_of_a_name_is_another_call(begun: str) -> None:
+    (call, *rest), _ = read(f'<tool_call>{{"name": "remove"}}, {begun}')
+    assert isinstance(call, ToolCall)
+    assert (call.arguments, call.ends, rest) == ("{}", True, [Text(begun)])
 
 
 TWO = [
@@ -188,6 +193,20 @@ def test_the_second_call_streams_before_it_is_whole() -> None:
     first, second = (each for each in joined(events) if isinstance(each, ToolCall))
     assert (first.arguments, first.ends) == ("{}", True)
     assert (second.arguments, second.ends) == ('{"path": "/x', False)
+
+
+@pytest.mark.parametrize("name", ['free"', ', "free"', '{"a": 1}"free"'])
+def test_a_broken_call_behind_a_call_with_arguments_costs_only_itself(name: str) -> None:
+    broken = f'{{"name": {name}, "arguments": {{}}}}'
+    for form in WRAPPED:
+        (call, *rest), lost = read(
+            form.format(f'{{"name": "remove", "arguments": {{"id": 1}}}}, {broken}')
+        )
+        assert isinstance(call, ToolCall)
+        assert (call.arguments, call.ends, lost) == ('{"id": 1}', True, "")
+        assert "".join(it.text for it in rest if isinstance(it, Text)).startswith(broken)
+    events, _ = read(f'<tool_call>{{"name": "remove"}}, {broken}</tool_call>')
+    assert not any(it.ends for it in events if isinstance(it, ToolCall))
 
 
 def test_an_object_behind_arguments_is_text_where_no_mark_closes_the_call() -> None:

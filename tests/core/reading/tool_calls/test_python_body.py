@@ -76,7 +76,8 @@ def test_text_behind_a_parenthesis_that_stood_too_early_makes_it_no_call(behind:
 
 
 @pytest.mark.parametrize(
-    "behind", ["]", "],", "] {", ", ]", "\n]", "", ",", ", f", ", f\n", "<|tool_call_end|>"]
+    "behind",
+    [", f{}(a=1)]", "]", "],", "] {", ", ]", "\n]", "", ",", ", f", ", f\n", "<|tool_call_end|>"],
 )
 def test_a_call_that_nothing_but_its_end_follows_counts(behind: str) -> None:
     call, *_ = read(f"<|tool_call_start|>[f(a=1){behind}")
