@@ -1,4 +1,4 @@
-"""The newest run of the lab, kept as JSON, and the tables that are written of it."""
+"""The newest run of the lab, kept as JSON, and what is written of it for people."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -56,28 +56,31 @@ def keep(columns: Sequence[Column], file: Path = KEPT) -> list[Column]:
     return kept
 
 
-def table(columns: Sequence[Column]) -> str:
-    """Return the rows that are right everywhere in a line, and the others as a table in Markdown:
-    a row for each question, a column for each configuration. The kept JSON has each wrong answer.
+def by_configuration(columns: Sequence[Column]) -> str:
+    """Return the rows that are right everywhere in a line, and of the others a line for each
+    configuration: how many answers were right, and which rows it has not. The kept JSON has each
+    wrong answer.
     """
     rows = list(dict.fromkeys(row for column in columns for row in column.verdicts))
-    rows += dict.fromkeys(row for column in columns for row in column.figures)
     had = [column for column in columns if not column.missing]
     right = [row for row in rows if {_cell(column, row) for column in had} == {ALL_RIGHT}]
-    lines = [
-        ["", *(column.title for column in columns)],
-        ["---"] * (len(columns) + 1),
-        *([row, *(_cell(column, row) for column in columns)] for row in rows if row not in right),
-    ]
+    lines = [f"- **{column.title}**: {_line(column, rows)}" for column in columns]
     everywhere = f"Right everywhere: {', '.join(right)}.\n\n" if right else ""
-    return everywhere + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return everywhere + "\n".join(lines)
+
+
+def _line(column: Column, rows: Sequence[str]) -> str:
+    if column.missing:
+        return f"could not be had: {column.missing}"
+    cells = {row: _cell(column, row) for row in rows}
+    few = [f"{row}: {cell}" for row, cell in cells.items() if cell not in (ALL_RIGHT, NOT_ASKED)]
+    figures = [f"{row}: {figure}" for row, figure in column.figures.items()]
+    unasked = [row for row, cell in cells.items() if cell == NOT_ASKED]
+    not_asked = [f"not asked: {', '.join(unasked)}"] if unasked else []
+    return "; ".join([*few, *figures, *not_asked]) or "all right"
 
 
 def _cell(column: Column, row: str) -> str:
-    if column.missing:
-        return "not had"
-    if row in column.figures:
-        return column.figures[row]
     verdicts = column.verdicts.get(row)
     return told(verdicts).partition(";")[0] if verdicts else NOT_ASKED
 
@@ -111,6 +114,6 @@ def between(page: str, written: str) -> str:
 
 
 def write(columns: Sequence[Column]) -> None:
-    """Write README's table, and the page with a row for each question."""
+    """Write README's table, and the page with a line for each configuration."""
     README.write_text(between(README.read_text(), summary(columns)))
-    PAGE.write_text(between(PAGE.read_text(), table(columns)))
+    PAGE.write_text(between(PAGE.read_text(), by_configuration(columns)))

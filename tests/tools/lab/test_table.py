@@ -12,10 +12,10 @@ from tools.lab.table import (
     README,
     Column,
     between,
+    by_configuration,
     keep,
     read,
     summary,
-    table,
 )
 
 pytestmark = pytest.mark.slow
@@ -42,7 +42,7 @@ GONE = Column("sglang", "0.5.23", "no parser", "2026-11-25", missing="no Python 
 def test_readme_shows_the_newest_run() -> None:
     columns = read()
     assert columns
-    for page, written in ((README, summary), (PAGE, table)):
+    for page, written in ((README, summary), (PAGE, by_configuration)):
         shown = page.read_text().partition(BEGIN)[2].partition(END)[0]
         assert written(columns) in shown, "run make lab"
     assert KEPT.exists()
@@ -54,25 +54,26 @@ def test_the_versions_that_ran_are_named(page: str) -> None:
     assert [each.title for each in read() if each.version.partition("-")[0] not in words] == []
 
 
-def test_a_cell_says_how_many_were_right() -> None:
-    lines = table([GOOD, BAD, GONE]).splitlines()
-    assert lines[0].split(" | ")[1:] == [
-        "vllm 0.32.0, no parser",
-        "vllm 0.32.0, wrong parsers",
-        "sglang 0.5.23, no parser |",
+def test_a_line_says_how_many_were_right_and_what_was_not_asked() -> None:
+    assert by_configuration([GOOD, BAD, GONE]).splitlines() == [
+        "- **vllm 0.32.0, no parser**: not asked: stop",
+        "- **vllm 0.32.0, wrong parsers**: tool call: 1 of 2; stop: 0 of 1",
+        "- **sglang 0.5.23, no parser**: could not be had: no Python 3.11",
     ]
-    assert lines[2] == "| tool call | yes | 1 of 2 | not had |"
-    assert lines[3] == "| stop | – | 0 of 1 | not had |"
 
 
 def test_rows_that_are_right_everywhere_are_one_line() -> None:
-    lines = table([GOOD, READ, GONE]).splitlines()
-    assert lines[0] == "Right everywhere: tool call."
-    assert not any(line.startswith("| tool call") for line in lines)
+    assert by_configuration([GOOD, READ, GONE]).splitlines() == [
+        "Right everywhere: tool call.",
+        "",
+        "- **vllm 0.32.0, no parser**: all right",
+        "- **vllm 0.32.0, its parsers**: tokens read: 155 put back",
+        "- **sglang 0.5.23, no parser**: could not be had: no Python 3.11",
+    ]
 
 
 def test_figures_are_rows_that_nobody_counts() -> None:
-    assert table([GOOD, READ]).splitlines()[-1] == "| tokens read | – | 155 put back |"
+    assert by_configuration([READ]).splitlines()[-1].endswith("**: tokens read: 155 put back")
     assert summary([READ]).splitlines()[2] == "| vllm 0.32.0 | 1 of 1 | 2026-11-26 |"
 
 
