@@ -88,6 +88,35 @@ SHOWN: dict[str, Callable[[Recording], object]] = {
     "vllm-error-in-stream": lambda recording: (
         recording.answered.status == 200 and recording.body.startswith(b'data: {"error"')
     ),
+    "vllm-newest-wrong-parsers-thinking-off-whole": lambda recording: (
+        b'"reasoning":"' in recording.body and b'"reasoning_content":"' not in recording.got.body
+    ),
+    "vllm-newest-tool-text-whole": lambda recording: (
+        b'"tool_choice":"none"' in recording.sent.body and b'"tool_calls":[' in recording.got.body
+    ),
+    "vllm-newest-native-tool-text-whole": lambda recording: (
+        b'"tool_choice":{"type":"none"}' in recording.sent.body
+        and b'"tool_use"' in recording.got.body
+    ),
+    "vllm-newest-reply-too-long-responses-whole": lambda recording: (
+        b"context_length_exceeded" not in recording.got.body
+    ),
+    "sglang-newest-picture-left-out-whole": lambda recording: (
+        b"[picture left out" in recording.sent.body and recording.answered.status == 200
+    ),
+    "mlx-lm-thinking-off-anthropic-whole": lambda recording: (
+        b'"enable_thinking":false' in recording.sent.body
+        and b'"thinking"' not in recording.got.body
+    ),
+    "vllm-newest-prefilled-whole": lambda recording: (
+        b"</think>" in recording.body and recording.found.begins == "text"
+    ),
+    "vllm-newest-forbidden-call-whole": lambda recording: (
+        b"<tool_call>" in recording.body and b"<tool_call>" not in recording.got.body
+    ),
+    "sglang-newest-two-choices-stream": lambda recording: (
+        recording.body.index(b'"index":1') < recording.body.index(b'"index":0')
+    ),
     "vllm-two-choices-stream": lambda recording: b'"index":1' in recording.body,
     "vllm-stop-string-whole": lambda recording: b'"stop_reason":"="' in recording.body,
     "vllm-r1-no-opener-stream": lambda recording: (
