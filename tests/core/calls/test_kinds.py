@@ -239,6 +239,13 @@ LOST_MARKS = {
         }.items()
     },
     "GLM, a closer behind the name": Kind("<tool_call>now</arg_value></tool_call>", (("now", {}),)),
+    "GLM, no other end": Kind("<tool_call>now</arg_value>", (("now", {}),)),
+    "Hunyuan, no other end": Kind(
+        "<tool_call:opensource>now</arg_value:opensource>", (("now", {}),)
+    ),
+    "GLM, words behind such an end": Kind(
+        "<tool_call>now</arg_value> and so", text="<tool_call>now</arg_value> and so"
+    ),
     "GLM, a key that nobody knows": Kind(
         "<tool_call>searchtown</arg_key><arg_value>Oslo</arg_value></tool_call>",
         text="<tool_call>searchtown</arg_key><arg_value>Oslo</arg_value></tool_call>",

@@ -20,6 +20,7 @@ from converter.core.calls.schema_values import (
 from converter.core.reading.tool_calls.call import Call, Calls, keys_of
 from converter.core.reading.tool_calls.json_body import arguments_alone
 from converter.core.reading.tool_calls.source import (
+    BLANKS,
     NAME_LIMIT,
     BrokenArguments,
     Refused,
@@ -138,10 +139,13 @@ class Pairs:
         written = (yield from source.match(_WORD, NAME_LIMIT))[1]
         if self.separator:
             yield from source.accept((self.separator,))
-        key = ""
-        if not written or not (yield from source.ahead(nexts))[0]:
+        key, mark = "", (yield from source.ahead(nexts))[0]
+        if not written or not mark:
             written, key = yield from self._unopened(source, written, call.tools)
         call.named(written)
+        if mark in self.value[1:] and (yield from self._ends(source, nexts)):
+            call.complete()
+            return True
         call.open()
         ended = (yield from self._pair(source, call, calls.close, key)).strip() if key else ""
         while ended not in calls.close:
@@ -152,6 +156,17 @@ class Pairs:
             if ended == self.key[0]:
                 ended = (yield from self._pair(source, call, calls.close)).strip()
         call.complete()
+        return True
+
+    def _ends(self, source: Source, nexts: Sequence[str]) -> Step[bool]:
+        """Take a value's closing mark behind the name; tell whether it closes the call, as of
+        Hunyuan v3 and GLM-5.2: nothing follows. Raises Refused where anything but `nexts` does.
+        """
+        yield from source.accept(self.value[1:])
+        if (yield from source.ahead(nexts))[0]:
+            return False
+        if source.cut or source.rest.strip(BLANKS):
+            raise Refused
         return True
 
     def _unopened(
