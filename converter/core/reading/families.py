@@ -97,7 +97,7 @@ FAMILIES = (
         WORDS,
         (f"<think:{SUFFIX}>",),
         (f"</think:{SUFFIX}>",),
-        models="Hunyuan v3/v4, whose checkpoints name the suffix",
+        models="Hunyuan v3/v4",  # checkpoints name the suffix
     ),
     _in_text("minimax", WORDS, *tag("mm:think"), models="MiniMax-M3", ignored=("[e~[",)),
     _in_text("seed", WORDS, *tag("seed:think"), models="Seed-OSS"),
@@ -119,7 +119,7 @@ FAMILIES = (
             "<|open|>response<|sep|>",
             "<|close|>response<|sep|>",
         ),
-        models="Kimi-K3; the answer's marks may come without the thought's closer",
+        models="Kimi-K3",  # the answer's marks may come without the thought's closer
         torn=("<|open|>", "<|close|>"),
         ignored=(
             "<|open|>response<|sep|>",
@@ -133,7 +133,7 @@ FAMILIES = (
         WORDS,
         ("<|START_THINKING|>",),
         ("<|END_THINKING|>", "<|START_TEXT|>", "<|START_RESPONSE|>"),
-        models="Command-A reasoning; the answer's marks may come without the thought's closer",
+        models="Command-A reasoning",  # the answer's marks may come without the thought's closer
         ignored=(
             "<|START_TEXT|>",
             "<|END_TEXT|>",
@@ -147,7 +147,7 @@ FAMILIES = (
         WORDS,
         ("<|channel|>analysis<|message|>", f"<|channel|>analysis{GAP}<|message|>"),
         ("<|end|>", "<|start|>assistant", *_ANSWERS),
-        models="gpt-oss; with `<|end|>` left out, or a tool's name in the next header",
+        models="gpt-oss",  # also with `<|end|>` left out, or a tool's name in the next header
         # headers as they should be, then the rests of broken ones
         ignored=(
             "<|end|>",
@@ -175,7 +175,7 @@ FAMILIES = (
         Words(again=("<|channel>thought\n",), labels=("thought\n",)),
         ("<|channel>",),
         ("<channel|>", "<|channel>response\n"),
-        models="Gemma 4; the channel's name `thought` and a line break may follow",
+        models="Gemma 4",  # the channel's name `thought` and a line break may follow
         ignored=("<|channel>response\n", "<turn|>"),
         lone=Lone.NOTHING,
     ),
@@ -184,7 +184,7 @@ FAMILIES = (
         Words(labels=("thought\n",)),
         ("<unused94>",),
         ("<unused95>",),
-        models="MedGemma; the word `thought` and a line break may follow",
+        models="MedGemma",  # the word `thought` and a line break may follow
     ),
     _in_text("apertus", WORDS, ("<|inner_prefix|>",), ("<|inner_suffix|>",), models="Apertus"),
     _in_text(
@@ -310,7 +310,7 @@ PHRASES = (
         WORDS,
         ("Here are my reasoning steps:",),
         ("[BEGIN FINAL RESPONSE]",),
-        models="Apriel 1.5 and 1.6; the template of 1.6 has said the opener",
+        models="Apriel 1.5 and 1.6",  # the template of 1.6 has said the opener
         ignored=("[END FINAL RESPONSE]",),
         model_pattern="apriel",
     ),
