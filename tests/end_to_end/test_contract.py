@@ -42,8 +42,10 @@ COUNTED = {"stream_options": {"include_usage": True}}
 def test_a_stream_without_thinking_passes_to_the_byte(
     client: Client, server: ScriptedServer
 ) -> None:
+    """But for the blank line behind a comment, which ends an event of a stream that has ids."""
     server.answer(Reply(ODD))
-    assert client.ask(OPENAI.path, question(stream=True)).body == b"".join(ODD)
+    told = b"".join(ODD).replace(b": ping\n\n", b": ping\n")
+    assert client.ask(OPENAI.path, question(stream=True)).body == told
 
 
 def test_a_stream_whose_thinking_is_where_it_belongs_passes_to_the_byte(
