@@ -106,6 +106,8 @@ class Tags(ValueMarks):
         name, types_named = _header(
             (yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0]
         )
+        if "=" in name and not call.knows(name):
+            raise Refused  # the value stands in the tag: the call has no meaning without it
         call.key(name)
         written = Value(_types(types_named) or types_of(call.schema, name), call.say)
         if self.padded:

@@ -118,6 +118,13 @@ def test_an_object_behind_a_call_without_arguments_breaks_it() -> None:
     assert call.ends
 
 
+def test_a_parameter_whose_value_stands_in_its_tag_breaks_the_call() -> None:
+    for tag in ("content=ls", 'content="ls"'):
+        call, *_ = read(f"<tool_call><function=write_file><parameter={tag}></parameter></function>")
+        assert isinstance(call, ToolCall)
+        assert not call.ends
+
+
 @pytest.mark.parametrize("written", ['{"x": {"y": [1]', '{"x": {"y": [1]}', '{"x": {"y": [1,]}'])
 def test_brackets_that_are_missing_before_the_calls_end_are_added(written: str) -> None:
     (call,) = read(f"<function=now>{written}</function>")
