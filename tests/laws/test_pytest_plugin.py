@@ -248,7 +248,7 @@ FAULTS = {
     ),
     "thinking has no name": (
         "core/dialects/openai_chat/encoder.py",
-        "return dict.fromkeys(self._wanted, joint + event.text)",
+        "return dict.fromkeys(self._context.fields, joint + event.text)",
         "return {}",
     ),
     "blocks are not closed": (
