@@ -16,7 +16,7 @@ from tests.support.strategies import law
 
 pytestmark = pytest.mark.slow
 
-_DATA = re.compile(rb"data: (\{.*\})")
+_DATA = re.compile(rb"^(?:data: ?)?(\{.*\})", re.MULTILINE)
 STREAMED = [recording for recording in recordings() if recording.server_form is Form.STREAM]
 WHOLE = [
     recording
