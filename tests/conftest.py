@@ -79,7 +79,7 @@ def _is_slow(file: Path) -> bool:
     return file.name.startswith("test_") and MARKED_SLOW in file.read_text()
 
 
-QUICK_ROWS = 12
+QUICK_ROWS = 9
 """Rows that a test has in every run; one that is slow has one."""
 
 
