@@ -67,7 +67,8 @@ class HookTable:
     def _arguments(self, event: Hook) -> list[Any]:
         """Return a hook's arguments. mitmproxy's `args` asks for their names at each call."""
         if event.name not in self._names:
-            self._names[event.name] = [field.name for field in fields(event)]  # type: ignore[arg-type]
+            members = fields(event)  # type: ignore[arg-type]
+            self._names[event.name] = [member.name for member in members]
         return [getattr(event, name) for name in self._names[event.name]]
 
     def trigger(self, event: Hook) -> None:
