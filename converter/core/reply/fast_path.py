@@ -12,9 +12,9 @@ shape.
 # D  A frame f = before + words + behind has the same `before` and `behind` as g, where the words
 #    stood once (`_shape_of`). The words are plain: the inside of one JSON string, with no quotation
 #    mark, no control character and no escape but those on which all writers agree. So f is the same
-#    JSON as g but for this string; of a call's arguments that are words of a string, the same call
-#    so far but for them. A decoder whose state depends on the words, because it merges
-#    what two fields say, is asked whether it would read them so (`Decoder.repeat`).
+#    JSON as g but for this string; a piece of a call's arguments is the same piece but for it. A
+#    decoder whose state depends on the words, because it merges what two fields say, is asked
+#    whether it would read them so (`Decoder.repeat`).
 # S  Each stage tells what plain words become, and which characters it waits for (`Stage.plain`); it
 #    tells nothing while it holds text. Words without these characters come out of it at once. The
 #    text cut anywhere makes the same message: so the stages may get the words later and in one
@@ -308,8 +308,10 @@ def _bare(events: Sequence[Event]) -> list[Event]:
 
 def _shape_of(raw: bytes, words: Words) -> _Shape | None:
     """Return the frame's shape; None where the words cannot be told from the rest."""
-    text, own = _said(words), None if isinstance(words, ToolCall) else words.own
-    if not text or len(raw) > LONGEST or (own and [*own.fields.values()] != [text]):
+    text = _said(words)
+    if not text or len(raw) > LONGEST:
+        return None
+    if isinstance(words, Thinking) and words.own and [*words.own.fields.values()] != [text]:
         return None
     said = json_text.write(text)
     before, _, behind = raw.partition(said)
@@ -326,8 +328,7 @@ def _plain(wakes: str, in_json: bool) -> Callable[[bytes], object]:
     single = "".join(re.escape(mark) for mark in sorted(set(wakes)) if mark.isascii())
     wide = "".join(f"(?!{re.escape(mark)})" for mark in sorted(set(wakes)) if not mark.isascii())
     escapes = "".join(name for name, mark in _ESCAPES.items() if mark not in wakes)
-    escape = f"\\\\[{escapes}]" if escapes else "(?!)"
-    if in_json and "\\" not in wakes:
-        escape = _ESCAPE_IN_JSON
+    single_escape = f"\\\\[{escapes}]" if escapes else "(?!)"
+    escape = _ESCAPE_IN_JSON if in_json and "\\" not in wakes else single_escape
     letter = f'{wide}[^"\\\\\\x00-\\x1f{single}]'
     return re.compile(f"(?:{letter}|{escape})++".encode()).fullmatch
