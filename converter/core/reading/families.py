@@ -46,10 +46,9 @@ class ThoughtRow(Row[Words]):
     `torn`: special tokens that begin marks of several tokens; a reply cut off within such a mark
     does not show what came of it. `answer_tags`: what an answer stands in; its opener goes directly
     behind a thought, its closer at the reply's end if the opener went. `lone`: the meaning of a
-    closer without opener.
-    `not_behind`: a regular expression, behind words that it finds the openers are text.
-    `model_pattern`: a regular expression, models whose names it finds switch the row on; without
-    one, the row is always on.
+    closer without opener. `not_behind`: a regular expression, behind words that it finds the
+    openers are text. `model_pattern`: a regular expression, models whose names it finds switch the
+    row on; without one, the row is always on.
     """
 
     torn: tuple[str, ...] = ()

@@ -301,8 +301,10 @@ class JsonReader:
         found = _NAME.match(text, place) if self._bare_names else None
         if not found:
             return None
-        behind = text[found.end() :].lstrip(BLANKS)  # its first character tells that it is one
-        if behind.startswith(":"):
+        blanks = _BLANK.match(text, found.end())
+        stop = blanks.end() if blanks else found.end()
+        behind = text[stop : stop + 1]  # it tells whether it is one
+        if behind == ":":
             self.want, self.mended = Want.COLON, True
             return Part.NAME, json.dumps(found[0], ensure_ascii=False), found.end()
         if behind or len(text) - place > NAME_LIMIT:

@@ -105,7 +105,7 @@ def _take_checked(
 ) -> None:
     """Take what comes next, and say what it means, `text`, less the last brace.
 
-    Raises Broken where it is no JSON, and takes no more than what is.
+    Raises BrokenArguments where it is no JSON, and takes no more than what is.
     """
     complete = checked.complete
     piece = checked.feed(text)

@@ -124,7 +124,7 @@ class Members:
             in_object = mark == "{"
             if in_object and self.names and (yield from self._is_named(self.names, place)):
                 return
-            given = call.arguments_so_far() != {}
+            given = (in_object or not call.begun) and call.arguments_so_far() != {}
             first = not given and (in_object or not call.begun)
             again = in_object and (given or self.wholly)
             belongs = self.close or "," in source.rest[:place] or first or (again and self.wholly)
@@ -170,6 +170,8 @@ class Members:
         other raises BrokenArguments.
         """
         given = self.call.arguments_so_far()
+        if given is None:  # too long to be compared
+            raise BrokenArguments
         again = _value((yield from value_text(self.source)))
         same = meaning_of(literal(given)) == meaning_of(literal(again))
         if not isinstance(again, dict) or (given and not same):

@@ -17,7 +17,7 @@ from converter.core.reading.tool_calls.source import (
     Step,
     marks_of,
 )
-from converter.core.wire.bounds import PYTHON_LIMIT
+from converter.core.wire.bounds import BLANKS_LIMIT, PYTHON_LIMIT
 
 _NAME = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*\(")
 _NAME_BEGUN = re.compile(r"\s*(?:[A-Za-z_][\w.-]*\s*)?")
@@ -76,9 +76,12 @@ def _next_name(source: Source, close: Sequence[str]) -> Step[re.Match[str] | Non
     mark, place = yield from source.ahead((*close, "]", "{"), _BETWEEN)
     if not mark and (name := (yield from _name(source, place))):
         return name
-    while mark == "]" and not (source.last or source.rest[place + 1 :].strip(_BETWEEN)):
+    end = place + BLANKS_LIMIT
+    while mark == "]" and not (source.last or source.rest[place + 1 : end].strip(_BETWEEN)):
+        if len(source.rest) >= end:
+            break
         yield None
-    late = mark == "]" and _OBJECT_BEHIND.match(source.rest, place)
+    late = mark == "]" and _OBJECT_BEHIND.match(source.rest, place, end)
     more = "," in source.rest[:place] and _ARGUMENT.match(source.rest, place)
     if late or mark == "{" or (more and not mark):
         raise BrokenArguments

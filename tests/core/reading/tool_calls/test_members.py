@@ -255,3 +255,16 @@ def test_a_brace_too_early_behind_a_header(form: str) -> None:
     assert isinstance(call, ToolCall)
     assert json.loads(call.arguments) == {"path": "/x", "id": 7, "force": 1}
     assert not rest
+
+
+def test_an_object_behind_arguments_too_long_to_be_compared_breaks_the_call() -> None:
+    given = json.dumps({"path": "x" * (HELD_LIMIT + 1)})
+    text = f'<tool_call>{{"name": "remove", "arguments": {given}}}, {{"force": 1}}</tool_call>'
+    for size in (len(text), 1000):
+        parser = call_engine(Expectations(TOOLS))
+        pieces = [text[at : at + size] for at in range(0, len(text), size)]
+        events = [event for piece in pieces for event in parser.feed(piece)]
+        (call,) = joined([*events, *parser.flush()])[:1]
+        assert isinstance(call, ToolCall)
+        assert (call.arguments, call.ends) == (given[:-1], False)
+        assert parser.calls.broken == "remove"

@@ -7,8 +7,10 @@ import sys
 import pytest
 
 from converter.core.model.events import Text, ToolCall
-from converter.core.wire.bounds import PYTHON_LIMIT
+from converter.core.reading.tool_calls.place import Expectations
+from converter.core.wire.bounds import BLANKS_LIMIT, PYTHON_LIMIT
 from tests.core.reading.tool_calls.test_json_body import read
+from tests.support.call_engine import call_engine
 
 pytestmark = pytest.mark.slow
 
@@ -119,3 +121,10 @@ def test_an_escape_that_python_does_not_know_is_read_and_prints_nothing() -> Non
     )
     ran = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
     assert (json.loads(ran.stdout), ran.stderr) == ({"a": "\\d+"}, "")
+
+
+def test_no_more_blanks_are_waited_through_behind_a_list_than_anywhere() -> None:
+    parser = call_engine(Expectations({"f": {}}))
+    parser.feed("<|tool_call_start|>[f(a=1)]")
+    events = [event for _ in range(2 * BLANKS_LIMIT) for event in parser.feed("\n")]
+    assert any(isinstance(event, ToolCall) and event.ends for event in events)
