@@ -205,10 +205,19 @@ def _model(body: Body) -> str:
     return _digest(str(body.get("model")))
 
 
-@lru_cache(maxsize=64)
 def _digest(*parts: str) -> str:
-    joined = "\0".join(parts).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(joined).hexdigest()
+    joined = "\0".join(parts)
+    # a request may say anything, and what is remembered must stay small
+    return _of_short(joined) if len(joined) <= _SHORT else _of(joined)
+
+
+def _of(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_SHORT = 1024
+"""Characters of a model's name and its switches, of which the digest is remembered."""
+_of_short = lru_cache(maxsize=64)(_of)
 
 
 class KnownServers:

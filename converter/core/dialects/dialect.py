@@ -79,11 +79,11 @@ class Endpoint:
         return self.purpose is Purpose.MODELS
 
     def prefix_of(self, method: str, path: str) -> str | None:
-        """Return the part of a request's path before the endpoint; None for a request that is
-        to another endpoint.
+        """Return the part of a request's path, without its query, before the endpoint; None for a
+        request that is to another endpoint.
         """
         slash = f"/{'?' if self.path else ''}"
-        match = re.fullmatch(rf"{self.prefix}{self.path}{slash}(?:\?.*)?", path)
+        match = re.fullmatch(rf"{self.prefix}{self.path}{slash}", path)
         if not match or not re.fullmatch(self.method, method):
             return None
         return match["prefix"].rstrip("/")
