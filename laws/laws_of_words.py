@@ -1,7 +1,7 @@
 """The laws 4 to 6: what a client reads is what the server said."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from converter.core.dialects.table import OLLAMA, OPENAI_CHAT, RESPONSES, Form
@@ -116,20 +116,36 @@ def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> No
 
 
 def _in_types(case: Case, sent: Sequence[Json], got: Sequence[Json]) -> list[Json]:
-    """Return the server's calls; those whose values got the types of the schema as the client `got`
-    them, if the words are the same.
+    """Return the server's calls; the values that got the types of the schema as the client `got`
+    them, if the words are the same and the schema takes no string there.
     """
-    if not case.calls_read.typed:
+    if not case.calls_read.typed or len(sent) != len(got):
         return [*sent]
-    return [_in_type(call, other) for call, other in zip(sent, got, strict=False)] + [
-        *sent[len(got) :]
-    ]
+    schemas = case.recording.awaited().expected.calls.schemas
+    pairs = zip(sent, got, strict=True)
+    return [_in_type(call, other, schemas.get(call["name"], {})) for call, other in pairs]
 
 
-def _in_type(call: Json, other: Json) -> Json:
+def _in_type(call: Json, other: Json, schema: Mapping[str, object]) -> Json:
     said = Call(0, 0, call["name"], as_object(_object(call["arguments"])))
-    alike = same(said, other["name"], _object(other["arguments"]))
-    return {**call, "arguments": other["arguments"]} if alike else call
+    given = _object(other["arguments"])
+    if not (isinstance(given, dict) and same(said, other["name"], given)):
+        return call
+    members = as_object(schema.get("properties"))
+    wrong = [name for name in given if given[name] != said.arguments[name]]
+    if any(_takes_strings(members.get(name)) for name in wrong):
+        return call
+    return {**call, "arguments": other["arguments"]}
+
+
+def _takes_strings(schema: object) -> bool:
+    """Whether a string may stand where a schema is; what it names elsewhere is taken for none."""
+    if not isinstance(schema, dict):
+        return True
+    unions = [one for name in ("anyOf", "oneOf") for one in schema.get(name, ())]
+    if "$ref" in schema or unions:
+        return any(map(_takes_strings, unions))
+    return "string" in schema.get("type", "string")  # a name, or a list of them
 
 
 def _read_calls(case: Case, variant: Variant, heard: Heard) -> list[Call]:

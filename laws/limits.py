@@ -8,6 +8,7 @@ from itertools import pairwise
 from converter.core.dialects.table import Form
 from converter.core.reading.findings import Findings
 from converter.core.reading.tool_calls.calls_read import CallsRead
+from converter.core.reading.tool_calls.forms import CLOSERS, OPENERS, SECTIONS
 from converter.extras.recordings.recording import Recording
 from laws.heard import ServerWords
 from laws.joined import joined
@@ -116,6 +117,18 @@ def _cut_call(case: Case) -> bool:
     return bool(case.calls_read.cut or case.calls_read.text)
 
 
+_CALL_MARKS = [
+    mark for mark in (*OPENERS, *SECTIONS, *CLOSERS) if len(mark) > 2 and mark[0] in "<[|"
+]
+
+
+def _forbidden_call(case: Case) -> bool:
+    heard = case.words.choices.values()
+    text = "".join(each.joined("text", "raw", "thinking") for each in heard)
+    forbidden = case.recording.awaited().expected.calls.forbidden
+    return forbidden and any(mark in text for mark in _CALL_MARKS)
+
+
 def _repeated_call(case: Case) -> bool:
     read = case.recording.awaited().expected.calls.read
     return read is not None and bool(case.calls_read.repeated)
@@ -195,7 +208,7 @@ LIMITS = (
     Limit(
         (4, 5),
         "a call that its client forbade loses its marks",
-        lambda case: case.recording.awaited().expected.calls.forbidden,
+        _forbidden_call,
     ),
     Limit(
         (5,),

@@ -202,7 +202,7 @@ def test_a_value_that_the_limit_cut_does_not_end_with_a_mark_in_it() -> None:
 def test_keys_without_values_leave_the_call_open() -> None:
     (call,) = read("<tool_call>get_weather<arg_key>city</arg_key>Oslo</tool_call>")
     assert isinstance(call, ToolCall)
-    assert not call.arguments.endswith("}")
+    assert (call.arguments, call.ends) == ('{"city": "Oslo"', False)
 
 
 LEFT_OPEN = [
