@@ -80,7 +80,9 @@ def _is_slow(file: Path) -> bool:
 
 
 QUICK_ROWS = 9
-"""Rows that a test has in every run; one that is slow has one."""
+"""Rows that a test has in every run; one that is slow has one. With twelve `make test-fast` took 67 s
+on two quiet cores, where a minute is promised.
+"""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -187,7 +187,8 @@ MOST_TO_KNOW = {
     ("rewriter", "stages"): 11_630,
 }
 """Lines of all files that a module of `converter.core.reply` needs: so much has to be known to
-change the way of a reply's bytes, the reading of its text, and both.
+change the way of a reply's bytes, the reading of its text, and both. The stages grew from 9,600 by
+words of arguments that go unparsed, one reader of JSON, and marks that models leave out.
 """
 
 

@@ -42,12 +42,13 @@ def gone_on(*first: bytes, **asked: Any) -> Recording:
 @dataclass(frozen=True, slots=True)
 class Row:
     """A reply that shows the option: what a client gets with the one value it does not get with the
-    other.
+    other. `but`: the laws that have a limit there.
     """
 
     given: Recording
     on: Mapping[str, Any]
     off: Mapping[str, Any]
+    but: tuple[int, ...] = ()
 
 
 THOUGHT = streamed("\n<think>", "I add.", "</think>\n\n", "It is 5.")
@@ -68,6 +69,7 @@ ROWS = {
         streamed("Let me think step by step.\n", "Two and ", "three.\n\n", "Answer: 5"),
         {"markers": True},
         {},
+        but=(5,),
     ),
     "tools": Row(streamed("<think>I draw.</think>", CALLED, tools=[TOOL]), {"tools": "off"}, {}),
     "values": Row(streamed("I draw.", CALLED, tools=[TOOL], found=LLAMA), {}, {"values": "sent"}),
@@ -86,9 +88,10 @@ ROWS = {
         ),
         {"budget": "proxy"},
         {},
+        but=(4,),
     ),
     "budget": Row(gone_on(*text("<think>", LONG)), {"budget": "enforce", "budget_tokens": "2"}, {}),
-    "loops": Row(gone_on(*text("<think>", LOOP, LOOP)), {"loops": "end"}, {}),
+    "loops": Row(gone_on(*text("<think>", LOOP, LOOP)), {"loops": "end"}, {}, but=(2, 3, 4, 5)),
     "unanswered": Row(
         gone_on(*text("<think>I know ", "it.</think>", "\n\n"), finish()),
         {"unanswered": "ask"},
@@ -100,8 +103,8 @@ ROWS = {
     "unanswered and open": Row(
         gone_on(*text("<think>I know ", "it."), finish()), {"unanswered": "ask"}, {}
     ),
-    "unasked": Row(THOUGHT, {"unasked": "hide"}, {}),
-    "blanks": Row(THOUGHT, {"blanks": "trim"}, {}),
+    "unasked": Row(THOUGHT, {"unasked": "hide"}, {}, but=(4,)),
+    "blanks": Row(THOUGHT, {"blanks": "trim"}, {}, but=(4,)),
 }
 OF_REQUESTS = {"prompt", "budget_tokens", "enough", "native", "server", "history", "restore"}
 """Options that change what a server is asked; `native` has its own tests of the laws."""
@@ -124,6 +127,8 @@ def test_an_option_breaks_no_law(name: str) -> None:
     on, off = (with_body(row.given, row.given.body, **each) for each in (row.on, row.off))
     ways = [Variant(client, Form.STREAM) for client in (ANTHROPIC, OPENAI_CHAT)]
     assert any(body_of(on, each) != body_of(off, each) for each in ways)
+    asked = [law.number for law in laws.laws_of(on)]
+    assert asked == [number for number in range(1, 10) if number not in row.but]
     assert held(on) == []
 
 

@@ -60,7 +60,8 @@ BODY_LIMIT = Bound(
     _BYTES,
     "a body: a reply that must be whole, or one that is kept",
     "1,000 times a long one, with room for `logprobs`; a download must not fill the memory",
-    "status 502, and the server's connection is closed; of a stream the first part is kept",
+    "of a reply that must be whole, status 502, and the server's connection is closed; of one that is"
+    " kept, the first part",
 )
 FRAME_LIMIT = Bound(
     4 * _M,
@@ -123,7 +124,7 @@ HELD_LIMIT = Bound(
     _CHARACTERS,
     "a call in text that may be none, and a value in it",
     "a file that a tool is to write; all of it waits until it counts",
-    "it is text; a value is a string",
+    "a call is text, a value a string",
 )
 PYTHON_LIMIT = Bound(
     64 * _K,
@@ -144,7 +145,7 @@ BLANKS_LIMIT = Bound(
     _CHARACTERS,
     "blanks in a row: in arguments, around a thought, before an answer",
     "models write no such number, and a stream must go on",
-    "left out; pass; begin the answer",
+    "in arguments they are left out, around a thought they pass, before an answer they begin it",
 )
 GUESS_LIMIT = Bound(
     400,

@@ -47,7 +47,7 @@ _COUNTS = {
 _LABELS = {
     "requests": ("outcome", "Requests by how they ended"),
     "mended": ("what", "What was mended in requests and replies"),
-    "ended": ("reason", "Thoughts that were ended, by a budget or in a loop"),
+    "ended": ("reason", "Thoughts that were ended: by a budget, in a loop, unanswered"),
 }
 """Counts that have a label of their own."""
 _NUMBER = re.compile(r"\d+")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event
 from types import SimpleNamespace
 
 import pytest
@@ -78,15 +78,20 @@ def test_two_servers_run_side_by_side(
 def test_a_lab_that_is_broken_off_starts_no_server_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: list[Column]
 ) -> None:
+    over = Event()
+
     def run(server: str, configuration: str, folder: Path) -> Column:
         if server == "vllm":
             raise KeyboardInterrupt
+        over.wait(60)
         return _column(server, configuration, folder)
 
+    monkeypatch.setattr(lab, "Event", lambda: over)
     monkeypatch.setattr(lab, "run", run)
     with pytest.raises(KeyboardInterrupt):
-        lab.main(["vllm"], tmp_path)
-    assert written == []
+        lab.main(["vllm", "sglang"], tmp_path)
+    assert over.is_set()
+    assert len(written) <= 1  # the one that had begun
 
 
 def test_a_configuration_that_breaks_keeps_what_it_showed(
