@@ -139,7 +139,7 @@ def _in_type(call: Json, other: Json, schema: Mapping[str, object]) -> Json:
 
 
 def _takes_strings(schema: object) -> bool:
-    """Whether a string may stand where a schema is; what it names elsewhere is taken for none."""
+    """Tell whether a string may stand where a schema is; a schema that it only names takes none."""
     if not isinstance(schema, dict):
         return True
     unions = [one for name in ("anyOf", "oneOf") for one in schema.get(name, ())]

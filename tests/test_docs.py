@@ -48,14 +48,19 @@ def test_every_family_has_its_row(family: ThoughtRow) -> None:
     assert family_line(family) in listed.splitlines()
 
 
-def _templates_told() -> dict[str, set[str]]:
-    """The code words of each list of models, by its head."""
+def _templates_words() -> dict[str, str]:
+    """The words of each list of models, by its head."""
     section = (DOCS / "reading.md").read_text().partition("## Models and their chat templates")[2]
     lists = re.findall(r"^- \*\*(.+?)\*\*(.*(?:\n  .+)*)", section, re.MULTILINE)
-    return {head: set(re.findall("`([^`]+)`", " ".join(words.split()))) for head, words in lists}
+    return {head: " ".join(words.split()) for head, words in lists}
 
 
-TEMPLATES_TOLD = _templates_told()
+TEMPLATES_WORDS = _templates_words()
+TEMPLATES_TOLD = {
+    head: set(re.findall("`([^`]+)`", words)) for head, words in TEMPLATES_WORDS.items()
+}
+USUAL_SWITCHES = {"enable_thinking: true", "thinking: true"}
+"""Told once, for all models for which no other is named."""
 
 
 def _switches(switches: Mapping[str, object]) -> set[str]:
@@ -84,10 +89,15 @@ def lists_of(row: Template) -> set[str]:
 def test_every_chat_template_is_in_its_lists(row: Template) -> None:
     heads = {head for head, told in TEMPLATES_TOLD.items() if row.models in told}
     assert heads == lists_of(row)
-    if row.switches:
-        assert TEMPLATES_TOLD["only with a switch"] >= _switches(row.switches)
-    if row.history:
-        assert TEMPLATES_TOLD["all"] >= _switches(row.history.switches)
+    if row.switches and not _switches(row.switches) <= USUAL_SWITCHES:
+        assert _with_switches(row, row.switches) in TEMPLATES_WORDS["only with a switch"]
+    if row.history and row.history.switches:
+        assert _with_switches(row, row.history.switches) in TEMPLATES_WORDS["all"]
+
+
+def _with_switches(row: Template, switches: Mapping[str, object]) -> str:
+    named = ", ".join(f"`{each}`" for each in sorted(_switches(switches)))
+    return f"`{row.models}` ({named})"
 
 
 def test_the_lists_of_chat_templates_have_nothing_else() -> None:

@@ -60,8 +60,8 @@ BODY_LIMIT = Bound(
     _BYTES,
     "a body: a reply that must be whole, or one that is kept",
     "1,000 times a long one, with room for `logprobs`; a download must not fill the memory",
-    "of a reply that must be whole, status 502, and the server's connection is closed; of one that is"
-    " kept, the first part",
+    "of a reply that must be whole, status 502, and the server's connection is closed; of one that "
+    "is kept, the first part",
 )
 FRAME_LIMIT = Bound(
     4 * _M,
