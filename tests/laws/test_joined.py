@@ -18,7 +18,7 @@ from laws.client_view import view_of
 from laws.joined import joined
 from laws.variants import variants
 from tests.support.frames import END, HEAD, ROLE, delta, finish, text
-from tests.support.recordings_of import recording
+from tests.support.recordings_of import recording, two_replies
 from tests.support.strategies import every_so_many, law, share_of
 
 ENOUGH = "Now I answer."
@@ -38,11 +38,10 @@ def ended(
 ) -> Recording:
     """Two replies, of which the first spends its budget in its last frame."""
     opened = [delta(**{field: said}) for said in thought] if field else text("<think>", *thought)
-    second = b"".join([ROLE, *text(*answer), *END]) if found is LLAMA else b""
-    second = second.replace(str(HEAD["id"]).encode(), SECOND)
     options = {"budget": "enforce", "budget_tokens": str(budget), "enough": ENOUGH}
-    body = b"".join([ROLE, *opened]) + second
-    return recording(body, options=options, found=found, **given)
+    if found is LLAMA:
+        return two_replies(*opened, answer=answer, options=options, **given)
+    return recording(b"".join([ROLE, *opened]), options=options, found=found, **given)
 
 
 def broken(of: Recording) -> list[str]:
@@ -78,9 +77,7 @@ def test_so_do_drawn_ones(thought: list[str], answer: list[str], native: bool) -
 
 def alone(*thought: bytes, answer: Sequence[str] = ("It is ", "5.")) -> Recording:
     """Two replies, of which the first is a thought and no answer."""
-    second = b"".join([ROLE, *text(*answer), *END]).replace(str(HEAD["id"]).encode(), SECOND)
-    body = b"".join([ROLE, *thought, finish()]) + second
-    return recording(body, options={"unanswered": "ask"}, found=LLAMA)
+    return two_replies(*thought, finish(), answer=answer, options={"unanswered": "ask"})
 
 
 ALONE = {

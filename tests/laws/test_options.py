@@ -19,8 +19,8 @@ from converter.extras.recordings.recording import Recording
 from laws import laws
 from laws.client_view import view_of
 from laws.variants import Variant, body_of, with_body
-from tests.support.frames import DONE, END, HEAD, ROLE, delta, finish, stream, text
-from tests.support.recordings_of import MESSAGES, recording, streamed
+from tests.support.frames import DONE, END, ROLE, delta, finish, text
+from tests.support.recordings_of import MESSAGES, recording, streamed, two_replies
 from tests.support.strategies import share_of
 
 LLAMA = Found(server="llama.cpp")
@@ -31,12 +31,6 @@ FUNCTION = {"name": "draw", "arguments": '{"count": "5"}'}
 CALL = {"index": 0, "id": "c", "type": "function", "function": FUNCTION}
 LONG = "I need to think about it."
 LOOP = "ab cd ef gh " * 64
-
-
-def gone_on(*first: bytes, **asked: Any) -> Recording:
-    """Two replies of a server, as they are recorded: the second goes on behind the first."""
-    second = b"".join(stream("It is ", "5.")).replace(str(HEAD["id"]).encode(), b"chatcmpl-2")
-    return recording(b"".join([ROLE, *first]) + second, found=LLAMA, **asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +84,14 @@ ROWS = {
         {},
         but=(4,),
     ),
-    "budget": Row(gone_on(*text("<think>", LONG)), {"budget": "enforce", "budget_tokens": "2"}, {}),
-    "loops": Row(gone_on(*text("<think>", LOOP, LOOP)), {"loops": "end"}, {}, but=(2, 3, 4, 5)),
+    "budget": Row(
+        two_replies(*text("<think>", LONG)), {"budget": "enforce", "budget_tokens": "2"}, {}
+    ),
+    "loops": Row(two_replies(*text("<think>", LOOP, LOOP)), {"loops": "end"}, {}, but=(2, 3, 4, 5)),
     "unanswered": Row(
-        gone_on(*text("<think>I know ", "it.</think>", "\n\n"), finish()),
+        two_replies(*text("<think>I know ", "it.</think>", "\n\n"), finish()),
         {"unanswered": "ask"},
         {},
-    ),
-    "unanswered in a field": Row(
-        gone_on(delta(reasoning_content="I know it."), finish()), {"unanswered": "ask"}, {}
-    ),
-    "unanswered and open": Row(
-        gone_on(*text("<think>I know ", "it."), finish()), {"unanswered": "ask"}, {}
     ),
     "unasked": Row(THOUGHT, {"unasked": "hide"}, {}, but=(4,)),
     "blanks": Row(THOUGHT, {"blanks": "trim"}, {}, but=(4,)),

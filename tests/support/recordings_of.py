@@ -3,12 +3,12 @@ one.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from converter.addon.keep.notes import Found
 from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
-from tests.support.frames import stream, whole
+from tests.support.frames import HEAD, ROLE, stream, whole
 
 CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
 STREAM, JSON = "text/event-stream", "application/json"
@@ -47,6 +47,13 @@ def recording(
 
 def streamed(*texts: str, **given: Any) -> Recording:
     return recording(b"".join(stream(*texts)), **given)
+
+
+def two_replies(*first: bytes, answer: Sequence[str] = ("It is ", "5."), **given: Any) -> Recording:
+    """Two streamed replies of llama.cpp's, as they are recorded: the second goes on behind the first."""
+    head = str(HEAD["id"]).encode()
+    second = b"".join(stream(*answer)).replace(head, head + b"-2")
+    return recording(b"".join([ROLE, *first]) + second, found=Found("llama.cpp"), **given)
 
 
 def of_whole(text: str, **given: Any) -> Recording:
