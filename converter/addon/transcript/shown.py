@@ -10,7 +10,6 @@ from typing import Any
 
 from converter.addon.transcript import facts as in_words
 from converter.addon.transcript.accumulator import News
-from converter.addon.transcript.blocks import json_of
 from converter.addon.transcript.turns import (
     Facts,
     FailurePart,
@@ -22,7 +21,7 @@ from converter.addon.transcript.turns import (
     Transcript,
 )
 from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
-from converter.core.wire.printable import fits, laid_out, without_base64
+from converter.core.wire.printable import fits, json_of, laid_out, without_base64
 
 type Values = dict[str, Any]
 

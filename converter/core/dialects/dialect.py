@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from converter.core.dialects.error_words import server_words
+from converter.core.dialects.tolerant_readers import BlockReader, ItemRow
 from converter.core.dialects.wire_form import Mapped, WireForm
 from converter.core.model.conversation import Block, Conversation, RequestError, Turn
 from converter.core.model.memory import Memory
@@ -156,6 +157,10 @@ class Requests:
     """Tells why a request must not go to a server's own endpoint."""
     blocks: Mapping[str, Callable[[Fields], Block]] = field(default_factory=dict)
     """Readers of a message's parts, by type, because people are shown a request by them as well."""
+    shown_blocks: Mapping[str, BlockReader] = field(default_factory=dict)
+    """Readers by which people are shown parts, in place of those, by the ends of their types."""
+    shown_items: Mapping[str, ItemRow] = field(default_factory=dict)
+    """Items that are no messages, by the ends of their types, as people are shown them."""
     omits_thinking: Callable[[Body], bool] = lambda _: False
     """Tells whether a request that goes on as it came wants no thinking shown."""
 

@@ -126,7 +126,7 @@ def _file(part: Fields) -> Document:
 
 PARTS: Mapping[str, Callable[[Fields], ContentBlock]] = {
     **dict.fromkeys(("text", "input_text", "output_text", "summary_text", "reasoning_text"), _text),
-    "refusal": lambda part: TextBlock(part.optional("refusal", str) or ""),
+    "refusal": lambda part: TextBlock(part.optional("refusal", str) or "", "refusal"),
     **dict.fromkeys(("image_url", "input_image", "computer_screenshot"), _image),
     "input_audio": _sound,
     **dict.fromkeys(("audio_url", "video_url"), _linked),

@@ -121,6 +121,11 @@ def in_json(value: object) -> str:
         return line
 
 
+def json_of(value: object) -> str:
+    """Return the JSON text of arguments: some send it as a string, some as the object itself."""
+    return value if isinstance(value, str) else in_json(value)
+
+
 def _exactly(text: str) -> object:
     """Return the value of JSON; ValueError where a name is said twice, or nobody reads as much."""
     if len(text) > _LONGEST_READ:

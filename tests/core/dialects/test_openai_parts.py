@@ -77,7 +77,7 @@ def part(value: dict[str, Any]) -> object:
     ("value", "block"),
     [
         ({"type": "text", "text": "a"}, TextBlock("a")),
-        ({"type": "refusal", "refusal": "no"}, TextBlock("no")),
+        ({"type": "refusal", "refusal": "no"}, TextBlock("no", "refusal")),
         ({"type": "thinking", "thinking": "hm"}, ThinkingBlock("hm")),
         ({"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, ThinkingBlock("hm")),
         ({"type": "image_url", "image_url": {"url": "http://h/p.png"}}, Image(Linked("http://h/p.png"))),

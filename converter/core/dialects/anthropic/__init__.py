@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from converter.core.dialects.anthropic import models, threads
-from converter.core.dialects.anthropic.blocks import RESULT_BLOCKS, ROLE_BLOCKS
+from converter.core.dialects.anthropic.blocks import RESULT_BLOCKS, ROLE_BLOCKS, SHOWN_BLOCKS
 from converter.core.dialects.anthropic.decoder import NAME, AnthropicDecoder
 from converter.core.dialects.anthropic.encoder import AnthropicEncoder
 from converter.core.dialects.anthropic.errors import error_body, error_reply
@@ -74,6 +74,7 @@ ANTHROPIC = Dialect(
         native_option="messages",
         natively_refused=_natively_refused,
         blocks=RESULT_BLOCKS | ROLE_BLOCKS["user"] | ROLE_BLOCKS["assistant"],
+        shown_blocks=SHOWN_BLOCKS,
         omits_thinking=omits_thinking,
         refers='"thread"',
     ),

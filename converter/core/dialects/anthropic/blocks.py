@@ -3,9 +3,15 @@ where it may stand.
 """
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
+from converter.core.dialects.tolerant_readers import (
+    BlockReader,
+    OpenResult,
+    call_of,
+    result_of,
+)
 from converter.core.model.conversation import (
     Block,
     Data,
@@ -191,3 +197,21 @@ ROLE_BLOCKS: dict[str, dict[str, Reader[Block]]] = {
 }
 KNOWN = frozenset().union(*ROLE_BLOCKS.values(), RESULT_BLOCKS)
 """Blocks that mean something at their place, and nothing elsewhere."""
+
+
+# For people: calls and results of the servers' own tools as well (`server_tool_use`, ...).
+
+
+def _shown_call(block: Fields) -> Iterator[ToolUse]:
+    block.value("caller")
+    yield call_of(block, block)
+
+
+def _shown_result(block: Fields) -> Iterator[OpenResult]:
+    yield result_of(block, "tool_use_id")
+
+
+SHOWN_BLOCKS: Mapping[str, BlockReader] = {
+    "tool_result": _shown_result,
+    "tool_use": _shown_call,
+}

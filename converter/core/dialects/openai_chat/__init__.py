@@ -38,7 +38,12 @@ def _unread(*_: object) -> Conversation:
 
 def _thinking(part: Fields) -> ThinkingBlock:
     """Mistral's API: a list of text parts; others: a string."""
-    return ThinkingBlock(words_of(part.value("thinking") or part.value("text")))
+    value = part.value("thinking")
+    words = words_of(value)
+    if value and not words:
+        raise part.error("thinking", "Input should be text")
+    part.value("closed")  # Mistral's
+    return ThinkingBlock(words)
 
 
 def _uncounted(context: ReplyContext, whole: bool) -> Encoder:

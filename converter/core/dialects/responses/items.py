@@ -4,14 +4,23 @@ Calls that only OpenAI's servers make (web search, a computer, ...), and their o
 and named once, as is all else that has no meaning for another server.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
 from converter.core.dialects.dialect import KnownTurn, read_anew
 from converter.core.dialects.openai_parts import read_parts
+from converter.core.dialects.reasoning_fields import words_of
 from converter.core.dialects.responses import compaction, thoughts
 from converter.core.dialects.responses.tools import CALL_KINDS, KIND_OF_ITEM, Toolbox
+from converter.core.dialects.tolerant_readers import (
+    ASSISTANT,
+    TOOL,
+    ItemRow,
+    OpenResult,
+    call_of,
+    result_of,
+)
 from converter.core.model.conversation import (
     Block,
     ContentBlock,
@@ -24,6 +33,7 @@ from converter.core.model.conversation import (
     arguments_of,
 )
 from converter.core.wire.checked import Fields
+from converter.core.wire.printable import size_of
 
 ROLES: dict[str, Role] = {
     "system": "system",
@@ -155,4 +165,30 @@ _OUTPUTS: dict[str, Callable[[Fields, Toolbox, set[str]], list[ContentBlock]]] =
     "function_call_output": _output,
     "custom_tool_call_output": _output,
     "tool_search_output": _found_tools,
+}
+
+
+# For people: every call and output, OpenAI's own as well.
+
+
+def _shown_thought(item: Fields) -> Iterator[Block]:
+    """Read a thought: raw or as a summary; a sealed one only where it has no words."""
+    raw, summary, sealed = map(item.value, ("content", "summary", "encrypted_content"))
+    words = words_of(raw) or words_of(summary)
+    hidden = isinstance(sealed, str) and sealed and not words
+    yield ThinkingBlock(words, note=f"sealed, {size_of(sealed)} bytes" if hidden else "")
+
+
+def _shown_call(item: Fields) -> Iterator[Block]:
+    yield call_of(item, item, str(item.values["type"]).removesuffix("_call"))
+
+
+def _shown_output(item: Fields) -> Iterator[OpenResult]:
+    yield result_of(item, "call_id", "output")
+
+
+SHOWN_ITEMS: Mapping[str, ItemRow] = {
+    "reasoning": ItemRow(ASSISTANT, _shown_thought),
+    "_call": ItemRow(ASSISTANT, _shown_call),
+    "_output": ItemRow(TOOL, _shown_output),
 }

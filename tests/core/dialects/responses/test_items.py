@@ -38,7 +38,7 @@ TEXT = base64.b64encode(b"a = 1").decode()
     [
         ({"type": "input_text", "text": "a"}, TextBlock("a")),
         ({"type": "output_text", "text": "a", "annotations": []}, TextBlock("a")),
-        ({"type": "refusal", "refusal": "no"}, TextBlock("no")),
+        ({"type": "refusal", "refusal": "no"}, TextBlock("no", "refusal")),
         ({"type": "input_image", "image_url": "http://h/p", "detail": "auto"}, Image(Linked("http://h/p"), "auto")),
         ({"type": "input_image", "file_id": "f1", "detail": "high"}, Image(Stored("f1"), "high")),
         ({"type": "input_image", "image_url": "data:image/png;base64,aGk="}, Image(Data("image/png", "aGk="))),
