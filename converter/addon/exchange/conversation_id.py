@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from converter.core.model.raw_messages import (
     BILLING_LINES,
     SYSTEM,
+    SYSTEM_FIELDS,
     Fields,
     content_of,
-    messages_of,
     role_of,
+    said_in,
     texts_in,
 )
 
@@ -31,11 +32,10 @@ def conversation_id(body: Fields) -> str:
     of the user, and the user's id. Later messages, the model and the settings have no part in it.
     Nothing a client sends makes it raise.
     """
-    given = body.get("messages") or body.get("input")
-    turns = [{"role": "user", "content": given}] if isinstance(given, str) else messages_of(body)
+    turns = said_in(body)
     first = next((at for at, turn in enumerate(turns) if role_of(turn) == "user"), len(turns))
     told = [turn for turn in turns[:first] if role_of(turn) in SYSTEM]
-    system = [body.get("system"), body.get("instructions"), *map(content_of, told)]
+    system = [*map(body.get, SYSTEM_FIELDS), *map(content_of, told)]
     unbilled = (BILLING_LINES.sub("", text) for text in _identifying(system))
     asked = _identifying(map(content_of, turns[first:][:1]))
     metadata = body.get("metadata")

@@ -18,7 +18,14 @@ from converter.core.dialects.reasoning_fields import REASONING_FIELDS
 from converter.core.dialects.table import join_texts
 from converter.core.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
 from converter.core.model.memory import Memory, raw
-from converter.core.model.raw_messages import content_of, messages_of, role_of, with_messages
+from converter.core.model.raw_messages import (
+    begun_message,
+    content_of,
+    messages_of,
+    role_of,
+    spoken,
+    with_messages,
+)
 from converter.core.wire import json_text
 from converter.core.wire.bounds import LONGEST_THOUGHT
 from converter.core.wire.json_text import as_object, objects
@@ -173,7 +180,7 @@ def restore(
             unknown += kept is None and not damaged
             unreadable += damaged
             made[at] = _with(message, *kept, history) if kept and kept[0] else message
-    begun = bool(messages) and role_of(messages[-1]) == "assistant"  # its words are yet to grow
+    begun = begun_message(body) is not None  # its words are yet to grow
     spot = None if begun else Spot(memory, model, digest, join)
     changed = with_messages(body, made) if restored else body
     return changed, Earlier(restored, unknown, unreadable, spot)
@@ -200,24 +207,17 @@ def _last_of_user(messages: Sequence[Message]) -> int:
 
 def _thinks(message: Message) -> bool:
     """Tell whether an assistant's message brings a thought."""
-    if message.get("role") != "assistant":
+    if role_of(message) != "assistant":
         return False
     return any(map(message.get, REASONING_FIELDS)) or any(
-        part.get("type") in _THINKING_PARTS for part in objects(message.get("content"))
+        part.get("type") in _THINKING_PARTS for part in objects(content_of(message))
     )
 
 
 def _is_reply(message: Message) -> bool:
-    if message.get("role") != "assistant":
+    if role_of(message) != "assistant":
         return False
-    return bool(message.get("tool_calls") or _words(message).strip())
-
-
-def _words(message: Message) -> str:
-    content = message.get("content")
-    if isinstance(content, str):
-        return content
-    return "".join(str(part.get("text") or "") for part in objects(content))
+    return bool(message.get("tool_calls") or "".join(spoken(message)).strip())
 
 
 def _after(digest: bytes, message: Message) -> bytes:
@@ -228,7 +228,7 @@ def _after(digest: bytes, message: Message) -> bytes:
     if role == "assistant":
         called = message.get("tool_calls")
         beside: object = [_call(call) for call in called] if isinstance(called, list) else []
-        content = _words(message).strip()
+        content = "".join(spoken(message)).strip()
     else:
         beside = (role, message.get("name"), message.get("tool_call_id"))
     words = content if isinstance(content, str) else ""
@@ -273,5 +273,5 @@ def _with(message: Message, thinking: str, text: str, history: HistoryPlace) -> 
     if not history.exact:
         thinking, text = thinking.strip(_LINE_ENDS), text.lstrip(_LINE_ENDS)
         text = text.rstrip(_LINE_ENDS) if message.get("tool_calls") else text
-    own = {"content": text} if isinstance(message.get("content"), str) else {}
+    own = {"content": text} if isinstance(content_of(message), str) else {}
     return {**message, **own, history.place: thinking}

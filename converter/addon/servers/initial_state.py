@@ -11,7 +11,12 @@ from dataclasses import dataclass, field
 
 from converter.addon.servers.chat_templates import Switches, Template, always_thinks, template_of
 from converter.core.model.initial_state import InitialState
-from converter.core.model.raw_messages import messages_of, role_of
+from converter.core.model.raw_messages import (
+    begun_message,
+    content_of,
+    messages_of,
+    role_of,
+)
 from converter.core.reading.families import FAMILIES, TABLE, Lone
 from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object
@@ -48,15 +53,15 @@ class Facts:
 
 def request(facts: Facts) -> InitialState | None:
     """Follow a last assistant turn that is to be continued: the reply begins where it ends."""
-    match facts.body.get("messages"):
-        case [*_, {"role": "assistant", "content": str(begun)}] if begun:
-            inside = any(
-                _last(begun, family.opens) > _last(begun, family.closes)
-                for family in FAMILIES
-                if not family.ambiguous_in_prose
-            )
-            return InitialState.THINKING if inside else InitialState.TEXT
-    return None
+    begun = content_of(begun_message(facts.body))
+    if not isinstance(begun, str) or not begun:
+        return None
+    inside = any(
+        _last(begun, family.opens) > _last(begun, family.closes)
+        for family in FAMILIES
+        if not family.ambiguous_in_prose
+    )
+    return InitialState.THINKING if inside else InitialState.TEXT
 
 
 def server(facts: Facts) -> InitialState | None:

@@ -20,10 +20,10 @@ from converter.core.model.raw_messages import (
     content_of,
     messages_of,
     role_of,
+    spoken,
     with_messages,
 )
 from converter.core.reading.family_choice import for_model
-from converter.core.wire.json_text import objects
 
 type Message = Mapping[str, object]
 
@@ -131,7 +131,7 @@ def _in_system(messages: Sequence[Message], words: str) -> list[Message]:
     first = messages[0] if messages else {}
     if role_of(first) not in SYSTEM:
         return [_system(words), *messages]
-    system = _text(content_of(first))
+    system = _text(first)
     return [{**first, "content": f"{system}\n\n{words}" if system else words}, *messages[1:]]
 
 
@@ -145,7 +145,7 @@ def _written(messages: Iterable[object], family: Family) -> Iterable[Message]:
             continue  # the server would refuse it
         calls = message.get("tool_calls")
         if role_of(message) == "tool":
-            yield {"role": "user", "content": _RESULT.format(_text(content_of(message)))}
+            yield {"role": "user", "content": _RESULT.format(_text(message))}
         elif isinstance(calls, list):
             yield _with_calls(message, calls, family)
         else:
@@ -153,7 +153,7 @@ def _written(messages: Iterable[object], family: Family) -> Iterable[Message]:
 
 
 def _with_calls(message: Message, calls: Sequence[object], family: Family) -> Message:
-    pieces = [_text(content_of(message))]
+    pieces = [_text(message)]
     for call in calls:
         match call:
             case {"function": {"name": str(name), **told}}:
@@ -173,12 +173,9 @@ def _arguments(written: object) -> Mapping[str, object]:
     return written if isinstance(written, Mapping) else {}
 
 
-def _text(content: object) -> str:
+def _text(message: object) -> str:
     """Return the words of a message."""
-    if isinstance(content, str):
-        return content
-    texts = [part.get("text") for part in objects(content)]
-    return "\n\n".join(text for text in texts if isinstance(text, str))
+    return "\n\n".join(spoken(message))
 
 
 def _merged(messages: Iterable[Message]) -> list[Message]:

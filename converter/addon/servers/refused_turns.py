@@ -4,12 +4,19 @@ The last turn may be the model's own that is to go on, a system turn may stand b
 turn, and neighbours may have one role.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from converter.addon.servers.profiles import TEMPLATE_OFF, by_name, nested
 from converter.core.dialects.table import join_texts, request_writer
-from converter.core.model.raw_messages import SYSTEM, messages_of, role_of, with_messages
+from converter.core.model.raw_messages import (
+    SYSTEM,
+    begun_message,
+    messages_of,
+    role_of,
+    spoken,
+    with_messages,
+)
 
 type Body = Mapping[str, object]
 type Message = dict[str, Any]
@@ -20,10 +27,8 @@ _KWARGS = "chat_template_kwargs"
 
 def _ends_begun(body: Body) -> bool:
     """Tell whether the last turn is one of the model's that is to go on."""
-    match messages_of(body):
-        case [*_, {"role": "assistant", **rest}]:
-            return not rest.get("tool_calls")
-    return False
+    begun = begun_message(body)
+    return begun is not None and not begun.get("tool_calls")
 
 
 def without_thought_behind_prefill(body: Body) -> Body:
@@ -58,13 +63,13 @@ def with_one_system_turn(body: Body) -> Body:
     messages = [*messages_of(body)]
     first = next((at for at, one in enumerate(messages) if role_of(one) not in SYSTEM), None)
     head, rest = messages[:first], messages[len(messages[:first]) :]
-    texts = [_text(message) for message in head]
+    texts = (join_texts(spoken(message)) for message in head)
     system: list[object] = [{"role": "system", "content": join_texts(texts)}] if head else []
     out = list[object]()
     for message in rest:
         if role_of(message) not in SYSTEM:
             out.append(message)
-        elif text := _text(message):
+        elif text := join_texts(spoken(message)):
             turn: Message = {"role": "user", "content": request_writer.INLINE_SYSTEM.format(text)}
             joint = _joined(out[-1], turn) if out and role_of(out[-1]) == "user" else None
             out[-1 if joint else len(out) :] = [joint or turn]
@@ -85,16 +90,6 @@ def by_turns(body: Body) -> Body:
 
 def _with(body: Body, messages: list[object]) -> Body:
     return body if messages == [*messages_of(body)] else with_messages(body, messages)
-
-
-def _text(message: object) -> str:
-    """Return the words of a message."""
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, str):
-        return content
-    parts: Sequence[object] = content if isinstance(content, list) else ()
-    texts = (part.get("text") for part in parts if isinstance(part, dict))
-    return join_texts(text for text in texts if isinstance(text, str))
 
 
 def _joined(one: object, other: object) -> Message | None:

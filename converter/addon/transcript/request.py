@@ -12,6 +12,7 @@ from converter.addon.transcript.facts import of
 from converter.addon.transcript.turns import Field, Part, ShownTurn, Transcript
 from converter.core.dialects.reasoning_fields import is_said
 from converter.core.model import events
+from converter.core.model.raw_messages import MESSAGE_FIELDS, SYSTEM_FIELDS
 from converter.core.reading.reading import Expected
 from converter.core.reply.chain import Stages
 from converter.core.reply.stages import STAGES
@@ -20,8 +21,8 @@ from converter.core.wire import json_text
 type Body = Mapping[str, object]
 
 _DEFAULTS = settings.read()
-_SYSTEM, _TURNS = ("system", "instructions"), ("messages", "input")
 _TOOLS = ("tools", "functions")
+_TOLD_AS_TURNS = frozenset((*SYSTEM_FIELDS, *MESSAGE_FIELDS))
 _LONGEST_SETTING = 200
 """Characters of a setting that is told in a line; a longer one (a schema, a prompt) stands below
 the turns.
@@ -42,9 +43,9 @@ def read(body: bytes, chosen: Settings | None = None) -> Transcript:
 def of_fields(body: Body, chosen: Settings | None = None) -> Transcript:
     """Return the transcript of a request whose JSON is read already."""
     split = _splitter(chosen or _DEFAULTS, body.get("model"))
-    systems = [body[name] for name in _SYSTEM if is_said(body.get(name))]
+    systems = [body[name] for name in SYSTEM_FIELDS if is_said(body.get(name))]
     turns = [ShownTurn("system", tuple(parts_of(system))) for system in systems]
-    turns += [turn for name in _TURNS for turn in turns_of(body.get(name), split)]
+    turns += [turn for name in MESSAGE_FIELDS for turn in turns_of(body.get(name), split)]
     asked_for, long = _asked(body)
     turns += [ShownTurn("settings", tuple(long))] if long else []
     return Transcript(tuple(turns), asked_for)
@@ -54,7 +55,7 @@ def _asked(body: Body) -> tuple[dict[str, object], list[Part]]:
     """Return the settings that can be told in a line, and the others."""
     short: dict[str, object] = {}
     long: list[Part] = []
-    for name in sorted((name for name in body if name not in _SYSTEM + _TURNS), key=_order):
+    for name in sorted((name for name in body if name not in _TOLD_AS_TURNS), key=_order):
         value = _setting(name, body[name])
         if len(name) > _LONGEST_SETTING or (len(of(value)) > _LONGEST_SETTING and name != "tools"):
             long.append(Field(name, body[name]))

@@ -40,13 +40,6 @@ def form_of(begun: bytes, content_type: str = "", *, last: bool = False) -> Form
             return Form.STREAM if is_stream(content_type) else Form.WHOLE
 
 
-def is_request(value: object) -> bool:
-    """Tell a request from a reply."""
-    if not isinstance(value, dict) or "choices" in value or "output" in value:
-        return False
-    return isinstance(value.get("messages"), list) or isinstance(value.get("input"), str | list)
-
-
 class Recogniser:
     """Bytes of a reply in, until they tell its form and dialect; None while they have not."""
 

@@ -7,7 +7,7 @@ JSON.
 from collections.abc import Iterator, Mapping, Sequence
 
 from converter.core.calls.schema_values import Schema
-from converter.core.model.raw_messages import messages_of
+from converter.core.model.raw_messages import entries_of, messages_of
 from converter.core.reading.beginning import Grammar
 from converter.core.reading.reading import Expected, ExpectedCalls
 from converter.core.reading.tool_calls.calls_read import Tools
@@ -99,10 +99,8 @@ def schemas(body: Mapping[str, object]) -> dict[str, Schema]:
 def call_ids(body: Mapping[str, object]) -> list[str]:
     """Return the ids of the calls in a request's history, in order, of any dialect."""
     ids = list[str]()
-    for turn in objects(messages_of(body)):
-        said, calls = turn.get("content"), turn.get("tool_calls")
-        entries = [turn, *objects(calls)] if calls else [turn]
-        for entry in [*entries, *objects(said)] if isinstance(said, list) else entries:
+    for turn in messages_of(body):
+        for entry in entries_of(turn):
             kind = entry.get("type")
             called = isinstance(kind, str) and (kind == "tool_use" or kind.endswith("_call"))
             if called or isinstance(entry.get("function") or entry.get("custom"), dict):

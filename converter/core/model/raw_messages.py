@@ -1,5 +1,6 @@
-"""Messages of a request's JSON, whatever its dialect and however wrong: the speaker, the words, and
-the prompt in the order in which templates write it. No input makes any function here raise.
+"""Messages of a request's JSON, whatever its dialect and however wrong: the speaker, the words, the
+calls, and the prompt in the order in which templates write it. No input makes any function here
+raise.
 """
 
 import json
@@ -13,6 +14,11 @@ type Fields = Mapping[str, object]
 # Claude Code's, another in each request
 BILLING_LINES = re.compile(r"^x-anthropic-billing-header:[^\n]*\n*", re.MULTILINE)
 SYSTEM = ("system", "developer")
+"""Roles of the system's messages."""
+SYSTEM_FIELDS = ("system", "instructions")
+"""Where a request holds a system text that is no message: Messages, Responses."""
+MESSAGE_FIELDS = ("messages", "input")
+"""Where a request holds its messages: Responses the latter, all others the former."""
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 _THOUGHT_PARTS = ("thinking", "redacted_thinking")
 _MARK = "cache_control"
@@ -25,10 +31,30 @@ REMINDER = re.compile(
 DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|[A-Z][a-z]+day\b|\b20\d\d\b")
 
 
+def is_request(value: object) -> bool:
+    """Tell a request from a reply."""
+    if not isinstance(value, dict) or "choices" in value or "output" in value:
+        return False
+    return isinstance(value.get("messages"), list) or isinstance(value.get("input"), str | list)
+
+
 def messages_of(body: Fields) -> Sequence[object]:
     """Return the messages of a request, of whatever dialect."""
     messages = body.get("messages") or body.get("input")
     return messages if isinstance(messages, list) else ()
+
+
+def said_in(body: Fields) -> Sequence[object]:
+    """Return the messages of a request; a text in their place is one of the user's."""
+    text = body.get("messages") or body.get("input")
+    return [{"role": "user", "content": text}] if isinstance(text, str) else messages_of(body)
+
+
+def begun_message(body: Fields) -> Mapping[str, object] | None:
+    """Return the last message where it is the model's own, because the reply goes on from it."""
+    messages = messages_of(body)
+    last = messages[-1] if messages else None
+    return last if isinstance(last, dict) and role_of(last) == "assistant" else None
 
 
 def with_each(body: Fields, change: Callable[[object], object]) -> Fields:
@@ -52,6 +78,31 @@ def role_of(message: object) -> str:
 def content_of(message: object) -> object:
     """Return what is said in a message."""
     return message.get("content") if isinstance(message, dict) else None
+
+
+def spoken(message: object) -> Iterator[str]:
+    """Yield the texts of a message's content, plain or in parts."""
+    content = content_of(message)
+    if isinstance(content, str):
+        yield content
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict) and isinstance(text := part.get("text"), str):
+            yield text
+
+
+def entries_of(message: object) -> list[Fields]:
+    """Return the objects of a message of which each may be a call: itself, its `tool_calls`, and
+    the parts of its content.
+    """
+    if not isinstance(message, dict):
+        return []
+    calls, content = message.get("tool_calls"), message.get("content")
+    found: list[Fields] = [message]
+    if isinstance(calls, list):
+        found += [call for call in calls if isinstance(call, dict)]
+    if isinstance(content, list):
+        found += [part for part in content if isinstance(part, dict)]
+    return found
 
 
 def texts_in(message: object) -> Iterator[tuple[bool, str]]:

@@ -20,9 +20,10 @@ from converter.addon.transcript.reply import ReplyReader
 from converter.addon.transcript.terminal import TerminalWriter, write
 from converter.addon.transcript.turns import Facts
 from converter.core.dialects import table
-from converter.core.dialects.recogniser import Recogniser, is_request
+from converter.core.dialects.recogniser import Recogniser
 from converter.core.dialects.table import COMMON, Dialect, Form
 from converter.core.model.initial_state import InitialState
+from converter.core.model.raw_messages import is_request
 from converter.core.reply.summary import SHORTEST, TIMES
 from converter.core.wire import json_text
 

@@ -12,6 +12,7 @@ from converter.core.model.raw_messages import (
     SYSTEM,
     alike,
     content_of,
+    entries_of,
     known_by,
     role_of,
     strings_of,
@@ -157,11 +158,8 @@ def _plain(words: str) -> str:
 
 def _said(message: object) -> Iterator[str]:
     """Yield the words in the arguments of a message's calls, in whatever dialect."""
-    if not isinstance(message, Mapping):
-        return
-    inner = [message.get("tool_calls"), message.get("content"), [message]]
-    for call in (each for some in inner if isinstance(some, list) for each in some):
-        function = call.get("function", call) if isinstance(call, Mapping) else None
+    for call in entries_of(message):
+        function = call.get("function", call)
         if isinstance(function, Mapping):
             given = function.get("arguments", function.get("input"))
             read = json_text.read_or_none(given.encode()) if isinstance(given, str) else given

@@ -25,7 +25,12 @@ from converter.addon.redact.allow_list import REQUEST, kept
 from converter.addon.servers.profiles import GENERIC, by_name
 from converter.core.dialects.recogniser import is_stream
 from converter.core.model.initial_state import InitialState
-from converter.core.model.raw_messages import messages_of, with_messages
+from converter.core.model.raw_messages import (
+    MESSAGE_FIELDS,
+    SYSTEM_FIELDS,
+    messages_of,
+    with_messages,
+)
 from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
 
 HOST = "127.0.0.1"
@@ -37,7 +42,7 @@ FAST = float("inf")
 _PACES = {"recorded": 1.0, "fast": FAST}
 _OPENER = "<think>"
 _TRY = "try one that `think-addon record show NAME --request` prints, `list` has the names"
-_MUST_FIT = ("messages", "input", "instructions", "tools", "stream", "system")
+_MUST_FIT = (*MESSAGE_FIELDS, *SYSTEM_FIELDS, "tools", "stream")
 _PROMPT = ("messages", "tools")
 _IDS = ("id", "tool_call_id", "tool_use_id", "call_id")
 """Recordings have other ids than the requests they were made of."""

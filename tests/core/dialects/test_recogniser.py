@@ -1,10 +1,8 @@
 """A reply is recognised by its bytes."""
 
-import json
-
 import pytest
 
-from converter.core.dialects.recogniser import form_of, is_request
+from converter.core.dialects.recogniser import form_of
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, recognise
 from converter.core.wire.sse import NDJSON
 
@@ -53,12 +51,6 @@ def test_the_content_type_counts_where_the_bytes_do_not_say() -> None:
 )
 def test_a_dialect_is_told_by_what_is_said(said: object, dialect: Dialect | None) -> None:
     assert recognise(said) is dialect
-
-
-def test_a_request_is_told_from_a_reply() -> None:
-    assert is_request(json.loads('{"messages": []}'))
-    assert not is_request({"choices": [], "messages": []})
-    assert not is_request([])
 
 
 def test_lines_of_json_are_a_stream() -> None:

@@ -4,10 +4,15 @@ import pytest
 
 from converter.core.model.raw_messages import (
     alike,
+    begun_message,
     content_of,
+    entries_of,
+    is_request,
     known_by,
     messages_of,
     role_of,
+    said_in,
+    spoken,
     strings_of,
     texts_in,
     texts_of,
@@ -32,6 +37,36 @@ ODD: list[object] = [
 def test_messages_stand_under_one_of_two_names(name: str) -> None:
     assert messages_of({name: [ASKED]}) == [ASKED]
     assert not messages_of({name: "Hi"})
+    assert [*said_in({name: [IN_PARTS]})] == [IN_PARTS]
+    assert [*said_in({name: "Hi"})] == [ASKED]
+
+
+def test_a_request_is_told_from_a_reply() -> None:
+    assert is_request({"messages": []})
+    assert is_request({"input": "Hi"})
+    assert not is_request({"choices": [], "messages": []})
+    assert not is_request([])
+
+
+def test_a_reply_goes_on_from_the_models_own_last_message() -> None:
+    begun = {"role": "assistant", "content": "Well,"}
+    assert begun_message({"messages": [ASKED, begun]}) is begun
+    assert begun_message({"messages": [begun, ASKED]}) is None
+    assert begun_message({}) is None
+
+
+def test_the_texts_of_a_content_are_plain_or_in_parts() -> None:
+    parts = [{"type": "text", "text": "a"}, "b", {"text": 7}, {"type": "text", "text": ""}]
+    assert [*spoken({"content": parts})] == ["a", ""]
+    assert [*spoken(ASKED)] == ["Hi"]
+    assert [*spoken({"reasoning": "hm"})] == []
+
+
+def test_a_call_is_the_message_itself_or_stands_in_one_of_two_fields() -> None:
+    call, block = {"function": {"name": "f"}}, {"type": "tool_use", "name": "f"}
+    message = {"role": "assistant", "tool_calls": [call, 7], "content": [block, "Hi"]}
+    assert [*entries_of(message)] == [message, call, block]
+    assert [*entries_of(ASKED)] == [ASKED]
 
 
 def test_a_message_is_known_by_its_words_and_not_by_its_form() -> None:
@@ -65,6 +100,7 @@ def test_odd_messages_raise_nothing(odd: object) -> None:
     assert isinstance(role_of(odd), str)
     assert content_of(odd) is None or isinstance(odd, dict)
     assert isinstance([*texts_in(odd)], list)
+    assert isinstance([*spoken(odd), *entries_of(odd)], list)
     assert texts_of({"messages": [odd], "tools": [odd]}).keys()
 
 
