@@ -164,7 +164,7 @@ def pieces(body: Fields) -> Iterator[tuple[str, object]]:
     tools = body.get("tools")
     for tool in tools if isinstance(tools, list) else []:
         yield f"tool {_name(tool)}", {"tool": _unmarked(tool)}
-    if system := body.get("system"):
+    for system in filter(None, map(body.get, SYSTEM_FIELDS)):
         yield "the system text", {"role": "system", "content": system}
     for number, message in enumerate(messages_of(body)):
         yield f"message {number} ({role_of(message)})", message

@@ -21,7 +21,9 @@ from converter.addon.transcript.shown import Values
 from converter.addon.transcript.turns import Transcript
 from converter.core.model.conversation import ToolUse
 from converter.core.model.raw_messages import (
+    MESSAGE_FIELDS,
     SYSTEM,
+    SYSTEM_FIELDS,
     Fields,
     alike,
     messages_of,
@@ -32,7 +34,7 @@ from converter.core.wire import json_text
 from converter.core.wire.printable import trimmed, visible
 from converter.extras.page.row import Row
 
-_PROMPT = ("messages", "input", "system", "tools")
+_PROMPT = (*MESSAGE_FIELDS, *SYSTEM_FIELDS, "tools")
 _MOST_LINES = 5000
 """Lines of a part that are compared one by one: what is repeated takes longer and longer."""
 

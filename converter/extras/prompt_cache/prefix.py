@@ -19,6 +19,7 @@ from converter.core.model.raw_messages import (
     DATE,
     REMINDER,
     SYSTEM,
+    SYSTEM_FIELDS,
     Fields,
     PromptPart,
     alike,
@@ -45,7 +46,7 @@ KEPT_PROMPT_BYTES = Bound(
     "the oldest go",
 )
 
-_HEADS = ("model", "tools", "system")
+_HEADS = ("model", "tools", *SYSTEM_FIELDS)
 _NEAR = 30
 """Characters of the longest date or time."""
 _BLOCK = 2000

@@ -98,6 +98,11 @@ OTHER = [*TOOLS, {"type": "function", "function": {"name": "read"}}]
             {"message 0 (system)": ["@@ -1 +1 @@", "-Be brief.", "+Be long."]},
         ),
         (
+            {"input": "Hi", "instructions": "Be brief."},
+            {"input": "Hi", "instructions": "Be long."},
+            {"the system text": ["@@ -1 +1 @@", "-Be brief.", "+Be long."]},
+        ),
+        (
             asked(ASKED),
             asked(ASKED, FOUND),
             {"message 1 (tool)": ["@@ -0,0 +1,2 @@", "+line 3", "+c1"]},

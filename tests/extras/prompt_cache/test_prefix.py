@@ -137,6 +137,20 @@ def test_the_messages_and_the_responses_form_are_read() -> None:
     assert compare(prompts, "me", {"input": late}, 9)
 
 
+@pytest.mark.parametrize("field", ["system", "instructions"])
+def test_a_system_text_that_is_no_message_breaks_a_prompt(field: str) -> None:
+    asked = [{"role": "user", "content": "A?"}]
+    before = {field: "Today is 2026-11-23.", "input": asked}
+    now = {field: "Today is 2026-11-24.", "input": [*asked, {"role": "user", "content": "B?"}]}
+    assert not is_repeated(before, now)
+    found = broken(before, now)
+    assert found
+    assert (found.place, found.cause) == (
+        "the system text, character 18",
+        "the date or the time",
+    )
+
+
 def test_words_that_ask_to_think_come_where_there_was_no_system_text() -> None:
     """The addon leaves them out as soon as it has seen the model think by itself."""
     bare = {"messages": first()["messages"][1:]}
