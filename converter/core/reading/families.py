@@ -39,9 +39,10 @@ class Words:
 WORDS = Words()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ThoughtRow(Row[Words]):
-    """One family of marks around thinking.
+    """One family of marks around thinking, like no other: caches find rows by their identity, for
+    each reply.
 
     `torn`: special tokens that begin marks of several tokens; a reply cut off within such a mark
     does not show what came of it. `answer_tags`: what an answer stands in; its opener goes directly
@@ -57,9 +58,8 @@ class ThoughtRow(Row[Words]):
     not_behind: str = ""
     model_pattern: str = ""
 
-    def __hash__(self) -> int:
-        """Return a number by the name: caches look families up for each reply."""
-        return hash(self.name)
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     @property
     def ambiguous_in_prose(self) -> bool:
