@@ -61,6 +61,10 @@ class Choice:
         return self.reading.expected
 
 
+type OfChoice = Text | Thinking | ThinkingEnd | ToolCall | Finish
+_OF_CHOICES = (Text, Thinking, ThinkingEnd, ToolCall, Finish)
+"""Events that go through the stages of their choice."""
+
 type Table = Sequence[Callable[[Choice], Stage | None]]
 """The makers of stages, in the order in which events go through them; `None`: not wanted for this
 reply.
@@ -74,7 +78,8 @@ class Stages:
         self._table, self._reading = table, reading
         self._chains: dict[int, list[Stage]] = {}
         self._thoughts: list[ThoughtEvent] = []
-        self._failed = self._is_open = False
+        self._failed = False
+        self._open: set[int] = set()  # choices that said something since their last finish
         self._name = suffix_of(reading.expected.thoughts.task) or "0"
         self._ids = CallIds(reading.expected.calls.ids, self._name)
         self.findings = findings or Findings()
@@ -85,34 +90,35 @@ class Stages:
         """
         if self._failed:
             return [event] if isinstance(event, End) else []
-        made = self._of(event)
+        if isinstance(event, _OF_CHOICES):
+            made = self._of(event)
+        else:
+            made = [*self.close(), event] if isinstance(event, (End, Failure)) else [event]
         kinds = [*map(type, made)]
         if Failure not in kinds:
             return made
         self._failed = True
         return made[: kinds.index(Failure) + 1]
 
-    def _of(self, event: Event) -> Sequence[Event]:
-        match event:
-            case Text() | Thinking() | ThinkingEnd() | ToolCall() | Finish():
-                self._is_open = True
-                return _fed(self._chain(event.choice), [event])
-            case End() | Failure():
-                return [*self.close(), event]
-            case _:
-                return [event]
+    def _of(self, event: OfChoice) -> Sequence[Event]:
+        made = _fed(self._chain(event.choice), [event])
+        if made and type(made[-1]) is Finish:
+            self._open.discard(event.choice)  # its finish has emptied its stages
+        else:
+            self._open.add(event.choice)
+        return made
 
     def close(self) -> list[Event]:
         """Return the held events of all choices, if anything came since the last time."""
-        if self._failed or not self._is_open:
-            return []
-        self._is_open = False
         held: list[Event] = []
-        for chain in self._chains.values():
+        if self._failed or not self._open:
+            return held
+        for index, chain in self._chains.items():
             events: Sequence[Event] = []
-            for stage in chain:
+            for stage in chain if index in self._open else ():
                 events = [*_fed([stage], events), *stage.close()]
             held += events
+        self._open.clear()
         return held
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
@@ -143,5 +149,8 @@ class Stages:
 def _fed(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[Event]:
     """Return the events that these become, through one stage after another."""
     for stage in stages:
-        events = [made for event in events for made in stage.feed(event)]
+        if len(events) == 1:  # nearly always
+            events = stage.feed(events[0])
+        else:
+            events = [made for event in events for made in stage.feed(event)]
     return events

@@ -206,7 +206,7 @@ class Engine(Scanner):
             self._run()
 
     def _run(self) -> None:
-        going = True
+        going = self._source.rest != "" or self._calling.open is not None
         while going:
             going = self._go_on(self._calling.open) if self._calling.open else self._scan()
 
