@@ -274,15 +274,17 @@ def _length(written: str) -> int:
     return len("".join(written.split()))
 
 
-_SILENT = {
-    "role",
-    "logprobs",
-    "stop_reason",
-    "matched_stop",
-    "token_ids",
-    "annotations",
-    "native_finish_reason",
-}
+_SILENT = frozenset(
+    (
+        "role",
+        "logprobs",
+        "stop_reason",
+        "matched_stop",
+        "token_ids",
+        "annotations",
+        "native_finish_reason",
+    )
+)
 """Fields of chat completions that other dialects say otherwise, or that nobody reads."""
 
 
@@ -292,11 +294,11 @@ def left_out(event: Opaque) -> set[str]:
     The frame's own fields beside its choices (timings, provider, ...) are not among them, because
     they are about the reply, not of it.
     """
-    silent = {*_SILENT, *event.told}
     return {
         name
-        for name, value in {**event.outer, **event.inner}.items()
-        if name not in silent and value
+        for fields in (event.outer, event.inner)
+        for name, value in fields.items()
+        if value and name not in _SILENT and name not in event.told
     }
 
 

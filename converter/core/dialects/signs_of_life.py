@@ -45,7 +45,7 @@ class SilentFrames:
 
     def feed(self, raw: bytes) -> bytes:
         """Return the bytes that go out for a frame; nothing for one that says nothing at all."""
-        if (read_frame(raw).data or b"").strip():
+        if raw.startswith(_OBJECT) or (read_frame(raw).data or b"").strip():
             self._has_ids = self._has_ids or (b"id:" in raw and bool(_ID.search(raw)))
             return raw
         if not (self._has_ids or _FIELD.search(raw)):
@@ -55,6 +55,8 @@ class SilentFrames:
         return b"".join(line + b"\n" for line in lines)
 
 
+_OBJECT = b"data: {"
+"""The beginning of nearly every frame, which then has data."""
 _ID = re.compile(rb"(?:^|[\r\n])id:")
 _FIELD = re.compile(rb"(?:^|[\r\n])(?:data|event|id|retry)\b")
 _DROPPED = re.compile(rb"(?:data|event)\b")

@@ -77,8 +77,8 @@ class Pipeline:
 
     def feed(self, events: Sequence[Event]) -> list[Event]:
         """Return the events that these become."""
-        pieces = in_pieces(events)
-        made = [made for event in pieces for made in self.stages.feed(event)]
+        pieces, feed = in_pieces(events), self.stages.feed
+        made = [made for event in pieces for made in feed(event)]
         return made if pieces is events else joined(made)
 
 

@@ -13,6 +13,7 @@ from converter.core.model.events import (
     Event,
     Failure,
     Finish,
+    Opaque,
     OpaqueFrame,
     Start,
     Text,
@@ -33,7 +34,9 @@ _LONG = FRAME_LIMIT - 16
 """Bytes of a piece of a frame that is too long to be read; an end may wait behind them."""
 _SAMPLE = 200
 """Characters of unreadable bytes that are worth showing."""
-_WORDS = frozenset((Text, Thinking, ToolCall))
+_WORDS = (Text, Thinking, ToolCall)
+_USUAL = frozenset((*_WORDS, Opaque))
+"""Kinds of events in nearly all frames."""
 
 
 class ReplyEnd:
@@ -51,9 +54,9 @@ class ReplyEnd:
 
     def feed(self, events: Sequence[Event]) -> Sequence[Event]:
         """Return the events that may go on."""
-        if self.failure is None and all(type(event) in _WORDS for event in events):
-            self._spoke.update([event.choice for event in events])  # type: ignore[union-attr]
-            return events  # as nearly all are
+        if self.failure is None and _USUAL.issuperset(map(type, events)):
+            self._spoke.update([event.choice for event in events if isinstance(event, _WORDS)])
+            return events
         return [checked for event in events for checked in self._checked(event)]
 
     def close(self) -> list[Event]:

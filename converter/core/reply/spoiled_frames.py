@@ -6,7 +6,7 @@ from converter.core.model.events import Event, Failure, OpaqueFrame
 from converter.core.wire import json_text
 from converter.core.wire.sse import Frame
 
-_UNREAD_AS = (OpaqueFrame, Failure)
+_UNREAD_AS = frozenset((OpaqueFrame, Failure))
 """Events of frames that may be no JSON."""
 _SAMPLE = 200
 """Bytes of an unread frame that a note quotes."""
@@ -25,7 +25,7 @@ class SpoiledFrames:
         """Take note of a frame, of the frame read in its place if it was not in order, and of the
         events that were read. A frame in order was read strictly, and is not looked at again.
         """
-        if mended is frame and not any(isinstance(event, _UNREAD_AS) for event in read):
+        if mended is frame and _UNREAD_AS.isdisjoint(map(type, read)):
             return
         self._no_utf8 += not _is_utf8(frame.data or b"")
         if mended is not frame:
