@@ -55,3 +55,22 @@ def test_bookkeeping_does_not_wait_for_what_is_held() -> None:
 def test_an_open_thought_is_ended_at_the_close() -> None:
     stages = Stages(STAGES, reading_of(settings.read(), Expected(), whole=False))
     assert [*stages.feed(Text("<think>a")), *stages.close()] == [Thinking("a"), ThinkingEnd()]
+
+
+HELD = ("a<thi", "<think>a", "<think>\na\n", "b \n", "let me think. now i", "\ud83d", "b<")
+
+
+@pytest.mark.parametrize("choice", [0, 1])
+@pytest.mark.parametrize("held", HELD, ids=ascii)
+def test_a_finish_empties_the_stages_of_its_choice_and_no_others(held: str, choice: int) -> None:
+    chosen = settings.read({"blanks": "trim", "markers": True, "loops": "end"})
+    thoughts = ExpectedThoughts(9, folds=True, task="task")
+    reading = reading_of(chosen, Expected(thoughts=thoughts, told_off=True), whole=False)
+    stages = Stages(STAGES, reading)
+    for each in (0, 1):
+        stages.feed(Text(held, each))
+    stages.feed(Finish("stop", choice=choice))
+    own, other = stages._chains[choice], stages._chains[1 - choice]
+    assert [list(stage.close()) for stage in own] == [[]] * len(own)
+    assert {getattr(event, "choice", None) for event in stages.close()} == {1 - choice}
+    assert [list(stage.close()) for stage in other] == [[]] * len(other)
