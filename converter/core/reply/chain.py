@@ -61,10 +61,6 @@ class Choice:
         return self.reading.expected
 
 
-type OfChoice = Text | Thinking | ThinkingEnd | ToolCall | Finish
-_OF_CHOICES = (Text, Thinking, ThinkingEnd, ToolCall, Finish)
-"""Events that go through the stages of their choice."""
-
 type Table = Sequence[Callable[[Choice], Stage | None]]
 """The makers of stages, in the order in which events go through them; `None`: not wanted for this
 reply.
@@ -78,8 +74,7 @@ class Stages:
         self._table, self._reading = table, reading
         self._chains: dict[int, list[Stage]] = {}
         self._thoughts: list[ThoughtEvent] = []
-        self._failed = False
-        self._open: set[int] = set()  # choices that said something since their last finish
+        self._failed, self._open = False, set[int]()  # choices that spoke since their finish
         self._name = suffix_of(reading.expected.thoughts.task) or "0"
         self._ids = CallIds(reading.expected.calls.ids, self._name)
         self.findings = findings or Findings()
@@ -90,35 +85,34 @@ class Stages:
         """
         if self._failed:
             return [event] if isinstance(event, End) else []
-        if isinstance(event, _OF_CHOICES):
-            made = self._of(event)
-        else:
-            made = [*self.close(), event] if isinstance(event, (End, Failure)) else [event]
+        made = self._of(event)
         kinds = [*map(type, made)]
         if Failure not in kinds:
             return made
         self._failed = True
         return made[: kinds.index(Failure) + 1]
 
-    def _of(self, event: OfChoice) -> Sequence[Event]:
-        made = _fed(self._chain(event.choice), [event])
-        if made and type(made[-1]) is Finish:
-            self._open.discard(event.choice)  # its finish has emptied its stages
-        else:
-            self._open.add(event.choice)
-        return made
+    def _of(self, event: Event) -> Sequence[Event]:
+        match event:
+            case Text() | Thinking() | ThinkingEnd() | ToolCall() | Finish():
+                made = _fed(self._chain(event.choice), [event])
+                is_over = made and type(made[-1]) is Finish  # that has emptied its stages
+                (self._open.discard if is_over else self._open.add)(event.choice)
+                return made
+            case End() | Failure():
+                return [*self.close(), event]
+            case _:
+                return [event]
 
     def close(self) -> list[Event]:
         """Return the held events of all choices, if anything came since the last time."""
+        spoke, self._open = () if self._failed else self._open, set()
         held: list[Event] = []
-        if self._failed or not self._open:
-            return held
-        for index, chain in self._chains.items():
+        for chain in (chain for index, chain in self._chains.items() if index in spoke):
             events: Sequence[Event] = []
-            for stage in chain if index in self._open else ():
+            for stage in chain:
                 events = [*_fed([stage], events), *stage.close()]
             held += events
-        self._open.clear()
         return held
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
@@ -149,8 +143,6 @@ class Stages:
 def _fed(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[Event]:
     """Return the events that these become, through one stage after another."""
     for stage in stages:
-        if len(events) == 1:  # nearly always
-            events = stage.feed(events[0])
-        else:
-            events = [made for event in events for made in stage.feed(event)]
+        fed = map(stage.feed, events)
+        events = next(fed) if len(events) == 1 else [made for each in fed for made in each]
     return events

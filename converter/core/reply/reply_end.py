@@ -36,7 +36,6 @@ _SAMPLE = 200
 """Characters of unreadable bytes that are worth showing."""
 _WORDS = (Text, Thinking, ToolCall)
 _USUAL = frozenset((*_WORDS, Opaque))
-"""Kinds of events in nearly all frames."""
 
 
 class ReplyEnd:
