@@ -11,10 +11,11 @@ from converter.addon.exchange.rewriting import reading_of
 from converter.core.dialects.table import Form
 from converter.core.reading.beginning import Grammar, Mode
 from converter.core.reading.budget import BYTES_PER_TOKEN
-from converter.core.reading.families import Lone, ThoughtRow
+from converter.core.reading.family_choice import families_of
 from converter.core.reading.reading import Reading
 from converter.core.reading.repeated_thought import HEAD
 from converter.core.reading.rows import GAP
+from converter.core.reading.thought_row import Lone, ThoughtRow
 from converter.core.reading.tool_calls.calls_read import Tools
 from converter.extras.recordings.recording import Recording
 from laws import call_oracle, oracle
@@ -120,8 +121,8 @@ def _parts(heard: Heard, reading: Reading) -> list[Part]:
     found += [Part("text", piece.text) for piece in tagged if piece.kind == "raw"]
     behind = heard.pieces[len(tagged) :]
     content = takewhile(lambda piece: piece.kind in ("thinking", "text"), behind)
-    again = repeated(list(content), reading.families, _unsaid(text, reading))
-    found += _unmarked(_without(_native(behind), len(again)), reading.families)
+    again = repeated(list(content), families_of(reading), _unsaid(text, reading))
+    found += _unmarked(_without(_native(behind), len(again)), families_of(reading))
     budget = reading.expected.thoughts.budget
     found = _joined_text(found if budget is None else _within(found, budget))
     if reading.trims_blanks:
@@ -157,8 +158,8 @@ def _unsaid(text: str, reading: Reading) -> Sequence[str]:
     last = _read(f"{text}x", None, reading)[-1:]
     if not last or last[0].kind != "thinking" or last[0].text.strip() != "x":
         return ()
-    opened = [row for row in reading.families if text.rstrip().endswith(row.opens)]
-    telling = [row for row in reading.families if row.lone is not Lone.TEXT]
+    opened = [row for row in families_of(reading) if text.rstrip().endswith(row.opens)]
+    telling = [row for row in families_of(reading) if row.lone is not Lone.TEXT]
     return [mark for row in opened or telling for mark in row.closes]
 
 
@@ -213,7 +214,7 @@ def _trimmed(found: Sequence[Part]) -> list[Part]:
 def _read(text: str, finish: str | None, reading: Reading) -> list[Block]:
     return oracle.read(
         text,
-        reading.families,
+        families_of(reading),
         _start(text, reading),
         reading.attributes,
         reading.expected.calls.offered,

@@ -13,6 +13,7 @@ from typing import Any
 
 from converter.core.dialects.table import OPENAI_CHAT, Form
 from converter.core.reading.budget import BYTES_PER_TOKEN
+from converter.core.reading.family_choice import families_of
 from converter.extras.recordings.recording import Recording
 from laws.client_view import completion_of, view_of
 from laws.expected import parts, reading_for
@@ -173,8 +174,8 @@ def _split(recording: Recording, first: bytes, second: bytes) -> Joined | None:
     if not thoughts:
         return None
     text = "".join(each.words for each in words).rstrip("\r\n")
-    rows = [row for row in reading.families if any(mark in text for mark in row.opens)]
-    closer = "" if heard.thoughts else next(iter((*rows, *reading.families))).close
+    rows = [row for row in families_of(reading) if any(mark in text for mark in row.opens)]
+    closer = "" if heard.thoughts else next(iter((*rows, *families_of(reading)))).close
     value = next(value for frame in frames(first) if (value := value_of(frame)))
     head = {name: it for name, it in value.items() if name not in _HEAD}
     if heard.finish and limits.answers:

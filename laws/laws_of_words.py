@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from converter.core.dialects.table import OLLAMA, OPENAI_CHAT, RESPONSES, Form
+from converter.core.reading.family_choice import families_of
 from converter.core.reading.reading import Reading
 from converter.core.wire.json_text import as_object
 from converter.extras.recordings.recording import Recording
@@ -50,10 +51,10 @@ def _explain(case: Case, variant: Variant, heard: Heard, got: str) -> None:
     settings = case.recording.settings
     reading = reading_for(case.recording, is_whole(case.recording, variant.form))
     calls = [words for words, _ in calls_in_text(heard, reading)]
-    every = [mark for row in reading.families for mark in row.closes]
-    again = [repeated(heard.pieces, reading.families, unsaid) for unsaid in ((), every)]
+    every = [mark for row in families_of(reading) for mark in row.closes]
+    again = [repeated(heard.pieces, families_of(reading), unsaid) for unsaid in ((), every)]
     calls += filter(None, again)
-    explanation = Explanation(reading.families, settings.attributes, calls)
+    explanation = Explanation(families_of(reading), settings.attributes, calls)
     sent, told_words = without_blanks(heard.joined("text", "raw", "thinking")), without_blanks(got)
     if place := explanation.missing(sent, told_words):
         compare(f"{variant}, the words", [sent[place[0] :]], [told_words[place[1] :]])
@@ -221,7 +222,9 @@ def untouched(case: Case) -> bool:
         return False
     if settings.markers or reading_for(case.recording, whole=False).inside:
         return False
-    begins = {mark[0] for mark in literal_marks(reading_for(case.recording, whole=True).families)}
+    begins = {
+        mark[0] for mark in literal_marks(families_of(reading_for(case.recording, whole=True)))
+    }
     heard = list(case.words.choices.values())
     named = all(not each.thoughts or set(settings.fields) <= set(each.thoughts) for each in heard)
     waits = any(each.thoughts and each.joined("text")[:1].isspace() for each in heard)
@@ -278,7 +281,7 @@ def law_6(recording: Recording, _: int) -> None:
             found = parts(case.words.choice(choice), reading)
             blocks: Sequence[str] = [said for _, said in anthropic_blocks(found)]
             blocks = openai_words(found) if variant.client in IN_FIELDS else blocks
-            for mark in literal_marks(reading.families):
+            for mark in literal_marks(families_of(reading)):
                 _check_mark(f"{variant}, choice {choice}", mark, texts, blocks)
 
 

@@ -5,8 +5,8 @@ left.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from converter.core.reading.families import ThoughtRow
 from converter.core.reading.rows import GAP, SUFFIX
+from converter.core.reading.thought_row import ThoughtRow
 
 _BLANKS = re.compile(r"\s+")
 _SUFFIX = "[0-9A-Za-z_-]{1,32}"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from converter.core.reading.engine.mark_table import GUARDED
-from converter.core.reading.families import ThoughtRow
 from converter.core.reading.rows import SUFFIX
+from converter.core.reading.thought_row import ThoughtRow
 from converter.core.reading.tool_calls.forms import CLOSERS
 from converter.core.wire.bounds import GUESS_LIMIT
 from laws.oracle_blocks import Block, thought_block, with_attributes

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from converter.core.reading.engine.mark_table import GUARDED
-from converter.core.reading.families import CLOSERS, Lone, ThoughtRow
+from converter.core.reading.families import CLOSERS
 from converter.core.reading.rows import GAP, SUFFIX, Counts
+from converter.core.reading.thought_row import Lone, ThoughtRow
 from converter.core.reading.tool_calls.forms import CLOSERS as CLOSERS_OF_CALLS
 
 # what may stand before a fence: blanks, and the marks of quotations and lists

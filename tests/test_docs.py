@@ -11,7 +11,8 @@ import pytest
 import converter
 from converter.addon import bounds as of_the_addon
 from converter.addon.servers.chat_templates import TEMPLATES, Template
-from converter.core.reading.families import NO_MODEL, TABLE, ThoughtRow
+from converter.core.reading.families import TABLE
+from converter.core.reading.thought_row import NO_MODEL, ThoughtRow
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import FORMS
 from converter.core.wire import bounds as of_replies

@@ -14,7 +14,8 @@ from converter.core.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dial
 from converter.core.reading.beginning import Mode
 from converter.core.reading.engine.engine import STOP, Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.families import FAMILIES, ThoughtRow
+from converter.core.reading.families import FAMILIES
+from converter.core.reading.thought_row import ThoughtRow
 from laws import oracle
 from laws.expected import repeated, unmarked
 from laws.heard import Piece

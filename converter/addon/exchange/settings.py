@@ -39,8 +39,8 @@ from converter.core.dialects.signs_of_life import FORMS
 from converter.core.dialects.table import DIALECTS
 from converter.core.dialects.wire_form import Mapped
 from converter.core.model.initial_state import InitialState
-from converter.core.reading.families import ThoughtRow
 from converter.core.reading.family_choice import AUTO, choose
+from converter.core.reading.thought_row import ThoughtRow
 
 PREFIX = "think_"
 """What mitmproxy's names of these options begin with."""

@@ -17,7 +17,8 @@ from converter.core.model.raw_messages import (
     messages_of,
     role_of,
 )
-from converter.core.reading.families import FAMILIES, TABLE, Lone
+from converter.core.reading.families import FAMILIES, TABLE
+from converter.core.reading.thought_row import Lone
 from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object
 

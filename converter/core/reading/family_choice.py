@@ -5,9 +5,11 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from converter.core.reading.families import FAMILIES, NO_MODEL, TABLE, WORDS, ThoughtRow
+from converter.core.reading.families import FAMILIES, TABLE
 from converter.core.reading.mark_search import head_of
+from converter.core.reading.reading import Reading
 from converter.core.reading.rows import Counts
+from converter.core.reading.thought_row import NO_MODEL, WORDS, ThoughtRow
 
 AUTO = "auto"
 _BY_NAME = {family.name: family for family in TABLE}
@@ -51,6 +53,18 @@ def joined(families: tuple[ThoughtRow, ...], more: Iterable[ThoughtRow]) -> tupl
         merged = _merged([*families, family])
         families = families if _confused(merged) else merged
     return families
+
+
+def families_of(reading: Reading) -> tuple[ThoughtRow, ...]:
+    """Return the families that a reply is read by: auto knows more of them when the model's name
+    does.
+    """
+    return _with_models_own(reading.tags, reading.expected.model)
+
+
+@lru_cache(maxsize=64)
+def _with_models_own(tags: tuple[ThoughtRow, ...], model: str) -> tuple[ThoughtRow, ...]:
+    return joined(tags, for_model(model)) if set(choose([AUTO])) <= set(tags) else tags
 
 
 def _merged(families: Iterable[ThoughtRow]) -> tuple[ThoughtRow, ...]:

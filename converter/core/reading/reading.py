@@ -2,15 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.beginning import Grammar, Mode
-from converter.core.reading.families import ThoughtRow
-from converter.core.reading.family_choice import AUTO, choose, for_model, joined
+from converter.core.reading.thought_row import ThoughtRow
 from converter.core.reading.tool_calls.calls_read import Tools
 
-_AUTO = choose([AUTO])
 _MODES = {
     InitialState.THINKING: Mode.THINKING,
     InitialState.LIKELY_THINKING: Mode.GUESSED,
@@ -109,9 +106,10 @@ class Expected:
 class Reading:
     """All that decides how one reply is read.
 
-    `tags`: the families chosen. `chosen_start`: the user's word on where replies begin. `whole`:
-    the text is in hand before any must go out. `trims_blanks`: those that touch a thought are left
-    out of the text. `types_values`: the values of calls get the types of the tools' schemas.
+    `tags`: the families chosen; `family_choice.families_of` adds those of the model's name.
+    `chosen_start`: the user's word on where replies begin. `whole`: the text is in hand before any
+    must go out. `trims_blanks`: those that touch a thought are left out of the text.
+    `types_values`: the values of calls get the types of the tools' schemas.
     """
 
     tags: tuple[ThoughtRow, ...]
@@ -122,11 +120,6 @@ class Reading:
     expected: Expected = Expected()
     trims_blanks: bool = False
     types_values: bool = True
-
-    @property
-    def families(self) -> tuple[ThoughtRow, ...]:
-        """The families to look for; auto knows more of them when the model's name does."""
-        return _families(self.tags, self.expected.model)
 
     @property
     def inside(self) -> bool:
@@ -148,9 +141,3 @@ class Reading:
             return Mode.CLOSED
         unsaid = self.chosen_start is InitialState.AUTO
         return Mode.UNDECIDED if self.whole and unsaid else Mode.ANSWERING
-
-
-@lru_cache(maxsize=64)
-def _families(tags: tuple[ThoughtRow, ...], model: str) -> tuple[ThoughtRow, ...]:
-    auto = set(_AUTO) <= set(tags)
-    return joined(tags, for_model(model)) if auto else tags

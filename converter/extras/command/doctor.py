@@ -17,9 +17,10 @@ from converter.addon.start_lines import NEEDS
 from converter.core.dialects.model_facts import SAID_AT, SHOWN_AT, ModelFacts, read
 from converter.core.dialects.table import COMMON, DIALECTS
 from converter.core.model.conversation import ThinkingSwitch
-from converter.core.reading.families import PHRASES, TABLE, Lone, ThoughtRow
+from converter.core.reading.families import PHRASES, TABLE
 from converter.core.reading.family_choice import for_model
 from converter.core.reading.mark_search import Mark, MarkSearch, expression
+from converter.core.reading.thought_row import Lone, ThoughtRow
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
 from converter.core.reading.unread_tag import Pair, pair_at_head
 from converter.core.wire.printable import one_line

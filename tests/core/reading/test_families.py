@@ -14,9 +14,9 @@ from converter.core.dialects.table import OPENAI_CHAT, Form
 from converter.core.reading.beginning import Mode
 from converter.core.reading.engine.engine import STOP, Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.families import NO_MODEL, TABLE, Lone, ThoughtRow, Words
+from converter.core.reading.families import TABLE
 from converter.core.reading.family_choice import choose, for_model, joined
-from converter.core.reading.rows import Counts, tag
+from converter.core.reading.thought_row import NO_MODEL, ThoughtRow
 from converter.core.wire.bounds import BLANKS_LIMIT
 from laws import oracle
 from laws.oracle_blocks import Block
@@ -459,16 +459,6 @@ def test_law_5_the_parser_and_the_oracle_agree_on_every_family(
         said, families, start, tools_offered=tools_offered, stopped=finish == STOP
     )
     assert parse(data.draw(cut(said)), names, mode, tools_offered, finish) == expected
-
-
-# What a row of the families' table says of itself.
-
-
-def test_a_row_of_two_marks_promises_nothing_else() -> None:
-    row = ThoughtRow("a", Words(), *tag("a"), counts=Counts.IN_TEXT)
-    assert (row.ignored, row.body.labels, row.torn, row.answer_tags) == ((), (), (), None)
-    assert not row.ambiguous_in_prose
-    assert row.lone is Lone.THOUGHT
 
 
 def test_a_row_that_only_some_models_or_the_user_switch_on_says_so() -> None:

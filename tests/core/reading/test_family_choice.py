@@ -4,8 +4,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from converter.core.reading.families import TABLE, ThoughtRow
-from converter.core.reading.family_choice import choose, for_model, joined
+from converter.core.reading.families import TABLE
+from converter.core.reading.family_choice import choose, families_of, for_model, joined
+from converter.core.reading.reading import Expected, Reading
+from converter.core.reading.thought_row import ThoughtRow
 
 NAMES = [family.name for family in TABLE]
 
@@ -128,3 +130,10 @@ def test_a_joined_row_that_cannot_be_told_apart_stays_out() -> None:
 def test_a_literal_pair_of_a_family_is_that_family() -> None:
     (row,) = choose(["<unused94> <unused95>"])
     assert (row.name, row.body.labels) == ("medgemma", ("thought\n",))
+
+
+def test_a_models_name_adds_families_to_auto_only() -> None:
+    expected = Expected(model="ibm/granite-3.2")
+    assert "granite" in names(families_of(Reading(choose(["auto"]), expected=expected)))
+    chosen = choose(["think"])
+    assert families_of(Reading(chosen, expected=expected)) == chosen

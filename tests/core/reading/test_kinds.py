@@ -13,8 +13,8 @@ import pytest
 from converter.core.reading.beginning import Mode
 from converter.core.reading.engine.engine import STOP, Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.families import ThoughtRow
 from converter.core.reading.family_choice import AUTO, choose, for_model, joined
+from converter.core.reading.thought_row import ThoughtRow
 from laws import oracle
 from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of

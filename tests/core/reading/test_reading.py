@@ -28,13 +28,6 @@ def test_the_users_word_goes_before_the_guess(
     assert reading.mode is (Mode.THINKING if inside else Mode.ANSWERING)
 
 
-def test_a_models_name_adds_families_to_auto_only() -> None:
-    expected = Expected(model="ibm/granite-3.2")
-    assert "granite" in {family.name for family in Reading(TAGS, expected=expected).families}
-    chosen = choose(["think"])
-    assert Reading(chosen, expected=expected).families == chosen
-
-
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize(
     ("chosen", "found", "mode"),

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from converter.core.reading.families import ThoughtRow
 from converter.core.reading.family_choice import choose
 from converter.core.reading.repeated_thought import HEAD, RepeatedThought
+from converter.core.reading.thought_row import ThoughtRow
 
 AUTO = choose(["auto"])
 LONG = "I look at it. " * 20

@@ -2,8 +2,9 @@
 
 from dataclasses import fields
 
-from converter.core.reading.families import TABLE, WORDS, ThoughtRow
+from converter.core.reading.families import TABLE
 from converter.core.reading.rows import Counts, Row, tag
+from converter.core.reading.thought_row import WORDS, ThoughtRow
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import FORMS
 

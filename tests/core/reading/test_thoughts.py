@@ -9,10 +9,11 @@ from converter.core.model.events import LateCloser
 from converter.core.reading.beginning import Grammar, Mode
 from converter.core.reading.engine.engine import STOP, Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.families import TABLE, Lone, ThoughtRow
+from converter.core.reading.families import TABLE
 from converter.core.reading.family_choice import choose
 from converter.core.reading.rows import Counts
 from converter.core.reading.thought import UNREADABLE_CONFIDENCE
+from converter.core.reading.thought_row import Lone, ThoughtRow
 from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of
 

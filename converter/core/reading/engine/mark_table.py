@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from converter.core.reading.engine.states import COUNTING, NEXT_STATE, Group, State
-from converter.core.reading.families import CLOSERS, Lone, ThoughtRow
+from converter.core.reading.families import CLOSERS
 from converter.core.reading.mark_search import Mark, MarkSearch
 from converter.core.reading.rows import Counts
+from converter.core.reading.thought_row import Lone, ThoughtRow
 from converter.core.reading.tool_calls.forms import CLOSERS as CALL_CLOSERS
 from converter.core.reading.tool_calls.forms import FORMS, OPENERS, SECTIONS
 from converter.core.reading.tool_calls.tag_body import Tags

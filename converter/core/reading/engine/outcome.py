@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from converter.core.model.events import Event, Text
 from converter.core.reading.engine.mark_table import NO_MARK, CallMark
 from converter.core.reading.engine.open_call import OpenCall
-from converter.core.reading.families import ThoughtRow
 from converter.core.reading.rows import SUFFIX
 from converter.core.reading.thought import Guess, Said, Thought
+from converter.core.reading.thought_row import ThoughtRow
 from converter.core.reading.tool_calls.call import Call
 from converter.core.reading.tool_calls.place import CallPlace, Expectations, Fate
 from converter.core.wire.bounds import GUESS_LIMIT, HELD_LIMIT

@@ -25,6 +25,7 @@ from converter.core.reading.engine.evidence import Evidence
 from converter.core.reading.engine.mark_table import MarkTable, mark_table
 from converter.core.reading.engine.repeats import Repeats
 from converter.core.reading.engine.thought_calls import ThoughtCalls
+from converter.core.reading.family_choice import families_of
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Reading
 from converter.core.reading.repeated_thought import RepeatedThought
@@ -70,7 +71,7 @@ class ReadingStage:
         reading = self._reading
         expected = reading.expected
         return mark_table(
-            reading.families,
+            families_of(reading),
             reading.attributes,
             expected.calls.offered,
             self._reads_calls,
@@ -131,7 +132,7 @@ class ReadingStage:
             held = self._held("", cut=False) if self._reads_tags else self._flush("")
             held = self._settled(held)
             if self._reads_tags:
-                self._again = RepeatedThought(self._reading.families, self._engine.unsaid)
+                self._again = RepeatedThought(families_of(self._reading), self._engine.unsaid)
                 self._reads_tags = False
             self._engine.follow_field(self._table)
         self._again.hear(event.text)

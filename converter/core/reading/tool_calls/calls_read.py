@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from converter.core.calls.schema_values import Schema
-
 CUT = "length"
 """The finish of a reply that had more to say."""
 BY_ITSELF = ("stop", "tool_calls")
@@ -23,7 +21,7 @@ class Tools:
     and whether the user asked for an answer in JSON.
     """
 
-    schemas: Mapping[str, Schema]
+    schemas: Mapping[str, Mapping[str, object]]
     parallel: bool = True
     wants_json: bool = False
 
