@@ -39,13 +39,13 @@ from converter.core.model.conversation import (
     Turn,
 )
 from converter.core.model.memory import Memory
-from converter.core.model.raw_messages import messages_of
 from converter.core.model.repeated_turns import RepeatedTurns
 from converter.core.reading.earlier_folds import unfolded
 from converter.core.reading.folding import unfold
 from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.wire import json_text
 from converter.core.wire.half_escapes import has_half_characters
+from converter.core.wire.known_json import KnownObject
 
 type Body = Mapping[str, object]
 _TEMPLATE, _EFFORT = "chat_template_kwargs", "reasoning_effort"
@@ -90,7 +90,9 @@ class ReadRequest:
     effort: str = ""
     call_ids: frozenset[str] = frozenset()
     earlier: Earlier = NO_EARLIER
-    repeated: RepeatedTurns[Turn] | None = field(default=None, compare=False, repr=False)
+    repeated: RepeatedTurns[Turn, KnownObject] | None = field(
+        default=None, compare=False, repr=False
+    )
 
     @property
     def form(self) -> Form | None:
@@ -299,26 +301,24 @@ def _thinks(turn: Turn) -> bool:
     )
 
 
-type Begin = Callable[[object], RepeatedTurns[Turn]]
-"""Takes the messages of a request; returns its turns, with those of the request before."""
+type Repeats = Callable[[bytes], tuple[object, RepeatedTurns[Turn, KnownObject]]]
+"""Takes a request's body; returns its value, and its turns, with those of the request before.
+Raises UnreadableError.
+"""
 
 
-def note(exchange: Exchange, body: bytes, begin: Begin | None = None) -> ReadRequest:
+def note(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> ReadRequest:
     """Take note of a request that goes on as it came; one that is no JSON says nothing. Raises
     RequestError for one that the server's own endpoint would answer wrongly.
     """
     try:
-        body_read = json_text.read(body)
+        value, repeated = repeats(body) if repeats else (json_text.read(body), None)
     except json_text.UnreadableError:
         return ReadRequest(exchange)
-    fields = json_text.as_object(body_read)
+    fields = json_text.as_object(value)
     if error := exchange.client.requests.natively_refused(fields):
         raise error
     budgets = (value for name in BUDGET_FIELDS if type(value := fields.get(name)) is int)
-    repeated, messages = None, fields.get("messages")
-    if begin and isinstance(messages, list):
-        repeated = begin(messages)
-        repeated.share(messages)
     mended = exchange.client.requests.native(fields) if exchange.native else fields
     if exchange.settings.fields == (FOLDED,):
         mended = unfolded(mended)
@@ -338,14 +338,13 @@ def read(
     exchange: Exchange,
     body: bytes,
     memory: Memory | None = None,
-    begin: Begin | None = None,
+    repeats: Repeats | None = None,
 ) -> ReadRequest:
-    """Read a request of another dialect. `memory`: replies that it may refer to; `begin`: gives the
-    turns of the request before. Raises RequestError or UnreadableError when it breaks the format.
+    """Read a request of another dialect. `memory`: replies that it may refer to; `repeats`: knows
+    the request before. Raises RequestError or UnreadableError when it breaks the format.
     """
-    value = json_text.read(body)
+    value, repeated = repeats(body) if repeats else (json_text.read(body), None)
     fields, purpose = json_text.as_object(value), exchange.endpoint.purpose
-    repeated = begin and begin(messages_of(fields))
     known = repeated.read if repeated else None
     conversation = exchange.client.requests.read(
         value, exchange.settings.map, purpose, memory, known

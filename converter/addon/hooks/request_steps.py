@@ -185,8 +185,8 @@ async def read(asked: Asked) -> None:
     UnreadableError and AwayError.
     """
     exchange, body = asked.record.exchange, asked.body
-    begin = partial(asked.known.begin, exchange.owner) if len(body) >= SHORT else None
-    reading = partial(read_request.read, exchange, body, asked.memory, begin)
+    repeats = partial(asked.known.read, exchange.owner) if len(body) >= SHORT else None
+    reading = partial(read_request.read, exchange, body, asked.memory, repeats)
     if len(body) > AT_ONCE or exchange.may_refer(body):
         asked.request = await remembering(asked.memory, len(body), reading)
     else:
@@ -199,8 +199,8 @@ async def note(asked: Asked) -> None:
     """
     exchange, body = asked.record.exchange, asked.body
     known = exchange.kind is Kind.CHAT and len(body) >= SHORT
-    begin = partial(asked.known.begin, exchange.owner) if known else None
-    noting = partial(read_request.note, exchange, body, begin)
+    repeats = partial(asked.known.read, exchange.owner) if known else None
+    noting = partial(read_request.note, exchange, body, repeats)
     asked.request = await aside(len(asked.body), noting)
 
 
@@ -382,7 +382,7 @@ async def send(asked: Asked) -> None:
             asked.known.keep(record.exchange.owner, repeated, came)
         return
     writing = partial(json_text.write, sent)
-    if repeated and repeated.messages:
+    if repeated:
         writing = partial(repeated.body, sent, json_text.write_each)
     body = await aside(came, writing)
     if repeated:

@@ -1,24 +1,28 @@
-"""The newest requests of conversations, whose messages the next ones repeat."""
+"""The newest requests of conversations, which the next ones repeat."""
 
 from dataclasses import dataclass
 
 from converter.addon.bounds import KNOWN_TURNS, KNOWN_TURNS_BYTES
 from converter.core.model.conversation import Turn
-from converter.core.model.repeated_turns import RepeatedTurns, is_same
+from converter.core.model.repeated_turns import RepeatedTurns
+from converter.core.wire import json_text, known_json
+from converter.core.wire.known_json import KnownObject
 
 SHORT = 16 * 1024
 """Bytes of a request that is as soon read anew as looked for."""
+_LISTS = frozenset(("messages", "input"))
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
     owner: str
-    turns: RepeatedTurns[Turn]
+    said: KnownObject
+    turns: RepeatedTurns[Turn, KnownObject]
     size: int
 
 
 class KnownTurns:
-    """Bounded in number and bytes. `owner`: nobody gets a message of another owner's request.
+    """Bounded in number and bytes. `owner`: nobody gets a value of another owner's request.
 
     The list is never changed in place, because requests are read in several threads.
     """
@@ -26,30 +30,26 @@ class KnownTurns:
     def __init__(self) -> None:
         self._kept: list[_Kept] = []
 
-    def begin(self, owner: str, messages: object) -> RepeatedTurns[Turn]:
-        """Return the turns of this request, with those of the longest request that it goes on with.
-
-        It goes on with an earlier request if it repeats its last message but one at the same index;
-        the last message may have lost its cache mark.
+    def read(self, owner: str, body: bytes) -> tuple[object, RepeatedTurns[Turn, KnownObject]]:
+        """Return the value of a request's body, and its turns, with those of the request that it
+        goes on with: the one whose messages it repeats furthest. Raises UnreadableError.
         """
-        if not isinstance(messages, list):
-            return RepeatedTurns()
-        found = (each.turns for each in self._kept if each.owner == owner)
-        before = (turns for turns in found if _goes_on(turns.messages, messages))
-        return RepeatedTurns(max(before, key=lambda turns: len(turns.messages), default=None))
+        kept = [each for each in reversed(self._kept) if each.owner == owner]
+        read = None
+        if len(body) <= KNOWN_TURNS_BYTES:
+            read = known_json.read(body, [each.said for each in kept], _LISTS)
+        if read is None:
+            return json_text.read(body), RepeatedTurns()
+        before = None if read.before is None else kept[read.before].turns
+        return read.value, RepeatedTurns(before, read.known)
 
-    def keep(self, owner: str, turns: RepeatedTurns[Turn], size: int) -> None:
+    def keep(self, owner: str, turns: RepeatedTurns[Turn, KnownObject], size: int) -> None:
         """Keep the turns of a request of so many bytes, in place of the request's before it."""
         before, turns.before = turns.before, None
-        if not turns.messages or size > KNOWN_TURNS_BYTES:  # it would drive all others out
+        if turns.said is None or not turns.said.lists:
             return
         kept = [each for each in self._kept if each.turns is not before]
-        kept.append(_Kept(owner, turns, size))
+        kept.append(_Kept(owner, turns.said, turns, size))
         while len(kept) > KNOWN_TURNS or sum(each.size for each in kept) > KNOWN_TURNS_BYTES:
             del kept[0]
         self._kept = kept
-
-
-def _goes_on(before: list[object], now: list[object]) -> bool:
-    last = max(len(before) - 2, 0)
-    return last < len(now) and is_same(before[last], now[last])

@@ -40,10 +40,6 @@ def _integer(digits: str) -> float:
     return int(digits) if len(digits) <= _LONGEST_NUMBER else float(digits)
 
 
-def _nothing(_: str) -> None:
-    """Return JavaScript's word for a number that is none."""
-
-
 _WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _LENIENT_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _NO_NUMBERS = re.compile(r'(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|-?Infinity|NaN')
@@ -51,7 +47,7 @@ _READER = json.JSONDecoder()
 _READER_OF_LONG_NUMBERS = json.JSONDecoder(parse_int=_integer)
 """It calls Python for each integer: three times as long for a list of them."""
 _STRICT_READER = json.JSONDecoder(parse_constant=refuse)
-_RESCUER = json.JSONDecoder(parse_int=_integer, parse_constant=_nothing, strict=False)
+_RESCUER = json.JSONDecoder(parse_int=_integer, parse_constant=lambda _: None, strict=False)
 
 
 class Way(Protocol):
@@ -60,8 +56,8 @@ class Way(Protocol):
     def text(self, data: bytes, errors: str) -> str:
         """Return the text of bytes. Raises UnicodeDecodeError where `errors` is `strict`."""
 
-    def decode(self, reader: json.JSONDecoder, text: str) -> object:
-        """Return the value of a text. Raises what `reader` raises."""
+    def reader(self, usual: json.JSONDecoder, text: str) -> json.JSONDecoder:
+        """Return the reader of this text: the usual one, or one that does the same in this way."""
 
     def is_quickly_written(self, value: object) -> bool:
         """Tell whether one call of C for a value, or for each part of it, holds up nobody."""
@@ -157,8 +153,14 @@ def rescue(data: bytes) -> object:
 
 
 def _decoded(reader: json.JSONDecoder, data: bytes, errors: str) -> object:
-    way, text = _WAY.get(), _text(data, errors)
-    return way.decode(reader, text) if way else reader.decode(text)
+    text = _text(data, errors)
+    return reader_of(text, reader).decode(text)
+
+
+def reader_of(text: str, usual: json.JSONDecoder = _READER) -> json.JSONDecoder:
+    """Return the reader of a text, as the way wants it."""
+    way = _WAY.get()
+    return way.reader(usual, text) if way else usual
 
 
 def _text(data: bytes, errors: str = "replace") -> str:

@@ -101,6 +101,39 @@ def test_thoughts_are_put_back_into_a_next_turn_as_into_the_first(path: str) -> 
     assert [json.loads(body) for body in sent] == [*map(json.loads, _talked(path, forgets=True))]
 
 
+_TOOL = {"type": "function", "function": {"name": "f", "strict": True, "parameters": {}}}
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"tools": "told"}, {"prompt": "tags"}, {"fields": ["text"]}]
+)
+@pytest.mark.parametrize("model", ["GLM-4.7", "Kimi-K2-Thinking", "small"])
+@pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/responses", "/api/chat"])
+def test_nobody_changes_a_value_that_the_next_request_shares(
+    path: str, model: str, options: dict[str, object]
+) -> None:
+    tool = _TOOL if path in (CHAT, "/api/chat") else {**_TOOL, "name": "f", "input_schema": {}}
+    tool = {**tool, "type": "custom"} if path == MESSAGES else tool
+    calls = [{"id": "call", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
+    called = {"role": "assistant", "content": "", "tool_calls": calls} if path == CHAT else None
+    said = {"role": "assistant", "content": "words"}
+    told = [{"role": "user", "content": "\\ud83d" + "a" * SHORT}, called or said]
+    told += [{"role": "tool", "tool_call_id": "call", "content": "1"}] if called else []
+    with running(memory="memory:", **options) as (addon, _):
+        for _turn in range(3):
+            messages = {"input" if path == "/v1/responses" else "messages": told}
+            flow = ask(addon, request(path, {**ASKED, "model": model, "tools": [tool], **messages}))
+            assert flow.response is None
+            answer(addon, flow, response(), whole("<think>a thought</think>words"))
+            told = [*told, said, {"role": "user", "content": "more"}]
+        kept = [each.said for each in addon._requests._known._kept]
+    assert kept
+    for known in kept:
+        for values in (known.members.values(), *known.lists.values()):
+            for first, end, value in values:
+                assert value == json.loads(known.data[first:end])
+
+
 @pytest.mark.parametrize(("key", "status"), [("mine", None), ("other", 400)])
 def test_a_reply_that_is_kept_belongs_to_its_key(key: str, status: int | None) -> None:
     asked = {"model": "small", "input": "Hi"}

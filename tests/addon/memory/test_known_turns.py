@@ -1,22 +1,26 @@
 """The newest requests of conversations are known to their owners, and are few."""
 
+import json
+
+import pytest
+
 from converter.addon.bounds import KNOWN_TURNS, KNOWN_TURNS_BYTES
 from converter.addon.memory.known_turns import SHORT, KnownTurns
 from converter.core.model.conversation import Turn
 from converter.core.model.repeated_turns import RepeatedTurns
-
-
-def messages(*texts: str) -> list[object]:
-    return [{"role": "user", "content": text} for text in texts]
+from converter.core.wire.json_text import UnreadableError
+from converter.core.wire.known_json import KnownObject
 
 
 def asked(
-    known: KnownTurns, said: list[object], owner: str = "o", size: int = SHORT
-) -> RepeatedTurns[Turn] | None:
+    known: KnownTurns, *texts: str, owner: str = "o", size: int = SHORT
+) -> RepeatedTurns[Turn, KnownObject] | None:
     """Have a request pass; return the turns of the one before it."""
-    turns = known.begin(owner, said)
+    body = {"messages": [{"role": "user", "content": text} for text in texts]}
+    value, turns = known.read(owner, json.dumps(body).encode())
+    assert value == body
     before = turns.before
-    for message in said:
+    for message in body["messages"]:
         turns.read(message, lambda: (Turn("user", ()), False))
     known.keep(owner, turns, size)
     assert turns.before is None
@@ -25,47 +29,55 @@ def asked(
 
 def test_a_request_finds_the_one_before_it_though_its_last_message_is_another() -> None:
     known = KnownTurns()
-    assert asked(known, messages("a", "b", "c")) is None
-    assert asked(known, messages("a", "other")) is None
-    found = asked(known, messages("a", "b", "unmarked", "d"))
-    assert found
-    assert found.messages == messages("a", "b", "c")
+    assert asked(known, "a", "b", "c") is None
+    assert asked(known, "other") is None
+    first = known._kept[0].turns
+    assert asked(known, "a", "b", "unmarked", "d") is first
 
 
 def test_nobody_finds_the_request_of_another_owner() -> None:
     known = KnownTurns()
-    asked(known, messages("a", "b"))
-    assert asked(known, messages("a", "b"), owner="p") is None
+    asked(known, "a", "b")
+    assert asked(known, "a", "b", owner="p") is None
+    assert asked(known, "a", "b")
 
 
-def test_a_request_without_messages_repeats_none() -> None:
+@pytest.mark.parametrize("body", [b"{}", b'"words"', b'{"messages":"words"}', b'{"a":1,"a":2}'])
+def test_a_request_without_messages_is_not_kept(body: bytes) -> None:
     known = KnownTurns()
-    asked(known, messages("a", "b"))
-    assert known.begin("o", None).before is None
-    assert known.begin("o", "words").before is None
+    value, turns = known.read("o", body)
+    known.keep("o", turns, len(body))
+    assert (value, known._kept) == (json.loads(body), [])
+
+
+def test_what_is_no_json_is_told_as_ever() -> None:
+    with pytest.raises(UnreadableError, match="Expecting"):
+        KnownTurns().read("o", b"{")
 
 
 def test_a_request_takes_the_place_of_the_one_before() -> None:
     known = KnownTurns()
-    asked(known, messages("other", "one"), size=KNOWN_TURNS_BYTES // 2)
+    asked(known, "other", "one", size=KNOWN_TURNS_BYTES // 2)
     for number in range(2, 5):
-        asked(known, messages("a", *map(str, range(number))), size=KNOWN_TURNS_BYTES // 2)
-    assert asked(known, messages("other", "one"), size=SHORT)
+        asked(known, "a", *map(str, range(number)), size=KNOWN_TURNS_BYTES // 2)
+    assert asked(known, "other", "one", size=SHORT)
 
 
 def test_a_request_beyond_all_bounds_drives_no_other_out() -> None:
     known = KnownTurns()
-    asked(known, messages("a", "b"))
-    asked(known, messages("c", "d"), size=KNOWN_TURNS_BYTES + 1)
-    assert asked(known, messages("c", "d")) is None
-    assert asked(known, messages("a", "b"))
+    asked(known, "a", "b")
+    body = b'{"messages":["c"],"rest":"%b"}' % (b"d" * KNOWN_TURNS_BYTES)
+    value, turns = known.read("o", body)
+    known.keep("o", turns, len(body))
+    assert value == json.loads(body)
+    assert asked(known, "a", "b")
 
 
 def test_the_oldest_go() -> None:
     known = KnownTurns()
     for number in range(KNOWN_TURNS + 1):
-        asked(known, messages(str(number)))
-    assert asked(known, messages("0")) is None
+        asked(known, str(number))
+    assert asked(known, "0") is None
     for number in range(3):
-        asked(known, messages(f"long {number}"), size=KNOWN_TURNS_BYTES // 2)
-    assert asked(known, messages("long 0")) is None
+        asked(known, f"long {number}", size=KNOWN_TURNS_BYTES // 2)
+    assert asked(known, "long 0") is None

@@ -148,8 +148,8 @@ def test_another_way_reads_and_writes_within_its_block() -> None:
         def text(self, data: bytes, errors: str) -> str:
             return data.decode(errors=errors).upper()
 
-        def decode(self, reader: json.JSONDecoder, text: str) -> object:
-            return [reader.decode(text)]
+        def reader(self, usual: json.JSONDecoder, text: str) -> json.JSONDecoder:  # noqa: ARG002
+            return json.JSONDecoder(object_hook=lambda value: [value])
 
         def is_quickly_written(self, value: object) -> bool:
             return value == ["a"]
@@ -160,11 +160,14 @@ def test_another_way_reads_and_writes_within_its_block() -> None:
             yield finish(writer.encode(value)).upper()
 
     with json_text.by(Shouting()):
-        assert json_text.read(b'"a"') == json_text.rescue(b'["a",]') == ["A"]
+        assert json_text.read(b'{"a":1}') == [{"A": 1}]
+        assert json_text.reader_of("{}").decode("{}") == [{}]
+        assert json_text.rescue(b'["a",]') == ["A"]
         assert json_text.write("a") == b'"A"'
         assert json_text.write_each(["a"]) == [b'"a"']
         assert json_text.write_each(["a", "b"]) == [b'"A"', b'"B"']
     assert json_text.read(b'"a"') == "a"
+    assert json_text.reader_of("{}").decode("{}") == {}
 
 
 @pytest.mark.parametrize("value", [None, 1, "text", True])

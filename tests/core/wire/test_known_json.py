@@ -1,0 +1,233 @@
+"""What is read with the help of what was read before is what would have been read without it."""
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.addon import json_steps
+from converter.addon.json_steps import ShortSteps
+from converter.core.wire import json_text, known_json
+from converter.core.wire.known_json import KnownObject, Read
+from tests.core.wire.test_json_text import VALUES
+from tests.support.strategies import law
+
+LISTS = ("messages", "input")
+
+_TEXTS = st.text(
+    st.sampled_from(["a", '"', "\\", "é", "你", "🙂", "\n", "\u2028", ",", "}"]), max_size=6
+)
+_MESSAGES = st.lists(
+    st.dictionaries(st.sampled_from(["role", "content", "cache_control"]), VALUES | _TEXTS)
+    | VALUES
+    | _TEXTS,
+    max_size=6,
+)
+_BODIES = st.fixed_dictionaries(
+    {},
+    optional={
+        "model": _TEXTS,
+        "n": st.integers() | st.floats(),
+        "messages": _MESSAGES | VALUES,
+        "input": _MESSAGES,
+        "tools": VALUES,
+        "metadata": VALUES,
+    },
+)
+_WRITERS: list[Callable[[Any], str]] = [
+    json.dumps,
+    lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")),
+    lambda value: json.dumps(value, indent=1),
+]
+
+
+def read(data: bytes, *before: KnownObject) -> Read:
+    found = known_json.read(data, before, LISTS)
+    assert found
+    return found
+
+
+def messages_of(found: Read) -> list[Any]:
+    messages = found.value["messages"]
+    assert isinstance(messages, list)
+    return messages
+
+
+def known(value: object) -> KnownObject:
+    return read(json.dumps(value).encode()).known
+
+
+def shown(value: object) -> str:
+    """What tells 1 from 1.0 and True, one order from another, and NaN from nothing."""
+    return repr(value)
+
+
+def outcome(reader: Callable[[bytes], object], data: bytes) -> str:
+    try:
+        return shown(reader(data))
+    except json_text.UnreadableError:
+        return "unreadable"
+
+
+@st.composite
+def _next_turns(draw: st.DrawFn, body: dict[str, Any]) -> dict[str, Any]:
+    """A body that repeats most of another, as next turns do."""
+    body = deepcopy(body)
+    messages = body.get("messages")
+    changes = draw(st.sets(st.sampled_from(["more", "edited", "less", "metadata", "order"])))
+    if isinstance(messages, list):
+        if messages and "edited" in changes:
+            messages[draw(st.integers(0, len(messages) - 1))] = draw(VALUES)
+        if messages and "less" in changes:
+            del messages[draw(st.integers(0, len(messages) - 1))]
+        if "more" in changes:
+            messages += draw(_MESSAGES)
+    if "metadata" in changes:
+        body["metadata"] = draw(VALUES)
+    names = draw(st.permutations(list(body))) if "order" in changes else list(body)
+    return {name: body[name] for name in names}
+
+
+@law(300)
+@given(st.data())
+def test_a_body_is_read_as_if_none_had_been_before(data: st.DataObject) -> None:
+    body, before = data.draw(_BODIES), list[KnownObject]()
+    for write in data.draw(st.lists(st.sampled_from(_WRITERS), min_size=1, max_size=4)):
+        written = write(body).encode()
+        if found := known_json.read(written, before, LISTS):
+            assert shown(found.value) == shown(json_text.read(written))
+            before.insert(0, found.known)
+        body = data.draw(_next_turns(body))
+
+
+@law(300)
+@given(st.data())
+def test_whatever_the_bytes_nothing_else_is_read(data: st.DataObject) -> None:
+    body = data.draw(_BODIES)
+    written = bytearray(data.draw(st.sampled_from(_WRITERS))(body).encode())
+    first = known_json.read(bytes(written), (), LISTS)
+    for _ in range(data.draw(st.integers(0, 3))):
+        at = data.draw(st.integers(0, len(written)))
+        size = data.draw(st.integers(0, 2))
+        pieces = [
+            b"",
+            b",",
+            b"}",
+            b"]",
+            b'"',
+            b"1",
+            b".5",
+            b"e9",
+            b"\xff",
+            b"\xc3",
+            b"\xef\xbb\xbf",
+            b" ",
+        ]
+        written[at : at + size] = data.draw(st.sampled_from(pieces))
+    spoiled = bytes(written)
+    found = known_json.read(spoiled, [first.known] if first else [], LISTS)
+    if found:
+        assert shown(found.value) == outcome(json_text.read, spoiled)
+
+
+@law(100)
+@given(_BODIES, st.data())
+def test_it_is_read_in_short_steps_as_well(body: dict[str, Any], data: st.DataObject) -> None:
+    first = known_json.read(json.dumps(body).encode(), (), LISTS)
+    written = json.dumps(data.draw(_next_turns(body)), ensure_ascii=False).encode()
+    before = [first.known] if first else []
+    at_once = known_json.read(written, before, LISTS)
+    with pytest.MonkeyPatch.context() as patch, json_text.by(ShortSteps()):
+        patch.setattr(json_steps, "LONG", 8)
+        patch.setattr(json_steps, "QUICK", 4)
+        found = known_json.read(written, before, LISTS)
+    assert shown(found and found.value) == shown(at_once and at_once.value)
+
+
+TURN = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "é"}]
+
+
+def test_what_is_repeated_is_the_same_object() -> None:
+    tools, system = [{"name": "f"}], [{"text": "be short"}]
+    first = read(json.dumps({"system": system, "messages": TURN, "tools": tools, "n": 1}).encode())
+    told = {"messages": [*TURN, {"role": "user"}], "tools": tools, "n": 2, "system": system}
+    then = read(json.dumps(told).encode(), first.known)
+    assert (then.before, then.value) == (0, told)
+    for name in ("tools", "system"):
+        assert then.value[name] is first.value[name]
+    pairs = zip(messages_of(first), messages_of(then), strict=False)
+    assert all(one is other for one, other in pairs)
+
+
+def test_nothing_is_read_of_what_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = json.dumps({"messages": TURN, "n": 1}).encode()
+    first = read(written)
+    monkeypatch.setattr(json_text, "reader_of", pytest.fail)
+    assert read(written, first.known).value == first.value
+
+
+def test_behind_a_message_that_has_changed_others_are_still_known() -> None:
+    first = read(json.dumps({"messages": [*TURN, *TURN]}).encode())
+    changed = [TURN[0], {"role": "assistant", "content": "longer"}, *TURN]
+    then = read(json.dumps({"messages": changed}).encode(), first.known)
+    assert then.value == {"messages": changed}
+    pairs = zip(messages_of(then), messages_of(first), strict=True)
+    same = [one is other for one, other in pairs]
+    assert same == [True, False, True, True]
+
+
+def test_the_request_that_is_repeated_furthest_is_the_one_before() -> None:
+    said = [TURN, [*TURN, {"n": 1}], [*TURN, {"n": 2}], [TURN[0]], [{"n": 3}]]
+    before = [known({"messages": messages}) for messages in said]
+    asked = {"messages": [*TURN, {"n": 2}, {"n": 3}]}
+    assert read(json.dumps(asked).encode(), *before).before == 2
+    assert read(json.dumps({"messages": TURN}).encode(), *before).before == 0
+    assert read(b'{"messages": [{"n": 4}]}', *before).before is None
+
+
+@pytest.mark.parametrize("said", [b"1", b"-1", b"1.5", b"true", b'"a"', b"NaN"])
+@pytest.mark.parametrize("behind", [b"", b"0", b".5", b"e2", b"e", b"x", b"-"])
+def test_a_value_ends_where_its_bytes_end(said: bytes, behind: bytes) -> None:
+    for form in (b'{"n":%b}', b'{"messages":[%b]}', b'{"n":%b ,"m":2}'):
+        before = read(form % said).known
+        found = known_json.read(form % (said + behind), [before], LISTS)
+        plain = outcome(json_text.read, form % (said + behind))
+        assert (shown(found.value) if found else "unreadable") == plain
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b'"a"',
+        b'{"a":1',
+        b'{"a":1}}',
+        b'{"a":1,}',
+        b'{"a":1,"a":2}',
+        b'{"\\u0061":1}',
+        b'{"messages":[1,]}',
+        b'{"messages":[]}',
+        b'{"messages":[1}',
+        b'{"a":"\xff"}',
+        b'{"a":\xef\xbb\xbf1}',
+        b'{"a":' + b"[" * 200_000,
+        b'{"a":' + b"1" * 5000 + b"}",
+    ],
+)
+def test_bytes_of_an_unusual_form_are_left_to_the_plain_reader(data: bytes) -> None:
+    assert known_json.read(data, (), LISTS) is None
+
+
+def test_a_mark_of_the_byte_order_is_passed_over() -> None:
+    assert read('\ufeff{"a": "é"}'.encode()).value == {"a": "é"}
+
+
+def test_the_bytes_that_came_are_held_once() -> None:
+    data = json.dumps({"messages": TURN}).encode()
+    assert read(data).known.data is data
