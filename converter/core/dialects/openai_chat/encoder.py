@@ -15,7 +15,8 @@ from converter.core.calls.arguments import ARGUMENT_KEYS, CUSTOM_INPUT
 from converter.core.calls.free_text import text_of
 from converter.core.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME
 from converter.core.dialects.openai_chat.errors import error_body
-from converter.core.dialects.signs_of_life import COMMENT, NONE, SilentFrames
+from converter.core.dialects.openai_chat.silent_frames import SilentFrames
+from converter.core.dialects.signs_of_life import COMMENT, NONE
 from converter.core.dialects.wire_form import Encoder, ReplyContext
 from converter.core.dialects.words_apart import WordsApart
 from converter.core.model.events import (
