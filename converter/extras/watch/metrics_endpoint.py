@@ -1,7 +1,9 @@
 """The counts of all replies, served at a port of their own or written to a file.
 
-A port of their own, because at mitmproxy's port `/metrics` is the server's (vLLM, SGLang and
-llama.cpp have one), and mitmdump has no port for pages.
+A port of their own and not mitmproxy's. There `/metrics` is the server's (vLLM, SGLang and
+llama.cpp have one), several workers share the port, so that each scrape would read another one's
+counts, and a forward, transparent or local proxy has no address that can be asked. Who may use a
+model, from another machine as well, need not see who else does. mitmdump has no port for pages.
 """
 
 import asyncio
