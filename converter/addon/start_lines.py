@@ -5,7 +5,7 @@ the page before its first exchange.
 import json
 from collections.abc import Iterable
 
-from converter.addon import shell
+from converter.addon import shell_lines
 from converter.core.dialects.dialect import Dialect
 
 type Line = tuple[str, str]
@@ -36,7 +36,7 @@ def question(proxy: str, dialect: Dialect, model: str) -> str:
     """Return a command that asks the dialect's example, and shows the reply as it comes."""
     body = json.dumps({"model": model, **_SAMPLING, **dialect.requests.example})
     header = ("-H", "content-type: application/json")
-    return shell.line(["curl", "-sN", f"{proxy}{dialect.requests.path}", *header, "-d", body])
+    return shell_lines.line(["curl", "-sN", f"{proxy}{dialect.requests.path}", *header, "-d", body])
 
 
 def clients(proxy: str, model: str, window: int | None) -> list[Line]:
@@ -47,10 +47,10 @@ def clients(proxy: str, model: str, window: int | None) -> list[Line]:
     openai = {"OPENAI_BASE_URL": f"{proxy}/v1", "OPENAI_API_KEY": "unused"}
     if window:  # of an unknown name Claude Code 2.1.332 believes that it holds a million tokens
         anthropic["CLAUDE_CODE_MAX_CONTEXT_TOKENS"] = str(window)
-    claude = shell.line(["claude", "--model", model], anthropic)
+    claude = shell_lines.line(["claude", "--model", model], anthropic)
     if words := too_small(CLAUDE_CODE, window):
         claude = f"# {words}"
-    program = shell.line(["python", "my_program.py"], openai)
+    program = shell_lines.line(["python", "my_program.py"], openai)
     return [(CLAUDE_CODE, claude), ("A program with an SDK", program)]
 
 

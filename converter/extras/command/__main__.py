@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 
-from converter.addon.shell import UnprintableError
+from converter.addon.shell_lines import UnprintableError
 from converter.extras.command.addresses import CommandError, UsageError
 
 FAILED, WRONG_USE, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141

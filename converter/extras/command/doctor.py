@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from converter.addon import shell
+from converter.addon import shell_lines
 from converter.addon.servers import initial_state
 from converter.addon.servers.chat_templates import history_of
 from converter.addon.servers.initial_state import Facts
@@ -382,4 +382,4 @@ def command_line(address: str, findings: Iterable[Finding]) -> str:
     """Return the command that starts the proxy as the findings want it."""
     options = dict.fromkeys(option for finding in findings for option in finding.options)
     words = (word for option in options for word in ("--set", option))
-    return shell.line(["think-addon", address, *words])
+    return shell_lines.line(["think-addon", address, *words])

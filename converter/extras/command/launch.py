@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
 
-from converter.addon import shell
+from converter.addon import shell_lines
 from converter.addon.servers.model_names import entries
 from converter.addon.servers.server_key import KEY_VARIABLE, server_key
 from converter.addon.start_lines import too_small
@@ -260,9 +260,9 @@ def show(arguments: Sequence[str]) -> int:
         raise CommandError("no proxy runs: start one with `think-addon`")
     client, facts, lines = CLIENTS[arguments[0]], facts_at(proxy), list[str]()
     for name, value in _told(client.needs(facts)).items():
-        lines.append(f"export {name}={shell.word(value)}")
+        lines.append(f"export {name}={shell_lines.word(value)}")
     if rest := client.arguments(facts):
-        lines.append(f"# {shell.line([client.program, *rest])}")
+        lines.append(f"# {shell_lines.line([client.program, *rest])}")
     print("\n".join(lines))
     return 0
 

@@ -4,14 +4,14 @@ import subprocess
 
 import pytest
 
-from converter.addon import shell
+from converter.addon import shell_lines
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("text", ["plain", "two words", "it's", "$(touch ran)", "`ran`", "a;b", ""])
 def test_a_shell_reads_a_word_as_it_was(text: str) -> None:
-    line = shell.line(["sh", "-c", 'printf "%s %s" "$NAME" "$1"', "sh", text], {"NAME": text})
+    line = shell_lines.line(["sh", "-c", 'printf "%s %s" "$NAME" "$1"', "sh", text], {"NAME": text})
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
     assert done.stdout == f"{text} {text}"
 
@@ -20,7 +20,7 @@ def test_a_shell_reads_a_word_as_it_was(text: str) -> None:
     "character", ["\n", "\r", "\t", "\0", "\x1b", "\x7f", "\x85", "\u2028", "\u202e"]
 )
 def test_no_line_has_a_character_that_acts(character: str) -> None:
-    with pytest.raises(shell.UnprintableError, match="can be printed"):
-        shell.word(f"a{character}b")
-    with pytest.raises(shell.UnprintableError, match="can be printed"):
-        shell.line(["program"], {"NAME": character})
+    with pytest.raises(shell_lines.UnprintableError, match="can be printed"):
+        shell_lines.word(f"a{character}b")
+    with pytest.raises(shell_lines.UnprintableError, match="can be printed"):
+        shell_lines.line(["program"], {"NAME": character})
