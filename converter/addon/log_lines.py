@@ -74,14 +74,14 @@ class _Listeners:
     """The addons that take lines by `add_log`, found anew when addons come or go."""
 
     def __init__(self) -> None:
-        self._known: list[object] = []
+        self._addons: list[object] = []
         self._there = False
 
     def are_there(self) -> bool:
-        known = list(ctx.master.addons.lookup.values())
-        if known != self._known:
-            self._known = known
-            self._there = any(hasattr(addon, "add_log") for addon in known)
+        addons = list(ctx.master.addons.lookup.values())
+        if addons != self._addons:
+            self._addons = addons
+            self._there = any(hasattr(addon, "add_log") for addon in addons)
         return self._there
 
 

@@ -150,10 +150,10 @@ class Exchange:
         if not self.endpoint.is_own or self.client.answers.own is None:
             return None
         rows = self.settings.models
-        known = replace(request, id=self.id, created_at=self.created_at)
+        request = replace(request, id=self.id, created_at=self.created_at)
         if request.served:
-            known = replace(known, served=with_aliases(request.served, rows))
-        answer = self.client.answers.own(known, memory)
+            request = replace(request, served=with_aliases(request.served, rows))
+        answer = self.client.answers.own(request, memory)
         if answer is None:
             return None
         status, body = answer
@@ -209,12 +209,12 @@ class Exchange:
     def _listed(self, served: Sequence[Entry], body: bytes) -> object:
         """Return the list, or the model that is asked for; `None` where the body stays."""
         rows, write = self.settings.models, self.client.answers.models
-        known = with_aliases(served, rows)
-        known = with_variants(known) if self.settings.variants else known
-        listed: object = {"object": "list", "data": known}
+        models = with_aliases(served, rows)
+        models = with_variants(models) if self.settings.variants else models
+        listed: object = {"object": "list", "data": models}
         if served and self.model_id:
             listed = find_model(served, rows, self.model_id)
-        elif len(known) == len(served):
+        elif len(models) == len(served):
             return write(body) if write else None
         return (write and write(json_text.write(listed))) or listed
 

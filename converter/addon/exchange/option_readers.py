@@ -157,7 +157,7 @@ def read_limits(written: Sequence[str]) -> MemoryLimits:
     for row in written:
         name, _, number = row.partition("=")
         if name not in LIMITS or not (number.isascii() and number.isdecimal()):
-            allowed = ", ".join(f"{known}=NUMBER" for known in LIMITS)
+            allowed = ", ".join(f"{name}=NUMBER" for name in LIMITS)
             raise ValueError(f"expected one of: {allowed}; got {row!r}")
         numbers[name] = int(number)
     factors = (MEGABYTE if name.endswith("_mb") else 1 for name in numbers)

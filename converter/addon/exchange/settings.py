@@ -114,12 +114,12 @@ class WrittenHistory:
         model wants its thoughts back by its row, or by the user's word.
         """
         row = history_of(model)
-        known = row or UNKNOWN
-        named = server.history if server and known.place == "reasoning_content" else known.place
-        switches = known.switches if server is None or server.on else {}
-        wanted = bool(row or self.thoughts) and "drop" not in (self.thoughts, known.place)
+        history = row or UNKNOWN
+        named = server.history if server and history.place == "reasoning_content" else history.place
+        switches = history.switches if server is None or server.on else {}
+        wanted = bool(row or self.thoughts) and "drop" not in (self.thoughts, history.place)
         place = self.thoughts or named
-        return HistoryPlace(place, known.loop, switches, known.exact, wanted)
+        return HistoryPlace(place, history.loop, switches, history.exact, wanted)
 
 
 def _read_native(written: Sequence[str]) -> frozenset[str]:
@@ -279,9 +279,9 @@ def unknown(name: str) -> str:
     """Return the complaint about a name of ours that is no option, with what to write in its
     place.
     """
-    short, known = name[len(PREFIX) :].replace("-", "_"), [option.name for option in OPTIONS]
-    close = get_close_matches(short, known, 1)
-    all_of_them = ", ".join(PREFIX + each for each in known)
+    short, names = name[len(PREFIX) :].replace("-", "_"), [option.name for option in OPTIONS]
+    close = get_close_matches(short, names, 1)
+    all_of_them = ", ".join(PREFIX + each for each in names)
     hint = f"did you mean {PREFIX}{close[0]}?" if close else f"there are {all_of_them}"
     return f"no option {name}; {REPLACED.get(short, hint)}"
 

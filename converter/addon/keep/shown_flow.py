@@ -61,10 +61,10 @@ def facts_of(flow: Flow | None) -> dict[str, object]:
         return {}
     noted, began, response = notes_of(flow), flow.request.timestamp_start, flow.response
     times = {"first_byte": response.timestamp_start, "end": response.timestamp_end}
-    known = {name: round(at - began, 3) for name, at in times.items() if at} | summary_of(noted)
-    if (ended := noted.get("ended")) and not known.get("finish"):  # SDKs hang up at the last event
-        known["broke_off"] = ended
-    return known
+    facts = {name: round(at - began, 3) for name, at in times.items() if at} | summary_of(noted)
+    if (ended := noted.get("ended")) and not facts.get("finish"):  # SDKs hang up at the last event
+        facts["broke_off"] = ended
+    return facts
 
 
 def transcript_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:

@@ -316,8 +316,8 @@ class KnownServers:
         of_streams = frozenset(() if body.get("stream") is True else (COUNTING,))
         if fields := fields_of(names) - of_streams:
             name = FIELDS + _model(body)
-            known = (self._word(upstream, name) or "").splitlines()
-            self._learn(upstream, name, "\n".join(sorted(fields | {*known})[:MOST_FIELDS]))
+            before = (self._word(upstream, name) or "").splitlines()
+            self._learn(upstream, name, "\n".join(sorted(fields | {*before})[:MOST_FIELDS]))
         for schema, words in refusals.refused_schemas(body, names).items():
             self._learn(upstream, REFUSES + schema, "\n".join(sorted(words)))
 
@@ -372,12 +372,12 @@ class KnownServers:
 
     def take(self, upstream: Upstream, lessons: Lessons) -> None:
         """Take over what others have learnt: of each lesson the latest."""
-        known = self._of(upstream)
-        left = prevailing(known, lessons)
-        for name in known.keys() - left.keys():
+        before = self._of(upstream)
+        left = prevailing(before, lessons)
+        for name in before.keys() - left.keys():
             del self._lessons[upstream, name]
         for name, lesson in left.items():
-            if known.get(name) is not lesson:
+            if before.get(name) is not lesson:
                 self._lessons[upstream, name] = lesson
 
     def _of(self, upstream: Upstream) -> Lessons:

@@ -81,10 +81,10 @@ def variant_of(served: Sequence[Entry], rows: Rows, full_name: str) -> Row | Non
     of that name.
     """
     stem, _, suffix = full_name.rpartition("-")
-    known = {entry["id"] for entry in served}
-    row = None if stem in known else row_of(rows, stem)
+    names = {entry["id"] for entry in served}
+    row = None if stem in names else row_of(rows, stem)
     name = (row.name or only_one(served)) if row else stem
-    if suffix not in VARIANTS or full_name in known or name not in known:
+    if suffix not in VARIANTS or full_name in names or name not in names:
         return None
     effort, budget = VARIANTS[suffix]
     return Row(full_name, name, effort, budget)
@@ -103,13 +103,13 @@ def only_one(served: Sequence[Entry]) -> str:
 
 def with_aliases(served: Sequence[Entry], rows: Rows) -> list[Entry]:
     """Return the models, and each again under the names without wildcards that stand for it."""
-    known = {str(entry["id"]): entry for entry in served}
+    by_name = {str(entry["id"]): entry for entry in served}
     aliases = [
-        {**known[target], "id": row.pattern}
+        {**by_name[target], "id": row.pattern}
         for row in rows
-        if not _WILD.search(row.pattern) and (target := row.name or only_one(served)) in known
+        if not _WILD.search(row.pattern) and (target := row.name or only_one(served)) in by_name
     ]
-    return [*served, *(alias for alias in aliases if alias["id"] not in known)]
+    return [*served, *(alias for alias in aliases if alias["id"] not in by_name)]
 
 
 def with_variants(listed: Sequence[Entry]) -> list[Entry]:

@@ -302,8 +302,8 @@ def _effort(
     if effort is None and budget is not None:
         effort = next(name for least, name in BUDGET_EFFORTS if budget >= least)
     fits = not server.effort_models or any(part in model.lower() for part in server.effort_models)
-    known = server.efforts.get(effort or "")
-    return {server.effort: known} if server.effort and fits and known else {}
+    word = server.efforts.get(effort or "")
+    return {server.effort: word} if server.effort and fits and word else {}
 
 
 def nested(paths: Mapping[str, object]) -> dict[str, object]:

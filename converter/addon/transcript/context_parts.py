@@ -109,8 +109,8 @@ def _counted(
     for row, tokens in zip(rows, tokens_of(pieces, words[:tools], words[tools:]), strict=True):
         rest -= tokens or 0
         seen = row.kind == _PICTURES
-        known = seen or tokens is not None or not row.length
-        name = row.name if known else f"{row.name}{_NOWHERE}"
+        in_prompt = seen or tokens is not None or not row.length
+        name = row.name if in_prompt else f"{row.name}{_NOWHERE}"
         yield ContextPart(row.kind, name, beyond // pictures if seen else tokens or 0)
     yield ContextPart("template", "the chat template's own words", rest)
 

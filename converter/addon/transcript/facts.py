@@ -21,15 +21,13 @@ def together(own: Facts, more: Facts | None) -> Facts:
 
 
 def lines(facts: Facts) -> list[tuple[str, str]]:
-    """Return a label and its words for each thing known; names that no row knows are told as they
-    are.
-    """
+    """Return a label and its words for each fact; names that no row has are told as they are."""
     rows = [(label, words) for label, _, say in _ROWS if (words := say(facts))]
-    known = {name for _, names, _ in _ROWS for name in names} | set(_COUNTED)
+    names_in_rows = {name for _, names, _ in _ROWS for name in names} | set(_COUNTED)
     more = [
         (name.replace("_", " "), of(value))
         for name, value in facts.items()
-        if name not in known and value is not None
+        if name not in names_in_rows and value is not None
     ]
     return [*rows, *more]
 

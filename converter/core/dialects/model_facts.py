@@ -65,9 +65,13 @@ class ModelFacts:
     @property
     def abilities(self) -> list[str]:
         """The model's abilities in words, none where the server says nothing."""
-        known = {"thinks": self.thinks, "calls tools": self.calls_tools, "sees pictures": self.sees}
+        answers = {
+            "thinks": self.thinks,
+            "calls tools": self.calls_tools,
+            "sees pictures": self.sees,
+        }
         words = [
-            f"{name}: {'yes' if can else 'no'}" for name, can in known.items() if can is not None
+            f"{name}: {'yes' if can else 'no'}" for name, can in answers.items() if can is not None
         ]
         output = [f"longest reply: {self.output:,} tokens"] if self.output else []
         return [*words, *self.parsers, *output]

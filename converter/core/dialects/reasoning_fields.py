@@ -119,8 +119,7 @@ class _Thought:
     def agrees(self, start: int, text: str) -> bool:
         if start == self.length:
             return True
-        known = self.words(start, len(text))
-        return text.startswith(known)
+        return text.startswith(self.words(start, len(text)))
 
     def add(self, start: int, text: str) -> str:
         """Return the new part of `text`, `text` agreeing at `start`."""

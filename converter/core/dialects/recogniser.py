@@ -66,8 +66,8 @@ class Recogniser:
             unseen, self._looked = bytes(self._held[self._looked :]), len(self._held)
             frames = [*self._frames.feed(unseen), *(self._frames.close() if last else ())]
             read = (frame.data for frame in frames if frame.data is not None)
-            known = (recognise(json_text.read_or_none(data)) for data in read)
-            self.dialect = next(filter(None, known), None)  # a frame could be of any
+            dialects = (recognise(json_text.read_or_none(data)) for data in read)
+            self.dialect = next(filter(None, dialects), None)  # a frame could be of any
         elif self.dialect is None and last:
             self.dialect = recognise(json_text.read_or_none(self.held))
         return self.dialect is not None

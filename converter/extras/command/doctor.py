@@ -285,13 +285,13 @@ def thinking(heard: Heard, server: Server, model: str, asks_for_thinking: bool) 
 
 def history(model: str) -> Finding:
     """Return the model's wish for its earlier thoughts, which the addon gives it unasked."""
-    known = history_of(model)
-    if known is None:
+    wish = history_of(model)
+    if wish is None:
         return Finding("history", "what its template does with earlier thoughts is not known")
-    if known.place == "drop":
+    if wish.place == "drop":
         return Finding("history", "the model wants none of its earlier thoughts")
-    where = ", behind the user's last message" if known.loop else ""
-    switches = ", ".join(f"{name}: {value}".lower() for name, value in known.switches.items())
+    where = ", behind the user's last message" if wish.loop else ""
+    switches = ", ".join(f"{name}: {value}".lower() for name, value in wish.switches.items())
     by = f", with {switches}" if switches else ""
     return Finding("history", f"the model wants its earlier thoughts{where}{by}")
 
@@ -332,8 +332,8 @@ def _search(mark: str, text: str, only_at_head: bool) -> re.Match[str] | None:
 
 
 def _options(family: ThoughtRow, opened: bool, server: Server, model: str) -> tuple[str, ...]:
-    known = not family.ambiguous_in_prose or family in for_model(model)
-    tags = () if known else ("think_tags=auto", f"think_tags={family.name}")
+    is_read = not family.ambiguous_in_prose or family in for_model(model)
+    tags = () if is_read else ("think_tags=auto", f"think_tags={family.name}")
     knows_beginning = server.name in KNOWS_ITS_PROMPT or initial_state.model(
         Facts({"model": model})
     )

@@ -144,8 +144,8 @@ def _aider(facts: ClientFacts) -> Mapping[str, object]:
     GitHub, and asks its user at each start about a model that it does not know.
     """
     sizes = {"max_input_tokens": facts.window, "max_output_tokens": facts.output}
-    known = {name: size for name, size in sizes.items() if size}
-    described = {"litellm_provider": "openai", "mode": "chat", **known}
+    described: dict[str, object] = {"litellm_provider": "openai", "mode": "chat"}
+    described |= {name: size for name, size in sizes.items() if size}
     return {
         **_openai(facts),
         "AIDER_MODEL_METADATA_FILE": {f"openai/{facts.model}": described},
@@ -177,8 +177,8 @@ def _codex(facts: ClientFacts) -> Sequence[str]:
         "web_search": "disabled",  # only OpenAI can run it
         **{f"model_providers.local.{name}": value for name, value in provider.items()},
     }
-    known = {name: value for name, value in settings.items() if value is not None}
-    return [word for name, value in known.items() for word in ("-c", f"{name}={json.dumps(value)}")]
+    pairs = [(name, value) for name, value in settings.items() if value is not None]
+    return [word for name, value in pairs for word in ("-c", f"{name}={json.dumps(value)}")]
 
 
 CLIENTS: Mapping[str, Client] = {

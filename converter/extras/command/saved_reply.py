@@ -88,9 +88,9 @@ def converted(
     standard error. Raises _UnreadableError for what is no reply.
     """
     recogniser = Recogniser()
-    known = any(recogniser.feed(*piece) for piece in pieces) or recogniser.feed(b"", last=True)
+    is_reply = any(recogniser.feed(*piece) for piece in pieces) or recogniser.feed(b"", last=True)
     form, dialect = recogniser.form, recogniser.dialect
-    if not (known and form and dialect):
+    if not (is_reply and form and dialect):
         of_request = is_request(json_text.read_or_none(recogniser.held))
         raise _UnreadableError(
             "a request; --to transcript shows it" if of_request else _what_it_is(recogniser.held)
@@ -195,7 +195,7 @@ def _show(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) 
         return
     _write(writer.feed(reader.close()))
     read, dialect = reader.transcript(), reader.recogniser.dialect
-    _write(writer.close(_known(read.facts), read.beside) if dialect else writer.close())
+    _write(writer.close(_telling(read.facts), read.beside) if dialect else writer.close())
     if dialect is None:
         raise _UnreadableError(_what_it_is(whole))
 
@@ -208,7 +208,7 @@ def _what_it_is(body: bytes) -> str:
     )
 
 
-def _known(facts: Facts) -> Facts:
+def _telling(facts: Facts) -> Facts:
     """Return the facts without times that say nothing, because the clock begins with the first
     byte, and a saved file comes at once.
     """

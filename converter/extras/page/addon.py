@@ -79,18 +79,18 @@ class Page:
         chosen = reading_of(flow, of_server=True)[0]
         body, counted = content_of(sent), facts_of(flow).get("input_tokens")
         exchange = begin(sent.method, sent.path, {}, chosen, flow.id, reverse=True)
-        pieces, known = None, ModelFacts()
+        pieces, facts = None, ModelFacts()
         if exchange and len(body) <= LONGEST_PROMPT:
             written = partial(_completion, exchange, body)
             place, headers = upstream(flow, exchange), credentials(sent.headers)
-            known = await self._client.facts(place, headers, chosen.server, model_of(body))
+            facts = await self._client.facts(place, headers, chosen.server, model_of(body))
             pieces = await self._client.pieces(place, headers, chosen.server, written)
         tokens = counted if isinstance(counted, int) else None
 
         def parts() -> dict[str, object]:
             called = session.called(whole)
             told = context_parts.read(body, chosen, tokens, pieces, called)
-            return {"about": known.words, "window": known.window, **told}
+            return {"about": facts.words, "window": facts.window, **told}
 
         return await aside(len(body), parts, SHOWING)
 

@@ -56,21 +56,21 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     under way.
     """
     noted = notes_of(flow) if running is None else {}
-    known = running.told if running else facts_of(flow)
+    facts = running.told if running else facts_of(flow)
     made: Row = {
         "id": flow.id,
         "at": round(flow.request.timestamp_start, 3),
         "path": _short(flow.request.path.partition("?")[0]),
         # the client's own name for itself, without what follows its version
         "client": _short(flow.request.headers.get("user-agent", "").partition(" ")[0]),
-        "model": _short(str(known.get("model") or "")) or _asked_model(flow, before),
+        "model": _short(str(facts.get("model") or "")) or _asked_model(flow, before),
         "title": (str(before["title"]) if before else "") or _title(flow),
         "server": _server(flow, running, noted),
         "status": flow.response.status_code if flow.response else 0,
         "again": flow.is_replay == "request",
         **({"broke": _short(str(flow.metadata[BEFORE]))} if BEFORE in flow.metadata else {}),
-        **{name: known[name] for name in _SHOWN if name in known},
-        **_times(known),
+        **{name: facts[name] for name in _SHOWN if name in facts},
+        **_times(facts),
     }
     made["running"] = running is not None or _runs(flow)
     if made["running"]:
@@ -78,7 +78,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
         return made
     misread = any(words in flow.comment for words in reply_notes.MISREAD)
     made["state"] = "misread" if misread else "done"
-    if failure := _failure(flow, known, noted):
+    if failure := _failure(flow, facts, noted):
         made |= {"state": "broken", "failure": _short(failure)}
     return made
 
@@ -106,30 +106,30 @@ def number(values: Mapping[str, object], name: str) -> float:
     return value if isinstance(value, int | float) else 0
 
 
-def _times(known: Mapping[str, object]) -> Row:
-    """Return the seconds of waiting, thinking and answering, and until the end; what is not known
-    is left out.
+def _times(facts: Mapping[str, object]) -> Row:
+    """Return the seconds of waiting, thinking and answering, and until the end; those that nobody
+    measured are left out.
     """
-    first, end = known.get("first_byte"), known.get("end")
+    first, end = facts.get("first_byte"), facts.get("end")
     if not isinstance(end, int | float):
         return {}
     waited = min(first, end) if isinstance(first, int | float) else end
     # of a whole reply, which comes at once, nobody knows when it was thought
-    thought = min(number(known, "thinking_time"), end - waited)
+    thought = min(number(facts, "thinking_time"), end - waited)
     return {"waited": round(waited, 3), "thought": round(thought, 3), "end": round(end, 3)}
 
 
-def _failure(flow: HTTPFlow, known: Mapping[str, object], noted: Mapping[str, object]) -> str:
+def _failure(flow: HTTPFlow, facts: Mapping[str, object], noted: Mapping[str, object]) -> str:
     """Return why an exchange is broken, empty when it is not."""
-    if words := str(known.get("failure") or ""):
+    if words := str(facts.get("failure") or ""):
         return words
     if flow.error:
-        return "" if client_left(flow) and known.get("finish") else flow.error.msg
+        return "" if client_left(flow) and facts.get("finish") else flow.error.msg
     if flow.response is None:
         return "no reply"
     if flow.response.status_code >= 400:
         return f"status {flow.response.status_code}"
-    return "the reply ended without saying so" if noted and not known.get("finish") else ""
+    return "the reply ended without saying so" if noted and not facts.get("finish") else ""
 
 
 def _server(flow: HTTPFlow, running: FlowRecord | None, noted: Mapping[str, object]) -> str:

@@ -172,14 +172,14 @@ class Prompts:
         """Return the newest request that this one goes on from: the first and the last message of a
         request tell most others at once.
         """
-        known = dict[int, str]()
+        compared = dict[int, str]()
         for number in reversed(self._kept):
             kept = self._kept[number]
             last = len(kept.turns) - 1
             is_longer = last + 1 < len(now)
             if kept.prompt.owner == owner and kept.first == first and is_longer:
-                known[last] = known.get(last) or known_by(now[last])
-                if known[last] == kept.last and alike(kept.turns, now) > last:
+                compared[last] = compared.get(last) or known_by(now[last])
+                if compared[last] == kept.last and alike(kept.turns, now) > last:
                     return number
         return None
 

@@ -232,11 +232,11 @@ def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:
     parser.add_argument("--dir", type=Path, default=default, help=folder)
 
 
-def with_options(known: Mapping[str, object], written: Sequence[str]) -> dict[str, object]:
+def with_options(options: Mapping[str, object], written: Sequence[str]) -> dict[str, object]:
     """Return the options with those that are written; of a sequence all that is written is its
     value. Raises RecordingError.
     """
-    chosen = dict(known)
+    chosen = dict(options)
     given: dict[str, list[str]] = {}
     for words in written:
         name, equals, value = words.removeprefix(settings.PREFIX).partition("=")

@@ -169,8 +169,8 @@ def _places(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
     """Return every host and address, with its port and without."""
     addresses = {(request.host, request.port) for request in (kept.request, sent)}
     client, server = kept.client_conn, kept.server_conn
-    known = (client.peername, client.sockname, server.address, server.peername, server.sockname)
-    addresses |= {address[:2] for address in known if address}
+    ends = (client.peername, client.sockname, server.address, server.peername, server.sockname)
+    addresses |= {address[:2] for address in ends if address}
     places = {place for host, port in addresses for place in (host, f"{host}:{port}")}
     for request in (kept.request, sent):
         places |= {request.pretty_host, request.host_header or ""}

@@ -158,9 +158,9 @@ def _nanoseconds(at: float) -> str:
 
 
 def attributes_of(values: Fields) -> list[Fields]:
-    """Return attributes as OTLP has them, without those that are not known."""
-    known = {name: value for name, value in values.items() if value not in (None, "")}
-    return [{"key": name, "value": _value(value)} for name, value in known.items()]
+    """Return attributes as OTLP has them, without empty ones."""
+    filled = {name: value for name, value in values.items() if value not in (None, "")}
+    return [{"key": name, "value": _value(value)} for name, value in filled.items()]
 
 
 def _value(value: object) -> Fields:

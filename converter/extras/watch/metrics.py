@@ -165,9 +165,9 @@ def _counted(summary: Told) -> dict[str, int]:
     output, thinking, text = (
         _number(summary, name) for name in ("output_tokens", "thinking", "text")
     )
-    known = _number(summary, "thinking_tokens")
+    counted = _number(summary, "thinking_tokens")
     estimate = round(output * thinking / (thinking + text)) if thinking + text else 0
-    thought = min(output, known or estimate)
+    thought = min(output, counted or estimate)
     return {
         "thoughts": _number(summary, "thoughts"),
         "thinking_tokens": thought,

@@ -69,10 +69,10 @@ def counts(usage: Usage, thinking: int, text: int) -> dict[str, object]:
     The API counts cached and created tokens apart from the input, chat completions within it.
     """
     apart = {"cache_read_input_tokens": usage.cached, "cache_creation_input_tokens": usage.created}
-    known = {name: count for name, count in apart.items() if count is not None}
+    cached = {name: count for name, count in apart.items() if count is not None}
     tokens: dict[str, object] = {
-        "input_tokens": max(0, usage.input - sum(known.values())),
-        **known,
+        "input_tokens": max(0, usage.input - sum(cached.values())),
+        **cached,
         "output_tokens": usage.output,
     }
     if thinking:

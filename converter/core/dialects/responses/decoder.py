@@ -132,10 +132,10 @@ class ResponsesDecoder(DialectDecoder):
         index, item = as_index(event.get("output_index")), event.get("item")
         name = item.get("id") if isinstance(item, dict) else event.get("item_id")
         number = index if type(index) is int else len(self._items)
-        known = self._items.setdefault(str(name) if index is None else number, _Item(number))
+        found = self._items.setdefault(str(name) if index is None else number, _Item(number))
         if len(self._items) > MOST_PARTS:
             del self._items[next(iter(self._items))]
-        return known
+        return found
 
     def _text(self, event: Fields, item: _Item) -> Iterator[Event]:
         delta = as_words(event["delta"])

@@ -71,8 +71,8 @@ def failure(message: str, kind: str = "", status: int = 0) -> Body:
 
 def named(message: str, kind: str, status: int) -> Body:
     """Return the error object; `kind` is a word of the Messages API."""
-    known = 400 if kind == BAD_REQUEST else 404 if kind == "not_found_error" else status
-    return error_body(message, known)
+    own_status = 400 if kind == BAD_REQUEST else 404 if kind == "not_found_error" else status
+    return error_body(message, own_status)
 
 
 def _too_long(overflow: context_length.ContextOverflow) -> tuple[str, str]:

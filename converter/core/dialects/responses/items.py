@@ -77,8 +77,8 @@ class Items:
 
     def _name(self, item: Fields, kind: str) -> str:
         """Return what an item is told by others: a call its function's name, a result its call."""
-        if known := KIND_OF_ITEM.get(kind):
-            name = item.required("name", str) if known in ("function", "custom") else known
+        if call_kind := KIND_OF_ITEM.get(kind):
+            name = item.required("name", str) if call_kind in ("function", "custom") else call_kind
             call = _call_of(item)
             self._calls |= dict.fromkeys((call, item.optional("id", str) or call), call)
             return self.toolbox.flat(name, item.optional("namespace", str) or "")
@@ -104,8 +104,8 @@ class Items:
             return Turn(role, tuple(read_parts(item, "content", left_out)))
         if kind == "reasoning":
             return Turn("assistant", tuple(_thoughts(item, left_out)))
-        if known := KIND_OF_ITEM.get(kind):
-            arguments = arguments_of(CALL_KINDS[known].read(item))
+        if call_kind := KIND_OF_ITEM.get(kind):
+            arguments = arguments_of(CALL_KINDS[call_kind].read(item))
             return Turn("assistant", (ToolUse(_call_of(item), name, arguments),))
         if kind in _OUTPUTS:
             content = tuple(_OUTPUTS[kind](item, self.toolbox, left_out))

@@ -95,8 +95,8 @@ class Toolbox:
         """Return the tool that a model means. A bare or dotted name counts when it fits one tool
         only; a name that nobody offered is a function of that name.
         """
-        if known := self._names.get(name):
-            return known
+        if tool := self._names.get(name):
+            return tool
         fitting = [
             tool
             for tool in self._names.values()

@@ -74,7 +74,7 @@ class _BodyReader:
         self.gaps: list[bytes] = []
         self.tokens: list[Token] = []
         self.gap: list[bytes] = []
-        self._known: dict[tuple[bytes, Path, bool], Token | None] = {}
+        self._by_value: dict[tuple[bytes, Path, bool], Token | None] = {}
         self._value = cache(_value)
         self._begin()
 
@@ -122,9 +122,9 @@ class _BodyReader:
             self._path[-1] = value if isinstance(value, str) else None
         path = tuple(self._path[:_DEEPEST])
         key = raw, path, name
-        if key not in self._known:
-            self._known[key] = None if value is None else Token(raw, path, value, name)
-        return self._known[key]
+        if key not in self._by_value:
+            self._by_value[key] = None if value is None else Token(raw, path, value, name)
+        return self._by_value[key]
 
 
 def _value(raw: bytes) -> str | float | None:
