@@ -55,6 +55,14 @@ def values_of(headers: Headers) -> dict[str, str]:
     return values
 
 
+def value_of(headers: Headers, name: bytes) -> str:
+    """Return the value by a name in lower case, empty where there is none. Headers take four times
+    as long.
+    """
+    values = [value for key, value in headers.fields if key.lower() == name]
+    return b", ".join(values).decode("utf-8", "surrogateescape")
+
+
 def leave_out(headers: Headers, goes: Callable[[bytes], object]) -> None:
     """Take out the fields whose names, in lower case, are to go."""
     kept = [field for field in headers.fields if not goes(field[0].lower())]
@@ -75,9 +83,10 @@ def _upstream(scheme: bytes, host: str, port: int, prefix: str, direct: bool) ->
 
 def name_request(flow: HTTPFlow, exchange: Exchange) -> None:
     """Give a reply the header by which its dialect names a request, if any; SDKs show it."""
-    header = by_name(exchange.endpoint.dialect).label.request_id
-    if flow.response and header:
-        flow.response.headers.setdefault(header, f"req_{flow.id.replace('-', '')}")
+    header = by_name(exchange.endpoint.dialect).label.request_id.encode()
+    if flow.response and header and not value_of(flow.response.headers, header):
+        name = f"req_{flow.id.replace('-', '')}"
+        change(flow.response.headers, {header: name.encode()})
 
 
 def is_compressed(message: Request | Response) -> bool:
@@ -87,7 +96,7 @@ def is_compressed(message: Request | Response) -> bool:
 
 def _encoding(message: Request | Response) -> str:
     """Return the encoding that a body must be read from; empty where it is as it is."""
-    encoding = str(message.headers.get("content-encoding", "")).strip().lower()
+    encoding = value_of(message.headers, b"content-encoding").strip().lower()
     return "" if encoding in _PLAIN else encoding
 
 
@@ -115,7 +124,7 @@ def may_close_after_streams(response: Response) -> bool:
     """Tell whether the server may close its connection behind a stream without announcing it, as
     llama.cpp 11549 does. Only servers that are known to keep their connections may not.
     """
-    return not str(response.headers.get("server", "")).lower().startswith(_KEEP_CONNECTIONS)
+    return not value_of(response.headers, b"server").lower().startswith(_KEEP_CONNECTIONS)
 
 
 def use_connection_once(flow: HTTPFlow) -> None:

@@ -23,11 +23,12 @@ def is_set_by_user(option: str) -> bool:
     return ctx.options._options[option].value is not optmanager.unset
 
 
-def value_of(option: str) -> Any:
+def value_of(option: str, options: optmanager.OptManager | None = None) -> Any:
     """Return the value of an option, `None` where this mitmproxy has no such option. What mitmproxy
-    returns itself is copied, twice, and each exchange asks for some options.
+    returns itself is copied, twice, and each exchange asks for some options. `options`: those of a
+    connection.
     """
-    row = ctx.options._options.get(option)
+    row = (ctx.options if options is None else options)._options.get(option)
     if row is None:
         return None
     return row._default if row.value is optmanager.unset else row.value

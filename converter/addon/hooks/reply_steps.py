@@ -40,7 +40,7 @@ class ReplySteps:
     async def begin(self, flow: HTTPFlow, record: FlowRecord | None) -> None:
         """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""
         assert flow.response
-        streamed = is_stream(flow.response.headers.get("content-type", ""))
+        streamed = is_stream(messages.value_of(flow.response.headers, b"content-type"))
         if streamed and messages.may_close_after_streams(flow.response):
             messages.use_connection_once(flow)
         if record and (record.exchange.kind is Kind.COUNTERPART or _renders(record)):
@@ -163,7 +163,7 @@ class ReplySteps:
         response.stream = record.tap
         messages.open_for_streaming(record.flow.request, response)
         framing = record.exchange.client.wire.framing
-        if not framing.is_named(response.headers.get("content-type", "")):
+        if not framing.is_named(messages.value_of(response.headers, b"content-type")):
             response.headers["content-type"] = framing.content_type
         self._watchers.heard(record, ())  # nothing yet: a stream has begun
 
@@ -207,7 +207,7 @@ class ReplySteps:
             request = record.awaited.request.body, record.length
             counted = await self._client.count(record.upstream, client, record.server, *request)
             record.awaited = replace(record.awaited, counted=counted)
-        content_type = response.headers.get("content-type", "")
+        content_type = messages.value_of(response.headers, b"content-type")
         rewrite = partial(record.awaited.whole, response.status_code, content_type, body, at)
         repeated = record.sides.asked if record.exchange.client.wire.retells else None
         size = len(body) + len((repeated and repeated.raw_content) or b"")

@@ -14,7 +14,8 @@ from typing import Any
 from mitmproxy import ctx
 from mitmproxy.addonmanager import AddonManager
 from mitmproxy.exceptions import AddonHalt
-from mitmproxy.hooks import Hook
+from mitmproxy.flow import Flow
+from mitmproxy.hooks import Hook, UpdateHook
 
 from converter.addon.layers.guard import SPEED, safecall, traverse
 
@@ -45,6 +46,13 @@ class HookTable:
             rows = ((addon, _functions(addon, name)) for addon in addons.chain)
             self._found[name] = [row for row in rows if row[1]]
         return self._found[name]
+
+    async def handle_lifecycle(self, event: Hook) -> None:
+        """Call a hook of the addons that have it, and tell those who show flows of its flow."""
+        subject = self._arguments(event)[0]
+        await self.trigger_event(event)
+        if isinstance(subject, Flow) and self.of(UpdateHook.name):
+            await self.trigger_event(UpdateHook([subject]))
 
     async def trigger_event(self, event: Hook) -> None:
         """Call a hook of the addons that have it."""
@@ -92,5 +100,6 @@ TABLE = HookTable()
 def put_in_place(addons: AddonManager) -> None:
     """Have an addon manager go by the table."""
     if not SPEED.lacks:
+        addons.handle_lifecycle = TABLE.handle_lifecycle  # type: ignore[method-assign]
         addons.trigger_event = TABLE.trigger_event  # type: ignore[method-assign]
         addons.trigger = TABLE.trigger  # type: ignore[method-assign]

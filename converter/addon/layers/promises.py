@@ -48,6 +48,7 @@ from converter.addon.layers.turns import (
     may_follow,
     may_leave,
 )
+from converter.addon.mitmproxy_internals import value_of
 from converter.core.wire.bounds import BODY_LIMIT
 
 type Ending = Callable[[], CommandGenerator[None]]
@@ -285,7 +286,11 @@ class StreamLayer(HttpStream):
         return checks if request else self._in_dialect(checks)
 
     def check_body_size(self, request: bool) -> CommandGenerator[bool]:
-        """Refuse a body that is larger than mitmproxy's `body_size_limit`."""
+        """Refuse a body that is larger than mitmproxy's `body_size_limit`, if that is set: none is
+        streamed for its size (`OwnLayers.configure`). mitmproxy asks eight times in an exchange.
+        """
+        if not value_of("body_size_limit", self.context.options):
+            return _nothing()
         checks = super().check_body_size(request)
         return checks if request else self._in_dialect(checks)
 
@@ -336,6 +341,12 @@ class StreamLayer(HttpStream):
         if self.context.options.store_streamed_bodies:
             self.response_body_buf += data
         yield SendHttp(ResponseData(self.stream_id, data), self.context.client)
+
+
+def _nothing() -> CommandGenerator[bool]:
+    """Return the check of what has no limit."""
+    return False
+    yield  # it is a generator
 
 
 def _is_error(command: commands.Command) -> bool:

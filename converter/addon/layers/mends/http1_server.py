@@ -61,8 +61,7 @@ class ServerConnection(Http1Client):
         if self.stream_id is not None and isinstance(event, events.DataReceived):
             while _INTERIM.match(bytes(self.buf)) and self.buf.maybe_extract_lines():
                 pass
-            upgrades = self.request is not None and "upgrade" in self.request.headers
-            if fault := fault_of_head(bytes(self.buf), upgrades):
+            if fault := fault_of_head(bytes(self.buf), self.request):
                 yield commands.CloseConnection(self.conn)
                 error = ErrorCode.GENERIC_SERVER_ERROR
                 yield ReceiveHttp(ResponseProtocolError(self.stream_id, fault, error))
@@ -88,17 +87,16 @@ def _frame(request: Request) -> None:
         request.headers["content-length"] = str(len(request.raw_content))
 
 
-def fault_of_head(received: bytes, upgrades: bool = False) -> str:
-    """Say why what has come can never become the head of a reply; nothing if it still can.
-
-    `upgrades`: the client has asked for another protocol. mitmproxy breaks when none has.
+def fault_of_head(received: bytes, request: Request | None = None) -> str:
+    """Say why what has come can never become the head of the reply to a request; nothing if it
+    still can. mitmproxy breaks on a switch to another protocol that the client has not asked for.
     """
     start = received.lstrip(b"\r\n")[:7]
     if not b"HTTP/1.".startswith(start):
         return f"Cannot parse HTTP response: it begins with {received[:40]!r}"
     if len(received) > LONGEST_HEAD and not re.search(rb"\n\r?\n", received[: LONGEST_HEAD + 4]):
         return f"Cannot parse HTTP response: its head has more than {LONGEST_HEAD} bytes"
-    if _SWITCHING.match(received) and not upgrades:
+    if _SWITCHING.match(received) and not (request and "upgrade" in request.headers):
         return "Cannot parse HTTP response: 101 Switching Protocols, which nobody asked for"
     return ""
 

@@ -1,7 +1,8 @@
 """The connection to an HTTP/1 server: a bad head is a fault at once, a request says where it ends."""
 
 import pytest
-from mitmproxy.http import Request
+from mitmproxy.http import Headers, Request
+from mitmproxy.test import tutils
 
 from converter.addon.bounds import LONGEST_HEAD
 from converter.addon.layers.guard import RequestData, RequestHeaders
@@ -47,7 +48,8 @@ def test_a_head_without_end_is_a_fault() -> None:
 def test_another_protocol_is_a_fault_where_none_was_asked_for() -> None:
     head = b"HTTP/1.1 101 Switching Protocols\r\n"
     assert "nobody asked for" in fault_of_head(head)
-    assert not fault_of_head(head, upgrades=True)
+    assert "nobody asked for" in fault_of_head(head, tutils.treq())
+    assert not fault_of_head(head, tutils.treq(headers=Headers(upgrade="websocket")))
 
 
 def test_a_bad_head_is_answered_at_once() -> None:
