@@ -159,7 +159,7 @@ class Prompts:
             return None
         first = known_by(now[0])
         last = known_by(now[-1]) if len(now) > 1 else first
-        found = self._before(prompt.owner, first, now)
+        found = self._before(prompt.owner, first, now) if len(now) > 1 else None
         before = self._kept.pop(found).prompt if found else None
         self._count += 1
         self._kept[self._count] = _Kept(prompt, now, first, last)
