@@ -50,7 +50,7 @@ def exchange(
     options: Mapping[str, object] | None = None,
     asked: Mapping[str, object] | None = None,
     found: Found | None = None,
-    places: Sequence[str] = (),
+    hosts: Sequence[str] = (),
 ) -> Recording:
     """A raw recording of this reply."""
     said = {"content-type": JSON, **(headers or {})}
@@ -67,7 +67,7 @@ def exchange(
         options or {"tags": ["auto"], "start": "text"},
         found or Found(),
         ended,
-        frozenset(places),
+        frozenset(hosts),
     )
     return with_reply(raw)
 

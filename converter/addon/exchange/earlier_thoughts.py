@@ -201,8 +201,8 @@ def _messages(body: Body) -> list[Message]:
 
 
 def _last_of_user(messages: Sequence[Message]) -> int:
-    places = (at for at, message in enumerate(messages) if role_of(message) == "user")
-    return max(places, default=-1)
+    numbers = (at for at, message in enumerate(messages) if role_of(message) == "user")
+    return max(numbers, default=-1)
 
 
 def _thinks(message: Message) -> bool:

@@ -21,12 +21,12 @@ def open_store(settings: Settings) -> Store:
     """
     limits = settings.limits
     bounds = Bounds(limits.replies, limits.reply_bytes, settings.memory_days * _DAY)
-    kind, _, place = settings.memory.partition(":")
+    kind, _, file = settings.memory.partition(":")
     store: Store
     if kind == "memory":
         return ProcessStore(bounds, time.monotonic)
     if kind == "sqlite":
-        store = _file(Path(place).expanduser() if place else None, bounds)
+        store = _file(Path(file).expanduser() if file else None, bounds)
     else:
         store = _extra("think_memory", "redis", "redis_store").RedisStore(
             settings.memory, bounds, ANSWER

@@ -65,9 +65,9 @@ async def fetch(upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequ
 async def _speaks_tls(upstream: Upstream) -> bool:
     """Tell whether a handshake succeeds, with any certificate."""
     try:
-        place = upstream.host, upstream.port
+        address = upstream.host, upstream.port
         _, writer = await asyncio.open_connection(
-            *place, ssl=context(insecure=True), ssl_handshake_timeout=HANDSHAKE
+            *address, ssl=context(insecure=True), ssl_handshake_timeout=HANDSHAKE
         )
     except (OSError, ValueError):
         return False
@@ -162,8 +162,8 @@ def client_certificate(written: str | None, host: str) -> str | None:
     """Return the file for `host`: the one that `client_certs` names, or HOST.pem in its folder."""
     if not written:
         return None
-    place = Path(written).expanduser()
-    file = place / f"{host}.pem" if place.is_dir() else place
+    named = Path(written).expanduser()
+    file = named / f"{host}.pem" if named.is_dir() else named
     return str(file) if file.is_file() else None
 
 

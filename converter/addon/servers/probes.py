@@ -98,8 +98,8 @@ def _fits(mark: Fingerprint, replies: Mapping[str, ProbeReply]) -> bool:
         return False
     if mark.header:
         return mark.value in reply.headers.get(mark.header, "").lower()
-    places = [place for place in (value, *listed) if not mark.beside or mark.beside in place]
-    matches = [place[mark.field] for place in places if mark.field in place]
+    telling = [each for each in (value, *listed) if not mark.beside or mark.beside in each]
+    matches = [each[mark.field] for each in telling if mark.field in each]
     return mark.value in matches if mark.value else bool(matches)
 
 

@@ -88,9 +88,9 @@ class Accumulator:
         return [News(call.block(), self._choice) for call in calls]
 
     def _text(self, event: events.Text) -> list[News]:
-        place = "refusal" if event.refusal else ""
-        fresh = self._blocks.say(event.text, place)
-        return [News(TextBlock(event.text, place), self._choice, fresh)]
+        stood_in = "refusal" if event.refusal else ""
+        fresh = self._blocks.say(event.text, stood_in)
+        return [News(TextBlock(event.text, stood_in), self._choice, fresh)]
 
     def _thinking(self, event: events.Thinking) -> list[News]:
         fresh = self._blocks.think(event.text)
@@ -102,8 +102,8 @@ class Accumulator:
 
     def _tool_call(self, event: events.ToolCall) -> list[News]:
         own = event.own.fields if event.own else {}
-        place = next(iter(own), "tool_calls")
-        call, begins = self._blocks.call_of((place, event.index), event.id)
+        field = next(iter(own), "tool_calls")
+        call, begins = self._blocks.call_of((field, event.index), event.id)
         self._untold += [call] if begins else []
         call.add(event.name, event.arguments, event)
         return []

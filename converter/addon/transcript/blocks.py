@@ -69,7 +69,7 @@ def _split(said: Said, split: Split) -> list[Part]:
         shown
         for part in parts
         for shown in (
-            split(part.text) if isinstance(part, TextBlock) and not part.place else [part]
+            split(part.text) if isinstance(part, TextBlock) and not part.stood_in else [part]
         )
     ]
 
@@ -125,10 +125,10 @@ def _media(kind: str, source: Source, title: str = "") -> Media:
     match source:
         case Data(media_type, data):
             return Media(kind, media_type, size_of(data), title=title, data=data)
-        case Linked(place):
-            return Media(kind, place=place, title=title)
+        case Linked(url):
+            return Media(kind, address=url, title=title)
         case stored:
-            return Media(kind, place=stored.file_id, title=title)
+            return Media(kind, address=stored.file_id, title=title)
 
 
 def _document(read: Document, block: Fields) -> Iterator[Part]:
@@ -137,9 +137,12 @@ def _document(read: Document, block: Fields) -> Iterator[Part]:
         source = block.values.get("source")
         form = source if isinstance(source, dict) else {}
         yield Media(kind, str(form.get("media_type") or ""), title=read.title)
-        place = "" if form.get("type") == "content" else kind
+        stood_in = "" if form.get("type") == "content" else kind
         for inner in read.content:
-            yield TextBlock(inner.text, place) if isinstance(inner, TextBlock) else _medium(inner)
+            if isinstance(inner, TextBlock):
+                yield TextBlock(inner.text, stood_in)
+            else:
+                yield _medium(inner)
     else:
         yield _media(kind, read.content, read.title)
     if read.context:

@@ -86,7 +86,7 @@ def of_call(shown: ToolUse) -> str:
 
 _PARTS: Mapping[type[Part], Callable[[Any], Values]] = {
     ThinkingBlock: lambda shown: {"kind": "thinking", "note": shown.note, "text": shown.text},
-    TextBlock: lambda shown: {"kind": "text", "note": shown.place, "text": shown.text},
+    TextBlock: lambda shown: {"kind": "text", "note": shown.stood_in, "text": shown.text},
     ToolUse: lambda shown: {
         "kind": "call",
         "name": shown.name,

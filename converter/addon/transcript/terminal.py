@@ -77,7 +77,7 @@ class TerminalWriter:
         self._held = text[len(body) :]
         if not self._printed:
             body = body.lstrip(_LINE_ENDS)
-            note = part.note if isinstance(part, ThinkingBlock) else part.place
+            note = part.note if isinstance(part, ThinkingBlock) else part.stood_in
             head += self._apart() if body or note else ""
             body = f"({note}) {body}" if note else body
             self._held = self._held if body else ""

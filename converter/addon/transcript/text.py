@@ -71,7 +71,7 @@ def _turn(turn: ShownTurn) -> str:
     label = turn.role if not turn.choice else f"{turn.role} {turn.choice + 1}"
     parts = [part for part in turn.parts if not isinstance(part, TextBlock) or part.text.strip()]
     match parts:
-        case [TextBlock(place="") as only] if turn.role not in ("assistant", "model"):
+        case [TextBlock(stood_in="") as only] if turn.role not in ("assistant", "model"):
             return _scalar(label, visible(without_data(only.text)))
         case []:
             return f"{_key(label)}:\n"

@@ -18,13 +18,13 @@ type Facts = Mapping[str, object]
 @dataclass(frozen=True, slots=True)
 class Media:
     """A picture, a document, sound. `size` in bytes and `data` in base64, if it came along; else
-    `place` says where it is.
+    `address` says where it is, a URL or the id of a file.
     """
 
     kind: str
     type: str = ""
     size: int | None = None
-    place: str = ""
+    address: str = ""
     title: str = ""
     data: str = field(default="", repr=False, compare=False)
 
@@ -33,7 +33,7 @@ class Media:
         """Return it in one line: `image/png 12.3 kB`."""
         size = "" if self.size is None else in_bytes(self.size)
         return (
-            " ".join(filter(None, (self.type, size, self.place, self.title)))
+            " ".join(filter(None, (self.type, size, self.address, self.title)))
             or "nothing known of it"
         )
 

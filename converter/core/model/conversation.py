@@ -16,17 +16,17 @@ type ToolChoiceMode = Literal["auto", "required", "named", "none"]
 
 
 class RequestError(ValueError):
-    """A request breaks the format of its dialect: `place` says where, `message` is the place and
-    the fault in it.
+    """A request breaks the format of its dialect: `path` says where, `message` is the path and the
+    fault there.
 
     `RequestError("messages.0.role", "Field required").message` is `messages.0.role: Field
-    required`, as Anthropic's API words it. An empty place means the request as a whole. `status`
+    required`, as Anthropic's API words it. An empty path means the request as a whole. `status`
     and `details`: of the answer, where its dialect has more to say than words.
     """
 
-    def __init__(self, place: str, problem: str, status: int = 400, **details: object) -> None:
-        self.place, self.status, self.details = place, status, details
-        self.message = f"{place}: {problem}" if place else problem
+    def __init__(self, path: str, problem: str, status: int = 400, **details: object) -> None:
+        self.path, self.status, self.details = path, status, details
+        self.message = f"{path}: {problem}" if path else problem
         super().__init__(self.message)
 
 
@@ -57,10 +57,10 @@ type Source = Data | Linked | Stored
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """Something said. `place`: the field where it stood, when that was not the content."""
+    """Something said. `stood_in`: the field where it stood, when that was not the content."""
 
     text: str
-    place: str = ""
+    stood_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Sound:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document: its readable text, or the place of its bytes when it has none (a PDF)."""
+    """A document: its readable text, or the source of its bytes when it has none (a PDF)."""
 
     content: tuple[TextBlock | Image, ...] | Source
     title: str = ""
@@ -111,8 +111,8 @@ type ContentBlock = TextBlock | Image | Sound | Document
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The model calls a tool. `arguments`: JSON text. `read_from`: the place where the call stood,
-    if the server did not send it as one.
+    """The model calls a tool. `arguments`: JSON text. `read_from`: the form in which the call
+    stood, if the server did not send it as one.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Reading parsed JSON with its place in mind: whatever is wrong is said with the path to it."""
+"""Parsed JSON, read with its path in mind: whatever is wrong is told with the path to it."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -22,30 +22,30 @@ type Kinds = Mapping[str, type | list[type[str]]]
 
 
 class Fields:
-    """One JSON object and the place it stands at.
+    """One JSON object and the path to it.
 
     `null` counts as absent, as in the Messages API. Types are exact: `true` is no integer. Each
-    reader raises `RequestError` with the place of the field (`messages.0.content.1.text`) when its
+    reader raises `RequestError` with the path of the field (`messages.0.content.1.text`) when its
     value is of another type, or absent though required. `unread` yields the fields that no reader
     asked for.
     """
 
-    __slots__ = ("_read", "place", "values")
+    __slots__ = ("_read", "path", "values")
 
-    def __init__(self, value: object, place: str = "") -> None:
+    def __init__(self, value: object, path: str = "") -> None:
         if not isinstance(value, dict):
-            raise RequestError(place, "Input should be an object")
-        self.place = place
+            raise RequestError(path, "Input should be an object")
+        self.path = path
         self.values = value
         self._read: dict[str, Sequence[Fields]] = {}  # each field asked for, and the objects in it
 
-    def place_of(self, name: str) -> str:
+    def path_of(self, name: str) -> str:
         """The path to a field of this object."""
-        return f"{self.place}.{name}" if self.place else name
+        return f"{self.path}.{name}" if self.path else name
 
     def error(self, name: str, problem: str) -> RequestError:
         """Return the error to raise when this field is wrong."""
-        return RequestError(self.place_of(name), problem)
+        return RequestError(self.path_of(name), problem)
 
     def value(self, name: str) -> Any:
         """The field, of whatever type; None when it is absent."""
@@ -139,19 +139,19 @@ class Fields:
         if self.values.get(name) is not None:
             return self.inner(name)
         self._read.setdefault(name, ())
-        return Fields({}, f"{self.place}.{name}" if self.place else name)
+        return Fields({}, f"{self.path}.{name}" if self.path else name)
 
     def inner(self, name: str) -> "Fields":
         """The object in this field, which must be there."""
-        place = f"{self.place}.{name}" if self.place else name
-        inner = Fields(self.values.get(name), place)
+        path = f"{self.path}.{name}" if self.path else name
+        inner = Fields(self.values.get(name), path)
         self._read[name] = (inner,)
         return inner
 
     def children(self, name: str) -> "list[Fields]":
         """The objects of the array in this field; none when it is absent."""
         items = self.optional(name, list) or []
-        place = f"{self.place}.{name}" if self.place else name
-        inner = [Fields(item, f"{place}.{index}") for index, item in enumerate(items)]
+        path = f"{self.path}.{name}" if self.path else name
+        inner = [Fields(item, f"{path}.{index}") for index, item in enumerate(items)]
         self._read[name] = inner
         return inner

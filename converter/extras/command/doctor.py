@@ -311,14 +311,14 @@ def _unread(text: str) -> Pair | None:
 
 def _marks(text: str) -> tuple[ThoughtRow, bool] | None:
     """Return the family whose mark comes first, and whether that is an opener."""
-    places = [
+    found = [
         (written.start(), row, family, opened)
         for row, family in enumerate(TABLE)
         for opened, marks in ((True, family.opens), (False, _lone_closers(family)))
         for mark in marks
         if (written := _search(mark, text, family.ambiguous_in_prose or family in PHRASES))
     ]
-    first = min(places, key=lambda place: place[:2], default=None)
+    first = min(found, key=lambda each: each[:2], default=None)
     return first[2:] if first else None
 
 

@@ -73,9 +73,9 @@ def check(count: int, arguments: Sequence[str]) -> None:
 def _shared(arguments: Sequence[str]) -> str:
     """Return the argument that would have all processes write to one place; none: empty."""
     for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
-        place = following if word in _NAMES_A_FILE else word
-        if word.startswith(_OWN_PLACE) and NUMBER not in place and not place.endswith("="):
-            return place
+        target = following if word in _NAMES_A_FILE else word
+        if word.startswith(_OWN_PLACE) and NUMBER not in target and not target.endswith("="):
+            return target
     return ""
 
 

@@ -82,9 +82,9 @@ class Page:
         pieces, facts = None, ModelFacts()
         if exchange and len(body) <= LONGEST_PROMPT:
             written = partial(_completion, exchange, body)
-            place, headers = upstream(flow, exchange), credentials(sent.headers)
-            facts = await self._client.facts(place, headers, chosen.server, model_of(body))
-            pieces = await self._client.pieces(place, headers, chosen.server, written)
+            server, headers = upstream(flow, exchange), credentials(sent.headers)
+            facts = await self._client.facts(server, headers, chosen.server, model_of(body))
+            pieces = await self._client.pieces(server, headers, chosen.server, written)
         tokens = counted if isinstance(counted, int) else None
 
         def parts() -> dict[str, object]:

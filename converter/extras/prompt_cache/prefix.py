@@ -235,7 +235,7 @@ def _explains(breaker: Breaker, was: str, now: str, at: int) -> bool:
 
 
 def _stands(moving: re.Pattern[str], text: str, at: int, behind: int) -> bool:
-    """Tell whether the place is within what moves."""
+    """Tell whether the offset is within what moves."""
     start = max(0, at - behind - _NEAR)
-    window, place = text[start : at + _NEAR], at - start
-    return any(one.start() <= place <= one.end() + behind for one in moving.finditer(window))
+    window, offset = text[start : at + _NEAR], at - start
+    return any(one.start() <= offset <= one.end() + behind for one in moving.finditer(window))

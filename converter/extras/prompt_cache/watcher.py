@@ -56,8 +56,8 @@ class PromptCache(Watcher):
         counts = (usage.input, usage.cached) if usage else (None, None)
         followed.prompt.tokens = counts[0]
         before, found = followed.before, followed.found
-        place = found.result() if found and found.done() else None
-        if before and place and (told := place.told(before.tokens, *counts)):
+        broken = found.result() if found and found.done() else None
+        if before and broken and (told := broken.told(before.tokens, *counts)):
             seen.flow.metadata[BEFORE] = before.name
             short = report(seen.flow, [told], logging.INFO)
             seen.hints += short if seen.flow.error else [told]

@@ -118,7 +118,7 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
         options=options,
         found=found,
         ended=ended,
-        places=_places(kept, sent),
+        hosts=_hosts(kept, sent),
         flow=kept.id,
     )
 
@@ -165,16 +165,16 @@ def _chunks(cuts: Cuts, body: bytes) -> tuple[Chunk, ...]:
     )
 
 
-def _places(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
+def _hosts(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
     """Return every host and address, with its port and without."""
     addresses = {(request.host, request.port) for request in (kept.request, sent)}
     client, server = kept.client_conn, kept.server_conn
     ends = (client.peername, client.sockname, server.address, server.peername, server.sockname)
     addresses |= {address[:2] for address in ends if address}
-    places = {place for host, port in addresses for place in (host, f"{host}:{port}")}
+    names = {name for host, port in addresses for name in (host, f"{host}:{port}")}
     for request in (kept.request, sent):
-        places |= {request.pretty_host, request.host_header or ""}
-    return frozenset(places - {"", HERE, HOST, f"{HOST}:0"})
+        names |= {request.pretty_host, request.host_header or ""}
+    return frozenset(names - {"", HERE, HOST, f"{HOST}:0"})
 
 
 def dumps(recording: Recording) -> bytes:

@@ -89,7 +89,7 @@ class Recording:
     `chunks`, `got` by the client.
 
     `options`: those in force, by their short names. `ended`: empty when the reply is complete, else
-    why it broke off. `places`: the hosts and addresses that it went through, which are in no
+    why it broke off. `hosts`: the names and addresses that it went through, which are in no
     recording that was redacted. `flow`: the name of the flow that it was read from. `reply_id`,
     `created_at`: the live exchange's name and its second since 1970, which no file keeps.
     """
@@ -103,7 +103,7 @@ class Recording:
     options: Mapping[str, object] = field(default_factory=dict)
     found: Found = field(default_factory=Found)
     ended: str = ""
-    places: frozenset[str] = frozenset()
+    hosts: frozenset[str] = frozenset()
     flow: str = field(default="", compare=False)
     reply_id: str = REPLY_ID
     created_at: int = 0

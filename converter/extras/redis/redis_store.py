@@ -186,9 +186,9 @@ def _read(address: str) -> tuple[str, list[tuple[str, int]], dict[str, Any]]:
     parse_url: Any = connection.parse_url  # which has no types
     parts = urlsplit(address)
     kind, _, way = parts.scheme.partition("+")
-    login, _, places = parts.netloc.rpartition("@")
-    read = [parse_url(f"{kind}://{place}") for place in places.split(",")]
-    hosts = [(place["host"], place.get("port", PORT)) for place in read if "host" in place]
+    login, _, addresses = parts.netloc.rpartition("@")
+    read = [parse_url(f"{kind}://{each}") for each in addresses.split(",")]
+    hosts = [(each["host"], each.get("port", PORT)) for each in read if "host" in each]
     if not hosts:
         raise ValueError
     options = parse_url(f"{kind}://{login}@?{parts.query}")

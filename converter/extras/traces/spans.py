@@ -98,7 +98,7 @@ def span_of(record: FlowRecord, outcome: str, words: TracedWords | None = None) 
     moments = {name: at for name in _MOMENTS if streams and isinstance(at := told.get(name), float)}
     attributes = {
         **{name: told.get(key) for name, key in _TOLD.items()},
-        **_place(record),
+        **_names(record),
         "gen_ai.request.stream": streams,
         "gen_ai.response.time_to_first_chunk": moments.get("first_byte"),
         "gen_ai.response.finish_reasons": [told["finish"]] if "finish" in told else None,
@@ -123,7 +123,7 @@ def _event(name: str, at: float) -> Fields:
     return {"timeUnixNano": _nanoseconds(at), "name": name}
 
 
-def _place(record: FlowRecord) -> Fields:
+def _names(record: FlowRecord) -> Fields:
     """Return the names of the request: its server's, its model's and its conversation's."""
     server, dialect = record.server, record.exchange.server_dialect.label.title
     return {

@@ -133,11 +133,11 @@ class Sender:
 
     def _post(self, body: bytes) -> int:
         url = urlsplit(self.url)
-        place = url.hostname or "", url.port
-        connection = HTTPConnection(*place, timeout=_PATIENCE)
+        address = url.hostname or "", url.port
+        connection = HTTPConnection(*address, timeout=_PATIENCE)
         if url.scheme == "https":
-            tls = tls_for_host(place[0])
-            connection = HTTPSConnection(*place, timeout=_PATIENCE, context=tls)
+            tls = tls_for_host(address[0])
+            connection = HTTPSConnection(*address, timeout=_PATIENCE, context=tls)
         with closing(connection):
             connection.request("POST", self.url.partition(url.netloc)[2], body, _headers())
             return connection.getresponse().status

@@ -52,7 +52,7 @@ SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
         ({"type": "image", "source": SOURCE}, [Media("image", "image/png", 1500)]),
         (
             {"type": "image", "source": {"type": "url", "url": "https://h/c.png"}},
-            [Media("image", place="https://h/c.png")],
+            [Media("image", address="https://h/c.png")],
         ),
         (
             {"type": "image_url", "image_url": {"url": f"data:image/gif;base64,{PICTURE}"}},
@@ -60,11 +60,11 @@ SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
         ),
         (
             {"type": "image_url", "image_url": "https://h/c.png"},
-            [Media("image", place="https://h/c.png")],
+            [Media("image", address="https://h/c.png")],
         ),
         (
             {"type": "input_image", "image_url": "https://h/c.png"},
-            [Media("image", place="https://h/c.png")],
+            [Media("image", address="https://h/c.png")],
         ),
         (
             {"type": "input_audio", "input_audio": {"data": PICTURE, "format": "wav"}},
@@ -72,11 +72,11 @@ SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
         ),
         (
             {"type": "file", "file": {"file_id": "f1", "filename": "a.pdf"}},
-            [Media("file", place="f1", title="a.pdf")],
+            [Media("file", address="f1", title="a.pdf")],
         ),
         (
             {"type": "input_file", "file_url": "http://h/a.pdf", "filename": "a.pdf", "x": 1},
-            [Media("file", place="http://h/a.pdf", title="a.pdf"), Field("x", 1)],
+            [Media("file", address="http://h/a.pdf", title="a.pdf"), Field("x", 1)],
         ),
         (
             {
@@ -110,7 +110,7 @@ SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
         ({"type": "tool_reference", "tool_name": "look"}, [TextBlock("Tool: look")]),
         (
             {"type": "computer_screenshot", "image_url": "https://h/c.png", "x": 1},
-            [Media("image", place="https://h/c.png"), Field("x", 1)],
+            [Media("image", address="https://h/c.png"), Field("x", 1)],
         ),
         (
             {"type": "input_file", "file_data": "data:text/plain;base64,SGk=", "filename": "a"},

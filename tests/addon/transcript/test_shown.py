@@ -33,7 +33,7 @@ PARTS: tuple[tuple[Part, dict[str, object]], ...] = (
     (Field("x", {"a": 1}), {"kind": "field", "name": "x", "text": '{"a": 1}'}),
     (FailurePart("full", "busy"), {"kind": "error", "name": "busy", "text": "full"}),
     (Raw("{"), {"kind": "raw", "text": "{"}),
-    (Media("image", place="http://a/b.png"), {"kind": "media", "text": "image http://a/b.png"}),
+    (Media("image", address="http://a/b.png"), {"kind": "media", "text": "image http://a/b.png"}),
 )
 
 

@@ -112,7 +112,7 @@ def test_no_escape_sequence_but_ours_reaches_the_terminal(said: str) -> None:
         ToolResult(said, (TextBlock(said),), name=said),
         Field(said, said),
     )
-    more = (Raw(said), FailurePart(said, said), Media(said, said, place=said, title=said))
+    more = (Raw(said), FailurePart(said, said), Media(said, said, address=said, title=said))
     written = terminal.write(
         Transcript((ShownTurn(said, (*parts, *more)),), {said: said}, {said: said}, (said,)),
         colour=True,

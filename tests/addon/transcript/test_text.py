@@ -72,7 +72,7 @@ def shown(*parts: Part) -> str:
         (ToolResult("a", (TextBlock("wet\nand cold"),)), "  result a: |\n    wet\n    and cold\n"),
         (ToolResult("", (TextBlock("gone"),), is_error=True), "  failed: |\n    gone\n"),
         (Media("image", "image/png", 12_345), "  image: image/png 12.3 kB\n"),
-        (Media("image", place="https://h/c.png?a=1"), "  image: 'https://h/c.png?a=1'\n"),
+        (Media("image", address="https://h/c.png?a=1"), "  image: 'https://h/c.png?a=1'\n"),
         (Field("x", "word"), "  x: word\n"),
         (Field("x", "two\nlines"), "  x: |\n    two\n    lines\n"),
         (Field("odd: name", {"a": [1]}), "  'odd: name': {\"a\": [1]}\n"),

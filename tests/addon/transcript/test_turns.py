@@ -18,7 +18,7 @@ def test_a_size_is_told_as_people_say_it(count: int, words: str) -> None:
     ("media", "words"),
     [
         (Media("image", "image/png", 12_345), "image/png 12.3 kB"),
-        (Media("image", place="https://host/cat.png"), "https://host/cat.png"),
+        (Media("image", address="https://host/cat.png"), "https://host/cat.png"),
         (Media("document", "application/pdf", 3, title="Terms"), "application/pdf 3 B Terms"),
         (Media("image"), "nothing known of it"),
     ],

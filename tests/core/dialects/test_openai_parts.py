@@ -113,4 +113,4 @@ def test_a_text_file_that_is_no_text_keeps_its_bytes() -> None:
 def test_a_wrong_type_is_refused_with_its_place(kind: str) -> None:
     with pytest.raises(RequestError) as raised:
         part({"type": kind})
-    assert raised.value.place == kind
+    assert raised.value.path == kind

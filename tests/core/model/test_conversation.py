@@ -27,7 +27,7 @@ SOURCE = Path(conversation.__file__)
 )
 def test_an_error_says_where_and_what(place: str, message: str) -> None:
     error = RequestError(place, "Field required")
-    assert (error.place, error.message, str(error)) == (place, message, message)
+    assert (error.path, error.message, str(error)) == (place, message, message)
 
 
 def test_an_error_is_a_value_error() -> None:

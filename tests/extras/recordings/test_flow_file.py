@@ -85,7 +85,7 @@ def test_a_capture_tells_who_asked_what_of_which_server(capture: Capture) -> Non
         "/v1/chat/completions"
     }
     assert all(
-        address.removeprefix("http://") in {*found[0].places, *found[-1].places}
+        address.removeprefix("http://") in {*found[0].hosts, *found[-1].hosts}
         for address in capture.addresses
     )
 

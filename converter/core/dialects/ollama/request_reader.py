@@ -145,7 +145,7 @@ class _Messages:
 
 
 def _call(number: int, entry: Fields) -> ToolUse:
-    function = Fields(entry.values.get("function"), entry.place_of("function"))
+    function = Fields(entry.values.get("function"), entry.path_of("function"))
     name = function.required("name", str)
     call = entry.optional("id", str) or f"call_{number}"
     return ToolUse(call, name, arguments_of(read_arguments(function.values.get("arguments"))))

@@ -71,7 +71,7 @@ def _context(context: ReplyContext) -> ResponseContext:
 
 def _refusal(error: RequestError) -> tuple[int, Body]:
     code = str(error.details.get("code", ""))
-    return error.status, errors.error_body(error.message, error.status, error.place, code)
+    return error.status, errors.error_body(error.message, error.status, error.path, code)
 
 
 RESPONSES = Dialect(

@@ -42,7 +42,7 @@ def error_body(message: str, status: int = 400, param: str = "", code: str = "")
     error = {
         "message": message,
         "type": _TYPES.get(status, SERVER_ERROR if status >= 500 else BAD_REQUEST),
-        "param": _place(param) or None,
+        "param": _param(param) or None,
         "code": code or _CODES.get(status),
     }
     return {"error": error}
@@ -86,7 +86,7 @@ def _too_long(overflow: context_length.ContextOverflow) -> tuple[str, str]:
     return words, TOO_LONG
 
 
-def _place(path: str) -> str:
+def _param(path: str) -> str:
     """Return a path as the API writes it: `input[0].content`."""
     parts = path.split(".")
     return parts[0] + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in parts[1:])

@@ -62,15 +62,15 @@ def done(item: Json, index: int) -> Json:
 @dataclass(frozen=True, slots=True)
 class WordsForm:
     """A kind of item that is told in pieces of its only part. `item` and `part`: without words.
-    `parts`: the item's field of parts. `place`: the part's number, in events whose names begin with
-    `part_event` and `event`; the latter, of the words, have what is `beside` them.
+    `parts`: the item's field of parts. `index`: the field of the part's number, in events whose
+    names begin with `part_event` and `event`; the latter, of the words, have what is `beside` them.
     """
 
     prefix: str
     item: Json
     parts: str
     part: Json
-    place: str
+    index: str
     part_event: str
     event: str
     beside: Json
@@ -108,7 +108,7 @@ class WordsItem(OutputItem):
         self._form, self._sealed = form, sealed
 
     def _event(self, kind: str, **fields: object) -> Json:
-        return super()._event(kind, **{self._form.place: 0}, **fields)
+        return super()._event(kind, **{self._form.index: 0}, **fields)
 
     def start(self) -> list[Json]:
         """Announce the item and its only part."""

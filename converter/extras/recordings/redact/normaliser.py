@@ -23,8 +23,8 @@ _CALL_IDS: set[Path] = {
     ("message", "tool_calls", None, "id"),
     ("choices", None, "message", "tool_calls", None, "id"),
     *(
-        (*place, "call_id")
-        for place in [("input", None), ("item",), ("output", None), ("response", "output", None)]
+        (*path, "call_id")
+        for path in [("input", None), ("item",), ("output", None), ("response", "output", None)]
     ),
     ("input", None, "id"),
     ("content_block", "id"),
@@ -37,7 +37,7 @@ _ITEM_IDS: set[Path] = {
     ("response", "output", None, "id"),
 }
 _RESPONSE_CREATED_FIELDS: set[Path] = {
-    (*place, name) for place in [(), ("response",)] for name in ("created_at", "completed_at")
+    (*path, name) for path in [(), ("response",)] for name in ("created_at", "completed_at")
 }
 """When a response was asked for and complete, which nobody remembers: a replay has no clock."""
 _CREATED_FIELDS: set[Path] = {("created",), ("data", None, "created")}

@@ -78,7 +78,7 @@ def redacted(recording: Recording) -> Recording:
         got=redaction.got(recording, chunks),
         options={name: options[name] for name in settings.RECORDED if name in options},
         ended=redaction.scrubber.words(recording.ended),
-        places=frozenset(),
+        hosts=frozenset(),
     )
     wire = clean.client.wire
     if not endpoint.is_chat or not (wire.retells or wire.framing.bare):
@@ -102,7 +102,7 @@ def _scrubber(recording: Recording) -> Scrubber:
         secrets |= {*secrets_of_headers(request.headers), *secrets_of_link(request.path)}
         secrets |= {*secrets_of_body(fields, kept(fields, REQUEST))}
         secrets |= {part for part in prefix_of(request).split("/") if re.search(r"\d", part)}
-    return Scrubber(secrets, recording.places, _models(recording))
+    return Scrubber(secrets, recording.hosts, _models(recording))
 
 
 def _models(recording: Recording) -> set[str]:
@@ -200,15 +200,15 @@ class Redaction:
         hide = cache(self.scrubber.hidden)
         hidden = [str(token.value) for token in tokens]
         paths: defaultdict[Path, list[int]] = defaultdict(list)
-        for place, token in enumerate(tokens):
+        for number, token in enumerate(tokens):
             if stream and not token.name:
-                paths[token.path].append(place)
+                paths[token.path].append(number)
             else:
-                hidden[place] = hide(hidden[place])
-        for places in paths.values():
-            parts = self.scrubber.hidden_over([hidden[place] for place in places])
-            for place, part in zip(places, parts, strict=True):
-                hidden[place] = part
+                hidden[number] = hide(hidden[number])
+        for numbers in paths.values():
+            parts = self.scrubber.hidden_over([hidden[number] for number in numbers])
+            for number, part in zip(numbers, parts, strict=True):
+                hidden[number] = part
         return list(map(cache(self._new), tokens, hidden))  # most tokens of a stream are the same
 
     def _new(self, token: Token, hidden: str) -> bytes:

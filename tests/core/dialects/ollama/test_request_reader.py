@@ -119,4 +119,4 @@ def test_what_breaks_the_format_is_said_with_its_place(
 ) -> None:
     with pytest.raises(RequestError) as refused:
         _read(**fields)
-    assert refused.value.place == place
+    assert refused.value.path == place

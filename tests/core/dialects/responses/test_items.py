@@ -218,4 +218,4 @@ def test_an_item_without_a_meaning_here_is_named(kind: str) -> None:
 def test_a_wrong_item_is_refused_with_its_place(item: dict[str, Any], place: str) -> None:
     with pytest.raises(RequestError) as raised:
         read(item)
-    assert raised.value.place == place
+    assert raised.value.path == place

@@ -187,7 +187,7 @@ def test_what_cannot_be_answered_is_refused_with_its_place(
 ) -> None:
     with pytest.raises(RequestError) as raised:
         asked(**fields)
-    assert raised.value.place == place
+    assert raised.value.path == place
 
 
 def test_a_request_that_says_nothing_has_the_apis_defaults() -> None:

@@ -133,7 +133,7 @@ def test_a_search_for_tools_is_a_function_of_its_kind() -> None:
 def test_a_tool_without_a_name_is_refused_with_its_place() -> None:
     with pytest.raises(RequestError) as raised:
         Toolbox().offer(Fields({"type": "function"}, "tools.0"))
-    assert raised.value.place == "tools.0.name"
+    assert raised.value.path == "tools.0.name"
 
 
 PARTS = st.text(st.sampled_from("aB_-.é "), min_size=1, max_size=70)

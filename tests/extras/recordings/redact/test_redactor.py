@@ -203,7 +203,7 @@ def test_hosts_prefixes_and_paths_of_models_are_left_behind() -> None:
         [whole("x").replace(b"small", b"/home/bob/m.gguf")],
         form=Form.WHOLE,
         asked={"model": "/home/bob/m.gguf"},
-        places=["gpu.lan:81"],
+        hosts=["gpu.lan:81"],
     )
     raw = replace(
         raw,
@@ -211,7 +211,7 @@ def test_hosts_prefixes_and_paths_of_models_are_left_behind() -> None:
         ended="no gpu.lan:81, no 10.0.0.9",
     )
     clean = redacted(raw)
-    assert (clean.asked.path, clean.ended, clean.places) == (
+    assert (clean.asked.path, clean.ended, clean.hosts) == (
         CHAT,
         "no 127.0.0.1:8000, no 127.0.0.1",
         frozenset(),

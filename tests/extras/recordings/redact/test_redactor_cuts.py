@@ -49,7 +49,7 @@ def test_a_place_survives_nowhere_however_it_is_cut(
     cuts = sorted(drawn.draw(st.sets(st.integers(0, len(text)), max_size=12)) | {0, len(text)})
     frames = stream(*(text[start:end] for start, end in pairwise(cuts)))
     asked = {"model": MODEL, "mcp_servers": [{"type": "url", "url": LINK}]}
-    clean = redacted(exchange(frames, client, asked=asked, places=PLACES))
+    clean = redacted(exchange(frames, client, asked=asked, hosts=PLACES))
     assert place not in said(clean.body)
     assert place not in said(clean.got.body)
     assert said(clean.body).startswith("<think>")
@@ -59,7 +59,7 @@ def test_a_place_survives_nowhere_however_it_is_cut(
 
 
 def test_a_place_in_one_frame_is_renamed_and_one_over_several_is_hidden() -> None:
-    clean = redacted(exchange(stream("gpu.lan:81 ", "gpu.", "lan:81"), places=["gpu.lan:81"]))
+    clean = redacted(exchange(stream("gpu.lan:81 ", "gpu.", "lan:81"), hosts=["gpu.lan:81"]))
     assert said(clean.body) == "127.0.0.1:8000 " + "x" * 10
 
 
@@ -90,11 +90,11 @@ def test_a_model_s_path_behind_a_byte_order_mark_is_found() -> None:
     st.text(max_size=20),
 )
 def test_a_header_of_whatever_value_is_redacted_once(name: str, value: str) -> None:
-    clean = redacted(exchange(headers={name: value}, places=["a.b"]))
+    clean = redacted(exchange(headers={name: value}, hosts=["a.b"]))
     assert redacted(clean) == clean
 
 
 def test_a_header_that_becomes_too_long_is_left_out() -> None:
-    clean = redacted(exchange(headers={"anthropic-beta": "a.b " * 120}, places=["a.b"]))
+    clean = redacted(exchange(headers={"anthropic-beta": "a.b " * 120}, hosts=["a.b"]))
     assert "anthropic-beta" not in clean.asked.headers
     assert redacted(clean) == clean

@@ -82,7 +82,7 @@ def test_a_list_of_models_still_is_for_an_anthropic_client() -> None:
 
 
 def test_a_header_that_another_name_has_made_too_long_is_left_out() -> None:
-    raw = exchange(headers={"accept": "gpu.lan," * 60}, places=["gpu.lan"])
+    raw = exchange(headers={"accept": "gpu.lan," * 60}, hosts=["gpu.lan"])
     assert "accept" not in redacted(raw).asked.headers
-    short = exchange(headers={"accept": "gpu.lan"}, places=["gpu.lan"])
+    short = exchange(headers={"accept": "gpu.lan"}, hosts=["gpu.lan"])
     assert redacted(short).asked.headers["accept"] == "127.0.0.1"
