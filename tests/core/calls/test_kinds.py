@@ -272,6 +272,12 @@ LOST_MARKS = {
         '<tool_call>\n<function=search id="7">\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>',
         CITY,
     ),
+    "a call as Python writes an object": Kind(
+        _hermes("{'name': 'look', 'arguments': {'path': '/'}}"), (LOOK,)
+    ),
+    "a call as JavaScript writes one": Kind(
+        _hermes('{name: "look", arguments: {path: "/"}}'), (LOOK,)
+    ),
     "what nobody knows in the call's tag": Kind(
         '<tool_call>\n<function=search town="Oslo">\n</function>\n</tool_call>',
         text='<tool_call>\n<function=search town="Oslo">\n</function>\n</tool_call>',

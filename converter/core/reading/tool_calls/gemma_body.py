@@ -8,7 +8,12 @@ from dataclasses import dataclass
 
 from converter.core.calls.schema_values import literal, typed
 from converter.core.reading.tool_calls.call import Call, Calls
-from converter.core.reading.tool_calls.json_value import BARE_LIMIT, ESCAPE, ESCAPE_LENGTH, decoded
+from converter.core.reading.tool_calls.json_value import (
+    BARE_LIMIT,
+    QUOTES,
+    meaning,
+    string_piece,
+)
 from converter.core.reading.tool_calls.python_body import arguments_of, say
 from converter.core.reading.tool_calls.source import (
     BLANKS,
@@ -28,8 +33,6 @@ _TYPES = frozenset({"null", "boolean", "number"})
 _KEY = re.compile(r"""\s*+["']?([^"':,{}\[\]]++)["']?\s*+:""")
 _UNOPENED = re.compile(r"""[^:{}\[\]"'<]+""")
 _BARE = re.compile(r"[^,}\]]*+(?=[,}\]])")
-_QUOTES = ('"', "'")
-_PLAIN = {quote: re.compile(rf"[^\\{quote}]+") for quote in _QUOTES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +89,14 @@ class Gemma:
     def _value(self, source: Source, call: Call, close: Sequence[str], depth: int) -> Step[None]:
         if depth > NESTED_LIMIT:
             raise Refused
-        mark = yield from source.accept((self.quote, "{", "[", *_QUOTES))
+        mark = yield from source.accept((self.quote, "{", "[", *QUOTES))
         if end := _ENDS.get(mark):
             call.say(mark)
             yield from self._inside(source, call, close, depth + 1, end)
             call.say(end)
         elif mark:
             words, behind = Value(frozenset(), call.say), (*_NEXT, *close)
-            if mark in _QUOTES:
+            if mark in QUOTES:
                 yield from _quoted(source, mark, words, behind)
             else:
                 yield from self._string(source, words, behind)
@@ -143,30 +146,16 @@ def _quoted(source: Source, quote: str, words: Value, behind: Sequence[str]) -> 
     which the form goes on, as `behind` tells.
     """
     while True:
-        yield from source.more(quote + NOT_AS_IS if words.goes_on() else None)
-        if plain := _PLAIN[quote].match(source.rest):
-            words.feed(source.take(plain.end()))
-        elif source.rest[0] == "\\":
-            words.feed((yield from _escape(source)))
-        else:
-            place = source.behind_closers(1, BLANKS)
-            mark = None if place is None else source.look_at(behind, place)
-            if mark is None:
-                yield None
-                continue
-            taken = source.take(1)
-            if mark[0]:
-                return
-            words.feed(taken)
-
-
-def _escape(source: Source) -> Step[str]:
-    """Take an escape; return its meaning. One that is none stands for itself."""
-    while not source.last and len(source.rest) < ESCAPE_LENGTH:
-        if len(source.rest) > 1 and source.rest[1] != "u":
-            break
-        yield None
-    if found := ESCAPE.match(source.rest):
-        return decoded(source.take(found.end()))
-    written = source.take(2)
-    return "'" if written == "\\'" else written
+        wakes = quote + NOT_AS_IS if words.goes_on() else None
+        if piece := (yield from string_piece(source, quote, wakes)):
+            words.feed(meaning(source.take(len(piece))))
+            continue
+        place = source.behind_closers(1, BLANKS)
+        mark = None if place is None else source.look_at(behind, place)
+        if mark is None:
+            yield None
+            continue
+        taken = source.take(1)
+        if mark[0]:
+            return
+        words.feed(taken)

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from converter.core.reading.json_extent import HEADER_LIMIT
 from converter.core.reading.tool_calls.call import Call, Calls
-from converter.core.reading.tool_calls.json_value import arguments, expect, object_of, string
+from converter.core.reading.tool_calls.json_value import arguments, object_of, read_key
 from converter.core.reading.tool_calls.members import NAMED, NAMED_BY_KEY, Members
 from converter.core.reading.tool_calls.source import BLANKS, Refused, Source, Step, marks_of
 
@@ -62,11 +62,10 @@ class Json:
         call.complete()
 
     def _named_by_key(self, source: Source, call: Call) -> Step[None]:
-        yield from expect(source, '"')
-        call.named((yield from string(source)))
-        yield from expect(source, ":")
+        call.named((yield from read_key(source)))
         yield from arguments(source, call)
-        yield from expect(source, "}")
+        if not (yield from source.accept("}")):
+            raise Refused
 
 
 @dataclass(frozen=True, slots=True)

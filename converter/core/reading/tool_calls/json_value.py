@@ -1,5 +1,5 @@
-"""JSON values within a call: short strings, values as they are written, and arguments, which go on
-as they come.
+"""JSON within a call: keys and short strings, values as they are written, and arguments, which go
+on as they come.
 """
 
 import json
@@ -16,48 +16,96 @@ from converter.core.reading.tool_calls.source import (
     Step,
 )
 from converter.core.wire.bounds import HELD_LIMIT
-from converter.core.wire.json_reader import HIGH, LOW
+from converter.core.wire.json_reader import HIGH, LOW, JsonReader, Part, Want
 from converter.core.wire.partial_json import PartialJson
 
-_STRING = re.compile(r'((?:[^"\\]|\\.)*+)"', re.DOTALL)
-ESCAPE = re.compile(rf'\\["\\/bfnrt]|{HIGH}{LOW}|(?!{HIGH})\\u[0-9a-fA-F]{{4}}')
-_PIECE = re.compile(rf'[^"\\]+|{ESCAPE.pattern}')
-ESCAPE_LENGTH = 12
+QUOTES = ('"', "'")
+_NOTHING = ("null", "None")
+_ESCAPE = rf"{HIGH}{LOW}|(?!{HIGH})\\u[0-9a-fA-F]{{4}}|\\[^u]"
+_PIECE = {quote: re.compile(rf"[^\\{quote}]+|{_ESCAPE}", re.DOTALL) for quote in QUOTES}
+_NO_ESCAPE = re.compile(rf"{HIGH}|..", re.DOTALL)
+_ESCAPE_LENGTH = 12
 """Characters of a pair of escapes, which are one character together."""
 BARE_LIMIT = 4096
 """Characters of a value without quotes and brackets."""
 _BARE = re.compile(r'[^,}\]"]*+(?=[,}\]])')
-_FIRSTS = ("{", "[", '"', "'")
+_FIRSTS = ("{", "[", *QUOTES)
 
 
-def expect(source: Source, mark: str) -> Step[None]:
-    """Take a mark. Raises Refused for other text."""
-    if not (yield from source.accept((mark,))):
-        raise Refused
+def read_key(source: Source) -> Step[str]:
+    """Take and return the key that comes next, and its colon. Raises Refused for other text."""
+    return _text((yield from _short(source, "{", Part.COLON)).removesuffix(":"))
 
 
-def string(source: Source) -> Step[str]:
-    """Return the short string whose quote has been taken."""
-    return decoded((yield from source.match(_STRING, NAME_LIMIT))[1])
+def read_string(source: Source) -> Step[str]:
+    """Take and return the short string that comes next. Raises Refused for other text."""
+    return _text((yield from _short(source, "", Part.END)))
 
 
-def decoded(written: str) -> str:
-    """Return the text of a JSON string; line ends in it, which models write, are themselves."""
-    try:
-        return str(json.loads(f'"{written}"', strict=False))
-    except ValueError:
-        raise Refused from None
+def _short(source: Source, behind: str, last: Part) -> Step[str]:
+    """Take the JSON that comes next, up to a part; return what it says. `behind`: the JSON that it
+    stands behind. Raises Refused, and takes nothing, for other text and for more than a name has.
+    """
+    _, place = yield from source.ahead(QUOTES)
+    reader, said = JsonReader(Want.VALUE), ""
+    for _ in reader.feed(behind):
+        continue
+    while True:
+        held = len(reader.held)
+        for part, words, end in reader.feed(source.rest[place:]):
+            said += words
+            if part is last:
+                source.take(place + end - held)
+                return said
+            if part is Part.UNFIT or len(said) > NAME_LIMIT + 1:
+                raise Refused
+        place = len(source.rest)
+        while len(source.rest) == place:
+            if source.last:
+                raise Refused
+            yield None
+
+
+def string_piece(source: Source, quote: str, wakes: str | None = None) -> Step[str]:
+    """Return what comes next of a string, as it is written: words or one escape, nothing at its
+    last quote. Take nothing.
+    """
+    while True:
+        yield from source.more(wakes)
+        rest = source.rest
+        if rest[0] == quote:
+            return ""
+        if found := _PIECE[quote].match(rest):
+            return found[0]
+        known = len(rest) >= _ESCAPE_LENGTH or source.last
+        if known and (escape := _NO_ESCAPE.match(rest)):
+            return escape[0]
+        if source.last:
+            raise Refused
+        yield None
+
+
+def meaning(piece: str) -> str:
+    """Return the text that a piece of a string says."""
+    if piece[0] != "\\":
+        return piece
+    reader = JsonReader(Want.VALUE)
+    return _text("".join(said for _, said, _ in reader.feed(f"'{piece}'")))
+
+
+def _text(written: str) -> str:
+    return str(json.loads(written))
 
 
 def arguments(source: Source, call: Call, close: Sequence[str] = ()) -> Step[None]:
     """Say arguments: an object, a string that holds one, or null."""
-    mark, place = yield from source.ahead(("{", '"', "null"))
+    mark, place = yield from source.ahead(("{", *QUOTES, *_NOTHING))
     source.take(place)
     if mark == "{":
         yield from object_of(source, call, close)
-    elif mark == '"':
+    elif mark in QUOTES:
         source.take(1)
-        yield from _object_in_string(source, call)
+        yield from _object_in_string(source, mark, call)
     elif mark:
         source.take(len(mark))
     else:
@@ -83,18 +131,10 @@ def object_of(source: Source, call: Call, close: Sequence[str] = ()) -> Step[Non
             call.say(brackets[:-1])
 
 
-def _object_in_string(source: Source, call: Call) -> Step[None]:
+def _object_in_string(source: Source, quote: str, call: Call) -> Step[None]:
     checked = PartialJson()
-    while True:
-        yield from source.more()
-        if match := _PIECE.match(source.rest):
-            _take_checked(source, match[0], decoded(match[0]), checked, call)
-        elif source.rest[0] == '"':
-            break
-        elif source.last or len(source.rest) >= ESCAPE_LENGTH:
-            raise Refused
-        else:
-            yield None
+    while written := (yield from string_piece(source, quote)):
+        _take_checked(source, written, meaning(written), checked, call)
     source.take(1)
     if checked.said and not checked.complete:
         raise Refused

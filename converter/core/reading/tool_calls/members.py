@@ -17,7 +17,13 @@ from converter.core.calls.names import offered_name
 from converter.core.calls.schema_values import literal
 from converter.core.reading.json_extent import JsonExtent
 from converter.core.reading.tool_calls.call import Call
-from converter.core.reading.tool_calls.json_value import arguments, expect, string, value_text
+from converter.core.reading.tool_calls.json_value import (
+    QUOTES,
+    arguments,
+    read_key,
+    read_string,
+    value_text,
+)
 from converter.core.reading.tool_calls.source import (
     BLANKS,
     BrokenArguments,
@@ -81,38 +87,49 @@ class Members:
     def read(self, nested: bool = False) -> Step[None]:
         """Read up to the object's end."""
         source, call = self.source, self.call
-        while (mark := (yield from source.accept(('"', "}"), BLANKS + ","))) == '"':
-            key = yield from string(source)
-            yield from expect(source, ":")
-            if key in NAME_KEYS and not (call.name or call.refused):
+        while (yield from self._goes_on()):
+            name = yield from read_key(source)
+            if name in NAME_KEYS and not (call.name or call.refused):
                 yield from self._name(nested)
-            elif key in ARGUMENT_KEYS and not (self.argued or call.knows(key)):
+            elif name in ARGUMENT_KEYS and not (self.argued or call.knows(name)):
                 yield from arguments(source, call, self.close)
                 self.argued = True
-            elif self.strict and key not in (*OTHER_KEYS, *ARGUMENT_KEYS):
+            elif self.strict and name not in (*OTHER_KEYS, *ARGUMENT_KEYS):
                 raise Refused
             else:
-                yield from self._beside(key)
-        if not mark and not (
-            self.argued and self.close and (yield from source.ahead(self.close))[0]
+                yield from self._beside(name)
+
+    def _goes_on(self) -> Step[bool]:
+        """Tell whether another member comes next; take what stands before it, or the last brace.
+        Models forget that brace, but the call's own mark tells its end.
+        """
+        mark, place = yield from self.source.ahead(("}",), BLANKS + ",")
+        if (
+            not mark
+            and self.argued
+            and self.close
+            and (yield from self.source.ahead(self.close))[0]
         ):
-            raise Refused  # models forget the last brace, but the call's own mark tells its end
+            return False
+        self.source.take(place + len(mark))
+        return not mark
 
     def _name(self, nested: bool) -> Step[None]:
         """Read a name, or the object that chat completions have it in."""
-        mark = yield from self.source.accept(('"', "{"))
-        if mark == "{" and not nested:
+        mark, place = yield from self.source.ahead(("{", *QUOTES))
+        if mark in QUOTES:
+            self.call.named((yield from read_string(self.source)))
+        elif mark and not nested:
+            self.source.take(place + 1)
             yield from self.read(nested=True)
-        elif mark == '"':
-            self.call.named((yield from string(self.source)))
         else:
             raise Refused
 
-    def _beside(self, key: str) -> Step[None]:
-        role = Role.AROUND if key in OTHER_KEYS and not self.wholly else Role.MEMBER
-        if key in ARGUMENT_KEYS and not self.argued:  # though the tool has an argument named so
+    def _beside(self, name: str) -> Step[None]:
+        role = Role.AROUND if name in OTHER_KEYS and not self.wholly else Role.MEMBER
+        if name in ARGUMENT_KEYS and not self.argued:  # though the tool has an argument named so
             role, self.argued = Role.ARGUMENTS, True
-        self.beside.append((key, (yield from value_text(self.source)), role))
+        self.beside.append((name, (yield from value_text(self.source)), role))
 
     def beyond(self) -> Step[None]:
         """Read members behind the object's end, as they are or in an object: a brace stood too

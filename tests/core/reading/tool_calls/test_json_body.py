@@ -59,6 +59,12 @@ def arguments(written: str) -> list[str]:
         ('{"name": "f", "arguments": {"a": "two\nlines"}}', '{"a": "two\\nlines"}'),
         ('{"name": "\\u00e9", "arguments": {}}', "{}"),
         ('{"name": "f", "arguments": {"a": {"b": [[], {}, "]"]}}}', '{"a": {"b": [[], {}, "]"]}}'),
+        ("{'name': 'f', 'arguments': {'a': True}}", '{"a": true}'),
+        ("{'name': 'f', 'arguments': None}", "{}"),
+        ("""{'name': 'f', 'arguments': '{"a": "it\\'s"}'}""", '{"a": "it\'s"}'),
+        ('{name: "f", arguments: {a: 1}}', '{"a": 1}'),
+        ('{/* a call */ "name" : "f", "arguments": {}}', "{}"),
+        (r'{"name": "f", "arguments": "{\"a\": \"\ud83d \d\"}"}', '{"a": "\ufffd \\\\d"}'),
     ],
 )
 def test_one_call_however_it_is_written(written: str, wanted: str) -> None:
@@ -73,6 +79,7 @@ def test_one_call_however_it_is_written(written: str, wanted: str) -> None:
         '[{"name": "f", "arguments": {"a": 1}} {"name": "f", "arguments": {"a": 2}}]',
         '{"name": "f", "arguments": {"a": 1}}\n{"name": "f", "arguments": {"a": 2}}',
         '{"name": "f", "arguments": {"a": 1}}, {"name": "f", "arguments": {"a": 2}}',
+        "{'name': 'f', 'arguments': {\"a\": 1}}, {'name': 'f', 'arguments': {\"a\": 2}}",
         '[ { "name" : "f" , "arguments" : {"a": 1} } , {"name": "f", "arguments": {"a": 2}} ]\n',
     ],
 )
@@ -92,7 +99,7 @@ def test_several_calls_however_they_are_listed(written: str) -> None:
         '{"name": "f", "arguments": 7}',
         '{"function": {"function": {"name": "f"}}}',
         f'{{"{"k" * NAME_LIMIT}": 1, "name": "f"}}',
-        f'{{"name": "{"f" * NAME_LIMIT}"}}',
+        f'{{"name": "{"f" * (NAME_LIMIT + 1)}"}}',
         '{"name": "\\x", "arguments": {}}',
         '{"name": "f", "arguments": "\\ud83d, half a pair"}',
         '{"name": "f", "arguments": "and more"}',

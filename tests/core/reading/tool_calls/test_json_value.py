@@ -9,10 +9,11 @@ from converter.core.reading.tool_calls.call import Call
 from converter.core.reading.tool_calls.json_value import (
     BARE_LIMIT,
     arguments,
-    decoded,
-    expect,
+    meaning,
     object_of,
-    string,
+    read_key,
+    read_string,
+    string_piece,
     value_text,
 )
 from converter.core.reading.tool_calls.source import (
@@ -74,18 +75,55 @@ def test_a_value_that_is_too_long_breaks_the_call() -> None:
         next(value_text(source))
 
 
-def test_a_short_string_is_read_with_its_escapes() -> None:
-    assert read('a\\u00e9\\n"rest', string) == ("aé\n", "rest")
-    for wrong in ("x" * NAME_LIMIT + '"', '\\x"', "x"):
-        with pytest.raises(Refused):
-            read(wrong, string)
-    assert decoded("two\nlines") == "two\nlines"
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ('"a\\u00e9\\n"', "aé\n"),
+        ("'it\\'s'", "it's"),
+        (' </think> "two\nlines"', "two\nlines"),
+        ('"\\ud83d"', "\ufffd"),
+        (f'"{"x" * NAME_LIMIT}"', "x" * NAME_LIMIT),
+    ],
+)
+def test_a_short_string_is_read_with_its_escapes(written: str, wanted: str) -> None:
+    assert read(f"{written}rest", read_string) == (wanted, "rest")
 
 
-def test_a_mark_that_is_not_there_is_refused() -> None:
-    assert read(" :x", lambda source: expect(source, ":")) == (None, "x")
+@pytest.mark.parametrize("wrong", [f'"{"x" * (NAME_LIMIT + 1)}"', "x", "1", "", '"x', "/* x"])
+def test_what_is_no_short_string_is_refused(wrong: str) -> None:
     with pytest.raises(Refused):
-        read("x", lambda source: expect(source, ":"))
+        read(wrong, read_string)
+
+
+@pytest.mark.parametrize("written", ['"name":', "'name' :", "name\n:", "/* a */ , name:"])
+def test_a_key_is_read_as_json_has_it_however_it_is_written(written: str) -> None:
+    assert read(f" {written} 1", read_key) == ("name", " 1")
+
+
+@pytest.mark.parametrize("wrong", ['"name" 1', "}", "na", ":", f'"{"k" * NAME_LIMIT}":'])
+def test_what_is_no_key_is_refused(wrong: str) -> None:
+    with pytest.raises(Refused):
+        read(wrong, read_key)
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ("a\nb", "a\nb"),
+        (r"a\nb", "a\nb"),
+        (r"\ud83d\ude42\u00e9", "🙂é"),
+        (r"\ud83d, \ude42", "\ufffd, \ufffd"),
+        (r"\d\'\uxyz", "\\d'\\uxyz"),
+    ],
+)
+def test_a_string_is_read_piece_by_piece(written: str, wanted: str) -> None:
+    def grammar(source: Source) -> Step[str]:
+        said = ""
+        while piece := (yield from string_piece(source, '"')):
+            said += meaning(source.take(len(piece)))
+        return said
+
+    assert read(f'{written}"', grammar) == (wanted, '"')
 
 
 @pytest.mark.parametrize("text", ['{"a": [1]}', '"{\\"a\\": [1]}"'])
