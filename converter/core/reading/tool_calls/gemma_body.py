@@ -5,6 +5,7 @@ small models: `call:NAME(city="Oslo")`. Strings may stand in ordinary quotes.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from converter.core.calls.schema_values import literal, typed
 from converter.core.reading.tool_calls.call import Call, Calls
@@ -113,9 +114,9 @@ class Gemma:
         """Read a string up to the mark behind which the form goes on. The token of Gemma 4's mark
         stands for quotation marks within the string as well.
         """
-        mark, within = marks_of(self.quote), '"' if '"' in self.quote else ""
-        read = source.until(mark, words.feed, behind, as_is=words.goes_on, within=within)
-        if not (yield from read):
+        ends = {self.quote: partial(source.followed_by, behind)}
+        within = '"' if '"' in self.quote else ""
+        if not (yield from source.until(ends, words.feed, as_is=words.goes_on, within=within)):
             raise Refused
 
     def _lacks_opener(self, source: Source) -> Step[bool]:

@@ -8,7 +8,6 @@ takes is gone from the buffer, so that the buffer stays short and no text is loo
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 
 from converter.core.reading.families import CLOSERS
 from converter.core.reading.mark_search import Mark, MarkSearch
@@ -16,10 +15,9 @@ from converter.core.wire.bounds import BLANKS_LIMIT
 
 type Step[T] = Generator[str | None, None, T]
 type Says = Callable[[str], object]
-type Judge = Callable[[str, bool], bool | None]
-"""By the text behind a mark, and whether more will come: does it count? None: undecided."""
+type Judge = Callable[[int], bool | None]
+"""By the place behind a mark in the text that is left: does it count? None: undecided."""
 
-NO_OTHERS: Mapping[str, Judge] = MappingProxyType({})
 BLANKS = " \t\r\n"
 NOT_AS_IS = '"\\\r\n\t'
 """Characters that a JSON string writes as others."""
@@ -30,6 +28,11 @@ NAME_LIMIT = 256
 def never() -> bool:
     """Tell that no words come out as they are."""
     return False
+
+
+def always(_: int) -> bool:
+    """Tell that a mark counts, whatever comes behind it."""
+    return True
 
 
 class Refused(Exception):  # noqa: N818 - nothing is wrong: the text is no tool call
@@ -112,42 +115,38 @@ class Source:
 
     def until(
         self,
-        ends: MarkSearch,
+        ends: Mapping[str, Judge],
         say: Says,
-        behind: Sequence[str] = (),
-        others: Mapping[str, Judge] = NO_OTHERS,
-        padded: bool = False,
         *,
+        padded: bool = False,
         as_is: Callable[[], bool] = never,
         within: str = "",
     ) -> Step[str]:
-        """Say all before the first of `ends`, as it comes; take and return it, nothing at the end.
+        """Say all before the first of `ends` that counts, as it comes; take and return that end,
+        nothing at the text's end.
 
-        `behind`: what must come behind an end, blanks aside, for it to count; or the text's end.
-        `others`: ends that are judged by the text behind them, up to some length. `padded`: a line
-        end before an end goes. `as_is`: tells whether words come out as they are now, but for
-        the characters that JSON writes as others. `within`: the meaning of an end that does not
-        count, if not its own letters.
+        `padded`: a line end before an end goes. `as_is`: tells whether words come out as they are
+        now, but for the characters that JSON writes as others. `within`: the meaning of an end that
+        does not count, if not its own letters.
         """
-        wakes = ends.firsts + NOT_AS_IS
+        search = marks_of(*ends)
         while True:
-            match = ends.search(self.rest)
-            if stop := self._before_end(ends, match, padded):
+            match = search.search(self.rest)
+            if stop := self._before_end(search, match, padded):
                 say(self.take(stop))
-            offset = match.end() - stop if match else 0
-            counts = self._counts(match[0], offset, behind, others) if match else None
+            counts = ends[match[0]](match.end() - stop) if match else None
             if match and counts:
-                self.take(offset)
+                self.take(match.end() - stop)
                 return match[0]
             if match and counts is False and within:
-                self.take(offset)
+                self.take(match.end() - stop)
                 say(within)
             elif match and counts is False:
                 say(self.take(match.start() - stop + 1))  # so that each mark is judged once
             elif not match and self.last:
                 return ""
             else:
-                yield wakes if as_is() else None
+                yield search.firsts + NOT_AS_IS if as_is() else None
 
     def _before_end(self, ends: MarkSearch, match: re.Match[str] | None, padded: bool) -> int:
         """Return how many characters come before the end that was found, or that may begin."""
@@ -157,19 +156,13 @@ class Source:
         half = end[-1:] == "\r" and not match
         return stop - (2 if end == "\r\n" else int(half or end[-1:] == "\n"))
 
-    def _counts(
-        self, end: str, offset: int, behind: Sequence[str], others: Mapping[str, Judge]
-    ) -> bool | None:
-        """Tell whether `end`, which comes next, counts by the text at `offset`; None: undecided."""
-        after = self.rest[offset:]
-        if judge := others.get(end):
-            return judge(after, self.last)
-        if not behind:
-            return True
-        behind_closers = self.behind_closers(offset, BLANKS)
-        if behind_closers is None or (mark := self.look_at(behind, behind_closers)) is None:
+    def followed_by(self, marks: Sequence[str], place: int) -> bool | None:
+        """Tell whether a mark, or nothing but blanks, comes at `place`; None: not decided yet."""
+        behind = self.behind_closers(place, BLANKS)
+        found = None if behind is None else self.look_at(marks, behind)
+        if found is None:
             return None
-        return bool(mark[0]) or (self.last and not after.strip(BLANKS))
+        return bool(found[0]) or (self.last and not self.rest[place:].strip(BLANKS))
 
     def more(self, wakes: str | None = None) -> Step[None]:
         """Wait until there is text. Raises Refused when there will be none."""

@@ -27,6 +27,7 @@ from converter.core.reading.tool_calls.source import (
     Says,
     Source,
     Step,
+    always,
     marks_of,
     never,
 )
@@ -115,7 +116,7 @@ class Tags(ValueMarks):
                 yield None
             source.take(len(padding[0]))
         if self.cdata and (yield from source.accept(_CDATA[:1])):
-            yield from source.until(marks_of(_CDATA[1]), written.feed, as_is=written.goes_on)
+            yield from source.until({_CDATA[1]: always}, written.feed, as_is=written.goes_on)
         return (yield from ValueEnd(source, call, self, close, written).read())
 
 
@@ -310,8 +311,8 @@ class Elements:
             raise Refused
         if not (yield from self._nested(source)):
             written = Value(type_names(schema, root) or (NO_STRING if depth else frozenset()), say)
-            end, as_is = marks_of(f"{self.mark}</{name}>"), never if depth else written.goes_on
-            if not (yield from source.until(end, written.feed, as_is=as_is)):
+            end, as_is = f"{self.mark}</{name}>", never if depth else written.goes_on
+            if not (yield from source.until({end: always}, written.feed, as_is=as_is)):
                 raise Refused
             written.close()
             return

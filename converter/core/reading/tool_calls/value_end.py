@@ -89,15 +89,16 @@ class ValueEnd:
     def read(self) -> Step[str]:
         """Say the value; take and return the mark that ended it. Raises Refused for none."""
         marks = self._marks
-        judges: dict[str, Judge] = dict.fromkeys(marks.parameters, self._is_next)
-        judges |= {mark: partial(self._is_call_end, mark) for mark in self._around}
-        judges |= dict.fromkeys(marks.ends, self._is_end)
-        if marks.open_ended:
-            judges |= dict.fromkeys(marks.end, self._is_over)
-        found = marks_of(*marks.end, *judges)
-        behind = (*marks.parameters, *marks.end, *self._around)
+        nexts = (*marks.parameters, *marks.end, *self._around)
+        ends: dict[str, Judge] = dict.fromkeys(
+            marks.end,
+            self._is_over if marks.open_ended else partial(self._source.followed_by, nexts),
+        )
+        ends |= dict.fromkeys(marks.parameters, self._is_next)
+        ends |= {mark: partial(self._is_call_end, mark) for mark in self._around}
+        ends |= dict.fromkeys(marks.ends, self._is_end)
         ended = yield from self._source.until(
-            found, self._say, behind, judges, marks.padded, as_is=self._written.goes_on
+            ends, self._say, padded=marks.padded, as_is=self._written.goes_on
         )
         if not ended or (self._uncertain and ended not in marks.ends):
             raise Refused
@@ -112,22 +113,21 @@ class ValueEnd:
         self._tail = buffer[-len(self._marks.stem) :]
         self._written.feed(text)
 
-    def _is_end(self, after: str, last: bool) -> bool | None:
+    def _is_end(self, place: int) -> bool | None:
         """Judge the value's own closing mark."""
-        marks, rest = self._marks, self._source.rest
-        found = self._behind(len(rest) - len(after))
+        marks, source = self._marks, self._source
+        found = self._behind(place)
         if found is None:
             return None
         mark, place = found
-        words = rest[place:]
         if mark in marks.ends:
             counts: bool | None = False
         elif mark in marks.parameters and self._inner:
-            counts = self._is_lacking(words[len(mark) :], last)
-        elif mark or (last and not words.strip(BLANKS)):
+            counts = self._is_lacking(place + len(mark))
+        elif mark or (source.last and not source.rest[place:].strip(BLANKS)):
             counts = True
         else:
-            counts = self._is_over(words, last) if marks.open_ended else False
+            counts = self._is_over(place) if marks.open_ended else False
         if counts is False:
             self._uncertain = self._uncertain or not self._inner
             self._inner = max(0, self._inner - 1)
@@ -145,42 +145,42 @@ class ValueEnd:
             place = found[1] + len(found[0])
         return found
 
-    def _is_over(self, words: str, last: bool) -> bool | None:
+    def _is_over(self, place: int) -> bool | None:
         """Tell whether nothing closes the value in the words behind its own mark: the call, which
         nothing need close, has ended.
         """
         marks = self._marks
-        found = _first((*marks.ends, *marks.end, *marks.heads), words, last)
+        found = self._first((*marks.ends, *marks.end, *marks.heads), place)
         return None if found is None else found[0] in ("", *marks.heads)
 
-    def _is_lacking(self, after: str, last: bool) -> bool | None:
+    def _is_lacking(self, place: int) -> bool | None:
         """Tell whether a tag is that of a parameter that the tool has, and the call not yet."""
-        name = self._name(after, last)
-        return name if name is None else self._call.lacks(name)
-
-    def _name(self, after: str, last: bool) -> str | None:
-        """Return the name in a tag; None: it goes on."""
-        tag, ended, _ = after.partition(self._marks.tag_end)
-        if not ended and not last and len(after) <= NAME_LIMIT + len(self._marks.tag_end):
+        source, end = self._source, self._marks.tag_end
+        after = source.rest[place:]
+        if end not in after and not source.last and len(after) <= NAME_LIMIT + len(end):
             return None
+        return self._call.lacks(self._name(after))
+
+    def _name(self, after: str) -> str:
+        """Return the name in a tag, nothing where it is none."""
+        tag, ended, _ = after.partition(self._marks.tag_end)
         found = HEADER.fullmatch(tag) if ended and len(tag) <= NAME_LIMIT else None
         return found[1] if found else ""
 
-    def _is_next(self, after: str, last: bool) -> bool | None:
+    def _is_next(self, place: int) -> bool | None:
         """Judge the mark of another parameter."""
-        name = self._name(after, last)
-        if name is None or not self._call.lacks(name):
-            return None if name is None else False
-        marks = self._marks
-        behind = after.partition(marks.tag_end)[2]
-        ended = _first((*marks.end, *self._around), behind, last)
+        if not (lacking := self._is_lacking(place)):
+            return lacking
+        marks, rest = self._marks, self._source.rest
+        begin = rest.index(marks.tag_end, place) + len(marks.tag_end)
+        ended = self._first((*marks.end, *self._around), begin)
         if ended is None:
             return None
-        inside = behind[: ended[1]]
+        name, inside = self._name(rest[place:]), rest[begin : ended[1]]
         closed = sum(map(inside.count, marks.ends))
         if closed > 1 + len(self._opened.findall(inside)) or self._comes_again(name, inside):
             return False
-        at_head = not marks.padded or not self._said or self._source.rest[:1] in _LINE_ENDS
+        at_head = not marks.padded or not self._said or rest[:1] in _LINE_ENDS
         return at_head or not closed or self._call.needs(name)
 
     def _comes_again(self, name: str, inside: str) -> bool:
@@ -189,25 +189,27 @@ class ValueEnd:
             "|".join(map(re.escape, it)) for it in (self._marks.ends, self._marks.parameters)
         )
         found = re.finditer(rf"(?:{ends})\s*(?:{begins})", inside)
-        return any(self._name(inside[each.end() :], True) == name for each in found)
+        return any(self._name(inside[each.end() :]) == name for each in found)
 
-    def _is_call_end(self, mark: str, after: str, last: bool) -> bool | None:
+    def _is_call_end(self, mark: str, place: int) -> bool | None:
         """Judge a mark that closes the call: it ends a value whose own mark was left out."""
-        marks = self._marks
-        found = _first((*marks.ends, *marks.end, *marks.parameters), after, last)
+        marks, source = self._marks, self._source
+        found = self._first((*marks.ends, *marks.end, *marks.parameters), place)
         if found is None:
             return None
+        after = source.rest[place:]
         if not found[0]:
-            return len(after) < OPEN_LIMIT and not self._source.cut
+            return len(after) < OPEN_LIMIT and not source.cut
         opener = mark.strip().replace("</", "<")
         return found[0] in marks.parameters and after.lstrip(BLANKS).startswith(opener)
 
-
-def _first(marks: Sequence[str], text: str, last: bool) -> tuple[str, int] | None:
-    """Return the first of the marks in a text, as far as it is searched, and its place; an empty
-    one at the end where there is none; None: more text must tell.
-    """
-    searched = text[:OPEN_LIMIT]
-    if found := marks_of(*marks).search(searched):
-        return found[0], found.start()
-    return ("", len(searched)) if last or len(text) >= OPEN_LIMIT else None
+    def _first(self, marks: Sequence[str], place: int) -> tuple[str, int] | None:
+        """Return the first of the marks from `place` on, as far as that is searched, and where it
+        stands; an empty one at the end where there is none; None: more text must tell.
+        """
+        source = self._source
+        searched = source.rest[: place + OPEN_LIMIT]
+        if found := marks_of(*marks).search(searched, place):
+            return found[0], found.start()
+        known = source.last or len(source.rest) - place >= OPEN_LIMIT
+        return ("", len(searched)) if known else None

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from converter.core.reading.mark_search import Mark, MarkSearch
-from converter.core.reading.tool_calls.source import Refused, Source, Step
+from converter.core.reading.tool_calls.source import Refused, Source, Step, always
 from converter.core.wire.bounds import BLANKS_LIMIT
 
 
@@ -80,19 +80,26 @@ def test_no_mark_takes_nothing() -> None:
 @pytest.mark.parametrize("text", ["one </v> two </v>\n<p>", "one </v> two </v>"])
 def test_an_end_counts_where_the_form_goes_on_behind_it(text: str) -> None:
     source, said = Source(), list[str]()
-    assert run(source, source.until(ends("</v>"), said.append, ("<p>",)), *text) == "</v>"
+    assert (
+        run(
+            source,
+            source.until({"</v>": lambda at: source.followed_by(["<p>"], at)}, said.append),
+            *text,
+        )
+        == "</v>"
+    )
     assert "".join(said) == "one </v> two "
 
 
 def test_without_an_end_all_is_said() -> None:
     source, said = Source(), list[str]()
-    assert run(source, source.until(ends("</v>"), said.append), *"one </") == ""
+    assert run(source, source.until({"</v>": always}, said.append), *"one </") == ""
     assert "".join(said) == "one </"
 
 
 def test_text_goes_on_before_its_end_is_known() -> None:
     source, said = Source(), list[str]()
-    step: Step[str] = source.until(ends("</v>"), said.append)
+    step: Step[str] = source.until({"</v>": always}, said.append)
     source.feed("one <")
     next(step)
     assert said == ["one "]
@@ -100,7 +107,7 @@ def test_text_goes_on_before_its_end_is_known() -> None:
 
 def test_where_words_come_out_as_they_are_the_step_tells_what_it_waits_for() -> None:
     source, said = Source(), list[str]()
-    step = source.until(ends("</v>"), said.append, as_is=lambda: len(said) > 1)
+    step = source.until({"</v>": always}, said.append, as_is=lambda: len(said) > 1)
     wakes = []
     for piece in ("one", " two", " <", "/v"):
         source.feed(piece)
