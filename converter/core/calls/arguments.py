@@ -16,8 +16,8 @@ from converter.core.wire.partial_json import PartialJson, means_nothing
 
 CUSTOM_INPUT = "input"
 """The only argument of a tool that takes a text."""
-ARGUMENT_KEYS = ("arguments", "parameters", "params", "args", "kwargs", "input")
-"""Fields in which servers put a call's arguments; the first one is the APIs'."""
+ARGUMENT_KEYS = ("arguments", "parameters", "params", "args", "kwargs", "input", "tool_input")
+"""Fields in which models and servers put a call's arguments; the first one is the APIs'."""
 REMEMBERED = 4096
 """Characters of an open call that are kept to be compared while other calls begin."""
 NEAR = 60

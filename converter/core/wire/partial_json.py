@@ -26,6 +26,13 @@ def means_nothing(behind: str) -> bool:
     return _BEHIND.match(behind) is not None
 
 
+def mended(text: str) -> str:
+    """Return a text that is one object, as JSON; nothing for any other text."""
+    read = PartialJson()
+    said = read.feed(text)
+    return said if read.complete and not read.unfit else ""
+
+
 class PartialJson:
     """Feed the text; the result is an object once `complete`, else the beginning of one.
 

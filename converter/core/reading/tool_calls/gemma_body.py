@@ -10,7 +10,6 @@ from functools import partial
 from converter.core.calls.schema_values import literal, typed
 from converter.core.reading.tool_calls.call import Call, Calls
 from converter.core.reading.tool_calls.json_value import (
-    BARE_LIMIT,
     QUOTES,
     meaning,
     string_piece,
@@ -18,13 +17,11 @@ from converter.core.reading.tool_calls.json_value import (
 from converter.core.reading.tool_calls.python_body import arguments_of, say
 from converter.core.reading.tool_calls.source import (
     BLANKS,
-    NAME_LIMIT,
     NOT_AS_IS,
     BrokenArguments,
     Refused,
     Source,
     Step,
-    marks_of,
 )
 from converter.core.reading.tool_calls.values import NESTED_LIMIT, Value
 
@@ -33,6 +30,8 @@ _ENDS = {"{": "}", "[": "]"}
 _TYPES = frozenset({"null", "boolean", "number"})
 _KEY = re.compile(r"""\s*+["']?([^"':,{}\[\]]++)["']?\s*+:""")
 _UNOPENED = re.compile(r"""[^:{}\[\]"'<]+""")
+BARE_LIMIT = 4096
+"""Characters of a value without quotes and brackets."""
 _BARE = re.compile(r"[^,}\]]*+(?=[,}\]])")
 
 
@@ -46,8 +45,8 @@ class Gemma:
     def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call."""
         call = calls.current
-        name, mark = yield from source.short(marks_of("{", "("), NAME_LIMIT)
-        call.named(name)
+        call.named((yield from source.before(("{", "("))))
+        mark = source.take(1)
         nexts = (*calls.close, *self.heads)
         if mark == "(":
             arguments = yield from arguments_of(source, self.quote)
@@ -81,11 +80,11 @@ class Gemma:
 
     def _key(self, source: Source) -> Step[str]:
         if (yield from source.accept((self.quote,))):
-            name, _ = yield from source.short(marks_of(self.quote), NAME_LIMIT)
+            name = yield from source.short(self.quote)
             if not (yield from source.accept(":")):
                 raise Refused
             return name
-        return (yield from source.match(_KEY, NAME_LIMIT))[1].rstrip()
+        return (yield from source.match(_KEY))[1].rstrip()
 
     def _value(self, source: Source, call: Call, close: Sequence[str], depth: int) -> Step[None]:
         if depth > NESTED_LIMIT:
@@ -95,16 +94,12 @@ class Gemma:
             call.say(mark)
             yield from self._inside(source, call, close, depth + 1, end)
             call.say(end)
-        elif mark:
+        elif mark or (yield from self._lacks_opener(source)):
             words, behind = Value(frozenset(), call.say), (*_NEXT, *close)
             if mark in QUOTES:
                 yield from _quoted(source, mark, words, behind)
             else:
                 yield from self._string(source, words, behind)
-            words.close()
-        elif (yield from self._lacks_opener(source)):
-            words = Value(frozenset(), call.say)
-            yield from self._string(source, words, (*_NEXT, *close))
             words.close()
         else:
             scalar = yield from source.match(_BARE, BARE_LIMIT)

@@ -14,7 +14,7 @@ from converter.core.reading.json_extent import HEADER_LIMIT
 from converter.core.reading.tool_calls.call import Call, Calls
 from converter.core.reading.tool_calls.json_value import arguments, object_of, read_key
 from converter.core.reading.tool_calls.members import NAMED, NAMED_BY_KEY, Members
-from converter.core.reading.tool_calls.source import BLANKS, Refused, Source, Step, marks_of
+from converter.core.reading.tool_calls.source import BLANKS, Refused, Source, Step
 
 _NAME = re.compile(r"\s*+(?P<name>[\w.:-]+)\s*+")
 
@@ -89,7 +89,7 @@ class Header:
         if self.user and (yield from source.accept((self.user,))):
             return True
         call = calls.current
-        header = yield from source.before(marks_of("{", *calls.close), HEADER_LIMIT)
+        header = yield from source.before(("{", *calls.close), HEADER_LIMIT)
         alone = not source.rest.startswith("{")
         if alone:
             header = header.rstrip().removesuffix(self.tail)

@@ -1,4 +1,4 @@
-"""JSON within a call: keys and short strings, values as they are written, and arguments, which go
+"""JSON within a call: keys and short strings, values, and arguments, which go
 on as they come.
 """
 
@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Sequence
 
-from converter.core.reading.json_extent import JsonExtent
 from converter.core.reading.tool_calls.call import Call
 from converter.core.reading.tool_calls.source import (
     NAME_LIMIT,
@@ -26,10 +25,6 @@ _PIECE = {quote: re.compile(rf"[^\\{quote}]+|{_ESCAPE}", re.DOTALL) for quote in
 _NO_ESCAPE = re.compile(rf"{HIGH}|..", re.DOTALL)
 _ESCAPE_LENGTH = 12
 """Characters of a pair of escapes, which are one character together."""
-BARE_LIMIT = 4096
-"""Characters of a value without quotes and brackets."""
-_BARE = re.compile(r'[^,}\]"]*+(?=[,}\]])')
-_FIRSTS = ("{", "[", *QUOTES)
 
 
 def read_key(source: Source) -> Step[str]:
@@ -48,8 +43,7 @@ def _short(source: Source, behind: str, last: Part) -> Step[str]:
     """
     _, place = yield from source.ahead(QUOTES)
     reader, said = JsonReader(Want.VALUE), ""
-    for _ in reader.feed(behind):
-        continue
+    _ = [*reader.feed(behind)]
     while True:
         held = len(reader.held)
         for part, words, end in reader.feed(source.rest[place:]):
@@ -60,10 +54,7 @@ def _short(source: Source, behind: str, last: Part) -> Step[str]:
             if part is Part.UNFIT or len(said) > NAME_LIMIT + 1:
                 raise Refused
         place = len(source.rest)
-        while len(source.rest) == place:
-            if source.last:
-                raise Refused
-            yield None
+        yield from source.more(behind=place)
 
 
 def string_piece(source: Source, quote: str, wakes: str | None = None) -> Step[str]:
@@ -159,17 +150,25 @@ def _take_checked(
         raise BrokenArguments(unfit[: len(unfit) - behind])
 
 
-def value_text(source: Source) -> Step[str]:
-    """Take and return the value that comes next, as it is written."""
-    if not (yield from source.ahead(_FIRSTS))[0]:
-        return (yield from source.match(_BARE, BARE_LIMIT))[0]
-    extent, pieces, length = JsonExtent(), [], 0
-    end: int | None = None
-    while end is None:
+def read_value(source: Source, limit: int = HELD_LIMIT) -> Step[str]:
+    """Take the value that comes next; return it as JSON. Raises BrokenArguments for text that is
+    none, and beyond the limit.
+    """
+    reader, said, length = JsonReader(Want.VALUE), list[str](), 0
+    while True:
         yield from source.more()
-        end = extent.feed(source.rest)
-        pieces.append(source.take(len(source.rest) if end is None else end))
-        length += len(pieces[-1])
-        if length > HELD_LIMIT:
-            raise BrokenArguments
-    return "".join(pieces)
+        held = len(reader.held)
+        for part, words, end in reader.feed(source.rest):
+            length += len(words)
+            if part is Part.UNFIT or length > limit:
+                begin = end - len(words)
+                source.take(max(0, begin - held))
+                raise BrokenArguments(words[: max(0, held - begin)])
+            if part is Part.CLOSE and said[-1] == ",":
+                said.pop()
+            if part is not Part.BLANK:
+                said.append(words)
+            if reader.want is Want.NOTHING and not reader.quote:
+                source.take(end - held)
+                return "".join(said)
+        source.take(len(source.rest))

@@ -6,13 +6,12 @@ object whose members it knows is the arguments. Anything else has no meaning, an
 because a client would run it without what stood there.
 """
 
-import enum
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from converter.core.calls.arguments import meaning_of
+from converter.core.calls.arguments import ARGUMENT_KEYS, meaning_of
 from converter.core.calls.names import offered_name
 from converter.core.calls.schema_values import literal
 from converter.core.reading.json_extent import JsonExtent
@@ -22,7 +21,7 @@ from converter.core.reading.tool_calls.json_value import (
     arguments,
     read_key,
     read_string,
-    value_text,
+    read_value,
 )
 from converter.core.reading.tool_calls.source import (
     BLANKS,
@@ -31,10 +30,10 @@ from converter.core.reading.tool_calls.source import (
     Source,
     Step,
 )
-from converter.core.wire.partial_json import PartialJson
+from converter.core.wire.bounds import HELD_LIMIT
+from converter.core.wire.partial_json import mended
 
 NAME_KEYS = ("name", "tool_name", "function", "function_name", "tool")
-ARGUMENT_KEYS = ("arguments", "parameters", "args", "tool_input", "input", "params", "kwargs")
 OTHER_KEYS = ("id", "type", "tool_call_id", "index")
 """Keys of the object around a call: they are no arguments where it has any."""
 _STRING_TEXT = r'(?:[^"\\]|\\.)*+'
@@ -58,21 +57,14 @@ AHEAD_LIMIT = 4096
 """Characters of an object behind a call that are waited for to see whether it is another."""
 
 
-class Role(enum.Enum):
-    """The place of a member."""
-
-    MEMBER = enum.auto()
-    AROUND = enum.auto()  # the call's own, as its id, unless the call has no arguments
-    ARGUMENTS = enum.auto()  # under the key of all arguments, though the tool has one named so
-
-
 @dataclass(slots=True)
 class Members:
     """The members of a call's object, read one by one. `close`: the marks that may come behind.
 
     `strict`: no keys but those of calls. `argued`: the arguments have come; `wholly`: all members
     are arguments, because the arguments' own object was closed too early; `beside`: members that
-    may be as well. `names`: how an object begins that is another call, if any is.
+    may be as well, as JSON, and whether one may be all of them; `room`: the characters left for
+    more. `names`: how an object begins that is another call, if any is.
     """
 
     source: Source
@@ -82,7 +74,8 @@ class Members:
     argued: bool = False
     wholly: bool = False
     names: re.Pattern[str] | None = None
-    beside: list[tuple[str, str, Role]] = field(default_factory=list)
+    beside: list[tuple[str, str, bool]] = field(default_factory=list)
+    room: int = HELD_LIMIT
 
     def read(self, nested: bool = False) -> Step[None]:
         """Read up to the object's end."""
@@ -126,10 +119,11 @@ class Members:
             raise Refused
 
     def _beside(self, name: str) -> Step[None]:
-        role = Role.AROUND if name in OTHER_KEYS and not self.wholly else Role.MEMBER
-        if name in ARGUMENT_KEYS and not self.argued:  # though the tool has an argument named so
-            role, self.argued = Role.ARGUMENTS, True
-        self.beside.append((name, (yield from value_text(self.source)), role))
+        may_be_all = name in ARGUMENT_KEYS and not self.argued  # though one argument is named so
+        self.argued = self.argued or may_be_all
+        written = yield from read_value(self.source, self.room)
+        self.room -= len(name) + len(written)
+        self.beside.append((name, written, may_be_all))
 
     def beyond(self) -> Step[None]:
         """Read members behind the object's end, as they are or in an object: a brace stood too
@@ -173,9 +167,8 @@ class Members:
             yield None
 
     def _has_name(self, written: str) -> bool:
-        read = PartialJson()
-        text = read.feed(written)
-        if not read.complete:  # behind arguments it is a broken call, behind none it may hold them
+        text = mended(written)
+        if not text:  # behind arguments it is a broken call, behind none it may hold them
             return self.call.arguments_so_far() != {} and _KEY_AT_HEAD.match(written) is not None
         told: dict[str, object] = json.loads(text, strict=False)
         names = [told[key] for key in told if key in NAME_KEYS and not self.call.knows(key)]
@@ -189,7 +182,7 @@ class Members:
         given = self.call.arguments_so_far()
         if given is None:  # too long to be compared
             raise BrokenArguments
-        again = _value((yield from value_text(self.source)))
+        again = _value((yield from read_value(self.source)))
         same = meaning_of(literal(given)) == meaning_of(literal(again))
         if not isinstance(again, dict) or (given and not same):
             raise BrokenArguments
@@ -205,10 +198,11 @@ class Members:
             return
         given = call.arguments_so_far()
         more: dict[str, object] = {}
-        for key, written, role in self.beside:
-            if role is Role.AROUND and (self.argued or not call.knows(key)):
+        for key, written, may_be_all in self.beside:
+            around = key in OTHER_KEYS and not self.wholly
+            if around and (self.argued or not call.knows(key)):
                 continue
-            for name, value in _meant(call, key, _value(written), role).items():
+            for name, value in _meant(call, key, _value(written), may_be_all).items():
                 if given is None or given.get(name, value) != value:
                     raise BrokenArguments
                 if name not in given:
@@ -217,13 +211,13 @@ class Members:
             call.add(name, literal(value))
 
 
-def _meant(call: Call, key: str, value: object, role: Role) -> Mapping[str, object]:
+def _meant(call: Call, key: str, value: object, may_be_all: bool) -> Mapping[str, object]:
     """Return the arguments that a member is."""
     known = call.knows(key)
     if isinstance(value, str) and value.lstrip().startswith("{") and not known:
-        value = _value(value)
+        value = _value(mended(value))
     all_known = isinstance(value, dict) and all(map(call.knows, value))
-    if known and not (all_known and role is Role.ARGUMENTS):
+    if known and not (all_known and may_be_all):
         return {key: value}
     if isinstance(value, dict) and all_known:
         return value
@@ -233,15 +227,9 @@ def _meant(call: Call, key: str, value: object, role: Role) -> Mapping[str, obje
 
 
 def _value(written: str) -> object:
-    """Return the value of JSON that need be none. Raises BrokenArguments for one without a
-    meaning.
-    """
-    read = PartialJson()
-    text = read.feed(f'{{"value": {written}}}')
-    if not read.complete or read.unfit:
-        raise BrokenArguments
+    """Return the value of JSON. Raises BrokenArguments for one that cannot be written again."""
     try:
-        value: object = json.loads(text, strict=False)["value"]
+        value: object = json.loads(written)
         literal(value)
     except (ValueError, RecursionError):
         raise BrokenArguments from None

@@ -113,7 +113,7 @@ def _in_parentheses(source: Source, around: str) -> Step[str]:
     while depth:
         yield from source.more()
         if around and not quote and (yield from source.accept((around,))):
-            words, _ = yield from source.short(marks_of(around), PYTHON_LIMIT)
+            words = yield from source.short(around, PYTHON_LIMIT)
             pieces.append(repr(words))
             length += len(words)
             continue

@@ -164,14 +164,16 @@ class Source:
             return None
         return bool(found[0]) or (self.last and not self.rest[place:].strip(BLANKS))
 
-    def more(self, wakes: str | None = None) -> Step[None]:
-        """Wait until there is text. Raises Refused when there will be none."""
-        while not self.rest:
+    def more(self, wakes: str | None = None, behind: int = 0) -> Step[None]:
+        """Wait until there is text behind so many characters. Raises Refused when there will be
+        none.
+        """
+        while len(self.rest) <= behind:
             if self.last:
                 raise Refused
             yield wakes
 
-    def match(self, pattern: re.Pattern[str], limit: int) -> Step[re.Match[str]]:
+    def match(self, pattern: re.Pattern[str], limit: int = NAME_LIMIT) -> Step[re.Match[str]]:
         """Take what the pattern matches; return the match. Raises Refused beyond `limit`."""
         while not (match := pattern.match(self.rest)):
             if self.last or len(self.rest) > limit:
@@ -182,17 +184,17 @@ class Source:
         self.take(match.end())
         return match
 
-    def short(self, ends: MarkSearch, limit: int) -> Step[tuple[str, str]]:
-        """Return the text before the first of `ends`, and it. Raises Refused beyond `limit`."""
-        text = yield from self.before(ends, limit)
-        mark = ends.search(self.rest)
-        assert mark
-        return text, self.take(mark.end())
+    def short(self, end: str, limit: int = NAME_LIMIT) -> Step[str]:
+        """Return the text before an end, which is taken too. Raises Refused beyond `limit`."""
+        text = yield from self.before((end,), limit)
+        self.take(len(end))
+        return text
 
-    def before(self, ends: MarkSearch, limit: int) -> Step[str]:
+    def before(self, ends: Sequence[str], limit: int = NAME_LIMIT) -> Step[str]:
         """Return the text before the first of `ends`, which stays. Raises Refused as `short`."""
-        while not (match := ends.search(self.rest)):
-            begun = ends.undecided(self.rest, 0)  # an end that is cut may begin within the limit
+        search = marks_of(*ends)
+        while not (match := search.search(self.rest)):
+            begun = search.undecided(self.rest, 0)  # an end that is cut may begin within the limit
             if self.last or len(self.rest) - begun > limit:
                 raise Refused
             yield None

@@ -21,14 +21,12 @@ from converter.core.reading.tool_calls.call import Call, Calls, keys_of
 from converter.core.reading.tool_calls.json_body import arguments_alone
 from converter.core.reading.tool_calls.source import (
     BLANKS,
-    NAME_LIMIT,
     BrokenArguments,
     Refused,
     Says,
     Source,
     Step,
     always,
-    marks_of,
     never,
 )
 from converter.core.reading.tool_calls.value_end import HEADER, ValueEnd, ValueMarks
@@ -55,7 +53,7 @@ class Tags(ValueMarks):
     def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call."""
         call = calls.current
-        name, more = _header((yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0])
+        name, more = _header((yield from source.short(self.tag_end)))
         call.named(name)
         first, place = yield from source.ahead((*self.parameters, *self.end, "{"))
         beside = _beside(more)
@@ -70,9 +68,7 @@ class Tags(ValueMarks):
             call.open()
             for key, given in beside.items():
                 call.key(key)
-                value = Value(types_of(call.schema, key), call.say)
-                value.feed(given)
-                value.close()
+                Value(types_of(call.schema, key), call.say).write(given)
             yield from self._parameters(source, call, calls.close)
             if not call.given and (yield from source.ahead(('{"',)))[0]:
                 raise BrokenArguments  # the arguments stand behind a call that has none
@@ -104,9 +100,7 @@ class Tags(ValueMarks):
         so it may be the parameter's own mark, the call's or an outer one, or the mark of another
         parameter of the tool.
         """
-        name, types_named = _header(
-            (yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0]
-        )
+        name, types_named = _header((yield from source.short(self.tag_end)))
         if "=" in name and not call.knows(name):
             raise Refused  # the value stands in the tag: the call has no meaning without it
         call.key(name)
@@ -139,7 +133,7 @@ class Pairs:
     def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call, and its closing mark."""
         call, nexts = calls.current, (self.key[0], *calls.close, *self.value[1:])
-        written = (yield from source.match(_WORD, NAME_LIMIT))[1]
+        written = (yield from source.match(_WORD))[1]
         if self.separator:
             yield from source.accept((self.separator,))
         key, mark = "", (yield from source.ahead(nexts))[0]
@@ -181,7 +175,7 @@ class Pairs:
         named = [tool for tool in tools if written.startswith(tool)]
         if not named or self.key[0] == "":
             raise Refused
-        behind = (yield from source.short(marks_of(self.key[1]), NAME_LIMIT))[0].strip()
+        behind = (yield from source.short(self.key[1])).strip()
         pairs = [(tool, f"{written[len(tool) :]}{behind}") for tool in named]
         fitting = [(tool, key) for tool, key in pairs if key in keys_of(tools[tool])]
         if len(fitting) != 1:
@@ -191,9 +185,9 @@ class Pairs:
     def _pair(self, source: Source, call: Call, close: Sequence[str], name: str = "") -> Step[str]:
         """Read a key, unless its `name` is known, and its value; return the mark that ended it."""
         if not name:
-            name = (yield from source.short(marks_of(self.key[1]), NAME_LIMIT))[0].strip()
+            name = (yield from source.short(self.key[1])).strip()
         if self.kind[0] and (yield from source.accept(self.kind[:1])):
-            yield from source.short(marks_of(self.kind[1]), NAME_LIMIT)
+            yield from source.short(self.kind[1])
         opened = not self.value[0] or (yield from source.accept(self.value[:1]))
         if not opened and not call.lacks(name):  # GLM-4.7 leaves the mark out under load
             raise Refused
@@ -254,7 +248,7 @@ class Elements:
     def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call."""
         call = calls.current
-        written, _ = yield from source.short(marks_of(">"), NAME_LIMIT)
+        written = yield from source.short(">")
         call.named(written.strip("\"' "))
         if not (yield from source.ahead((self.mark,)))[0]:
             raise Refused
@@ -281,27 +275,18 @@ class Elements:
         if mark == self.mark and call:
             yield from self._unopened(source, call)
             return ""
-        name, _ = yield from source.short(marks_of(">"), NAME_LIMIT)
-        return name
+        return (yield from source.short(">"))
 
     def _unopened(self, source: Source, call: Call) -> Step[None]:
         """Say an argument without its opening tag: the closing one has its name."""
-        written = yield from source.before(marks_of(self.mark), HELD_LIMIT)
+        written = yield from source.before((self.mark,), HELD_LIMIT)
         if not (yield from source.accept((f"{self.mark}</",))):
             raise Refused
-        name, _ = yield from source.short(marks_of(">"), NAME_LIMIT)
+        name = yield from source.short(">")
         if not call.lacks(name):
             raise Refused
         call.key(name)
-        value = Value(types_of(call.schema, name), call.say)
-        value.feed(written)
-        value.close()
-
-    def _nested(self, source: Source) -> Step[bool]:
-        """Tell whether elements come next, not text or the closing tag."""
-        closing, opening = f"{self.mark}</", f"{self.mark}<"
-        mark, _ = yield from source.ahead((closing, opening))
-        return mark == opening
+        Value(types_of(call.schema, name), call.say).write(written)
 
     def _element(
         self, source: Source, schema: Schema, name: str, root: Schema, say: Says, depth: int = 0
@@ -309,7 +294,8 @@ class Elements:
         """Say the JSON text of an element, whose opening tag has been read."""
         if depth > NESTED_LIMIT:
             raise Refused
-        if not (yield from self._nested(source)):
+        closing, opening = f"{self.mark}</", f"{self.mark}<"
+        if (yield from source.ahead((closing, opening)))[0] != opening:
             written = Value(type_names(schema, root) or (NO_STRING if depth else frozenset()), say)
             end, as_is = f"{self.mark}</{name}>", never if depth else written.goes_on
             if not (yield from source.until({end: always}, written.feed, as_is=as_is)):

@@ -51,6 +51,11 @@ class Value:
             self._write("")
         self._say('"')
 
+    def write(self, text: str) -> None:
+        """Write a value that is all there."""
+        self.feed(text)
+        self.close()
+
     def _waits(self, held: list[str]) -> bool:
         if self._is_string:
             return any(null.startswith("".join(held)) for null in NULLS)

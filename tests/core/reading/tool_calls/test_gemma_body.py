@@ -5,7 +5,7 @@ import json
 import pytest
 
 from converter.core.model.events import Text, ToolCall
-from converter.core.reading.tool_calls.json_value import BARE_LIMIT
+from converter.core.reading.tool_calls.gemma_body import BARE_LIMIT
 from converter.core.reading.tool_calls.values import NESTED_LIMIT
 from tests.core.reading.tool_calls.test_json_body import read
 

@@ -1,5 +1,6 @@
 """JSON values in a text that arrives in pieces: whole, short, or as the arguments of a call."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -7,14 +8,13 @@ import pytest
 from converter.core.model.events import ToolCall
 from converter.core.reading.tool_calls.call import Call
 from converter.core.reading.tool_calls.json_value import (
-    BARE_LIMIT,
     arguments,
     meaning,
     object_of,
     read_key,
     read_string,
+    read_value,
     string_piece,
-    value_text,
 )
 from converter.core.reading.tool_calls.source import (
     NAME_LIMIT,
@@ -45,34 +45,56 @@ def read[T](text: str, grammar: Callable[[Source], Step[T]]) -> tuple[T, str]:
 
 
 @pytest.mark.parametrize(
-    "value",
+    ("value", "wanted"),
     [
-        '{"a": [1, "}"]}',
-        '[1, {"b": "]"}]',
-        '"a, \\" }"',
-        "'a, }'",
-        "12.5",
-        "True",
-        "[f(x=(1, 2)), ']']",
+        ('{"a": [1, "}"]}', {"a": [1, "}"]}),
+        ('[1, {"b": "]"},]', [1, {"b": "]"}]),
+        ('"a, \\" }"', 'a, " }'),
+        ("'a, }'", "a, }"),
+        ("12.5", 12.5),
+        ("True", True),
+        ("{a: None, /* x */ 'b': ',',}", {"a": None, "b": ","}),
     ],
 )
 @pytest.mark.parametrize("behind", [', "next": 1}', "}", "]"])
-def test_a_value_is_taken_as_it_is_written(value: str, behind: str) -> None:
-    made, rest = read(f" {value}{behind}", value_text)
-    assert (made.strip(), rest) == (value, behind)
+def test_a_value_is_taken_and_mended(value: str, wanted: object, behind: str) -> None:
+    made, rest = read(f" {value}{behind}", read_value)
+    assert (json.loads(made), rest) == (wanted, behind)
 
 
-@pytest.mark.parametrize("text", ['{"a": 1', '"a', "1", "1" * (BARE_LIMIT + 2)])
-def test_a_value_that_goes_on_without_end_is_none(text: str) -> None:
+@pytest.mark.parametrize("text", ['{"a": 1', '"a', "1", ""])
+def test_a_value_without_an_end_is_none(text: str) -> None:
     with pytest.raises(Refused):
-        read(text, value_text)
+        read(text, read_value)
 
 
-def test_a_value_that_is_too_long_breaks_the_call() -> None:
+@pytest.mark.parametrize(
+    ("text", "rest"), [("[1, oops]}", "oops]}"), ("{/x}", "/x}"), ("tru3,", "3,")]
+)
+def test_text_that_is_no_value_breaks_the_call_where_it_begins(text: str, rest: str) -> None:
+    for cut in range(len(text)):
+        source = Source()
+        source.feed(text[:cut])
+        step = read_value(source)
+        broken: BrokenArguments | None = None
+        for piece in ("", text[cut:]):
+            source.feed(piece)
+            try:
+                next(step)
+            except BrokenArguments as error:
+                broken = error
+                break
+        behind = "" if piece else text[cut:]
+        assert broken
+        assert "".join([*broken.args, source.rest, behind]) == rest
+
+
+@pytest.mark.parametrize("limit", [HELD_LIMIT, 10])
+def test_a_value_that_is_too_long_breaks_the_call(limit: int) -> None:
     source = Source()
-    source.feed('"' + "x" * (HELD_LIMIT + 1))
+    source.feed('"' + "x" * limit)
     with pytest.raises(BrokenArguments):
-        next(value_text(source))
+        next(read_value(source, limit))
 
 
 @pytest.mark.parametrize(

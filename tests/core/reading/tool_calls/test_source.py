@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from converter.core.reading.mark_search import Mark, MarkSearch
 from converter.core.reading.tool_calls.source import Refused, Source, Step, always
 from converter.core.wire.bounds import BLANKS_LIMIT
 
@@ -25,10 +24,6 @@ def run[T](source: Source, step: Step[T], *pieces: str) -> T | None:
         next(step)
     last: T = over.value.value
     return last
-
-
-def ends(*marks: str) -> MarkSearch:
-    return MarkSearch(dict.fromkeys(marks, Mark.CLOSE))
 
 
 def test_what_is_taken_is_heard_and_gone() -> None:
@@ -118,11 +113,11 @@ def test_where_words_come_out_as_they_are_the_step_tells_what_it_waits_for() -> 
 
 def test_a_short_text_ends_within_its_limit() -> None:
     source = Source()
-    assert run(source, source.short(ends(">"), 5), *"name>") == ("name", ">")
+    assert run(source, source.short(">", 5), *"name>") == "name"
     for text in ("longer>", "longer", "end"):
         other = Source()
         with pytest.raises(Refused):
-            run(other, other.short(ends(">"), 5), *text)
+            run(other, other.short(">", 5), *text)
         assert other.rest == "longer>"[: len(other.rest)] or other.rest == "end"
 
 
@@ -137,7 +132,7 @@ def test_more_waits_for_text_and_refuses_at_the_end() -> None:
 def test_an_end_of_many_characters_that_begins_within_the_limit_counts_however_it_is_cut() -> None:
     for pieces in (["name</kind>"], list("name</kind>"), ["name</", "kind>"]):
         source = Source()
-        assert run(source, source.short(ends("</kind>"), 4), *pieces) == ("name", "</kind>")
+        assert run(source, source.short("</kind>", 4), *pieces) == "name"
 
 
 def test_what_a_pattern_matches_is_taken_once_it_is_whole() -> None:
@@ -153,5 +148,5 @@ def test_what_a_pattern_matches_is_taken_once_it_is_whole() -> None:
 
 def test_text_before_an_end_is_taken_and_the_end_stays() -> None:
     source = Source()
-    assert run(source, source.before(ends("</v>"), 4), "on", "e</", "v>") == "one"
+    assert run(source, source.before(["</v>"], 4), "on", "e</", "v>") == "one"
     assert source.rest == "</v>"
