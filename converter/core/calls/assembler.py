@@ -8,6 +8,7 @@ from converter.core.calls.arguments import CUSTOM_INPUT, NEAR, Arguments
 from converter.core.calls.free_text import FreeText
 from converter.core.calls.ids import CallIds
 from converter.core.calls.names import may_become, offered_name
+from converter.core.calls.schema_values import Schema, properties_of
 from converter.core.calls.within import call_within
 from converter.core.model.events import NO_INDEX, Event, Failure, Finish, ToolCall, WordKind
 from converter.core.wire.bounds import MOST_CALLS, WAITING_LIMIT, TooMuchError, fault_of
@@ -21,7 +22,7 @@ NO_MEANING = "its arguments are no JSON object, near {near!r}"
 NO_END = "its arguments have no end"
 NO_NAME = "the server's call has no name, so it must not be run"
 
-type Schemas = Mapping[str, Mapping[str, object]]
+type Schemas = Mapping[str, Schema]
 
 
 def failure_of(name: str, why: str) -> Failure:
@@ -40,15 +41,11 @@ class Offer:
 
     def takes_text(self, name: str) -> bool:
         """Tell whether a tool's only argument is a text, which models write without an object."""
-        return [*self._properties(name)] == [CUSTOM_INPUT]
+        return [*properties_of(self.schemas.get(name, {}))] == [CUSTOM_INPUT]
 
     def has_parameters(self, name: str) -> bool:
         """Tell whether the tool may be given anything."""
-        return bool(self._properties(name))
-
-    def _properties(self, name: str) -> Mapping[str, object]:
-        properties = self.schemas.get(name, {}).get("properties")
-        return properties if isinstance(properties, Mapping) else {}
+        return bool(properties_of(self.schemas.get(name, {})))
 
 
 @dataclass(slots=True)

@@ -43,6 +43,12 @@ _PLACE = "<tool call>"
 warnings.filterwarnings("ignore", category=SyntaxWarning, module=re.escape(_PLACE))
 
 
+def properties_of(schema: Schema) -> Mapping[str, object]:
+    """Return the properties that a schema has, by their names."""
+    properties = schema.get("properties")
+    return properties if isinstance(properties, Mapping) else {}
+
+
 def types_of(schema: Schema, name: str) -> frozenset[str]:
     """Return the JSON types that a parameter may have; none when the schema does not tell."""
     return type_names(part(schema, name), schema)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from converter.core.calls.ids import is_counted
 from converter.core.calls.names import offered_name
-from converter.core.calls.schema_values import Schema
+from converter.core.calls.schema_values import Schema, properties_of
 from converter.core.model.events import ToolCall
 from converter.core.reading.tool_calls.source import Source, Step
 from converter.core.wire.bounds import HELD_LIMIT
@@ -114,7 +114,7 @@ class Call:
 
     def knows(self, name: str) -> bool:
         """Tell whether the tool's schema knows an argument of that name."""
-        return name in keys_of(self.schema)
+        return name in properties_of(self.schema)
 
     def lacks(self, name: str) -> bool:
         """Tell whether the tool has an argument of that name, and the call none so far."""
@@ -159,12 +159,6 @@ class Call:
             self.begin()
         self.emit(ToolCall(self.index, "", "", "}", ends=True))
         self.progress = Progress.DONE
-
-
-def keys_of(schema: Schema) -> Mapping[str, object]:
-    """Return the parameters of a tool, by their names."""
-    properties = schema.get("properties")
-    return properties if isinstance(properties, Mapping) else {}
 
 
 class Calls(Protocol):

@@ -50,7 +50,10 @@ class Json:
         names = NAMED_BY_KEY if self.name_is_key else NAMED
         members = Members(source, call, close, self.strict, names=names)
         if self.name_is_key:
-            yield from self._named_by_key(source, call)
+            call.named((yield from read_key(source)))
+            yield from arguments(source, call)
+            if not (yield from source.accept("}")):
+                raise Refused
             members.argued = members.wholly = True
         else:
             yield from members.read()
@@ -60,12 +63,6 @@ class Json:
             yield from members.beyond()
         members.settle()
         call.complete()
-
-    def _named_by_key(self, source: Source, call: Call) -> Step[None]:
-        call.named((yield from read_key(source)))
-        yield from arguments(source, call)
-        if not (yield from source.accept("}")):
-            raise Refused
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ on as they come.
 import json
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from converter.core.reading.tool_calls.call import Call
 from converter.core.reading.tool_calls.source import (
@@ -19,7 +20,6 @@ from converter.core.wire.json_reader import HIGH, LOW, JsonReader, Part, Want
 from converter.core.wire.partial_json import PartialJson
 
 QUOTES = ('"', "'")
-_NOTHING = ("null", "None")
 _ESCAPE = rf"{HIGH}{LOW}|(?!{HIGH})\\u[0-9a-fA-F]{{4}}|\\[^u]"
 _PIECE = {quote: re.compile(rf"[^\\{quote}]+|{_ESCAPE}", re.DOTALL) for quote in QUOTES}
 _NO_ESCAPE = re.compile(rf"{HIGH}|..", re.DOTALL)
@@ -27,19 +27,9 @@ _ESCAPE_LENGTH = 12
 """Characters of a pair of escapes, which are one character together."""
 
 
-def read_key(source: Source) -> Step[str]:
-    """Take and return the key that comes next, and its colon. Raises Refused for other text."""
-    return _text((yield from _short(source, "{", Part.COLON)).removesuffix(":"))
-
-
-def read_string(source: Source) -> Step[str]:
-    """Take and return the short string that comes next. Raises Refused for other text."""
-    return _text((yield from _short(source, "", Part.END)))
-
-
 def _short(source: Source, behind: str, last: Part) -> Step[str]:
-    """Take the JSON that comes next, up to a part; return what it says. `behind`: the JSON that it
-    stands behind. Raises Refused, and takes nothing, for other text and for more than a name has.
+    """Take the JSON that comes next, up to a part; return the text that it says. `behind`: the JSON
+    that it stands behind. Raises Refused, and takes nothing, for any other and beyond a name's end.
     """
     _, place = yield from source.ahead(QUOTES)
     reader, said = JsonReader(Want.VALUE), ""
@@ -50,11 +40,17 @@ def _short(source: Source, behind: str, last: Part) -> Step[str]:
             said += words
             if part is last:
                 source.take(place + end - held)
-                return said
+                return str(json.loads(said.removesuffix(":")))
             if part is Part.UNFIT or len(said) > NAME_LIMIT + 1:
                 raise Refused
         place = len(source.rest)
         yield from source.more(behind=place)
+
+
+read_key = partial(_short, behind="{", last=Part.COLON)
+"""Take and return the key that comes next, and its colon."""
+read_string = partial(_short, behind="", last=Part.END)
+"""Take and return the short string that comes next."""
 
 
 def string_piece(source: Source, quote: str, wakes: str | None = None) -> Step[str]:
@@ -81,16 +77,12 @@ def meaning(piece: str) -> str:
     if piece[0] != "\\":
         return piece
     reader = JsonReader(Want.VALUE)
-    return _text("".join(said for _, said, _ in reader.feed(f"'{piece}'")))
-
-
-def _text(written: str) -> str:
-    return str(json.loads(written))
+    return str(json.loads("".join(said for _, said, _ in reader.feed(f"'{piece}'"))))
 
 
 def arguments(source: Source, call: Call, close: Sequence[str] = ()) -> Step[None]:
     """Say arguments: an object, a string that holds one, or null."""
-    mark, place = yield from source.ahead(("{", *QUOTES, *_NOTHING))
+    mark, place = yield from source.ahead(("{", *QUOTES, "null", "None"))
     source.take(place)
     if mark == "{":
         yield from object_of(source, call, close)

@@ -15,7 +15,6 @@ from converter.core.reading.tool_calls.source import (
     Refused,
     Source,
     Step,
-    marks_of,
 )
 from converter.core.wire.bounds import BLANKS_LIMIT, PYTHON_LIMIT
 
@@ -26,7 +25,8 @@ _ARGUMENT = re.compile(r"""["'\d\-(\[]|\w+\s*+=""")
 _OBJECT_BEHIND = re.compile(r"\]\s*+,\s*+\{")
 """An object behind the list's end, which may have stood too early as well."""
 _TOKEN = re.compile(r"""\\.|"{3}|'{3}|.""", re.DOTALL)
-_PLAIN = re.compile(r"""[^"'()\\]+""")
+_PLAIN = re.compile(r"""[^"'()\\<]+""")
+"""Text without a quote, an escape or a bracket, and without the first character of a mark."""
 _QUOTES = ("'", '"', "'" * 3, '"' * 3)
 _CONSTANTS = {"true": True, "false": False, "null": None}
 
@@ -117,8 +117,7 @@ def _in_parentheses(source: Source, around: str) -> Step[str]:
             pieces.append(repr(words))
             length += len(words)
             continue
-        before = _before(source.rest, around) if around and not quote else source.rest
-        token = _PLAIN.match(before) or _TOKEN.match(source.rest)
+        token = _PLAIN.match(source.rest) or _TOKEN.match(source.rest)
         assert token
         mark = token[0]
         if not source.last and len(source.rest) < 3 and mark[0] in "\"'\\":
@@ -132,13 +131,6 @@ def _in_parentheses(source: Source, around: str) -> Step[str]:
         if length > PYTHON_LIMIT:
             raise Refused
     return "".join(pieces[:-1])
-
-
-def _before(text: str, mark: str) -> str:
-    """Return the text before a mark, or before what may begin one."""
-    search = marks_of(mark)
-    found = search.search(text)
-    return text[: found.start() if found else len(text) - search.undecided(text, 0)]
 
 
 def _next(mark: str, quote: str, depth: int) -> tuple[str, int]:

@@ -25,16 +25,6 @@ NAME_LIMIT = 256
 """Characters of a key or a name; no API allows as many in a tool's name."""
 
 
-def never() -> bool:
-    """Tell that no words come out as they are."""
-    return False
-
-
-def always(_: int) -> bool:
-    """Tell that a mark counts, whatever comes behind it."""
-    return True
-
-
 class Refused(Exception):  # noqa: N818 - nothing is wrong: the text is no tool call
     """The text is no tool call of the form that was tried, or is cut off within one."""
 
@@ -115,15 +105,15 @@ class Source:
 
     def until(
         self,
-        ends: Mapping[str, Judge],
+        ends: Mapping[str, Judge | None],
         say: Says,
         *,
         padded: bool = False,
-        as_is: Callable[[], bool] = never,
+        as_is: Callable[[], bool] | None = None,
         within: str = "",
     ) -> Step[str]:
         """Say all before the first of `ends` that counts, as it comes; take and return that end,
-        nothing at the text's end.
+        nothing at the text's end. An end without a judge counts always.
 
         `padded`: a line end before an end goes. `as_is`: tells whether words come out as they are
         now, but for the characters that JSON writes as others. `within`: the meaning of an end that
@@ -134,7 +124,8 @@ class Source:
             match = search.search(self.rest)
             if stop := self._before_end(search, match, padded):
                 say(self.take(stop))
-            counts = ends[match[0]](match.end() - stop) if match else None
+            judge = ends[match[0]] if match else None
+            counts = judge(match.end() - stop) if match and judge else True
             if match and counts:
                 self.take(match.end() - stop)
                 return match[0]
@@ -146,7 +137,7 @@ class Source:
             elif not match and self.last:
                 return ""
             else:
-                yield search.firsts + NOT_AS_IS if as_is() else None
+                yield search.firsts + NOT_AS_IS if as_is and as_is() else None
 
     def _before_end(self, ends: MarkSearch, match: re.Match[str] | None, padded: bool) -> int:
         """Return how many characters come before the end that was found, or that may begin."""

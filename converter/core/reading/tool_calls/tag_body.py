@@ -14,10 +14,11 @@ from converter.core.calls.schema_values import (
     Schema,
     literal,
     part,
+    properties_of,
     type_names,
     types_of,
 )
-from converter.core.reading.tool_calls.call import Call, Calls, keys_of
+from converter.core.reading.tool_calls.call import Call, Calls
 from converter.core.reading.tool_calls.json_body import arguments_alone
 from converter.core.reading.tool_calls.source import (
     BLANKS,
@@ -26,8 +27,6 @@ from converter.core.reading.tool_calls.source import (
     Says,
     Source,
     Step,
-    always,
-    never,
 )
 from converter.core.reading.tool_calls.value_end import HEADER, ValueEnd, ValueMarks
 from converter.core.reading.tool_calls.values import NESTED_LIMIT, Value
@@ -110,7 +109,7 @@ class Tags(ValueMarks):
                 yield None
             source.take(len(padding[0]))
         if self.cdata and (yield from source.accept(_CDATA[:1])):
-            yield from source.until({_CDATA[1]: always}, written.feed, as_is=written.goes_on)
+            yield from source.until({_CDATA[1]: None}, written.feed, as_is=written.goes_on)
         return (yield from ValueEnd(source, call, self, close, written).read())
 
 
@@ -177,7 +176,7 @@ class Pairs:
             raise Refused
         behind = (yield from source.short(self.key[1])).strip()
         pairs = [(tool, f"{written[len(tool) :]}{behind}") for tool in named]
-        fitting = [(tool, key) for tool, key in pairs if key in keys_of(tools[tool])]
+        fitting = [(tool, key) for tool, key in pairs if key in properties_of(tools[tool])]
         if len(fitting) != 1:
             raise Refused
         return fitting[0]
@@ -297,8 +296,8 @@ class Elements:
         closing, opening = f"{self.mark}</", f"{self.mark}<"
         if (yield from source.ahead((closing, opening)))[0] != opening:
             written = Value(type_names(schema, root) or (NO_STRING if depth else frozenset()), say)
-            end, as_is = f"{self.mark}</{name}>", never if depth else written.goes_on
-            if not (yield from source.until({end: always}, written.feed, as_is=as_is)):
+            end, as_is = f"{self.mark}</{name}>", None if depth else written.goes_on
+            if not (yield from source.until({end: None}, written.feed, as_is=as_is)):
                 raise Refused
             written.close()
             return

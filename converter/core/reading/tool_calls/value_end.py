@@ -90,7 +90,7 @@ class ValueEnd:
         """Say the value; take and return the mark that ended it. Raises Refused for none."""
         marks = self._marks
         nexts = (*marks.parameters, *marks.end, *self._around)
-        ends: dict[str, Judge] = dict.fromkeys(
+        ends: dict[str, Judge | None] = dict.fromkeys(
             marks.end,
             self._is_over if marks.open_ended else partial(self._source.followed_by, nexts),
         )

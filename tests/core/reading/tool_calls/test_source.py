@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from converter.core.reading.tool_calls.source import Refused, Source, Step, always
+from converter.core.reading.tool_calls.source import Refused, Source, Step
 from converter.core.wire.bounds import BLANKS_LIMIT
 
 
@@ -88,13 +88,13 @@ def test_an_end_counts_where_the_form_goes_on_behind_it(text: str) -> None:
 
 def test_without_an_end_all_is_said() -> None:
     source, said = Source(), list[str]()
-    assert run(source, source.until({"</v>": always}, said.append), *"one </") == ""
+    assert run(source, source.until({"</v>": None}, said.append), *"one </") == ""
     assert "".join(said) == "one </"
 
 
 def test_text_goes_on_before_its_end_is_known() -> None:
     source, said = Source(), list[str]()
-    step: Step[str] = source.until({"</v>": always}, said.append)
+    step: Step[str] = source.until({"</v>": None}, said.append)
     source.feed("one <")
     next(step)
     assert said == ["one "]
@@ -102,7 +102,7 @@ def test_text_goes_on_before_its_end_is_known() -> None:
 
 def test_where_words_come_out_as_they_are_the_step_tells_what_it_waits_for() -> None:
     source, said = Source(), list[str]()
-    step = source.until({"</v>": always}, said.append, as_is=lambda: len(said) > 1)
+    step = source.until({"</v>": None}, said.append, as_is=lambda: len(said) > 1)
     wakes = []
     for piece in ("one", " two", " <", "/v"):
         source.feed(piece)
