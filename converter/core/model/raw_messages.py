@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 type Fields = Mapping[str, object]
 
-# Claude Code's, another in each request
-BILLING_LINES = re.compile(r"^x-anthropic-billing-header:[^\n]*\n*", re.MULTILINE)
+# Claude Code's, another in each request. A pattern that begins with letters is found by them.
+BILLING_LINES = re.compile(
+    r"x-anthropic-billing-header:(?<=^x-anthropic-billing-header:)[^\n]*\n*", re.MULTILINE
+)
 SYSTEM = ("system", "developer")
 """Roles of the system's messages."""
 SYSTEM_FIELDS = ("system", "instructions")
@@ -28,7 +30,11 @@ _HEAD = 4000
 REMINDER = re.compile(
     r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL
 )
-DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|[A-Z][a-z]+day\b|\b20\d\d\b")
+# A day, a time, a day's name, a year: all begin with one of a few characters, which are looked for
+# four times as fast as a choice of beginnings.
+DATE = re.compile(
+    r"[\dA-Z](?:(?<=\d)(?:\d{3}-\d\d-\d\d|\d?:\d\d)|(?<=[A-Z])[a-z]+day\b|(?<=\b2)0\d\d\b)"
+)
 
 
 def is_request(value: object) -> bool:

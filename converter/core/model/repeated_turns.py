@@ -80,7 +80,7 @@ class RepeatedTurns[Turn, Said]:
         for name, value in body.items():
             pieces += [b"," if pieces else b"{", *write([name]), b":"]
             if name == "messages" and isinstance(value, list):
-                pieces += [b"[", b",".join(self._bytes(value, write)), b"]"]
+                pieces += self._bytes(value, write)
             else:
                 pieces += write([value])
         return b"".join([*pieces, b"}"])
@@ -88,8 +88,10 @@ class RepeatedTurns[Turn, Said]:
     def _bytes(
         self, messages: Sequence[object], write: Callable[[Sequence[object]], list[bytes]]
     ) -> list[bytes]:
+        """Return the pieces of a list of messages. They are joined once, with all others."""
         known = self.before._written if self.before else {}
         new = [message for message in messages if id(message) not in known]
         made = {id(one): (one, said) for one, said in zip(new, write(new), strict=True)}
         self._written = {id(one): made.get(id(one)) or known[id(one)] for one in messages}
-        return [self._written[id(one)][1] for one in messages]
+        pieces = [piece for one in messages for piece in (b",", self._written[id(one)][1])]
+        return [b"[", *pieces[1:], b"]"]
