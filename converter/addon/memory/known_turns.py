@@ -44,12 +44,17 @@ class KnownTurns:
         return read.value, RepeatedTurns(before, read.known)
 
     def keep(self, owner: str, turns: RepeatedTurns[Turn, KnownObject], size: int) -> None:
-        """Keep the turns of a request of so many bytes, in place of the request's before it."""
-        before, turns.before = turns.before, None
-        if turns.said is None or not turns.said.lists:
+        """Keep the turns of a request of so many bytes, in place of those of the one that it goes
+        on with.
+        """
+        before, said, turns.before = turns.before, turns.said, None
+        if said is None or not said.lists:
             return
-        kept = [each for each in self._kept if each.turns is not before]
-        kept.append(_Kept(owner, turns.said, turns, size))
+        kept = list[_Kept]()
+        for each in self._kept:
+            if each.turns is not before or not known_json.goes_on(each.said, said):
+                kept.append(each)
+        kept.append(_Kept(owner, said, turns, size))
         while len(kept) > KNOWN_TURNS or sum(each.size for each in kept) > KNOWN_TURNS_BYTES:
             del kept[0]
         self._kept = kept

@@ -8,8 +8,10 @@ takes. Nobody may change a value that was read here, because later requests shar
 
 import codecs
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import NamedTuple
 
 from converter.core.wire import json_text
@@ -24,7 +26,10 @@ _NEXT_IN_TEXT = re.compile(r"[ \t\n\r]*+([,\]])[ \t\n\r]*+")
 _END = re.compile(rb"[ \t\n\r]*+")
 _BEHIND = frozenset(b",]} \t\n\r")
 """Bytes that may follow a value; other ones would make another number of a number."""
-
+_STEP, _LONGEST_STEP = 1 << 10, 1 << 16
+"""Bytes that are compared at once: few at first, because most known lists begin otherwise."""
+_MOVES = 2
+"""Messages of a request that lose a mark in the next one: Claude Code marks two."""
 
 type Scan = Callable[[str, int], tuple[object, int]]
 """Takes a text and a place; returns the value that stands there, and the place behind it. Raises
@@ -40,15 +45,25 @@ class Known(NamedTuple):
     value: object
 
 
+class KnownList(NamedTuple):
+    """The elements of a list, and the places of their bytes, counted from the place `begin` of the
+    first one.
+    """
+
+    begin: int
+    places: list[tuple[int, int]]
+    values: list[object]
+
+
 @dataclass(frozen=True, slots=True)
 class KnownObject:
-    """The bytes of an object that was read, its members, and the elements of its lists of messages.
-    The bytes are those that came: nobody has to hold them twice.
+    """The bytes of an object that was read, its members, and its lists of messages. The bytes are
+    those that came: nobody has to hold them twice.
     """
 
     data: bytes
     members: Mapping[str, Known]
-    lists: Mapping[str, Sequence[Known]]
+    lists: Mapping[str, KnownList]
 
 
 class Read(NamedTuple):
@@ -72,6 +87,21 @@ def read(data: bytes, known: Sequence[KnownObject], lists: Collection[str]) -> R
         return None
 
 
+def goes_on(before: KnownObject, now: KnownObject) -> bool:
+    """Tell whether an object repeats the messages of another one but for `_MOVES` of them, whose
+    marks have moved on, and has not just the same beginning.
+    """
+    for name, one in before.lists.items():
+        shared = _shared(one, now.lists[name]) if name in now.lists else 0
+        if len(one.values) - shared > min(_MOVES, shared - 1):
+            return False
+    return True
+
+
+def _shared(one: KnownList, other: KnownList) -> int:
+    return sum(map(is_, one.values, other.values))
+
+
 class _Reading:
     """One reading. `_at`: its place in the bytes. The bytes from the first new value on are text as
     well, and `_place` is the same place in that.
@@ -88,7 +118,7 @@ class _Reading:
 
     def object(self, lists: Collection[str]) -> Read:
         """Return the object. Raises ValueError, RecursionError or StopIteration."""
-        members, found, value = dict[str, Known](), dict[str, list[Known]](), dict[str, object]()
+        members, found, value = dict[str, Known](), dict[str, KnownList](), dict[str, object]()
         mark = self._take(_BEGIN)
         while mark != b"}":
             name = self._take(_NAME).decode()
@@ -96,7 +126,7 @@ class _Reading:
                 raise ValueError(f"expected a member once, got {name!r} again")
             if name in lists and self._data.startswith(b"[", self._at):
                 found[name] = self._list(name)
-                value[name] = [each.value for each in found[name]]
+                value[name] = [*found[name].values]  # a list of its own for each request
             else:
                 members[name] = self._member(name)
                 value[name] = members[name].value
@@ -108,63 +138,61 @@ class _Reading:
     def _member(self, name: str) -> Known:
         for before in self._known:
             one = before.members.get(name)
-            if one and (found := self._again(before, one, self._at)):
-                return self._moved(found)
+            if one and self._stands(before.data, one.begin, one.end):
+                begin = self._at
+                self._move(begin + one.end - one.begin)
+                return Known(begin, self._at, one.value)
         return self._new()
 
-    def _list(self, name: str) -> list[Known]:
+    def _list(self, name: str) -> KnownList:
         """Return the elements: those of the known list that is repeated furthest (the newest of
         several), and behind these each that stands at its old index again, or is new.
         """
         self._take(_LIST)
-        elements, mark = list[Known](), b","
-        for number, each in enumerate(self._known):
-            repeated = self._repeated(each, each.lists.get(name, ()))
-            if len(repeated) > len(elements):
-                elements, self._before = repeated, number
-        if elements:
-            self._move(elements[-1].end)
+        before, old, same = self._furthest(name)
+        # as far as the byte behind an element, which ends a number
+        count = bisect_left(old.places, same, key=_end_of)
+        found = KnownList(self._at, old.places[:count], old.values[:count])
+        mark = b","
+        if count:
+            self._move(self._at + old.places[count - 1][1])
             mark = self._take(_NEXT)
-        if elements and self._before is not None:
-            before = self._known[self._before]
-            for one in before.lists[name][len(elements) :]:
-                if mark != b",":
-                    break
-                found = self._again(before, one, self._at)
-                elements.append(self._moved(found) if found else self._new())
-                mark = self._take(_NEXT)
+        for (begin, end), value in zip(old.places[count:], old.values[count:], strict=True):
+            if mark != b",":
+                break
+            at = self._at
+            stands = self._stands(before, old.begin + begin, old.begin + end)
+            if stands:
+                self._move(at + end - begin)
+            found.values.append(value if stands else self._new().value)
+            found.places.append((at - found.begin, self._at - found.begin))
+            mark = self._take(_NEXT)
         if mark == b",":
-            self._read_on(elements)
-        return elements
+            self._read_on(found)
+        if not _shared(old, found):
+            self._before = None
+        return found
 
-    def _repeated(self, before: KnownObject, elements: Sequence[Known]) -> list[Known]:
-        """Return the elements of a known list that stand here. Of most lists already the first ones
-        are different.
+    def _furthest(self, name: str) -> tuple[bytes, KnownList, int]:
+        """Return the bytes of a known object, its list, and how many bytes are the same from there
+        on.
         """
-        at, repeated = self._at, list[Known]()
-        for one in elements:
-            found = self._again(before, one, at)
-            if found is None:
-                break
-            repeated.append(found)
-            behind = _NEXT.match(self._data, found.end)
-            if behind is None:
-                break
-            at = behind.end()
-        return repeated
+        data, furthest, longest = b"", KnownList(0, [], []), 0
+        for number, each in enumerate(self._known):
+            if one := each.lists.get(name):
+                same = _same(self._data, self._at, each.data, one.begin)
+                if same > longest:
+                    data, furthest, longest, self._before = each.data, one, same, number
+        return data, furthest, longest
 
-    def _again(self, before: KnownObject, one: Known, at: int) -> Known | None:
-        """Return a known value as it stands at this place."""
-        data, end = self._data, at + one.end - one.begin
-        if data[at:end] != before.data[one.begin : one.end]:
-            return None
-        return Known(at, end, one.value) if end < len(data) and data[end] in _BEHIND else None
+    def _stands(self, before: bytes, begin: int, end: int) -> bool:
+        """Tell whether these bytes of a known object stand here as a whole value."""
+        data, behind = self._data, self._at + end - begin
+        if data[self._at : behind] != before[begin:end]:
+            return False
+        return behind < len(data) and data[behind] in _BEHIND
 
-    def _moved(self, known: Known) -> Known:
-        self._move(known.end)
-        return known
-
-    def _read_on(self, elements: list[Known]) -> None:
+    def _read_on(self, found: KnownList) -> None:
         """Read the new elements up to the end of the list."""
         scan, text = self._scanned()
         at, place, mark = self._at, self._place, ","
@@ -172,11 +200,11 @@ class _Reading:
             value, end = scan(text, place)
             behind = _NEXT_IN_TEXT.match(text, end)
             if behind is None:
-                raise ValueError(f"expected a comma or an end behind element {len(elements)}")
+                raise ValueError(f"expected a comma or an end behind {len(found.values)} elements")
             size = _size(text[place:end])
-            elements.append(Known(at, at + size, value))
-            place, mark = behind.end(), behind[1]
-            at += size + place - end
+            found.places.append((at - found.begin, at - found.begin + size))
+            found.values.append(value)
+            at, place, mark = at + size + behind.end() - end, behind.end(), behind[1]
         self._at, self._place = at, place
 
     def _new(self) -> Known:
@@ -208,6 +236,23 @@ class _Reading:
         if self._scan is not None:
             self._place += len(self._data[self._at : to].decode())
         self._at = to
+
+
+def _same(data: bytes, at: int, other: bytes, begin: int) -> int:
+    """Return how many bytes are the same from these places on."""
+    same, step, grows = 0, _STEP, True
+    while step:
+        piece = data[at + same : at + same + step]
+        if piece and piece == other[begin + same : begin + same + step]:
+            same += len(piece)
+            step = min(2 * step, _LONGEST_STEP) if grows else step
+        else:
+            step, grows = step // 2, False
+    return same
+
+
+def _end_of(place: tuple[int, int]) -> int:
+    return place[1]
 
 
 def _size(text: str) -> int:

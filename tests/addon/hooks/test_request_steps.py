@@ -129,9 +129,11 @@ def test_nobody_changes_a_value_that_the_next_request_shares(
         kept = [each.said for each in addon._requests._known._kept]
     assert kept
     for known in kept:
-        for values in (known.members.values(), *known.lists.values()):
-            for first, end, value in values:
-                assert value == json.loads(known.data[first:end])
+        for first, end, value in known.members.values():
+            assert value == json.loads(known.data[first:end])
+        for at, places, values in known.lists.values():
+            read = [json.loads(known.data[at + first : at + end]) for first, end in places]
+            assert values == read
 
 
 @pytest.mark.parametrize(("key", "status"), [("mine", None), ("other", 400)])

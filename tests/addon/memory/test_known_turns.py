@@ -63,6 +63,17 @@ def test_a_request_takes_the_place_of_the_one_before() -> None:
     assert asked(known, "other", "one", size=SHORT)
 
 
+def test_conversations_that_begin_alike_are_all_known() -> None:
+    known = KnownTurns()
+    for number in range(4):
+        asked(known, "system", str(number))
+    for number in range(4):
+        before = asked(known, "system", str(number), "more")
+        assert before
+        assert len(before._turns) == 2
+    assert len(known._kept) == 4
+
+
 def test_a_request_beyond_all_bounds_drives_no_other_out() -> None:
     known = KnownTurns()
     asked(known, "a", "b")

@@ -231,3 +231,26 @@ def test_a_mark_of_the_byte_order_is_passed_over() -> None:
 def test_the_bytes_that_came_are_held_once() -> None:
     data = json.dumps({"messages": TURN}).encode()
     assert read(data).known.data is data
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "goes_on"),
+    [
+        ("abcd", "abcde", True),
+        ("abcd", "abcd", True),
+        ("abcd", "abXde", True),
+        ("abcd", "abXYe", False),
+        ("abcdefg", "abXdeYgh", True),
+        ("abcdefg", "aXYdeZgh", False),
+        ("abcd", "abc", True),
+        ("ab", "aX", False),
+        ("a", "Xb", False),
+    ],
+)
+def test_a_request_goes_on_with_one_whose_messages_it_repeats(
+    before: str, now: str, goes_on: bool
+) -> None:
+    first = known({"messages": [*before]})
+    then = read(json.dumps({"messages": [*now]}).encode(), first).known
+    assert known_json.goes_on(first, then) is goes_on
+    assert not known_json.goes_on(first, known({"input": [*now]}))
