@@ -210,10 +210,10 @@ class ReadRequest:
             body = earlier_thoughts.switched(body, history)
         return self._sent(body, notes, earlier)
 
-    def wants_thoughts(self, model: str) -> bool:
+    def wants_thoughts(self, model: str, server: Server | None = None) -> bool:
         """Tell whether thoughts that a client drops are put back for this model."""
         chosen = self.exchange.settings
-        return chosen.restore != "off" and chosen.history.read_by(model, None).wanted
+        return chosen.restore != "off" and chosen.history.read_by(model, server).wanted
 
     def restored(self, memory: Memory, server: Server | None) -> "ReadRequest":
         """Return a chat completion with the thoughts that its client has dropped, if its model

@@ -254,9 +254,11 @@ async def write(asked: Asked) -> None:
 async def restore(asked: Asked) -> None:
     """Put the thoughts that its client has dropped into a chat completion."""
     record, request = asked.record, asked.request
-    if not request.tells_tools:
-        server = record.exchange.settings.server or asked.client.known.server(asked.upstream)
-        record.memory = asked.memory
+    if request.tells_tools:
+        return
+    server = record.exchange.settings.server or asked.client.known.server(asked.upstream)
+    record.memory = asked.memory
+    if request.wants_thoughts(str(request.body.get("model") or ""), server):
         restoring = partial(request.restored, asked.memory, server)
         asked.request = await _recalled(asked, restoring, lambda: request)
 

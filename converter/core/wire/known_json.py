@@ -146,22 +146,24 @@ class _Reading:
 
     def _list(self, name: str) -> KnownList:
         """Return the elements: those of the known list that is repeated furthest (the newest of
-        several), and behind these each that stands at its old index again, or is new.
+        several), and behind these each that stands at its old index again, or is new. After some
+        others in a row all are new.
         """
         self._take(_LIST)
         before, old, same = self._furthest(name)
         # as far as the byte behind an element, which ends a number
         count = bisect_left(old.places, same, key=_end_of)
         found = KnownList(self._at, old.places[:count], old.values[:count])
-        mark = b","
+        mark, others = b",", 0
         if count:
             self._move(self._at + old.places[count - 1][1])
             mark = self._take(_NEXT)
         for (begin, end), value in zip(old.places[count:], old.values[count:], strict=True):
-            if mark != b",":
+            if mark != b"," or others > _MOVES:
                 break
             at = self._at
             stands = self._stands(before, old.begin + begin, old.begin + end)
+            others = 0 if stands else others + 1
             if stands:
                 self._move(at + end - begin)
             found.values.append(value if stands else self._new().value)
@@ -195,26 +197,26 @@ class _Reading:
     def _read_on(self, found: KnownList) -> None:
         """Read the new elements up to the end of the list."""
         scan, text = self._scanned()
-        at, place, mark = self._at, self._place, ","
+        at, place, mark = self._at - found.begin, self._place, ","
         while mark == ",":
             value, end = scan(text, place)
-            behind = _NEXT_IN_TEXT.match(text, end)
+            said, behind = text[place:end], _NEXT_IN_TEXT.match(text, end)
             if behind is None:
                 raise ValueError(f"expected a comma or an end behind {len(found.values)} elements")
-            size = _size(text[place:end])
-            found.places.append((at - found.begin, at - found.begin + size))
+            size = len(said) if said.isascii() else len(said.encode())
+            found.places.append((at, at + size))
             found.values.append(value)
-            at, place, mark = at + size + behind.end() - end, behind.end(), behind[1]
-        self._at, self._place = at, place
+            place, mark = behind.end(), behind[1]
+            at += size + place - end
+        self._at, self._place = found.begin + at, place
 
     def _new(self) -> Known:
         """Read a value that is not known."""
         scan, text = self._scanned()
         value, end = scan(text, self._place)
-        begin = self._at
-        self._at += _size(text[self._place : end])
-        self._place = end
-        return Known(begin, self._at, value)
+        begin, size = self._at, len(text[self._place : end].encode())
+        self._at, self._place = begin + size, end
+        return Known(begin, begin + size, value)
 
     def _scanned(self) -> tuple[Scan, str]:
         """Return the text from the first new value on, and the function that reads its values."""
@@ -253,7 +255,3 @@ def _same(data: bytes, at: int, other: bytes, begin: int) -> int:
 
 def _end_of(place: tuple[int, int]) -> int:
     return place[1]
-
-
-def _size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())
