@@ -33,9 +33,9 @@ def change(headers: Headers, values: Mapping[bytes, bytes | None]) -> None:
     for name, value in headers.fields:
         if (key := name.lower()) not in values:
             fields.append((name, value))
-        elif (given := left.pop(key, None)) is not None:
-            fields.append((name, given))
-    fields += [(name, given) for name, given in left.items() if given is not None]
+        elif (new := left.pop(key, None)) is not None:
+            fields.append((name, new))
+    fields += [(name, value) for name, value in left.items() if value is not None]
     headers.fields = tuple(fields)
 
 

@@ -261,8 +261,8 @@ def _model_id(path: str, prefix: str) -> str:
 
 def _features(client: Dialect, headers: Mapping[str, str]) -> frozenset[str]:
     """Return the names of features that a client turns on by its dialect's header for them."""
-    given = headers.get(client.label.features, "") if client.label.features else ""
-    return frozenset(name.strip() for name in given.split(",")) if given else frozenset()
+    listed = headers.get(client.label.features, "") if client.label.features else ""
+    return frozenset(name.strip() for name in listed.split(",")) if listed else frozenset()
 
 
 def _owner(headers: Mapping[str, str]) -> str:

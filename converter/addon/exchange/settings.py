@@ -304,9 +304,10 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
     """Return the settings; what `written` lacks is the default. Raises ValueError, beginning with
     the option's name.
     """
-    given = renamed(written or {})
+    options = renamed(written or {})
     values = {
-        option.name: _read_one(option, given.get(option.name, option.default)) for option in OPTIONS
+        option.name: _read_one(option, options.get(option.name, option.default))
+        for option in OPTIONS
     }
     # Each row reads a value of its own type, which mypy cannot see.
     fast = os.environ.get("THINK_FAST") != "false"

@@ -21,7 +21,7 @@ class BothSides:
     `headers`: the client's own. `full`: the bodies are kept, to be looked at. `asked`: the client's
     request; `sent`: that which the server got. `answered`: the server's response, `chunks` its body
     so far, `cuts` the length of each and when it came. `got`: what the client has got of a stream;
-    `given`: its length after each chunk, and at the end. `cut_off`: of a long stream only the
+    `lengths`: its length after each chunk, and at the end. `cut_off`: of a long stream only the
     beginning is kept.
     """
 
@@ -33,7 +33,7 @@ class BothSides:
     chunks: list[bytes] = field(default_factory=list)
     cuts: list[tuple[int, float]] = field(default_factory=list)
     got: bytearray | None = None
-    given: list[int] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
     cut_off: bool = False
 
     def asks(self, request: Request) -> None:
@@ -60,7 +60,7 @@ class BothSides:
             self.came(chunk, at)
             for piece in pieces:
                 self.got += piece
-            self.given.append(len(self.got))
+            self.lengths.append(len(self.got))
 
     def came(self, body: bytes, at: float) -> None:
         """Keep bytes of the server's."""

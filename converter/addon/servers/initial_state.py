@@ -123,9 +123,9 @@ def _wishes(body: Body) -> list[object]:
     if _TEMPLATE not in body and _WISHES.isdisjoint(body):
         return []  # as nearly all requests
     fields = {**body, **as_object(body.get(_TEMPLATE))}
-    given = [value for name, value in fields.items() if name in _WISHES]
+    wishes = [value for name, value in fields.items() if name in _WISHES]
     return [
-        one.get("type", one.get("effort", True)) if isinstance(one, dict) else one for one in given
+        one.get("type", one.get("effort", True)) if isinstance(one, dict) else one for one in wishes
     ]
 
 

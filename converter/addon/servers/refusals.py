@@ -246,8 +246,8 @@ def _seen(message: object) -> object:
 def _told(part: object) -> object:
     if not isinstance(part, dict) or part.get("type") != "image_url":
         return part
-    given = part.get("image_url")
-    url = str(given.get("url") if isinstance(given, dict) else given)
+    image = part.get("image_url")
+    url = str(image.get("url") if isinstance(image, dict) else image)
     if data := _DATA.match(url):
         size = (len(url) - data.end()) * 3 // 4
         name = f"{data[1] or 'of no type'}, {size} bytes"

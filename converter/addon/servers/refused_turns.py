@@ -35,8 +35,8 @@ def without_thought_behind_prefill(body: Body) -> Body:
     """Return a chat completion that is to go on from the model's own turn, with thinking off."""
     if not _ends_begun(body):
         return body
-    off, given = nested(TEMPLATE_OFF)[_KWARGS], body.get(_KWARGS)
-    fields = {**given, **off} if isinstance(given, dict) and isinstance(off, dict) else off
+    off, own = nested(TEMPLATE_OFF)[_KWARGS], body.get(_KWARGS)
+    fields = {**own, **off} if isinstance(own, dict) and isinstance(off, dict) else off
     return {**body, _KWARGS: fields}
 
 

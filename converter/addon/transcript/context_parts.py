@@ -176,8 +176,8 @@ def _words(part: Part) -> Words:
     own way, their strings.
     """
     if isinstance(part, ToolUse):
-        given = json_text.read_or_none(part.arguments.encode(errors="replace"))
-        return part.name, *(strings_of(given) if given else (part.arguments,))
+        arguments = json_text.read_or_none(part.arguments.encode(errors="replace"))
+        return part.name, *(strings_of(arguments) if arguments else (part.arguments,))
     return _said(part)
 
 

@@ -96,8 +96,8 @@ def _scalar(name: str, text: str) -> str:
 
 
 def _part(part: Part) -> str:
-    if isinstance(part, ToolUse) and (given := object_of(part.arguments)):
-        rows = "".join(_part(Field(name, value)) for name, value in given.items())
+    if isinstance(part, ToolUse) and (arguments := object_of(part.arguments)):
+        rows = "".join(_part(Field(name, value)) for name, value in arguments.items())
         note = _note(shown.of_call(part))
         return f"{_key(_joined('call', part.name))}:{note}\n{_prefixed(rows, _BLOCK)}"
     told = shown.part(part)

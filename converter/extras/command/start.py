@@ -118,12 +118,12 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def take_key(given: str | None) -> None:
+def take_key(key: str | None) -> None:
     """Put the server's key where the addon looks for it, and keep it from the command line of every
     process that is started. Raises UsageError for a key that no header can carry.
     """
-    if given is not None:
-        os.environ[KEY_VARIABLE] = given
+    if key is not None:
+        os.environ[KEY_VARIABLE] = key
     try:
         server_key()
     except ValueError as error:
@@ -135,15 +135,15 @@ def check_options(written: Sequence[str]) -> None:
     or an unreadable value.
     """
     options = {option.name: option for option in settings.OPTIONS}
-    for name, given, value in (word.partition("=") for word in written):
+    for name, equals, value in (word.partition("=") for word in written):
         if not settings.is_ours(name):
             continue
         option = options.get(name.removeprefix(settings.PREFIX))
         if not option:
             raise UsageError(settings.unknown(name))
-        if not given and option.type in (str, int):
+        if not equals and option.type in (str, int):
             raise UsageError(f"expected {name}=VALUE for --set, got {name!r}")
-        if given and option.type in (str, Sequence[str]):
+        if equals and option.type in (str, Sequence[str]):
             try:
                 settings.read({option.name: value if option.type is str else [value]})
             except ValueError as error:

@@ -99,8 +99,8 @@ class Page:
         is, when it is written. Raises ValueError.
         """
         fields = asked if isinstance(asked, dict) else {}
-        name, thinking, text, why = given = [fields.get(each) for each in _KEPT]
-        if name is None or not all(isinstance(words, str | None) for words in given):
+        name, thinking, text, why = values = [fields.get(each) for each in _KEPT]
+        if name is None or not all(isinstance(value, str | None) for value in values):
             raise ValueError(f"expected strings: {', '.join(_KEPT)}")
         if flow.live:
             raise ValueError(_RUNS)

@@ -45,17 +45,17 @@ _LONGEST_INTERVAL = 2.0
 
 def mount(app: Any, page: Page) -> Callable[[], None]:
     """Add the page to mitmweb's server; return the call that takes it away again."""
-    given = {"page": page}
+    arguments = {"page": page}
     exchange = rf"{PATH}/exchanges/(?P<flow_id>[0-9a-f\-]+)"
     handlers = [
-        (PATH, Index, given),
-        (rf"{PATH}/(?P<name>{'|'.join(map(re.escape, FILES))})", File, given),
-        (rf"{PATH}/updates", Updates, given),
-        (rf"{PATH}/search", SearchField, given),
-        (rf"{PATH}/lines", FirstLines, given),
-        (rf"{exchange}/(?P<action>keep|again|apply)", Button, given),
-        (rf"{exchange}/(?P<form>curl|text|context|reread)", Written, given),
-        (rf"{exchange}/session(?P<form>|\.html|\.jsonl)", SessionShown, given),
+        (PATH, Index, arguments),
+        (rf"{PATH}/(?P<name>{'|'.join(map(re.escape, FILES))})", File, arguments),
+        (rf"{PATH}/updates", Updates, arguments),
+        (rf"{PATH}/search", SearchField, arguments),
+        (rf"{PATH}/lines", FirstLines, arguments),
+        (rf"{exchange}/(?P<action>keep|again|apply)", Button, arguments),
+        (rf"{exchange}/(?P<form>curl|text|context|reread)", Written, arguments),
+        (rf"{exchange}/session(?P<form>|\.html|\.jsonl)", SessionShown, arguments),
         (mitmweb.CONTENT, Shown),
     ]
     return mitmweb.add_handlers(app, handlers)

@@ -40,8 +40,8 @@ def remedy_of(comment: str) -> Options:
 
 def as_words(options: Options) -> str:
     """Return options as they stand on a command line."""
-    given = [f"think_{name}={value}" for name, values in options.items() for value in values]
-    return shlex.join(word for value in given for word in ("--set", value))
+    pairs = [f"think_{name}={value}" for name, values in options.items() for value in values]
+    return shlex.join(word for pair in pairs for word in ("--set", pair))
 
 
 def reread(flow: HTTPFlow) -> dict[str, str]:
@@ -69,10 +69,10 @@ def apply(flow: HTTPFlow) -> str:
     ValueError for a reply that was not misread.
     """
     chosen = _chosen(flow)
-    given = {f"think_{name}": value for name, value in _values(chosen).items()}
+    options = {f"think_{name}": value for name, value in _values(chosen).items()}
     if "tags" in chosen:
-        given["think_tags"] = list(dict.fromkeys([*ctx.options.think_tags, *chosen["tags"]]))
-    ctx.options.update(**given)
+        options["think_tags"] = list(dict.fromkeys([*ctx.options.think_tags, *chosen["tags"]]))
+    ctx.options.update(**options)
     return f"set until the proxy ends: {as_words(chosen)}"
 
 

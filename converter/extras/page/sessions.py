@@ -161,6 +161,6 @@ def _said(message: object) -> Iterator[str]:
     for call in entries_of(message):
         function = call.get("function", call)
         if isinstance(function, Mapping):
-            given = function.get("arguments", function.get("input"))
-            read = json_text.read_or_none(given.encode()) if isinstance(given, str) else given
+            value = function.get("arguments", function.get("input"))
+            read = json_text.read_or_none(value.encode()) if isinstance(value, str) else value
             yield from strings_of(read, _DEEP)

@@ -152,7 +152,7 @@ class Watcher:
 
 
 def _of_running_wire(view: _WireView, running: FlowRecord) -> Values:
-    total = len(running.sides.given)
+    total = len(running.sides.lengths)
     begin = view.begin if view.begin >= 0 else max(0, total - WINDOW)
     steps = steps_of_running(running.sides, begin)[:WINDOW]
     view.begin, view.due = begin + len(steps), view.due or bool(steps)
@@ -196,6 +196,6 @@ def steps_of(flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
 
 def steps_of_running(running: BothSides, begin: int) -> list[WireStep]:
     """Return the steps of a reply that still comes, from the one with that number on."""
-    got, went = running.got or b"", pairwise([0, *running.given][begin:])
+    got, went = running.got or b"", pairwise([0, *running.lengths][begin:])
     steps = zip(running.chunks[begin:], running.cuts[begin:], went, strict=False)
     return [(at, chunk, bytes(got[start:end])) for chunk, (_, at), (start, end) in steps]

@@ -237,15 +237,15 @@ def with_options(options: Mapping[str, object], written: Sequence[str]) -> dict[
     value. Raises RecordingError.
     """
     chosen = dict(options)
-    given: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for words in written:
         name, equals, value = words.removeprefix(settings.PREFIX).partition("=")
         if name not in settings.RECORDED or not equals:
             allowed = ", ".join(settings.PREFIX + each for each in settings.RECORDED)
             hint = settings.REPLACED.get(name, f"expected NAME=VALUE with one of {allowed}")
             raise RecordingError(f"{hint}, got {words!r}")
-        given.setdefault(name, []).append(value)
-    chosen |= {name: _value(name, values) for name, values in given.items()}
+        by_name.setdefault(name, []).append(value)
+    chosen |= {name: _value(name, values) for name, values in by_name.items()}
     try:
         settings.read(chosen)
     except ValueError as error:

@@ -63,7 +63,7 @@ class RecordedServer(ThreadingHTTPServer):
         super().__init__((HOST, port), _RecordedHandler)
         self.recordings = {recording.name: recording for recording in recordings}
         self.pace = pace
-        self._given: Counter[str] = Counter()
+        self._served: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -121,13 +121,13 @@ class RecordedServer(ThreadingHTTPServer):
         return 404, {"error": {"message": words, "type": "not_found_error"}}
 
     def _best(self, fitting: Sequence[tuple[int, Recording]]) -> Recording | None:
-        """Return the recording that fits best; of several, the one that was given least often."""
+        """Return the recording that fits best; of several, the one that was served least often."""
         best = max((fit for fit, _ in fitting), default=0)
         equals = [recording for fit, recording in fitting if fit == best] if best else []
         with self._lock:
-            nearest = min(equals, key=lambda recording: self._given[recording.name], default=None)
+            nearest = min(equals, key=lambda recording: self._served[recording.name], default=None)
             if nearest:
-                self._given[nearest.name] += 1
+                self._served[nearest.name] += 1
         return nearest
 
     def models(self, path: str) -> dict[str, object]:

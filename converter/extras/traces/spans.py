@@ -86,8 +86,8 @@ def _part(part: Part) -> Iterator[Fields]:
             yield {"type": "reasoning", "content": part.text}
         case ToolUse():
             arguments = json_text.read_or_none(part.arguments.encode(errors="replace"))
-            given = part.arguments if arguments is None else arguments
-            yield {"type": "tool_call", "id": part.id, "name": part.name, "arguments": given}
+            value = part.arguments if arguments is None else arguments
+            yield {"type": "tool_call", "id": part.id, "name": part.name, "arguments": value}
 
 
 def span_of(record: FlowRecord, outcome: str, words: TracedWords | None = None) -> Fields:

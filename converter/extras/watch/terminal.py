@@ -177,7 +177,7 @@ class Printer:
         self._raw = getattr(binary, "raw", binary)
         self._encoding = file.encoding or "utf-8"
         self._coloured = coloured
-        self._given = self._left_out = 0  # characters, counted in mitmproxy's loop
+        self._queued = self._left_out = 0  # characters, counted in mitmproxy's loop
         self._taken = 0  # counted in the thread
         self._settled = Signal()
         self._settled.set()
@@ -191,13 +191,13 @@ class Printer:
     def hear(self, name: str, path: str, events: Sequence[Event]) -> None:
         """Have what the reply `name` says printed when it is its turn."""
         size = sum(map(length_of, events))
-        if self._given - self._taken + size > TERMINAL_LIMIT:
+        if self._queued - self._taken + size > TERMINAL_LIMIT:
             self._left_out += size
             return
         if self._left_out:
             self._work.put(partial(self._note, f"{self._left_out:,} characters"))
             self._left_out = 0
-        self._given += size
+        self._queued += size
         self._work.put(partial(self._hear, name, path, events, size))
 
     def end(self, name: str) -> None:

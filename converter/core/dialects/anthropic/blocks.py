@@ -104,8 +104,8 @@ def _document(block: Fields) -> Document:
 
 
 def _tool_use(block: Fields) -> ToolUse:
-    given = block.optional("input", dict) or {}  # a call without arguments: some clients send null
-    return ToolUse(block.required("id", str), block.required("name", str), arguments_of(given))
+    values = block.optional("input", dict) or {}  # a call without arguments: some clients send null
+    return ToolUse(block.required("id", str), block.required("name", str), arguments_of(values))
 
 
 def _tool_result(block: Fields, left_out: list[str]) -> ToolResult:

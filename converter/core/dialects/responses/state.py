@@ -87,12 +87,12 @@ def complete(memory: Memory, body: object) -> WholeInput:
         raise UnknownError("previous_response_id", problem, 400, "previous_response_not_found")
     items = items_of(before)
     own: list[object] = []
-    left_out, given = 0, input_items(request)
-    for item in given:
+    left_out, sent = 0, input_items(request)
+    for item in sent:
         resolved = _resolved(memory, item)
         left_out += resolved is None
         own += [] if resolved is None else [resolved]
-    is_alone = [*map(id, given)] == [*map(id, (*items, *own))]
+    is_alone = [*map(id, sent)] == [*map(id, (*items, *own))]
     return WholeInput([*items, *own], own, previous, left_out, is_alone)
 
 
