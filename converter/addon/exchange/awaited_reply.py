@@ -128,13 +128,14 @@ class AwaitedReply:
         asked = COUNTING not in self.request.body and COUNTING in self.sent
         return asked and not self.request.exchange.translated
 
-    def again(self, body: Body, findings: Findings, made: int) -> Body:
+    def again(self, body: Body, findings: Findings, tokens: int) -> Body:
         """Return the request that has the reply go on behind a thought that was ended. `body`: the
-        one that went out; `made`: tokens that were made.
+        one that went out; `tokens`: so many were made.
         """
         inside = self.request.exchange.settings.start.or_else(self.initial).inside
         marks = findings.marks
-        return begun(body, self.server, findings.ends.turn, marks=marks, inside=inside, made=made)
+        turn = findings.ends.turn
+        return begun(body, self.server, turn, marks=marks, inside=inside, tokens=tokens)
 
     def rewriter(
         self, server_form: Form, client: Dialect | None = None, form: Form | None = None
@@ -149,7 +150,7 @@ class AwaitedReply:
         speaker, server = client or exchange.client, exchange.server_dialect
         if self.counts_for_us and speaker is server:
             speaker = server = UNCOUNTED
-        made = rewriter_of(
+        rewriter = rewriter_of(
             exchange.settings,
             speaker,
             server_form,
@@ -159,8 +160,8 @@ class AwaitedReply:
             expected=expected,
         )
         if request.called:
-            made.call_model(request.called)
-        return made
+            rewriter.call_model(request.called)
+        return rewriter
 
     def wants_count(self, status: int, body: bytes) -> bool:
         """Tell whether the server found the prompt too long without counting it: then the client

@@ -166,7 +166,7 @@ def restore(
         return body, Earlier()
     digest = b""
     begin = _last_of_user(messages) if history.loop else -1
-    made, restored, unknown, unreadable = list(messages), 0, 0, 0
+    whole, restored, unknown, unreadable = list(messages), 0, 0, 0
     for at, message in enumerate(messages):
         if known:
             digest = known(digest, message, partial(_after, digest, message))
@@ -179,10 +179,10 @@ def restore(
             restored += bool(kept and kept[0])
             unknown += kept is None and not damaged
             unreadable += damaged
-            made[at] = _with(message, *kept, history) if kept and kept[0] else message
+            whole[at] = _with(message, *kept, history) if kept and kept[0] else message
     begun = begun_message(body) is not None  # its words are yet to grow
     spot = None if begun else Spot(memory, model, digest, join)
-    changed = with_messages(body, made) if restored else body
+    changed = with_messages(body, whole) if restored else body
     return changed, Earlier(restored, unknown, unreadable, spot)
 
 

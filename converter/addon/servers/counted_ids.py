@@ -39,12 +39,12 @@ def _turn(turn: Body, ids: CallIds, renamed: _Renamed) -> Body | None:
     """Return a turn with calls or with a result; None for any other."""
     calls = [*objects(turn.get("tool_calls"))]
     if calls and calls == turn["tool_calls"]:
-        made = [_counted(call, ids, at) for at, call in enumerate(calls, renamed.number)]
+        counted_calls = [_counted(call, ids, at) for at, call in enumerate(calls, renamed.number)]
         renamed.number += len(calls)
         renamed.names |= {str(call.get("id")): [] for call in calls}
-        for call, counted in zip(calls, made, strict=True):
+        for call, counted in zip(calls, counted_calls, strict=True):
             renamed.names[str(call.get("id"))].append(str(counted.get("id")))
-        return {**turn, "tool_calls": made}
+        return {**turn, "tool_calls": counted_calls}
     if not (names := renamed.names.get(str(turn.get("tool_call_id")))):
         return None
     # parallel calls of one id have their results in order

@@ -235,13 +235,13 @@ def begun(
     *,
     marks: Marks | None,
     inside: bool,
-    made: int,
+    tokens: int,
 ) -> dict[str, object]:
     """Return the request once more. `marks`: those of the model's thoughts, where they are known.
-    `inside`: the prompt had opened the first one. `made`: tokens that are made already.
+    `inside`: the prompt had opened the first one. `tokens`: so many are made already.
     """
     limits = {
-        name: max(1, limit - made) for name in _LIMITS if type(limit := body.get(name)) is int
+        name: max(1, limit - tokens) for name in _LIMITS if type(limit := body.get(name)) is int
     }
     begun_part = _said(server, turn, marks or _marks_of(str(body.get("model") or "")), inside)
     message = {"role": "assistant", **begun_part}

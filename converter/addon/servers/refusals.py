@@ -199,12 +199,12 @@ def without_schemas(body: Body, names: Callable[[str], frozenset[str] | None]) -
         left_out = names(_digest(part))
         return pared(part, left_out) if left_out else part
 
-    made = dict(body)
+    changed = dict(body)
     if isinstance(tools := body.get("tools"), list):
-        made["tools"] = [spared(tool) for tool in tools]
+        changed["tools"] = [spared(tool) for tool in tools]
     if "response_format" in body:
-        made["response_format"] = spared(body["response_format"])
-    return body if made == body else made
+        changed["response_format"] = spared(body["response_format"])
+    return body if changed == body else changed
 
 
 def refused_schemas(body: Body, names: frozenset[str]) -> dict[str, frozenset[str]]:

@@ -138,7 +138,7 @@ class ReplyReader:
     def _safely(self, event: Event) -> list[News]:
         assert self._pipeline
         try:
-            return [news for made in self._pipeline.feed([event]) for news in self._take(made)]
+            return [news for each in self._pipeline.feed([event]) for news in self._take(each)]
         except Exception:
             return self._unread(str(event).encode(errors="backslashreplace"))
 

@@ -111,19 +111,25 @@ def main(arguments: Sequence[str]) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """Return the reader of the command line."""
-    made = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         "think-addon doctor",
         description="Ask a server what it is and how its model thinks; say which options follow.",
         epilog="Exit codes: 0 all is well; 1 a line marked ! says what is not; 2 wrong use.",
     )
     ports = ", ".join(map(str, USUAL_PORTS))
-    made.add_argument("url", nargs="?", metavar="URL", help=f"else local ports are tried: {ports}")
-    made.add_argument("--model", help="which one to ask; else the first that the server lists")
-    made.add_argument("--key", help=f"the API key, for a server that wants one, or {KEY_VARIABLE}")
-    made.add_argument("--insecure", action="store_true", help="take any certificate")
+    parser.add_argument(
+        "url", nargs="?", metavar="URL", help=f"else local ports are tried: {ports}"
+    )
+    parser.add_argument("--model", help="which one to ask; else the first that the server lists")
+    parser.add_argument(
+        "--key", help=f"the API key, for a server that wants one, or {KEY_VARIABLE}"
+    )
+    parser.add_argument("--insecure", action="store_true", help="take any certificate")
     patience = "for each reply (%(default)g)"
-    made.add_argument("--patience", type=float, default=PATIENCE, metavar="SECONDS", help=patience)
-    return made
+    parser.add_argument(
+        "--patience", type=float, default=PATIENCE, metavar="SECONDS", help=patience
+    )
+    return parser
 
 
 def examine(link: ServerLink, asked_model: str | None) -> Iterator[Finding]:

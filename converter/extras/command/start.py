@@ -41,7 +41,7 @@ Start the proxy in front of a model server, or do one of these; each has --help 
 
 def parser() -> argparse.ArgumentParser:
     """Return the reader of the command line."""
-    made = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         "think-addon",
         usage="%(prog)s [URL] [options] [-- options of mitmproxy]",
         description=_DESCRIPTION,
@@ -51,25 +51,29 @@ def parser() -> argparse.ArgumentParser:
     )
     ports = ", ".join(map(str, USUAL_PORTS))
     about = f"the server, such as http://localhost:8000; else local ports are tried: {ports}"
-    made.add_argument("url", nargs="?", metavar="URL", help=about)
-    _add_interfaces(made)
-    made.add_argument("--port", help=f"where clients connect ({PORT}, or the next free one)")
-    made.add_argument("--web-port", help=f"where the page is ({WEB_PORT}, or the next free one)")
-    made.add_argument("--host", default=LOCAL, help=f"address to listen at ({LOCAL})")
-    made.add_argument("--web-host", default=LOCAL, help=f"address of the page ({LOCAL})")
-    made.add_argument(
+    parser.add_argument("url", nargs="?", metavar="URL", help=about)
+    _add_interfaces(parser)
+    parser.add_argument("--port", help=f"where clients connect ({PORT}, or the next free one)")
+    parser.add_argument("--web-port", help=f"where the page is ({WEB_PORT}, or the next free one)")
+    parser.add_argument("--host", default=LOCAL, help=f"address to listen at ({LOCAL})")
+    parser.add_argument("--web-host", default=LOCAL, help=f"address of the page ({LOCAL})")
+    parser.add_argument(
         "--workers", type=int, default=1, metavar="N", help="processes, with --dump only (1)"
     )
-    made.add_argument("--print", action="store_true", help="print thinking and answers here")
-    made.add_argument("--key", help=f"the server's API key; better in {KEY_VARIABLE}, unseen by ps")
-    made.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an option")
-    made.add_argument("--version", action="version", version=versions())
-    return made
+    parser.add_argument("--print", action="store_true", help="print thinking and answers here")
+    parser.add_argument(
+        "--key", help=f"the server's API key; better in {KEY_VARIABLE}, unseen by ps"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="an option"
+    )
+    parser.add_argument("--version", action="version", version=versions())
+    return parser
 
 
-def _add_interfaces(made: argparse.ArgumentParser) -> None:
-    shown = made.add_mutually_exclusive_group()
-    made.set_defaults(interface="web")
+def _add_interfaces(parser: argparse.ArgumentParser) -> None:
+    shown = parser.add_mutually_exclusive_group()
+    parser.set_defaults(interface="web")
     for interface, meaning in (
         ("web", "look at the flows in a page: mitmweb (the default)"),
         ("dump", "nothing but log lines: mitmdump"),

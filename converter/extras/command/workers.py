@@ -119,11 +119,12 @@ class _Crew:
         one makes. Several workers that write certificates at one time read half a file, and end.
         """
         folder = certificates_folder(self._arguments)
-        made = (folder / _AUTHORITY).exists()
+        goes_on = (folder / _AUTHORITY).exists()
         self._start(1)
         [first] = self._workers
-        while not (made or self._stopping or (folder / _MADE_LAST).exists()):
-            made = bool(wait([first.sentinel], timeout=0.05))  # or it has ended: `_watch` says why
+        while not (goes_on or self._stopping or (folder / _MADE_LAST).exists()):
+            # or it has ended: `_watch` says why
+            goes_on = bool(wait([first.sentinel], timeout=0.05))
         for number in range(2, self._count + 1):
             self._start(number)
 
@@ -204,8 +205,8 @@ def _run[T](loop_factory: Any, main: Coroutine[Any, Any, T]) -> T:
 def _eager_task_factory(factory: Any) -> Any:
     """uvloop 0.23 passes `eager_start`, which the factory of Python 3.13.0 does not take."""
 
-    def made(loop: Any, coroutine: Any, *, eager_start: bool = True, **options: Any) -> Any:
+    def task(loop: Any, coroutine: Any, *, eager_start: bool = True, **options: Any) -> Any:
         del eager_start  # it always is
         return factory(loop, coroutine, **options)
 
-    return made
+    return task

@@ -100,10 +100,10 @@ class Listed:
                 each.pop(name, None)
             return
         before = self.rows.get(name)
-        made = rows.row(listed, UNDER_WAY.get(name), before)
-        made |= self._session(listed, str(made["client"]))
-        if before != made:
-            self.rows[name] = made
+        row = rows.row(listed, UNDER_WAY.get(name), before)
+        row |= self._session(listed, str(row["client"]))
+        if before != row:
+            self.rows[name] = row
 
     def _session(self, listed: HTTPFlow, client: str) -> Row:
         """Return the session of an exchange, once its request has come, and whose branch it is."""

@@ -57,7 +57,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     """
     noted = notes_of(flow) if running is None else {}
     facts = running.told if running else facts_of(flow)
-    made: Row = {
+    values: Row = {
         "id": flow.id,
         "at": round(flow.request.timestamp_start, 3),
         "path": _short(flow.request.path.partition("?")[0]),
@@ -72,15 +72,15 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
         **{name: facts[name] for name in _SHOWN if name in facts},
         **_times(facts),
     }
-    made["running"] = running is not None or _runs(flow)
-    if made["running"]:
-        made["state"] = _state(made, before if before and before["running"] else None)
-        return made
+    values["running"] = running is not None or _runs(flow)
+    if values["running"]:
+        values["state"] = _state(values, before if before and before["running"] else None)
+        return values
     misread = any(words in flow.comment for words in reply_notes.MISREAD)
-    made["state"] = "misread" if misread else "done"
+    values["state"] = "misread" if misread else "done"
     if failure := _failure(flow, facts, noted):
-        made |= {"state": "broken", "failure": _short(failure)}
-    return made
+        values |= {"state": "broken", "failure": _short(failure)}
+    return values
 
 
 def _runs(flow: HTTPFlow) -> bool:
@@ -92,10 +92,10 @@ def _runs(flow: HTTPFlow) -> bool:
     )
 
 
-def _state(made: Row, before: Row | None) -> str:
+def _state(now: Row, before: Row | None) -> str:
     """Return what the model is at: what has grown since the last look, else as before."""
     for name, state in _GROWS:
-        if number(made, name) > (number(before, name) if before else 0):
+        if number(now, name) > (number(before, name) if before else 0):
             return state
     return str(before["state"]) if before else "waiting"
 

@@ -69,18 +69,18 @@ def _described(recording: Recording) -> str:
     return one_line("  ".join(columns).rstrip())
 
 
-def _tried[Made](names: Iterable[str], make: Callable[[str], Made]) -> tuple[list[Made], int]:
+def _tried[Result](names: Iterable[str], work: Callable[[str], Result]) -> tuple[list[Result], int]:
     """Return the result of each recording, and an exit status; one that cannot be read costs a
     line.
     """
-    made, status = [], 0
+    results, status = [], 0
     for name in names:
         try:
-            made.append(make(name))
+            results.append(work(name))
         except FileError as error:
             _complain(error)
             status = BAD_USE
-    return made, status
+    return results, status
 
 
 def _names(library: Library, named: list[str]) -> list[str]:
@@ -212,18 +212,18 @@ class _Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """Return the reader of the command line."""
-    made = _Parser(
+    parser = _Parser(
         "think-addon record", description="Keep exchanges as recordings, and check them."
     )
-    _add_folder(made, Path("recordings"))
-    commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_folder(parser, Path("recordings"))
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command, (does, run, takes) in _COMMANDS.items():
         each = commands.add_parser(command, help=does)
         for argument, how in takes.items():
             each.add_argument(argument, **how)
         each.set_defaults(run=run)
         _add_folder(each, argparse.SUPPRESS)
-    return made
+    return parser
 
 
 def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:

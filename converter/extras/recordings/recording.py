@@ -159,12 +159,12 @@ class Recording:
         """Return the exchange. Raises RecordingError for a request that is not ours."""
         request, at = self.asked, self.created_at
         asked = (request.method, request.path, request.headers)
-        made = begin(*asked, self.settings, self.reply_id, reverse=True, created_at=at)
-        if made is None:
+        exchange = begin(*asked, self.settings, self.reply_id, reverse=True, created_at=at)
+        if exchange is None:
             what = f"{request.method} {request.path}"
             raise RecordingError(f"{self.name}: {what} is no request that the addon acts on")
-        home = made.client.requests.native_of
-        return replace(made, at_home=True) if home and home == self.found.server else made
+        home = exchange.client.requests.native_of
+        return replace(exchange, at_home=True) if home and home == self.found.server else exchange
 
     def awaited(self, client: Dialect | None = None) -> AwaitedReply:
         """Return the knowledge with which the reply began, of its own client or, as if that had

@@ -112,13 +112,13 @@ class RedisStore(Store):
     def __init__(self, address: str, bounds: Bounds, patience: float = 1.0) -> None:
         self.bounds = bounds
         self._connect = _connector(address, patience)
-        self._made: Any = None
+        self._connected: Any = None
 
     @property
     def _client(self) -> Any:
         """The package's client, made when there is something to ask: a cluster's asks at once."""
-        made = self._made = self._made or self._connect()
-        return made
+        self._connected = self._connected or self._connect()
+        return self._connected
 
     @property
     def size(self) -> int:
@@ -150,8 +150,8 @@ class RedisStore(Store):
 
     def close(self) -> None:
         """Close the connections."""
-        if self._made is not None:
-            self._made.close()
+        if self._connected is not None:
+            self._connected.close()
 
     def _run(self, script: str, *arguments: object) -> Any:
         return self._client.eval(_HEAD + script, 1, _PREFIX, *arguments)

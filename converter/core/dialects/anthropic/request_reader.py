@@ -269,9 +269,9 @@ def _tool(tool: Fields) -> Tool:
 
 def _choice(choice: Fields, request: Fields, tools: Iterable[Tool], notes: list[str]) -> ToolChoice:
     """Return the choice among the tools."""
-    made = choice.row("type", CHOICES)
-    if made.mode != "named":
-        return made
+    read = choice.row("type", CHOICES)
+    if read.mode != "named":
+        return read
     name = choice.required("name", str)
     if name in {tool.name for tool in tools}:
         return ToolChoice("named", name)

@@ -132,10 +132,10 @@ class OpenAIEncoder(Encoder):
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return the frames. `raw`: the server's frame, when `events` are just its own."""
-        made = [each for each in self.frames(events, raw) if each]
+        frames = [each for each in self.frames(events, raw) if each]
         if not self._whole:
-            return [sent for each in made if (sent := self._frame(each))]
-        for each in made:
+            return [sent for each in frames if (sent := self._frame(each))]
+        for each in frames:
             if isinstance(each, bytes):
                 self._raw.append(each)
             elif "choices" in each:
@@ -144,8 +144,8 @@ class OpenAIEncoder(Encoder):
                 self._error, self.failure = each, str(as_object(each["error"])["message"])
         return []
 
-    def _frame(self, made: Body | bytes) -> bytes:
-        return self._silent.feed(made) if isinstance(made, bytes) else _framed(made)
+    def _frame(self, frame: Body | bytes) -> bytes:
+        return self._silent.feed(frame) if isinstance(frame, bytes) else _framed(frame)
 
     def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
         """Take note of words before a call; frames have no number."""
@@ -158,8 +158,8 @@ class OpenAIEncoder(Encoder):
             return []
         if self._context.alive == COMMENT:
             return [PING]
-        made = self._context
-        head = {"id": made.id, "object": _CHUNK, "created": made.created_at, "model": made.model}
+        of = self._context
+        head = {"id": of.id, "object": _CHUNK, "created": of.created_at, "model": of.model}
         choice = {"index": 0, "delta": {}, "finish_reason": None}
         return [_framed({**head, **self._head, "choices": [choice]})]
 
@@ -308,8 +308,8 @@ class OpenAIEncoder(Encoder):
         """
         if event.free_text and not event.name and not (text_of(event) or event.id):
             return []
-        made = self._entry(entry, event)
-        return [(event.index, made) if self._whole else made]
+        own = self._entry(entry, event)
+        return [(event.index, own) if self._whole else own]
 
     def _entry(self, entry: object, event: ToolCall) -> Body:
         """Return a call's entry: the server's own fields, and the judged ones. In a stream an entry

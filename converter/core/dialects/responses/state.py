@@ -122,8 +122,8 @@ def names_of(items: Iterable[object], key: str = "") -> list[str]:
 
 def _response_of(name: str) -> str:
     """Return the key of the response that gave an item its id; empty if no response did."""
-    made = _MADE.fullmatch(name)
-    return f"{_RESPONSE}{made[1]}" if made else ""
+    match = _MADE.fullmatch(name)
+    return f"{_RESPONSE}{match[1]}" if match else ""
 
 
 def _previous(memory: Memory, request: Fields) -> str:

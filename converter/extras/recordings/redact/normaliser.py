@@ -132,8 +132,8 @@ class Normaliser:
             return value
         for reply, name in {**self._names, **self._replies}.items():
             # it was made here, because the server gave none, or the call stood in the text
-            made = re.fullmatch(rf"(.+)_{re.escape(reply)}_(\d+(?:_\d+)?)", value, re.DOTALL)
-            if made:
-                return f"{made[1] if made[1] in _OURS else self._call(made[1])}_{name}_{made[2]}"
+            ours = re.fullmatch(rf"(.+)_{re.escape(reply)}_(\d+(?:_\d+)?)", value, re.DOTALL)
+            if ours:
+                return f"{ours[1] if ours[1] in _OURS else self._call(ours[1])}_{name}_{ours[2]}"
         prefix = _CALL_PREFIX.match(value)[0] or "call_"  # type: ignore[index]
         return self._calls.setdefault(value, f"{prefix}{len(self._calls) + 1}")
