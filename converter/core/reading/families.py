@@ -207,7 +207,7 @@ FAMILIES = (
         WORDS,
         (" to=self<|message|>", "to=self<|message|>"),
         ("<|eom|>", "<|start|>assistant"),
-        models="Muse Glimmer; its prompt ends behind `<|start|>assistant`",
+        models="Muse Glimmer",  # its prompt ends behind `<|start|>assistant`
         ignored=(
             "<|eom|>",
             "<|start|>assistant",
@@ -276,7 +276,7 @@ PHRASES = (
         WORDS,
         ("analysis",),
         ("assistantfinal", "assistantcommentary"),
-        models="gpt-oss whose special tokens were left out: `analysis...assistantfinal...`",
+        models="gpt-oss whose special tokens were left out",
         model_pattern="gpt-?oss",
         lone=Lone.TEXT,
     ),

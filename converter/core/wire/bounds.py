@@ -1,7 +1,7 @@
 """The bounds: how much is held of a reply, in one table. Others stand where they are used
 (`converter.addon.bounds`).
 
-`docs/faults.md` has the bounds that end a reply or change it.
+`docs/faults.md` has the bounds that end a reply.
 
 They are checked at two doors. A frame or a body enters: beyond its bound nothing of it is read. A
 piece leaves: the text that is held until it may leave is bounded as well. Times, and how far a

@@ -22,7 +22,6 @@ from converter.addon.probes import upstream_client, upstream_http
 from converter.addon.probes.upstream_client import UpstreamClient, carried, credentials
 from converter.addon.probes.upstream_http import fetch
 from converter.addon.servers.known_servers import (
-    MOST_KNOWN,
     Body,
     KnownServers,
     Upstream,
@@ -717,7 +716,6 @@ def test_the_manual_tells_how_long_a_silent_server_is_waited_for() -> None:
     assert f"wait {upstream_client.PATIENCE:g} s in all" in told
     assert f"after {upstream_client.REST:g} s" in told
     assert f"{upstream_client.TERM / 60:g} minutes have passed" in " ".join(told.split())
-    assert f"newest {MOST_KNOWN:,} servers" in told
     assert all(f"`{path}`" in told or f"GET {path}`" in told for path in IDENTITY_PATHS)
 
 

@@ -197,7 +197,7 @@ FORMS = (
         _invoke("｜｜DSML｜｜"),
         section=("<｜｜DSML｜｜tool_calls>", "</｜｜DSML｜｜tool_calls>"),
         alone=True,
-        models="DeepSeek V4 Flash, which doubles the bars",
+        models="DeepSeek V4 Flash",
     ),
     _answering(
         "mistral",
@@ -413,7 +413,7 @@ FORMS = (
         models="gpt-oss whose special tokens, or the header's first, were left out",
     ),
     _whole("gemma", Gemma('<|"|>', ("call:",)), models="Gemma 4 without its marks"),
-    _whole("functools", JSON, ("functools",), models="Phi-4-mini told so"),
+    _whole("functools", JSON, ("functools",), models="Phi-4-mini, if its prompt says so"),
     _whole(
         "rwkv",
         STRICT,
