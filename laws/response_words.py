@@ -1,6 +1,6 @@
 """A server's words in a reply of the Responses API, read in the plainest way."""
 
-from converter.core.dialects.reasoning_fields import words_of
+from converter.core.dialects.reasoning_fields import thinking_in
 from laws.heard import Heard, Json, Piece, ServerWords
 
 _THOUGHTS = {
@@ -57,10 +57,10 @@ class ResponseWords:
     def _item(self, heard: Heard, number: int, item: Json) -> None:
         match item.get("type"):
             case "message":
-                heard.pieces += [Piece("text", words_of([part])) for part in item["content"]]
+                heard.pieces += [Piece("text", thinking_in([part])) for part in item["content"]]
             case "reasoning":
                 for name in _THOUGHTS.values():
-                    if words := words_of(item.get(name) or []):
+                    if words := thinking_in(item.get(name) or []):
                         heard.add_thought(name, words, number)
             case "function_call":
                 self._said.add(number)

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from converter.core.dialects.reasoning_fields import REASONING_FIELDS, THINKING, words_of
+from converter.core.dialects.reasoning_fields import REASONING_FIELDS, THINKING, thinking_in
 from converter.core.dialects.table import ANTHROPIC, OLLAMA, RESPONSES, Dialect, Form
 from converter.core.dialects.wire_form import Mapped
 from laws.heard import Heard, Json, Piece, ServerWords
@@ -109,7 +109,7 @@ class _OpenAI:
 
     def _said(self, heard: Heard, said: Json) -> None:
         for name in self._thinking:
-            if words := words_of(said.get(name)):
+            if words := thinking_in(said.get(name)):
                 heard.add_thought(name, words)
         self._content(heard, said)
         for position, entry in enumerate(said.get("tool_calls") or []):
@@ -134,7 +134,7 @@ class _OpenAI:
             heard.pieces.append(Piece("text", content))
         for part in content if isinstance(content, list) else []:
             if part.get("type") == "thinking":
-                heard.add_thought("content", words_of([part]))
+                heard.add_thought("content", thinking_in([part]))
             else:
                 heard.pieces.append(Piece("raw", str(part.get("text") or "")))
         if refusal := said.get("refusal"):

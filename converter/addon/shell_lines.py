@@ -15,8 +15,8 @@ def word(text: str) -> str:
     be printed: with a line break in a model's name a comment would end, and its rest would be run.
     """
     if not text.isprintable():
-        words = "expected characters that can be printed"
-        raise UnprintableError(f"{words}, got {text!r}: no line has it")
+        expected = "expected characters that can be printed"
+        raise UnprintableError(f"{expected}, got {text!r}: no line has it")
     return shlex.quote(text)
 
 

@@ -48,8 +48,8 @@ def clients(proxy: str, model: str, window: int | None) -> list[Line]:
     if window:  # of an unknown name Claude Code 2.1.332 believes that it holds a million tokens
         anthropic["CLAUDE_CODE_MAX_CONTEXT_TOKENS"] = str(window)
     claude = shell_lines.line(["claude", "--model", model], anthropic)
-    if words := too_small(CLAUDE_CODE, window):
-        claude = f"# {words}"
+    if reason := too_small(CLAUDE_CODE, window):
+        claude = f"# {reason}"
     program = shell_lines.line(["python", "my_program.py"], openai)
     return [(CLAUDE_CODE, claude), ("A program with an SDK", program)]
 

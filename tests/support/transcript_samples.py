@@ -129,7 +129,7 @@ def _words(part: Part) -> Iterator[str]:
         case TextBlock() | ThinkingBlock() | ToolResult() | Raw():
             yield part.text
         case _:
-            yield part.words
+            yield part.line
 
 
 def parts(transcript: Transcript) -> list[Part]:

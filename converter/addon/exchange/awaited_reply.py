@@ -178,8 +178,8 @@ class AwaitedReply:
         if exchange.endpoint.lists_models:
             return Rewritten(exchange.models(status, body))
         if not 200 <= status < 300:
-            words = server_words(body) or "no words"
-            page = f"the server answered with status {status}: {words}"  # a gateway's
+            message = server_words(body) or "no words"
+            page = f"the server answered with status {status}: {message}"  # a gateway's
             notes = () if json_text.readable(body) else (page,)
             return Rewritten(exchange.error(status, body, self.counted), notes=notes)
         rewriter = self.rewriter(Form.STREAM if is_stream(content_type, body) else Form.WHOLE)

@@ -48,7 +48,7 @@ def _identifying(contents: Iterable[object]) -> list[str]:
     """Return the texts of contents, plain or in parts; of a long one the beginning."""
     parts = [part for one in contents for part in (one if isinstance(one, list) else [one])]
     parts = [part for part in parts if part is not None]
-    words = [part for part in parts if isinstance(part, str)]
-    if len(words) < len(parts):
-        words = [text for _, text in texts_in({"content": parts})]
-    return [text[:_LONGEST] for text in words if text]
+    texts = [part for part in parts if isinstance(part, str)]
+    if len(texts) < len(parts):
+        texts = [text for _, text in texts_in({"content": parts})]
+    return [text[:_LONGEST] for text in texts if text]

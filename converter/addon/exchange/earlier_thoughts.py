@@ -231,10 +231,10 @@ def _after(digest: bytes, message: Message) -> bytes:
         content = "".join(spoken(message)).strip()
     else:
         beside = (role, message.get("name"), message.get("tool_call_id"))
-    words = content if isinstance(content, str) else ""
+    text = content if isinstance(content, str) else ""
     others = None if isinstance(content, str) else content
-    head = f"{beside!r} {others!r} {len(words)} "
-    return hashlib.sha1(digest + raw(head + words), usedforsecurity=False).digest()
+    head = f"{beside!r} {others!r} {len(text)} "
+    return hashlib.sha1(digest + raw(head + text), usedforsecurity=False).digest()
 
 
 def _call(call: object) -> list[object]:

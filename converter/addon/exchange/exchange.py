@@ -138,8 +138,8 @@ class Exchange:
 
     def may_refer(self, body: bytes) -> bool:
         """Tell whether a request may refer to replies that are kept; escapes may spell any word."""
-        words = self.client.requests.refers
-        return bool(words and re.search(rf"{words}|\\u00".encode(), body, re.DOTALL))
+        pattern = self.client.requests.refers
+        return bool(pattern and re.search(rf"{pattern}|\\u00".encode(), body, re.DOTALL))
 
     def tells_models(self, path: str) -> bool:
         """Tell whether an answer of the addon's own tells of the server's models."""
@@ -182,18 +182,18 @@ class Exchange:
         if isinstance(error, RequestError) and self.client.answers.refusal:
             refused, refusal = self.client.answers.refusal(error)
             return str(error), Answer(refused, JSON, json_text.write(refusal))
-        words, status = fault_of(error)
+        message, status = fault_of(error)
         kind, retry_after = "api_error", 0
         if isinstance(error, RequestTooLargeError):
-            status, kind, words = 413, "request_too_large", str(error)
+            status, kind, message = 413, "request_too_large", str(error)
         elif isinstance(error, (RequestError, json_text.UnreadableError)):
-            status, kind, words = 400, "invalid_request_error", str(error)
+            status, kind, message = 400, "invalid_request_error", str(error)
         elif isinstance(error, ConnectionError):
-            status, words = 502, str(error)
+            status, message = 502, str(error)
         elif isinstance(error, AwayError):
-            status, words, retry_after = 503, f"{AWAY} ({error})", 1
-        body = self.client.answers.error(words, kind, status)
-        return words, Answer(status, JSON, body, retry_after)
+            status, message, retry_after = 503, f"{AWAY} ({error})", 1
+        body = self.client.answers.error(message, kind, status)
+        return message, Answer(status, JSON, body, retry_after)
 
     def models(self, status: int, body: bytes) -> Answer | None:
         """Return the server's list of models in the client's dialect; None: as it came."""
@@ -201,8 +201,8 @@ class Exchange:
             return self.error(status, body)
         rows, served = self.settings.models, entries(json_text.read_or_none(body))
         if served and self.model_id and not find_model(served, rows, self.model_id):
-            words = f"no model {self.model_id}"
-            return Answer(404, JSON, self.client.answers.error(words, "not_found_error", 404))
+            message = f"no model {self.model_id}"
+            return Answer(404, JSON, self.client.answers.error(message, "not_found_error", 404))
         listed = self._listed(served, body)
         return Answer(200, JSON, json_text.write(listed)) if listed else None
 

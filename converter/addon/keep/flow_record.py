@@ -122,8 +122,8 @@ class FlowRecord:
         troubles = [*self.notes, *([in_short(passed)] if passed else [])]
         if refused:
             status = refused.partition(":")[0]
-            troubles = [words for words in troubles if words.rstrip("…") not in refused]
-            troubles = [refused, *(words for words in troubles if status not in words)]
+            troubles = [trouble for trouble in troubles if trouble.rstrip("…") not in refused]
+            troubles = [refused, *(trouble for trouble in troubles if status not in trouble)]
         thought = in_words(told) if told.get("thoughts") else ""
         marks = filter(None, [*troubles, thought, *self.hints])
         flow.comment = flow.comment or " · ".join(marks)
@@ -162,8 +162,8 @@ def refusal_of(response: Response | None) -> str:
     """Return the status and the words of an HTTP error, as they may stand in a comment."""
     if response is None or response.status_code < 400:
         return ""
-    words = server_words(body(response, []))
-    shown = bounded(words, LONGEST_REFUSAL)
+    message = server_words(body(response, []))
+    shown = bounded(message, LONGEST_REFUSAL)
     return f"status {response.status_code}" + (f": {shown}" if shown else "")
 
 

@@ -135,11 +135,11 @@ class StoreElsewhere(Store):
             answer = question()
         except Exception as error:  # whatever a driver raises, nothing is known of what is kept
             self._rests_until = time.monotonic() + REST
-            words = f"{type(error).__name__}: {error}"[:LONGEST]
+            fault = f"{type(error).__name__}: {error}"[:LONGEST]
             if not self._is_away:
-                _log.warning("think: the memory is away (said once): %s", words)
+                _log.warning("think: the memory is away (said once): %s", fault)
             self._is_away = True
-            raise AwayError(words) from error
+            raise AwayError(fault) from error
         if self._is_away:
             self._is_away = False
             _log.warning("think: the memory is back")

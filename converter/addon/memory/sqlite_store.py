@@ -139,7 +139,7 @@ class SqliteStore(Store):
                 connection = self._connection = self._connection or self._open()
                 with connection:
                     connection.execute("BEGIN IMMEDIATE")
-                    yield lambda words, *values: connection.execute(words, values)
+                    yield lambda statement, *values: connection.execute(statement, values)
             except sqlite3.Error:
                 self.close()
                 raise
@@ -157,8 +157,8 @@ class SqliteStore(Store):
         connection = self._connection = sqlite3.connect(
             self._path, timeout=self._seconds, isolation_level=None, check_same_thread=False
         )
-        for words in _SETUP:
-            connection.execute(words)
+        for statement in _SETUP:
+            connection.execute(statement)
         connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} COMMIT;")
         return connection
 

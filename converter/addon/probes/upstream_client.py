@@ -292,11 +292,11 @@ class UpstreamClient:
         self._rests_until.pop(upstream, None)
         self._complained.pop(upstream, None)
 
-    def _complain(self, upstream: Upstream, words: str) -> None:
+    def _complain(self, upstream: Upstream, fault: str) -> None:
         """Say it once for each server, until it answers again."""
         if upstream not in self._complained:
             self._complained[upstream] = None
-            line = bounded(f"{upstream} was asked what it is: {words}", LONGEST_LINE)
+            line = bounded(f"{upstream} was asked what it is: {fault}", LONGEST_LINE)
             _log.warning("think: %s (said once)", line)
 
 

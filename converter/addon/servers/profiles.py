@@ -291,8 +291,8 @@ def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> 
         return ""
     for name, on, off in SYSTEM_SWITCHES:
         if name.search(model.lower()):
-            words = on if switch.mode == "enabled" else off
-            return "" if words == "/no_think" and server.off else words
+            order = on if switch.mode == "enabled" else off
+            return "" if order == "/no_think" and server.off else order
     return ""
 
 

@@ -127,16 +127,16 @@ def _choice(body: Mapping[str, object]) -> str:
             return _CHOICES["one"] if body.get("parallel_tool_calls") is False else ""
 
 
-def _in_system(messages: Sequence[Message], words: str) -> list[Message]:
+def _in_system(messages: Sequence[Message], text: str) -> list[Message]:
     first = messages[0] if messages else {}
     if role_of(first) not in SYSTEM:
-        return [_system(words), *messages]
+        return [_system(text), *messages]
     system = _text(first)
-    return [{**first, "content": f"{system}\n\n{words}" if system else words}, *messages[1:]]
+    return [{**first, "content": f"{system}\n\n{text}" if system else text}, *messages[1:]]
 
 
-def _system(words: str) -> Message:
-    return {"role": "system", "content": words}
+def _system(text: str) -> Message:
+    return {"role": "system", "content": text}
 
 
 def _written(messages: Iterable[object], family: Family) -> Iterable[Message]:
@@ -207,12 +207,12 @@ def ask_to_think(body: Mapping[str, object], budget: int | None) -> dict[str, ob
     messages = body.get("messages")
     if not isinstance(messages, list) or any(map(_speaks_of_it, messages)):
         return None
-    words = _ASKS.format(limit=_LIMIT.format(budget=budget) if budget else "")
+    asks = _ASKS.format(limit=_LIMIT.format(budget=budget) if budget else "")
     match messages:
         case [{"role": "system", "content": str(said)} as first, *rest]:
-            turns = [{**first, "content": f"{said}\n\n{words}"}, *rest]
+            turns = [{**first, "content": f"{said}\n\n{asks}"}, *rest]
         case _:
-            turns = [_system(words), *messages]
+            turns = [_system(asks), *messages]
     return with_messages(body, turns)
 
 

@@ -48,9 +48,9 @@ class FieldAccumulator:
         """Return the fields as they are by now."""
         gathered = list[Field]()
         for name, values in self._values.items():
-            words = [value for value in values if isinstance(value, str)]
+            pieces = [value for value in values if isinstance(value, str)]
             others = values[0] if len(values) == 1 else values
-            gathered.append(Field(name, "".join(words) if len(words) == len(values) else others))
+            gathered.append(Field(name, "".join(pieces) if len(pieces) == len(values) else others))
         return tuple(gathered)
 
 

@@ -76,15 +76,15 @@ def _split(said: Said, split: Split) -> list[Part]:
 
 def plain(parts: Iterable[Part]) -> str:
     """Return the parts of a tool result as one text, pictures as a line."""
-    return "\n".join(map(_words, parts))
+    return "\n".join(map(_text, parts))
 
 
-def _words(part: Part) -> str:
+def _text(part: Part) -> str:
     match part:
         case TextBlock() | Raw() | ThinkingBlock():
             return part.text
         case Media():
-            return f"[{part.kind} {part.words}]"
+            return f"[{part.kind} {part.line}]"
         case Field():
             return f"{part.name}: {json_of(part.value)}"
         case _:

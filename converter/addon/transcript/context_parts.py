@@ -18,7 +18,7 @@ from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResu
 from converter.core.model.raw_messages import strings_of
 from converter.core.wire import json_text
 
-type Words = Sequence[str]
+type Strings = Sequence[str]
 """What a part says, in order: a name and the strings of its JSON, or one text."""
 type _Span = tuple[int, int]
 
@@ -54,12 +54,12 @@ class ContextPart(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A part by its length in bytes. `words`: by which it is found in a prompt."""
+    """A part by its length in bytes. `strings`: by which it is found in a prompt."""
 
     kind: str
     name: str
     length: int
-    words: Words = ()
+    strings: Strings = ()
 
 
 def read(
@@ -102,11 +102,11 @@ def _counted(
     """Yield the parts by the prompt's own tokens; what is of no part is the template's. Pictures
     are no tokens of a text: theirs is what the reply counts beyond.
     """
-    words, tools = [row.words for row in rows], sum(row.kind == _TOOL for row in rows)
+    strings, tools = [row.strings for row in rows], sum(row.kind == _TOOL for row in rows)
     pictures = sum(row.kind == _PICTURES for row in rows)
     beyond = max(0, counted - len(pieces)) if counted else pictures * _PICTURE
     rest = len(pieces)
-    for row, tokens in zip(rows, tokens_of(pieces, words[:tools], words[tools:]), strict=True):
+    for row, tokens in zip(rows, tokens_of(pieces, strings[:tools], strings[tools:]), strict=True):
         rest -= tokens or 0
         seen = row.kind == _PICTURES
         in_prompt = seen or tokens is not None or not row.length
@@ -142,9 +142,9 @@ def _weighed(asked: Transcript, body: object, called: Collection[str]) -> Iterat
                 kind = "system" if turn.role in _SYSTEM else kind
                 picture = _PICTURE * _BYTES if isinstance(part, Media) else 0
                 length = sum(map(_length, _said(part))) or picture
-                yield _Row(kind, _name(part, number, turn.role, calls), length, _words(part))
-    for words in asked.rest:
-        yield _Row("turn", "unread", _length(words), (words,))
+                yield _Row(kind, _name(part, number, turn.role, calls), length, _in_any_case(part))
+    for text in asked.rest:
+        yield _Row("turn", "unread", _length(text), (text,))
 
 
 def _tools(fields: dict[str, object], called: set[str]) -> Iterator[_Row]:
@@ -161,19 +161,19 @@ def _name(part: Part, number: int, role: str, calls: dict[str, str]) -> str:
     elif isinstance(part, ToolResult):
         tool = part.name or calls.get(part.tool_use_id, "")
     else:
-        tool = part.words if isinstance(part, Media) else role
+        tool = part.line if isinstance(part, Media) else role
     return f"{number} {tool}"
 
 
-def _said(part: Part) -> Words:
+def _said(part: Part) -> Strings:
     if isinstance(part, ToolUse):
         return part.name, part.arguments
     return (part.text,) if isinstance(part, ThinkingBlock | TextBlock | ToolResult | Raw) else ()
 
 
-def _words(part: Part) -> Words:
-    """Return what stands in the prompt in any case: of arguments, which a template writes in its
-    own way, their strings.
+def _in_any_case(part: Part) -> Strings:
+    """Return the strings that stand in the prompt in any case, because a template writes arguments
+    in its own way.
     """
     if isinstance(part, ToolUse):
         arguments = json_text.read_or_none(part.arguments.encode(errors="replace"))
@@ -186,7 +186,7 @@ def _length(text: str) -> int:
 
 
 def tokens_of(
-    pieces: Sequence[bytes], tools: Sequence[Words], turns: Sequence[Words]
+    pieces: Sequence[bytes], tools: Sequence[Strings], turns: Sequence[Strings]
 ) -> list[int | None]:
     """Return how many of a prompt's tokens are of each tool, then of each part of a turn; None for
     what does not stand in it.
@@ -207,9 +207,9 @@ def tokens_of(
     ]
 
 
-def _spans(prompt: bytes, parts: Sequence[Words]) -> list[_Span | None]:
+def _spans(prompt: bytes, parts: Sequence[Strings]) -> list[_Span | None]:
     """Return where each part stands: first the longest words of each, then all that it says."""
-    longest = [max(words, key=len, default="") for words in parts]
+    longest = [max(strings, key=len, default="") for strings in parts]
     found, spans = list[int](), dict[int, _Span]()
     for part in sorted(range(len(parts)), key=lambda part: -len(longest[part])):
         after = bisect(found, part)
@@ -226,21 +226,21 @@ def _spans(prompt: bytes, parts: Sequence[Words]) -> list[_Span | None]:
     return [spans.get(part) for part in range(len(parts))]
 
 
-def _whole(prompt: bytes, words: Words, longest: str, span: _Span, room: _Span) -> _Span:
+def _whole(prompt: bytes, strings: Strings, longest: str, span: _Span, room: _Span) -> _Span:
     """Return where all of a part stands, from its first word to its last."""
     (begin, end), (low, high) = span, room
-    if words[0] != longest and (first := _find(prompt.rfind, words[0], low, begin)):
+    if strings[0] != longest and (first := _find(prompt.rfind, strings[0], low, begin)):
         begin = first[0]
-    for word in words[words.index(longest) + 1 :]:
-        if then := _find(prompt.find, word, end, high):
+    for string in strings[strings.index(longest) + 1 :]:
+        if then := _find(prompt.find, string, end, high):
             end = then[1]
     return begin, end
 
 
 def _find(
-    search: Callable[[bytes, int, int], int], words: str, low: int, high: int
+    search: Callable[[bytes, int, int], int], string: str, low: int, high: int
 ) -> _Span | None:
-    plain = words.strip()
+    plain = string.strip()
     for text in (plain, json_text.write(plain).decode()[1:-1]) if plain else ():
         written = text.encode(errors="replace")
         if (at := search(written, low, high)) >= 0:

@@ -21,8 +21,8 @@ def together(own: Facts, more: Facts | None) -> Facts:
 
 
 def lines(facts: Facts) -> list[tuple[str, str]]:
-    """Return a label and its words for each fact; names that no row has are told as they are."""
-    rows = [(label, words) for label, _, say in _ROWS if (words := say(facts))]
+    """Return a label and a text for each fact; names that no row has are told as they are."""
+    rows = [(label, text) for label, _, say in _ROWS if (text := say(facts))]
     names_in_rows = {name for _, names, _ in _ROWS for name in names} | set(_COUNTED)
     more = [
         (name.replace("_", " "), of(value))
@@ -74,8 +74,8 @@ def _times(facts: Facts) -> str:
         "end": "end",
     }
     return ", ".join(
-        f"{words} {at:.2f} s"
-        for words, name in named.items()
+        f"{label} {at:.2f} s"
+        for label, name in named.items()
         if (at := _number(facts, name)) is not None
     )
 

@@ -71,12 +71,12 @@ def _media(shown: Media) -> Values:
     picture = (
         {"source": f"data:{shown.type};base64,{shown.data}"} if is_picture and shown.data else {}
     )
-    return {"kind": "media", "text": f"{shown.kind} {shown.words}", **picture}
+    return {"kind": "media", "text": f"{shown.kind} {shown.line}", **picture}
 
 
 def _field(shown: Field) -> Values:
-    words = in_words.of(shown.value) if fits(shown.value) else json_of(shown.value)
-    return {"kind": "field", "name": shown.name, "text": without_base64(words)}
+    text = in_words.of(shown.value) if fits(shown.value) else json_of(shown.value)
+    return {"kind": "field", "name": shown.name, "text": without_base64(text)}
 
 
 def of_call(shown: ToolUse) -> str:

@@ -47,8 +47,8 @@ class TerminalWriter:
         )
 
     def settings(self, rows: Iterable[tuple[str, str]]) -> str:
-        """Return a line for each label and its words."""
-        lines = [self._styled(one_line(f"{label}: {words}"), DIM) + "\n" for label, words in rows]
+        """Return a line for each label and its value."""
+        lines = [self._styled(one_line(f"{label}: {value}"), DIM) + "\n" for label, value in rows]
         gap = "\n" if lines and self._begun else ""
         self._begun = self._begun or bool(lines)
         return gap + "".join(lines)
@@ -63,13 +63,13 @@ class TerminalWriter:
         head = self.role(f"choice {news.choice + 1}") if news.choice != self._choice else ""
         self._choice = news.choice
         if isinstance(news.part, TextBlock | ThinkingBlock):
-            return head + self._words(news.part, news.fresh)
+            return head + self._growing(news.part, news.fresh)
         head += self._end() + self._apart()
         return head + "".join(
             self._styled(text, style) + "\n" for text, style in _lines(news.part) if text
         )
 
-    def _words(self, part: TextBlock | ThinkingBlock, fresh: bool) -> str:
+    def _growing(self, part: TextBlock | ThinkingBlock, fresh: bool) -> str:
         head = self._end() if fresh or self._kind is not type(part) else ""
         self._kind = type(part)
         text = self._held + part.text

@@ -49,7 +49,7 @@ def write(transcript: Transcript, more: Facts | None = None) -> str:
 
 
 def _mapping(rows: Iterable[tuple[str, str]]) -> str:
-    return "".join(f"{_key(name)}: {_value(words)}\n" for name, words in rows)
+    return "".join(f"{_key(name)}: {_value(value)}\n" for name, value in rows)
 
 
 def _key(name: str) -> str:
@@ -57,9 +57,9 @@ def _key(name: str) -> str:
     return name if is_plain else _quoted(one_line(name[:_LONGEST_KEY]))
 
 
-def _value(words: str) -> str:
-    """Return words in one line; JSON as it is, because YAML reads it as well."""
-    line = one_line(words)
+def _value(text: str) -> str:
+    """Return a text in one line; JSON as it is, because YAML reads it as well."""
+    line = one_line(text)
     return line if _PLAIN.fullmatch(line) or laid_out(line) != line else _quoted(line)
 
 
@@ -116,9 +116,9 @@ def _part(part: Part) -> str:
     return _scalar(_joined(label, name, told.get("id", "")), text)
 
 
-def _joined(*words: str) -> str:
-    return " ".join(filter(None, words))
+def _joined(*parts: str) -> str:
+    return " ".join(filter(None, parts))
 
 
-def _note(words: str) -> str:
-    return f"  # {one_line(words)}" if words else ""
+def _note(text: str) -> str:
+    return f"  # {one_line(text)}" if text else ""

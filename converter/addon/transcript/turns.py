@@ -29,7 +29,7 @@ class Media:
     data: str = field(default="", repr=False, compare=False)
 
     @property
-    def words(self) -> str:
+    def line(self) -> str:
         """Return it in one line: `image/png 12.3 kB`."""
         size = "" if self.size is None else in_bytes(self.size)
         return (

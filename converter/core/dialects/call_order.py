@@ -84,8 +84,8 @@ class InOrder[Content: Event]:
         if isinstance(event, ToolCall):
             self._add(event)
         else:
-            words = event.text if isinstance(event, (Text, Thinking)) else ""
-            self._length += max(_LEAST, len(words))
+            text = event.text if isinstance(event, (Text, Thinking)) else ""
+            self._length += max(_LEAST, len(text))
             if self._waiting and self._length > DELAYED_LIMIT:
                 raise TooMuchError(DELAYED_LIMIT)
             self._waiting.append(event)

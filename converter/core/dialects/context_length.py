@@ -124,8 +124,8 @@ class ContextOverflow:
         """Tell whether the reply asked for is too long by itself: no shorter prompt helps."""
         return self.tokens < self.most <= self.asked
 
-    def words(self) -> str:
-        """Return the API's words."""
+    def message(self) -> str:
+        """Return the error in the API's words."""
         if not self.most:
             return self.said if self.said.startswith(TOO_LONG) else f"{TOO_LONG}: {self.said}"
         if not self.tokens and not self.asked:

@@ -68,8 +68,8 @@ def _error_of(error: object, body: Mapping[str, object]) -> ServerError:
     )
 
 
-def _text(words: object) -> str:
-    text = words if isinstance(words, str) else json_text.write(words).decode() if words else ""
+def _text(value: object) -> str:
+    text = value if isinstance(value, str) else json_text.write(value).decode() if value else ""
     return text.strip()
 
 
@@ -94,11 +94,11 @@ def words_of_answer(status: int, body: bytes, *, told: bool = False) -> str:
     """Return the words of an answer that is no reply. `told`: behind its status, as those of one
     that is no error are, unless the prompt was too long.
     """
-    words, answered = server_words(body), f"the server answered with status {status}"
-    if not words:
+    message, answered = server_words(body), f"the server answered with status {status}"
+    if not message:
         return f"{answered} and no words"
-    alone = context_length.find(words) or not (told or status < 400)
-    return words if alone else f"{answered}: {words}"
+    alone = context_length.find(message) or not (told or status < 400)
+    return message if alone else f"{answered}: {message}"
 
 
 def _plain(text: str) -> str:

@@ -161,9 +161,9 @@ def _message(message: Fields, role: str) -> Iterator[OpenResult | Piece]:
         yield result_of(message, "tool_call_id")
         return
     thoughts = thoughts_of(message.values)
-    for name, words in thoughts.items():
-        if message.value(name) and words:
-            yield Piece(ThinkingBlock(words))
+    for name, thinking in thoughts.items():
+        if message.value(name) and thinking:
+            yield Piece(ThinkingBlock(thinking))
     yield from content(message.value("content"))
     if refusal := message.value("refusal"):
         yield from block({"type": "refusal", "refusal": refusal})

@@ -70,14 +70,14 @@ class ModelFacts:
             "calls tools": self.calls_tools,
             "sees pictures": self.sees,
         }
-        words = [
+        abilities = [
             f"{name}: {'yes' if can else 'no'}" for name, can in answers.items() if can is not None
         ]
         output = [f"longest reply: {self.output:,} tokens"] if self.output else []
-        return [*words, *self.parsers, *output]
+        return [*abilities, *self.parsers, *output]
 
     @property
-    def words(self) -> str:
+    def line(self) -> str:
         """All that is known, in a line."""
         window = [f"a window of {self.window:,} tokens"] if self.window else []
         return ", ".join([*window, *self.abilities])
@@ -89,7 +89,7 @@ def read(told: Mapping[str, object], model: str) -> ModelFacts:
     windows = [size for path, names in SAID_AT.items() for size in _numbers(rows.get(path), names)]
     said = dict(sorted(_said(rows), key=lambda switch: switch[1]))  # a yes counts before a no
     outputs = _numbers(rows.get("/v1/models"), _OUTPUTS)
-    thinks, calls, sees = (_verdict(said, words) for words in (_THINKS, _CALLS, _SEES))
+    thinks, calls, sees = (_verdict(said, names) for names in (_THINKS, _CALLS, _SEES))
     window, output = next(iter(windows), None), next(outputs, None)
     return ModelFacts(window, output, thinks, calls, sees, _parsers(told.get("/model_info")))
 
@@ -162,7 +162,7 @@ def _parsers(told: object) -> tuple[str, ...]:
     said = as_object(told)
     names = {"reasoning_parser": "reasoning parser", "tool_call_parser": "tool-call parser"}
     return tuple(
-        f"{words}: {said[name] or 'none'}" for name, words in names.items() if name in said
+        f"{label}: {said[name] or 'none'}" for name, label in names.items() if name in said
     )
 
 
@@ -193,10 +193,10 @@ def _said(rows: Mapping[str, object]) -> Iterator[tuple[str, bool]]:
 def _switches(value: object) -> Iterable[tuple[str, bool]]:
     if isinstance(value, dict):
         return [(name, bool(on)) for name, on in value.items() if isinstance(on, bool | dict)]
-    words = value if isinstance(value, list) else ()
-    return [(word, True) for word in words if isinstance(word, str)]
+    names = value if isinstance(value, list) else ()
+    return [(name, True) for name in names if isinstance(name, str)]
 
 
-def _verdict(said: Mapping[str, bool], words: Sequence[str]) -> bool | None:
-    verdicts = [said[word] for word in words if word in said]
+def _verdict(said: Mapping[str, bool], names: Sequence[str]) -> bool | None:
+    verdicts = [said[name] for name in names if name in said]
     return any(verdicts) if verdicts else None

@@ -37,7 +37,7 @@ TAKEN = re.compile(
 )
 """Names of the Messages API: clients expect its own keys under them."""
 _ROW = re.compile(r"([\w.-]+)=(\w+):(\w+)")
-_WORDS = ("text", "summary", "thinking")
+_TEXTS = ("text", "summary", "thinking")
 """Where an entry of a list has its words: reasoning.text, reasoning.summary; thinking parts and
 blocks.
 """
@@ -85,22 +85,22 @@ def is_said(value: object) -> bool:
     return value is not None and value not in ("", [], {})
 
 
-def words_of(value: object) -> str:
+def thinking_in(value: object) -> str:
     """Return the thinking in a field: a string, or a list whose entries hold some. What is
     encrypted has no words.
     """
-    return _words(value, _DEPTH) if isinstance(value, (str, list)) else ""
+    return _strings(value, _DEPTH) if isinstance(value, (str, list)) else ""
 
 
-def _words(value: object, depth: int) -> str:
+def _strings(value: object, depth: int) -> str:
     if isinstance(value, str):
         return value
     if not depth:
         return ""
     if isinstance(value, list):
-        return "".join(_words(entry, depth - 1) for entry in value)
+        return "".join(_strings(entry, depth - 1) for entry in value)
     if isinstance(value, dict):
-        return next((words for name in _WORDS if (words := _words(value.get(name), depth - 1))), "")
+        return next((text for name in _TEXTS if (text := _strings(value.get(name), depth - 1))), "")
     return ""
 
 
@@ -109,25 +109,25 @@ class _Thought:
 
     def __init__(self) -> None:
         # grows and is read anywhere at the cost of the piece alone
-        self._words = io.StringIO(newline="")
+        self._buffer = io.StringIO(newline="")
         self.length = 0
 
-    def words(self, start: int, length: int) -> str:
-        self._words.seek(start)
-        return self._words.read(length)
+    def text(self, start: int, length: int) -> str:
+        self._buffer.seek(start)
+        return self._buffer.read(length)
 
     def agrees(self, start: int, text: str) -> bool:
         if start == self.length:
             return True
-        return text.startswith(self.words(start, len(text)))
+        return text.startswith(self.text(start, len(text)))
 
     def add(self, start: int, text: str) -> str:
         """Return the new part of `text`, `text` agreeing at `start`."""
         new = text[self.length - start :]
         if new:
             room = max(0, COMPARED_LIMIT - self.length)
-            self._words.seek(min(self.length, COMPARED_LIMIT))
-            self._words.write(new[:room])
+            self._buffer.seek(min(self.length, COMPARED_LIMIT))
+            self._buffer.write(new[:room])
             self.length += len(new)
         return new
 
@@ -153,7 +153,7 @@ class ReasoningMerger:
         """Return the new part of `text`, the next piece under `name`."""
         thought, offset = self._offsets.get(name) or (None, 0)
         if thought is None or not thought.agrees(offset, text):
-            text, offset = (thought.words(0, offset) if thought else "") + text, 0
+            text, offset = (thought.text(0, offset) if thought else "") + text, 0
             thought = self._agreeing(text)
         self._offsets[name] = thought, offset + len(text)
         return thought.add(offset, text)
@@ -170,7 +170,7 @@ def thoughts_of(message: Mapping[str, object]) -> dict[str, str]:
     """Return the words of each reasoning field of a message, without what another said before."""
     merger = ReasoningMerger()
     return {
-        name: merger.feed(name, words)
+        name: merger.feed(name, thinking)
         for name in REASONING_FIELDS
-        if (words := words_of(message.get(name)))
+        if (thinking := thinking_in(message.get(name)))
     }

@@ -140,13 +140,13 @@ def known_by(message: object) -> str:
     role = role_of(message)
     if role in SYSTEM:
         return role
-    words, length = list[str](), 0
+    texts, length = list[str](), 0
     for is_thought, text in texts_in(message):
-        words += [] if is_thought else [text[: _HEAD - length]]
-        length += 0 if is_thought else len(words[-1])
+        texts += [] if is_thought else [text[: _HEAD - length]]
+        length += 0 if is_thought else len(texts[-1])
     for moving in (REMINDER, BILLING_LINES, DATE):
-        words = [moving.sub("", text).strip() for text in words]
-    return "\n".join([role, *filter(None, words)])
+        texts = [moving.sub("", text).strip() for text in texts]
+    return "\n".join([role, *filter(None, texts)])
 
 
 def alike(before: Sequence[object], now: Sequence[object]) -> int:
@@ -161,7 +161,7 @@ class PromptPart(NamedTuple):
     """A piece of the prompt: its words, and those without thoughts."""
 
     name: str
-    words: str
+    text: str
     plain: str
 
 
@@ -189,7 +189,7 @@ def texts_of(body: Fields) -> dict[str, str]:
     """Return the words of a prompt's parts by their names, in the order in which templates write
     them.
     """
-    return {name: part_of(name, piece).words for name, piece in pieces(body)}
+    return {name: part_of(name, piece).text for name, piece in pieces(body)}
 
 
 def _name(tool: object) -> str:

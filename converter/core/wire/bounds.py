@@ -49,8 +49,8 @@ def fault_of(error: Exception) -> tuple[str, int]:
     """Return the words and the HTTP status of the fault that ended a reply."""
     if isinstance(error, TooMuchError):
         return str(error), 502
-    words = f"fault of the addon, please report it: {type(error).__name__}: {error}"
-    return " ".join(words.split()), 500
+    message = f"fault of the addon, please report it: {type(error).__name__}: {error}"
+    return " ".join(message.split()), 500
 
 
 # what enters

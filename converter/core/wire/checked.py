@@ -79,8 +79,8 @@ class Fields:
         value = self.values.get(name)
         if type(value) is kind:
             return value
-        words = "Field required" if value is None else f"Input should be {TYPE_NAMES[kind]}"
-        raise self.error(name, words)
+        problem = "Field required" if value is None else f"Input should be {TYPE_NAMES[kind]}"
+        raise self.error(name, problem)
 
     def read(self, kinds: Kinds) -> dict[str, Any]:
         """The fields of a table that are there, each of its kind."""

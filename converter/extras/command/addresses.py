@@ -65,8 +65,8 @@ def free_port(option: str, usual: int, host: str, taken: int | None = None) -> i
         if port != taken and not (reason := refusal(port, host)):
             return port
     last = usual + PORTS_TRIED - 1
-    words = f"no port from {usual} to {last} can be used ({reason})"
-    raise CommandError(f"{words}: choose one with {option}")
+    fault = f"no port from {usual} to {last} can be used ({reason})"
+    raise CommandError(f"{fault}: choose one with {option}")
 
 
 def refusal(port: int, host: str) -> str:
@@ -87,5 +87,5 @@ def refusal(port: int, host: str) -> str:
 
 def certificates_folder(arguments: Iterable[str]) -> Path:
     """Return where mitmproxy keeps its certificates when it gets these arguments."""
-    words = [word.removeprefix("confdir=") for word in arguments if word.startswith("confdir=")]
-    return Path(words[-1] if words else CONFDIR).expanduser()
+    folders = [word.removeprefix("confdir=") for word in arguments if word.startswith("confdir=")]
+    return Path(folders[-1] if folders else CONFDIR).expanduser()

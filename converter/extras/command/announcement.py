@@ -51,11 +51,11 @@ def running() -> None:
     trimmed = str(ctx.options.think_blanks) == "trim"
     # with the token that opens it; mitmdump has none
     web: Any = getattr(ctx.master, "web_url", None)
-    words = announcement(server, proxy_address(), web and str(web), model, facts, trimmed)
+    lines = announcement(server, proxy_address(), web and str(web), model, facts, trimmed)
     if hasattr(ctx.master, "keymap"):
         logger.log(ALERT, "Proxy: %s (in front of %s)", proxy_address(), server)
     else:
-        print(words, flush=True)
+        print(lines, flush=True)
 
 
 def failed() -> bool:
@@ -81,7 +81,7 @@ def announcement(
     agents to show.
     """
     lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
-    lines += [f"Model:   {model}  ({told})"] if (told := facts.words) else []
+    lines += [f"Model:   {model}  ({told})"] if (told := facts.line) else []
     page = extra_packages.load("page", "addon")  # a script's own `load` is a hook
     if web:  # the page has a link to mitmweb
         lines += [f"Watch:   {page.address(web)}" if page else f"mitmweb: {web}"]

@@ -84,7 +84,7 @@ class Finding:
     """
 
     about: str
-    words: str
+    text: str
     options: tuple[str, ...] = ()
     wrong: bool = False
     needed: str = ""
@@ -102,7 +102,7 @@ def main(arguments: Sequence[str]) -> int:
     for finding in examine(link, chosen.model):
         findings.append(finding)
         mark = "!" if finding.wrong else " "
-        print(f"{mark} {finding.about:<10}{one_line(finding.words)}", flush=True)
+        print(f"{mark} {finding.about:<10}{one_line(finding.text)}", flush=True)
     typed = f"{KEY_TYPED} " if chosen.key else ""  # a report is shown to others
     print(f"\n{typed}{command_line(link.address, findings)}")
     print(f"\n{verdict(findings)}")
@@ -137,8 +137,8 @@ def examine(link: ServerLink, asked_model: str | None) -> Iterator[Finding]:
     replies = {path: link.reply(path) for path in IDENTITY_PATHS}
     server = recognise(replies)
     if any(map(wants_key, replies.values())):
-        words = f"wants {'another' if link.key else 'an'} API key: {KEY_TYPED} think-addon doctor"
-        raise CommandError(f"{link.address} {words} {link.address}")
+        text = f"wants {'another' if link.key else 'an'} API key: {KEY_TYPED} think-addon doctor"
+        raise CommandError(f"{link.address} {text} {link.address}")
     if server is None:
         raise CommandError(
             f"{link.address} does not answer as a model server does: give the address of one,"
@@ -188,10 +188,10 @@ def endpoints(replies: Mapping[str, ProbeReply | None]) -> Finding:
     served = {dialect.requests.path: dialect.label.title for dialect in DIALECTS}
     there = _joined([title for path, title in served.items() if path not in missing], "and")
     lacking = [title for path, title in served.items() if path in missing]
-    words = f"the server answers clients of {there} itself"
-    words += f", but none of {_joined(lacking, 'or')}" if lacking else ""
+    text = f"the server answers clients of {there} itself"
+    text += f", but none of {_joined(lacking, 'or')}" if lacking else ""
     needed = f"clients of {_joined(lacking, 'and')}" if lacking else ""
-    return Finding(_APIS, words, needed=needed)
+    return Finding(_APIS, text, needed=needed)
 
 
 def _joined(names: Sequence[str], last: str) -> str:
@@ -207,9 +207,9 @@ def verdict(findings: Iterable[Finding]) -> str:
     if needed := [each.needed for about, each in found.items() if each.needed and about != _APIS]:
         return f"You need think-addon for {'; '.join(needed)}."
     lacking = found[_APIS].needed if _APIS in found else ""
-    words = "You do not need think-addon for this server and model, because thinking and calls "
-    words += "arrive apart"
-    return f"{words}; you need it for {lacking}." if lacking else f"{words}."
+    text = "You do not need think-addon for this server and model, because thinking and calls "
+    text += "arrive apart"
+    return f"{text}; you need it for {lacking}." if lacking else f"{text}."
 
 
 def _listed(models: Sequence[str], model: str) -> Finding:
@@ -232,9 +232,9 @@ def _thinks(link: ServerLink, server: Server, model: str) -> tuple[Heard, bool]:
     return (heard, False) if again.refused else (again, True)
 
 
-def _question(model: str, words: str) -> dict[str, object]:
+def _question(model: str, text: str) -> dict[str, object]:
     named = {"model": model} if model else {}
-    messages = [{"role": "user", "content": words}]
+    messages = [{"role": "user", "content": text}]
     return {**named, "stream": True, "max_tokens": MOST_TOKENS, "messages": messages}
 
 
@@ -273,17 +273,17 @@ def thinking(heard: Heard, server: Server, model: str, asks_for_thinking: bool) 
         family, opened = mark
         where = f"{family.open.strip()} and {family.close.strip()}"
         begun = "" if opened else "; the template has opened it, so only the closer comes"
-        words = f"yes{switched}: in the text, between {where}{begun}{when}"
+        text = f"yes{switched}: in the text, between {where}{begun}{when}"
         options = _options(family, opened, server, model)
         if not opened and server.name in KNOWS_ITS_PROMPT:
-            words += "; the addon asks the server for its prompt's end, so no option is needed"
+            text += "; the addon asks the server for its prompt's end, so no option is needed"
         elif not (opened or "think_start=thinking" in options):
-            words += "; should a first reply be misread: --set think_start=thinking"
-        return Finding("thinking", words, options, needed=IN_TEXT)
+            text += "; should a first reply be misread: --set think_start=thinking"
+        return Finding("thinking", text, options, needed=IN_TEXT)
     if unread := _unread(heard.text):
-        words = f"in the text, between {unread[0]} and {unread[1]}, which the addon reads when told"
+        text = f"in the text, between {unread[0]} and {unread[1]}, which the addon reads when told"
         options = ("think_tags=auto", f"think_tags={' '.join(unread)}")
-        return Finding("thinking", words, options, needed=IN_TEXT)
+        return Finding("thinking", text, options, needed=IN_TEXT)
     return Finding(
         "thinking", f"none was seen{', though it was asked for' if asks_for_thinking else ''}{when}"
     )
@@ -354,8 +354,8 @@ def context(size: int | None, server: Server) -> Finding:
     if not short:
         return Finding("context", f"{size:,} tokens: enough for {' and '.join(NEEDS)}")
     remedy = MORE_CONTEXT.get(server.name)
-    words = f"{size:,} tokens: too few for {_needs(short)}"
-    return Finding("context", words + (f"; start it with: {remedy}" if remedy else ""), wrong=True)
+    text = f"{size:,} tokens: too few for {_needs(short)}"
+    return Finding("context", text + (f"; start it with: {remedy}" if remedy else ""), wrong=True)
 
 
 def _needs(needs: Mapping[str, int]) -> str:
@@ -371,8 +371,8 @@ def tools(heard: Heard, server: Server) -> Finding:
     if heard.calls:
         return Finding("tools", "as calls")
     if written := _CALLS.search(heard.text + "".join(heard.fields.values())):
-        words = f"written into the text, with {written[0].strip()}: the addon reads them"
-        return Finding("tools", words + start, needed=CALLS_IN_TEXT)
+        text = f"written into the text, with {written[0].strip()}: the addon reads them"
+        return Finding("tools", text + start, needed=CALLS_IN_TEXT)
     return Finding("tools", "the model called none, though it was given one that fits")
 
 
@@ -380,8 +380,8 @@ def tools_in_text(heard: Heard, server: Server) -> Finding:
     """Return how the model calls tools where its server has no parser for calls."""
     if not _CALLS.search(heard.text + "".join(heard.fields.values())):
         return tools(heard, server)
-    words = "the server reads no calls: the addon sends `tool_choice: none`, and reads them as text"
-    return Finding("tools", words, needed=CALLS_IN_TEXT)
+    text = "the server reads no calls: the addon sends `tool_choice: none`, and reads them as text"
+    return Finding("tools", text, needed=CALLS_IN_TEXT)
 
 
 def command_line(address: str, findings: Iterable[Finding]) -> str:

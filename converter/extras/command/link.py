@@ -70,13 +70,13 @@ class Heard:
                 self.refused = self.refused or " ".join(message.split())
             case ToolCall(name=name) if name:
                 self.calls.append(name)
-            case Text(words) | Thinking(words) if words:
+            case Text(text) | Thinking(text) if text:
                 self.first = at if self.first is None else self.first
                 if isinstance(event, Text):
-                    self.text += words
+                    self.text += text
                     return
                 for name in (event.own and event.own.fields) or (PARTS,):
-                    self.fields[name] = self.fields.get(name, "") + words
+                    self.fields[name] = self.fields.get(name, "") + text
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +138,8 @@ class ServerLink:
         try:
             connection.connect()
         except (ConnectionRefusedError, socket.gaierror) as error:
-            words = f"{error.strerror}; start it, or give another address"
-            raise CommandError(f"no model server at {self.address}: {words}") from None
+            fault = f"{error.strerror}; start it, or give another address"
+            raise CommandError(f"no model server at {self.address}: {fault}") from None
         except ssl.SSLCertVerificationError as error:
             raise CommandError(
                 f"the certificate of {self.address} is not trusted ({error.verify_message}): take"
@@ -149,8 +149,8 @@ class ServerLink:
         except ssl.SSLError as error:
             at = self.address.removeprefix("https://")
             plain = error.reason in _NO_TLS
-            words = f"speaks no TLS: write http://{at}" if plain else f"makes no TLS ({error})"
-            raise CommandError(f"{self.address} {words}") from None
+            fault = f"speaks no TLS: write http://{at}" if plain else f"makes no TLS ({error})"
+            raise CommandError(f"{self.address} {fault}") from None
         except OSError as error:
             raise CommandError(f"no model server at {self.address}: {error}") from None
         with closing(connection):

@@ -157,8 +157,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _complain(words: str, code: int) -> int:
-    print(f"think-addon: {' '.join(words.split())}", file=sys.stderr)
+def _complain(message: str, code: int) -> int:
+    print(f"think-addon: {' '.join(message.split())}", file=sys.stderr)
     return code
 
 
@@ -203,7 +203,7 @@ def _show(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) 
 def _what_it_is(body: bytes) -> str:
     """Name the input that is no reply, and the command that reads it."""
     return next(
-        (f"{_NO_REPLY}, but {words}" for beginning, words in _OTHERS if beginning.match(body)),
+        (f"{_NO_REPLY}, but {kind}" for beginning, kind in _OTHERS if beginning.match(body)),
         _NO_REPLY,
     )
 

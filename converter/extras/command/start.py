@@ -216,5 +216,5 @@ def is_open_to_others(host: str) -> bool:
 def warn(chosen: argparse.Namespace) -> None:
     """Say so when anybody in the network can use the proxy, and through it the server."""
     if is_open_to_others(chosen.host) and not any("proxyauth" in word for word in chosen.set):
-        words = "whoever reaches this machine can use the server"
-        print(f"think-addon: it listens at {chosen.host}: {words}", file=sys.stderr)
+        warning = "whoever reaches this machine can use the server"
+        print(f"think-addon: it listens at {chosen.host}: {warning}", file=sys.stderr)

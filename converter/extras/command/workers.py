@@ -145,11 +145,11 @@ class _Crew:
                 if self._stopping:
                     continue
                 code = process.exitcode or 0
-                words = f"worker {number} has ended (exit code {code})"
+                news = f"worker {number} has ended (exit code {code})"
                 if code > 0:
-                    _say(f"{words}, so all are stopped")
+                    _say(f"{news}, so all are stopped")
                     return code
-                _say(f"{words}; another takes its place")
+                _say(f"{news}; another takes its place")
                 self._start(number)
         return 0
 
@@ -170,8 +170,8 @@ class _Crew:
             act(process)
 
 
-def _say(words: str) -> None:
-    print(f"think-addon: {words}.", file=sys.stderr, flush=True)
+def _say(news: str) -> None:
+    print(f"think-addon: {news}.", file=sys.stderr, flush=True)
 
 
 def can_share_port() -> bool:

@@ -90,7 +90,7 @@ class Page:
         def parts() -> dict[str, object]:
             called = session.called(whole)
             told = context_parts.read(body, chosen, tokens, pieces, called)
-            return {"about": facts.words, "window": facts.window, **told}
+            return {"about": facts.line, "window": facts.window, **told}
 
         return await aside(len(body), parts, SHOWING)
 

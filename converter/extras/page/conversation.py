@@ -86,13 +86,13 @@ def _end(flow: HTTPFlow, said: Transcript) -> dict[str, Any]:
     failure that the reply tells is told there alone.
     """
     noted, ended = notes_of(flow), flow.error.msg if flow.error else ""
-    told = [words for words in (ended, *_failures(said)) if words]
+    told = [reason for reason in (ended, *_failures(said)) if reason]
     comment = [
         part
         for part in flow.comment.split(" · ")
         if part
         and not _ABOUT_THINKING.match(part)
-        and not any(part in words or words in part for words in told)
+        and not any(part in reason or reason in part for reason in told)
     ]
     began = [_BEGAN_INSIDE] if noted.get("begins") == InitialState.THINKING.value else []
     failed = flow.response if flow.response and flow.response.status_code >= 400 else None
@@ -171,12 +171,12 @@ class Search:
 def _said_in(flow: HTTPFlow) -> str:
     whole, _ = transcript_of(flow)
     parts = [part for turn in whole.turns for part in turn.parts]
-    return "\n".join([*(words for part in parts for words in _words(part)), *whole.rest]).casefold()
+    return "\n".join([*(text for part in parts for text in _texts(part)), *whole.rest]).casefold()
 
 
-def _words(part: Part) -> Iterable[str]:
+def _texts(part: Part) -> Iterable[str]:
     if isinstance(part, Media):
-        return [part.words]
+        return [part.line]
     if isinstance(part, Field):
         return [part.name, str(part.value)]
     return [str(getattr(part, each.name)) for each in fields(part)]

@@ -81,10 +81,10 @@ class _PageHandler(mitmweb.RequestHandler):
             raise mitmweb.APIError(404, "this exchange is not there any more")
         return flow
 
-    async def answer(self, words: Awaitable[str]) -> None:
+    async def answer(self, message: Awaitable[str]) -> None:
         """Answer with plain text, or say why not, in one line."""
         try:
-            answer = await words
+            answer = await message
         except (ValueError, OSError) as error:
             self.set_status(400)
             answer = " ".join(str(error).split())
@@ -189,12 +189,12 @@ class SessionShown(_PageHandler):
             ".html": lambda: session.page(found, f"<style>{style}</style>", True),
             ".jsonl": lambda: session.lines(found),
         }
-        words = await aside(sum(len(each.body) for each in found), written[form], SHOWING)
+        text = await aside(sum(len(each.body) for each in found), written[form], SHOWING)
         self.closed("application/jsonl" if form == ".jsonl" else "text/html")
         if form:
             name = f"attachment; filename=think-session-{flow_id[:8]}{form}"
             self.set_header("Content-Disposition", name)
-        self.finish(words.encode(errors="backslashreplace"))
+        self.finish(text.encode(errors="backslashreplace"))
 
 
 _LINKED = '<link rel="icon" href="data:,"><link rel="stylesheet" href="../../think.css">'

@@ -59,9 +59,9 @@ def reread(flow: HTTPFlow) -> dict[str, str]:
     return {"thinking": _joined(thoughts), "text": _joined(texts)}
 
 
-def _joined(words: Iterable[str]) -> str:
-    """Return words as an expectation has them."""
-    return "\n\n".join(filter(None, (each.strip("\r\n") for each in words)))
+def _joined(texts: Iterable[str]) -> str:
+    """Return texts as an expectation has them."""
+    return "\n\n".join(filter(None, (each.strip("\r\n") for each in texts)))
 
 
 def apply(flow: HTTPFlow) -> str:

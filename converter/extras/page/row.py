@@ -76,7 +76,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     if values["running"]:
         values["state"] = _state(values, before if before and before["running"] else None)
         return values
-    misread = any(words in flow.comment for words in reply_notes.MISREAD)
+    misread = any(note in flow.comment for note in reply_notes.MISREAD)
     values["state"] = "misread" if misread else "done"
     if failure := _failure(flow, facts, noted):
         values |= {"state": "broken", "failure": _short(failure)}
@@ -121,8 +121,8 @@ def _times(facts: Mapping[str, object]) -> Row:
 
 def _failure(flow: HTTPFlow, facts: Mapping[str, object], noted: Mapping[str, object]) -> str:
     """Return why an exchange is broken, empty when it is not."""
-    if words := str(facts.get("failure") or ""):
-        return words
+    if failure := str(facts.get("failure") or ""):
+        return failure
     if flow.error:
         return "" if client_left(flow) and facts.get("finish") else flow.error.msg
     if flow.response is None:
@@ -158,10 +158,10 @@ def _title(flow: HTTPFlow) -> str:
         for part in turn.parts
         if isinstance(part, TextBlock)
     ]
-    words = next((text for text in reversed(asked) if not text.lstrip().startswith("<")), "")
-    own = _BESIDE.split(words[:_LONGEST], maxsplit=1)[0]
+    last = next((text for text in reversed(asked) if not text.lstrip().startswith("<")), "")
+    own = _BESIDE.split(last[:_LONGEST], maxsplit=1)[0]
     return shortened(" ".join(own.split()), _TITLE)
 
 
-def _short(words: str) -> str:
-    return shortened(words, _LONGEST)
+def _short(text: str) -> str:
+    return shortened(text, _LONGEST)

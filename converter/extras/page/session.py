@@ -177,8 +177,8 @@ def _actions(exchanges: Sequence[_Exchange], pair: tuple[str, str]) -> str:
     last = [str(each["id"]) for each in exchanges[-2:]] or [""]
     chosen = pair[0] or last[0], pair[1] or last[-1]
     choices = "".join(
-        f'<label>{words} <select name="{name}">{_options(exchanges, named)}</select></label>'
-        for words, name, named in (
+        f'<label>{label} <select name="{name}">{_options(exchanges, named)}</select></label>'
+        for label, name, named in (
             ("Compare the request of", "from", chosen[0]),
             ("with that of", "to", chosen[1]),
         )
@@ -248,9 +248,9 @@ def _exchange(told: _Exchange) -> str:
     )
 
 
-def _text(words: object) -> str:
+def _text(value: object) -> str:
     """Return words that are never markup, with all that acts on their reader spelled out."""
-    return escape(visible(str(words)))
+    return escape(visible(str(value)))
 
 
 def turn_as_html(shown: Mapping[str, Any]) -> str:
@@ -259,16 +259,16 @@ def turn_as_html(shown: Mapping[str, Any]) -> str:
     kind = role if role.isalnum() else ""
     inside = "".join(map(part_as_html, shown["parts"]))
     if role in SYSTEM:  # folded: they are long, and the same in each exchange
-        words = sum(len(part["text"]) for part in shown["parts"])
-        return _folded("fold", f"{role} prompt", f"{words:,} characters", inside, is_open=False)
+        length = sum(len(part["text"]) for part in shown["parts"])
+        return _folded("fold", f"{role} prompt", f"{length:,} characters", inside, is_open=False)
     head = f"<h3>{_text(role)}</h3>"
     return f'<section class="turn {kind}">{head}<div class="body">{inside}</div></section>'
 
 
 def part_as_html(shown: Mapping[str, Any]) -> str:
     """Return a part."""
-    kind, words, name = shown["kind"], _text(shown["text"]), shown.get("name", "")
-    said = f'<div class="md"><p>{trimmed(words)}</p></div>'
+    kind, text, name = shown["kind"], _text(shown["text"]), shown.get("name", "")
+    said = f'<div class="md"><p>{trimmed(text)}</p></div>'
     match kind:
         case "thinking":
             return _folded(kind, "Thinking", shown["note"], said)
@@ -277,15 +277,15 @@ def part_as_html(shown: Mapping[str, Any]) -> str:
         case "call" | "result":
             failed = "failed " if shown.get("failed") else ""
             label = f"{'→' if kind == 'call' else '←'} {failed}{name or kind}"
-            return _folded(f"{kind} {failed}", label, shown["id"], f"<pre>{words}</pre>")
+            return _folded(f"{kind} {failed}", label, shown["id"], f"<pre>{text}</pre>")
         case "media":
             source = escape(shown.get("source", ""))
             picture = f'<img alt="" src="{source}">' if source else ""
-            return f'<figure class="part">{picture}<figcaption>[{words}]</figcaption></figure>'
+            return f'<figure class="part">{picture}<figcaption>[{text}]</figcaption></figure>'
         case "raw":
-            return f'<pre class="part">{words}</pre>'
+            return f'<pre class="part">{text}</pre>'
     label = f"<b>Error {_text(name)}</b>" if kind == "error" else f"{_text(name)}:"
-    return f'<div class="part {kind}">{label} {words}</div>'
+    return f'<div class="part {kind}">{label} {text}</div>'
 
 
 def _folded(kind: str, label: object, about: object, inside: str, *, is_open: bool = True) -> str:

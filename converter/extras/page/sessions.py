@@ -114,8 +114,8 @@ class Sessions:
     def _tell(self, session: Session, client: str, messages: Messages) -> list[str]:
         """Note what a session's new calls say, and take in what they have begun since it did."""
         taken = list[str]()
-        for words in (words for message in messages for words in _said(message)):
-            key = hash((client, _plain(words)))
+        for text in (text for message in messages for text in _said(message)):
+            key = hash((client, _plain(text)))
             self._told[key] = session
             for begun in self._begun.get(key, ()):
                 if not begun.within and begun.number > session.number:
@@ -147,13 +147,13 @@ def _words_of(client: str, opening: Messages) -> Iterator[int]:
     for message in opening:
         content = content_of(message)
         for part in content if isinstance(content, list) else [content]:
-            words = part.get("text") if isinstance(part, Mapping) else part
-            if role_of(message) == "user" and isinstance(words, str) and (plain := _plain(words)):
+            text = part.get("text") if isinstance(part, Mapping) else part
+            if role_of(message) == "user" and isinstance(text, str) and (plain := _plain(text)):
                 yield hash((client, plain))
 
 
-def _plain(words: str) -> str:
-    return known_by({"content": words}).strip()
+def _plain(text: str) -> str:
+    return known_by({"content": text}).strip()
 
 
 def _said(message: object) -> Iterator[str]:

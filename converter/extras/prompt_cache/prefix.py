@@ -194,7 +194,7 @@ def broken(before: Fields, now: Fields) -> Break | None:
         )
     for one, other in zip(pieces(before), pieces(now), strict=False):
         if one != other and (was := part_of(*one)) != (part := part_of(*other)):
-            at = _same(was.words, part.words)
+            at = _same(was.text, part.text)
             return Break(f"{part.name}, character {at}", *_cause(was, part, at))
     return None
 

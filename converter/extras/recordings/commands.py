@@ -238,12 +238,12 @@ def with_options(options: Mapping[str, object], written: Sequence[str]) -> dict[
     """
     chosen = dict(options)
     by_name: dict[str, list[str]] = {}
-    for words in written:
-        name, equals, value = words.removeprefix(settings.PREFIX).partition("=")
+    for option in written:
+        name, equals, value = option.removeprefix(settings.PREFIX).partition("=")
         if name not in settings.RECORDED or not equals:
             allowed = ", ".join(settings.PREFIX + each for each in settings.RECORDED)
             hint = settings.REPLACED.get(name, f"expected NAME=VALUE with one of {allowed}")
-            raise RecordingError(f"{hint}, got {words!r}")
+            raise RecordingError(f"{hint}, got {option!r}")
         by_name.setdefault(name, []).append(value)
     chosen |= {name: _value(name, values) for name, values in by_name.items()}
     try:

@@ -147,8 +147,8 @@ class Library:
         """Write what is expected of a recording, with the secrets that were taken from the
         recording taken from it as well; return the file.
         """
-        told = {name: words for name, words in asdict(expected).items() if words}
-        written = {name: redacted_words(recording, words) for name, words in told.items()}
+        told = {name: text for name, text in asdict(expected).items() if text}
+        written = {name: redacted_words(recording, text) for name, text in told.items()}
         written |= {name: "" for name in _READ if getattr(expected, name) == ""}
         path = self.expectation_path(recording.name)
         write_whole(path, (json.dumps(written, indent=2) + "\n").encode())
@@ -266,14 +266,14 @@ def differences(recording: Recording, expected: Expectation) -> str:
     lines = [
         line
         for name, kind in _READ.items()
-        for line in _differing(name, getattr(expected, name), _words(parts, kind))
+        for line in _differing(name, getattr(expected, name), _joined(parts, kind))
     ]
     return "\n".join([*why, *lines]) if lines else ""
 
 
-def _words(parts: Iterable[Part], kind: type[ThinkingBlock | TextBlock]) -> str:
-    words = (part.text.strip("\r\n") for part in parts if isinstance(part, kind))
-    return "\n\n".join(filter(None, words))
+def _joined(parts: Iterable[Part], kind: type[ThinkingBlock | TextBlock]) -> str:
+    texts = (part.text.strip("\r\n") for part in parts if isinstance(part, kind))
+    return "\n\n".join(filter(None, texts))
 
 
 def _differing(name: str, expected: str | None, actual: str) -> Iterator[str]:

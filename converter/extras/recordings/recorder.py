@@ -171,10 +171,10 @@ def _announce(written: Future[Path]) -> None:
 def _log_failure(flow: HTTPFlow, written: Future[Any]) -> None:
     """A recording that cannot be kept costs a line of the log."""
     error = written.exception()
-    words = bounded(str(error), LONGEST_LINE)
+    fault = bounded(str(error), LONGEST_LINE)
     if isinstance(error, NothingToKeepError):
-        _log.info("recording: none of %s: %s", path_of(flow), words)
+        _log.info("recording: none of %s: %s", path_of(flow), fault)
     elif isinstance(error, FileError):
-        _log.error("think: no recording: %s", words)
+        _log.error("think: no recording: %s", fault)
     elif error:
         _log.error("think: no recording, by a fault of the addon", exc_info=error)

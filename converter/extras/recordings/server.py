@@ -117,8 +117,8 @@ class RecordedServer(ThreadingHTTPServer):
             return 200, self.models(path)
         if counted := self.tokens(path, body):
             return 200, counted
-        words = f"no recording answers this request, {method} {path}; {_TRY}"
-        return 404, {"error": {"message": words, "type": "not_found_error"}}
+        message = f"no recording answers this request, {method} {path}; {_TRY}"
+        return 404, {"error": {"message": message, "type": "not_found_error"}}
 
     def _best(self, fitting: Sequence[tuple[int, Recording]]) -> Recording | None:
         """Return the recording that fits best; of several, the one that was served least often."""

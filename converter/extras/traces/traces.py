@@ -142,13 +142,13 @@ class Sender:
             connection.request("POST", self.url.partition(url.netloc)[2], body, _headers())
             return connection.getresponse().status
 
-    def _drop(self, spans: int, words: str) -> None:
+    def _drop(self, spans: int, fault: str) -> None:
         """Say it once, until the collector takes some; without the URL, which may hold a key."""
         with self._counting:
             self._counts["dropped"] += spans
         if not self._complained:
             self._complained = True
-            _log.warning("think: think_traces: the collector loses spans: %s (said once)", words)
+            _log.warning("think: think_traces: the collector loses spans: %s (said once)", fault)
 
 
 def _body(spans: list[Fields]) -> bytes:

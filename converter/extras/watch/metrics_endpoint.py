@@ -156,8 +156,8 @@ def _listen(target: MetricsPlace) -> socket.socket:
         return socket.create_server((target.host, target.port), family=family)
     except OSError as error:
         reason = str(error.strerror or error).partition(" (")[0]  # Python adds the address
-        words = f"{target.host}:{target.port} cannot be listened at ({reason})"
-        raise ValueError(f"think_metrics: {words}") from None
+        fault = f"{target.host}:{target.port} cannot be listened at ({reason})"
+        raise ValueError(f"think_metrics: {fault}") from None
 
 
 def _http(status: str, content_type: str, body: bytes) -> bytes:

@@ -486,7 +486,7 @@ def _facts(upstream: Upstream, meets: bool = True, server: Server | None = None)
     async def ask(client: UpstreamClient) -> object:
         if meets:
             client.meets(upstream)
-        return (await client.facts(upstream, {}, server, "small")).words
+        return (await client.facts(upstream, {}, server, "small")).line
 
     return ask
 

@@ -15,7 +15,7 @@ def test_a_size_is_told_as_people_say_it(count: int, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("media", "words"),
+    ("media", "line"),
     [
         (Media("image", "image/png", 12_345), "image/png 12.3 kB"),
         (Media("image", address="https://host/cat.png"), "https://host/cat.png"),
@@ -23,5 +23,5 @@ def test_a_size_is_told_as_people_say_it(count: int, words: str) -> None:
         (Media("image"), "nothing known of it"),
     ],
 )
-def test_media_is_a_line(media: Media, words: str) -> None:
-    assert media.words == words
+def test_media_is_a_line(media: Media, line: str) -> None:
+    assert media.line == line

@@ -15,15 +15,15 @@ from tests.support.error_words import OVERFLOWS, REPLIES, TOGETHER
 def test_a_prompt_too_long_is_told_with_its_numbers(words: str, numbers: str) -> None:
     found = find(words)
     assert found
-    assert found.words().startswith("prompt is too long: ")
-    assert numbers in found.words()
+    assert found.message().startswith("prompt is too long: ")
+    assert numbers in found.message()
 
 
 @pytest.mark.parametrize("words", TOGETHER.values(), ids=TOGETHER)
 def test_prompt_and_reply_too_long_together_are_told_apart(words: str) -> None:
     found = find(words)
     assert found
-    assert "5000 + 32000 > 32768" in found.words()
+    assert "5000 + 32000 > 32768" in found.message()
 
 
 @pytest.mark.parametrize("words", REPLIES.values(), ids=REPLIES)
@@ -32,8 +32,8 @@ def test_a_reply_too_long_is_no_prompt_too_long(words: str) -> None:
     found = find(words)
     assert found
     assert found.bound
-    assert replace(found, tokens=70).words().startswith("input length and `max_tokens` exceed")
-    assert "70 + 900000 > 65536" in replace(found, tokens=70).words()
+    assert replace(found, tokens=70).message().startswith("input length and `max_tokens` exceed")
+    assert "70 + 900000 > 65536" in replace(found, tokens=70).message()
 
 
 def test_only_a_count_that_nobody_made_is_a_bound() -> None:
@@ -45,7 +45,7 @@ def test_only_a_count_that_nobody_made_is_a_bound() -> None:
 def test_a_prompt_that_turns_out_too_long_by_itself_is_told_so() -> None:
     bound = ContextOverflow(769, 32768, 32000, bound=True)
     assert (
-        replace(bound, tokens=40000).words() == "prompt is too long: 40000 tokens > 32768 maximum"
+        replace(bound, tokens=40000).message() == "prompt is too long: 40000 tokens > 32768 maximum"
     )
 
 
@@ -58,7 +58,7 @@ def test_a_prompt_that_fills_the_context_is_too_long_by_itself(prompt: int, told
     )
     found = find(words)
     assert found
-    assert found.words().startswith(told)
+    assert found.message().startswith(told)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_reply_that_never_fits_waits_for_the_count_of_the_prompt() -> None:
     assert found
     assert (
         replace(found, tokens=12)
-        .words()
+        .message()
         .startswith("input length and `max_tokens` exceed context limit: 12 + 32000 > 2048")
     )
 
@@ -154,9 +154,9 @@ OTHER_WORDS = (
 def test_other_words_are_read_by_their_meaning(words: str) -> None:
     found = find(words)
     assert found
-    assert found.words().startswith(("prompt is too long", "input length and"))
-    assert find(found.words()) == found or not found.most  # said twice it stays the same
-    assert find(found.words()).words() == found.words()  # type: ignore[union-attr]
+    assert found.message().startswith(("prompt is too long", "input length and"))
+    assert find(found.message()) == found or not found.most  # said twice it stays the same
+    assert find(found.message()).message() == found.message()  # type: ignore[union-attr]
 
 
 OTHER_LIMITS = (

@@ -125,10 +125,10 @@ def test_whatever_a_server_says_a_fact_is_of_its_kind(value: object, path: str) 
 
 def test_facts_are_told_in_a_line() -> None:
     facts = ModelFacts(40_960, 8_192, thinks=True, sees=False)
-    assert facts.words == (
+    assert facts.line == (
         "a window of 40,960 tokens, thinks: yes, sees pictures: no, longest reply: 8,192 tokens"
     )
-    assert ModelFacts().words == ""
+    assert ModelFacts().line == ""
 
 
 def _told(entry: object) -> object:

@@ -12,8 +12,8 @@ from converter.core.dialects.reasoning_fields import (
     ReasoningMerger,
     is_said,
     read_map,
+    thinking_in,
     thoughts_of,
-    words_of,
 )
 from converter.core.dialects.wire_form import Mapped
 
@@ -114,14 +114,14 @@ WORDS: dict[str, tuple[object, str]] = {
 
 @pytest.mark.parametrize(("value", "words"), WORDS.values(), ids=WORDS)
 def test_words_in_a_field(value: object, words: str) -> None:
-    assert words_of(value) == words
+    assert thinking_in(value) == words
 
 
 def test_deep_nesting_has_no_words_and_raises_nothing() -> None:
     value: object = "a"
     for _ in range(5000):
         value = [value]
-    assert words_of(value) == ""
+    assert thinking_in(value) == ""
 
 
 def _told(*pieces: tuple[str, str]) -> str:

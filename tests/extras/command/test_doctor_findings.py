@@ -36,20 +36,20 @@ def told(text: str, model: str = "small", server: str = "generic") -> Finding:
 def test_every_family_is_recognised_and_switched_on_where_it_is_not(family: object) -> None:
     assert isinstance(family, type(TABLE[0]))
     found = told(f"{family.open}why{family.close}84".replace(SUFFIX, "ab12"))
-    assert f"between {family.open.strip()} and {family.close.strip()}" in found.words
+    assert f"between {family.open.strip()} and {family.close.strip()}" in found.text
     twin = next(row for row in TABLE if row.open == family.open)
     asks = twin.ambiguous_in_prose and twin not in for_model("small")
     assert found.options == (("think_tags=auto", f"think_tags={twin.name}") if asks else ())
 
 
 def test_a_closer_alone_is_said_to_the_addon_where_nobody_else_tells() -> None:
-    assert "the template has opened it" in told("why</think>84").words
+    assert "the template has opened it" in told("why</think>84").text
     assert told("why</think>84").options == ("think_start=thinking",)
     for server in ("vllm", "llama.cpp"):
         known = told("why</think>84", server=server)
-        assert (known.options, "so no option is needed" in known.words) == ((), True)
+        assert (known.options, "so no option is needed" in known.text) == ((), True)
     guessed = told("why</think>84", model="DeepSeek-R1")
-    assert (guessed.options, "--set think_start=thinking" in guessed.words) == ((), True)
+    assert (guessed.options, "--set think_start=thinking" in guessed.text) == ((), True)
 
 
 def test_thinking_under_a_name_of_its_own_needs_nothing() -> None:
@@ -59,7 +59,7 @@ def test_thinking_under_a_name_of_its_own_needs_nothing() -> None:
         "small",
         asks_for_thinking=False,
     )
-    assert (found.words, found.options) == (
+    assert (found.text, found.options) == (
         "yes: the server sends it apart, as `reasoning`; the first words came after 0.2 s",
         (),
     )
@@ -79,16 +79,16 @@ def test_a_tag_that_no_family_reads_is_told_with_the_option_that_reads_it() -> N
 )
 def test_an_answer_without_thinking_is_none(text: str) -> None:
     assert not shows_thinking(Heard(text=text))
-    assert told(text).words == "none was seen"
+    assert told(text).text == "none was seen"
 
 
 def test_a_switch_that_was_needed_is_told() -> None:
     assert (
-        thinking(Heard(text="84"), LLAMA, "small", asks_for_thinking=True).words
+        thinking(Heard(text="84"), LLAMA, "small", asks_for_thinking=True).text
         == "none was seen, though it was asked for"
     )
     found = thinking(Heard(text="<think>why</think>84"), LLAMA, "small", asks_for_thinking=True)
-    assert found.words.startswith("yes, when a client asks for it: in the text")
+    assert found.text.startswith("yes, when a client asks for it: in the text")
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_a_context_that_agents_would_fill_is_told_with_the_remedy(
 ) -> None:
     found = context(size, LLAMA)
     assert found.wrong is bool(short)
-    assert ("start it with: llama-server -c 65536" in found.words) is bool(short)
-    assert all(("too few" in found.words) and client in found.words for client in short)
+    assert ("start it with: llama-server -c 65536" in found.text) is bool(short)
+    assert all(("too few" in found.text) and client in found.text for client in short)
 
 
 def test_a_context_that_nobody_tells_is_not_wrong() -> None:
@@ -134,9 +134,9 @@ def test_a_context_that_nobody_tells_is_not_wrong() -> None:
 )
 def test_how_tools_are_called(heard: Heard, words: str, wrong: bool) -> None:
     found = tools(heard, GENERIC)
-    assert found.words.startswith(words)
+    assert found.text.startswith(words)
     assert found.wrong is wrong
-    started = "start it with: llama-server --jinja" in tools(heard, LLAMA).words
+    started = "start it with: llama-server --jinja" in tools(heard, LLAMA).text
     assert started is (wrong or bool(found.needed))
 
 
@@ -172,7 +172,7 @@ def test_who_needs_nothing_is_told_so(replies: dict[str, ProbeReply | None], nee
 
 def test_the_servers_own_endpoints_are_a_sentence() -> None:
     refused = ProbeReply(404, {}, b"{}")
-    assert endpoints(ALL).words == (
+    assert endpoints(ALL).text == (
         "the server answers clients of OpenAI, Anthropic, OpenAI Responses and Ollama itself"
     )
     assert endpoints(dict.fromkeys(ALL, refused)) == Finding(
@@ -181,7 +181,7 @@ def test_the_servers_own_endpoints_are_a_sentence() -> None:
         " Ollama",
         needed="clients of Anthropic, OpenAI Responses and Ollama",
     )
-    assert endpoints({**ALL, MESSAGES: None}).words == (
+    assert endpoints({**ALL, MESSAGES: None}).text == (
         "the server answers clients of OpenAI, OpenAI Responses and Ollama itself, but none of"
         " Anthropic"
     )

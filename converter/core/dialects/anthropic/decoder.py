@@ -164,8 +164,8 @@ class AnthropicDecoder(DialectDecoder):
 
 
 def _said(kind: str, value: object) -> Iterator[Event]:
-    if words := as_words(value):
-        yield Text(words) if kind == "text" else Thinking(words)
+    if text := as_words(value):
+        yield Text(text) if kind == "text" else Thinking(text)
 
 
 def _usage(entry: Fields) -> Usage:

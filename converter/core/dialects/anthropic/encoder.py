@@ -109,11 +109,14 @@ def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
 
 
 def _filled(block: Message, pieces: dict[str, list[str]]) -> Message:
-    """Return the words of the deltas; a block that has no such string at its start takes none."""
-    words: Message = {name: "".join(said) for name, said in pieces.items() if block.get(name) == ""}
+    """Return the fields of the deltas, each in one piece; a block that has no such string at its
+    start takes none.
+    """
+    empty = [name for name in pieces if block.get(name) == ""]
+    fields: Message = {name: "".join(pieces[name]) for name in empty}
     if "partial_json" in pieces:
-        words["input"] = _input("".join(pieces["partial_json"]))
-    return words
+        fields["input"] = _input("".join(pieces["partial_json"]))
+    return fields
 
 
 def _input(written: str) -> object:

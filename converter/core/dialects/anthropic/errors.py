@@ -38,7 +38,7 @@ def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> Body:
     A request beyond the server's context is said in the API's own words, on which Claude Code acts.
     """
     if too_long := context_length.find(message):
-        message, kind = too_long.words(), "invalid_request_error"
+        message, kind = too_long.message(), "invalid_request_error"
     if kind not in TYPES.values():
         kind = TYPES.get(status, API_ERROR)
     return {"type": "error", "error": {"type": kind, "message": message}}
@@ -53,7 +53,7 @@ def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[i
     message = words_of_answer(status, body)
     if too_long := context_length.find(message):
         overflow = replace(too_long, tokens=counted) if counted and too_long.most else too_long
-        return 400, error_body(overflow.words())
+        return 400, error_body(overflow.message())
     if status < 400:
         return 502, error_body(message)
     return _STATUS.get(status, status), error_body(message, TYPES.get(status, API_ERROR))

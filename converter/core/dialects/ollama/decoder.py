@@ -52,8 +52,8 @@ class OllamaDecoder(DialectDecoder):
         message = object_of(said.get("message") or {})
         if thinking := as_words(said.get("thinking") or message.get("thinking")):
             yield Thinking(thinking)
-        if words := as_words(said.get(GENERATED) or message.get("content")):
-            yield Text(words)
+        if text := as_words(said.get(GENERATED) or message.get("content")):
+            yield Text(text)
         for entry in list_of(message.get("tool_calls")):
             yield self._call(entry)
         if said.get("done"):

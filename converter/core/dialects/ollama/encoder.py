@@ -52,14 +52,14 @@ class OllamaEncoder(BlockWriter):
         self._count = self._cut_calls = 0
         self._measured: Line = {}
         self._raw: list[bytes] = []
-        self._words: dict[str, list[str]] = {}
+        self._texts: dict[str, list[str]] = {}
         self._calls: list[object] = []
 
     @property
     def notes(self) -> list[str]:
         """The notes on omissions, a line each."""
-        words = f"{self._cut_calls} call(s) left out: their arguments were cut"
-        return [*super().notes, *([words] if self._cut_calls else [])]
+        note = f"{self._cut_calls} call(s) left out: their arguments were cut"
+        return [*super().notes, *([note] if self._cut_calls else [])]
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return the lines; the server's own where it says just that, and nothing waits. A blank
@@ -105,11 +105,11 @@ class OllamaEncoder(BlockWriter):
         self._result = event
         said = event.get("message", event)
         for name in ("content", GENERATED, "thinking"):
-            if words := said.get(name):
-                self._words.setdefault(name, []).append(words)
+            if text := said.get(name):
+                self._texts.setdefault(name, []).append(text)
         self._calls += said.get("tool_calls", ())
         if event.get("done"):
-            said |= {name: "".join(pieces) for name, pieces in self._words.items()}
+            said |= {name: "".join(pieces) for name, pieces in self._texts.items()}
             said |= {"tool_calls": self._calls} if self._calls else {}
 
     def _start(self, event: Start) -> Iterator[Line]:

@@ -57,8 +57,8 @@ def own(request: OwnRequest, _: Memory) -> tuple[int, Body | str | None] | None:
             return 200, {"models": [_loaded(entry) for entry in request.served]}
         case "show":
             return _show(request.body, request.served)
-    words = "models are managed at the server behind think-addon, which is no Ollama"
-    return 501, {"error": words}
+    message = "models are managed at the server behind think-addon, which is no Ollama"
+    return 501, {"error": message}
 
 
 def _listed(entry: Body) -> dict[str, object]:
@@ -137,10 +137,10 @@ def _asked(name: str, request: Fields) -> dict[str, object]:
     `options` and `keep_alive` have no place in it (the log says so): how long a model's input may
     be, and how long it stays, is set at a model server's start.
     """
-    words = request.value(name)
-    if not isinstance(words, str | list):
+    texts = request.value(name)
+    if not isinstance(texts, str | list):
         raise request.error(name, "Input should be a string or an array of strings")
-    asked = {"model": request.required("model", str), "input": words, "encoding_format": "float"}
+    asked = {"model": request.required("model", str), "input": texts, "encoding_format": "float"}
     dimensions = request.optional("dimensions", int)
     return asked | ({"dimensions": dimensions} if dimensions else {})
 

@@ -46,9 +46,9 @@ class NothingAskedError(RequestError):
     def __init__(self, request: Fields, generates: bool) -> None:
         super().__init__("", "nothing is said to the model: answered as loaded")
         reason = "unload" if request.values.get("keep_alive") in (0, "0", "0s") else "load"
-        words = {"response": ""} if generates else {"message": {"role": "assistant", "content": ""}}
+        empty = {"response": ""} if generates else {"message": {"role": "assistant", "content": ""}}
         head = {"model": request.required("model", str), "created_at": now()}
-        self.answer = {**head, **words, "done": True, "done_reason": reason}
+        self.answer = {**head, **empty, "done": True, "done_reason": reason}
 
 
 def read(body: object, known: KnownTurn = read_anew) -> Conversation:
@@ -121,8 +121,8 @@ class _Messages:
         return turn
 
     def said(self, message: Fields) -> tuple[Block, ...]:
-        words = message.optional("content", str)
-        return (*((TextBlock(words),) if words else ()), *_pictures(message))
+        text = message.optional("content", str)
+        return (*((TextBlock(text),) if text else ()), *_pictures(message))
 
     def assistant(self, message: Fields) -> tuple[Block, ...]:
         thought = message.optional("thinking", str)
@@ -131,8 +131,8 @@ class _Messages:
         return (*thoughts, *self.said(message), *calls)
 
     def result(self, message: Fields) -> tuple[Block, ...]:
-        words = message.optional("content", str) or ""
-        return (ToolResult(self._answered(message), (TextBlock(words),)),)
+        text = message.optional("content", str) or ""
+        return (ToolResult(self._answered(message), (TextBlock(text),)),)
 
     def _answered(self, message: Fields) -> str:
         """Return the call that a result belongs to: the one that it names, else the next one of its

@@ -16,7 +16,7 @@ from converter.core.dialects.openai_chat.errors import error_body, error_reply
 from converter.core.dialects.openai_chat.text_completions import TextCompletionDecoder
 from converter.core.dialects.openai_chat.uncounted import UncountedEncoder
 from converter.core.dialects.openai_parts import PARTS
-from converter.core.dialects.reasoning_fields import words_of
+from converter.core.dialects.reasoning_fields import thinking_in
 from converter.core.dialects.wire_form import Encoder, ReplyContext, WireForm
 from converter.core.model.conversation import Conversation, RequestError, ThinkingBlock
 from converter.core.wire.checked import Fields
@@ -39,11 +39,11 @@ def _unread(*_: object) -> Conversation:
 def _thinking(part: Fields) -> ThinkingBlock:
     """Mistral's API: a list of text parts; others: a string."""
     value = part.value("thinking")
-    words = words_of(value)
-    if value and not words:
+    thinking = thinking_in(value)
+    if value and not thinking:
         raise part.error("thinking", "Input should be text")
     part.value("closed")  # Mistral's
-    return ThinkingBlock(words)
+    return ThinkingBlock(thinking)
 
 
 def _uncounted(context: ReplyContext, whole: bool) -> Encoder:

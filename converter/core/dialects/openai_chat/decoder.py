@@ -23,7 +23,7 @@ from converter.core.dialects.reasoning_fields import (
     THINKING,
     ReasoningMerger,
     is_said,
-    words_of,
+    thinking_in,
 )
 from converter.core.dialects.wire_form import NO_FIELDS, Mapped
 from converter.core.model.events import (
@@ -260,9 +260,9 @@ class OpenAIDecoder(DialectDecoder):
         for name in [name for name in self._thinking if name in inner]:
             if isinstance(inner[name], (bool, int, float)) and name in REASONING_FIELDS:
                 raise MisshapenError
-            if not (words := words_of(inner[name])):
+            if not (thinking := thinking_in(inner[name])):
                 continue
-            new = self._mergers[index].feed(name, words)
+            new = self._mergers[index].feed(name, thinking)
             sent = {name: inner.pop(name)}
             if thoughts and not (thoughts[-1][0] and new):
                 new, sent = thoughts[-1][0] + new, thoughts.pop()[1] | sent
@@ -293,7 +293,7 @@ class OpenAIDecoder(DialectDecoder):
             if kind == "text":
                 events.append(Text(string_of(part.get("text")), index, own=_IN_PARTS))
             elif kind == "thinking" and (
-                new := self._mergers[index].feed("content[]", words_of([part]))
+                new := self._mergers[index].feed("content[]", thinking_in([part]))
             ):
                 events.append(Thinking(new, index, _IN_PARTS))
         return events
@@ -346,8 +346,8 @@ def _choice(choice: object, position: int) -> object:
         return choice
     mended = {**choice, "index": as_index(choice.get("index"), position)}
     key = "message" if choice.get("message") else "delta"
-    words = choice.get(key)
-    mended[key] = _message({"content": words} if isinstance(words, (str, list)) else words or {})
+    said = choice.get(key)
+    mended[key] = _message({"content": said} if isinstance(said, (str, list)) else said or {})
     return mended
 
 
@@ -362,7 +362,7 @@ def _message(message: object) -> object:
     }
     for name in ("content", "refusal"):
         if name in mended:
-            mended[name] = _words(mended[name])
+            mended[name] = _as_strings(mended[name])
     if calls := mended.get("tool_calls"):
         entries = calls if isinstance(calls, list) else [calls]
         mended["tool_calls"] = [
@@ -374,7 +374,7 @@ def _message(message: object) -> object:
     return mended
 
 
-def _words(content: object) -> object:
+def _as_strings(content: object) -> object:
     """Return the text of a content in parts, if all of them are text."""
     parts = content if isinstance(content, list) else [content]
     texts = [text for part in parts if isinstance(text := _text(part), str)]

@@ -436,8 +436,10 @@ def _calls(lists: Sequence[Sequence[tuple[int, Body]]], streamed: bool) -> list[
 def _call(pieces: list[Body], streamed: bool) -> Body:
     """Return a call; that of a stream without the index of its pieces."""
     functions = [as_object(piece.get("function")) for piece in pieces]
-    words = [said for each in functions if isinstance(said := each.get("arguments"), str)]
-    call = pieces[0] | ({"function": functions[0] | {"arguments": "".join(words)}} if words else {})
+    arguments = [said for each in functions if isinstance(said := each.get("arguments"), str)]
+    call = pieces[0] | (
+        {"function": functions[0] | {"arguments": "".join(arguments)}} if arguments else {}
+    )
     if customs := [as_object(piece["custom"]) for piece in pieces if "custom" in piece]:
         inputs = [said for each in customs if isinstance(said := each.get(CUSTOM_INPUT), str)]
         call |= {"custom": customs[0] | {CUSTOM_INPUT: "".join(inputs)}}

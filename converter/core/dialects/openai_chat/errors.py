@@ -47,7 +47,7 @@ def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[
     error = as_object(json_text.object_in(body).get("error"))
     if status in _FOLLOWED or (status >= 400 and isinstance(error.get("message"), str)):
         return None
-    words = words_of_answer(status, body)
+    message = words_of_answer(status, body)
     status = 502 if status < 400 else status
     kind = _KINDS.get(status, "invalid_request_error" if status < 500 else "api_error")
-    return status, error_body(words, kind, status)
+    return status, error_body(message, kind, status)

@@ -232,8 +232,8 @@ def _texts(turn: Turn) -> list[str]:
 
 
 def _as_user(turn: Turn) -> Turn:
-    words = join_texts(_texts(turn))
-    return Turn("user", (TextBlock(INLINE_SYSTEM.format(words)),) if words else ())
+    text = join_texts(_texts(turn))
+    return Turn("user", (TextBlock(INLINE_SYSTEM.format(text)),) if text else ())
 
 
 def join_texts(texts: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from converter.core.dialects.error_words import (
     object_of,
     string_of,
 )
-from converter.core.dialects.reasoning_fields import ReasoningMerger, words_of
+from converter.core.dialects.reasoning_fields import ReasoningMerger, thinking_in
 from converter.core.model.events import (
     Block,
     End,
@@ -177,7 +177,9 @@ class ResponsesDecoder(DialectDecoder):
         if kind == "message":
             yield from () if item.said else _parts(fields)
         elif kind == "reasoning":
-            text = words_of(fields.get("content") or []) or words_of(fields.get("summary") or [])
+            text = thinking_in(fields.get("content") or []) or thinking_in(
+                fields.get("summary") or []
+            )
             yield from [Thinking(text)] if text and not item.said else []
             yield ThinkingEnd()
         elif _is_plain_call(fields):

@@ -50,10 +50,10 @@ def error_body(message: str, status: int = 400, param: str = "", code: str = "")
 
 def error_reply(status: int, body: bytes) -> tuple[int, Body]:
     """Return the client's status and body for a server's answer that is no reply."""
-    words = words_of_answer(status, body, told=status >= 500)
-    misfit = status < 400 or context_length.find(words)
+    message = words_of_answer(status, body, told=status >= 500)
+    misfit = status < 400 or context_length.find(message)
     client_status = 400 if misfit else _STATUS.get(status, status)
-    return client_status, error_body(words, client_status)
+    return client_status, error_body(message, client_status)
 
 
 def failure(message: str, kind: str = "", status: int = 0) -> Body:
@@ -61,8 +61,8 @@ def failure(message: str, kind: str = "", status: int = 0) -> Body:
     would happen again, as it does of a whole reply.
     """
     if too_long := context_length.find(message):
-        words, code = _too_long(too_long)
-        return {"code": code if code in FINAL else FINAL_CODE, "message": words}
+        own, code = _too_long(too_long)
+        return {"code": code if code in FINAL else FINAL_CODE, "message": own}
     if kind in _REFUSALS or 400 <= status < 429 or status == 500:
         return {"code": FINAL_CODE, "message": message}
     code = "rate_limit_exceeded" if status == 429 else SERVER_ERROR
@@ -78,12 +78,12 @@ def named(message: str, kind: str, status: int) -> Body:
 def _too_long(overflow: context_length.ContextOverflow) -> tuple[str, str]:
     """Return the words and the code of an error about the context."""
     if overflow.is_of_reply:
-        return overflow.words(), REPLY_TOO_LONG
-    words = (
+        return overflow.message(), REPLY_TOO_LONG
+    message = (
         "Your input exceeds the context window of this model. "
-        f"Please adjust your input and try again. ({overflow.words()})"
+        f"Please adjust your input and try again. ({overflow.message()})"
     )
-    return words, TOO_LONG
+    return message, TOO_LONG
 
 
 def _param(path: str) -> str:

@@ -10,7 +10,7 @@ from functools import partial
 
 from converter.core.dialects.dialect import KnownTurn, read_anew
 from converter.core.dialects.openai_parts import read_parts
-from converter.core.dialects.reasoning_fields import words_of
+from converter.core.dialects.reasoning_fields import thinking_in
 from converter.core.dialects.responses import compaction, thoughts
 from converter.core.dialects.responses.tools import CALL_KINDS, KIND_OF_ITEM, Toolbox
 from converter.core.dialects.tolerant_readers import (
@@ -174,9 +174,9 @@ _OUTPUTS: dict[str, Callable[[Fields, Toolbox, set[str]], list[ContentBlock]]] =
 def _shown_thought(item: Fields) -> Iterator[Block]:
     """Read a thought: raw or as a summary; a sealed one only where it has no words."""
     raw, summary, sealed = map(item.value, ("content", "summary", "encrypted_content"))
-    words = words_of(raw) or words_of(summary)
-    hidden = isinstance(sealed, str) and sealed and not words
-    yield ThinkingBlock(words, note=f"sealed, {size_of(sealed)} bytes" if hidden else "")
+    thinking = thinking_in(raw) or thinking_in(summary)
+    hidden = isinstance(sealed, str) and sealed and not thinking
+    yield ThinkingBlock(thinking, note=f"sealed, {size_of(sealed)} bytes" if hidden else "")
 
 
 def _shown_call(item: Fields) -> Iterator[Block]:

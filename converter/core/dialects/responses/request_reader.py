@@ -297,9 +297,9 @@ def _notes(request: Fields, toolbox: Toolbox, items: set[str]) -> Iterable[str]:
         ("tools left out, which a chat server does not know", set(toolbox.left_out)),
         ("items left out, which only OpenAI's servers can use", items),
     )
-    for words, names in rows:
+    for note, names in rows:
         if names:
-            yield f"{words}: {', '.join(sorted(names))}"
+            yield f"{note}: {', '.join(sorted(names))}"
     if truncation == "auto":
         yield "truncation left out: a history too long is answered with an error"
     effort = _effort(request)

@@ -9,7 +9,7 @@ import base64
 import binascii
 from collections.abc import Mapping
 
-from converter.core.dialects.reasoning_fields import words_of
+from converter.core.dialects.reasoning_fields import thinking_in
 
 type Body = Mapping[str, object]
 
@@ -59,7 +59,7 @@ def _mended(item: object) -> object:
         return item
     sealed = item.get("encrypted_content")
     ours = decode(sealed) if isinstance(sealed, str) else None
-    text = ours or words_of(item.get("summary"))
+    text = ours or thinking_in(item.get("summary"))
     kept = {name: value for name, value in item.items() if ours is None or value is not sealed}
     if item.get("content") or not text:
         return kept
