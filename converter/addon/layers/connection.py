@@ -43,11 +43,41 @@ LIVE: WeakSet["ReplyLayer"] = WeakSet()
 """The layers of all connections that are open."""
 
 
+LONGEST_JOINED = 1 << 16
+"""Bytes that are joined at most, because joining copies them."""
+
+
 class Quit(events.Event):
     """mitmproxy ends: every reply that is under way is broken off, with these words."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
+
+
+def in_one_write(handling: CommandGenerator[None]) -> CommandGenerator[None]:
+    """Yield commands, with all that goes to one connection at once in one piece. mitmproxy writes a
+    head and its body each by itself: two of four system calls of a whole reply, and of the client's
+    reads.
+    """
+    waiting: commands.SendData | None = None
+    for command in handling:
+        if not isinstance(command, commands.SendData):
+            if waiting:
+                yield waiting
+                waiting = None
+            yield command
+        elif waiting is None:
+            waiting = command
+        elif (
+            command.connection is waiting.connection
+            and len(waiting.data) + len(command.data) <= LONGEST_JOINED
+        ):
+            waiting = commands.SendData(command.connection, waiting.data + command.data)
+        else:
+            yield waiting
+            waiting = command
+    if waiting:
+        yield waiting
 
 
 class ReplyLayer(HttpLayer):
@@ -86,7 +116,9 @@ class ReplyLayer(HttpLayer):
             return
         handling = super().handle_event(event)
         yield from (
-            self._with_hooks(handling) if self.connection_handler and not SPEED.lacks else handling
+            self._with_hooks(in_one_write(handling))
+            if self.connection_handler and not SPEED.lacks
+            else handling
         )
         if type(event) is events.ConnectionClosed and event.connection is not self.context.client:
             self._closed.add(event.connection)

@@ -169,8 +169,8 @@ PROMISES = GuardedPart(
 SPEED = GuardedPart(
     "each chunk, hook and line of the log costs as much as without the addon",
     """
-    AddonManager: chain handle_lifecycle(self, event) invoke_addon(self, addon, event) lookup
-    AddonManager: trigger(self, event) trigger_event(self, event)
+    AddonManager: chain handle_lifecycle(self, event) lookup trigger(self, event)
+    AddonManager: trigger_event(self, event)
     ChunkedReader: __call__(self, buf) _bytes_in_chunk _bytes_to_discard _reading_trailer
     ChunkedReader: read_eof(self)
     ConnectionHandler: client handle_hook(self, hook) log(self, message, level, exc_info)
@@ -180,6 +180,7 @@ SPEED = GuardedPart(
     Http1Client: body_reader read_body(self, event)
     Http1Server: response
     TimeoutWatchdog: register_activity(self)
+    commands.SendData: connection data
     commands.StartHook: blocking
     events: HookCompleted(command, reply)
     h11: Data EndOfMessage ProtocolError RemoteProtocolError

@@ -7,13 +7,14 @@ and turn around a hook stay.
 
 from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from inspect import isawaitable
 from types import ModuleType
 from typing import Any
 
 from mitmproxy import ctx
 from mitmproxy.addonmanager import AddonManager
-from mitmproxy.exceptions import AddonHalt
+from mitmproxy.exceptions import AddonHalt, AddonManagerError
 from mitmproxy.flow import Flow
 from mitmproxy.hooks import Hook, UpdateHook
 
@@ -57,11 +58,8 @@ class HookTable:
     async def trigger_event(self, event: Hook) -> None:
         """Call a hook of the addons that have it."""
         arguments = self._arguments(event)
-        for addon, functions in self.of(event.name):
+        for _, functions in self.of(event.name):
             try:
-                if not all(map(callable, functions)):  # mitmproxy says of which it is no hook
-                    await ctx.master.addons.invoke_addon(addon, event)
-                    continue
                 for function in functions:
                     done = function(*arguments)
                     if done is not None and isawaitable(done):
@@ -89,8 +87,14 @@ class HookTable:
 
 def _functions(addon: object, name: str) -> list[Callable[..., Any]]:
     """Return the functions with a hook's name in an addon and the addons within it."""
-    found = (getattr(one, name, None) for one in traverse([addon]))
-    return [one for one in found if one and not isinstance(one, ModuleType)]
+    found = ((one, getattr(one, name, None)) for one in traverse([addon]))
+    hooks = [(one, hook) for one, hook in found if hook and not isinstance(hook, ModuleType)]
+    return [hook if callable(hook) else partial(_refuse, name, one) for one, hook in hooks]
+
+
+def _refuse(name: str, addon: object, *_: object) -> None:
+    """Say what mitmproxy says of a hook that is no function."""
+    raise AddonManagerError(f"Addon handler {name} ({addon}) not callable")
 
 
 TABLE = HookTable()

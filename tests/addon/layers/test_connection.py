@@ -13,7 +13,14 @@ from mitmproxy.proxy.layer import NextLayer
 from mitmproxy.proxy.layers import ClientTLSLayer, TCPLayer
 from mitmproxy.proxy.layers.modes import HttpProxy, ReverseProxy
 
-from converter.addon.layers.connection import LIVE, Quit, ReplyLayer, put_in_place
+from converter.addon.layers.connection import (
+    LIVE,
+    LONGEST_JOINED,
+    Quit,
+    ReplyLayer,
+    in_one_write,
+    put_in_place,
+)
 from converter.addon.layers.guard import HttpLayer, HTTPMode
 from tests.support.proxy_core import END, HEAD, REQUEST, Core, Marker, Says, chunk
 
@@ -293,3 +300,28 @@ async def test_an_error_that_mitmproxy_lets_through_is_not_swallowed() -> None:
         core.layer.connection_handler = Fails(core)
         with pytest.raises(OptionsError, match="requestheaders"):
             core.ask()
+
+
+def test_what_goes_to_one_connection_at_once_goes_in_one_write() -> None:
+    one, other = Client(peername=("a", 1), sockname=("b", 2)), Server(address=("c", 3))
+    long = b"x" * LONGEST_JOINED
+
+    def says(*parts: tuple[Any, bytes] | commands.Command) -> list[object]:
+        made = (commands.SendData(*each) if isinstance(each, tuple) else each for each in parts)
+        done = in_one_write(each for each in made)
+        return [
+            (each.connection, each.data) if isinstance(each, commands.SendData) else each
+            for each in done
+        ]
+
+    line = commands.Log("a line")
+    assert says() == []
+    assert says((one, b"a"), (one, b"b"), (one, b"c")) == [(one, b"abc")]
+    assert says((one, b"a"), (other, b"b"), (one, b"c")) == [
+        (one, b"a"),
+        (other, b"b"),
+        (one, b"c"),
+    ]
+    assert says((one, b"a"), line, (one, b"b")) == [(one, b"a"), line, (one, b"b")]
+    assert says(line, (one, b"a"), (one, b"b"), line) == [line, (one, b"ab"), line]
+    assert says((one, b"a"), (one, long), (one, b"b")) == [(one, b"a"), (one, long), (one, b"b")]
