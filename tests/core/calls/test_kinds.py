@@ -84,8 +84,10 @@ ARGUMENTS_ELSEWHERE = {
             for key in ("input", "params", "parameters", "args", "kwargs")
         ),
         ('{"name": "remove", "arguments": {}}, "path": "/tmp/x"}', (REMOVE,)),
+        ('{"name": "remove"}, {"path": "/tmp/x"}', (REMOVE,)),
     )
 }
+WORD_BEHIND = _hermes('{"name": "remove"}, {"tool": "x"}')
 UNKNOWN = _hermes('{"name": "remove", "other": "/tmp/x"}')
 VALUES = {
     "a tag within a value that is closed": Kind(
@@ -107,6 +109,13 @@ VALUES = {
     "words behind a closing mark": Kind(
         _function("write", "<parameter=path>\na\n</parameter> and so\n"), fails=True
     ),
+    "words between a closing mark and another parameter": Kind(
+        _function(
+            "write",
+            "<parameter=path>\na\n</parameter> oops <parameter=content>\nb\n</parameter>\n",
+        ),
+        fails=True,
+    ),
     "a pair of marks within a value": Kind(
         _function(
             "write",
@@ -119,6 +128,15 @@ VALUES = {
         "<tool_call>write\n<arg_key>path</arg_key>\n<arg_value>a\n<arg_key>content</arg_key>\n"
         "<arg_value>b</arg_value>\n</tool_call>",
         _written("a", "b"),
+    ),
+    "a pair behind a call that was closed too early": Kind(
+        "<tool_call>write\n<arg_key>path</arg_key>\n<arg_value>a</arg_value>\n</tool_call>\n"
+        "<arg_key>content</arg_key>\n<arg_value>b</arg_value>\n</tool_call>",
+        _written("a", "b"),
+    ),
+    "a key's closing mark that is said twice": Kind(
+        "<tool_call>look<arg_key>path</arg_key></arg_key><arg_value>/</arg_value></tool_call>",
+        (LOOK,),
     ),
     "a closing mark within a bullet's value": Kind(
         "● <function=write><parameter=path>a</parameter>"
@@ -302,6 +320,7 @@ GRAMMARS = {
 KINDS = {
     **ARGUMENTS_ELSEWHERE,
     "an argument that nobody knows": Kind(UNKNOWN, text=UNKNOWN),
+    "an object behind a call that names no tool": Kind(WORD_BEHIND, text=WORD_BEHIND),
     **VALUES,
     **DRAFTS,
     **MARKS,

@@ -41,13 +41,14 @@ _NAME_KEY = rf'"(?:{"|".join(NAME_KEYS)})"\s*+:\s*+'
 _KEY_AT_HEAD = re.compile(rf"\{{\s*+{_NAME_KEY}")
 NAMED = re.compile(
     rf'\{{\s*+(?:"(?:{"|".join(OTHER_KEYS)})"\s*+:\s*+(?:"{_STRING_TEXT}"|[\w.-]++)\s*+,\s*+)*+'
-    rf'"(?P<key>{"|".join(NAME_KEYS)})"\s*+:\s*+(?:\{{\s*+{_NAME_KEY})?+'
+    rf'"(?P<key>{"|".join(NAME_KEYS)})"\s*+:\s*+(?P<sure>\{{\s*+{_NAME_KEY})?+'
     rf'"(?:(?P<name>{_STRING_TEXT})")?+',
     re.DOTALL,
 )
 """The beginning of an object that tells a name first."""
 NAMED_BY_KEY = re.compile(
-    rf'\{{\s*+"(?P<name>(?P<key>{_STRING_TEXT}))"\s*+:\s*+(?:"?+\s*+\{{|"?+null|"")', re.DOTALL
+    rf'\{{\s*+"(?P<name>(?P<key>{_STRING_TEXT}))"\s*+:\s*+(?P<sure>"?+\s*+\{{|"?+null|"")',
+    re.DOTALL,
 )
 """The same where the key is the name: its value may be arguments."""
 _NOTHING: tuple[object, ...] = (None, "", [])
@@ -149,31 +150,41 @@ class Members:
                 yield from self.read()
 
     def _is_named(self, names: re.Pattern[str], place: int) -> Step[bool]:
-        """Tell whether the object at `place` is a call of its own, because it has a name."""
+        """Tell whether the object at `place` is a call of its own, because it has a name. Any word
+        may stand under a key such as `tool`: behind a call without arguments, whose argument it may
+        be, it must be an offered tool's, or stand beside arguments.
+        """
         source, call, extent, seen = self.source, self.call, JsonExtent(), 0
+        given = call.arguments_so_far() != {}
         while True:
             text = source.rest[place : place + AHEAD_LIMIT]
-            found = names.match(text)
-            if found and not call.knows(found["key"]):
-                return True
-            if found and found["name"] is not None:
-                return bool(offered_name(found["name"], call.tools))
+            if found := names.match(text):
+                sure = given or found["key"] == "name" or found["sure"] is not None
+                if sure and not call.knows(found["key"]):
+                    return True
+                if found["name"] is not None and offered_name(found["name"], call.tools):
+                    return True
             end = extent.feed(text[seen:])
             if end is not None:
-                return self._has_name(text[: seen + end])
+                return self._has_name(text[: seen + end], given)
             seen = len(text)
             if source.last or seen == AHEAD_LIMIT:
-                return call.arguments_so_far() != {}
+                return given
             yield None
 
-    def _has_name(self, written: str) -> bool:
+    def _has_name(self, written: str, given: bool) -> bool:
         text = mended(written)
         if not text:  # behind arguments it is a broken call, behind none it may hold them
-            return self.call.arguments_so_far() != {} and _KEY_AT_HEAD.match(written) is not None
-        told: dict[str, object] = json.loads(text, strict=False)
-        names = [told[key] for key in told if key in NAME_KEYS and not self.call.knows(key)]
-        within = [each.get(key) for each in names if isinstance(each, dict) for key in NAME_KEYS]
-        return any(isinstance(name, str) for name in (*names, *within))
+            return given and _KEY_AT_HEAD.match(written) is not None
+        told: dict[str, object] = json.loads(text)
+        sure = given or not told.keys().isdisjoint(ARGUMENT_KEYS)
+        for key in (key for key in NAME_KEYS if not self.call.knows(key)):
+            match told.get(key):
+                case str(name) if sure or key == "name" or offered_name(name, self.call.tools):
+                    return True
+                case dict(within) if any(isinstance(within.get(it), str) for it in NAME_KEYS):
+                    return True
+        return False
 
     def _again(self) -> Step[None]:
         """Read an object behind the arguments: the same, or those of a call that had none. Any

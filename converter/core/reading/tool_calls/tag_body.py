@@ -144,8 +144,10 @@ class Pairs:
             return True
         call.open()
         ended = (yield from self._pair(source, call, calls.close, key)).strip() if key else ""
-        while ended not in calls.close:
-            if ended != self.key[0]:  # a value's closing mark by itself says nothing
+        while ended not in calls.close or (yield from source.ahead(self.key[:1]))[0]:
+            if (
+                ended != self.key[0]
+            ):  # a value's closing mark, or the call's too early, says nothing
                 ended = yield from source.accept(nexts)
             if not ended:
                 raise Refused
@@ -185,6 +187,8 @@ class Pairs:
         """Read a key, unless its `name` is known, and its value; return the mark that ended it."""
         if not name:
             name = (yield from source.short(self.key[1])).strip()
+        while (yield from source.accept(self.key[1:])):
+            continue  # a closing mark said again says nothing
         if self.kind[0] and (yield from source.accept(self.kind[:1])):
             yield from source.short(self.kind[1])
         opened = not self.value[0] or (yield from source.accept(self.value[:1]))
@@ -252,40 +256,36 @@ class Elements:
         if not (yield from source.ahead((self.mark,)))[0]:
             raise Refused
         call.open()
-        nexts, over = (*self.heads, f"{self.mark}</", f"{self.mark}<"), False
+        closing, opening, over = f"{self.mark}</", f"{self.mark}<", False
         while not over:
-            name = yield from self._tag(source, call)
+            if (yield from source.ahead((opening, self.mark)))[0] == self.mark:
+                yield from self._unopened(source, call)
+                continue
+            name = yield from self._tag(source)
             if name == f"/{self.tag}":  # too early where an element follows
-                over = (yield from source.ahead(nexts))[0] != nexts[-1]
-            elif name:
+                over = (yield from source.ahead((*self.heads, closing, opening)))[0] != opening
+            else:
                 call.key(name)
                 schema = part(call.schema, name)
                 yield from self._element(source, schema, name, call.schema, call.say)
         call.complete()
         return False
 
-    def _tag(self, source: Source, call: Call | None = None) -> Step[str]:
-        """Take a tag and return its name; nothing of a value whose opening tag is left out, which
-        only an argument of the `call` may be.
-        """
-        mark = yield from source.accept((f"{self.mark}<", self.mark))
-        if not mark or (mark == self.mark and call is None):
+    def _tag(self, source: Source) -> Step[str]:
+        """Take a tag and return its name."""
+        if not (yield from source.accept((f"{self.mark}<",))):
             raise Refused
-        if mark == self.mark and call:
-            yield from self._unopened(source, call)
-            return ""
         return (yield from source.short(">"))
 
     def _unopened(self, source: Source, call: Call) -> Step[None]:
         """Say an argument without its opening tag: the closing one has its name."""
+        yield from source.accept((self.mark,))
         written = yield from source.before((self.mark,), HELD_LIMIT)
-        if not (yield from source.accept((f"{self.mark}</",))):
+        tag = yield from self._tag(source)
+        if tag[:1] != "/" or not call.lacks(tag[1:]):
             raise Refused
-        name = yield from source.short(">")
-        if not call.lacks(name):
-            raise Refused
-        call.key(name)
-        Value(types_of(call.schema, name), call.say).write(written)
+        call.key(tag[1:])
+        Value(types_of(call.schema, tag[1:]), call.say).write(written)
 
     def _element(
         self, source: Source, schema: Schema, name: str, root: Schema, say: Says, depth: int = 0

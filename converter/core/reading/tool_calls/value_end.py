@@ -9,8 +9,9 @@ has opened a mark of this kind itself, the closing mark closes that one.
 
 - If the value's own mark was left out, the mark of another parameter ends it, which the tool has
 and the call does not have yet. This mark must stand at a line's head, or no closing mark must come
-before the call's end, or the tool must need the parameter. The mark is part of the value if the
-parameter comes once more behind a closing mark, or if more values are closed than opened.
+before the call's end, or the tool must need the parameter, or words must follow a closing mark of
+the value. The mark is part of the value if the parameter comes once more behind a closing mark, or
+if more values are closed than opened.
 
 - The call's closing mark ends the value if the first mark behind it belongs to no value.
 
@@ -181,7 +182,7 @@ class ValueEnd:
         if closed > 1 + len(self._opened.findall(inside)) or self._comes_again(name, inside):
             return False
         at_head = not marks.padded or not self._said or rest[:1] in _LINE_ENDS
-        return at_head or not closed or self._call.needs(name)
+        return at_head or not closed or self._uncertain or self._call.needs(name)
 
     def _comes_again(self, name: str, inside: str) -> bool:
         """Tell whether the parameter comes once more, behind a value that is closed."""

@@ -102,6 +102,8 @@ UNKNOWN = [
     '{"name": "remove"}, {"function": {"where": "/x"}}',
     '{"name": "remove"}, {"function": {"function": {"name": "remove"}}}',
     '{"name": "remove"}, {"tool": 7}',
+    '{"name": "remove"}, {"tool": "x"}',
+    '{"name": "remove"}, {"function": "x", "id": 7}',
     '{"name": "remove"}, {"function": {"pa',
     '{"name": "remove"}, {"path": "/x"',
     '{"name": "remove"}, {"pa',
@@ -179,6 +181,34 @@ def test_an_object_with_a_name_is_another_call(written: str) -> None:
         made = [(it.name, it.arguments) for it in calls if isinstance(it, ToolCall)]
         assert made == [("remove", "{}"), ("free", "{}")]
         assert len(made) == len(calls)
+
+
+@pytest.mark.parametrize("beside", ['"arguments": {}, "tool": "x"', '"tool": "x", "arguments": {}'])
+def test_a_name_that_is_not_offered_is_one_beside_arguments(beside: str) -> None:
+    call, text = read(f'<tool_call>{{"name": "remove"}}, {{{beside}}}</tool_call>')[0]
+    assert isinstance(call, ToolCall)
+    assert (call.arguments, call.ends, text) == ("{}", True, Text(f"{{{beside}}}</tool_call>"))
+
+
+def test_behind_arguments_any_name_is_one() -> None:
+    (call, *rest), _ = read(
+        '<tool_call>{"name": "remove", "arguments": {"id": 1}}, {"tool": "x"}</tool_call>'
+    )
+    assert isinstance(call, ToolCall)
+    assert (call.arguments, call.ends, bool(rest)) == ('{"id": 1}', True, True)
+
+
+def test_members_beside_the_arguments_have_a_bound_together() -> None:
+    names = [f"m{number}" for number in range(HELD_LIMIT // 1000)]
+    beside = ", ".join(f'"{name}": "{"x" * 1000}"' for name in names)
+    text = f'<tool_call>{{"name": "free", "arguments": {{"a": 1}}, {beside}}}</tool_call>'
+    parser = call_engine(Expectations({"free": {"properties": {name: {} for name in names}}}))
+    events = [
+        event for at in range(0, len(text), 999) for event in parser.feed(text[at : at + 999])
+    ]
+    (call, *_) = joined([*events, *parser.flush()])
+    assert isinstance(call, ToolCall)
+    assert (call.ends, parser.calls.broken) == (False, "free")
 
 
 def test_a_tools_name_is_a_call_though_the_tool_before_has_an_argument_name() -> None:

@@ -91,6 +91,7 @@ def test_closing_marks_may_be_left_out_or_said_again(inner: str) -> None:
 UNCERTAIN = [
     "<parameter=path>\na\n</parameter> and so\n",
     "<parameter=path>\na\n</parameter> and so\n<parameter=content>\nb",
+    "<parameter=path>\na\n</parameter> and so <parameter=content>\nb\n</parameter>\n",
 ]
 
 
@@ -104,12 +105,22 @@ PAIRS = [
     "<arg_key>path</arg_key><arg_value>a\n<arg_key>content</arg_key><arg_value>b</arg_value>",
     "<arg_key>path</arg_key><arg_value>a</arg_value></arg_value>"
     "<arg_key>content</arg_key><arg_value>b</arg_value></arg_value>",
+    "<arg_key>path</arg_key></arg_key><arg_value>a</arg_value>"
+    "<arg_key>content</arg_key>\n</arg_key>b</arg_value>",
 ]
 
 
 @pytest.mark.parametrize("inner", PAIRS)
 def test_pairs_whose_closing_mark_is_left_out_or_said_again(inner: str) -> None:
     assert read(f"<tool_call>write{inner}</tool_call>") == {"path": "a", "content": "b"}
+
+
+@pytest.mark.parametrize("before", ["", "<arg_key>content</arg_key><arg_value>b</arg_value>"])
+@pytest.mark.parametrize("blank", ["", "\n"])
+def test_a_pair_behind_the_calls_closing_mark_belongs_to_it(before: str, blank: str) -> None:
+    late = f"{blank}<arg_key>path</arg_key><arg_value>a</arg_value>{blank}</tool_call>"
+    wanted = {"content": "b", "path": "a"} if before else {"path": "a"}
+    assert read(f"<tool_call>write{before}</tool_call>{late}") == wanted
 
 
 def test_pairs_with_words_behind_a_closing_mark_break_the_call() -> None:
