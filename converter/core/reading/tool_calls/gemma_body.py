@@ -9,11 +9,7 @@ from functools import partial
 
 from converter.core.calls.schema_values import literal, typed
 from converter.core.reading.tool_calls.call import Call, Calls
-from converter.core.reading.tool_calls.json_value import (
-    QUOTES,
-    meaning,
-    string_piece,
-)
+from converter.core.reading.tool_calls.json_value import QUOTES, meaning, string_piece
 from converter.core.reading.tool_calls.python_body import arguments_of, say
 from converter.core.reading.tool_calls.source import (
     BLANKS,

@@ -23,13 +23,7 @@ from converter.core.reading.tool_calls.json_value import (
     read_string,
     read_value,
 )
-from converter.core.reading.tool_calls.source import (
-    BLANKS,
-    BrokenArguments,
-    Refused,
-    Source,
-    Step,
-)
+from converter.core.reading.tool_calls.source import BLANKS, BrokenArguments, Refused, Source, Step
 from converter.core.wire.bounds import HELD_LIMIT
 from converter.core.wire.partial_json import mended
 
