@@ -117,7 +117,7 @@ HALF = [
     "<|tool_call_begin|>functions.now:0",
     "a < b and c <f",
     "words and \n\n",
-    "<tool_call>{'name': 'now', 'arguments': {}}</tool_call>",
+    "<tool_call>{'name': now, 'arguments': {}}</tool_call>",
     '<tool_call>{"name" "now"}</tool_call>',
     "<|tool_call_start|>[now(]<|tool_call_end|>",
     "<|tool_call_start|>[now(1)]<|tool_call_end|>",
