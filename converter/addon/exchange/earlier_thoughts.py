@@ -165,7 +165,8 @@ def restore(
     if any(map(_thinks, messages)):
         return body, Earlier()
     digest = b""
-    begin = _last_of_user(messages) if history.loop else -1
+    asked = (at for at, message in enumerate(messages) if role_of(message) == "user")
+    begin = max(asked, default=-1) if history.loop else -1  # behind the user's last message
     whole, restored, unknown, unreadable = list(messages), 0, 0, 0
     for at, message in enumerate(messages):
         if known:
@@ -198,11 +199,6 @@ def switched(body: Body, history: HistoryPlace) -> Body:
 
 def _messages(body: Body) -> list[Message]:
     return [*map(as_object, messages_of(body))]
-
-
-def _last_of_user(messages: Sequence[Message]) -> int:
-    numbers = (at for at, message in enumerate(messages) if role_of(message) == "user")
-    return max(numbers, default=-1)
 
 
 def _thinks(message: Message) -> bool:

@@ -320,16 +320,13 @@ def _marks(text: str) -> tuple[ThoughtRow, bool] | None:
     found = [
         (written.start(), row, family, opened)
         for row, family in enumerate(TABLE)
-        for opened, marks in ((True, family.opens), (False, _lone_closers(family)))
+        for opened, marks in ((True, family.opens), (False, family.closes))
+        if opened or family.lone is not Lone.TEXT
         for mark in marks
         if (written := _search(mark, text, family.ambiguous_in_prose or family in PHRASES))
     ]
     first = min(found, key=lambda each: each[:2], default=None)
     return first[2:] if first else None
-
-
-def _lone_closers(family: ThoughtRow) -> tuple[str, ...]:
-    return family.closes if family.lone is not Lone.TEXT else ()
 
 
 def _search(mark: str, text: str, only_at_head: bool) -> re.Match[str] | None:

@@ -86,7 +86,9 @@ def _end(flow: HTTPFlow, said: Transcript) -> dict[str, Any]:
     failure that the reply tells is told there alone.
     """
     noted, ended = notes_of(flow), flow.error.msg if flow.error else ""
-    told = [reason for reason in (ended, *_failures(said)) if reason]
+    parts = (part for turn in said.turns for part in turn.parts)
+    failures = (part.message for part in parts if isinstance(part, FailurePart))
+    told = [reason for reason in (ended, *failures) if reason]
     comment = [
         part
         for part in flow.comment.split(" · ")
@@ -103,11 +105,6 @@ def _end(flow: HTTPFlow, said: Transcript) -> dict[str, Any]:
         "kept": bool(noted),
         "remedy": as_words(remedy_of(flow.comment)) if noted else "",
     }
-
-
-def _failures(said: Transcript) -> list[str]:
-    parts = [part for turn in said.turns for part in turn.parts]
-    return [part.message for part in parts if isinstance(part, FailurePart)]
 
 
 def end_of(flow: HTTPFlow, whole: Transcript) -> Values:

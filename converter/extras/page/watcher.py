@@ -15,7 +15,7 @@ from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
 from converter.addon.keep.both_sides import BothSides
-from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
+from converter.addon.keep.flow_record import UNDER_WAY
 from converter.addon.keep.side_reader import SideReader
 from converter.addon.messages import content_of
 from converter.addon.transcript.accumulator import News
@@ -145,25 +145,19 @@ class Watcher:
         flow = self.listed.find(view.name) if view else None
         if view is None or flow is None:
             return None
-        running = UNDER_WAY.get(view.name)
-        told = _of_running_wire(view, running) if running else await _of_whole_wire(view, flow)
+        note = ""
+        if running := UNDER_WAY.get(view.name):
+            total = len(running.sides.lengths)
+            begin = view.begin if view.begin >= 0 else max(0, total - WINDOW)
+            steps: Sequence[WireStep] = steps_of_running(running.sides, begin)[:WINDOW]
+            view.begin, view.due = begin + len(steps), view.due or bool(steps)
+        else:
+            if view.whole is None:
+                view.whole, view.due = await asyncio.to_thread(steps_of, flow), True
+            begin, (whole, note) = max(0, view.begin), view.whole
+            steps, total = whole[begin:], len(whole)
         due, view.due = view.due, False
-        return {"id": view.name, **told} if due else None
-
-
-def _of_running_wire(view: _WireView, running: FlowRecord) -> Values:
-    total = len(running.sides.lengths)
-    begin = view.begin if view.begin >= 0 else max(0, total - WINDOW)
-    steps = steps_of_running(running.sides, begin)[:WINDOW]
-    view.begin, view.due = begin + len(steps), view.due or bool(steps)
-    return window(steps, begin, total)
-
-
-async def _of_whole_wire(view: _WireView, flow: HTTPFlow) -> Values:
-    if view.whole is None:
-        view.whole, view.due = await asyncio.to_thread(steps_of, flow), True
-    begin, (steps, note) = max(0, view.begin), view.whole
-    return window(steps[begin:], begin, len(steps), note) if view.due else {}
+        return {"id": view.name, **window(steps, begin, total, note)} if due else None
 
 
 async def _read(read: Callable[[], list[News]]) -> list[Values]:

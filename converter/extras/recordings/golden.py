@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 
-from converter.addon.exchange.settings import OPTIONS, RECORDED
+from converter.addon.exchange.settings import OPTIONS
 from converter.core.dialects.table import Dialect
 from converter.extras.recordings.recording import Recording, Replay
 
@@ -73,18 +73,14 @@ def _head(recording: Recording, client: Dialect) -> Iterator[str]:
     parses = ", takes thinking out itself" if facts.parses else ""
     yield one_line(f"# server {facts.server}{parses}, begins in {facts.begins}")
     yield one_line(f"# answered {recording.answered.status} {recording.answered.content_type}")
-    if options := _chosen(recording):
-        yield one_line(f"# options {', '.join(options)}")
-
-
-def _chosen(recording: Recording) -> list[str]:
-    defaults = {option.name: option.default for option in OPTIONS}
-    chosen = {name: recording.options.get(name, defaults[name]) for name in RECORDED}
-    return [f"{name}={_plain(value)}" for name, value in chosen.items() if value != defaults[name]]
-
-
-def _plain(value: object) -> str:
-    return "+".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    chosen = list[str]()
+    for option in OPTIONS:
+        value = recording.options.get(option.name, option.default)
+        if option.recorded and value != option.default:
+            text = "+".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            chosen.append(f"{option.name}={text}")
+    if chosen:
+        yield one_line(f"# options {', '.join(chosen)}")
 
 
 def _steps(replay: Replay) -> Iterator[str]:

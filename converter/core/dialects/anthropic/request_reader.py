@@ -179,26 +179,21 @@ def _stop_sequences(sequences: Sequence[str], notes: list[str]) -> tuple[str, ..
 
 
 def _thinking(thinking: Fields, max_tokens: int | None, notes: list[str]) -> ThinkingSwitch:
-    mode = thinking.row("type", THINKING_MODES)
-    budget = _budget(thinking, max_tokens, notes) if mode == "enabled" else None
-    return ThinkingSwitch(mode, budget, shown=thinking.optional("display", str) != _OMITTED)
+    mode, shown = thinking.row("type", THINKING_MODES), thinking.optional("display", str)
+    budget = thinking.required("budget_tokens", int) if mode == "enabled" else None
+    if budget is not None and budget < 0:
+        # opencode 1.18.33 sends -1 with its request for a title; refused, it has none
+        notes.append(f"thinking.budget_tokens {budget} read as no limit")
+        budget = None
+    elif budget is not None and max_tokens is not None and budget >= max_tokens:
+        notes.append(NO_ROOM.format(budget, max_tokens))
+    return ThinkingSwitch(mode, budget, shown=shown != _OMITTED)
 
 
 def omits_thinking(body: Mapping[str, object]) -> bool:
     """Tell whether a request wants no thinking shown, whatever else it holds."""
     thinking = body.get("thinking")
     return isinstance(thinking, Mapping) and thinking.get("display") == _OMITTED
-
-
-def _budget(thinking: Fields, max_tokens: int | None, notes: list[str]) -> int | None:
-    budget = thinking.required("budget_tokens", int)
-    # opencode 1.18.33 sends -1, for no limit, with its request for a title; refused, it has none
-    if budget < 0:
-        notes.append(f"thinking.budget_tokens {budget} read as no limit")
-        return None
-    if max_tokens is not None and budget >= max_tokens:
-        notes.append(NO_ROOM.format(budget, max_tokens))
-    return budget
 
 
 def _effort(output: Fields, notes: list[str]) -> str | None:
