@@ -19,7 +19,7 @@ ALL_RIGHT = "yes"
 class Column:
     """One configuration of one server. `day`: of its run. `missing`: why it could not be had.
     `verdicts`: by row, by dialect and form: what was wrong, nothing where all was right. `figures`:
-    rows that are right or wrong by no rule.
+    rows that are right or wrong by no rule, which only the kept JSON shows.
     """
 
     server: str
@@ -74,10 +74,9 @@ def _line(column: Column, rows: Sequence[str]) -> str:
         return f"could not be had: {column.missing}"
     cells = {row: _cell(column, row) for row in rows}
     few = [f"{row}: {cell}" for row, cell in cells.items() if cell not in (ALL_RIGHT, NOT_ASKED)]
-    figures = [f"{row}: {figure}" for row, figure in column.figures.items()]
     unasked = [row for row, cell in cells.items() if cell == NOT_ASKED]
     not_asked = [f"not asked: {', '.join(unasked)}"] if unasked else []
-    return "; ".join([*few, *figures, *not_asked]) or "all right"
+    return "; ".join([*few, *not_asked]) or "all right"
 
 
 def _cell(column: Column, row: str) -> str:
