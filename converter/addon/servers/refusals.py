@@ -22,7 +22,7 @@ from converter.addon.servers.refused_turns import (
     without_thought_behind_prefill,
 )
 from converter.addon.servers.unread_replies import READER, RENDERED
-from converter.core.model.raw_messages import with_each
+from converter.core.model.raw_messages import with_each, with_each_part
 from converter.core.wire import json_text
 from converter.core.wire.bounds import DEEPEST
 
@@ -233,14 +233,7 @@ def without_choice(body: Body) -> Body:
 
 def without_pictures(body: Body) -> Body:
     """Return a chat completion with a line of text in each picture's place."""
-    return with_each(body, _seen)
-
-
-def _seen(message: object) -> object:
-    content = message.get("content") if isinstance(message, dict) else None
-    if not (isinstance(message, dict) and isinstance(content, list)):
-        return message
-    return {**message, "content": [_told(part) for part in content]}
+    return with_each(body, lambda message: with_each_part(message, _told))
 
 
 def _told(part: object) -> object:

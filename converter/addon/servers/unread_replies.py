@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from converter.addon.servers.prompts import tell_tools
 from converter.core.dialects.request_facts import grammar_of
-from converter.core.model.raw_messages import messages_of
+from converter.core.model.raw_messages import content_parts, messages_of
 from converter.core.reading.beginning import Grammar
 
 type Body = Mapping[str, object]
@@ -44,12 +44,7 @@ def is_plain(body: Body) -> bool:
     grammar, one choice.
     """
     one, free = body.get("n") in (None, 1), grammar_of(body) is Grammar.NONE
-    parts = (
-        part
-        for message in messages_of(body)
-        if isinstance(message, dict) and isinstance(message.get("content"), list)
-        for part in message["content"]
-    )
+    parts = (part for message in messages_of(body) for part in content_parts(message))
     texts = all(isinstance(part, dict) and part.get("type", "text") == "text" for part in parts)
     return one and free and texts and not body.get("logprobs")
 

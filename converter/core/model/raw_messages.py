@@ -1,6 +1,6 @@
 """Messages of a request's JSON, whatever its dialect and however wrong: the speaker, the words, the
 calls, and the prompt in the order in which templates write it. No input makes any function here
-raise.
+raise. Files that write a chat completion anew for a server name the fields that they write.
 """
 
 import json
@@ -86,12 +86,26 @@ def content_of(message: object) -> object:
     return message.get("content") if isinstance(message, dict) else None
 
 
+def content_parts(message: object) -> list[object]:
+    """Return the parts of a message's content; none where it is plain or not there."""
+    content = content_of(message)
+    return content if isinstance(content, list) else []
+
+
+def with_each_part(message: object, change: Callable[[object], object]) -> object:
+    """Return a message with each part of its content changed; itself where it has none."""
+    parts = content_parts(message)
+    if not parts or not isinstance(message, dict):
+        return message
+    return {**message, "content": [*map(change, parts)]}
+
+
 def spoken(message: object) -> Iterator[str]:
     """Yield the texts of a message's content, plain or in parts."""
     content = content_of(message)
     if isinstance(content, str):
         yield content
-    for part in content if isinstance(content, list) else ():
+    for part in content_parts(message):
         if isinstance(part, dict) and isinstance(text := part.get("text"), str):
             yield text
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from converter.core.model.raw_messages import role_of, with_each
+from converter.core.model.raw_messages import content_of, role_of, with_each, with_each_part
 from converter.core.reading.folding import unfold
 
 
@@ -15,10 +15,10 @@ def _without_folds(turn: object) -> object:
     """Return an assistant's turn without folds, in a text or in parts; any other as it is."""
     if not isinstance(turn, dict) or role_of(turn) != "assistant":
         return turn
-    content = turn.get("content")
+    content = content_of(turn)
     if isinstance(content, str):
         return {**turn, "content": unfold([content])}
-    return {**turn, "content": [*map(_part, content)]} if isinstance(content, list) else turn
+    return with_each_part(turn, _part)
 
 
 def _part(part: object) -> object:

@@ -6,6 +6,7 @@ from converter.core.model.raw_messages import (
     alike,
     begun_message,
     content_of,
+    content_parts,
     entries_of,
     is_request,
     known_by,
@@ -17,6 +18,7 @@ from converter.core.model.raw_messages import (
     texts_in,
     texts_of,
     with_each,
+    with_each_part,
     with_messages,
 )
 
@@ -60,6 +62,16 @@ def test_the_texts_of_a_content_are_plain_or_in_parts() -> None:
     assert [*spoken({"content": parts})] == ["a", ""]
     assert [*spoken(ASKED)] == ["Hi"]
     assert [*spoken({"reasoning": "hm"})] == []
+
+
+def test_each_part_of_a_content_is_changed_at_its_place() -> None:
+    parts = [{"type": "text", "text": "a"}, "b"]
+    message = {"role": "user", "content": parts}
+    assert content_parts(message) == parts
+    assert with_each_part(message, str) == {**message, "content": [*map(str, parts)]}
+    without: list[object] = [ASKED, 7, {"content": []}]
+    assert [with_each_part(each, str) for each in without] == without
+    assert not any(map(content_parts, without))
 
 
 def test_a_call_is_the_message_itself_or_stands_in_one_of_two_fields() -> None:
