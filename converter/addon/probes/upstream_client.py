@@ -159,7 +159,8 @@ class UpstreamClient:
 
     def meets(self, upstream: Upstream) -> None:
         """Take note of a server that clients are sent to; no other is asked what fills a prompt."""
-        self._met[upstream] = None
+        if next(reversed(self._met), None) != upstream:
+            self._met[upstream] = None
 
     async def pieces(
         self,

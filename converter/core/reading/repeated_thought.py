@@ -82,3 +82,7 @@ class RepeatedThought:
         behind, self._held = self._held[found.end() :], ""
         self._ends, self.over = None, True
         return behind
+
+
+NOTHING_REPEATED = RepeatedThought(())
+"""Of a reply whose field has told no thought: it lets all pass, and keeps nothing."""

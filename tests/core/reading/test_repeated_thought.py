@@ -76,3 +76,12 @@ def test_an_answer_does_not_wait_for_its_end() -> None:
     assert again.listens
     assert again.feed("So") == "So"
     assert not again.listens
+
+
+def test_where_no_thought_was_told_all_passes_and_nothing_is_kept() -> None:
+    before = dict(vars(NOTHING_REPEATED))
+    NOTHING_REPEATED.hear("a thought")
+    assert NOTHING_REPEATED.feed("<think>a thought</think>b") == "<think>a thought</think>b"
+    assert NOTHING_REPEATED.close() == ""
+    assert NOTHING_REPEATED.over
+    assert vars(NOTHING_REPEATED) == before

@@ -5,7 +5,7 @@ holds all that the server sent.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from converter.core.calls.arguments import ARGUMENT_KEYS, arguments_of
@@ -166,9 +166,12 @@ class OpenAIDecoder(DialectDecoder):
 
     def __init__(self, mapped: Mapping[str, Mapped] = NO_FIELDS) -> None:
         self._head: Mapping[str, object] | None = None
-        rows = {**REASONING_FIELDS, **mapped}
-        self._thinking = [name for name, row in rows.items() if row == THINKING]
-        self._blocks = {name: row for name, row in rows.items() if row != THINKING}
+        self._thinking: Collection[str] = REASONING_FIELDS
+        self._blocks: Mapping[str, Mapped] = NO_FIELDS
+        if mapped:
+            rows = {**REASONING_FIELDS, **mapped}
+            self._thinking = [name for name, row in rows.items() if row == THINKING]
+            self._blocks = {name: row for name, row in rows.items() if row != THINKING}
         self._mergers: defaultdict[int, ReasoningMerger] = defaultdict(ReasoningMerger)
 
     def _ended(self, frame: Frame) -> list[Event]:

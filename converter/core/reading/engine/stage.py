@@ -28,7 +28,7 @@ from converter.core.reading.engine.thought_calls import ThoughtCalls
 from converter.core.reading.family_choice import families_of
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Reading
-from converter.core.reading.repeated_thought import RepeatedThought
+from converter.core.reading.repeated_thought import NOTHING_REPEATED, RepeatedThought
 from converter.core.reading.tool_calls.calls_read import BY_ITSELF, CUT, NO_FORM
 from converter.core.reading.tool_calls.forms import without_opener
 from converter.core.reading.tool_calls.place import Expectations
@@ -58,7 +58,7 @@ class ReadingStage:
             whole_calls=tools is not None and not tools.wants_json,
             made_by=expected.grammar,
         )
-        self._again = RepeatedThought(())
+        self._again = NOTHING_REPEATED
         self._thought_calls = ThoughtCalls(asked) if tools else None
         self._repeats = Repeats()
         self._noted = 0
