@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from converter.core.reading.family_choice import choose
-from converter.core.reading.repeated_thought import HEAD, RepeatedThought
+from converter.core.reading.repeated_thought import HEAD, NOTHING_REPEATED, RepeatedThought
 from converter.core.reading.thought_row import ThoughtRow
 
 AUTO = choose(["auto"])
