@@ -92,8 +92,12 @@ def correction(facts: Facts) -> InitialState | None:
 
 def switches(facts: Facts) -> InitialState | None:
     """Expect text when the request turns thinking off, of a model that can be told so."""
-    row, off = _row(facts.body), any(wish in _OFF for wish in _wishes(facts.body))
-    return InitialState.TEXT if off and not (row and row.always) else None
+    return InitialState.TEXT if _is_switched_off(facts.body) else None
+
+
+def _is_switched_off(body: Body) -> bool:
+    off = any(wish in _OFF for wish in _wishes(body))
+    return off and not ((row := _row(body)) and row.always)
 
 
 def model(facts: Facts) -> InitialState | None:
@@ -155,15 +159,14 @@ def thinking_is_off(body: Body, chosen: InitialState) -> bool:
         return False
     opens = row is not None and not row.switches
     is_told = chosen is InitialState.TEXT and opens
-    return is_told or switches(Facts(body)) is InitialState.TEXT
+    return is_told or _is_switched_off(body)
 
 
 def turns_thinking_off(body: Body) -> bool:
     """Tell whether a request turns thinking off, of a model that can be told so: then the server
     has no thought to send.
     """
-    always = always_thinks(str(body.get("model") or "").lower())
-    return not always and switches(Facts(body)) is InitialState.TEXT
+    return _is_switched_off(body) and not always_thinks(str(body.get("model") or "").lower())
 
 
 def needs_prompt(facts: Facts) -> bool:

@@ -47,10 +47,9 @@ class ThoughtEvents:
                     words.write(event.text[:room])
             case ThinkingEnd():
                 self._end(event)
-            case Text() if event.text and not event.text.isspace():
-                self._end(ThinkingEnd(event.choice))
-            case ToolCall() | Finish():
-                self._end(ThinkingEnd(event.choice))
+            case Text() | ToolCall() | Finish() if event.choice in self._said:
+                if not isinstance(event, Text) or event.text.strip():
+                    self._end(ThinkingEnd(event.choice))
             case End() | Failure():
                 self.close()
         return [event]
