@@ -710,12 +710,11 @@ def test_a_clients_key_lets_it_in(headers: dict[str, str], sent: dict[str, str])
 
 
 def test_the_manual_tells_how_long_a_silent_server_is_waited_for() -> None:
-    told = (
-        OPTIONS.read_text().partition("### What the addon asks a server\n")[2].partition("###")[0]
-    )
+    section = OPTIONS.read_text().partition("### What the addon asks a server\n")[2]
+    told = " ".join(section.partition("###")[0].split())
     assert f"wait {upstream_client.PATIENCE:g} s in all" in told
     assert f"after {upstream_client.REST:g} s" in told
-    assert f"{upstream_client.TERM / 60:g} minutes have passed" in " ".join(told.split())
+    assert f"{upstream_client.TERM / 60:g} minutes have passed" in told
     assert all(f"`{path}`" in told or f"GET {path}`" in told for path in IDENTITY_PATHS)
 
 
