@@ -120,7 +120,7 @@ class Sender:
 
     def _send(self, batch: list[Fields]) -> None:
         try:
-            status = self._post(batch)
+            status = self._post(_body(batch))
             fault = "" if status // 100 == 2 else f"it answers with status {status}"
         except (OSError, HTTPException, ValueError) as error:  # others' words may hold a header
             fault = getattr(error, "strerror", "") or type(error).__name__
@@ -131,11 +131,7 @@ class Sender:
         with self._counting:
             self._counts["sent"] += len(batch)
 
-    def _post(self, batch: list[Fields]) -> int:
-        name = os.environ.get("OTEL_SERVICE_NAME", "think-addon")
-        resource = {"attributes": attributes_of({"service.name": name})}
-        scope = {"scope": {"name": "think-addon"}, "spans": batch}
-        body = {"resourceSpans": [{"resource": resource, "scopeSpans": [scope]}]}
+    def _post(self, body: bytes) -> int:
         rows = (row.partition("=") for row in os.environ.get(HEADERS_VARIABLE, "").split(","))
         own = {name.strip(): unquote(value.strip()) for name, _, value in rows if value}
         headers = {"content-type": "application/json", **own}
@@ -147,7 +143,7 @@ class Sender:
             connection = HTTPSConnection(*address, timeout=_PATIENCE, context=tls)
         with closing(connection):
             path = self.url.partition(url.netloc)[2]
-            connection.request("POST", path, json_text.write(body), headers)
+            connection.request("POST", path, body, headers)
             return connection.getresponse().status
 
     def _drop(self, spans: int, fault: str) -> None:
@@ -157,3 +153,10 @@ class Sender:
         if not self._complained:
             self._complained = True
             _log.warning("think: think_traces: the collector loses spans: %s (said once)", fault)
+
+
+def _body(spans: list[Fields]) -> bytes:
+    service = attributes_of({"service.name": os.environ.get("OTEL_SERVICE_NAME", "think-addon")})
+    scope = {"scope": {"name": "think-addon"}, "spans": spans}
+    resource = {"resource": {"attributes": service}, "scopeSpans": [scope]}
+    return json_text.write({"resourceSpans": [resource]})
