@@ -32,7 +32,7 @@ from converter.core.wire.json_text import as_object, objects
 
 type Body = Mapping[str, object]
 type Message = Mapping[str, object]
-type KnownHash = Callable[[bytes, object, Callable[[], bytes]], bytes]
+type HashOf = Callable[[bytes, object, Callable[[], bytes]], bytes]
 """Takes the hash of a conversation, its next message, and what makes the hash behind that."""
 
 _TEMPLATE = "chat_template_kwargs"
@@ -156,10 +156,10 @@ def restore(
     history: HistoryPlace,
     memory: Memory,
     join: Callable[[Iterable[str]], str] = "".join,
-    known: KnownHash | None = None,
+    hash_of: HashOf | None = None,
 ) -> tuple[Body, Earlier]:
     """Return the request with the thoughts that its client has dropped. One that brings any is not
-    added to, and nothing is kept of its reply. `known`: the hashes of the request before.
+    added to, and nothing is kept of its reply. `hash_of`: gives the hashes of the request before.
     """
     messages, model = _messages(body), str(body.get("model") or "")
     if any(map(_thinks, messages)):
@@ -169,8 +169,8 @@ def restore(
     begin = max(asked, default=-1) if history.loop else -1  # behind the user's last message
     whole, restored, unknown, unreadable = list(messages), 0, 0, 0
     for at, message in enumerate(messages):
-        if known:
-            digest = known(digest, message, partial(_after, digest, message))
+        if hash_of:
+            digest = hash_of(digest, message, partial(_after, digest, message))
         else:
             digest = _after(digest, message)
         if begin < at < len(messages) - 1 and _is_reply(message):

@@ -90,7 +90,7 @@ class Endpoint:
         return match["prefix"].rstrip("/")
 
 
-type KnownTurn = Callable[[object, Callable[[], tuple[Turn, bool]], object], Turn]
+type TurnOf = Callable[[object, Callable[[], tuple[Turn, bool]], object], Turn]
 """Takes a request's next message, its reader, and what other messages tell of it; returns the turn,
 perhaps of the request before. The reader tells as well whether the message must be read in each
 request, because there is something to say of it.
@@ -103,7 +103,7 @@ def read_anew(_message: object, reader: Callable[[], tuple[Turn, bool]], _told: 
 
 
 type RequestReader = Callable[
-    [object, Mapping[str, Mapped], Purpose, Memory | None, KnownTurn | None], Conversation
+    [object, Mapping[str, Mapped], Purpose, Memory | None, TurnOf | None], Conversation
 ]
 """Takes a request's JSON, the user's field map, the purpose of its endpoint, the memory of earlier
 replies (None: the request stands alone), and the turns that it repeats, if any. Raises RequestError

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.dialects.anthropic.request_reader import read
-from converter.core.dialects.dialect import KnownTurn, read_anew
+from converter.core.dialects.dialect import TurnOf, read_anew
 from converter.core.dialects.ollama.request_reader import read as read_ollama
 from converter.core.dialects.openai_chat.request_writer import write
 from converter.core.dialects.request_settings import RequestSettings
@@ -81,22 +81,22 @@ _OLLAMA = st.sampled_from(
 )
 
 
-def _of_messages(messages: list[object], known: KnownTurn) -> Conversation:
+def _of_messages(messages: list[object], turn_of: TurnOf) -> Conversation:
     body = {"model": "m", "max_tokens": 9, "messages": messages, "metadata": {"user_id": "u"}}
-    return read(body, known=known)
+    return read(body, turn_of=turn_of)
 
 
-def _of_responses(items: list[object], known: KnownTurn) -> Conversation:
+def _of_responses(items: list[object], turn_of: TurnOf) -> Conversation:
     tools = [{"type": "namespace", "name": "n", "tools": [{"type": "function", "name": "f"}]}]
     body = {"model": "m", "input": items, "tools": tools}
-    return read_responses(body, known=known)[0]
+    return read_responses(body, turn_of=turn_of)[0]
 
 
-def _of_ollama(messages: list[object], known: KnownTurn) -> Conversation:
-    return read_ollama({"model": "m", "messages": messages}, known)
+def _of_ollama(messages: list[object], turn_of: TurnOf) -> Conversation:
+    return read_ollama({"model": "m", "messages": messages}, turn_of)
 
 
-type Reader = Callable[[list[object], KnownTurn], Conversation]
+type Reader = Callable[[list[object], TurnOf], Conversation]
 READERS: dict[Reader, st.SearchStrategy[Any]] = {
     _of_messages: _MESSAGES,
     _of_responses: _ITEMS,
@@ -105,11 +105,11 @@ READERS: dict[Reader, st.SearchStrategy[Any]] = {
 
 
 def asked(
-    reader: Reader, messages: list[object], known: KnownTurn = read_anew
+    reader: Reader, messages: list[object], turn_of: TurnOf = read_anew
 ) -> Conversation | str:
     """Return the conversation, or the words of its refusal."""
     try:
-        return reader(messages, known)
+        return reader(messages, turn_of)
     except RequestError as error:
         return error.message
 

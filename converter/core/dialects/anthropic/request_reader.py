@@ -16,7 +16,7 @@ from typing import get_args
 from converter.core.dialects.anthropic import threads
 from converter.core.dialects.anthropic.blocks import SYSTEM_BLOCKS, Reader, read_blocks, readers_of
 from converter.core.dialects.anthropic.deferred_tools import order_of_finds
-from converter.core.dialects.dialect import KnownTurn, Purpose
+from converter.core.dialects.dialect import Purpose, TurnOf
 from converter.core.dialects.server_fields import SAMPLING, SERVER_FIELDS
 from converter.core.dialects.wire_form import Mapped
 from converter.core.model.conversation import (
@@ -56,14 +56,14 @@ def read_in_thread(
     mapped: Mapping[str, Mapped],
     purpose: Purpose,
     memory: Memory | None,
-    known: KnownTurn | None,
+    turn_of: TurnOf | None,
 ) -> Conversation:
     """Read a request with the thread that it goes on with."""
     alone = memory is None or (isinstance(body, dict) and body.get("thread") is None)
     whole, thread = (body, None) if alone or memory is None else threads.complete(body, memory)
     blocks = {row.block for row in mapped.values()}
-    known = None if thread else known  # the next request does not repeat what a thread holds
-    request = read(whole, counting=purpose is Purpose.COUNT, kinds=blocks, known=known)
+    turn_of = None if thread else turn_of  # the next request does not repeat what a thread holds
+    request = read(whole, counting=purpose is Purpose.COUNT, kinds=blocks, turn_of=turn_of)
     return replace(request, own=thread) if thread else request
 
 
@@ -72,13 +72,13 @@ def read(
     *,
     counting: bool = False,
     kinds: Collection[str] = (),
-    known: KnownTurn | None = None,
+    turn_of: TurnOf | None = None,
 ) -> Conversation:
     """Return the conversation that a Messages request asks for; `body` is its parsed JSON.
 
     `counting` is for `count_tokens`, whose requests have no `max_tokens`. `kinds`: blocks that the
-    user's own rows made of a reply, left out without a word. `known`: the turns of the request
-    before. Raises RequestError, and nothing else, for a body that breaks the format.
+    user's own rows made of a reply, left out without a word. `turn_of`: gives the turns of the
+    request before. Raises RequestError, and nothing else, for a body that breaks the format.
     """
     request = Fields(body)
     notes, left_out = list[str](), list[str]()
@@ -88,7 +88,7 @@ def read(
     metadata, settings = request.child("metadata"), request.read(_SETTINGS)
     return Conversation(
         model=request.required("model", str),
-        turns=_turns(request, left_out, notes, known),
+        turns=_turns(request, left_out, notes, turn_of),
         system=_said(read_blocks(request, "system", SYSTEM_BLOCKS, left_out)),
         max_tokens=max_tokens,
         tools=tools,
@@ -120,7 +120,7 @@ def _said(blocks: Iterable[Block]) -> tuple[str, ...]:
 
 
 def _turns(
-    request: Fields, left_out: list[str], notes: list[str], known: KnownTurn | None
+    request: Fields, left_out: list[str], notes: list[str], turn_of: TurnOf | None
 ) -> tuple[Turn, ...]:
     messages = request.required("messages", list)
     if not messages:
@@ -130,7 +130,7 @@ def _turns(
         (message, partial(_turn, message, f"messages.{at}", blocks, left_out))
         for at, message in enumerate(messages)
     )
-    turns = tuple(known(one, reader, None) if known else reader()[0] for one, reader in readers)
+    turns = tuple(turn_of(one, reader, None) if turn_of else reader()[0] for one, reader in readers)
     if orphans := list(_orphans(turns)):
         notes.append(ORPHANS.format(", ".join(orphans)))
     return tuple(turn for turn in turns if turn.blocks or turn.role != "system")

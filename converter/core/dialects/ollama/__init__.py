@@ -7,10 +7,10 @@ from converter.core.dialects.dialect import (
     Body,
     Dialect,
     Endpoint,
-    KnownTurn,
     Label,
     Purpose,
     Requests,
+    TurnOf,
     read_anew,
 )
 from converter.core.dialects.ollama import own_answers
@@ -34,9 +34,9 @@ def _read_request(
     _mapped: Mapping[str, Mapped],
     _purpose: Purpose,
     _memory: Memory | None,
-    known: KnownTurn | None,
+    turn_of: TurnOf | None,
 ) -> Conversation:
-    return read(body, known or read_anew)
+    return read(body, turn_of or read_anew)
 
 
 def _native(body: Body) -> Body:

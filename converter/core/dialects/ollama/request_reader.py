@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import starmap
 
-from converter.core.dialects.dialect import KnownTurn, read_anew
+from converter.core.dialects.dialect import TurnOf, read_anew
 from converter.core.dialects.ollama.encoder import CHAT, GENERATE, now
 from converter.core.dialects.openai_parts import function_of, read_arguments
 from converter.core.dialects.server_fields import SAMPLING
@@ -51,9 +51,9 @@ class NothingAskedError(RequestError):
         self.answer = {**head, **empty, "done": True, "done_reason": reason}
 
 
-def read(body: object, known: KnownTurn = read_anew) -> Conversation:
-    """Return the request's conversation; `body` is its parsed JSON, `known`: the turns of the
-    request before. Raises RequestError, which is a NothingAskedError where nothing is asked.
+def read(body: object, turn_of: TurnOf = read_anew) -> Conversation:
+    """Return the request's conversation; `body` is its parsed JSON, `turn_of` gives the turns of
+    the request before. Raises RequestError, which is a NothingAskedError where nothing is asked.
     """
     request = Fields(body)
     if not any(request.values.get(name) for name in ("messages", "prompt", "images")):
@@ -66,7 +66,7 @@ def read(body: object, known: KnownTurn = read_anew) -> Conversation:
     stream = request.optional("stream", bool)
     return Conversation(
         model=request.required("model", str),
-        turns=_generated(request) if generates else _chat(request, known),
+        turns=_generated(request) if generates else _chat(request, turn_of),
         max_tokens=int(limit) if limit and limit > 0 else None,
         tools=tuple(map(function_of, tools)),
         stop_sequences=_stop(options),
@@ -93,25 +93,25 @@ def _generated(request: Fields) -> tuple[Turn, ...]:
     return (Turn("system", (TextBlock(system),)), asked) if system else (asked,)
 
 
-def _chat(request: Fields, known: KnownTurn) -> tuple[Turn, ...]:
-    messages = _Messages(known)
+def _chat(request: Fields, turn_of: TurnOf) -> tuple[Turn, ...]:
+    messages = _Messages(turn_of)
     return tuple(map(messages.turn, request.children("messages")))
 
 
 @dataclass(slots=True)
 class _Messages:
-    """Messages, read one by one. `known`: gives the turns of the request before. `waiting`: the
+    """Messages, read one by one. `turn_of`: gives the turns of the request before. `waiting`: the
     name and id of each call without a result.
     """
 
-    known: KnownTurn
+    turn_of: TurnOf
     waiting: list[tuple[str, str]] = field(default_factory=list)
     calls: int = 0
 
     def turn(self, message: Fields) -> Turn:
         role, read = message.row("role", _ROLES)
         told = self._answered(message) if read is _Messages.result else self.calls
-        turn = self.known(message.values, lambda: (Turn(role, read(self, message)), False), told)
+        turn = self.turn_of(message.values, lambda: (Turn(role, read(self, message)), False), told)
         for block in turn.blocks:
             if isinstance(block, ToolUse):
                 self.calls += 1

@@ -49,7 +49,7 @@ NAMES: dict[type, str] = {Image: "image", Sound: "sound"}
 """Parts that a tool message cannot hold, with their names there."""
 
 
-type KnownRun = Callable[[Sequence[Turn], object, Callable[[], list[Message]]], list[Message]]
+type RunOf = Callable[[Sequence[Turn], object, Callable[[], list[Message]]], list[Message]]
 """Takes turns of one role in a row, the way in which they are written, and their writer; returns
 their messages, perhaps those of the request before.
 """
@@ -62,15 +62,15 @@ def _anew(
 
 
 def write(
-    conversation: Conversation, settings: RequestSettings, known: KnownRun = _anew
+    conversation: Conversation, settings: RequestSettings, run_of: RunOf = _anew
 ) -> tuple[Body, tuple[str, ...]]:
     """Return the body of a chat-completions request, and notes on its omissions, a line each.
-    `known`: the messages of the request before.
+    `run_of`: gives the messages of the request before.
 
     Nothing that the server does not take is in it, unless the client itself asks for it in the
     server's words, and no signature ever is. Never raises for a conversation that a reader made.
     """
-    fields, leaves_out = _fields(conversation, settings, known), settings.leaves_out
+    fields, leaves_out = _fields(conversation, settings, run_of), settings.leaves_out
     body = {name: value for name, value in fields.items() if name not in leaves_out}
     for name, value in conversation.extensions.items():
         own = body.get(name)
@@ -96,11 +96,11 @@ def _is_unreadable(block: Image | Document) -> bool:
     return not isinstance(block.content, tuple)
 
 
-def _fields(conversation: Conversation, settings: RequestSettings, known: KnownRun) -> Body:
+def _fields(conversation: Conversation, settings: RequestSettings, run_of: RunOf) -> Body:
     switch = settings.switch
     if switch and not "".join(conversation.system[:1]).startswith(switch):
         conversation = replace(conversation, system=(switch, *conversation.system))
-    messages = write_messages(conversation, settings, known)
+    messages = write_messages(conversation, settings, run_of)
     return {
         "model": conversation.model,
         "messages": messages,
@@ -194,7 +194,7 @@ def _prefill(messages: list[Message], settings: RequestSettings) -> Body:
 
 
 def write_messages(
-    conversation: Conversation, settings: RequestSettings, known: KnownRun = _anew
+    conversation: Conversation, settings: RequestSettings, run_of: RunOf = _anew
 ) -> list[Message]:
     """Return the messages, system text first. A last assistant turn stays last, for the server to
     continue; an empty one is left out.
@@ -204,7 +204,7 @@ def write_messages(
     way = (settings.history, settings.tool_turn_history, settings.order, settings.image_links)
     for _, same_role in groupby(turns, key=lambda turn: turn.role):
         run = tuple(same_role)
-        messages += known(run, way, partial(_written, run, settings))
+        messages += run_of(run, way, partial(_written, run, settings))
     if len(messages) > 1 and messages[-1] == {"role": "assistant", "content": ""}:
         messages.pop()
     return messages

@@ -9,10 +9,10 @@ from converter.core.dialects.dialect import (
     Body,
     Dialect,
     Endpoint,
-    KnownTurn,
     Label,
     Purpose,
     Requests,
+    TurnOf,
     read_anew,
 )
 from converter.core.dialects.openai_parts import PARTS
@@ -42,7 +42,7 @@ def _read_request(
     _mapped: Mapping[str, Mapped],
     purpose: Purpose,
     memory: Memory | None,
-    known: KnownTurn | None,
+    turn_of: TurnOf | None,
 ) -> Conversation:
     """Read a request with the history that it refers to; its response will be kept. Only items that
     the client has sent itself are known in its next request.
@@ -51,8 +51,8 @@ def _read_request(
         body = compaction.request(body)
     history = None if memory is None else state.complete(memory, body)
     alone = history is None or history.is_alone
-    read_known = known if known and alone else read_anew
-    request, own = read(body, history.items if history else None, read_known)
+    turn_of = turn_of if turn_of and alone else read_anew
+    request, own = read(body, history.items if history else None, turn_of)
     if purpose is Purpose.COMPACTION:
         turns = history.items if history else input_items(Fields(body))
         own = replace(own, repeated=compaction.users(turns))

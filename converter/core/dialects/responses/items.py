@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from converter.core.dialects.dialect import KnownTurn, read_anew
+from converter.core.dialects.dialect import TurnOf, read_anew
 from converter.core.dialects.openai_parts import read_parts
 from converter.core.dialects.reasoning_fields import thinking_in
 from converter.core.dialects.responses import compaction, thoughts
@@ -52,13 +52,13 @@ SILENT = {"additional_tools", "item_reference", compaction.TRIGGER, "configurati
 
 @dataclass(slots=True)
 class Items:
-    """The items read so far. `whole`: they begin with the conversation. `known`: gives the turns of
-    the request before. `left_out`: types of items and parts that have no place in a conversation.
+    """The items read so far. `whole`: they begin with the conversation. `turn_of`: gives the turns
+    of the request before. `left_out`: types of items and parts that no conversation has.
     """
 
     toolbox: Toolbox
     whole: bool = True
-    known: KnownTurn = read_anew
+    turn_of: TurnOf = read_anew
     turns: list[Turn] = field(default_factory=list)
     left_out: set[str] = field(default_factory=set)
     _calls: dict[str, str] = field(default_factory=dict)  # call_id or item id -> call_id
@@ -71,7 +71,7 @@ class Items:
         """
         kind = kind_of(item)
         name = self._name(item, kind)
-        turn = self.known(item.values, partial(self._read, item, kind, name), name)
+        turn = self.turn_of(item.values, partial(self._read, item, kind, name), name)
         if turn.blocks or turn.role != "assistant":
             self.turns.append(turn)
 

@@ -10,7 +10,7 @@ note.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from converter.core.dialects.dialect import KnownTurn, read_anew
+from converter.core.dialects.dialect import TurnOf, read_anew
 from converter.core.dialects.responses import compaction
 from converter.core.dialects.responses.items import OFFERING, Items, kind_of
 from converter.core.dialects.responses.tools import Toolbox
@@ -136,18 +136,18 @@ _CODEX = "client_metadata"
 
 
 def read(
-    body: object, items: Iterable[object] | None = None, known: KnownTurn = read_anew
+    body: object, items: Iterable[object] | None = None, turn_of: TurnOf = read_anew
 ) -> tuple[Conversation, ResponseContext]:
     """Return the request's conversation, and the fields for its response. `body` is its parsed
-    JSON; `items`: its whole history, where a memory has completed it; `known`: the turns of the
-    request before. Raises RequestError.
+    JSON; `items`: its whole history, where a memory has completed it; `turn_of`: gives the turns of
+    the request before. Raises RequestError.
     """
     request = Fields(body)
     refuse(request)
     own = input_items(request) if items is None else items
     entries = [Fields(item, f"input.{index}") for index, item in enumerate(own)]
     toolbox = _toolbox(request, entries)
-    reading = Items(toolbox, items is not None or not _has_history(request), known)
+    reading = Items(toolbox, items is not None or not _has_history(request), turn_of)
     for entry in entries:
         reading.add(entry)
     notes: list[str] = []
@@ -288,12 +288,12 @@ def _extensions(request: Fields, form: Fields) -> dict[str, object]:
 
 def _notes(request: Fields, toolbox: Toolbox, items: set[str]) -> Iterable[str]:
     truncation = request.value("truncation")
-    known = request.asked | _OF_MEMORY | SILENT | SERVER_FIELDS
+    read_fields = request.asked | _OF_MEMORY | SILENT | SERVER_FIELDS
     set_fields = {
         name for name, value in request.values.items() if value not in (None, False, [], {})
     }
     rows = (
-        ("fields left out, which a chat server does not know", set_fields - known),
+        ("fields left out, which a chat server does not know", set_fields - read_fields),
         ("tools left out, which a chat server does not know", set(toolbox.left_out)),
         ("items left out, which only OpenAI's servers can use", items),
     )

@@ -150,9 +150,9 @@ def _resolved(memory: Memory, item: object) -> object | None:
     if not isinstance(name, str):
         return item
     for find in (_response_of, lambda name: memory.find(ITEM + name)):
-        for known in _items(read(memory.get(find(name)))):
-            if isinstance(known, dict) and known.get("id") == name:
-                return known
+        for kept in _items(read(memory.get(find(name)))):
+            if isinstance(kept, dict) and kept.get("id") == name:
+                return kept
     if name.startswith(_REASONING):
         return None
     raise UnknownError("input", f"Item with id '{name}' not found.")
