@@ -58,6 +58,7 @@ class BlockWriter(Encoder, ABC):
     reply: str
     """A reply of the dialect, for the log."""
     failure = ""
+    in_blocks = True
     tells_omitted = False
     """Whether a thought that the client wants omitted is a block without words."""
 

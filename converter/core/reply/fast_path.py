@@ -20,10 +20,10 @@ shape.
 #    text cut anywhere makes the same message: so the stages may get the words later and in one
 #    piece, if it is before all that comes behind them (`settle`).
 # E  What was written for g is one frame, cut at its words into pieces; words are written as the
-#    same JSON string, because plain words have one spelling. A frame in which g's words stood twice
-#    by chance (`text`, `:`) is `_unsure` until other words came out as the pieces say. A number of
-#    the frame goes on by one, and an encoder that counts or keeps words is told of them
-#    (`Encoder.spliced`).
+#    same JSON string, because plain words have one spelling. Before that frame an encoder of blocks
+#    (`Encoder.in_blocks`) may have begun the block. A frame in which g's words stood twice by
+#    chance (`text`, `:`) is `_unsure` until other words came out as the pieces say. A number of the
+#    frame goes on by one, and an encoder that counts or keeps words is told (`Encoder.spliced`).
 #
 # Whatever fits no more goes the full way, after `settle`. `tests/core/reply/test_fast_path.py`
 # holds the two ways against each other, over all recordings and drawn ones.
@@ -227,13 +227,14 @@ class FastPath:
                 del self._unsure[type(words)]  # other words came out as these pieces say
             return
         words, became = _only_words(read), _only_words(made)
-        if not (words and became and _said(words) == _said(became)) or len(out) != 1:
+        written = out[-1] if len(out) == 1 or (out and self.encoder.in_blocks) else b""
+        if not (words and became and _said(words) == _said(became)) or not written:
             self._ways.clear()  # a block began or ended
             if self._shape and not self._shape.fits(raw):
                 self._shape = None
             return
         shape, text = _shape_of(raw, words), _said(words)
-        seam = None if out[0] == raw else splice_of(out[0], text, self._counter)
+        seam = None if written == raw else splice_of(written, text, self._counter)
         way, kind = _Way(_sample(became), seam), type(became)
         if shape is None or shape != self._shape or self._ways.get(kind) != way:
             self._shape = shape

@@ -272,6 +272,13 @@ def test_frames_that_come_one_by_one_are_not_parsed_either(client: Dialect) -> N
     assert fast.hurried > 0.95 * len(LONG)
 
 
+@CLIENTS
+def test_words_that_begin_a_block_teach_how_the_next_ones_are_written(client: Dialect) -> None:
+    words = ["<think>", "well", " so", "</think>", "then", " it"]
+    fast, _ = _both(_stream("content", words), settings.read(), client)
+    assert fast.hurried == 2
+
+
 @pytest.mark.parametrize(
     "broken",
     [b'data: {"a":1}\n\n', b": ping\n\n", b"data: nonsense\n\n", data({**HEAD, "choices": []})],
