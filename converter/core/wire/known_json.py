@@ -28,6 +28,8 @@ _BEHIND = frozenset(b",]} \t\n\r")
 """Bytes that may follow a value; other ones would make another number of a number."""
 _STEP, _LONGEST_STEP = 1 << 10, 1 << 16
 """Bytes that are compared at once: few at first, because most known lists begin otherwise."""
+_PART = 16
+"""Part of a known list that must be repeated, because the places in it are yet to be counted."""
 _MOVES = 2
 """Messages of a request that lose a mark in the next one: Claude Code marks two."""
 
@@ -45,14 +47,46 @@ class Known(NamedTuple):
     value: object
 
 
-class KnownList(NamedTuple):
-    """The elements of a list, and the places of their bytes, counted from the place `begin` of the
-    first one.
+Places = list[tuple[int, int]]
+"""Where elements begin and end, counted from where the first one begins."""
+
+
+class KnownList:
+    """The elements of a list whose first one begins at the byte `begin` of `data`.
+
+    The places of a list that is all new are those in its text, and in its bytes when they are asked
+    for, because many lists are never repeated, and counting takes half as long as reading.
     """
 
-    begin: int
-    places: list[tuple[int, int]]
-    values: list[object]
+    def __init__(self, data: bytes, begin: int) -> None:
+        self.begin = self.end = begin
+        self.values: list[object] = []
+        self.data = data
+        self._places: Places = []
+        self._in_text: Places | None = None
+
+    def begin_with(self, other: "KnownList", count: int) -> None:
+        """Take over so many elements of a list that begins with the same bytes."""
+        self.values, self._places = other.values[:count], other.places[:count]
+
+    def add(self, value: object, begin: int, end: int) -> None:
+        """Add an element, by the places of its bytes."""
+        self.values.append(value)
+        self._places.append((begin - self.begin, end - self.begin))
+
+    def fill(self, values: list[object], in_text: Places) -> None:
+        """Add all elements, by their places in the text."""
+        self.values, self._in_text = values, in_text
+
+    @property
+    def places(self) -> Places:
+        """The places of the elements' bytes."""
+        in_text = self._in_text
+        if in_text is not None:  # several threads may do this, with one result
+            text = str(memoryview(self.data)[self.begin : self.end], "utf-8")
+            self._places = _in_bytes(text, in_text)
+            self._in_text = None
+        return self._places
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,42 +184,40 @@ class _Reading:
         others in a row all are new.
         """
         self._take(_LIST)
-        before, old, same = self._furthest(name)
+        found, (old, same) = KnownList(self._data, self._at), self._furthest(name)
         # as far as the byte behind an element, which ends a number
         count = bisect_left(old.places, same, key=_end_of)
-        found = KnownList(self._at, old.places[:count], old.values[:count])
         mark, others = b",", 0
         if count:
+            found.begin_with(old, count)
             self._move(self._at + old.places[count - 1][1])
             mark = self._take(_NEXT)
         for (begin, end), value in zip(old.places[count:], old.values[count:], strict=True):
             if mark != b"," or others > _MOVES:
                 break
             at = self._at
-            stands = self._stands(before, old.begin + begin, old.begin + end)
+            stands = self._stands(old.data, old.begin + begin, old.begin + end)
             others = 0 if stands else others + 1
             if stands:
                 self._move(at + end - begin)
-            found.values.append(value if stands else self._new().value)
-            found.places.append((at - found.begin, self._at - found.begin))
+            found.add(value if stands else self._new().value, at, self._at)
             mark = self._take(_NEXT)
         if mark == b",":
             self._read_on(found)
+        found.end = self._at
         if not _shared(old, found):
             self._before = None
         return found
 
-    def _furthest(self, name: str) -> tuple[bytes, KnownList, int]:
-        """Return the bytes of a known object, its list, and how many bytes are the same from there
-        on.
-        """
-        data, furthest, longest = b"", KnownList(0, [], []), 0
+    def _furthest(self, name: str) -> tuple[KnownList, int]:
+        """Return a known list, and how many bytes are the same from there on."""
+        furthest, longest = KnownList(b"", 0), 0
         for number, each in enumerate(self._known):
             if one := each.lists.get(name):
                 same = _same(self._data, self._at, each.data, one.begin)
-                if same > longest:
-                    data, furthest, longest, self._before = each.data, one, same, number
-        return data, furthest, longest
+                if same > longest and _PART * same >= one.end - one.begin:
+                    furthest, longest, self._before = one, same, number
+        return furthest, longest
 
     def _stands(self, before: bytes, begin: int, end: int) -> bool:
         """Tell whether these bytes of a known object stand here as a whole value."""
@@ -197,18 +229,22 @@ class _Reading:
     def _read_on(self, found: KnownList) -> None:
         """Read the new elements up to the end of the list."""
         scan, text = self._scanned()
-        at, place, mark = self._at - found.begin, self._place, ","
+        first = place = self._place
+        values, places, mark = list[object](), Places(), ","
         while mark == ",":
             value, end = scan(text, place)
-            said, behind = text[place:end], _NEXT_IN_TEXT.match(text, end)
+            behind = _NEXT_IN_TEXT.match(text, end)
             if behind is None:
-                raise ValueError(f"expected a comma or an end behind {len(found.values)} elements")
-            size = len(said) if said.isascii() else len(said.encode())
-            found.places.append((at, at + size))
-            found.values.append(value)
+                raise ValueError(f"expected a comma or an end behind element {len(values)}")
+            values.append(value)
+            places.append((place - first, end - first))
             place, mark = behind.end(), behind[1]
-            at += size + place - end
-        self._at, self._place = found.begin + at, place
+        if found.values:
+            for value, (begin, end) in zip(values, _in_bytes(text[first:], places), strict=True):
+                found.add(value, self._at + begin, self._at + end)
+        else:
+            found.fill(values, places)
+        self._at, self._place = len(self._data) - len(text[place:].encode()), place
 
     def _new(self) -> Known:
         """Read a value that is not known."""
@@ -251,6 +287,16 @@ def _same(data: bytes, at: int, other: bytes, begin: int) -> int:
         else:
             step, grows = step // 2, False
     return same
+
+
+def _in_bytes(text: str, places: Places) -> Places:
+    """Return the places in the bytes of a text whose characters between the places are ASCII."""
+    found, at, place = Places(), 0, 0
+    for begin, end in places:
+        at += begin - place
+        found.append((at, at := at + len(text[begin:end].encode())))
+        place = end
+    return found
 
 
 def _end_of(place: tuple[int, int]) -> int:

@@ -131,9 +131,9 @@ def test_nobody_changes_a_value_that_the_next_request_shares(
     for known in kept:
         for first, end, value in known.members.values():
             assert value == json.loads(known.data[first:end])
-        for at, places, values in known.lists.values():
-            read = [json.loads(known.data[at + first : at + end]) for first, end in places]
-            assert values == read
+        for each in known.lists.values():
+            places = [(each.begin + first, each.begin + end) for first, end in each.places]
+            assert each.values == [json.loads(known.data[first:end]) for first, end in places]
 
 
 @pytest.mark.parametrize(("key", "status"), [("mine", None), ("other", 400)])

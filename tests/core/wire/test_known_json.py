@@ -254,3 +254,20 @@ def test_a_request_goes_on_with_one_whose_messages_it_repeats(
     then = read(json.dumps({"messages": [*now]}).encode(), first).known
     assert known_json.goes_on(first, then) is goes_on
     assert not known_json.goes_on(first, known({"input": [*now]}))
+
+
+def test_the_places_of_a_first_turn_are_counted_when_they_are_asked_for() -> None:
+    said = [{"text": "é你🙂" * 9}, {"text": "plain"}, {"text": "ü"}]
+    first = read(json.dumps({"input": said}, ensure_ascii=False, indent=2).encode()).known
+    data, one = first.data, first.lists["input"]
+    for _ in range(2):
+        places = [(one.begin + begin, one.begin + end) for begin, end in one.places]
+        assert [json.loads(data[begin:end]) for begin, end in places] == said
+    assert data[one.begin] == data[one.places[0][0] + one.begin] == ord("{")
+    assert data[one.end - 1 :].lstrip().startswith((b"]", b"}"))
+
+
+def test_a_list_that_has_little_in_common_with_a_known_one_is_new() -> None:
+    before = known({"messages": ["same", *map(str, range(9999))]})
+    then = read(json.dumps({"messages": ["same", "other"]}).encode(), before)
+    assert (then.before, then.value) == (None, {"messages": ["same", "other"]})
