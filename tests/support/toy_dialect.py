@@ -62,6 +62,8 @@ def _events(entry: Fields) -> list[Event]:
 class ToyEncoder:
     """Events in, objects out; `whole`: in one list, at the end."""
 
+    in_blocks = False
+
     def __init__(self, whole: bool) -> None:
         self._whole = whole
         self._told: list[Told] = []
