@@ -25,8 +25,8 @@ SCALAR_LIMIT = 512
 """Characters of a bare value, which waits until something follows it; no number that a tool can use
 is as long.
 """
-NAME_LIMIT = 256
-"""Characters of a bare name, which waits for its colon."""
+BARE_KEY_LIMIT = 256
+"""Characters of a key without quotes, which waits for its colon."""
 BLANKS = " \t\r\n"
 _NOT_AS_IS = '"\r\n\t'
 STRICT = json.JSONDecoder(parse_constant=refuse)
@@ -307,7 +307,7 @@ class JsonReader:
         if behind == ":":
             self.want, self.mended = Want.COLON, True
             return Part.NAME, json.dumps(found[0], ensure_ascii=False), found.end()
-        if behind or len(text) - place > NAME_LIMIT:
+        if behind or len(text) - place > BARE_KEY_LIMIT:
             return self._refuse(text, place)
         return Part.NAME, "", place
 

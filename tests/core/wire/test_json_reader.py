@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.wire.bounds import DEPTH_LIMIT, TooMuchError
-from converter.core.wire.json_reader import NAME_LIMIT, JsonReader, Part, Want
+from converter.core.wire.json_reader import BARE_KEY_LIMIT, JsonReader, Part, Want
 from tests.support.strategies import cut, law
 
 pytestmark = pytest.mark.slow
@@ -81,7 +81,7 @@ def test_what_has_one_meaning_is_mended(text: str, said: str) -> None:
         ('{"a": 1}}', 8),
         ("[1] and", 4),
         ("{name", 1),
-        ("{" + "n" * (NAME_LIMIT + 1), 1),
+        ("{" + "n" * (BARE_KEY_LIMIT + 1), 1),
     ],
 )
 def test_what_cannot_be_json_is_unfit_to_its_end(text: str, place: int) -> None:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from converter.core.reading.json_extent import HEADER_LIMIT
 from converter.core.reading.tool_calls.call import Call, Calls
-from converter.core.reading.tool_calls.json_value import arguments, object_of, read_key
+from converter.core.reading.tool_calls.json_value import QUOTES, arguments, object_of, read_key
 from converter.core.reading.tool_calls.members import NAMED, NAMED_BY_KEY, Members
 from converter.core.reading.tool_calls.source import BLANKS, Refused, Source, Step
 
@@ -50,6 +50,7 @@ class Json:
         names = NAMED_BY_KEY if self.name_is_key else NAMED
         members = Members(source, call, close, self.strict, names=names)
         if self.name_is_key:
+            source.take((yield from source.ahead(QUOTES))[1])
             call.named((yield from read_key(source)))
             yield from arguments(source, call)
             if not (yield from source.accept("}")):

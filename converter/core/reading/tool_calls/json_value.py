@@ -5,7 +5,7 @@ on as they come.
 import json
 import re
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from converter.core.reading.tool_calls.call import Call
 from converter.core.reading.tool_calls.source import (
@@ -31,8 +31,7 @@ def _short(source: Source, behind: str, last: Part) -> Step[str]:
     """Take the JSON that comes next, up to a part; return the text that it says. `behind`: the JSON
     that it stands behind. Raises Refused, and takes nothing, for any other and beyond a name's end.
     """
-    _, place = yield from source.ahead(QUOTES)
-    reader, said = JsonReader(Want.VALUE), ""
+    reader, said, place = JsonReader(Want.VALUE), "", 0
     _ = [*reader.feed(behind)]
     while True:
         held = len(reader.held)
@@ -74,8 +73,11 @@ def string_piece(source: Source, quote: str, wakes: str | None = None) -> Step[s
 
 def meaning(piece: str) -> str:
     """Return the text that a piece of a string says."""
-    if piece[0] != "\\":
-        return piece
+    return _escaped(piece) if piece[0] == "\\" else piece
+
+
+@lru_cache(maxsize=256)
+def _escaped(piece: str) -> str:
     reader = JsonReader(Want.VALUE)
     return str(json.loads("".join(said for _, said, _ in reader.feed(f"'{piece}'"))))
 

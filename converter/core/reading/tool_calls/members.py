@@ -105,10 +105,11 @@ class Members:
     def _name(self, nested: bool) -> Step[None]:
         """Read a name, or the object that chat completions have it in."""
         mark, place = yield from self.source.ahead(("{", *QUOTES))
+        self.source.take(place)
         if mark in QUOTES:
             self.call.named((yield from read_string(self.source)))
         elif mark and not nested:
-            self.source.take(place + 1)
+            self.source.take(1)
             yield from self.read(nested=True)
         else:
             raise Refused

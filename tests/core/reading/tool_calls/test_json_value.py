@@ -102,7 +102,7 @@ def test_a_value_that_is_too_long_breaks_the_call(limit: int) -> None:
     [
         ('"a\\u00e9\\n"', "aé\n"),
         ("'it\\'s'", "it's"),
-        (' </think> "two\nlines"', "two\nlines"),
+        (' "two\nlines"', "two\nlines"),
         ('"\\ud83d"', "\ufffd"),
         (f'"{"x" * NAME_LIMIT}"', "x" * NAME_LIMIT),
     ],
