@@ -94,21 +94,20 @@ class Gemma:
             words, behind = Value(frozenset(), call.say), (*_NEXT, *close)
             if mark in QUOTES:
                 yield from _quoted(source, mark, words, behind)
-            else:
-                yield from self._string(source, words, behind)
+            elif not (yield from self._string(source, words, behind)):
+                raise Refused
             words.close()
         else:
             scalar = yield from source.match(_BARE, BARE_LIMIT)
             call.say(typed(scalar[0].strip(), _TYPES))
 
-    def _string(self, source: Source, words: Value, behind: Sequence[str]) -> Step[None]:
-        """Read a string up to the mark behind which the form goes on. The token of Gemma 4's mark
-        stands for quotation marks within the string as well.
+    def _string(self, source: Source, words: Value, behind: Sequence[str]) -> Step[str]:
+        """Read a string up to the mark behind which the form goes on, and return it. The token of
+        Gemma 4's mark stands for quotation marks within the string as well.
         """
         ends = {self.quote: partial(source.followed_by, behind)}
         within = '"' if '"' in self.quote else ""
-        if not (yield from source.until(ends, words.feed, as_is=words.goes_on, within=within)):
-            raise Refused
+        return source.until(ends, words.feed, as_is=words.goes_on, within=within)
 
     def _lacks_opener(self, source: Source) -> Step[bool]:
         """Tell whether a value is a string whose first mark was left out, as Gemma 4 does in some

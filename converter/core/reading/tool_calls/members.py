@@ -159,8 +159,7 @@ class Members:
                     return True
                 if found["name"] is not None and offered_name(found["name"], call.tools):
                     return True
-            end = extent.feed(text[seen:])
-            if end is not None:
+            if (end := extent.feed(text[seen:])) is not None:
                 return self._has_name(text[: seen + end], given)
             seen = len(text)
             if source.last or seen == AHEAD_LIMIT:

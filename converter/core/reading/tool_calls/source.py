@@ -156,9 +156,7 @@ class Source:
         return bool(found[0]) or (self.last and not self.rest[place:].strip(BLANKS))
 
     def more(self, wakes: str | None = None, behind: int = 0) -> Step[None]:
-        """Wait until there is text behind so many characters. Raises Refused when there will be
-        none.
-        """
+        """Wait for text behind so many characters. Raises Refused where there will be none."""
         while len(self.rest) <= behind:
             if self.last:
                 raise Refused
