@@ -3,5 +3,5 @@ the time went.
 
 It stands behind mitmweb's own login. Nothing is kept up to date while nobody has it open. In the
 browser `think.js` begins; `list.js` has the rows, `exchange.js` what is chosen, `turns.js`,
-`words.js` and `markdown.js` its words, `line.js` the lines to `handlers`.
+`growing_text.js` and `markdown.js` its text, `connection.js` what it asks of `handlers`.
 """

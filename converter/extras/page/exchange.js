@@ -1,12 +1,12 @@
 // One exchange: its head, the conversation, its end, and the frames of both sides.
 
+import { ask, send } from "./connection.js";
 import { draw } from "./context.js";
 import { $, copy, el, number, plural, say, seconds, visible } from "./elements.js";
+import { GrowingText } from "./growing_text.js";
 import { keep } from "./keep.js";
-import { rows } from "./known.js";
-import { ask, send } from "./line.js";
+import { rows } from "./rows.js";
 import { LONG_THOUGHT, PARTS, Turn, folded, later, thoughtsOpen, turn } from "./turns.js";
-import { Words } from "./words.js";
 
 const SEGMENTS = ["waited", "thought", "answered"];
 const CALLED = { waited: "waiting", thought: "thinking", answered: "answer" };
@@ -149,7 +149,7 @@ export class Exchange {
     const made = [];
     const thoughts = (data.withheld || []).map((words) => {
       const fold = folded("thinking", "Thinking that the client did not get", plural(words.length, "character"), false);
-      new Words(fold.appendChild(el("div"))).add(words);
+      new GrowingText(fold.appendChild(el("div"))).add(words);
       return fold;
     });
     const failure = rows.get(this.id)?.failure || "";

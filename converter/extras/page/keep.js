@@ -1,8 +1,8 @@
 // The form of "Keep as recording".
 
+import { ask } from "./connection.js";
 import { $, visible } from "./elements.js";
-import { rows } from "./known.js";
-import { ask } from "./line.js";
+import { rows } from "./rows.js";
 
 const words = (form) => form.elements.thinking.value + "\0" + form.elements.text.value;
 

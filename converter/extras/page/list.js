@@ -1,9 +1,9 @@
 // The list of exchanges, and what narrows it.
 
+import { ask } from "./connection.js";
 import { $, el, number, plural, seconds, visible } from "./elements.js";
 import { STATES, drawBar, tokens } from "./exchange.js";
-import { rows, shown } from "./known.js";
-import { ask } from "./line.js";
+import { rows, shown } from "./rows.js";
 
 export const SHOWN = 1000; // rows that are drawn; older ones when they are asked for
 const GROUPED = ["session", "within"];

@@ -1,7 +1,7 @@
 // The numbers at the head, of the hour that ends with the newest exchange, so that a file has some as well.
 
 import { $, el, number, seconds, svg } from "./elements.js";
-import { rows } from "./known.js";
+import { rows } from "./rows.js";
 
 const HOUR = 3600; // seconds
 const BARS = 30; // stretches of the hour that a chart shows

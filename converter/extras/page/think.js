@@ -1,13 +1,13 @@
 // The page at /think: what is chosen and heard, keys and buttons.
 
+import { ask, connect, send } from "./connection.js";
 import { $, copy, el, say, stored } from "./elements.js";
 import { Exchange } from "./exchange.js";
 import { keep } from "./keep.js";
-import { rows, shown } from "./known.js";
-import { ask, connect, send } from "./line.js";
 import { CHOICES, SHOWN, list } from "./list.js";
 import { codeBlock } from "./markdown.js";
 import { drawNumbers } from "./numbers.js";
+import { rows, shown } from "./rows.js";
 import { thoughtsOpen } from "./turns.js";
 
 let follows = !location.hash; // until somebody chooses, the newest is shown

@@ -1,8 +1,8 @@
 // The parts of a turn, and a turn whose parts may grow.
 
 import { el, number, plural, stored } from "./elements.js";
+import { GrowingText } from "./growing_text.js";
 import { picture } from "./markdown.js";
-import { Words } from "./words.js";
 
 export function folded(kind, label, about, open = true) {
   const made = el("details", `part ${kind}`, el("summary", "", label, about ? el("small", "", about) : null));
@@ -85,7 +85,7 @@ export class Turn {
     part.made = made;
     if (this.more?.isConnected) this.more.before(made); else this.root.append(made);
     if (!grows) return;
-    this.words = new Words(made.lastElementChild);
+    this.words = new GrowingText(made.lastElementChild);
     this.words.add(part.kind === "thinking" || this.drawn === 1 ? text.replace(/^[\r\n]+/, "") : text);
   }
 

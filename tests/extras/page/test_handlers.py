@@ -101,7 +101,7 @@ def test_its_files_come_with_their_types(web: Mitmweb, name: str) -> None:
 PATHS = (
     "",
     "/think.js",
-    "/line.js",
+    "/connection.js",
     "/think.css",
     "/search?words=x",
     "/exchanges/0a/curl",

@@ -1,4 +1,4 @@
-// The lines to mitmweb: what the page asks for, and what it is told.
+// The connections to mitmweb: what the page asks for, and what it is told.
 
 import { $ } from "./elements.js";
 

@@ -1,4 +1,4 @@
-// Words that grow, as Markdown.
+// Text that grows, as Markdown.
 
 import { el } from "./elements.js";
 import { FENCE, blocks, closes, codeBlock } from "./markdown.js";
@@ -8,7 +8,7 @@ const SHEET = 8000; // characters of blocks that are laid out together
 const GOES_ON = /^[ \t]|^(?:[-*+]|\d{1,9}[.)])[ \t]/; // a line that may belong to the list before it
 
 // A block that is over is drawn once; sheets of blocks are laid out when they are looked at.
-export class Words {
+export class GrowingText {
   constructor(root) {
     this.tail = "";
     this.fence = null; // the marks and the language of a code block whose beginning is drawn
