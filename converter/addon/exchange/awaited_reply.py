@@ -233,14 +233,14 @@ class AwaitedReply:
     def _lesson(
         self, begun: InitialState, findings: Findings, told: InitialState | None
     ) -> InitialState | None:
-        """Return where replies of this kind begin, as this one shows; `None` where it shows nothing
-        because of its request: one that goes on from a turn, or wants an answer by a grammar.
+        """Return where replies of this kind begin, as this reply shows. A request that goes on from
+        a turn, or wants an answer by a grammar, lets its reply show nothing: `None`.
 
-        A closer without an opener may be words of an answer about thinking. It teaches nothing in
-        the middle of a line, or of a request that has such words itself; and what it teaches stays
-        a guess, which costs no answer, unless the server has `told` that its prompt opens a
-        thought. A model's name is no evidence, because an answer may show a closer on a line of its
-        own.
+        A closer without an opener may stand in an answer about thinking. Such a closer teaches
+        nothing in the middle of a line, nor where the request speaks of closers itself; and the
+        lesson stays a guess, which costs no answer, unless the server has `told` that its prompt
+        opens a thought. A model's name is no evidence, because an answer may show a closer on a
+        line of its own.
         """
         body = self.request.body
         if initial_state.request(Facts(body)) or grammar_of(body) is not Grammar.NONE:

@@ -263,7 +263,7 @@ def _read(value: bytes | None) -> tuple[str, str] | None:
 
 
 def _with(message: Message, thinking: str, text: str, history: HistoryPlace) -> Message:
-    """Return a message with its thought, as its template needs it to write what the model wrote."""
+    """Return a message with its thought, so that the template writes what the model had written."""
     if history.place == "tags":
         return {**message, "content": join_texts([f"<think>{thinking}</think>", text])}
     if not history.exact:

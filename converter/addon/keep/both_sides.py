@@ -1,7 +1,7 @@
 """Both requests, both replies, and the server's chunks with their times, for people to look at.
 
-A flow shows what the client asked and got. What the server was asked and said is its backup, so
-that mitmproxy's own *Revert* shows that; both are saved with the flow.
+A flow shows the client's request and reply. The server's are the flow's backup, which mitmproxy's
+own *Revert* shows; both are saved with the flow.
 """
 
 from dataclasses import dataclass, field

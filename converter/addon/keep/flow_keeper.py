@@ -1,9 +1,9 @@
 """Limits for the exchanges that mitmweb and the console keep, so that a proxy can run for weeks.
 
-mitmproxy keeps all. Beyond `think_limits` the server's own bytes of the oldest replies
-go first: they are a second copy, for *Revert* and the view of what the server sent. Then whole
-flows go, the oldest first. What a person has marked stays, so does the flow that the console shows,
-what is still on its way, and what was read from a file.
+mitmproxy keeps all. Beyond `think_limits` the server's own bytes of the oldest replies go first: a
+second copy, for *Revert* and the view of the server's reply. Then whole flows go, the oldest first.
+Flows that a person has marked stay, and running flows, flows from a file, and the flow that the
+console shows.
 """
 
 from collections.abc import Callable

@@ -40,7 +40,7 @@ LONGEST_REFUSAL = 200
 
 @dataclass
 class FlowRecord:
-    """One exchange while it runs, and the flow that shows it.
+    """A running exchange, and the flow that shows it.
 
     `sides`: what the client and the server have sent. `options`: those in force. `hints` and
     `notes`: what a person may and should know. `length`: of the request's body, as it was read or

@@ -247,8 +247,8 @@ class KnownServers:
         self._doubted[upstream] = None
 
     def answered(self, upstream: Upstream) -> None:
-        """Remember that a server has replied: one of which nobody is sure may tell more now, as
-        `transformers serve` 5.24 lists its model once it has loaded it.
+        """Remember that a server has replied. An uncertain server may tell more now: `transformers
+        serve` 5.24 lists its model only once the model is loaded.
         """
         word = self._word(upstream, SERVER)
         if word is not None and not named_server(word)[1]:

@@ -91,8 +91,8 @@ def server_words(body: bytes) -> str:
 
 
 def words_of_answer(status: int, body: bytes, *, told: bool = False) -> str:
-    """Return the words of an answer that is no reply. `told`: behind its status, as those of one
-    that is no error are, unless the prompt was too long.
+    """Return the words of an answer that is no reply. `told`: the status stands before the words,
+    as of every answer below 400, unless the prompt was too long.
     """
     message, answered = server_words(body), f"the server answered with status {status}"
     if not message:

@@ -105,7 +105,7 @@ def _strings(value: object, depth: int) -> str:
 
 
 class _Thought:
-    """One thought as it grows. Any name may add to it, and those behind its end repeat it."""
+    """A thought as it grows. Any field may add to it; a field that lags behind repeats its text."""
 
     def __init__(self) -> None:
         # grows and is read anywhere at the cost of the piece alone

@@ -5,9 +5,9 @@ encoder writes them. They are flat: a delta is an event, a whole reply is the sa
 longer texts. Finish reasons are the words of chat completions (`stop`, `length`, `tool_calls`,
 `content_filter`), which every local server sends.
 
-The neutral fields say all that another dialect can say. Data that only one dialect can write back
-is in `own`, with the name of that dialect on it, so that a frame written anew holds all that the
-server sent and no other dialect ever writes it.
+The neutral fields say all that another dialect can say. Data of a single dialect is in `own`, under
+the dialect's name: a frame written anew for that dialect holds all that the server sent, and no
+other dialect writes such data.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -90,7 +90,7 @@ class LateCloser(ThinkingEnd):
 
 
 NO_INDEX = -1
-"""The index of a piece for which the server tells none."""
+"""The index of a piece whose server tells no index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class MappedField:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One event of a block that only its dialect has (`redacted_thinking`, ...), as it came."""
+    """An event of a block of a single dialect (`redacted_thinking`, ...), as it came."""
 
     dialect: str
     event: Fields

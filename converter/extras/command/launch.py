@@ -1,7 +1,7 @@
 """`think-addon claude`: start a client on a local model, and the proxy if none runs.
 
-The client gets what it needs in its environment and on its command line; no file of the user's is
-written. What was started ends with the client.
+The client is set up by its environment and its command line; no file of the user's is written. A
+proxy that was started for a client ends with the client.
 """
 
 import json

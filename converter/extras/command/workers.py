@@ -1,14 +1,14 @@
 """Several processes of mitmdump on one port: `run(4, arguments)`.
 
 The kernel gives each new connection to one of them. A process that was killed or ended in good
-order is replaced. One that ends with an error ends all: mitmdump does so only when it cannot start.
-They share the memory of replies, in a file where the user names no place, and in it what one has
-learnt of a server.
+order is replaced. An error ends all processes, because mitmdump ends with one only when it cannot
+start. They share a memory of replies and of lessons about servers: a file, unless the user names
+another.
 
 The event loop is changed where mitmproxy has no options for it: mitmproxy 12 opens its port with
 `asyncio.start_server`, runs by `asyncio.run`, and takes its task factory from
-`asyncio.eager_task_factory`. It looks all three up when it needs them, so a process that is to have
-others replaces them before mitmproxy starts.
+`asyncio.eager_task_factory`. mitmproxy looks these names up when it needs them, so a worker
+replaces all three before mitmproxy starts.
 """
 
 import asyncio

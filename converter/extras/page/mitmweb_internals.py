@@ -1,7 +1,7 @@
-"""Every member of mitmweb's server that is used, in one place, because it promises none of them.
+"""The used members of mitmweb's server, none of which mitmproxy promises.
 
 Read in mitmproxy 12.2.3 and 12.3.1. Apart from `mitmproxy_internals`, because only mitmweb imports
-its server.
+the server.
 """
 
 from collections.abc import Callable, Sequence

@@ -146,9 +146,7 @@ def _asked_model(flow: HTTPFlow, before: Row | None) -> str:
 
 
 def _title(flow: HTTPFlow) -> str:
-    """Return the question's first words: the newest that its user wrote, not what a client put
-    beside them in tags.
-    """
+    """Return the first words of the user's newest question, without a client's own text in tags."""
     body = content_of(flow.request)
     turns = request.read(body).turns if len(body) <= _LONGEST_READ else ()
     asked = [

@@ -63,7 +63,7 @@ def told(flow: HTTPFlow, row: Row, asked: bytes) -> Told:
 
 
 def read(exchanges: Iterable[Told]) -> Iterator[Values]:
-    """Yield each exchange's row with what its request added to its session, and its reply."""
+    """Yield each exchange's row, with the turns that its request added, and its reply."""
     before = dict[object, Fields]()
     for each in exchanges:
         fields = each.fields()

@@ -1,7 +1,7 @@
-"""One open page: the state that it has, and the changes that it still has to get.
+"""An open page: its state, and the changes that are still to be sent there.
 
-It may show the server's chunks and what the client got for each, with times: a golden's picture,
-also while it comes.
+The page may show the server's chunks, each with its time and the client's bytes for it, as a golden
+does, also while a reply comes.
 """
 
 import asyncio

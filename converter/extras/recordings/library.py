@@ -124,9 +124,7 @@ class Library:
         return "".join(_diff(path.name, old, new) for path, old, new in written)
 
     def check(self, name: str, laws: Laws) -> list[str]:
-        """Return all that is wrong with a recording, in words: its file, a law that it breaks,
-        goldens that say otherwise.
-        """
+        """Return a recording's faults, a line each: its file, broken laws, stale goldens."""
         try:
             recording = self.load(name)
             clean = redacted(recording)

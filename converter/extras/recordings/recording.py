@@ -1,4 +1,4 @@
-"""A recording: one exchange as it was, with all that decided how its reply was rewritten."""
+"""A recording: an exchange as it came, and the settings by which its reply was rewritten."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

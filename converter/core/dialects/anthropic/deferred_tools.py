@@ -1,10 +1,9 @@
-"""Tools that a client offers, and a model gets only once a search has found them
-(`defer_loading: true`).
+"""Offered tools that a model gets only once a search has found them (`defer_loading: true`).
 
-Claude Code 2.1.332 sends a dozen of its tools so, with a search of its own beside them, whose
-result refers to what it found. It sorts a tool that was found among the others by name: written
-like that, each find would change the prompt near its head, and a server would read all of it anew.
-So a found tool stands behind all others, in the order of the finds, and the prompt's head stays.
+Claude Code 2.1.332 sends a dozen such tools, beside a search of its own, whose result names the
+found tools. Claude Code sorts them among the others by name: in that order each find would change
+the prompt near its head, and a server would read the whole prompt anew. So a found tool stands
+behind all others, in the order of the finds, and the prompt's head stays.
 """
 
 from collections.abc import Iterable, Iterator

@@ -120,9 +120,8 @@ def _filled(block: Message, pieces: dict[str, list[str]]) -> Message:
 
 
 def _input(written: str) -> object:
-    """Return a call's input. Of one that was cut off it is what is complete, as the SDKs read a
-    stream. What JSON can write and Python cannot hold (a number without end, a thousand nestings)
-    is a text.
+    """Return a call's input; of a call that was cut off the complete values, as the SDKs read a
+    stream. JSON that Python cannot hold (a number without end, a thousand nestings) stays a text.
     """
     try:
         return json.loads(

@@ -135,8 +135,8 @@ class _Messages:
         return (ToolResult(self._answered(message), (TextBlock(text),)),)
 
     def _answered(self, message: Fields) -> str:
-        """Return the call that a result belongs to: the one that it names, else the next one of its
-        tool, else the next one.
+        """Return the id of the call that a result belongs to: as the result names it, else the next
+        waiting call of its tool, else the next of any tool.
         """
         named = message.optional("tool_call_id", str)
         tool = message.optional("tool_name", str) or message.optional("name", str)

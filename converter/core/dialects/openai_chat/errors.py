@@ -40,9 +40,9 @@ def error_body(message: str, kind: str = "", status: int = 0) -> dict[str, objec
 
 
 def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[int, Body] | None:
-    """Return an error object with the words of a server's answer, which may be a page or nothing;
-    None: it is an error object, or a redirect that a client can follow with its request, and goes
-    on as it came. Any other answer below 400 is no reply: a bad gateway.
+    """Return an error object with the words of a server's answer, which may be a page or nothing.
+    An error object, and a redirect that a client can follow with its request, go on as they came:
+    None. Any other answer below 400 is no reply: a bad gateway.
     """
     error = as_object(json_text.object_in(body).get("error"))
     if status in _FOLLOWED or (status >= 400 and isinstance(error.get("message"), str)):

@@ -1,9 +1,8 @@
-"""The items of a response while they grow, each with the events that start it, fill it and finish
-it.
+"""The items of a growing response, and the events that start, fill and finish each item.
 
-An item is sent empty when it starts, in pieces, and whole when it is finished: some clients (openai
-SDKs, agents) read the pieces, Codex and the AI SDK only the whole item. Keys that are empty at the
-start are there all the same, because the Python SDK fills them in place.
+An item is sent empty at its start, then in pieces, and whole at its end: some clients (openai SDKs,
+agents) read the pieces, Codex and the AI SDK only the whole item. An empty item has all keys,
+because the Python SDK fills them in place.
 """
 
 import json

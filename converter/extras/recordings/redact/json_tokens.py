@@ -1,8 +1,8 @@
-"""A body in pieces: its strings and numbers, and the gaps between them, so that one can be
-changed and the rest stays.
+"""A body in pieces: its strings and numbers, and the gaps between them, so that a string can be
+changed and all else stays.
 
-A stream says nearly the same in frame after frame. So the same string in the same place is the
-same Token each time, because whoever decides about tokens decides once for each.
+A stream says nearly the same in frame after frame. So the same string at the same path is the same
+Token each time, and whoever decides about tokens decides once for each.
 """
 
 import json
