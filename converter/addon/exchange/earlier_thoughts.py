@@ -14,8 +14,8 @@ from functools import partial
 from itertools import groupby
 
 from converter.addon.servers.chat_templates import HistoryPlace
-from converter.core.dialects.reasoning_fields import REASONING_FIELDS
 from converter.core.dialects.table import join_texts
+from converter.core.model import thought_fields
 from converter.core.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
 from converter.core.model.memory import Memory, raw
 from converter.core.model.raw_messages import (
@@ -36,7 +36,6 @@ type HashOf = Callable[[bytes, object, Callable[[], bytes]], bytes]
 """Takes the hash of a conversation, its next message, and what makes the hash behind that."""
 
 _TEMPLATE = "chat_template_kwargs"
-_THINKING_PARTS = ("thinking", "redacted_thinking", "reasoning")
 _KEY = "thoughts "
 """Begins the names of kept thoughts in the memory."""
 _LINE_ENDS = "\r\n"
@@ -205,8 +204,8 @@ def _thinks(message: Message) -> bool:
     """Tell whether an assistant's message brings a thought."""
     if role_of(message) != "assistant":
         return False
-    return any(map(message.get, REASONING_FIELDS)) or any(
-        part.get("type") in _THINKING_PARTS for part in objects(content_of(message))
+    return any(map(message.get, thought_fields.FIELDS)) or any(
+        part.get("type") in thought_fields.PARTS for part in objects(content_of(message))
     )
 
 

@@ -10,22 +10,12 @@ import re
 from collections.abc import Mapping, Sequence
 
 from converter.core.dialects.wire_form import Mapped
+from converter.core.model import thought_fields
 from converter.core.wire.bounds import COMPARED_LIMIT
 
 THINKING = Mapped("thinking", "thinking")
-REASONING_FIELDS: Mapping[str, Mapped] = dict.fromkeys(
-    (
-        "reasoning_content",  # DeepSeek, SGLang, llama.cpp, LM Studio, NIM
-        "reasoning",  # vLLM, Ollama, OpenRouter
-        "thinking_content",
-        "thinking",  # gateways
-        "reasoning_text",  # GitHub Copilot
-        "reasoning_details",  # a list; OpenRouter, beside the same text in `reasoning`
-        "thinking_blocks",  # a list; LiteLLM, beside the same text in `reasoning_content`
-    ),
-    THINKING,
-)
-"""Names under which servers send thinking; it is told under the first that says it."""
+REASONING_FIELDS: Mapping[str, Mapped] = dict.fromkeys(thought_fields.FIELDS, THINKING)
+"""Fields of thinking, as rows of a user's own."""
 
 STANDARD = ("role", "content", "refusal", "tool_calls", "function_call", "audio", "annotations")
 """Fields of a message or delta that are read as they are."""

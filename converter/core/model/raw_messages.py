@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
+from converter.core.model import thought_fields
+
 type Fields = Mapping[str, object]
 
 # Claude Code's, another in each request. A pattern that begins with letters is found by them.
@@ -21,8 +23,6 @@ SYSTEM_FIELDS = ("system", "instructions")
 """Where a request holds a system text that is no message: Messages, Responses."""
 MESSAGE_FIELDS = ("messages", "input")
 """Where a request holds its messages: Responses the latter, all others the former."""
-_THOUGHTS = ("reasoning_content", "reasoning", "thinking")
-_THOUGHT_PARTS = ("thinking", "redacted_thinking")
 _MARK = "cache_control"
 """Says where a cache ends; no model reads it."""
 _HEAD = 4000
@@ -133,7 +133,7 @@ def texts_in(message: object) -> Iterator[tuple[bool, str]]:
         for part in value if isinstance(value, list) else [value]:
             if text := part if isinstance(part, str) else _text(part):
                 kind = part.get("type") if isinstance(part, dict) else None
-                yield key in _THOUGHTS or kind in _THOUGHT_PARTS, text
+                yield key in thought_fields.FIELDS or kind in thought_fields.PARTS, text
 
 
 def _text(part: object) -> str:

@@ -1,0 +1,26 @@
+"""Names of thinking: one list, which readers of replies and of requests share."""
+
+import pytest
+
+from converter.core.dialects.reasoning_fields import REASONING_FIELDS
+from converter.core.model.raw_messages import known_by, texts_in
+from converter.core.model.thought_fields import FIELDS, PARTS
+
+
+def test_every_field_is_read_in_a_reply() -> None:
+    assert [*REASONING_FIELDS] == [*FIELDS]
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_field_is_no_text_by_which_a_message_is_known(name: str) -> None:
+    message = {"role": "assistant", "content": "Hi"}
+    assert [*texts_in({name: "hm"})] == [(True, "hm")]
+    assert known_by({**message, name: "hm"}) == known_by(message)
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_a_part_is_no_text_by_which_a_message_is_known(kind: str) -> None:
+    parts = [{"type": kind, "text": "hm"}, {"type": "text", "text": "Hi"}]
+    assert known_by({"role": "assistant", "content": parts}) == known_by(
+        {"role": "assistant", "content": "Hi"}
+    )
