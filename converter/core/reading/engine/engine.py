@@ -206,8 +206,8 @@ class Engine(Scanner):
             self._run()
 
     def _run(self) -> None:
-        going = self._source.rest != "" or self._calling.open is not None
-        while going:
+        going = True
+        while going and (self._source.rest or self._calling.open):
             going = self._go_on(self._calling.open) if self._calling.open else self._scan()
 
     # Calls: where they begin.

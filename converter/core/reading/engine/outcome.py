@@ -63,7 +63,7 @@ class OpenThought(Thought):
 
     def settle(self) -> Sequence[Said]:
         """Return the words that waited, as thinking."""
-        return self.feed(self.take_guess())
+        return self.feed(self.take_guess()) if self.guess else ()
 
 
 @dataclass(slots=True)

@@ -350,7 +350,7 @@ class Scanner(ABC):
         self._state = NEXT_STATE[self._state, mark]
         if self._state is State.RESUMED:
             self.thought.begin_guess()
-        elif self._state not in MAY_BE_DRAFT:
+        elif self._calling.draft and self._state not in MAY_BE_DRAFT:
             self._settle_draft()
         if self._state not in IN_CALL:
             self._calling.between = NO_MARK
