@@ -65,10 +65,8 @@ class Decoder(Protocol):
 
 
 class Encoder(Protocol):
-    """Writes the client's bytes.
-
-    `in_blocks`: words that begin a block are written in the last frame, and those that follow in
-    the block in a frame like it.
+    """Writes the client's bytes. `in_blocks`: the words that begin a block are written in the last
+    frame, and those that follow in the block in a frame like it.
     """
 
     in_blocks: bool = False
