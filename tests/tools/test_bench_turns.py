@@ -26,11 +26,14 @@ def test_agents_ask_beside_a_stream_and_every_reply_is_exact(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert agents_soak.main(["--minutes", "0.1"]) == 0
-    heading, minute, end = capsys.readouterr().out.splitlines()
-    assert heading.split() == ["minute", "MB", "longest", "gap,", "s"]
+    heading, minute, answered, end = capsys.readouterr().out.splitlines()
+    assert heading == agents_soak.HEADING
     assert minute.split()[0] == "1"
-    assert int(end.split()[0]) > 0
-    assert end.endswith("0 replies were wrong")
+    assert len(minute.split()) == 1 + 2 * len(agents_soak.SIDES)
+    words = answered.removeprefix("requests answered: ").replace(",", "").split()
+    assert words[1::2] == [*agents_soak.SIDES]
+    assert all(int(count) > 0 for count in words[::2])
+    assert end == "0 replies were wrong"
 
 
 @pytest.mark.parametrize("size", SIZES.values())

@@ -1,12 +1,13 @@
 """Sixteen agents for some minutes, and a stream beside them: `make bench BENCH='agents --minutes 8'`.
 
 Each agent asks Messages requests of 700 kB, turn upon turn, and begins another conversation after
-twenty. Meanwhile a client reads a stream of 50 tokens a second. A line each minute: requests that
-were answered, the proxy's memory, and the longest time between two reads of the stream. The exit
-status tells whether all replies were exact.
+twenty. Meanwhile a client reads a stream of 50 tokens a second. Bare mitmdump has the first half of
+each minute, the addon the second: each its own sixteen agents, and its own stream. A line each
+minute: the memory of both, and the longest time between two reads of each stream in its half. At
+the end the requests that were answered. The exit status tells whether all replies were exact.
 
-`python -m tools.bench.agents_soak PORT SECONDS` is the agents alone: a process of its own, or they
-would hold up the stream's reader.
+`python -m tools.bench.agents_soak NAME PORT BEGIN SECONDS` is the agents of one side alone: a
+process of its own, or they would hold up the readers of the streams.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from tools.bench.agents import Agent
@@ -24,15 +26,23 @@ from tools.bench.replies import WHOLE
 from tools.bench.turns import posted, said, sides
 
 AGENTS, TURNS, SIZE = 16, 20, 700_000
-_TASK = Task(0, "anthropic", WHOLE, 40)
+SIDES = ("bare", "addon")
+HEADING = "minute" + "".join(f"{name:>10}, MB{'longest gap, s':>18}" for name in SIDES)
 _SLACK = 120
+_SETTLES = 2.0
+"""Seconds at the begin of a half in which the other side may still have requests."""
+_WAIT = 0.05
 
 
 class Agents:
-    """Agents that ask one proxy until the time is over."""
+    """Agents that ask the proxy of one side, in its halves, until the time is over."""
 
-    def __init__(self, port: int, seconds: float) -> None:
-        self._port, self._end = port, time.monotonic() + seconds
+    def __init__(self, name: str, port: int, begin: float, seconds: float) -> None:
+        self._apart = name == SIDES[1]
+        dialect = "anthropic" if self._apart else "openai"
+        self._task = Task(0, dialect, WHOLE, 40, apart=self._apart)
+        self._port, self._begin, self._end = port, begin, begin + seconds
+        self._half = half_of(seconds)
         self._lock = threading.Lock()
         self.answered = 0
         self.wrong: list[str] = []
@@ -50,13 +60,24 @@ class Agents:
             agent = Agent(number, f"{WHOLE}.40.0")
             first = agent.turns_of(SIZE)
             for turns in range(first, first + TURNS):
-                if time.monotonic() > self._end:
-                    return
-                reply = said(self._port, posted(agent.messages(turns), "anthropic", True))
+                while not self._is_on():
+                    if time.monotonic() > self._end:
+                        return
+                    time.sleep(_WAIT)
+                reply = said(self._port, posted(agent.messages(turns), "anthropic", self._apart))
                 with self._lock:
                     self.answered += 1
-                    self.wrong += faults(_TASK, [reply])
+                    self.wrong += faults(self._task, [reply])
             number += AGENTS
+
+    def _is_on(self) -> bool:
+        now = time.monotonic()
+        return now < self._end and int((now - self._begin) / self._half) % 2 == self._apart
+
+
+def half_of(seconds: float) -> float:
+    """Return the length of a side's half of a minute, of a run of so many seconds."""
+    return min(60.0, seconds) / 2
 
 
 def main(words: Sequence[str] = ()) -> int:
@@ -65,27 +86,38 @@ def main(words: Sequence[str] = ()) -> int:
     parser.add_argument("--minutes", type=float, default=8)
     parser.add_argument("--source", type=Path, default=PROJECT, help="another checkout's folder")
     chosen = parser.parse_args(words)
-    seconds = 60 * chosen.minutes
-    with sides(chosen.source) as (_, ours):
-        command = [sys.executable, "-m", "tools.bench.agents_soak", str(ours.port), str(seconds)]
-        log = Path(ours.process.log).with_name("agents")
-        stream = Paced(ours.port)
-        stream.wait()
-        with Started(command, cores()[0], log) as agents:
-            print("minute   MB   longest gap, s", flush=True)
-            begun = time.monotonic()
-            for minute in range(1, max(1, round(chosen.minutes)) + 1):
-                since = time.monotonic()
-                time.sleep(max(0.0, begun + minute * min(60, seconds) - since))
-                gap = stream.longest_gap(since, time.monotonic())
-                print(f"{minute:6} {ours.process.memory:5.1f} {gap:10.3f}", flush=True)
-            answered, *wrong = agents.line(_SLACK).strip().split("\t")
-        stream.close()
-    print(f"{answered} requests were answered, {len(wrong)} replies were wrong", *wrong, sep="\n")
+    seconds, half = 60 * chosen.minutes, half_of(60 * chosen.minutes)
+    answered, wrong = list[str](), list[str]()
+    with sides(chosen.source) as both, ExitStack() as stack:
+        streams = [stack.enter_context(closing(Paced(side.port))) for side in both]
+        for stream in streams:
+            stream.wait()
+        print(HEADING, flush=True)
+        begun = time.monotonic()
+        asking = list[Started]()
+        for name, side in zip(SIDES, both, strict=True):
+            own = map(str, (name, side.port, begun, seconds))
+            command = [sys.executable, "-m", "tools.bench.agents_soak", *own]
+            log = Path(side.process.log).with_name("agents")
+            asking.append(stack.enter_context(Started(command, cores()[0], log)))
+        for minute in range(1, max(1, round(chosen.minutes)) + 1):
+            line = f"{minute:6}"
+            for at, (side, stream) in enumerate(zip(both, streams, strict=True)):
+                end = begun + (2 * (minute - 1) + at + 1) * half
+                time.sleep(max(0.0, end - time.monotonic()))
+                gap = stream.longest_gap(end - half + min(_SETTLES, half / 2), end)
+                line += f"{side.process.memory:14.1f}{gap:18.3f}"
+            print(line, flush=True)
+        for agents in asking:
+            count, *faulty = agents.line(_SLACK).strip().split("\t")
+            answered.append(count)
+            wrong += faulty
+    counts = ", ".join(map(" ".join, zip(answered, SIDES, strict=True)))
+    print(f"requests answered: {counts}", f"{len(wrong)} replies were wrong", *wrong, sep="\n")
     return int(bool(wrong))
 
 
 if __name__ == "__main__":
-    asking = Agents(int(sys.argv[1]), float(sys.argv[2]))
-    asking.run()
-    print(asking.answered, *asking.wrong[:5], sep="\t")
+    alone = Agents(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4]))
+    alone.run()
+    print(alone.answered, *alone.wrong[:5], sep="\t")
