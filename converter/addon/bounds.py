@@ -20,7 +20,7 @@ ANSWER_LIMIT = Bound(
 KNOWN_TURNS = Bound(
     16,
     "requests",
-    "long requests whose messages the next one of their conversation repeats",
+    "long requests that the next one of their conversation repeats, with their bytes",
     "agents run side by side",
     "the oldest go",
 )

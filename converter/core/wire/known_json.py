@@ -28,6 +28,10 @@ _BEHIND = frozenset(b",]} \t\n\r")
 """Bytes that may follow a value; other ones would make another number of a number."""
 _STEP, _LONGEST_STEP = 1 << 10, 1 << 16
 """Bytes that are compared at once: few at first, because most known lists begin otherwise."""
+_MOST_MEMBERS, _MOST_ELEMENTS = 1 << 8, 1 << 13
+"""Members and elements that are read one by one: some milliseconds on mitmproxy's loop. C reads
+more of them at once.
+"""
 _PART = 16
 """Part of a known list that must be repeated, because the places in it are yet to be counted."""
 _MOVES = 2
@@ -156,8 +160,8 @@ class _Reading:
         mark = self._take(_BEGIN)
         while mark != b"}":
             name = self._take(_NAME).decode()
-            if name in value:
-                raise ValueError(f"expected a member once, got {name!r} again")
+            if name in value or len(value) == _MOST_MEMBERS:
+                raise ValueError(f"expected few members, once each, got {name!r}")
             if name in lists and self._data.startswith(b"[", self._at):
                 found[name] = self._list(name)
                 value[name] = [*found[name].values]  # a list of its own for each request
@@ -234,8 +238,8 @@ class _Reading:
         while mark == ",":
             value, end = scan(text, place)
             behind = _NEXT_IN_TEXT.match(text, end)
-            if behind is None:
-                raise ValueError(f"expected a comma or an end behind element {len(values)}")
+            if behind is None or len(values) == _MOST_ELEMENTS:
+                raise ValueError(f"expected few elements, and an end behind {len(values)}")
             values.append(value)
             places.append((place - first, end - first))
             place, mark = behind.end(), behind[1]

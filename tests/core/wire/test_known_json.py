@@ -218,6 +218,8 @@ def test_a_value_ends_where_its_bytes_end(said: bytes, behind: bytes) -> None:
         b'{"a":\xef\xbb\xbf1}',
         b'{"a":' + b"[" * 200_000,
         b'{"a":' + b"1" * 5000 + b"}",
+        b'{"messages":[' + b"1," * 9999 + b"1]}",
+        b"{" + b",".join(b'"%d":1' % number for number in range(999)) + b"}",
     ],
 )
 def test_bytes_of_an_unusual_form_are_left_to_the_plain_reader(data: bytes) -> None:
