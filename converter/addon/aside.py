@@ -1,5 +1,9 @@
 """Long work beside mitmproxy's loop, so that no other stream waits for it.
 
+An agent's request is quick work (`is_quick`): some milliseconds of C, and of Python for few
+messages. Such work takes its turn in the loop, one after the other, because a thread that shares
+Python with the loop takes both a fourth more time.
+
 One thread works on whole bodies, one body after another; a second thread on streams, which do not
 wait for bodies; a third draws the views that people look at. While a thread works, Python gives the
 loop its turn every `TURN`; with many threads the loop would wait for each of them. A process would
@@ -45,11 +49,20 @@ _SHORT_STEPS = ShortSteps()
 
 
 async def aside[Result](
-    size: int, work: Callable[[], Result], worker: ThreadPoolExecutor = BODIES
+    size: int,
+    work: Callable[[], Result],
+    worker: ThreadPoolExecutor = BODIES,
+    turn: asyncio.Lock | None = None,
 ) -> Result:
-    """Return what `work` does to so many bytes; for many it is done in the thread."""
+    """Return what `work` does to so many bytes; for many it is done in the thread. `turn`: it is
+    quick, and has its turn in the loop when this lock is free.
+    """
     if size <= AT_ONCE:
         return work()
+    if turn:
+        async with turn:
+            await asyncio.sleep(0)  # all others have theirs before it
+            return work()
     return await asyncio.get_running_loop().run_in_executor(worker, in_short_steps, work)
 
 

@@ -8,6 +8,7 @@ import threading
 import time
 import weakref
 from functools import partial
+from itertools import pairwise
 
 import pytest
 
@@ -23,6 +24,33 @@ def test_short_work_is_done_at_once_in_the_loops_own_thread() -> None:
 
 def test_long_work_is_done_in_another_thread() -> None:
     assert asyncio.run(aside(AT_ONCE + 1, threading.current_thread)) is not threading.main_thread()
+
+
+def test_quick_work_has_its_turn_in_the_loop_and_others_theirs_between() -> None:
+    said: list[str] = []
+
+    async def all_of_them() -> None:
+        turn = asyncio.Lock()
+        works = [aside(AT_ONCE + 1, partial(said.append, "work"), turn=turn) for _ in range(3)]
+        working = asyncio.gather(*works)
+        while not working.done():
+            await asyncio.sleep(0)
+            said.append("others")
+        await working
+
+    asyncio.run(all_of_them())
+    assert said.count("work") == 3
+    assert all(pair != ("work", "work") for pair in pairwise(said))
+
+
+def test_an_error_of_quick_work_leaves_the_turn_to_others() -> None:
+    async def both() -> threading.Thread:
+        turn = asyncio.Lock()
+        with pytest.raises(ZeroDivisionError):
+            await aside(AT_ONCE + 1, lambda: 1 // 0, turn=turn)
+        return await aside(AT_ONCE + 1, threading.current_thread, turn=turn)
+
+    assert asyncio.run(both()) is threading.main_thread()
 
 
 def test_an_error_of_long_work_comes_to_who_waits() -> None:

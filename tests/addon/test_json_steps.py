@@ -60,6 +60,29 @@ def test_a_value_that_takes_c_long_is_read_and_written_in_steps(
             json_text.write(value)
 
 
+def _body(*messages: object) -> bytes:
+    return json.dumps({"model": "qwen3", "messages": messages}).encode()
+
+
+_TEXT = 'She said "no", and the file of forty lines was as before: {a: [1]}. So he tried again.\n'
+_SAID = {"role": "user", "content": _TEXT * 32}
+
+
+@pytest.mark.parametrize(
+    ("body", "quick"),
+    [
+        (_body(*[_SAID] * 200), True),
+        (_body(*[_SAID] * 400), False),
+        (_body(*[{"role": "user", "content": "hi"}] * 5000), False),
+        (_body(list(range(100_000))), False),
+        (_body([[]] * 100_000), False),
+    ],
+    ids=["an agent's", "1 MB", "short messages", "numbers", "lists"],
+)
+def test_a_request_of_few_messages_is_quick_work(body: bytes, quick: bool) -> None:
+    assert json_steps.is_quick(body) is quick
+
+
 @pytest.fixture(scope="module")
 def small_steps() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:

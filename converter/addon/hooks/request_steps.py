@@ -6,6 +6,7 @@ Its row in the table names the kinds of exchange (`Kind`) that take it; what an 
 decided when it begins, and once more in `home`.
 """
 
+import asyncio
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Mapping
@@ -24,6 +25,7 @@ from converter.addon.exchange.read_request import Body, ReadRequest
 from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.exchange_listener import fault_of
 from converter.addon.hooks.refused import for_our_reader
+from converter.addon.json_steps import is_quick
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.log_lines import report
 from converter.addon.memory.known_turns import SHORT, KnownTurns
@@ -43,14 +45,9 @@ from converter.core.model.conversation import RequestError
 from converter.core.model.memory import AwayError, Memory, Store
 from converter.core.wire import json_text
 from converter.core.wire.checked import Fields
+from converter.core.wire.json_text import UnreadableError
 
-_REFUSED = (
-    RequestError,
-    RequestTooLargeError,
-    json_text.UnreadableError,
-    AwayError,
-    ConnectionError,
-)
+_REFUSED = (RequestError, RequestTooLargeError, UnreadableError, AwayError, ConnectionError)
 """Faults for which no request goes further."""
 _COUNTING = json_text.write({COUNTING: COUNTED})[1:-1] + b","
 
@@ -59,7 +56,7 @@ _COUNTING = json_text.write({COUNTING: COUNTED})[1:-1] + b","
 class Asked:
     """A request on its way. `client`: asks servers. `memory`: the client's kept replies.
     `upstream`: the server, and `keys` the header that lets the client in there. `known`: turns of
-    earlier requests.
+    earlier requests. `turn`: in the loop, for a request that is quick work.
 
     `body`: the client's bytes. `notes`: what a person should know. `request`: the request as it was
     read so far. `parses`: the server is known to take thinking out of the text. `sent`:
@@ -73,6 +70,7 @@ class Asked:
     keys: Mapping[str, str]
     known: KnownTurns
     request: ReadRequest
+    turn: asyncio.Lock | None
     body: bytes = b""
     notes: list[str] = field(default_factory=list)
     parses: bool = False
@@ -86,6 +84,7 @@ class RequestSteps:
         self._client = client
         self._store, self._lessons = self._opened(settings)
         self._known = KnownTurns()
+        self._turn = asyncio.Lock()
 
     def forget(self, settings: Settings) -> None:
         """Begin the memory of replies anew, as the settings say."""
@@ -111,6 +110,7 @@ class RequestSteps:
             credentials(flow.request.headers),
             self._known,
             ReadRequest(record.exchange),
+            self._turn,
         )
         record.sides.asks(flow.request)
         if self._lessons:
@@ -140,6 +140,7 @@ async def size(asked: Asked) -> None:
     if limit and len(asked.body) > limit:
         raise RequestTooLargeError(limit)
     record.length = len(asked.body)
+    asked.turn = asked.turn if is_quick(asked.body) else None
 
 
 async def home(asked: Asked) -> None:
@@ -174,7 +175,7 @@ async def counterpart(asked: Asked) -> None:
     record, there = asked.record, asked.record.exchange.endpoint.counterpart
     assert there  # by its kind
     fields = Fields(json_text.read(asked.body))
-    asked.sent = await aside(record.length, partial(there.request, fields))
+    asked.sent = await aside(record.length, partial(there.request, fields), turn=asked.turn)
     if dropped := ", ".join(name for name, value in fields.unread() if value):
         asked.notes.append(f"no server takes it with a request: {dropped}")
     record.flow.request.path = record.exchange.prefix + there.path
@@ -188,7 +189,7 @@ async def read(asked: Asked) -> None:
     repeats = partial(asked.known.read, exchange.owner) if len(body) >= SHORT else None
     reading = partial(read_request.read, exchange, body, asked.memory, repeats)
     if len(body) > AT_ONCE or exchange.may_refer(body):
-        asked.request = await remembering(asked.memory, len(body), reading)
+        asked.request = await remembering(asked.memory, len(body), reading, asked.turn)
     else:
         asked.request = reading()
 
@@ -201,7 +202,7 @@ async def note(asked: Asked) -> None:
     known = exchange.kind is Kind.CHAT and len(body) >= SHORT
     repeats = partial(asked.known.read, exchange.owner) if known else None
     noting = partial(read_request.note, exchange, body, repeats)
-    asked.request = await aside(len(asked.body), noting)
+    asked.request = await aside(len(asked.body), noting, turn=asked.turn)
 
 
 async def model_name(asked: Asked) -> None:
@@ -321,11 +322,7 @@ async def ask_to_think(asked: Asked) -> None:
         prompted = request.prompted(asked.client.known, asked.upstream)
     asked.sent = prompted or request.body
     record.awaited = AwaitedReply(
-        request,
-        record.server,
-        prompted=prompted is not None,
-        parses=asked.parses,
-        sent=asked.sent,
+        request, record.server, prompted=prompted is not None, parses=asked.parses, sent=asked.sent
     )
 
 
@@ -386,7 +383,7 @@ async def send(asked: Asked) -> None:
     writing = partial(json_text.write, sent)
     if repeated:
         writing = partial(repeated.body, sent, json_text.write_each)
-    body = await aside(came, writing)
+    body = await aside(came, writing, turn=asked.turn)
     if repeated:
         asked.known.keep(record.exchange.owner, repeated, came)
     record.length = len(body)
@@ -411,7 +408,7 @@ async def ask_for_text(asked: Asked) -> None:
     if text is not body:
         record.flow.request.path = path or record.flow.request.path
         writing = partial(json_text.write, text)
-        messages.fill(record.flow.request, await aside(record.length, writing))
+        messages.fill(record.flow.request, await aside(record.length, writing, turn=asked.turn))
 
 
 async def ask_start(asked: Asked) -> None:
@@ -480,11 +477,11 @@ async def _recalled(
     request, size = asked.request, asked.record.length
     model = request.served_model or request.asked_model if asked.memory.elsewhere else ""
     if not (asked.memory.elsewhere and request.wants_thoughts(model)):
-        return await aside(size, work)
+        return await aside(size, work, turn=asked.turn)
     try:
-        return await remembering(asked.memory, size, work)
+        return await remembering(asked.memory, size, work, asked.turn)
     except AwayError:
-        return await aside(size, without)
+        return await aside(size, without, turn=asked.turn)
 
 
 def _refused(record: FlowRecord, error: Exception, notes: list[str]) -> Response:

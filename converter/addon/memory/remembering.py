@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from converter.addon.aside import aside, in_short_steps
+from converter.addon.aside import AT_ONCE, aside, in_short_steps
 from converter.core.model.memory import AwayError, Memory, Store
 
 PATIENCE = 2.0
@@ -27,10 +27,15 @@ _ASKING = ThreadPoolExecutor(8, "think-memory")
 _log = logging.getLogger(__name__)
 
 
-async def remembering[Result](memory: Memory, size: int, work: Callable[[], Result]) -> Result:
-    """Return what `work` does, which may ask the memory, to so many bytes. Raises AwayError."""
+async def remembering[Result](
+    memory: Memory, size: int, work: Callable[[], Result], turn: asyncio.Lock | None = None
+) -> Result:
+    """Return what `work` does, which may ask the memory, to so many bytes. `turn`: as for `aside`.
+    Raises AwayError.
+    """
     if not memory.store.elsewhere:
-        return await aside(size + memory.size, work)
+        quick = turn if memory.size <= AT_ONCE else None
+        return await aside(size + memory.size, work, turn=quick)
     asked = _ASKING.submit(in_short_steps, work)
     if not await _ended(memory, asked):
         raise AwayError(f"no answer within {PATIENCE:.0f} s")

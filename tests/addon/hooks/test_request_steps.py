@@ -3,11 +3,15 @@
 import json
 import logging
 import socket
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from mitmproxy.http import Response
 
+from converter.addon import aside
+from converter.addon.aside import in_short_steps
 from converter.addon.exchange.exchange import Kind
 from converter.addon.hooks import request_steps
 from converter.addon.hooks.request_steps import STEPS, Asked, Step
@@ -157,6 +161,28 @@ def test_a_short_request_is_not_kept(path: str, length: int, kept: int) -> None:
             addon, request(path, {**ASKED, "messages": [{"role": "user", "content": "a" * length}]})
         )
         assert len(addon._requests._known._kept) == kept
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/responses", "/api/chat"])
+@pytest.mark.parametrize(
+    ("said", "times", "in_a_thread"), [("word " * 400, 100, False), ("hi", 5000, True)]
+)
+def test_a_long_request_of_few_messages_is_read_and_written_in_the_loop(
+    path: str, said: str, times: int, in_a_thread: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = []
+
+    def work(work: Callable[[], object]) -> object:
+        threads.append(threading.current_thread())
+        return in_short_steps(work)
+
+    monkeypatch.setattr(aside, "in_short_steps", work)
+    messages = [{"role": "user", "content": said}] * times
+    with running() as (addon, _):
+        flow = ask(addon, request(path, {**ASKED, "messages": messages, "input": messages}))
+        sent = json.loads(flow.request.content or b"")["messages"]
+    assert "".join(str(each["content"]) for each in sent).count(said) == times
+    assert bool(threads) is in_a_thread
 
 
 def test_a_compressed_request_is_read_and_sent_uncompressed() -> None:
