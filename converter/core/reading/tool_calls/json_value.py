@@ -37,11 +37,12 @@ def _short(source: Source, behind: str, last: Part) -> Step[str]:
         held = len(reader.held)
         for part, words, end in reader.feed(source.rest[place:]):
             said += words
-            if part is last:
-                source.take(place + end - held)
-                return str(json.loads(said.removesuffix(":")))
-            if part is Part.UNFIT or len(said) > NAME_LIMIT + 1:
+            length = place + end - held
+            if part is Part.UNFIT or length > NAME_LIMIT + len('""'):
                 raise Refused
+            if part is last:
+                source.take(length)
+                return str(json.loads(said.removesuffix(":")))
         place = len(source.rest)
         yield from source.more(behind=place)
 

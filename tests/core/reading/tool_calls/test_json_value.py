@@ -122,7 +122,9 @@ def test_a_key_is_read_as_json_has_it_however_it_is_written(written: str) -> Non
     assert read(f" {written} 1", read_key) == ("name", " 1")
 
 
-@pytest.mark.parametrize("wrong", ['"name" 1', "}", "na", ":", f'"{"k" * NAME_LIMIT}":'])
+@pytest.mark.parametrize(
+    "wrong", ['"name" 1', "}", "na", ":", f"/* {'x' * NAME_LIMIT} */ a:", f'"{"k" * NAME_LIMIT}":']
+)
 def test_what_is_no_key_is_refused(wrong: str) -> None:
     with pytest.raises(Refused):
         read(wrong, read_key)
