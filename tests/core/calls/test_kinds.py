@@ -129,6 +129,16 @@ VALUES = {
         "<arg_value>b</arg_value>\n</tool_call>",
         _written("a", "b"),
     ),
+    "another call behind a value without its mark": Kind(
+        "<tool_call>\n<function=look>\n<parameter=path>\n/\n</tool_call>\n"
+        "<tool_call>\n<function=now>\n</function>\n</tool_call>",
+        (LOOK, ("now", {})),
+    ),
+    "another call of the section behind a value without its mark": Kind(
+        '<function_calls>\n<invoke name="look">\n<parameter name="path">/</invoke>\n'
+        '<invoke name="now">\n</invoke>\n</function_calls>',
+        (LOOK, ("now", {})),
+    ),
     "a pair behind a call that was closed too early": Kind(
         "<tool_call>write\n<arg_key>path</arg_key>\n<arg_value>a</arg_value>\n</tool_call>\n"
         "<arg_key>content</arg_key>\n<arg_value>b</arg_value>\n</tool_call>",

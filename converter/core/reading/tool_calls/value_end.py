@@ -13,7 +13,8 @@ before the call's end, or the tool must need the parameter, or words must follow
 the value. The mark is part of the value if the parameter comes once more behind a closing mark, or
 if more values are closed than opened.
 
-- The call's closing mark ends the value if the first mark behind it belongs to no value.
+- The call's closing mark ends the value if the first mark behind it belongs to no value, or if
+another call begins behind it in which no more values are closed than opened.
 
 If a closing mark of the value did not count, and no other one ends the value, its end is uncertain:
 the text is no call.
@@ -82,6 +83,7 @@ class ValueEnd:
         self._around = around
         self._written = written
         self._opened = re.compile(re.escape(marks.stem) + r"[\s=>]")
+        self._borders = re.compile("|".join((self._opened.pattern, *map(re.escape, marks.ends))))
         self._tail = ""
         self._inner = 0  # marks that the value has opened and not closed
         self._uncertain = False  # a closing mark did not count
@@ -90,11 +92,8 @@ class ValueEnd:
     def read(self) -> Step[str]:
         """Say the value; take and return the mark that ended it. Raises Refused for none."""
         marks = self._marks
-        nexts = (*marks.parameters, *marks.end, *self._around)
-        ends: dict[str, Judge | None] = dict.fromkeys(
-            marks.end,
-            self._is_over if marks.open_ended else partial(self._source.followed_by, nexts),
-        )
+        is_over = self._is_over if marks.open_ended else self._is_own_end
+        ends: dict[str, Judge | None] = dict.fromkeys(marks.end, is_over)
         ends |= dict.fromkeys(marks.parameters, self._is_next)
         ends |= {mark: partial(self._is_call_end, mark) for mark in self._around}
         ends |= dict.fromkeys(marks.ends, self._is_end)
@@ -192,17 +191,35 @@ class ValueEnd:
         found = re.finditer(rf"(?:{ends})\s*(?:{begins})", inside)
         return any(self._name(inside[each.end() :]) == name for each in found)
 
+    def _is_own_end(self, place: int) -> bool | None:
+        """Judge the closing mark of the call itself."""
+        marks, followed_by = self._marks, self._source.followed_by
+        counts = followed_by((*marks.parameters, *marks.end, *self._around), place)
+        if counts is False and (counts := followed_by(marks.heads, place)):
+            return self._is_another(place)
+        return counts
+
     def _is_call_end(self, mark: str, place: int) -> bool | None:
-        """Judge a mark that closes the call: it ends a value whose own mark was left out."""
+        """Judge a mark around the call: it ends a value whose own mark was left out."""
         marks, source = self._marks, self._source
         found = self._first((*marks.ends, *marks.end, *marks.parameters), place)
         if found is None:
             return None
-        after = source.rest[place:]
         if not found[0]:
-            return len(after) < OPEN_LIMIT and not source.cut
-        opener = mark.strip().replace("</", "<")
-        return found[0] in marks.parameters and after.lstrip(BLANKS).startswith(opener)
+            return len(source.rest) - place < OPEN_LIMIT and not source.cut
+        counts = source.followed_by((mark.strip().replace("</", "<"),), place)
+        return self._is_another(place) if counts else counts
+
+    def _is_another(self, place: int) -> bool | None:
+        """Tell whether what begins at `place` is another call, and no words of the value: no more
+        values are closed there than opened.
+        """
+        rest, count = self._source.rest, 0
+        for mark in self._borders.finditer(rest, place, place + OPEN_LIMIT):
+            count += -1 if mark[0] in self._marks.ends else 1
+            if count < 0:
+                return False
+        return True if self._source.last or len(rest) - place >= OPEN_LIMIT else None
 
     def _first(self, marks: Sequence[str], place: int) -> tuple[str, int] | None:
         """Return the first of the marks from `place` on, as far as that is searched, and where it

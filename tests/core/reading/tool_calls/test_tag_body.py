@@ -172,6 +172,9 @@ def test_what_is_no_call_comes_back(text: str) -> None:
     assert "".join(e.text if isinstance(e, Text) else "*" for e in read(text)) in (text, "*")
 
 
+LEFT = "<function=get_weather><parameter=city>\nOslo\n"
+NOW = "<function=now></function>"
+INVOKE = '<invoke name="get_weather"><parameter name="city">Oslo'
 PAIR = "<tool_call>get_weather<arg_key>city</arg_key><arg_value>{}"
 UNCLOSED = [
     (PAIR.format("Oslo</tool_call>"), ["Oslo"]),
@@ -182,15 +185,21 @@ UNCLOSED = [
     ("<tool_call><function=get_weather><parameter=city>\nOslo\n</tool_call>", ["Oslo"]),
     ('<minimax:tool_call><invoke name="get_weather"><parameter name="city">Oslo</minimax:tool_call>', ["Oslo"]),
     (PAIR.format("</tool_call>" + "a" * OPEN_LIMIT), []),
+    (f"<tool_call>{LEFT}</tool_call>\n<tool_call>{NOW}</tool_call>", ["Oslo", "{}"]),
+    (f"<tool_call>{LEFT}</function>\n{NOW}</tool_call>", ["Oslo", "{}"]),
+    (f"<tool_call>{LEFT}</function>\n{LEFT}</parameter></function></tool_call>", ["Oslo", "Oslo"]),
+    (f"<tool_call>{LEFT}</function>\n{NOW}\n</parameter></function></tool_call>", [f"Oslo\n</function>\n{NOW}"]),
+    (f'<function_calls>{INVOKE}</invoke><invoke name="now"></invoke></function_calls>', ["Oslo", "{}"]),
+    (f"<function_calls>{INVOKE}</invoke>{INVOKE}</parameter></invoke></function_calls>", ["Oslo", "Oslo"]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "wanted"), UNCLOSED)
 def test_a_value_without_its_mark_ends_with_its_call(text: str, wanted: list[str]) -> None:
     got = [e.text if isinstance(e, Text) else e.arguments for e in read(text) if isinstance(e, Text | ToolCall)]  # fmt: skip
-    assert [json.loads(each)["city"] if each.endswith("}") else each for each in got] == wanted or (
-        not wanted and not got[0].endswith("}")
-    )
+    assert [
+        json.loads(each).get("city", each) if each.endswith("}") else each for each in got
+    ] == wanted or (not wanted and not got[0].endswith("}"))
 
 
 def test_a_value_that_the_limit_cut_does_not_end_with_a_mark_in_it() -> None:
