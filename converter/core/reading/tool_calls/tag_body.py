@@ -82,17 +82,13 @@ class Tags(ValueMarks):
                 end = yield from source.accept((*self.parameters, *self.end, *said))
             if end in self.parameters:
                 end = yield from self._parameter(source, call, close)
-            elif not end:
-                yield from self._unended(source, close)
+            elif not end:  # it is complete if its outer mark follows, or nothing can
+                followed = close and (yield from source.ahead(close))[0]
+                if not followed and not (self.open_ended and not source.cut):
+                    raise Refused
                 return
             if end in self.end and (yield from source.ahead(self.parameters))[0]:
                 end = None  # it stood too early
-
-    def _unended(self, source: Source, close: Sequence[str]) -> Step[None]:
-        """A call whose end is left out is complete if its outer mark follows, or nothing can."""
-        followed = close and (yield from source.ahead(close))[0]
-        if not followed and not (self.open_ended and not source.cut):
-            raise Refused
 
     def _parameter(self, source: Source, call: Call, close: Sequence[str]) -> Step[str]:
         """Read a parameter; return the mark that ended its value. Models leave closing marks out,
