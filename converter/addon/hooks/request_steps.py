@@ -199,8 +199,7 @@ async def note(asked: Asked) -> None:
     refuses. Raises RequestError for one that must not.
     """
     exchange, body = asked.record.exchange, asked.body
-    known = exchange.kind is Kind.CHAT and len(body) >= SHORT
-    repeats = partial(asked.known.read, exchange.owner) if known else None
+    repeats = partial(asked.known.read, exchange.owner) if len(body) >= SHORT else None
     noting = partial(read_request.note, exchange, body, repeats)
     asked.request = await aside(len(asked.body), noting, turn=asked.turn)
 

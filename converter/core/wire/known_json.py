@@ -117,7 +117,8 @@ class Read(NamedTuple):
 def read(data: bytes, known: Sequence[KnownObject], lists: Collection[str]) -> Read | None:
     """Return the object that `json_text.read` returns; `None` for bytes of an unusual form, and for
     what is no JSON. `known`: objects that were read before. `lists`: the names of members whose
-    elements are known one by one.
+    elements are known one by one. JSON that is nested ten thousand levels deep may have one or two
+    levels more here, because each value is read by itself.
     """
     try:
         return _Reading(data, known).object(lists)

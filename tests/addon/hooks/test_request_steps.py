@@ -109,7 +109,14 @@ _TOOL = {"type": "function", "function": {"name": "f", "strict": True, "paramete
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"tools": "told"}, {"prompt": "tags"}, {"fields": ["text"]}]
+    "options",
+    [
+        {},
+        {"tools": "told"},
+        {"prompt": "tags"},
+        {"fields": ["text"]},
+        {"native": ["messages", "responses"]},
+    ],
 )
 @pytest.mark.parametrize("model", ["GLM-4.7", "Kimi-K2-Thinking", "small"])
 @pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/responses", "/api/chat"])
