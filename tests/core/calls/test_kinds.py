@@ -303,6 +303,9 @@ LOST_MARKS = {
     "a call as Python writes an object": Kind(
         _hermes("{'name': 'look', 'arguments': {'path': '/'}}"), (LOOK,)
     ),
+    "an id without its quotes": Kind(
+        _hermes('{"id": call_1, "name": "look", "arguments": {"path": "/"}}'), (LOOK,)
+    ),
     "a call as JavaScript writes one": Kind(
         _hermes('{name: "look", arguments: {path: "/"}}'), (LOOK,)
     ),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from converter.core.calls.arguments import ARGUMENT_KEYS, meaning_of
 from converter.core.calls.names import offered_name
-from converter.core.calls.schema_values import literal
+from converter.core.calls.schema_values import NO_STRING, literal, typed
 from converter.core.reading.json_extent import JsonExtent
 from converter.core.reading.tool_calls.call import Call
 from converter.core.reading.tool_calls.json_value import (
@@ -45,6 +45,7 @@ NAMED_BY_KEY = re.compile(
     re.DOTALL,
 )
 """The same where the key is the name: its value may be arguments."""
+_BARE = re.compile(r"[^,}]++(?=[,}])")
 _NOTHING: tuple[object, ...] = (None, "", [])
 _BETWEEN = BLANKS + ",;}"
 """Characters between a call and what belongs to it behind its end, or the next call."""
@@ -117,7 +118,11 @@ class Members:
     def _beside(self, name: str) -> Step[None]:
         may_be_all = name in ARGUMENT_KEYS and not self.argued  # though one argument is named so
         self.argued = self.argued or may_be_all
-        written = yield from read_value(self.source, self.room)
+        opened = (yield from self.source.ahead(("{", "[", *QUOTES)))[0]
+        if name in OTHER_KEYS and not opened:  # an id may lack its quotes
+            written = typed((yield from self.source.match(_BARE))[0].strip(), NO_STRING)
+        else:
+            written = yield from read_value(self.source, self.room)
         self.room -= len(name) + len(written)
         self.beside.append((name, written, may_be_all))
 
