@@ -6,12 +6,13 @@ filter list of Open WebUI.
 
 from functools import partial
 
-from converter.core.reading.rows import GAP, SUFFIX, Counts, tag
+from converter.core.reading.rows import GAP, LINE, PARAGRAPH, SENTENCE, SUFFIX, Counts, tag
 from converter.core.reading.thought_row import NO_MODEL, WORDS, Lone, ThoughtRow, Words
 
 # a row's first word says where its openers count (`Counts`)
 _in_text = partial(ThoughtRow, counts=Counts.IN_TEXT)
 _at_start = partial(ThoughtRow, counts=Counts.AT_START)
+_at_paragraph = partial(ThoughtRow, counts=Counts.AT_PARAGRAPH)
 _ANSWERS = (
     "<|channel|>final<|message|>",
     "<|channel|>commentary<|message|>",
@@ -285,5 +286,29 @@ PHRASES = (
 before them.
 """
 TABLE = (*FAMILIES, *PHRASES)
+_LEADS = ("", "ok, ", "okay, ", "alright, ", "so ", "so, ")
+_CLOSINGS = ("now i'll", "now i will", "let me proceed")
+_STRUCTURE = ("# ", "## ", "### ", "#### ", "##### ", "###### ", "```", "~~~")
+HEURISTIC = _at_paragraph(
+    "heuristic",
+    WORDS,
+    (
+        f"{PARAGRAPH}let me think",
+        f"{PARAGRAPH}i need to think",
+        f"{PARAGRAPH}thinking:",
+        f"{PARAGRAPH}my reasoning",
+    ),
+    (
+        *(f"{SENTENCE}{lead}{closing}" for lead in _LEADS for closing in _CLOSINGS),
+        *(f"{LINE}{head}" for head in _STRUCTURE),
+    ),
+    models="those that mark their thoughts with phrases alone",
+    lone=Lone.TEXT,
+)
+"""A guess that the user switches on. It errs on one side: a thought shown as answer is what a
+reader would see without it, but an answer hidden in a thought is lost. So a thought begins only
+where a paragraph does. It ends easily: at a closing phrase, words that lead in before it, and at a
+heading or a fenced block, which stand in answers and not in unmarked thoughts.
+"""
 CLOSERS = tuple(dict.fromkeys(row.close for row in FAMILIES if row.close not in row.ignored))
 """The closers that are no marks of anything else."""

@@ -4,7 +4,7 @@ import enum
 import re
 from collections.abc import Mapping
 
-from converter.core.reading.rows import GAP, SUFFIX
+from converter.core.reading.rows import GAP, PLACES, SUFFIX
 
 SUFFIX_LIMIT = 32
 """Characters of a suffix: vocabularies name eight hex digits, and the held text stays short."""
@@ -32,7 +32,8 @@ class Mark(enum.Enum):
     WHOLE is a thought in one tag, `<thinking thought="..."/>`; WITH_ATTRIBUTES opens one of that
     kind. SILENT is no text, UNMATCHED a closer without opener. LABEL names the kind of a thought
     behind its opener. TOOL_OVER belongs to the text behind a call. FRAME and FRAME_END are answer
-    tags. WORDS are no mark: text that is not blank.
+    tags. PHRASE begins a thought, PHRASE_END ends it, and both stay in the text. WORDS are no mark:
+    text that is not blank.
     """
 
     OPEN = enum.auto()
@@ -47,6 +48,8 @@ class Mark(enum.Enum):
     TOOL = enum.auto()
     TOOL_END = enum.auto()
     TOOL_OVER = enum.auto()
+    PHRASE = enum.auto()
+    PHRASE_END = enum.auto()
     WORDS = enum.auto()
 
 
@@ -107,6 +110,57 @@ class MarkSearch:
             if text[place:] in self._beginnings or self._begun.match(text, place):
                 return len(text) - place
         return 0
+
+
+_PHRASE_LIMIT = 40
+"""Characters of a phrase, with the words that lead in."""
+_WORD = re.compile(r"(?<!\S)\S")
+
+
+class PhraseSearch(MarkSearch):
+    """Marks to look for, and phrases among them: words in any case, whose place tells whether they
+    count.
+    """
+
+    def __init__(self, kinds: Mapping[str, Mark]) -> None:
+        phrases = {mark: kind for mark, kind in kinds.items() if mark[0] in PLACES}
+        super().__init__({mark: kind for mark, kind in kinds.items() if mark not in phrases})
+        self._phrases = {mark[1:]: (kind, mark) for mark, kind in phrases.items()}
+        words = "|".join(re.escape(phrase).replace("'", "['’]") for phrase in self._phrases)
+        whole = rf"(?<!\S)(?ai:{words})(?:(?<!\w)|(?!\w))"
+        self.search = re.compile(f"{self._pattern.pattern}|{whole}").search
+
+    def read(self, literal: str) -> tuple[Mark, str, str]:
+        """Return the same of a phrase; the first letter of its spelling is its place."""
+        found = self._phrases.get(_folded(literal))
+        return (*found, "") if found else super().read(literal)
+
+    def may_begin(self, text: str) -> bool:
+        """Tell whether any character of the text begins a word or a mark."""
+        return not text.isspace()
+
+    def undecided(self, text: str, begin: int) -> int:
+        """Return how many characters at the end of `text[begin:]` may begin a phrase or a mark."""
+        words = _WORD.finditer(text, max(begin, len(text) - _PHRASE_LIMIT))
+        begun = (word.start() for word in words if self._places_of(text[word.start() :]))
+        return max(super().undecided(text, begin), len(text) - next(begun, len(text)))
+
+    def places(self, text: str) -> set[str]:
+        """Return the places where a text that may become a phrase would have to stand; none if it
+        may become another mark.
+        """
+        return set() if super().undecided(text, 0) else self._places_of(text)
+
+    def _places_of(self, text: str) -> set[str]:
+        """Return the places of the phrases that a text begins, or that a letter would unmake."""
+        said = _folded(text)
+        begun = (phrase for phrase in self._phrases if phrase.startswith(said))
+        undone = (phrase for phrase in begun if phrase != said or phrase[-1].isalnum())
+        return {self._phrases[phrase][1][0] for phrase in undone}
+
+
+def _folded(text: str) -> str:
+    return text.lower().replace("’", "'")
 
 
 def head_of(mark: str) -> str:

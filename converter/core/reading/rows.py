@@ -19,6 +19,12 @@ characters, `<|constrain|>`, 48 more. It names no recipient, because that is a c
 """
 
 
+PARAGRAPH, SENTENCE, LINE = PLACES = "¶", "§", "⏎"
+"""At the head of a row's mark: it is a phrase, in any case, which counts only where a paragraph, a
+sentence or line, or a line begins, blanks aside. It stays in the text.
+"""
+
+
 class Counts(enum.Enum):
     """The places where the opening marks of a row count. Those of thoughts are text in code, those
     of calls in code and in quotes, unless they are special tokens.
@@ -26,6 +32,7 @@ class Counts(enum.Enum):
 
     IN_TEXT = enum.auto()  # a thought's: anywhere in an answer
     AT_START = enum.auto()  # a thought's that are words: only where a message begins
+    AT_PARAGRAPH = enum.auto()  # a thought's that are phrases: where a paragraph begins
     EVERYWHERE = enum.auto()  # a call's special tokens, which prose never says; they end a thought
     IN_THOUGHTS = enum.auto()  # they end a thought where a call goes on behind them
     IN_THOUGHTS_WITH_TOOLS = enum.auto()  # the same, where the request offers tools

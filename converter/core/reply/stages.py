@@ -7,7 +7,6 @@ from converter.core.reading.budget import ThinkingBudget, ThinkingHider
 from converter.core.reading.engine.stage import ReadingStage
 from converter.core.reading.folding import ThoughtFolder
 from converter.core.reading.half_characters import HalfCharacters
-from converter.core.reading.phrases import PhraseStage
 from converter.core.reading.reading import NO_LIMITS
 from converter.core.reading.thought_ender import ThoughtEnder
 from converter.core.reading.unasked_thought import UnaskedThought
@@ -55,7 +54,6 @@ STAGES: Table = (
     lambda of: UnaskedThought(of.findings) if of.expected.told_off else None,
     _reading,
     lambda of: UnreadTag(of.findings) if of.reading.tags else None,
-    lambda of: PhraseStage(of.index, of.findings) if of.reading.phrases else None,
     lambda of: BlanksTrimmer() if of.reading.trims_blanks else None,
     _assembler,
     _typed_values,

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.core.reading.mark_search import Mark, MarkSearch
+from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch
+from converter.core.reading.rows import LINE, SENTENCE
 from tests.support.strategies import HALF_TAGS, TAGS, law
 
 
@@ -99,3 +100,51 @@ def test_with_a_suffix_given_only_that_counts() -> None:
     assert found.start() == 22
     assert marks.undecided("</think:a", 0) == 9
     assert marks.undecided("</think:b", 0) == 0
+
+
+def phrases() -> PhraseSearch:
+    marks = {f"{SENTENCE}now i'll": Mark.PHRASE_END, f"{LINE}# ": Mark.PHRASE_END}
+    return PhraseSearch({**marks, "<think>": Mark.OPEN, "n<": Mark.SILENT})
+
+
+@pytest.mark.parametrize(
+    ("text", "spelled"),
+    [
+        ("a now I’LL b", f"{SENTENCE}now i'll"),
+        ("a # b", f"{LINE}# "),
+        ("now <think>now i'll", "<think>"),
+    ],
+)
+def test_a_phrase_is_found_in_any_case_beside_marks(text: str, spelled: str) -> None:
+    found = phrases().search(text)
+    assert found
+    assert phrases().read(found[0])[1:] == (spelled, "")
+
+
+@pytest.mark.parametrize("text", ["know i'll", "now i'llx", "now  i'll", "NOW ı'll", "<THINK>"])
+def test_words_that_are_like_a_phrase_are_none(text: str) -> None:
+    assert phrases().search(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "held", "places"),
+    [
+        ("a No", "No", {SENTENCE}),
+        ("a now i'll", "now i'll", {SENTENCE}),
+        ("a n", "n", set()),  # which may become another mark
+        ("a know", "", set()),
+        ("a #", "#", {LINE}),
+        ("a # ", "", set()),
+        ("a <thi", "<thi", set()),
+    ],
+)
+def test_the_beginning_of_a_phrase_waits_and_tells_its_places(
+    text: str, held: str, places: set[str]
+) -> None:
+    assert phrases().undecided(text, 0) == len(held)
+    assert phrases().places(held or "x") == places
+
+
+def test_any_word_may_begin_a_phrase() -> None:
+    assert phrases().may_begin("x")
+    assert not phrases().may_begin(" \n")

@@ -8,17 +8,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.core.model.events import Event, Text, Thinking, ThinkingEnd
+from converter.core.model.events import (
+    Event,
+    Finish,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    joined,
+)
+from converter.core.model.initial_state import InitialState
+from converter.core.reading.engine.stage import ReadingStage
+from converter.core.reading.families import HEURISTIC
+from converter.core.reading.family_choice import choose
 from converter.core.reading.findings import Findings
-from converter.core.reading.phrases import CLOSING, LEADS, OPENING, STRUCTURE, PhraseStage
+from converter.core.reading.reading import Expected, ExpectedCalls, Reading
+from converter.core.reading.rows import LINE, SENTENCE
+from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.wire.bounds import BLANKS_LIMIT
 from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of
 from tests.support.strategies import cut, law
 
-LONGEST = max(
-    map(len, OPENING + STRUCTURE + tuple(lead + phrase for lead in LEADS for phrase in CLOSING))
-)
+OPENING = [mark[1:] for mark in HEURISTIC.opens]
+CLOSING = [mark[1:] for mark in HEURISTIC.closes if mark[0] == SENTENCE]
+STRUCTURE = [mark[1:] for mark in HEURISTIC.closes if mark[0] == LINE]
+LONGEST = max(map(len, (*OPENING, *CLOSING, *STRUCTURE)))
 
 
 def text(said: str) -> Block:
@@ -192,8 +207,8 @@ ROWS = [
 ]
 
 
-def stage(choice: int = 0) -> PhraseStage:
-    return PhraseStage(choice, Findings())
+def stage(choice: int = 0, findings: Findings | None = None) -> ReadingStage:
+    return ReadingStage(Reading((), phrases=True), choice, findings or Findings(), "call_")
 
 
 def parse(pieces: Sequence[str]) -> list[Block]:
@@ -216,15 +231,14 @@ def test_rule_holds_wherever_the_text_is_cut(row: Row) -> None:
 
 @pytest.mark.parametrize("opening", OPENING)
 @pytest.mark.parametrize("closing", CLOSING)
-@pytest.mark.parametrize("lead", LEADS)
-def test_every_row_is_read(opening: str, closing: str, lead: str) -> None:
-    said = f"a\n\n{opening} b.\n{lead}{closing} c"
+def test_every_row_is_read(opening: str, closing: str) -> None:
+    said = f"a\n\n{opening} b.\n{closing} c"
     for place in range(len(said)):
         pieces = [said[:place], said[place:]]
         assert parse(pieces) == [
             text("a\n\n"),
             thinking(f"{opening} b."),
-            text(f"{lead}{closing} c"),
+            text(f"{closing} c"),
         ]
 
 
@@ -300,7 +314,7 @@ def test_what_follows_a_flush_begins_anew() -> None:
 )
 def test_a_thought_that_nothing_closed_is_told(said: str, unclosed: bool) -> None:
     findings = Findings()
-    parser = PhraseStage(0, findings)
+    parser = stage(findings=findings)
     parser.feed(Text(said))
     assert not findings.unclosed
     parser.close()
@@ -310,7 +324,7 @@ def test_a_thought_that_nothing_closed_is_told(said: str, unclosed: bool) -> Non
 
 def test_a_later_thought_that_was_closed_takes_it_back() -> None:
     findings = Findings()
-    parser = PhraseStage(0, findings)
+    parser = stage(findings=findings)
     for said in ("Let me think", "Let me think. Now I'll go"):
         parser.feed(Text(said))
         parser.close()
@@ -459,9 +473,103 @@ def test_a_stream_holds_little_whatever_comes(said: str) -> None:
     parser = stage()
     for place in range(0, len(said), 1000):
         parser.feed(Text(said[place : place + 1000]))
-        assert len(parser._held) <= LONGEST
-        assert len(parser._thought._held) <= BLANKS_LIMIT
+        assert len(parser._engine._source.rest) <= LONGEST
+        assert len(parser._engine.thought._held) <= BLANKS_LIMIT
     stage().feed(Text(said))
+
+
+# Beside other marks.
+
+NOW = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
+BESIDE = {
+    "a tag's thought turns phrases off": (
+        "<think>a</think>\n\nLet me think. b",
+        [(">", "a"), ("", "\n\nLet me think. b")],
+    ),
+    "a tag's thought without words does not": (
+        "<think>\n</think>\n\nLet me think. b",
+        [("", "\n\n"), (">", "Let me think. b")],
+    ),
+    "a tag ends a phrase's thought": (
+        "Let me think.\n<think>a</think>Let me think. b",
+        [(">", "Let me think."), (">", "a"), ("", "Let me think. b")],
+    ),
+    "so does a tag with attributes": (
+        'Let me think.\n<thinking thought="a"/>Let me think. b',
+        [(">", "Let me think."), (">", "a"), ("", "Let me think. b")],
+    ),
+    "a closer tells that it was a thought": (
+        "Let me think.\n</think>\nb\n\nThinking: c",
+        [(">", "Let me think."), ("", "\nb\n\nThinking: c")],
+    ),
+    "a closer in code tells nothing": (
+        "Let me think of `</think>` here.\nNow I'll go",
+        [(">", "Let me think of `</think>` here."), ("", "Now I'll go")],
+    ),
+    "a special token without a meaning goes": (
+        "Let me think.<|end|>\nNow I'll go",
+        [(">", "Let me think."), ("", "Now I'll go")],
+    ),
+    "a call ends it, and a paragraph begins behind": (
+        f"Let me think.\n{NOW}\nThinking: a\nNow I'll go",
+        [(">", "Let me think."), ("call", "now"), (">", "Thinking: a"), ("", "Now I'll go")],
+    ),
+    "a call that is shown does not": (
+        "Let me think of `<tool_call>` and how I use the <tool_call> tag. Now I'll go",
+        [
+            (">", "Let me think of `<tool_call>` and how I use the <tool_call> tag. "),
+            ("", "Now I'll go"),
+        ],
+    ),
+    "a bracket does not hide its end": (
+        "Let me think: [a.\nNow I'll go",
+        [(">", "Let me think: [a."), ("", "Now I'll go")],
+    ),
+    "no phrase begins in a call's text": (
+        "<tool_call>\n\nLet me think.</tool_call>",
+        [("", "<tool_call>\n\nLet me think.</tool_call>")],
+    ),
+}
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(("said", "message"), BESIDE.values(), ids=BESIDE)
+def test_rule_holds_beside_other_marks(
+    said: str, message: list[tuple[str, str]], whole: bool
+) -> None:
+    calls = ExpectedCalls(True, read=Tools({"now": {}}))
+    for place in range(len(said)):
+        expected = Expected(calls=calls, wants_json="[" in said)
+        reading = Reading(choose(["auto"]), phrases=True, whole=whole, expected=expected)
+        parser = ReadingStage(reading, 0, Findings(), "call_")
+        pieces = filter(None, (said[:place], said[place:]))
+        events: list[Event] = [*map(Text, pieces), Finish("stop")]
+        made = joined([made for event in events for made in parser.feed(event)])
+        assert [shown(it) for it in made if isinstance(it, Text | Thinking | ToolCall)] == message
+
+
+def shown(event: Text | Thinking | ToolCall) -> tuple[str, str]:
+    if isinstance(event, ToolCall):
+        return "call", event.name
+    return ">" if isinstance(event, Thinking) else "", event.text
+
+
+def test_a_closer_in_the_thought_of_a_phrase_teaches_where_replies_begin() -> None:
+    findings = Findings()
+    parser = ReadingStage(Reading(choose(["auto"]), phrases=True), 0, findings, "call_")
+    parser.feed(Text("Let me think.\n</think>\nb"))
+    parser.feed(Finish("stop"))
+    assert findings.beginning.correction is InitialState.THINKING
+    assert findings.beginning.closer_apart
+    assert not findings.unclosed
+
+
+def test_plain_words_are_asked_about_until_a_tag_has_stood_around_a_thought() -> None:
+    parser = ReadingStage(Reading(choose(["auto"]), phrases=True), 0, Findings(), "call_")
+    parser.feed(Text("so it"))
+    assert parser.plain(Text) is None
+    parser.feed(Text("<think>a</think>so it"))
+    assert parser.plain(Text) is not None
 
 
 def test_a_model_that_tags_its_thoughts_is_not_searched_for_phrases() -> None:

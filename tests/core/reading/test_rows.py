@@ -2,13 +2,13 @@
 
 from dataclasses import fields
 
-from converter.core.reading.families import TABLE
+from converter.core.reading.families import HEURISTIC, TABLE
 from converter.core.reading.rows import Counts, Row, tag
 from converter.core.reading.thought_row import WORDS, ThoughtRow
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import FORMS
 
-OF_THOUGHTS = {Counts.IN_TEXT, Counts.AT_START}
+OF_THOUGHTS = {Counts.IN_TEXT, Counts.AT_START, Counts.AT_PARAGRAPH}
 
 
 def test_a_rows_usual_mark_is_its_first() -> None:
@@ -26,7 +26,7 @@ def test_the_marks_of_a_tag() -> None:
 
 
 def test_each_place_where_marks_count_is_one_regions() -> None:
-    assert {row.counts for row in TABLE} == OF_THOUGHTS
+    assert {row.counts for row in (*TABLE, HEURISTIC)} == OF_THOUGHTS
     assert {row.counts for row in FORMS} == set(Counts) - OF_THOUGHTS
 
 

@@ -6,8 +6,10 @@ mark in it and nobody asks.
 """
 
 import enum
+import re
 
 from converter.core.reading.code_spans import CodeSpans
+from converter.core.reading.rows import LINE, PARAGRAPH, SENTENCE
 
 QUOTES = "\"'“‘«‹„「『([`"
 QUOTED_LINES = "+->"
@@ -18,6 +20,13 @@ REMEMBERED = 64
 """Characters before a mark that `before` returns."""
 _MOST_UNREAD = 4096
 """Characters that wait until somebody asks, because a stream's memory is bounded."""
+
+_BEGINNINGS = {
+    PARAGRAPH: re.compile(r"\n[^\S\n]*\n\s*\Z"),
+    SENTENCE: re.compile(r"""(?:\n|[.!?…]["'”’)\]*_]{0,8}(?=\s))[^\S\n]*\Z"""),
+    LINE: re.compile(r"\n[^\S\n]*\Z"),
+}
+"""The end of the text before each place of a phrase."""
 
 
 class MarkPlace(enum.Enum):
@@ -55,6 +64,12 @@ class Context:
         """The end of the text."""
         self._read()
         return self._tail
+
+    def begins(self, place: str, blanks: str = "") -> bool:
+        """Tell whether it is the place where a phrase counts, behind so many more blanks."""
+        before = self.before
+        start = "\n\n" if len(before) < REMEMBERED else ""
+        return _BEGINNINGS[place].search(start + before + blanks) is not None
 
     @property
     def in_code(self) -> bool:

@@ -11,8 +11,8 @@ The decisions at a mark, each in one place, in the order and with the numbers of
 `docs/reading.md`:
 
 1. a text that may become a mark is held: `Scanner._scan`;
-2. a mark in code is text: `Scanner._is_words`; in JSON: `Scanner._begins_value`; between the marks
-   of a text that is no call: `Engine._put_back`;
+2. a mark in code is text, a phrase away from its place as well: `Scanner._is_words`; in JSON:
+   `Scanner._begins_value`; between the marks of a text that is no call: `Engine._put_back`;
 3. to 5. what a mark opens, closes or says: `states`;
 6. a special token says nothing: the rows (`ignored`, `again`), `Engine._is_empty_section`;
 7. a call is shown, doubted or read in a text: `Engine._meet_call`; one in the middle of a sentence,
@@ -48,7 +48,7 @@ from converter.core.reading.engine.states import (
     SILENT_SO_FAR,
     State,
 )
-from converter.core.reading.mark_search import Mark
+from converter.core.reading.mark_search import Mark, PhraseSearch
 from converter.core.reading.tool_calls.forms import SECTIONS, SPECIAL, WHOLE
 from converter.core.reading.tool_calls.place import Expectations, Fate
 from converter.core.reading.tool_calls.source import Source
@@ -111,6 +111,8 @@ class Engine(Scanner):
             self._tell(self.thought.settle())
         self._run()
         self._settle_draft()
+        if self._state is State.PHRASED:
+            self._step(Mark.PHRASE_END)
         self._values.open = None
         self._look()
         self._settle_before(Mark.OPEN)
@@ -135,7 +137,7 @@ class Engine(Scanner):
             wakes = call.place.text.plain()
             waits = self._source.rest or self._calling.draft
             return (ToolCall, wakes) if wakes and not waits else None
-        if self.holds or self.thought.guess:
+        if self.holds or self.thought.guess or isinstance(self._marks, PhraseSearch):
             return None
         ends = "\r\n" if self._table.reads_calls else ""
         if value := self._values.open:

@@ -37,7 +37,7 @@ class JsonValues:
         `in_call`: a call's arguments may.
         """
         self._find = _VALUE.search if in_call and not self.open else None
-        if state in IN_TEXT and not self.open:
+        if state in IN_TEXT and state is not State.PHRASED and not self.open:
             if self._wanted and state not in UNDECIDED:
                 self._find = _VALUE.search
             elif (self._wanted or offered) and state in SILENT_SO_FAR:

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from converter.core.reading.engine.states import COUNTING, NEXT_STATE, Group, State
 from converter.core.reading.families import CLOSERS
-from converter.core.reading.mark_search import Mark, MarkSearch
+from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch
 from converter.core.reading.rows import Counts
 from converter.core.reading.thought_row import Lone, ThoughtRow
 from converter.core.reading.tool_calls.forms import CLOSERS as CALL_CLOSERS
@@ -18,6 +18,7 @@ from converter.core.reading.tool_calls.forms import FORMS, OPENERS, SECTIONS
 from converter.core.reading.tool_calls.tag_body import Tags
 
 _ATTRIBUTE_BLANKS = " \t\r\n"
+_PHRASES = {Mark.PHRASE, Mark.PHRASE_END}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,9 @@ class MarkTable:
         forbids_calls: bool,
         behind_field: bool,
     ) -> None:
+        phrases = () if behind_field else families
+        phrases = tuple(row for row in phrases if row.counts is Counts.AT_PARAGRAPH)
+        families = tuple(row for row in families if row.counts is not Counts.AT_PARAGRAPH)
         self.answer_tags = {
             mark: row.answer_tags for row in families if row.answer_tags for mark in row.closes
         }
@@ -126,7 +130,7 @@ class MarkTable:
         self._in_thought = dict.fromkeys(openers_in_thought(offered) if rows else (), Mark.TOOL)
         others = tuple(mark for mark in CLOSERS if mark not in self.bare_closers)
         self.behind_calls = (*CALL_CLOSERS, *others)
-        groups = self._groups(families)
+        groups = self._groups(families, phrases)
         self._base: dict[State, dict[str, Mark]] = {state: {} for state in COUNTING}
         for state, counting in COUNTING.items():
             for group in counting:
@@ -149,19 +153,28 @@ class MarkTable:
         return max(silent, key=len, default="")
 
     def marks(
-        self, state: State, frame: str = "", frame_end: str = "", *, thought: bool = False
+        self,
+        state: State,
+        frame: str = "",
+        frame_end: str = "",
+        *,
+        thought: bool = False,
+        told: bool = False,
     ) -> MarkSearch:
         """Return the marks that count in `state`, and an answer's tags, if given. `thought`: the
-        reply has held one, so that a closer in its words tells nothing.
+        reply has held one, so that a closer in its words tells nothing; `told`: it has said words,
+        so that phrases tell nothing.
         """
-        key = (state, frame, frame_end, thought)
+        key = (state, frame, frame_end, thought, told)
         if key not in self._made:
             frames = {frame: Mark.FRAME, frame_end: Mark.FRAME_END}
             frames.pop("", None)
-            kinds = self._base[state]
+            mute = {Mark.PHRASE} if told else set()
             if thought and (state, Mark.CLOSE) not in NEXT_STATE:
-                kinds = {mark: kind for mark, kind in kinds.items() if kind is not Mark.CLOSE}
-            self._made[key] = MarkSearch(kinds | frames)
+                mute.add(Mark.CLOSE)
+            kinds = {mark: kind for mark, kind in self._base[state].items() if kind not in mute}
+            made = MarkSearch if _PHRASES.isdisjoint(kinds.values()) else PhraseSearch
+            self._made[key] = made(kinds | frames)
         return self._made[key]
 
     def within_thought(self, row: ThoughtRow, suffix: str, head: bool) -> MarkSearch:
@@ -177,7 +190,9 @@ class MarkTable:
         """The marks that count in JSON."""
         return _within_call(NO_MARK, self.reads_calls, self.forbids_calls)
 
-    def _groups(self, families: tuple[ThoughtRow, ...]) -> Mapping[Group, Mapping[str, Mark]]:
+    def _groups(
+        self, families: tuple[ThoughtRow, ...], phrases: tuple[ThoughtRow, ...]
+    ) -> Mapping[Group, Mapping[str, Mark]]:
         """Return the marks of each group. `families`: all, whether thoughts came in a field."""
         rows = self.families
         left = () if rows else families
@@ -199,6 +214,8 @@ class MarkTable:
             Group.CALLS: _CALLS if any_call else {},
             Group.THOUGHT_CALLS: self._in_thought,
             Group.CALL_ENDS: dict.fromkeys(CALL_CLOSERS, Mark.TOOL_END),
+            Group.PHRASES: {mark: Mark.PHRASE for row in phrases for mark in row.opens},
+            Group.PHRASE_ENDS: {mark: Mark.PHRASE_END for row in phrases for mark in row.closes},
         }
 
 

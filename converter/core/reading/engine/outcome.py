@@ -23,7 +23,8 @@ SENTENCE_ENDS = ".!?…。！？"
 class OpenThought(Thought):
     """The thoughts of a reply, one after another. `row`, `suffix`: of the last one's opener;
     `marks`: this opener, and its closer; `guess`: the end of one that may prove to be the answer;
-    `begun`: there was an opener.
+    `begun`: there was an opener; `told`: one with marks has said words; `unclosed`: no closer has
+    ended the last one that a phrase began.
     """
 
     def __init__(self, choice: int, guessed: bool) -> None:
@@ -32,7 +33,7 @@ class OpenThought(Thought):
         self.row: ThoughtRow | None = None
         self.suffix = ""
         self.marks: tuple[str, str] | None = None
-        self.begun = False
+        self.begun = self.told = self.unclosed = False
 
     def open(self, row: ThoughtRow, suffix: str) -> None:
         """Begin a thought of this row."""

@@ -27,17 +27,20 @@ from converter.core.reading.engine.states import (
     IN_THOUGHT,
     MAY_BE_DRAFT,
     NEXT_STATE,
+    SAID_AS_THINKING,
     SILENT_SO_FAR,
     UNDECIDED,
     State,
 )
-from converter.core.reading.mark_search import Mark, MarkSearch
+from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch
 from converter.core.reading.thought import ENDS, Said, attribute_tag
 from converter.core.reading.tool_calls.place import Expectations
 from converter.core.reading.tool_calls.source import Source
 from converter.core.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT
 
 _NO_CALLS = Expectations({})
+_ON_A_LINE = (Mark.SILENT, Mark.UNMATCHED, Mark.TOOL_END, Mark.PHRASE, Mark.PHRASE_END)
+"""Marks behind which the line goes on."""
 _LINE_END = re.compile(r"[\r\n][ \t\r\n]*+\Z")
 """The held text before a call: no lone blank, or every other word would wait for the next."""
 
@@ -93,7 +96,10 @@ class Scanner(ABC):
             head = state is State.OPENED
             self._marks = table.within_thought(self.thought.row, self.thought.suffix, head)
         else:
-            self._marks = table.marks(state, *self.answer.frames, thought=self.thought.begun)
+            thought = self.thought
+            self._marks = table.marks(
+                state, *self.answer.frames, thought=thought.begun, told=thought.told
+            )
         begins = bool(between.before) and not self._calling.has_arguments
         in_call = state in IN_CALL and begins
         self._values.look(state, table.offered, in_call)
@@ -119,7 +125,20 @@ class Scanner(ABC):
             self._take_lead(lead)
         if marks is not self._marks:
             return True  # the words changed the marks that count: look again
+        if isinstance(marks, PhraseSearch) and not found:
+            return self._lets_go(marks, lead)
         return found is not None and self._meet(found)
+
+    def _lets_go(self, marks: PhraseSearch, lead: int) -> bool:
+        """Say a character that could only begin a phrase, where none would count. `lead`: of the
+        blanks that wait before it.
+        """
+        text = self._source.rest
+        places = marks.places(text[lead:]) if text[lead:] else ()
+        if not places or any(self._context.begins(place, text[:lead]) for place in places):
+            return False
+        self._say(self._source.take(lead + 1))
+        return True
 
     def _skip_behind_call(self) -> bool:
         """Drop the blanks and closing marks behind a call; tell whether text follows."""
@@ -134,7 +153,7 @@ class Scanner(ABC):
 
     def _lead_before(self, text: str, stop: int, found: re.Match[str] | None) -> int:
         """Return how many characters before `stop` wait: line ends go with a call behind them."""
-        if not self._table.reads_calls or self._state in IN_THOUGHT:
+        if not self._table.reads_calls or self._state in SAID_AS_THINKING:
             return 0
         is_call = found is not None and found[0] in CALL_MARKS
         if not is_call and (self._state in UNDECIDED if found else self._source.last):
@@ -192,7 +211,7 @@ class Scanner(ABC):
             if self._calling.draft.goes_on:
                 self._settle_draft(as_thought=True)
                 return
-        if self._state in IN_THOUGHT:
+        if self._state in SAID_AS_THINKING:
             self._tell(self.thought.hear(text))
             return
         self._calling.at_head = False
@@ -226,6 +245,9 @@ class Scanner(ABC):
         if said:
             self._out += self.answer.release()
             self._out += said
+            if not self.thought.told and self._state is not State.PHRASED:
+                self.thought.told = True
+                self._look()
 
     def _ordinary(self) -> bool:
         self._say(self._source.take(1))
@@ -247,6 +269,9 @@ class Scanner(ABC):
         self._source.take(len(found[0]))
         if mark is Mark.UNMATCHED:
             self.answer.dropped_closer = True
+        if mark is Mark.CLOSE and self._state is State.PHRASED:
+            self.thought.told, self.thought.unclosed = True, False
+            self.answer.note_unmatched(self._context.before[-1:], "")
         if mark is Mark.OPEN and self._state is not State.OPENED:
             self.thought.open(self._table.opened_by[spelled], suffix)
         self._step(mark, spelled)
@@ -254,18 +279,15 @@ class Scanner(ABC):
 
     def _meeting(self, mark: Mark) -> Callable[[str], bool] | None:
         """Return the action for a mark of which the text behind it decides."""
-        match mark:
-            case Mark.FRAME_END:
-                return self._meet_frame_end
-            case Mark.WITH_ATTRIBUTES:
-                return self._meet_attributes
-            case Mark.TOOL:
-                return self._meet_call
-            case Mark.TOOL_OVER:
-                return self._meet_header
-            case Mark.TOOL_END:
-                return self._meet_call_end
-        return None
+        return {
+            Mark.FRAME_END: self._meet_frame_end,
+            Mark.WITH_ATTRIBUTES: self._meet_attributes,
+            Mark.TOOL: self._meet_call,
+            Mark.TOOL_OVER: self._meet_header,
+            Mark.TOOL_END: self._meet_call_end,
+            Mark.PHRASE: self._meet_phrase,
+            Mark.PHRASE_END: self._meet_phrase,
+        }.get(mark)
 
     def _is_words(self, mark: Mark, literal: str) -> bool:
         """Tell whether a mark is text, by its place."""
@@ -273,6 +295,8 @@ class Scanner(ABC):
             return self._values.open.quoted
         if self._state not in IN_TEXT or mark in (Mark.FRAME_END, Mark.TOOL):
             return False
+        if mark in (Mark.PHRASE, Mark.PHRASE_END) and not self._context.begins(literal[0]):
+            return True
         row = self._table.opened_by.get(literal) if mark is Mark.OPEN else None
         if row and row.not_behind and re.search(row.not_behind, self._context.before):
             return True
@@ -292,6 +316,17 @@ class Scanner(ABC):
         self._tell(self.thought.read_attributes(found[0]))
         if mark is Mark.WHOLE:
             self._tell(self.thought.end())
+        return True
+
+    def _meet_phrase(self, literal: str) -> bool:
+        """Begin or end a thought before a phrase, which is a part of what follows."""
+        begins = self._state is not State.PHRASED
+        self._step(Mark.PHRASE if begins else Mark.PHRASE_END)
+        if begins:
+            self.thought.forget()
+        self.thought.unclosed = begins
+        self.answer.spoke = True
+        self._say(self._source.take(len(literal)))
         return True
 
     def _meet_frame_end(self, literal: str) -> bool:
@@ -331,7 +366,8 @@ class Scanner(ABC):
         if mark not in (Mark.SILENT, Mark.UNMATCHED):
             self._settle_before(mark)
             self._tell(self.thought.settle())
-        if mark in (Mark.CLOSE, Mark.TOOL):
+        guess_ends = self._state is State.PHRASED and mark is not Mark.SILENT
+        if guess_ends or mark in (Mark.CLOSE, Mark.TOOL):
             self._tell(self.thought.end())
         late = mark is Mark.CLOSE and self._state in BEHIND_CALL
         if late and self._table.reads_calls:
@@ -340,7 +376,7 @@ class Scanner(ABC):
             self.answer.frame(opens=mark is Mark.FRAME)
         closed = literal if mark is Mark.CLOSE else ""
         self.answer.closed_by(closed, self._table.answer_tags)
-        if mark in (Mark.SILENT, Mark.UNMATCHED, Mark.TOOL_END):
+        if mark in _ON_A_LINE:
             self._context.begin_code_anew()
         elif mark is not Mark.TOOL or self._state in IN_THOUGHT:
             self._context = Context()

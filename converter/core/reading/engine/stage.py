@@ -25,6 +25,7 @@ from converter.core.reading.engine.evidence import Evidence
 from converter.core.reading.engine.mark_table import MarkTable, mark_table
 from converter.core.reading.engine.repeats import Repeats
 from converter.core.reading.engine.thought_calls import ThoughtCalls
+from converter.core.reading.families import HEURISTIC
 from converter.core.reading.family_choice import families_of
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Reading
@@ -70,8 +71,9 @@ class ReadingStage:
     def _table(self) -> MarkTable:
         reading = self._reading
         expected = reading.expected
+        phrases = (HEURISTIC,) if reading.phrases else ()
         return mark_table(
-            families_of(reading),
+            (*families_of(reading), *phrases),
             reading.attributes,
             expected.calls.offered,
             self._reads_calls,
@@ -178,6 +180,10 @@ class ReadingStage:
         read.cut += [call.name for call in calls if not call.done]
         read.text += log.cut
         log.cut = []
+        if self._engine.thought.unclosed:
+            self._findings.unclosed.add(self._engine.answer.choice)
+        else:
+            self._findings.unclosed.discard(self._engine.answer.choice)
         return out
 
     def _held(self, finish: str, cut: bool) -> list[Event]:

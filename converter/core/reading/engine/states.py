@@ -14,6 +14,9 @@ A call ends a thought that has no closer, but the thought may go on behind it: C
 RESUMED. Its closer there tells that the call was a draft: the thought goes on from before it
 (`Draft`). Without a closer the words there were the answer.
 
+Where phrases are looked for, an answer goes ANSWERING -> PHRASED -> ANSWERING: its words there are
+a thought, and all else counts as in an answer.
+
 A pair that the table lacks is ordinary text.
 """
 
@@ -31,6 +34,7 @@ class State(enum.Enum):
     BEHIND = enum.auto()  # behind a mark, and nothing but blanks since
     ENDED = enum.auto()  # directly behind a thought: its closer said again closes nothing
     ANSWERING = enum.auto()
+    PHRASED = enum.auto()  # the same, but a phrase has told that the words are a thought
     UNDECIDED_HEAD = enum.auto()
     UNDECIDED = enum.auto()
     UNDECIDED_BEHIND = enum.auto()
@@ -59,10 +63,13 @@ class Group(enum.Enum):
     CALLS = enum.auto()
     THOUGHT_CALLS = enum.auto()  # those that end a thought
     CALL_ENDS = enum.auto()
+    PHRASES = enum.auto()
+    PHRASE_ENDS = enum.auto()
 
 
 _MARKED = (Group.IGNORED, Group.OPENERS)
-_IN_TEXT = (*_MARKED, Group.CALLS, Group.LONE_CLOSERS)
+_PHRASED = (*_MARKED, Group.CALLS, Group.LONE_CLOSERS)
+_IN_TEXT = (*_PHRASED, Group.PHRASES)
 _AT_START = (*_IN_TEXT, Group.FIRST_OPENERS)
 _IN_THOUGHT = (Group.THOUGHT_CALLS, *_MARKED, Group.CLOSERS, Group.FIRST_OPENERS)
 COUNTING: Mapping[State, tuple[Group, ...]] = {
@@ -70,6 +77,7 @@ COUNTING: Mapping[State, tuple[Group, ...]] = {
     State.BEHIND: (*_AT_START, Group.DROPPED_CLOSERS),
     State.ENDED: (*_AT_START, Group.DROPPED_CLOSERS),
     State.ANSWERING: (*_IN_TEXT, Group.DROPPED_CLOSERS),
+    State.PHRASED: (*_PHRASED, Group.PHRASE_ENDS),
     State.UNDECIDED_HEAD: _AT_START,
     State.UNDECIDED: _IN_TEXT,
     State.UNDECIDED_BEHIND: _AT_START,
@@ -99,10 +107,10 @@ FIRST_STATE = {
     Mode.UNDECIDED: State.UNDECIDED_HEAD,
 }
 UNDECIDED = frozenset((State.UNDECIDED_HEAD, State.UNDECIDED, State.UNDECIDED_BEHIND))
-IN_TEXT = frozenset(
-    (State.HEAD, State.BEHIND, State.ENDED, State.CALLED, State.ANSWERING, *UNDECIDED)
-)
+_UNPHRASED = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED, State.ANSWERING, *UNDECIDED)
+IN_TEXT = frozenset((*_UNPHRASED, State.PHRASED))
 IN_THOUGHT = frozenset((State.BEGINNING, State.OPENED, State.THINKING, State.RESUMED))
+SAID_AS_THINKING = IN_THOUGHT | {State.PHRASED}
 IN_CALL = frozenset((State.CALLING, State.CALLING_INSIDE))
 BEHIND_CALL = frozenset((State.CALLED, State.CALLED_INSIDE, State.RESUMED))
 MAY_BE_DRAFT = frozenset((State.CALLING_INSIDE, State.CALLED_INSIDE, State.RESUMED))
@@ -124,6 +132,11 @@ NEXT_STATE = {
     # the words before were a thought
     (State.UNDECIDED, Mark.CLOSE): State.ENDED,
     (State.UNDECIDED_BEHIND, Mark.CLOSE): State.ENDED,
+    **{(state, Mark.PHRASE): State.PHRASED for state in _UNPHRASED},
+    (State.PHRASED, Mark.PHRASE_END): State.ANSWERING,
+    (State.PHRASED, Mark.CLOSE): State.ENDED,  # the template has opened it
+    (State.PHRASED, Mark.SILENT): State.PHRASED,
+    (State.PHRASED, Mark.FRAME_END): State.BEHIND,
     # said again: by the server or model what the template has opened, or by the model at once
     (State.BEGINNING, Mark.OPEN): State.OPENED,
     (State.BEGINNING, Mark.WITH_ATTRIBUTES): State.THINKING,

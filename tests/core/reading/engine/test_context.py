@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.reading.engine.context import Context, MarkPlace
+from converter.core.reading.rows import LINE, PARAGRAPH, SENTENCE
 from tests.support.strategies import law
 
 
@@ -31,6 +32,31 @@ def _behind(*pieces: str) -> Context:
 )
 def test_a_mark_stands_somewhere_on_its_line(text: str, place: MarkPlace) -> None:
     assert _behind(text).place is _behind(*text).place is place
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("", {PARAGRAPH, SENTENCE, LINE}),
+        (" \n\t", {PARAGRAPH, SENTENCE, LINE}),
+        ("a\n \n ", {PARAGRAPH, SENTENCE, LINE}),
+        ("a\n", {SENTENCE, LINE}),
+        ("a.\n", {SENTENCE, LINE}),
+        ('a." ', {SENTENCE}),
+        ("a.", set()),
+        ("a ", set()),
+        ("a\n" + " " * 80, set()),
+    ],
+)
+def test_a_phrase_counts_where_a_paragraph_a_sentence_or_a_line_begins(
+    text: str, places: set[str]
+) -> None:
+    for context in (_behind(text), _behind(*text)):
+        assert {place for place in (PARAGRAPH, SENTENCE, LINE) if context.begins(place)} == places
+    words, blanks = text.rstrip(), text[len(text.rstrip()) :]
+    assert {
+        place for place in (PARAGRAPH, SENTENCE, LINE) if _behind(words).begins(place, blanks)
+    } >= places
 
 
 @pytest.mark.parametrize(
