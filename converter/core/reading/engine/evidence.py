@@ -58,7 +58,7 @@ class Evidence:
         """
         unmatched = answer.unmatched_closer
         begins_in_text = self._reading.mode in (Mode.ANSWERING, Mode.CLOSED)
-        if begins_in_text and (unmatched or (answer.dropped_closer and not self._thought)):
+        if begins_in_text and (unmatched or answer.dropped_closer):
             self._shown.closer_apart |= answer.closer_apart or not unmatched
             self._correct(InitialState.THINKING)
 

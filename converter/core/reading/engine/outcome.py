@@ -73,7 +73,7 @@ class Answer:
     `waiting`: text that a closer would make a thought; `spoke`: there were words;
     `unmatched_closer`: a closer without opener stands in it, behind words; `closer_apart`: at a
     line's border or behind a sentence, as a model writes one, and not amid words;
-    `dropped_closer`: one went, because it is a special token.
+    `dropped_closer`: one went before any thought, because it is a special token.
     """
 
     choice: int

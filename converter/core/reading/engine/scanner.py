@@ -267,7 +267,7 @@ class Scanner(ABC):
         if meeting := self._meeting(mark):
             return meeting(found[0])
         self._source.take(len(found[0]))
-        if mark is Mark.UNMATCHED:
+        if mark is Mark.UNMATCHED and not self.thought.told:
             self.answer.dropped_closer = True
         if mark is Mark.CLOSE and self._state is State.PHRASED:
             self.thought.told, self.thought.unclosed = True, False

@@ -78,13 +78,7 @@ def test_a_closer_in_the_text_shows_that_the_reply_began_in_a_thought() -> None:
     )
 
 
-def test_a_special_token_that_went_shows_it_unless_there_was_a_thought() -> None:
-    first, second = Beginning(), Beginning()
-    Evidence(IN_TEXT, first).find_closer(Answer(0, dropped_closer=True))
-    evidence = Evidence(IN_TEXT, second)
-    evidence.hear(Thinking("why"))
-    evidence.find_closer(Answer(0, dropped_closer=True))
-    assert (first.correction, second.correction) == (
-        InitialState.THINKING,
-        None,
-    )
+def test_a_special_token_that_went_shows_it() -> None:
+    shown = Beginning()
+    Evidence(IN_TEXT, shown).find_closer(Answer(0, dropped_closer=True))
+    assert (shown.correction, shown.closer_apart) == (InitialState.THINKING, True)

@@ -28,6 +28,15 @@ def test_a_closer_behind_words_is_noted_and_stays_text() -> None:
     assert not engine.answer.unmatched_closer
 
 
+def test_a_closer_that_goes_is_noted_unless_there_was_a_thought_before() -> None:
+    for text, noted in (("a<channel|>b<think>why</think>", True), ("<think>why</think>a", False)):
+        for pieces in ([text + "<channel|>c"], list(text + "<channel|>c")):
+            engine = Engine(mark_table(AUTO))
+            said = [event for piece in pieces for event in engine.feed(piece)]
+            assert "<channel|>" not in "".join(getattr(event, "text", "") for event in said)
+            assert engine.answer.dropped_closer is noted
+
+
 def test_half_a_mark_of_special_tokens_at_the_end_is_no_text() -> None:
     engine = Engine(mark_table(AUTO))
     assert engine.feed("a<|channel|>ana") == [Text("a")]
