@@ -10,7 +10,6 @@ from converter.core.reading.half_characters import HalfCharacters
 from converter.core.reading.reading import NO_LIMITS
 from converter.core.reading.thought_ender import ThoughtEnder
 from converter.core.reading.unasked_thought import UnaskedThought
-from converter.core.reading.unread_tag import UnreadTag
 from converter.core.reply.chain import Choice, Stage, Table
 from converter.core.reply.thought_events import ThoughtEvents
 
@@ -53,7 +52,6 @@ STAGES: Table = (
     lambda _: HalfCharacters(),
     lambda of: UnaskedThought(of.findings) if of.expected.told_off else None,
     _reading,
-    lambda of: UnreadTag(of.findings) if of.reading.tags else None,
     lambda of: BlanksTrimmer() if of.reading.trims_blanks else None,
     _assembler,
     _typed_values,

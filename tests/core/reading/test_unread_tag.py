@@ -3,8 +3,13 @@
 import pytest
 
 from converter.core.model.events import Event, Finish, Text, Thinking
+from converter.core.reading.engine.stage import ReadingStage
+from converter.core.reading.family_choice import choose
 from converter.core.reading.findings import Findings
-from converter.core.reading.unread_tag import Pair, UnreadTag, pair_at_head
+from converter.core.reading.reading import Reading
+from converter.core.reading.unread_tag import Pair, pair_at_head
+
+AUTO = Reading(choose(["auto"]))
 
 
 @pytest.mark.parametrize(
@@ -36,12 +41,13 @@ def test_a_tag_at_the_head_that_speaks_of_thinking_is_found(text: str, pair: Pai
     assert pair_at_head(text) == pair
 
 
-def unread(*events: Event) -> Pair | None:
+def unread(*events: Event, reading: Reading = AUTO) -> Pair | None:
     findings = Findings()
-    stage = UnreadTag(findings)
-    assert [made for event in events for made in stage.feed(event)] == list(events)
-    assert stage.close() == []
-    return findings.unread
+    stage = ReadingStage(reading, 0, findings, "call_")
+    made = [*(made for event in events for made in stage.feed(event)), *stage.close()]
+    said = [event.text for event in made if isinstance(event, Text)]
+    assert "".join(said) == "".join(event.text for event in events if isinstance(event, Text))
+    return None if findings.thought else findings.unread
 
 
 PAIR = ("<mythink>", "</mythink>")
@@ -79,5 +85,14 @@ def test_a_refusal_is_no_text() -> None:
     assert unread(Text("<mythink>b</mythink>c", refusal=True), Finish("stop")) is None
 
 
-def test_plain_words_stay_what_they_are() -> None:
-    assert UnreadTag(Findings()).plain(Text) == (Text, "")
+def test_nothing_is_told_of_a_tag_that_is_read_and_said_nothing() -> None:
+    for tag in ("think", "think:ab"):
+        findings = Findings()
+        stage = ReadingStage(AUTO, 0, findings, "call_")
+        stage.feed(Text(f"<{tag}>\n</{tag}>84"))
+        stage.feed(Finish("stop"))
+        assert (findings.thought, findings.unread) == (False, None)
+
+
+def test_nothing_is_told_where_no_tags_are_read() -> None:
+    assert unread(Text("<mythink>b</mythink>c"), reading=Reading(())) is None

@@ -10,9 +10,12 @@ from converter.core.reading.engine.outcome import LINE_ENDS, SENTENCE_ENDS, Answ
 from converter.core.reading.findings import Beginning
 from converter.core.reading.reading import Reading
 from converter.core.reading.tool_calls.calls_read import CUT
+from converter.core.reading.unread_tag import Pair, pair_at_head
 
 _HEAD = 64
-"""Characters of a reply's beginning that show whether it has an opener of its own."""
+"""Characters of a reply's beginning that show whether it has an opener, and of its end that show
+whether the closer is the last.
+"""
 
 
 class Evidence:
@@ -23,7 +26,7 @@ class Evidence:
 
     def __init__(self, reading: Reading, shown: Beginning) -> None:
         self._reading, self._shown = reading, shown
-        self._head = ""  # the reply's first characters
+        self._head = self._tail = ""  # the reply's first and last characters
         self._last = ""  # the last character of thinking
         self._thought = self.answered = False
         self._ended = self._ends_line = False  # a thought has ended; nothing was said since
@@ -31,7 +34,16 @@ class Evidence:
     def read(self, text: str) -> None:
         """Take text as it was written."""
         if len(self._head) < _HEAD:
-            self._head += text[:_HEAD]
+            self._head = (self._head + text)[:_HEAD]
+        self._tail = (self._tail + text)[-_HEAD:]
+
+    @property
+    def unread(self) -> Pair | None:
+        """The marks of what is a thought by its name, at the head of a reply in which no opener was
+        read; None where all of the reply stands in them: that is the answer.
+        """
+        pair = pair_at_head(self._head) if self._reading.tags else None
+        return None if pair and self._tail.rstrip().endswith(pair[1]) else pair
 
     def hear(self, event: Event) -> None:
         """Take an event that goes out."""

@@ -167,7 +167,10 @@ class ReadingStage:
 
     def _close(self, finish: str, cut: bool) -> list[Event]:
         """Return all that is held. `finish`: why the choice ended, if it has."""
-        return self._settled(self._held(finish, cut))
+        out = self._settled(self._held(finish, cut))
+        if not self._engine.thought.begun:
+            self._findings.unread = self._findings.unread or self._evidence.unread
+        return out
 
     def _settled(self, held: list[Event]) -> list[Event]:
         """Return what was held, with the calls that waited; take note of the calls so far."""
