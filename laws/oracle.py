@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from converter.core.reading.engine.mark_table import GUARDED
 from converter.core.reading.rows import SUFFIX
 from converter.core.reading.thought_row import ThoughtRow
 from converter.core.reading.tool_calls.forms import CLOSERS
 from converter.core.wire.bounds import GUESS_LIMIT
 from laws.oracle_blocks import Block, thought_block, with_attributes
 from laws.oracle_marks import (
+    TOOLS,
     Here,
     any_of,
     begins_call,
@@ -195,7 +195,7 @@ class _Reader:
 
     def _call(self) -> str:
         """Take a tool call: up to its end, or all."""
-        closed = GUARDED[self.call].close != ""
+        closed = TOOLS[self.call].close != ""
         value = value_end(self.rest, len(self.call), header=True)
         end = call_end(self.rest, self.call) if closed else value
         if end is None:
@@ -311,7 +311,7 @@ class _Reader:
             offset = again
 
     def _ends(self, begin: int, offset: int, mark: str) -> bool:
-        fenced = not GUARDED[mark].special and _is_fenced(self.rest[begin:offset])
+        fenced = not TOOLS[mark].special and _is_fenced(self.rest[begin:offset])
         return not fenced and begins_call(self.rest, begin, offset)
 
     def _guessed(self, thought: Block, guessed: bool = True) -> Iterator[Block]:

@@ -5,11 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from converter.core.reading.engine.mark_table import GUARDED
 from converter.core.reading.families import CLOSERS
 from converter.core.reading.rows import GAP, SUFFIX, Counts
 from converter.core.reading.thought_row import Lone, ThoughtRow
+from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import CLOSERS as CLOSERS_OF_CALLS
+from converter.core.reading.tool_calls.forms import FORMS
+from converter.core.reading.tool_calls.tag_body import Tags
 
 # what may stand before a fence: blanks, and the marks of quotations and lists
 _MARGIN = r"[ \t\r>*+\-0-9.)]*+"
@@ -44,6 +46,47 @@ _TEMPLATE = rf"""
   | MARKS
   | .
 """
+
+
+@dataclass(frozen=True)
+class Tool:
+    """The word of the table of forms on a mark before calls. `close`: the mark behind, `before`:
+    those that end them as well; `alone`: the mark is the beginning of a call's body.
+    """
+
+    counts: Counts
+    close: str
+    before: tuple[str, ...] = ()
+    alone: bool = False
+
+    @property
+    def special(self) -> bool:
+        """Tell whether it is a special token, which no prose says."""
+        return self.counts is Counts.EVERYWHERE
+
+
+_IN_THOUGHTS = (Counts.EVERYWHERE, Counts.IN_THOUGHTS, Counts.IN_THOUGHTS_WITH_TOOLS)
+"""Marks that end a thought; those of the last only where the request offers tools."""
+
+
+def _tools(form: CallRow) -> Iterator[tuple[str, Tool]]:
+    """Yield the marks of a form between which nothing is a tag."""
+    section, behind = form.section
+    if section:
+        yield section, Tool(form.counts, behind, form.before)
+    for opener in form.opens:
+        yield opener + form.tool, Tool(form.counts, form.close, form.before)
+    if form.alone and isinstance(form.body, Tags) and not form.body.open_ended:
+        for head in form.body.heads:
+            yield head, Tool(form.counts, form.body.end[0], alone=True)
+
+
+TOOLS = {
+    mark: tool
+    for form in FORMS
+    if form.counts is not Counts.AS_WHOLE_REPLY
+    for mark, tool in _tools(form)
+}
 
 
 @dataclass(frozen=True)
@@ -144,16 +187,15 @@ def _lone_closers(families: Sequence[ThoughtRow], here: Here) -> list[str]:
 
 def tool_marks(families: Sequence[ThoughtRow], offered: bool) -> list[str]:
     """Return the openers of tool calls that count in a thought."""
-    rows = [
-        row for row in GUARDED.values() if row.in_thoughts and (offered or not row.only_offered)
-    ]
-    return [row.mark for row in rows] if families else []
+    places = _IN_THOUGHTS if offered else _IN_THOUGHTS[:2]
+    marks = [mark for mark, tool in TOOLS.items() if not tool.alone and tool.counts in places]
+    return marks if families else []
 
 
 def _text_tools(families: Sequence[ThoughtRow], here: Here) -> list[str]:
     """Return the openers of tool calls that count in a text."""
     if here.offered and families:
-        return [*GUARDED]
+        return [*TOOLS]
     return tool_marks(families, False) if here.called else []
 
 
@@ -200,11 +242,11 @@ def call_end(text: str, opener: str) -> int | None:
     """Return where the call that a text begins with ends: behind its closing mark or, outside of
     strings, before the mark of what comes next. None: nowhere.
     """
-    row, begin = GUARDED[opener], text.find("{", len(opener))
+    tool, begin = TOOLS[opener], text.find("{", len(opener))
     found = [
-        offset + len(row.close) for offset in [text.find(row.close, len(opener))] if offset >= 0
+        offset + len(tool.close) for offset in [text.find(tool.close, len(opener))] if offset >= 0
     ]
-    for mark in row.before if begin >= 0 else ():
+    for mark in tool.before if begin >= 0 else ():
         places = [each.start() for each in re.finditer(re.escape(mark), text)]
         found += [each for each in places if each > begin and not in_string(text[begin:each])]
     return min(found, default=None)
@@ -267,15 +309,15 @@ def _opener(family: ThoughtRow, mark: str, suffix: str) -> str:
 
 def tool_mark(text: str, offset: int) -> str:
     """Return the tool mark that stands there, or nothing."""
-    return max((mark for mark in GUARDED if text.startswith(mark, offset)), key=len, default="")
+    return max((mark for mark in TOOLS if text.startswith(mark, offset)), key=len, default="")
 
 
 def begins_call(text: str, begin: int, offset: int, answer: bool = False) -> bool:
     """Tell whether the tool mark at `offset` begins a call, in what began at `begin`."""
-    row = GUARDED[tool_mark(text, offset)]
-    if row.special:
+    mark = tool_mark(text, offset)
+    if TOOLS[mark].special:
         return True
-    said, behind = text[begin:offset][-64:], text[offset + len(row.mark) :]
+    said, behind = text[begin:offset][-64:], text[offset + len(mark) :]
     words = re.search(r"[^\n]*\Z", said)[0]  # type: ignore[index]
     if words.strip() and words[-1] in _QUOTES:
         return False

@@ -2,8 +2,19 @@
 
 import pytest
 
+from converter.core.reading.engine.mark_table import GUARDED, openers_in_thought
+from converter.core.reading.families import TABLE
 from converter.core.reading.family_choice import choose
-from laws.oracle_marks import Here, any_of, begins_call, pattern_of, tool_mark, untorn
+from laws.oracle_marks import (
+    TOOLS,
+    Here,
+    any_of,
+    begins_call,
+    pattern_of,
+    tool_mark,
+    tool_marks,
+    untorn,
+)
 
 AUTO = choose(["auto"])
 KINDS = ("thought", "stray", "bare", "silent", "fence", "ticks")
@@ -48,6 +59,14 @@ def test_a_mark_that_prose_never_says_begins_a_call() -> None:
 )
 def test_a_mark_that_prose_may_say_begins_one_where_a_call_follows(text: str, begins: bool) -> None:
     assert begins_call(text, 0, text.index("<tool_call>"), answer=True) is begins
+
+
+def test_the_oracle_and_the_engine_read_the_same_marks_out_of_the_table() -> None:
+    assert {mark: (it.close, it.before, it.special) for mark, it in TOOLS.items()} == {
+        mark: (row.close, row.before, row.special) for mark, row in GUARDED.items()
+    }
+    for offered in (True, False):
+        assert {*tool_marks(TABLE, offered)} == {*openers_in_thought(offered)}
 
 
 def test_half_a_mark_at_the_end_is_cut_off_where_it_is_never_prose() -> None:

@@ -49,7 +49,7 @@ from converter.core.reading.engine.states import (
     State,
 )
 from converter.core.reading.mark_search import Mark, PhraseSearch
-from converter.core.reading.tool_calls.forms import SECTIONS, SPECIAL, WHOLE
+from converter.core.reading.tool_calls.forms import SECTIONS, WHOLE
 from converter.core.reading.tool_calls.place import Expectations, Fate
 from converter.core.reading.tool_calls.source import Source
 from converter.core.wire.bounds import BLANKS_LIMIT
@@ -225,18 +225,18 @@ class Engine(Scanner):
         if self._state in IN_THOUGHT or self._state is State.CALLED_INSIDE:
             return self._ends_thought(mark)
         self._calling.at_head = False
-        token = mark.begins in SPECIAL
-        in_sentence = context.place is MarkPlace.IN_SENTENCE
-        doubted = in_sentence and not token and not self.calls.read
-        met = MetMark(mark, context.place, context.in_code, doubted=doubted)
-        certain = met.mark.special or met.at is MarkPlace.AT_BREAK
+        place = context.place
+        in_sentence = place is MarkPlace.IN_SENTENCE
+        doubted = in_sentence and not mark.special and not self.calls.read
+        met = MetMark(mark, place, context.in_code, doubted=doubted)
+        certain = mark.special or place is MarkPlace.AT_BREAK
         if self._table.forbids_calls and not certain:
-            begins = may_begin_call(met.at, behind, self._source.last)
+            begins = may_begin_call(place, behind, self._source.last)
             if begins is None:
                 return False
             certain = begins
         unread = not self._table.reads_calls and certain  # its words need not be known
-        if (context.shows_calls and not token) or unread:
+        if (context.shows_calls and not mark.special) or unread:
             return self._put_back(met, "")
         return self._read_call(met)
 

@@ -4,7 +4,7 @@ Rows of thoughts and rows of calls become one table here: for each state the mar
 and the effect of each. `MarkTable` is made once for the same rows and kept.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,6 +13,7 @@ from converter.core.reading.families import CLOSERS
 from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch
 from converter.core.reading.rows import Counts
 from converter.core.reading.thought_row import Lone, ThoughtRow
+from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import CLOSERS as CALL_CLOSERS
 from converter.core.reading.tool_calls.forms import FORMS, OPENERS, SECTIONS
 from converter.core.reading.tool_calls.tag_body import Tags
@@ -50,8 +51,9 @@ def _of_forms() -> Iterator[CallMark]:
     for form in FORMS:
         if form.whole:
             continue
+        special = form.counts is Counts.EVERYWHERE
         effect = {
-            "special": form.counts is Counts.EVERYWHERE,
+            "special": special,
             "in_thoughts": form.counts is not Counts.IN_ANSWERS,
             "only_offered": form.counts in (Counts.IN_ANSWERS, Counts.IN_THOUGHTS_WITH_TOOLS),
         }
@@ -60,7 +62,15 @@ def _of_forms() -> Iterator[CallMark]:
         body = form.body
         if form.alone and isinstance(body, Tags) and not body.open_ended:
             for head in body.heads:
-                yield CallMark(head, head, body.end[0], in_thoughts=False, only_offered=True)
+                end = body.end[0]
+                yield CallMark(
+                    head, head, end, special=special, in_thoughts=False, only_offered=True
+                )
+
+
+def _unguarded(mark: str, forms: Iterable[CallRow]) -> CallMark:
+    special = all(form.counts is Counts.EVERYWHERE for form in forms)
+    return CallMark(mark, mark, guards=False, special=special)
 
 
 def _known(mark: str) -> str:
@@ -70,7 +80,7 @@ def _known(mark: str) -> str:
 GUARDED = {row.mark: row for row in dict.fromkeys(_of_forms())}
 """The marks around calls, between which nothing is a tag."""
 CALL_MARKS = {
-    **{mark: CallMark(mark, mark, guards=False) for mark in (*OPENERS, *SECTIONS)},
+    **{mark: _unguarded(mark, forms) for mark, forms in OPENERS.items()},
     **GUARDED,
 }
 """All marks that begin calls."""

@@ -442,14 +442,6 @@ def _grouped(rows: Iterable[tuple[str, CallRow]]) -> Mapping[str, tuple[CallRow,
     return groups
 
 
-SPECIAL = frozenset(
-    mark
-    for form in FORMS
-    if form.counts is Counts.EVERYWHERE
-    for mark in (*form.firsts, *form.section[:1])
-    if mark
-)
-"""The marks that are special tokens, which prose never says."""
 _MARKED = tuple(form for form in FORMS if not form.whole)
 SECTIONS = _grouped((form.section[0], form) for form in _MARKED if form.section[0])
 """Forms by the mark that begins their section."""

@@ -17,6 +17,14 @@ def test_each_mark_of_a_call_has_forms_that_know_it() -> None:
         assert mark.mark.startswith(mark.begins)
 
 
+def test_a_mark_is_special_where_its_row_counts_everywhere() -> None:
+    assert CALL_MARKS["<|channel|>commentary to="].special
+    assert CALL_MARKS["<｜DSML｜invoke name="].special
+    assert CALL_MARKS["<|tool_calls_section_begin|>"].special
+    assert not CALL_MARKS["<tool_call>"].special
+    assert not CALL_MARKS["<function="].special
+
+
 @pytest.mark.parametrize("state", [state for state in State if state not in IN_CALL])
 def test_calls_count_in_a_text_where_tools_are_offered(state: State) -> None:
     offered = mark_table(AUTO, offered=True).marks(state)
