@@ -27,7 +27,7 @@ is the call's.
 _CALL_AT_BREAK = re.compile(rf"(?:(?=[^\S\n]*\n){_GAP})?+\w")
 """A name, where the mark stands at a break."""
 _UNDECIDED = re.compile(rf"(?:{_GAP}|{_NAME}{_GAP})<?\Z")
-_BEGUN = {mark[:length] for mark in CLOSERS for length in range(2, len(mark))}
+_BEGUN = {mark[:length] for mark in CLOSERS for length in range(1, len(mark))}
 _BEHIND_CLOSER = re.compile(rf"{_GAP}(?:{'|'.join(map(re.escape, _BEGUN))}|{_CLOSER}<?)\Z")
 _WORDS = re.compile(rf"{_GAP}{_NAME}:?(?:[ \t]++[^\s<{{\[(`]|[^\w\s.:<{{\[(`-]|:\s)")
 """A word that goes on as words do, and as no call of a section does."""
@@ -46,12 +46,14 @@ def may_begin_call(place: MarkPlace, behind: str, last: bool) -> bool | None:
     """
     if place in (MarkPlace.QUOTED, MarkPlace.IN_SENTENCE):
         return False
+    if not last and _BEHIND_CLOSER.match(behind):
+        return None  # a closer may begin as an inner tag or a list does
     at_break = place is MarkPlace.AT_BREAK
     if _CALL.match(behind) or (at_break and _CALL_AT_BREAK.match(behind)):
         return True
     if _UNDECIDED.match(behind):
         return at_break if last else None
-    return None if _BEHIND_CLOSER.match(behind) and not last else False
+    return False
 
 
 def begins_words(behind: str, last: bool) -> bool | None:

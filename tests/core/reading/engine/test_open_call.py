@@ -5,6 +5,7 @@ import pytest
 from converter.core.reading.engine.context import MarkPlace
 from converter.core.reading.engine.mark_table import CALL_MARKS, NO_MARK
 from converter.core.reading.engine.open_call import MetMark, OpenCall, may_begin_call
+from converter.core.reading.families import CLOSERS
 from converter.core.reading.tool_calls.place import Expectations
 from converter.core.reading.tool_calls.source import Source
 
@@ -36,6 +37,14 @@ def test_what_stands_between_a_calls_marks_holds_no_tags() -> None:
     assert not MetMark(TAG, MarkPlace.IN_SENTENCE, in_code=False).guards("x")
     assert not MetMark(ALONE, MarkPlace.AT_BREAK, in_code=False).guards("x")
     assert MetMark(TAG, MarkPlace.QUOTED, in_code=False, ended_thought=True).guards("x")
+
+
+@pytest.mark.parametrize("closer", CLOSERS)
+def test_half_a_closer_behind_a_mark_is_no_argument_yet(closer: str) -> None:
+    for length in range(1, len(closer)):
+        assert may_begin_call(MarkPlace.AT_BREAK, closer[:length], last=False) is None
+    assert may_begin_call(MarkPlace.AT_BREAK, closer + " so", last=False) is False
+    assert may_begin_call(MarkPlace.AT_BREAK, closer + "{", last=False) is True
 
 
 def test_json_in_the_middle_of_a_sentence_is_shown() -> None:
