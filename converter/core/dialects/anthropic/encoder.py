@@ -34,6 +34,7 @@ from converter.core.model.events import (
     own_fields,
 )
 from converter.core.wire.cut_json import complete_part, is_open
+from converter.core.wire.json_text import as_object
 from converter.core.wire.partial_json import WRAPPED
 
 STOP_REASONS = {
@@ -163,22 +164,22 @@ class AnthropicEncoder(BlockWriter):
         self._gathers = self._whole or self._room >= 0
 
     def _fold(self, event: Message) -> None:
-        delta = event.get("delta")
-        self._spend(sum(map(len, map(str, delta.values()))) if isinstance(delta, dict) else 0)
-        match event:
-            case {"type": "message_start", "message": dict(message)}:
-                self._result = message | {"content": self._blocks}
-            case {"type": "content_block_start", "content_block": dict(block)}:
-                self._blocks.append({**block})
-            case {"type": "content_block_delta", "delta": dict(delta)}:
+        delta = as_object(event.get("delta"))
+        self._spend(sum(map(len, map(str, delta.values()))))
+        match event["type"]:
+            case "message_start":
+                self._result = as_object(event["message"]) | {"content": self._blocks}
+            case "content_block_start":
+                self._blocks.append({**as_object(event["content_block"])})
+            case "content_block_delta":
                 for name, piece in delta.items():
                     self._pieces.setdefault(name, []).append(str(piece))
-            case {"type": "content_block_stop"}:
+            case "content_block_stop":
                 self._blocks[-1] |= _filled(self._blocks[-1], self._pieces)
                 self._pieces.clear()
-            case {"type": "message_delta", "delta": dict(delta), "usage": usage}:
-                self._result |= {**delta, "usage": usage}
-            case {"type": "error"}:
+            case "message_delta":
+                self._result |= {**delta, "usage": event["usage"]}
+            case "error":
                 self._result = event | (_NOTHING_TO_RUN if self._called else {})
 
     def _start(self, event: Start) -> Iterator[Message]:
