@@ -140,7 +140,8 @@ async def size(asked: Asked) -> None:
     if limit and len(asked.body) > limit:
         raise RequestTooLargeError(limit)
     record.length = len(asked.body)
-    asked.turn = asked.turn if is_quick(asked.body) else None
+    if record.length > AT_ONCE and not is_quick(asked.body):
+        asked.turn = None
 
 
 async def home(asked: Asked) -> None:
