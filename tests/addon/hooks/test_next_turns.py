@@ -1,0 +1,119 @@
+"""A next turn goes out as if it were the first, whatever its client changes in what it repeats."""
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.addon.memory.known_turns import SHORT, KnownTurns
+from tests.support.addon_flows import CHAT, MESSAGES, ask, request, running
+from tests.support.strategies import law
+from think_addon import ThinkAddon
+
+type Body = dict[str, Any]
+
+_MARK = {"cache_control": {"type": "ephemeral"}}
+_TEXT = {"type": "text", "text": "é 你 🙂 \\ud83d"}
+_FUNCTION = {"name": "f", "arguments": '{"n": 1}'}
+_TOOL = {"name": "f", "input_schema": {"type": "object"}}
+_CALLED = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+TURNS: dict[str, list[Body]] = {
+    CHAT: [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "a", "reasoning_content": "t"},
+        {
+            "role": "assistant",
+            "tool_calls": [{"id": "c", "type": "function", "function": _FUNCTION}],
+        },
+        {"role": "tool", "tool_call_id": "c", "content": [_TEXT]},
+        {"role": "system", "content": ""},
+    ],
+    MESSAGES: [
+        {"role": "user", "content": [_TEXT]},
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "t"}, _TEXT]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "1"}]},
+        {"role": "user", "content": [{"type": "image"}]},
+        {"role": "assistant", "content": [{"type": "server_tool_use", "id": "s", "name": "w"}]},
+    ],
+    "/v1/responses": [
+        {"role": "user", "content": "Hi"},
+        {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "t"}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]},
+        _CALLED,
+        {"type": "function_call_output", "call_id": "c", "output": "1"},
+        {"id": "nobody_knows"},
+    ],
+    "/api/chat": [
+        {"role": "user", "content": "See", "images": ["iVBOR"]},
+        {"role": "assistant", "content": "a", "thinking": "t"},
+        {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"n": 1}}}]},
+        {"role": "tool", "content": "1", "tool_name": "f"},
+    ],
+}
+_WRITERS: list[Callable[[Any], str]] = [
+    json.dumps,
+    lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")),
+    lambda value: json.dumps(value, indent=1),
+]
+_CHANGES = ("edit", "less", "metadata", "order", "tools", "mark")
+
+
+def first(path: str) -> Body:
+    asked = [{"role": "user", "content": "a" * SHORT}]
+    name = "input" if path == "/v1/responses" else "messages"
+    return {"model": "small", "max_tokens": 9, name: asked, "stream": True}
+
+
+def next_turn(draw: Callable[[st.SearchStrategy[Any]], Any], path: str, before: Body) -> Body:
+    """Return a body that repeats most of the one before."""
+    body, turns = deepcopy(before), st.sampled_from(TURNS[path])
+    messages = body["input" if "input" in body else "messages"]
+    changes = draw(st.sets(st.sampled_from(_CHANGES), max_size=3))
+    messages += deepcopy(draw(st.lists(turns, min_size=1, max_size=4)))
+    at = draw(st.integers(0, len(messages) - 1))
+    if "mark" in changes:
+        for message in messages:
+            message.pop("cache_control", None)
+        messages[at] |= _MARK
+    if "edit" in changes:
+        messages[at] = deepcopy(draw(turns))
+    if "less" in changes and at:
+        del messages[at]
+    if "metadata" in changes:
+        body["metadata"] = {"user_id": draw(st.text(max_size=2))}
+    if "tools" in changes:
+        body["tools"] = [_TOOL] if path == MESSAGES else [{"type": "function", "function": _TOOL}]
+    names = draw(st.permutations(list(body))) if "order" in changes else list(body)
+    return {name: body[name] for name in names}
+
+
+def outcome(addon: ThinkAddon, path: str, body: bytes, key: str) -> object:
+    """Return what the server gets, or the client."""
+    flow = ask(addon, request(path, body, x_api_key=key))
+    if flow.response:
+        return flow.response.status_code, flow.response.content
+    return flow.request.path, flow.request.raw_content
+
+
+@pytest.mark.parametrize("model", ["small", "Kimi-K2-Thinking"])
+@pytest.mark.parametrize("path", TURNS)
+@law(50)
+@given(data=st.data())
+def test_a_next_turn_goes_out_as_it_would_alone(path: str, model: str, data: st.DataObject) -> None:
+    body = {**first(path), "model": model}
+    with running(memory="memory:") as (addon, _), running(memory="memory:") as (forgetful, _):
+        for _turn in range(data.draw(st.integers(2, 4))):
+            body = next_turn(data.draw, path, body)
+            key = data.draw(st.sampled_from(["one", "one", "one", "two"]))
+            write = data.draw(st.sampled_from(_WRITERS))
+            forgetful._requests._known = KnownTurns()
+            said = write(body).encode()
+            assert outcome(addon, path, said, key) == outcome(forgetful, path, said, key)
