@@ -21,9 +21,10 @@ shape.
 #    piece, if it is before all that comes behind them (`settle`).
 # E  What was written for g is one frame, cut at its words into pieces; words are written as the
 #    same JSON string, because plain words have one spelling. Before that frame an encoder of blocks
-#    (`Encoder.in_blocks`) may have begun the block. A frame in which g's words stood twice by
-#    chance (`text`, `:`) is `_unsure` until other words came out as the pieces say. A number of the
-#    frame goes on by one, and an encoder that counts or keeps words is told (`Encoder.spliced`).
+#    (`Encoder.in_blocks`) may have begun the block, and before g's words may stand blanks that it
+#    had held. A frame in which g's words stood elsewhere by chance (`text`, `:`) is `_unsure` until
+#    other words came out as the pieces say. A number of the frame goes on by one, and an encoder
+#    that counts or keeps words is told (`Encoder.spliced`).
 #
 # Whatever fits no more goes the full way, after `settle`. `tests/core/reply/test_fast_path.py`
 # holds the two ways against each other, over all recordings and drawn ones.
@@ -64,6 +65,13 @@ class Seam:
     def places(self) -> int:
         """The number of places that hold the words."""
         return len(self.pieces) - 1
+
+    def is_sure(self, frame: bytes, text: str) -> bool:
+        """Tell whether the words of the frame that taught this stand in its one place: not as a
+        field's name, nor as the end of longer words, before which an encoder had held blanks.
+        """
+        ends = frame.count(json_text.write(text)[1:])
+        return self.places == ends == 1 and not self.pieces[1].startswith(b":")
 
     def gives(self, frame: bytes, text: str) -> bool:
         """Tell whether a frame says this text in this way."""
@@ -165,7 +173,7 @@ class FastPath:
         self._shape: _Shape | None = None
         self._ways: dict[WordKind, _Way] = {}
         self._unsure: dict[WordKind, str] = {}
-        """The words that taught a kind and stand in its frame more than once, as `:` and `text` do,
+        """The words that taught a kind and may stand in its frame by chance, as `:` and `text` do,
         until other words come out as they should.
         """
         self._ready: _Ready | None = None
@@ -242,7 +250,7 @@ class FastPath:
         if shape and (seam is None or seam.places):
             self._ways[kind] = way
             self._unsure.pop(kind, None)
-            if seam and seam.places > 1:
+            if seam and not seam.is_sure(written, text):
                 self._unsure[kind] = text
 
     def _goes_on(self, read: Sequence[Event], made: Sequence[Event], out: Sequence[bytes]) -> bool:

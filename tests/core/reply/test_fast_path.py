@@ -279,6 +279,16 @@ def test_words_that_begin_a_block_teach_how_the_next_ones_are_written(client: Di
     assert fast.hurried == 2
 
 
+@CLIENTS
+@pytest.mark.parametrize("held", ["\n\n", " "])
+@pytest.mark.parametrize("name", ["text", "delta", "index", "text_delta", "item_id"])
+def test_words_behind_held_blanks_are_not_taken_for_a_name_in_the_frame(
+    client: Dialect, held: str, name: str
+) -> None:
+    for words in ([held, name, " is", " it"], ["<think>", held, name, " is", " it"]):
+        _both(_stream("content", words), settings.read(), client)
+
+
 @pytest.mark.parametrize(
     "broken",
     [b'data: {"a":1}\n\n', b": ping\n\n", b"data: nonsense\n\n", data({**HEAD, "choices": []})],
