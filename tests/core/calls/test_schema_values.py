@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from converter.core.calls.schema_values import part, type_names, typed, types_of
+from converter.core.calls.schema_values import part, properties_of, type_names, typed, types_of
 
 SCHEMA: dict[str, object] = {
     "type": "object",
@@ -64,6 +64,11 @@ def test_a_part_of_a_reference_is_found_by_the_tools_schema() -> None:
 @pytest.mark.parametrize("schema", [{}, {"properties": None}, {"properties": {"a": {"type": 3}}}])
 def test_a_schema_that_tells_no_type_is_none(schema: dict[str, object]) -> None:
     assert types_of(schema, "a") == frozenset()
+
+
+def test_a_schema_without_properties_has_none() -> None:
+    assert [properties_of(each) for each in ({}, {"properties": [1]})] == [{}, {}]
+    assert properties_of({"properties": {"city": {}}}) == {"city": {}}
 
 
 def test_a_value_nested_too_deeply_to_read_is_a_string() -> None:

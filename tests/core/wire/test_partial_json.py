@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jiter import from_json
 
 from converter.core.wire.json_reader import SCALAR_LIMIT
-from converter.core.wire.partial_json import PartialJson, means_nothing
+from converter.core.wire.partial_json import PartialJson, means_nothing, mended
 from tests.support.strategies import cut, law
 
 pytestmark = pytest.mark.slow
@@ -214,3 +214,18 @@ def test_a_hundred_thousand_brackets_are_closed() -> None:
 def test_ends_and_marks_behind_an_object_mean_nothing() -> None:
     assert all(map(means_nothing, ("", "}", " ]}; ```", "} </tool_call>")))
     assert not any(map(means_nothing, ("and", '} {"b": 2}', ', "b"')))
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('{"a": 1}', '{"a": 1}'),
+        ("{'a': True,}", '{"a": true}'),
+        ('{"a": 1', ""),
+        ('{"a": 1} and', ""),
+        ("[1]", ""),
+        ("", ""),
+    ],
+)
+def test_a_text_that_is_one_object_is_mended(text: str, wanted: str) -> None:
+    assert mended(text) == wanted

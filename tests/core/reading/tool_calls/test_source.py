@@ -150,3 +150,22 @@ def test_text_before_an_end_is_taken_and_the_end_stays() -> None:
     source = Source()
     assert run(source, source.before(["</v>"], 4), "on", "e</", "v>") == "one"
     assert source.rest == "</v>"
+
+
+@pytest.mark.parametrize(
+    ("text", "last", "wanted"),
+    [
+        ("</v> <p>", False, True),
+        ("</v></think>\n<p>", False, True),
+        ("</v> <", False, None),
+        ("</v> x", False, False),
+        ("</v> ", False, None),
+        ("</v> ", True, True),
+        ("</v> <", True, False),
+    ],
+)
+def test_a_mark_or_the_end_may_follow(text: str, last: bool, wanted: bool | None) -> None:
+    source = Source()
+    source.feed(text)
+    source.last = last
+    assert source.followed_by(["<p>"], len("</v>")) is wanted

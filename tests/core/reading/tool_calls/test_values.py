@@ -72,3 +72,10 @@ def test_a_value_beyond_its_limit_goes_on_as_a_string() -> None:
     writer.feed("y")
     writer.close()
     assert json.loads("".join(out)) == "[" * HELD_LIMIT + "xy"
+
+
+def test_a_value_that_is_all_there_is_written_at_once() -> None:
+    out: list[str] = []
+    for types in (frozenset[str](), frozenset({"integer"})):
+        Value(types, out.append).write("7")
+    assert out == ['"7', '"', "7"]
