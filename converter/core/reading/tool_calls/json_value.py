@@ -1,6 +1,4 @@
-"""JSON within a call: keys and short strings, values, and arguments, which go
-on as they come.
-"""
+"""JSON within a call: keys and short strings, values, and arguments, which go on as they come."""
 
 import json
 import re

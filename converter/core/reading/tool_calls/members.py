@@ -93,12 +93,8 @@ class Members:
         Models forget that brace, but the call's own mark tells its end.
         """
         mark, place = yield from self.source.ahead(("}",), BLANKS + ",")
-        if (
-            not mark
-            and self.argued
-            and self.close
-            and (yield from self.source.ahead(self.close))[0]
-        ):
+        may_lack = self.argued and self.close and not mark
+        if may_lack and (yield from self.source.ahead(self.close))[0]:
             return False
         self.source.take(place + len(mark))
         return not mark
