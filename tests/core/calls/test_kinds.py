@@ -139,6 +139,11 @@ VALUES = {
         '<invoke name="now">\n</invoke>\n</function_calls>',
         (LOOK, ("now", {})),
     ),
+    "another call behind one without its end": Kind(
+        "<tool_call>\n<function=look>\n<parameter=path>\n/\n</parameter>\n"
+        "<function=now>\n</function>\n</tool_call>",
+        (LOOK, ("now", {})),
+    ),
     "a pair behind a call that was closed too early": Kind(
         "<tool_call>write\n<arg_key>path</arg_key>\n<arg_value>a</arg_value>\n</tool_call>\n"
         "<arg_key>content</arg_key>\n<arg_value>b</arg_value>\n</tool_call>",

@@ -82,8 +82,8 @@ class Tags(ValueMarks):
                 end = yield from source.accept((*self.parameters, *self.end, *said))
             if end in self.parameters:
                 end = yield from self._parameter(source, call, close)
-            elif not end:  # it is complete if its outer mark follows, or nothing can
-                followed = close and (yield from source.ahead(close))[0]
+            elif not end:  # it is complete if its outer mark or a call follows, or nothing can
+                followed = (yield from source.ahead((*close, *self.heads)))[0]
                 if not followed and not (self.open_ended and not source.cut):
                     raise Refused
                 return

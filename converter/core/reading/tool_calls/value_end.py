@@ -4,8 +4,8 @@ A value may be text about these very marks, and models leave closing marks out o
 So a mark counts by the text behind it, in this order:
 
 - The value's own closing mark ends the value if the form goes on behind the mark: with the next
-parameter, the call's end or the reply's end. A repetition directly behind is removed. If the value
-has opened a mark of this kind itself, the closing mark closes that one.
+parameter, the call's end, another call (as below) or the reply's end. A repetition directly behind
+is removed. If the value has opened a mark of this kind itself, the closing mark closes that one.
 
 - If the value's own mark was left out, the mark of another parameter ends it, which the tool has
 and the call does not have yet. This mark must stand at a line's head, or no closing mark must come
@@ -124,6 +124,8 @@ class ValueEnd:
             counts: bool | None = False
         elif mark in marks.parameters and self._inner:
             counts = self._is_lacking(place + len(mark))
+        elif mark in marks.heads:
+            counts = self._is_another(place)
         elif mark or (source.last and not source.rest[place:].strip(BLANKS)):
             counts = True
         else:
@@ -136,7 +138,8 @@ class ValueEnd:
     def _behind(self, place: int) -> tuple[str, int] | None:
         """Return the mark behind a closing mark, and its place; None: more text must tell."""
         marks = self._marks
-        nexts = (*marks.ends, *marks.parameters, *marks.end, *self._around)
+        heads = () if marks.open_ended else marks.heads
+        nexts = (*marks.ends, *marks.parameters, *marks.end, *self._around, *heads)
         for _ in range(_AGAIN_LIMIT):
             behind = self._source.behind_closers(place, BLANKS)
             found = None if behind is None else self._source.look_at(nexts, behind)

@@ -189,6 +189,9 @@ UNCLOSED = [
     (f"<tool_call>{LEFT}</function>\n{NOW}</tool_call>", ["Oslo", "{}"]),
     (f"<tool_call>{LEFT}</function>\n{LEFT}</parameter></function></tool_call>", ["Oslo", "Oslo"]),
     (f"<tool_call>{LEFT}</function>\n{NOW}\n</parameter></function></tool_call>", [f"Oslo\n</function>\n{NOW}"]),
+    (f"<tool_call>{LEFT}</parameter>\n{NOW}</tool_call>", ["Oslo", "{}"]),
+    (f"<function_calls>{INVOKE}</parameter>{INVOKE}</parameter></invoke></function_calls>", ["Oslo", "Oslo"]),
+    (f"<tool_call>{LEFT}</parameter>\n{NOW}\n</parameter></function></tool_call>", [f"Oslo\n</parameter>\n{NOW}"]),
     (f'<function_calls>{INVOKE}</invoke><invoke name="now"></invoke></function_calls>', ["Oslo", "{}"]),
     (f"<function_calls>{INVOKE}</invoke>{INVOKE}</parameter></invoke></function_calls>", ["Oslo", "Oslo"]),
 ]  # fmt: skip
