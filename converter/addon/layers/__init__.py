@@ -23,6 +23,7 @@ The plan. A reply's bytes take one of two lanes:
   and `Splice._end` gives back the stream with its end. A fault is the layers' as well.
 - One `WholeReads` (`chunks`) reads the body for both lanes out of one buffer, so that a stream can
   change at any read. In both lanes one read is one call of the stream function and one write.
+- What an event sends to one connection goes in one write (`connection.in_one_write`).
 
 The stream function itself, a `Tap`, is called at once, or beside mitmproxy's loop when it says
 that the call takes long; such a call is always made in the layers. `turns` does so, has others go
