@@ -27,7 +27,7 @@ KNOWN_TURNS = Bound(
 KNOWN_TURNS_BYTES = Bound(
     16 << 20,
     "bytes",
-    "long requests that are repeated, all together",
+    "long requests that are repeated, all together; one of small values counts for more",
     "some agents with full windows",
     "the oldest go",
 )

@@ -92,3 +92,19 @@ def test_the_oldest_go() -> None:
     for number in range(3):
         asked(known, f"long {number}", size=KNOWN_TURNS_BYTES // 2)
     assert asked(known, "long 0") is None
+
+
+@pytest.mark.parametrize("value", [b"{}", b"[]", b'{"a":1}', b'"ab"'])
+def test_small_values_count_for_what_they_take(value: bytes) -> None:
+    known, many = KnownTurns(), KNOWN_TURNS_BYTES // KNOWN_TURNS // (len(value) + 1) - 99
+    for number in range(KNOWN_TURNS):
+        body = b'{"messages":["%d",[%b]]}' % (number, b",".join([value] * many))
+        _, turns = known.read("o", body)
+        known.keep("o", turns, len(body))
+    assert len(known._kept) < KNOWN_TURNS * 0.8
+
+
+def test_text_of_code_counts_for_its_bytes() -> None:
+    known = KnownTurns()
+    asked(known, "for (const each of all) { tell(each[0], each.name); }\n" * 999, size=SHORT * 4)
+    assert known._kept[0].size == SHORT * 4
