@@ -25,7 +25,7 @@ from converter.addon.servers.profiles import GENERIC, Server
 from converter.core.dialects.error_words import server_words
 from converter.core.model.memory import Memory
 from converter.core.reply.reporting import ReportingRewriter
-from converter.core.reply.summary import in_words
+from converter.core.reply.summary import Summary
 from converter.core.wire import json_text
 from converter.core.wire.printable import bounded
 
@@ -34,6 +34,8 @@ MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warn
 BEFORE = "think_before"
 """In a flow's metadata: the id of the flow whose prompt this one has not gone on from."""
 _CLIENT_LEFT = "Client disconnected"
+NO_SUMMARY = Summary()
+"""Of an exchange whose reply was not rewritten."""
 LONGEST_REFUSAL = 200
 """Characters of a server's reason, which is all that there is to say of an error."""
 
@@ -114,17 +116,18 @@ class FlowRecord:
         return self.request.asked_model if self.request else ""
 
     def _mark(self, flow: HTTPFlow) -> None:
-        rewriter, told, refused = self.rewriter, self.told, refusal_of(flow.response)
-        moved = told.get("thoughts") and rewriter and rewriter.changed
-        failed = refused or told.get("failure") or (flow.error and not client_left(flow))
-        passed = rewriter.summary.failure if rewriter and not rewriter.failure else ""
+        rewriter, refused = self.rewriter, refusal_of(flow.response)
+        summary = rewriter.summary if rewriter else NO_SUMMARY
+        moved = summary.thoughts and rewriter and rewriter.changed
+        failed = refused or summary.failure or (flow.error and not client_left(flow))
+        passed = summary.failure if rewriter and not rewriter.failure else ""
         # and an error that went on as it came
         troubles = [*self.notes, *([in_short(passed)] if passed else [])]
         if refused:
             status = refused.partition(":")[0]
             troubles = [trouble for trouble in troubles if trouble.rstrip("…") not in refused]
             troubles = [refused, *(trouble for trouble in troubles if status not in trouble)]
-        thought = in_words(told) if told.get("thoughts") else ""
+        thought = summary.thinking_in_words if summary.thoughts else ""
         marks = filter(None, [*troubles, thought, *self.hints])
         flow.comment = flow.comment or " · ".join(marks)
         marker = TROUBLE if self.notes or failed else MOVED if moved else NOTHING

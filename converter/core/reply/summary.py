@@ -23,6 +23,7 @@ LONGEST_NAME = 300
 """Characters of a model's name; servers choose it, and it is kept with the flow."""
 
 _COUNTED = ("model", "finish", "failure", "thoughts", "thinking", "text", "calls")
+_OF_THINKING = ("thoughts", "thinking", "thinking_time")
 _TOKENS = ("input", "output", "thinking", "cached")
 TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
 """Facts that are times: known only of a reply whose bytes came with theirs."""
@@ -105,6 +106,11 @@ class Summary:
         said = self.first_text is not None or self.calls
         return self.finish == "stop" and bool(self.thoughts) and not said
 
+    @property
+    def thinking_in_words(self) -> str:
+        """The thinking in a few words; see `in_words`."""
+        return in_words({name: getattr(self, name) for name in _OF_THINKING})
+
     def told(self) -> Told:
         """Return it as plain values, for a flow's metadata; unknown ones are left out."""
         usage = self.counted
@@ -156,7 +162,7 @@ def in_words(summary: Mapping[str, object]) -> str:
     """Return the thinking of a reply in a few words, from its summary: `2 thoughts, 1,240
     chars in 3.1 s`.
     """
-    count, characters, seconds = map(summary.get, ("thoughts", "thinking", "thinking_time"))
+    count, characters, seconds = map(summary.get, _OF_THINKING)
     if not count:
         return "no thought"
     words = f"{count} thought{'s' if count != 1 else ''}, {characters:,} chars"

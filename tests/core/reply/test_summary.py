@@ -157,3 +157,10 @@ def test_llama_cpps_timings_count_where_no_usage_came() -> None:
     assert (told["input_tokens"], told["cached_tokens"], told["output_tokens"]) == (20, 7, 50)
     summary.feed(Usage(1, 2), 0.1)
     assert (summary.told()["input_tokens"], summary.told()["output_tokens"]) == (1, 2)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.01, 0.05, 1.26])
+@pytest.mark.parametrize("thoughts", [0, 1, 2])
+def test_a_summary_says_its_thinking_as_its_plain_values_do(thoughts: int, seconds: float) -> None:
+    summary = Summary(thoughts=thoughts, thinking=1234 * thoughts, thinking_time=seconds)
+    assert summary.thinking_in_words == in_words(summary.told())
