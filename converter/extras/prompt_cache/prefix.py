@@ -32,7 +32,7 @@ from converter.core.model.raw_messages import (
 from converter.core.wire.bounds import Bound
 
 KEPT_PROMPTS = Bound(
-    32,
+    16,
     "requests",
     "requests that the next one of their conversation is compared with",
     "agents run side by side",
