@@ -217,18 +217,18 @@ class AwaitedReply:
         client = self.request.exchange.client
         return Answer(status, JSON, client.answers.error(rewriter.failure, "api_error", status))
 
-    def learn(self, findings: Findings, known: KnownServers, upstream: Upstream) -> None:
+    def learn(self, findings: Findings, servers: KnownServers, upstream: Upstream) -> None:
         """Remember the facts that the reply showed of its server and model."""
         if findings.native:
-            known.saw_thinking(upstream, self.request.body)
+            servers.saw_thinking(upstream, self.request.body)
         if findings.thought and not self.prompted:
-            known.saw_thought(upstream, self.request.body)
+            servers.saw_thought(upstream, self.request.body)
         begun = findings.beginning.confirmed or findings.beginning.correction
         if begun is None or self.as_text or not self.request.exchange.guesses:
             return
-        told = known.facts(upstream, self.request.body).prompt
+        told = servers.facts(upstream, self.request.body).prompt
         if lesson := self._lesson(begun, findings, told):
-            known.correct(upstream, self.request.body, lesson)
+            servers.correct(upstream, self.request.body, lesson)
 
     def _lesson(
         self, begun: InitialState, findings: Findings, told: InitialState | None

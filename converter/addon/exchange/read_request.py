@@ -134,9 +134,9 @@ class ReadRequest:
             return replace(wished, conversation=conversation)
         body = {name: value for name, value in self.body.items() if name not in _WISHES}
         fields = thinking_fields(server, switch, effort or None, self.asked_model, parses)
-        given, more = body.get(_TEMPLATE), fields.get(_TEMPLATE)
-        if isinstance(given, dict) and isinstance(more, dict):
-            fields[_TEMPLATE] = given | more
+        own, more = body.get(_TEMPLATE), fields.get(_TEMPLATE)
+        if isinstance(own, dict) and isinstance(more, dict):
+            fields[_TEMPLATE] = own | more
         return replace(wished, body={**body, **fields}, mended=True)
 
     @property
@@ -201,11 +201,11 @@ class ReadRequest:
         chosen = self.exchange.settings.history
         history = chosen.read_by(conversation.model, server)
         settings = request_settings(server, conversation, history.place, chosen.order, parses)
-        known = (self.repeated.run,) if self.repeated else ()
-        made, notes = request_writer.write(conversation, settings, *known)
+        run_of = (self.repeated.run,) if self.repeated else ()
+        chat, notes = request_writer.write(conversation, settings, *run_of)
         wanted = memory is not None and history.wanted
         dropped = wanted and not any(map(_thinks, conversation.turns))
-        body, earlier = self._restored(made, history, memory if dropped else None, join_texts)
+        body, earlier = self._restored(chat, history, memory if dropped else None, join_texts)
         if history.switches:
             body = earlier_thoughts.switched(body, history)
         return self._sent(body, notes, earlier)
@@ -239,8 +239,8 @@ class ReadRequest:
         wanted = history.wanted and self.exchange.settings.restore != "off"
         if memory is None or not (wanted and memory.bounds.keeps):
             return body, NO_EARLIER
-        known = self.repeated.hash if self.repeated else None
-        return earlier_thoughts.restore(body, history, memory, join, known)
+        hash_of = self.repeated.hash if self.repeated else None
+        return earlier_thoughts.restore(body, history, memory, join, hash_of)
 
     def _sent(
         self, body: Body, notes: Sequence[str] = (), earlier: Earlier = NO_EARLIER
@@ -274,12 +274,12 @@ class ReadRequest:
             return self
         return replace(self, body=body, call_ids=frozenset(call_ids(body)), mended=True)
 
-    def prompted(self, known: KnownServers, upstream: Upstream) -> Body | None:
+    def prompted(self, servers: KnownServers, upstream: Upstream) -> Body | None:
         """Return the request to send in its place, when the model is to be asked to think and does
         not do so by itself.
         """
         wanted = self.asks_to_think and self.exchange.settings.prompt != "off"
-        if not wanted or self.exchange.native or known.thinks(upstream, self.body):
+        if not wanted or self.exchange.native or servers.thinks(upstream, self.body):
             return None
         return prompts.ask_to_think(self.body, self.budget)
 
@@ -345,9 +345,9 @@ def read(
     """
     value, repeated = repeats(body) if repeats else (json_text.read(body), None)
     fields, purpose = json_text.as_object(value), exchange.endpoint.purpose
-    known = repeated.read if repeated else None
+    turn_of = repeated.read if repeated else None
     conversation = exchange.client.requests.read(
-        value, exchange.settings.map, purpose, memory, known
+        value, exchange.settings.map, purpose, memory, turn_of
     )
     thinking = conversation.thinking
     return ReadRequest(

@@ -124,8 +124,8 @@ def _may_come(host: str, allowed: tuple[str, ...]) -> bool:
     """Tell whether a request may be for this name, because nobody can point an IP address
     elsewhere.
     """
-    known = not host or host in allowed or _LOCAL_NAME.fullmatch(host)
-    return bool(known or _address(host))
+    may = not host or host in allowed or _LOCAL_NAME.fullmatch(host)
+    return bool(may or _address(host))
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

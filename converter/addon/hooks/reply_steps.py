@@ -34,7 +34,7 @@ class ReplySteps:
     """Takes a reply from the server to its client, and tells the watchers of it."""
 
     def __init__(self, client: UpstreamClient, watchers: Watchers) -> None:
-        self._client, self._known = client, client.known
+        self._client, self._servers = client, client.servers
         self._watchers = watchers
 
     async def begin(self, flow: HTTPFlow, record: FlowRecord | None) -> None:
@@ -68,7 +68,7 @@ class ReplySteps:
     def _learn_refusal(self, record: FlowRecord) -> None:
         refused, response = record.refused, record.flow.response
         if refused and refused.left_out and response and response.status_code == 200:
-            self._known.saw_refusal(record.upstream, refused.body, refused.left_out)
+            self._servers.saw_refusal(record.upstream, refused.body, refused.left_out)
 
     def _learn_unread(self, record: FlowRecord, failure: str) -> None:
         """Remember for the next request what a reply that was begun cannot go on from."""
@@ -77,7 +77,7 @@ class ReplySteps:
             words = messages.content_of(sent).decode("utf-8", "replace")
             names = refusals.refused(500, failure, words) & request.may_lack & READERS
             if names:
-                self._known.saw_refusal(record.upstream, request.body, names)
+                self._servers.saw_refusal(record.upstream, request.body, names)
 
     async def complete(self, record: FlowRecord) -> None:
         """Rewrite a whole reply; say in one line what a person should know of any reply."""
@@ -99,9 +99,9 @@ class ReplySteps:
             await self._rewrite_whole(flow.response, record, notes)
         if rewriter := record.rewriter:
             upstream = record.upstream
-            record.server = self._known.server(upstream) or record.server
-            record.awaited.learn(rewriter.findings, self._known, upstream)
-            self._known.answered(upstream)
+            record.server = self._servers.server(upstream) or record.server
+            record.awaited.learn(rewriter.findings, self._servers, upstream)
+            self._servers.answered(upstream)
             self._learn_unread(record, rewriter.failure)
             self._client.lessons.tell(upstream)
             if rewriter.findings.withheld:
@@ -126,7 +126,7 @@ class ReplySteps:
             rewriter.close()  # nobody gets these bytes, but its last thought is told
             self._hear(record, rewriter)
         if not left:
-            self._known.doubt(record.upstream)
+            self._servers.doubt(record.upstream)
         # at the last event that is no end too early
         if not (left and rewriter and rewriter.summary.finish):
             if left and record.exchange.endpoint.is_chat:  # its reply's line says so

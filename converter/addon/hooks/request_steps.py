@@ -55,8 +55,8 @@ _COUNTING = json_text.write({COUNTING: COUNTED})[1:-1] + b","
 @dataclass(slots=True)
 class Asked:
     """A request on its way. `client`: asks servers. `memory`: the client's kept replies.
-    `upstream`: the server, and `keys` the header that lets the client in there. `known`: turns of
-    earlier requests. `turn`: in the loop, for a request that is quick work.
+    `upstream`: the server, and `keys` the header that lets the client in there. `turns`: those
+    of earlier requests. `turn`: in the loop, for a request that is quick work.
 
     `body`: the client's bytes. `notes`: what a person should know. `request`: the request as it was
     read so far. `parses`: the server is known to take thinking out of the text. `sent`:
@@ -68,7 +68,7 @@ class Asked:
     memory: Memory
     upstream: Upstream
     keys: Mapping[str, str]
-    known: KnownTurns
+    turns: KnownTurns
     request: ReadRequest
     turn: asyncio.Lock | None
     body: bytes = b""
@@ -83,7 +83,7 @@ class RequestSteps:
     def __init__(self, client: UpstreamClient, settings: Settings) -> None:
         self._client = client
         self._store, self._lessons = self._opened(settings)
-        self._known = KnownTurns()
+        self._turns = KnownTurns()
         self._turn = asyncio.Lock()
 
     def forget(self, settings: Settings) -> None:
@@ -108,7 +108,7 @@ class RequestSteps:
             Memory(store=self._store, owner=record.exchange.owner),
             upstream,
             credentials(flow.request.headers),
-            self._known,
+            self._turns,
             ReadRequest(record.exchange),
             self._turn,
         )
@@ -187,7 +187,7 @@ async def read(asked: Asked) -> None:
     UnreadableError and AwayError.
     """
     exchange, body = asked.record.exchange, asked.body
-    repeats = partial(asked.known.read, exchange.owner) if len(body) >= SHORT else None
+    repeats = partial(asked.turns.read, exchange.owner) if len(body) >= SHORT else None
     reading = partial(read_request.read, exchange, body, asked.memory, repeats)
     if len(body) > AT_ONCE or exchange.may_refer(body):
         asked.request = await remembering(asked.memory, len(body), reading, asked.turn)
@@ -200,7 +200,7 @@ async def note(asked: Asked) -> None:
     refuses. Raises RequestError for one that must not.
     """
     exchange, body = asked.record.exchange, asked.body
-    repeats = partial(asked.known.read, exchange.owner) if len(body) >= SHORT else None
+    repeats = partial(asked.turns.read, exchange.owner) if len(body) >= SHORT else None
     noting = partial(read_request.note, exchange, body, repeats)
     asked.request = await aside(len(asked.body), noting, turn=asked.turn)
 
@@ -220,7 +220,7 @@ async def model_name(asked: Asked) -> None:
         return
     if row.wishes and not record.exchange.native:
         await _recognise(asked)
-        parses = asked.client.known.takes_thinking_out(asked.upstream, row.name or name)
+        parses = asked.client.servers.takes_thinking_out(asked.upstream, row.name or name)
         request = request.wished(row, record.server, parses)
     asked.request = request.served_as(row.name) if row.name not in ("", name) else request
 
@@ -232,7 +232,7 @@ async def recognise(asked: Asked) -> None:
     record = asked.record
     record.server = await _server(asked)
     model = asked.request.served_model or asked.request.asked_model
-    asked.parses = asked.client.known.takes_thinking_out(asked.upstream, model)
+    asked.parses = asked.client.servers.takes_thinking_out(asked.upstream, model)
 
 
 async def recognise_ended(asked: Asked) -> None:
@@ -257,7 +257,7 @@ async def restore(asked: Asked) -> None:
     record, request = asked.record, asked.request
     if request.tells_tools:
         return
-    server = record.exchange.settings.server or asked.client.known.server(asked.upstream)
+    server = record.exchange.settings.server or asked.client.servers.server(asked.upstream)
     record.memory = asked.memory
     if request.wants_thoughts(str(request.body.get("model") or ""), server):
         restoring = partial(request.restored, asked.memory, server)
@@ -309,7 +309,7 @@ async def models(asked: Asked) -> None:
 async def spare(asked: Asked) -> None:
     """Leave out what the server has refused before."""
     record, request = asked.record, asked.request
-    body = asked.client.known.spared(asked.upstream, request.body, request.may_lack)
+    body = asked.client.servers.spared(asked.upstream, request.body, request.may_lack)
     if body is not request.body:
         record.request = asked.request = replace(request, body=body, mended=True)
 
@@ -319,7 +319,7 @@ async def ask_to_think(asked: Asked) -> None:
     record, request = asked.record, asked.request
     prompted = None
     if record.exchange.guesses:
-        prompted = request.prompted(asked.client.known, asked.upstream)
+        prompted = request.prompted(asked.client.servers, asked.upstream)
     asked.sent = prompted or request.body
     record.awaited = AwaitedReply(
         request, record.server, prompted=prompted is not None, parses=asked.parses, sent=asked.sent
@@ -337,7 +337,7 @@ async def left_to_us(asked: Asked) -> None:
     sent = {name: value for name, value in asked.sent.items() if name not in kept}
     if awaited.watched:
         sent["stream"] = True
-        takes = asked.client.known.takes(asked.upstream, sent, COUNTING)
+        takes = asked.client.servers.takes(asked.upstream, sent, COUNTING)
         if takes and COUNTING not in awaited.server.leaves_out:
             sent[COUNTING] = COUNTED
     asked.sent = sent
@@ -350,10 +350,10 @@ async def ask_usage(asked: Asked) -> None:
     sent, record = asked.sent, asked.record
     if sent.get("stream") is not True or COUNTING in sent:
         return
-    settings, known, awaited = record.exchange.settings, asked.client.known, record.awaited
-    server = settings.server or known.server(asked.upstream)
+    settings, servers, awaited = record.exchange.settings, asked.client.servers, record.awaited
+    server = settings.server or servers.server(asked.upstream)
     counts = server is not None and (server.counts or COUNTING in server.leaves_out)
-    off = settings.usage == "off" or counts or not known.takes(asked.upstream, sent, COUNTING)
+    off = settings.usage == "off" or counts or not servers.takes(asked.upstream, sent, COUNTING)
     if off or awaited is None:
         return
     counted = {**sent, COUNTING: COUNTED}
@@ -378,14 +378,14 @@ async def send(asked: Asked) -> None:
     came, repeated = record.length, asked.request.repeated
     if not (translated or asked.request.mended or sent is not asked.request.body):
         if repeated:
-            asked.known.keep(record.exchange.owner, repeated, came)
+            asked.turns.keep(record.exchange.owner, repeated, came)
         return
     writing = partial(json_text.write, sent)
     if repeated:
         writing = partial(repeated.body, sent, json_text.write_each)
     body = await aside(came, writing, turn=asked.turn)
     if repeated:
-        asked.known.keep(record.exchange.owner, repeated, came)
+        asked.turns.keep(record.exchange.owner, repeated, came)
     record.length = len(body)
     head: dict[bytes, bytes | None] = {}
     if translated:
@@ -399,8 +399,8 @@ async def ask_for_text(asked: Asked) -> None:
     """Have a server whose own reader throws this model's replies away write the prompt, and send
     that; where it writes none, tell it of the tools in words.
     """
-    record, body, known = asked.record, asked.sent, asked.client.known
-    unread = RENDERED in asked.request.may_lack and known.is_unread(asked.upstream, body)
+    record, body, servers = asked.record, asked.sent, asked.client.servers
+    unread = RENDERED in asked.request.may_lack and servers.is_unread(asked.upstream, body)
     if not unread or record.awaited is None or not unread_replies.is_plain(body):
         return
     prompt = await asked.client.prompt(asked.upstream, asked.keys, body, record.length)

@@ -29,7 +29,7 @@ class HookTable:
     """
 
     def __init__(self) -> None:
-        self._known: list[object] = []
+        self._addons: list[object] = []
         self._found: dict[str, list[Addon]] = {}
         self._names: dict[str, list[str]] = {}
 
@@ -40,9 +40,9 @@ class HookTable:
         if SPEED.lacks:
             return [(object(), [])]
         addons = ctx.master.addons
-        known = list(addons.lookup.values())
-        if known != self._known:
-            self._known, self._found = known, {}
+        current = list(addons.lookup.values())
+        if current != self._addons:
+            self._addons, self._found = current, {}
         if name not in self._found:
             rows = ((addon, _functions(addon, name)) for addon in addons.chain)
             self._found[name] = [row for row in rows if row[1]]

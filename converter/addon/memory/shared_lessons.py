@@ -50,10 +50,10 @@ class _Look:
 
 
 class SharedLessons:
-    """Takes over into `known` what other processes have learnt, and tells them of its news."""
+    """Takes over into `servers` what other processes have learnt, and tells them of its news."""
 
-    def __init__(self, known: KnownServers) -> None:
-        self._known = known
+    def __init__(self, servers: KnownServers) -> None:
+        self._servers = servers
         self._store: Store | None = None
         self._looks: Bounded[Upstream, _Look] = Bounded()
         self._telling: dict[Upstream, asyncio.Task[None]] = {}
@@ -82,7 +82,7 @@ class SharedLessons:
             return read(store.get(_key(upstream)), time.time())
 
         with suppress(AwayError):  # then who wants to know asks the server
-            self._known.take(upstream, await remembering(Memory(store=store), 0, found))
+            self._servers.take(upstream, await remembering(Memory(store=store), 0, found))
 
     def tell(self, upstream: Upstream) -> None:
         """Begin to tell others what is new of a server; nothing waits for it."""
@@ -93,12 +93,12 @@ class SharedLessons:
                 telling.add_done_callback(lambda _: self._telling.pop(upstream))
 
     async def _tell(self, store: Store, upstream: Upstream) -> None:
-        while news := self._known.news(upstream):
+        while news := self._servers.news(upstream):
             try:
                 add = partial(_add, store, upstream, news)
                 await remembering(Memory(store=store), 0, add)
             except AwayError:
-                self._known.untold(upstream, news)  # they are told with the next
+                self._servers.untold(upstream, news)  # they are told with the next
                 return
 
 

@@ -74,11 +74,11 @@ type Headers = Mapping[str, str]
 
 
 class UpstreamClient:
-    """Asks servers, and writes what they say into `known`. `headers`: the client's credentials."""
+    """Asks servers; `servers` holds their answers. `headers`: the client's credentials."""
 
-    def __init__(self, known: KnownServers) -> None:
-        self.known = known
-        self.lessons = SharedLessons(known)
+    def __init__(self, servers: KnownServers) -> None:
+        self.servers = servers
+        self.lessons = SharedLessons(servers)
         self._running: dict[Upstream | Key, asyncio.Task[Any]] = {}
         self._rests_until: Bounded[Upstream, float] = Bounded()
         self._asked_again: Bounded[Upstream, float] = Bounded()
@@ -91,13 +91,13 @@ class UpstreamClient:
         ConnectionError when nobody is there.
         """
         ask = partial(self._once, upstream, partial(self._recognise, upstream, headers))
-        if known := self.known.server(upstream):
+        if server := self.servers.server(upstream):
             now = time.monotonic()
             asked = self._asked_again.get(upstream, -math.inf)
-            if self.known.is_due(upstream, TERM, REST) and asked + REST <= now:
+            if self.servers.is_due(upstream, TERM, REST) and asked + REST <= now:
                 self._asked_again[upstream] = now
                 ask()
-            return known
+            return server
         return await self._unless_silent(upstream, ask) or GENERIC
 
     def ask_initial_state(
@@ -113,16 +113,16 @@ class UpstreamClient:
         recognised. `size`: the body's bytes.
         """
         key = prompt_key(upstream, body)
-        if not self.known.has_prompt(key):
+        if not self.servers.has_prompt(key):
             asked = upstream, credentials(headers), body, server, size
             self._once(key, partial(self._ask_prompt, *asked))
 
     async def initial_state(self, upstream: Upstream, body: Body) -> InitialState:
         """Return where the reply to this request begins, by the best of what is known now."""
         task = self._running and self._running.get(prompt_key(upstream, body))
-        if task and needs_prompt(self.known.facts(upstream, body)):
+        if task and needs_prompt(self.servers.facts(upstream, body)):
             await asyncio.wait({task}, timeout=GRACE)
-        return initial_state(self.known.facts(upstream, body))
+        return initial_state(self.servers.facts(upstream, body))
 
     async def count(
         self,
@@ -239,16 +239,16 @@ class UpstreamClient:
         return None
 
     async def _recognise(self, upstream: Upstream, headers: Headers) -> Server | None:
-        known = self.known.server(upstream)  # else a request waits, and has looked already
-        await self.lessons.look(upstream, anew=known is not None)
-        if not self.known.is_due(upstream, TERM, REST):
-            return self.known.server(upstream)
+        before = self.servers.server(upstream)  # else a request waits, and has looked already
+        await self.lessons.look(upstream, anew=before is not None)
+        if not self.servers.is_due(upstream, TERM, REST):
+            return self.servers.server(upstream)
         probes = [self._fetch(upstream, headers, ProbeRequest(path)) for path in IDENTITY_PATHS]
         replies = await asyncio.gather(*probes)
         heard = dict(zip(IDENTITY_PATHS, replies, strict=True))
         server = recognise(heard)
         if server:  # a NIM that loads is silent, and lists vLLM's models
-            self.known.recognised(upstream, server, is_certain(server, heard))
+            self.servers.recognised(upstream, server, is_certain(server, heard))
             self._answered(upstream)
             self.lessons.tell(upstream)
         return server
@@ -260,14 +260,14 @@ class UpstreamClient:
         try:
             server = server or await self.recognise(upstream, headers)
             if server.repeats_opener:
-                self.known.saw_repeated_opener(upstream)
+                self.servers.saw_repeated_opener(upstream)
             await self.lessons.look(upstream, anew=True)
-            told = self.known.has_prompt(prompt_key(upstream, body))
+            told = self.servers.has_prompt(prompt_key(upstream, body))
             # a server that is not known may yet say more
-            if not told and (server is not GENERIC or self.known.server(upstream)):
+            if not told and (server is not GENERIC or self.servers.server(upstream)):
                 ask = partial(self._fetch, upstream, headers)
                 state = await carried(prompt_state(server, body), ask, size)
-                self.known.saw_prompt(upstream, body, state)
+                self.servers.saw_prompt(upstream, body, state)
                 self.lessons.tell(upstream)
         except Exception as error:
             self._complain(upstream, f"it cannot say where its replies begin: {error}")

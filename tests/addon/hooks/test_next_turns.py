@@ -114,6 +114,6 @@ def test_a_next_turn_goes_out_as_it_would_alone(path: str, model: str, data: st.
             body = next_turn(data.draw, path, body)
             key = data.draw(st.sampled_from(["one", "one", "one", "two"]))
             write = data.draw(st.sampled_from(_WRITERS))
-            forgetful._requests._known = KnownTurns()
+            forgetful._requests._turns = KnownTurns()
             said = write(body).encode()
             assert outcome(addon, path, said, key) == outcome(forgetful, path, said, key)

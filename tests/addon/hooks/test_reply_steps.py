@@ -134,7 +134,7 @@ def test_a_client_that_leaves_before_a_list_of_models_is_a_line(
 def test_a_server_that_has_gone_is_asked_again_what_it_is(words: str, is_due: bool) -> None:
     with running() as (addon, _):
         flow = ask(addon, request(CHAT))
-        known, record = addon._replies._known, UNDER_WAY[flow.id]
+        known, record = addon._replies._servers, UNDER_WAY[flow.id]
         upstream = messages.upstream(flow, record.exchange)
         known.recognised(upstream, by_name("vllm"))
         flow.error = Error(words)

@@ -88,7 +88,7 @@ def _talked(path: str, forgets: bool) -> list[bytes]:
     with running(memory="memory:") as (addon, _):
         for turn in range(3):
             if forgets:
-                addon._requests._known = KnownTurns()
+                addon._requests._turns = KnownTurns()
             asked = {**ASKED, "model": "GLM-4.7", "messages": told}
             flow = ask(addon, request(path, asked))
             sent.append(flow.request.raw_content or b"")
@@ -137,7 +137,7 @@ def test_nobody_changes_a_value_that_the_next_request_shares(
             assert flow.response is None
             answer(addon, flow, response(), whole("<think>a thought</think>words"))
             told = [*told, said, {"role": "user", "content": "more"}]
-        kept = [each.said for each in addon._requests._known._kept]
+        kept = [each.said for each in addon._requests._turns._kept]
     assert kept
     for known in kept:
         for first, end, value in known.members.values():
@@ -167,7 +167,7 @@ def test_a_short_request_is_not_kept(path: str, length: int, kept: int) -> None:
         ask(
             addon, request(path, {**ASKED, "messages": [{"role": "user", "content": "a" * length}]})
         )
-        assert len(addon._requests._known._kept) == kept
+        assert len(addon._requests._turns._kept) == kept
 
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/responses", "/api/chat"])
@@ -463,7 +463,7 @@ def test_a_streams_counts_are_asked_for(
 def test_a_server_that_refuses_the_counts_is_not_asked_for_them() -> None:
     with running() as (addon, _):
         flow = request(CHAT, STREAM)
-        known = addon._requests._client.known
+        known = addon._requests._client.servers
         begin(addon, flow)
         upstream = UNDER_WAY[flow.id].upstream
         known.saw_refusal(upstream, {**STREAM, **COUNTED}, frozenset({"field stream_options"}))
@@ -479,7 +479,7 @@ def test_a_stream_that_is_held_for_a_whole_reply_asks_for_its_counts_where_they_
         flow = request(path, ASKED)
         begin(addon, flow)
         if refused:
-            known, upstream = addon._requests._client.known, UNDER_WAY[flow.id].upstream
+            known, upstream = addon._requests._client.servers, UNDER_WAY[flow.id].upstream
             known.saw_refusal(upstream, {**STREAM, **COUNTED}, frozenset({"field stream_options"}))
         sent = json.loads(ask(addon, flow).request.raw_content or b"")
     assert sent["stream"] is True
