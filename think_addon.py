@@ -26,7 +26,7 @@ if [int(number) for number in version.VERSION.split(".")[:2]] < [12, 2]:
         "mitmproxy, or install think-addon anew, which brings its own"
     )
 
-from converter.addon import messages
+from converter.addon import http_messages
 from converter.addon.aside import spare_the_loaded
 from converter.addon.exchange import settings
 from converter.addon.exchange.exchange import Exchange, begin
@@ -121,7 +121,7 @@ class ThinkAddon:
         if flow.response:
             return None
         request, at = flow.request, int(flow.request.timestamp_start)
-        asked = (request.method, request.path, messages.values_of(request.headers))
+        asked = (request.method, request.path, http_messages.values_of(request.headers))
         exchange = begin(*asked, self._settings, flow.id, is_reverse(flow), created_at=at)
         if self._filter and not flowfilter.match(self._filter, flow):
             exchange = None
@@ -134,7 +134,7 @@ class ThinkAddon:
         self._begin(flow, exchange if await is_at_home(flow) else None)
 
     def _begin(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
-        headers = messages.same(flow.request.headers)
+        headers = http_messages.same(flow.request.headers)
         if exchange or is_reverse(flow):
             self._doors.clean(flow, exchange)
         if exchange is None:
@@ -144,7 +144,7 @@ class ThinkAddon:
             full = self._looked_at() or bool(self._settings.record)
             sides = BothSides(headers, full)
             UNDER_WAY[flow.id] = FlowRecord(flow, exchange, sides, self._in_force)
-            messages.change(flow.request.headers, {b"accept-encoding": b"identity"})
+            http_messages.change(flow.request.headers, {b"accept-encoding": b"identity"})
 
     async def request(self, flow: HTTPFlow) -> None:
         """Translate a request, answer what the server cannot, refuse what breaks the format as the

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from mitmproxy.http import Request
 
-from converter.addon import messages
+from converter.addon import http_messages
 from converter.addon.keep.flow_record import FlowRecord
 from converter.core.dialects.error_words import server_words
 from converter.core.reply.reporting import ReportingRewriter
@@ -52,13 +52,13 @@ class ContinuedReply:
         rewriter.continuation.stopped = False
         if rewriter.continuation.is_over or sent is None or awaited is None:
             return None
-        first = json_text.read_or_none(messages.content_of(sent))
+        first = json_text.read_or_none(http_messages.content_of(sent))
         if not possible or not isinstance(first, dict):
             rewriter.refuse("this server's protocol lets no reply go on in another")
             return None
-        second = messages.copied(sent)
+        second = http_messages.copied(sent)
         body = awaited.again(first, rewriter.findings, rewriter.continuation.made)
-        messages.fill(second, json_text.write(body))
+        http_messages.fill(second, json_text.write(body))
         self._is_asked = True
         return second
 

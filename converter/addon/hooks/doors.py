@@ -19,8 +19,8 @@ from mitmproxy.proxy.mode_specs import ReverseMode
 
 from converter.addon.exchange.exchange import JSON, Exchange
 from converter.addon.exchange.settings import Settings
+from converter.addon.http_messages import leave_out
 from converter.addon.log_lines import LONGEST, in_a_line
-from converter.addon.messages import leave_out
 from converter.addon.mitmproxy_internals import value_of
 from converter.addon.servers.probes import ADDON_PATH, addon_words
 from converter.addon.servers.server_key import put_key

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from mitmproxy.http import HTTPFlow, Response
 
-from converter.addon import messages
+from converter.addon import http_messages
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import JSON
 from converter.addon.exchange.settings import Settings
@@ -148,7 +148,7 @@ class ExchangeListener(Listener):
         head = Response.make(
             200, headers={"content-type": f"{framing.content_type}; charset=utf-8"}
         )
-        messages.open_for_streaming(flow.request, head)
+        http_messages.open_for_streaming(flow.request, head)
         head.stream = self._tap(kept, awaited)
         kept.early = True
         return head
@@ -158,7 +158,7 @@ class ExchangeListener(Listener):
         assert flow.response
         if begun.late:
             return begun.late
-        body = messages.body(flow.response, [])
+        body = http_messages.body(flow.response, [])
         if is_stream(flow.response.headers.get("content-type", "")):
             return [body]
         return begun.abort(

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from mitmproxy.http import Request
 
-from converter.addon import messages
+from converter.addon import http_messages
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.layers.contract import Refusal
 from converter.addon.log_lines import report
@@ -92,10 +92,10 @@ class NextRequest(Refusal):
         if sent is None or not possible:
             self.left_out = frozenset()
             return None
-        first = messages.content_of(sent).decode("utf-8", "replace")
+        first = http_messages.content_of(sent).decode("utf-8", "replace")
         self._record.flow.metadata.setdefault(METADATA, first)
-        request = messages.copied(sent)
-        messages.fill(request, json_text.write(body))
+        request = http_messages.copied(sent)
+        http_messages.fill(request, json_text.write(body))
         request.path = self._path or request.path
         self._record.sides.asks_again(request)
         self._record.hints += report(self._record.flow, self._told(first), logging.INFO)
@@ -138,7 +138,7 @@ class RefusalReader(NextRequest):
         return [AGAIN.format(names=", ".join(sorted(names)), words=self._words)]
 
     def _spare(self, answer: bytes, status: int) -> None:
-        sent = messages.content_of(self._record.sides.sent)
+        sent = http_messages.content_of(self._record.sides.sent)
         body = json_text.read_or_none(sent)
         self._words = server_words(answer)
         names = refusals.refused(status, self._words, sent.decode("utf-8", "replace"))
@@ -165,7 +165,7 @@ class PromptReader(NextRequest):
         return [UNREAD]
 
     def _spare(self, answer: bytes, status: int) -> None:  # noqa: ARG002
-        body = json_text.object_in(messages.content_of(self._record.sides.sent))
+        body = json_text.object_in(http_messages.content_of(self._record.sides.sent))
         prompt = json_text.object_in(answer).get("prompt")
         self._next, path = for_our_reader(self._record, body, prompt)
         self._path = path or self._record.exchange.path

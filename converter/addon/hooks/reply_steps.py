@@ -9,7 +9,7 @@ from functools import partial
 
 from mitmproxy.http import HTTPFlow, Response
 
-from converter.addon import messages
+from converter.addon import http_messages
 from converter.addon.aside import aside
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import Answer, Kind
@@ -40,9 +40,9 @@ class ReplySteps:
     async def begin(self, flow: HTTPFlow, record: FlowRecord | None) -> None:
         """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""
         assert flow.response
-        streamed = is_stream(messages.value_of(flow.response.headers, b"content-type"))
-        if streamed and messages.may_close_after_streams(flow.response):
-            messages.use_connection_once(flow)
+        streamed = is_stream(http_messages.value_of(flow.response.headers, b"content-type"))
+        if streamed and http_messages.may_close_after_streams(flow.response):
+            http_messages.use_connection_once(flow)
         if record and (record.exchange.kind is Kind.COUNTERPART or _renders(record)):
             return  # to be told otherwise, or to be read while it is held
         if record is None or record.awaited is None:
@@ -51,7 +51,7 @@ class ReplySteps:
             return
         self._learn_refusal(record)
         streams = streamed and flow.response.status_code == 200
-        readable = streams and not messages.is_compressed(flow.response)
+        readable = streams and not http_messages.is_compressed(flow.response)
         if _goes_on(record):  # the client's body, with a second stream; what is none is held
             flow.response = record.head if readable else flow.response
             return
@@ -61,7 +61,7 @@ class ReplySteps:
             if initial is not record.awaited.initial:
                 record.awaited = replace(record.awaited, initial=initial)
         record.sides.answers(flow)
-        messages.name_request(flow, record.exchange)
+        http_messages.name_request(flow, record.exchange)
         if readable:
             self._open(flow.response, record, record.awaited)
 
@@ -74,7 +74,7 @@ class ReplySteps:
         """Remember for the next request what a reply that was begun cannot go on from."""
         sent, request = record.sides.sent, record.request
         if failure and sent and request and record.may_be_refused:
-            words = messages.content_of(sent).decode("utf-8", "replace")
+            words = http_messages.content_of(sent).decode("utf-8", "replace")
             names = refusals.refused(500, failure, words) & request.may_lack & READERS
             if names:
                 self._servers.saw_refusal(record.upstream, request.body, names)
@@ -161,9 +161,9 @@ class ReplySteps:
             record.tap.holds = True
             return
         response.stream = record.tap
-        messages.open_for_streaming(record.flow.request, response)
+        http_messages.open_for_streaming(record.flow.request, response)
         framing = record.exchange.client.wire.framing
-        if not framing.is_named(messages.value_of(response.headers, b"content-type")):
+        if not framing.is_named(http_messages.value_of(response.headers, b"content-type")):
             response.headers["content-type"] = framing.content_type
         self._watchers.heard(record, ())  # nothing yet: a stream has begun
 
@@ -175,19 +175,19 @@ class ReplySteps:
         if flow.response is record.head:
             tap(b"")
         else:
-            tap.second(flow.response.status_code, messages.body(flow.response, notes))
-            flow.response = messages.copied(record.head)
+            tap.second(flow.response.status_code, http_messages.body(flow.response, notes))
+            flow.response = http_messages.copied(record.head)
         if tap.holds and record.awaited and record.rewriter:
             answer = record.awaited.held(record.rewriter, b"".join(tap.late))
-            messages.replace(flow.response, answer)
+            http_messages.replace(flow.response, answer)
 
     def _go_on(
         self, response: Response, record: FlowRecord, awaited: AwaitedReply, notes: list[str]
     ) -> None:
         """Say in a stream that was begun early what a whole body says."""
         tap = self.tap(record, awaited)
-        rewritten = b"".join([*tap(messages.body(response, notes)), *tap(b"")])
-        messages.replace(
+        rewritten = b"".join([*tap(http_messages.body(response, notes)), *tap(b"")])
+        http_messages.replace(
             response, Answer(200, record.exchange.client.wire.framing.content_type, rewritten)
         )
 
@@ -199,7 +199,7 @@ class ReplySteps:
         self, response: Response, record: FlowRecord, notes: list[str]
     ) -> None:
         at = time.time() - record.flow.request.timestamp_start
-        body = messages.body(response, notes)
+        body = http_messages.body(response, notes)
         record.sides.came(body, at)
         assert record.awaited
         if record.awaited.wants_count(response.status_code, body):
@@ -207,7 +207,7 @@ class ReplySteps:
             request = record.awaited.request.body, record.length
             counted = await self._client.count(record.upstream, client, record.server, *request)
             record.awaited = replace(record.awaited, counted=counted)
-        content_type = messages.value_of(response.headers, b"content-type")
+        content_type = http_messages.value_of(response.headers, b"content-type")
         rewrite = partial(record.awaited.whole, response.status_code, content_type, body, at)
         repeated = record.sides.asked if record.exchange.client.wire.retells else None
         size = len(body) + len((repeated and repeated.raw_content) or b"")
@@ -215,7 +215,7 @@ class ReplySteps:
         notes += made.notes
         record.rewriter = made.rewriter
         if made.answer:
-            messages.replace(response, made.answer)
+            http_messages.replace(response, made.answer)
         if made.rewriter:
             self._hear(record, made.rewriter)
 
@@ -227,11 +227,11 @@ async def _retell(record: FlowRecord) -> None:
     response, counterpart = record.flow.response, record.exchange.endpoint.counterpart
     if not (record.exchange.kind is Kind.COUNTERPART and counterpart and response):
         return
-    body, status = messages.body(response, record.notes), response.status_code
+    body, status = http_messages.body(response, record.notes), response.status_code
     took = (response.timestamp_end or 0) - record.flow.request.timestamp_start
     told = partial(record.exchange.retold, counterpart, status, body, int(took * 1e9))
     if answer := await aside(len(body), told):
-        messages.replace(response, answer)
+        http_messages.replace(response, answer)
 
 
 def _keep(record: FlowRecord, rewriter: ReportingRewriter) -> None:

@@ -16,7 +16,7 @@ from functools import partial
 
 from mitmproxy.http import Response
 
-from converter.addon import messages
+from converter.addon import http_messages
 from converter.addon.aside import AT_ONCE, aside
 from converter.addon.exchange import read_request
 from converter.addon.exchange.awaited_reply import AwaitedReply
@@ -101,7 +101,7 @@ class RequestSteps:
     async def take(self, record: FlowRecord) -> None:
         """Take a request to its end: the flow holds an answer, or what the server is to get."""
         flow = record.flow
-        upstream = messages.upstream(flow, record.exchange)
+        upstream = http_messages.upstream(flow, record.exchange)
         asked = Asked(
             record,
             self._client,
@@ -125,7 +125,7 @@ class RequestSteps:
         if asked.notes:
             record.hints += report(flow, asked.notes, logging.INFO)
         if flow.response:
-            messages.name_request(flow, record.exchange)
+            http_messages.name_request(flow, record.exchange)
             if flow.request.method == "HEAD":  # mitmproxy would send it, and break what follows
                 flow.response.raw_content = b""
 
@@ -136,7 +136,7 @@ async def size(asked: Asked) -> None:
     limit = record.exchange.settings.limits.request
     if record.too_large:
         raise RequestTooLargeError(limit)
-    asked.body = messages.body(record.flow.request, asked.notes, limit or sys.maxsize)
+    asked.body = http_messages.body(record.flow.request, asked.notes, limit or sys.maxsize)
     if limit and len(asked.body) > limit:
         raise RequestTooLargeError(limit)
     record.length = len(asked.body)
@@ -168,7 +168,7 @@ async def own_answer(asked: Asked) -> Response | None:
     answer = await remembering(memory, record.length, partial(exchange.own, request, memory))
     if failed := await written(memory):
         raise failed
-    return messages.made(answer) if answer else None
+    return http_messages.response_of(answer) if answer else None
 
 
 async def counterpart(asked: Asked) -> None:
@@ -288,7 +288,7 @@ async def count(asked: Asked) -> Response:
     counter = record.server.name
     if tokens is None:  # the server cannot
         counter, tokens = "estimate", await aside(record.length, partial(estimate_tokens, body))
-    response = messages.made(record.exchange.counted(tokens))
+    response = http_messages.response_of(record.exchange.counted(tokens))
     response.headers["x-think-tokens-counted-by"] = counter
     return response
 
@@ -364,7 +364,7 @@ async def ask_usage(asked: Asked) -> None:
         begin = asked.body.index(b"{") + 1
         record.length = len(asked.body) + len(_COUNTING)
         counting = (asked.body[:begin], _COUNTING, memoryview(asked.body)[begin:])
-        messages.fill(record.flow.request, b"".join(counting))
+        http_messages.fill(record.flow.request, b"".join(counting))
 
 
 async def send(asked: Asked) -> None:
@@ -392,7 +392,7 @@ async def send(asked: Asked) -> None:
         fields = {"content-type": JSON, **asked.keys}.items()
         given = {name.encode(): value.encode("utf-8", "surrogateescape") for name, value in fields}
         head = {b"x-api-key": None, **given}
-    messages.fill(record.flow.request, body, head)
+    http_messages.fill(record.flow.request, body, head)
 
 
 async def ask_for_text(asked: Asked) -> None:
@@ -408,7 +408,9 @@ async def ask_for_text(asked: Asked) -> None:
     if text is not body:
         record.flow.request.path = path or record.flow.request.path
         writing = partial(json_text.write, text)
-        messages.fill(record.flow.request, await aside(record.length, writing, turn=asked.turn))
+        http_messages.fill(
+            record.flow.request, await aside(record.length, writing, turn=asked.turn)
+        )
 
 
 async def ask_start(asked: Asked) -> None:
@@ -494,4 +496,4 @@ def _refused(record: FlowRecord, error: Exception, notes: list[str]) -> Response
         error = ConnectionError(fault_of(record.flow, str(error)))
     words, answer = record.exchange.refusal(error)
     notes.append(words)
-    return messages.made(answer)
+    return http_messages.response_of(answer)

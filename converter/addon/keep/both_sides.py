@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from mitmproxy.http import Headers, HTTPFlow, Request, Response
 
-from converter.addon.messages import copied
+from converter.addon.http_messages import copied
 from converter.addon.mitmproxy_internals import forget_state_before
 from converter.addon.servers.server_key import hide_key
 from converter.core.wire.bounds import BODY_LIMIT

@@ -14,11 +14,11 @@ from mitmproxy.http import HTTPFlow, Response
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.read_request import ReadRequest
+from converter.addon.http_messages import body, upstream
 from converter.addon.keep.both_sides import BothSides
 from converter.addon.keep.notes import METADATA, Found, without_chunks, write_notes
 from converter.addon.layers.contract import HeldStream, Refusal
 from converter.addon.log_lines import in_short
-from converter.addon.messages import body, upstream
 from converter.addon.mitmproxy_internals import forget_state_before
 from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.profiles import GENERIC, Server

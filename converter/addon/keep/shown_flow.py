@@ -8,9 +8,9 @@ from mitmproxy.http import HTTPFlow, Request, Response
 
 from converter.addon.exchange import settings
 from converter.addon.exchange.settings import Settings
+from converter.addon.http_messages import content_of, model_of
 from converter.addon.keep.flow_record import UNDER_WAY, notes_of, summary_of
 from converter.addon.keep.notes import LET_GO
-from converter.addon.messages import content_of, model_of
 from converter.addon.mitmproxy_internals import state_before
 from converter.addon.transcript import reply, request
 from converter.addon.transcript.reply import AS_WRITTEN

@@ -15,8 +15,8 @@ from converter.addon.aside import SHOWING, aside
 from converter.addon.bounds import LONGEST_PROMPT
 from converter.addon.exchange import read_request
 from converter.addon.exchange.exchange import Exchange, begin
+from converter.addon.http_messages import content_of, model_of, upstream
 from converter.addon.keep.shown_flow import facts_of, reading_of, sent_of
-from converter.addon.messages import content_of, model_of, upstream
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers.profiles import Server
 from converter.addon.start_lines import Line

@@ -15,6 +15,7 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.mode_specs import ReverseMode
 
 from converter.addon.hooks.refused import METADATA as REFUSED
+from converter.addon.http_messages import content_of
 from converter.addon.keep.flow_record import notes_of
 from converter.addon.keep.shown_flow import (
     answer_of,
@@ -25,7 +26,6 @@ from converter.addon.keep.shown_flow import (
     sent_of,
     transcript_of,
 )
-from converter.addon.messages import content_of
 from converter.addon.transcript import request, shown
 from converter.addon.transcript.shown import Values
 from converter.addon.transcript.turns import FailurePart, Field, Media, Part, Transcript

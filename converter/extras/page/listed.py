@@ -9,8 +9,8 @@ from mitmproxy import flow
 from mitmproxy.http import HTTPFlow, Request
 
 from converter.addon.bounds import LONGEST_PROMPT
+from converter.addon.http_messages import content_of
 from converter.addon.keep.flow_record import UNDER_WAY
-from converter.addon.messages import content_of
 from converter.core.model.raw_messages import messages_of
 from converter.core.wire import json_text
 from converter.extras.page import row as rows

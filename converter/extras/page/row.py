@@ -6,9 +6,9 @@ from typing import TypeGuard
 
 from mitmproxy.http import HTTPFlow
 
+from converter.addon.http_messages import content_of, model_of
 from converter.addon.keep.flow_record import BEFORE, FlowRecord, client_left, notes_of
 from converter.addon.keep.shown_flow import facts_of
-from converter.addon.messages import content_of, model_of
 from converter.addon.transcript import request
 from converter.core.dialects.table import find
 from converter.core.model.conversation import TextBlock

@@ -14,10 +14,10 @@ from itertools import pairwise
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
+from converter.addon.http_messages import content_of
 from converter.addon.keep.both_sides import BothSides
 from converter.addon.keep.flow_record import UNDER_WAY
 from converter.addon.keep.side_reader import SideReader
-from converter.addon.messages import content_of
 from converter.addon.transcript.accumulator import News
 from converter.addon.transcript.shown import Values, said
 from converter.extras.page.conversation import conversation, end_of

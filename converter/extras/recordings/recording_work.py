@@ -24,7 +24,7 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowReader
 
 from converter.addon.files import FileError, make_folder
-from converter.addon.messages import model_of
+from converter.addon.http_messages import model_of
 from converter.core.dialects.table import find
 from converter.extras.recordings import flow_file
 from converter.extras.recordings.library import Expectation, Library

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mitmproxy.http import HTTPFlow
 
-from converter.addon.messages import content_of
+from converter.addon.http_messages import content_of
 from converter.extras.recordings import flow_file
 from converter.extras.recordings.recording import RecordingError
 

@@ -15,10 +15,10 @@ from mitmproxy.addonmanager import Loader
 from mitmproxy.contentviews import Contentview, Metadata, SyntaxHighlight
 from mitmproxy.http import HTTPFlow, Request, Response
 
+from converter.addon.http_messages import content_of
 from converter.addon.keep.flow_record import notes_of
 from converter.addon.keep.notes import LET_GO
 from converter.addon.keep.shown_flow import backup_of, facts_of, reading_of, sent_of
-from converter.addon.messages import content_of
 from converter.addon.mitmproxy_internals import flow_list
 from converter.addon.transcript import reply, request, text
 from converter.addon.transcript.turns import Transcript

@@ -14,7 +14,7 @@ from mitmproxy.flow import Error
 from mitmproxy.http import HTTPFlow
 from mitmproxy.net import encoding
 
-from converter.addon import messages
+from converter.addon import http_messages
 from converter.addon.hooks.tap import Tap
 from converter.addon.keep.flow_record import UNDER_WAY
 from converter.addon.servers.profiles import by_name
@@ -135,7 +135,7 @@ def test_a_server_that_has_gone_is_asked_again_what_it_is(words: str, is_due: bo
     with running() as (addon, _):
         flow = ask(addon, request(CHAT))
         known, record = addon._replies._servers, UNDER_WAY[flow.id]
-        upstream = messages.upstream(flow, record.exchange)
+        upstream = http_messages.upstream(flow, record.exchange)
         known.recognised(upstream, by_name("vllm"))
         flow.error = Error(words)
         addon.error(flow)

@@ -193,7 +193,7 @@ def model_of(request: bytes) -> str:
     return str(json_text.object_in(request).get("model") or "")
 
 
-def made(answer: Answer) -> Response:
+def response_of(answer: Answer) -> Response:
     """Return a response of the addon's own."""
     fields = {"content-type": answer.content_type}
     if answer.retry_after:
