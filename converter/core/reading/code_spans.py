@@ -16,7 +16,6 @@ MOST_UNREAD = 4096
 """Characters that wait until somebody asks, because a stream's memory is bounded."""
 _LINE = re.compile(r"^[^`~\n]*+[`~].*\n", re.MULTILINE)
 _BLANK_LINE = re.compile(r"^[^\S\n]*+\n", re.MULTILINE)
-_LINE_END = re.compile(r"\n")
 _MARGIN = r"[ \t\r>*+\-0-9.)]*+"
 _FENCE = re.compile(rf"{_MARGIN}(`{{3,}}+|~{{3,}}+)")
 _RUN = re.compile(r"(\\*+)(`++)")
@@ -24,13 +23,12 @@ _RUN = re.compile(r"(\\*+)(`++)")
 
 class CodeSpans:
     """Feed the text; `inside()` tells whether the next character stands in code. Begin anew after
-    each thought. `in_lines`: a span ends with its line, and not with its paragraph.
+    each thought.
     """
 
-    def __init__(self, in_lines: bool = False) -> None:
-        self._in_lines = in_lines
-        self._span_ends = _LINE_END if in_lines else _BLANK_LINE
+    def __init__(self) -> None:
         self._fence = self._span = ""  # the runs that opened what is open before the text
+        self._line_span = ""  # the same, if a span ends with its line
         self._text = ""  # of this line, and what nobody has asked about yet: most never is
 
     def feed(self, text: str) -> None:
@@ -46,6 +44,11 @@ class CodeSpans:
         self._catch_up()
         return any(_open_behind(self._text, self._fence, self._span))
 
+    def inside_line(self) -> bool:
+        """Tell the same, if a span ends with its line, and not with its paragraph."""
+        self._catch_up()
+        return any(_open_behind(self._text, self._fence, self._line_span))
+
     def fenced(self) -> bool:
         """Tell whether a fenced block is open, given the same."""
         self._catch_up()
@@ -55,14 +58,15 @@ class CodeSpans:
         """Read the whole lines."""
         text, begin = self._text, 0
         for line in _LINE.finditer(text):
-            if self._span and self._span_ends.search(text, begin, line.start()):
+            if self._span and _BLANK_LINE.search(text, begin, line.start()):
                 self._span = ""
-            self._fence, span = _open_behind(line[0], self._fence, self._span)
-            self._span = "" if self._in_lines else span
+            self._fence, self._span = _open_behind(line[0], self._fence, self._span)
             begin = line.end()
         end = text.rfind("\n") + 1
-        if self._span and self._span_ends.search(text, begin, end):
+        if self._span and _BLANK_LINE.search(text, begin, end):
             self._span = ""
+        if end:
+            self._line_span = ""
         self._text = text[end:]
         if len(self._text) > MOST_UNREAD:
             self._shorten()
@@ -77,6 +81,7 @@ class CodeSpans:
         fence, span = _open_behind(words, self._fence, self._span)
         if fence == self._fence:
             self._span = span
+            self._line_span = _open_behind(words, fence, self._line_span)[1]
         self._text = ("" if fence == self._fence else fence) + "x" + run
 
 

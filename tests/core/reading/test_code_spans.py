@@ -130,18 +130,18 @@ def test_a_fence_is_told_from_a_span(text: str, fenced: bool) -> None:
         ("``a\nb ` c` d", False),
     ],
 )
-def test_a_span_in_lines_ends_with_its_line(text: str, inside: bool) -> None:
-    spans = CodeSpans(in_lines=True)
+def test_a_span_of_a_line_ends_with_its_line(text: str, inside: bool) -> None:
+    spans = CodeSpans()
     spans.feed(text)
-    assert spans.inside() is inside
+    assert spans.inside_line() is inside
 
 
-def test_a_span_in_lines_ends_with_a_long_line_as_well() -> None:
-    spans = CodeSpans(in_lines=True)
+def test_a_span_of_a_line_ends_with_a_long_line_as_well() -> None:
+    spans = CodeSpans()
     spans.feed("a `" + "b" * 2 * MOST_UNREAD)
-    assert spans.inside()
+    assert spans.inside_line()
     spans.feed("b\nc")
-    assert not spans.inside()
+    assert not spans.inside_line()
 
 
 def test_asking_twice_is_asking_once() -> None:

@@ -44,7 +44,6 @@ class Context:
     def __init__(self) -> None:
         self._unread = ""
         self._code = CodeSpans()
-        self._line_code = CodeSpans(in_lines=True)  # for calls
         self._line_head = ""  # the line's first character, blanks aside
         self._tail = ""
 
@@ -55,7 +54,7 @@ class Context:
             self._read()
 
     def begin_code_anew(self) -> None:
-        """Close code for thoughts, because a mark stands here; for calls the line goes on."""
+        """Close code, because a mark stands here; the line goes on."""
         self._read()
         self._code = CodeSpans()
 
@@ -104,14 +103,13 @@ class Context:
         self._read()
         quoted = self.place is MarkPlace.QUOTED and not self._tail.endswith("`")
         in_line = self._line_head != "" and self._line_head in QUOTED_LINES
-        return quoted or in_line or self._line_code.inside()
+        return quoted or in_line or self._code.inside_line()
 
     def _read(self) -> None:
         text, self._unread = self._unread, ""
         if not text:
             return
         self._code.feed(text)
-        self._line_code.feed(text)
         _, broken, line = text.rpartition("\n")
         self._line_head = ("" if broken else self._line_head) or line.lstrip(BLANKS)[:1]
         self._tail = (self._tail + text)[-REMEMBERED:]

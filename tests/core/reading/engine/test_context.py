@@ -83,6 +83,9 @@ def test_a_mark_that_is_no_text_closes_code_and_keeps_the_line() -> None:
     context.begin_code_anew()
     assert not context.in_code
     assert context.shows_calls
+    context = _behind("a `b")
+    context.begin_code_anew()
+    assert not context.shows_calls
 
 
 @law(50)
