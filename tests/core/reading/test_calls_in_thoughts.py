@@ -88,7 +88,7 @@ def test_marks_are_those_of_the_forms_that_end_a_thought() -> None:
         form for form in FORMS if form.counts not in (Counts.IN_ANSWERS, Counts.AS_WHOLE_REPLY)
     ]
     assert {row.mark for row in ENDING} == {mark for form in ending for mark, _ in form.pairs}
-    assert not GUARDED["[TOOL_CALLS]"].in_thoughts
+    assert not GUARDED["[TOOL_CALLS]"].ends_thought(offered=True)
 
 
 @pytest.mark.parametrize("row", GUARDED.values(), ids=lambda row: row.mark)
@@ -130,7 +130,7 @@ def test_in_an_answer_that_is_json_a_string_holds_no_tag(tag: str, start: Mode) 
     assert blocks_of([*out, *parser.flush()]) == [*thought, Block("text", answer)]
 
 
-ENDING = [row for row in GUARDED.values() if row.in_thoughts]
+ENDING = [row for row in GUARDED.values() if row.ends_thought(offered=True)]
 
 
 @pytest.mark.parametrize("row", ENDING, ids=lambda row: row.mark)

@@ -4,7 +4,7 @@ Rows of thoughts and rows of calls become one table here: for each state the mar
 and the effect of each. `MarkTable` is made once for the same rows and kept.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,7 +13,6 @@ from converter.core.reading.families import CLOSERS
 from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch
 from converter.core.reading.rows import Counts
 from converter.core.reading.thought_row import Lone, ThoughtRow
-from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import CLOSERS as CALL_CLOSERS
 from converter.core.reading.tool_calls.forms import FORMS, OPENERS, SECTIONS
 from converter.core.reading.tool_calls.tag_body import Tags
@@ -27,8 +26,8 @@ class CallMark:
     """A mark that begins a call, or several. `begins`: the beginning of it that its forms know by;
     `close`: what ends a text between such marks that is no call, empty where its JSON does;
     `before`: marks that such a text ends before; `guards`: a text behind it that is no call holds
-    no tags either. `special`: prose never says it; `in_thoughts`: it ends a thought, `only_offered`
-    where the request offers tools.
+    no tags either. `counts`: the row's word; `alone`: it is the beginning of a
+    call's body, and ends no thought.
 
     Models leave the thought's closer out before they call: vLLM, SGLang, llama.cpp and Ollama
     agree. `[TOOL_CALLS]` ends no thought: inside `[THINK]` it stays thinking, as in llama.cpp.
@@ -36,41 +35,35 @@ class CallMark:
 
     mark: str
     begins: str
+    counts: Counts = Counts.AS_WHOLE_REPLY
     close: str = ""
     before: tuple[str, ...] = ()
     guards: bool = True
-    special: bool = False
-    in_thoughts: bool = True
-    only_offered: bool = False
+    alone: bool = False
+
+    @property
+    def special(self) -> bool:
+        """Tell whether prose never says it."""
+        return self.counts is Counts.EVERYWHERE
+
+    def ends_thought(self, offered: bool) -> bool:
+        """Tell whether it does. `offered`: the request offers tools."""
+        with_tools = self.counts is Counts.IN_THOUGHTS_WITH_TOOLS
+        ends = self.special or self.counts is Counts.IN_THOUGHTS or (offered and with_tools)
+        return ends and not self.alone
 
 
 def _of_forms() -> Iterator[CallMark]:
-    """Return the marks around calls and sections; those that begin a call alone, by its body, are
-    of no thought.
-    """
+    """Return the marks around calls and sections, and those that begin a call by its body."""
     for form in FORMS:
         if form.whole:
             continue
-        special = form.counts is Counts.EVERYWHERE
-        effect = {
-            "special": special,
-            "in_thoughts": form.counts is not Counts.IN_ANSWERS,
-            "only_offered": form.counts in (Counts.IN_ANSWERS, Counts.IN_THOUGHTS_WITH_TOOLS),
-        }
         for mark, close in form.pairs:
-            yield CallMark(mark, _known(mark), close, form.before, **effect)
+            yield CallMark(mark, _known(mark), form.counts, close, form.before)
         body = form.body
         if form.alone and isinstance(body, Tags) and not body.open_ended:
             for head in body.heads:
-                end = body.end[0]
-                yield CallMark(
-                    head, head, end, special=special, in_thoughts=False, only_offered=True
-                )
-
-
-def _unguarded(mark: str, forms: Iterable[CallRow]) -> CallMark:
-    special = all(form.counts is Counts.EVERYWHERE for form in forms)
-    return CallMark(mark, mark, guards=False, special=special)
+                yield CallMark(head, head, form.counts, body.end[0], alone=True)
 
 
 def _known(mark: str) -> str:
@@ -80,7 +73,7 @@ def _known(mark: str) -> str:
 GUARDED = {row.mark: row for row in dict.fromkeys(_of_forms())}
 """The marks around calls, between which nothing is a tag."""
 CALL_MARKS = {
-    **{mark: _unguarded(mark, forms) for mark, forms in OPENERS.items()},
+    **{mark: CallMark(mark, mark, row.counts, guards=False) for mark, (row, *_) in OPENERS.items()},
     **GUARDED,
 }
 """All marks that begin calls."""
@@ -88,8 +81,7 @@ CALL_MARKS = {
 
 def openers_in_thought(offered: bool) -> tuple[str, ...]:
     """Return the marks that end a thought. `offered`: the request offers tools."""
-    rows = [row for row in GUARDED.values() if row.in_thoughts]
-    return tuple(row.mark for row in rows if offered or not row.only_offered)
+    return tuple(mark for mark, row in GUARDED.items() if row.ends_thought(offered))
 
 
 _CLOSING = tuple(row.close for row in GUARDED.values() if row.close)

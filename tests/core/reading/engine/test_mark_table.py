@@ -6,6 +6,7 @@ from converter.core.reading.engine.mark_table import CALL_MARKS, mark_table
 from converter.core.reading.engine.states import IN_CALL, State
 from converter.core.reading.family_choice import choose
 from converter.core.reading.mark_search import Mark
+from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
 
 AUTO = choose(["auto"])
@@ -15,6 +16,11 @@ def test_each_mark_of_a_call_has_forms_that_know_it() -> None:
     assert {mark.begins for mark in CALL_MARKS.values()} == {*OPENERS, *SECTIONS}
     for mark in CALL_MARKS.values():
         assert mark.mark.startswith(mark.begins)
+
+
+def test_a_mark_is_special_for_all_of_its_forms_or_for_none() -> None:
+    for forms in (*OPENERS.values(), *SECTIONS.values()):
+        assert len({form.counts is Counts.EVERYWHERE for form in forms}) == 1
 
 
 def test_a_mark_is_special_where_its_row_counts_everywhere() -> None:
