@@ -12,8 +12,8 @@ nothing but newlines costs no more than words.
 
 import re
 
-MOST_UNREAD = 4096
-"""Characters that wait until somebody asks, because a stream's memory is bounded."""
+LINE_LIMIT = 4096
+"""Characters of a line that are kept, because a stream's memory is bounded."""
 _LINE = re.compile(r"^[^`~\n]*+[`~].*\n", re.MULTILINE)
 _BLANK_LINE = re.compile(r"^[^\S\n]*+\n", re.MULTILINE)
 _MARGIN = r"[ \t\r>*+\-0-9.)]*+"
@@ -29,34 +29,11 @@ class CodeSpans:
     def __init__(self) -> None:
         self._fence = self._span = ""  # the runs that opened what is open before the text
         self._line_span = ""  # the same, if a span ends with its line
-        self._text = ""  # of this line, and what nobody has asked about yet: most never is
+        self._text = ""  # of this line
 
     def feed(self, text: str) -> None:
         """Take the next piece of the text."""
-        self._text += text
-        if len(self._text) > MOST_UNREAD:
-            self._catch_up()
-
-    def inside(self) -> bool:
-        """Tell whether code is open, given that the text goes on with something other than a
-        backtick or tilde.
-        """
-        self._catch_up()
-        return any(_open_behind(self._text, self._fence, self._span))
-
-    def inside_line(self) -> bool:
-        """Tell the same, if a span ends with its line, and not with its paragraph."""
-        self._catch_up()
-        return any(_open_behind(self._text, self._fence, self._line_span))
-
-    def fenced(self) -> bool:
-        """Tell whether a fenced block is open, given the same."""
-        self._catch_up()
-        return bool(_open_behind(self._text, self._fence, self._span)[0])
-
-    def _catch_up(self) -> None:
-        """Read the whole lines."""
-        text, begin = self._text, 0
+        text, begin = self._text + text, 0
         for line in _LINE.finditer(text):
             if self._span and _BLANK_LINE.search(text, begin, line.start()):
                 self._span = ""
@@ -68,13 +45,27 @@ class CodeSpans:
         if end:
             self._line_span = ""
         self._text = text[end:]
-        if len(self._text) > MOST_UNREAD:
+        if len(self._text) > LINE_LIMIT:
             self._shorten()
+
+    def inside(self) -> bool:
+        """Tell whether code is open, given that the text goes on with something other than a
+        backtick or tilde.
+        """
+        return any(_open_behind(self._text, self._fence, self._span))
+
+    def inside_line(self) -> bool:
+        """Tell the same, if a span ends with its line, and not with its paragraph."""
+        return any(_open_behind(self._text, self._fence, self._line_span))
+
+    def fenced(self) -> bool:
+        """Tell whether a fenced block is open, given the same."""
+        return bool(_open_behind(self._text, self._fence, self._span)[0])
 
     def _shorten(self) -> None:
         """Forget the words of a long line, but not the run at its end, which may go on."""
         words = self._text.rstrip("\\`~")
-        run = self._text[len(words) :][-MOST_UNREAD // 2 :]
+        run = self._text[len(words) :][-LINE_LIMIT // 2 :]
         if re.fullmatch(_MARGIN, words):
             self._text = run
             return

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.core.reading.code_spans import MOST_UNREAD, CodeSpans
+from converter.core.reading.code_spans import LINE_LIMIT, CodeSpans
 from tests.support.strategies import BLANKS, CODE, cut, law
 
 ROWS = {
@@ -95,21 +95,6 @@ def test_text_cut_anywhere_is_the_same_code(data: st.DataObject, text: str) -> N
     assert in_pieces.inside() == whole.inside()
 
 
-@law(100)
-@given(
-    st.lists(st.sampled_from([*CODE, *BLANKS, "a"]), max_size=12).map("".join),
-    st.sampled_from([*CODE, "\n\n", "a"]),
-)
-def test_asking_changes_nothing_when_a_word_follows(text: str, more: str) -> None:
-    asked, unasked = CodeSpans(), CodeSpans()
-    for spans in (asked, unasked):
-        spans.feed(text)
-    asked.inside()
-    for spans in (asked, unasked):
-        spans.feed("a" + more + "a")
-    assert asked.inside() == unasked.inside()
-
-
 @pytest.mark.parametrize(
     ("text", "fenced"),
     [("```\na", True), ("~~~x", True), ("`a", False), ("```\na\n```\n", False), ("a ```b", False)],
@@ -138,18 +123,10 @@ def test_a_span_of_a_line_ends_with_its_line(text: str, inside: bool) -> None:
 
 def test_a_span_of_a_line_ends_with_a_long_line_as_well() -> None:
     spans = CodeSpans()
-    spans.feed("a `" + "b" * 2 * MOST_UNREAD)
+    spans.feed("a `" + "b" * 2 * LINE_LIMIT)
     assert spans.inside_line()
     spans.feed("b\nc")
     assert not spans.inside_line()
-
-
-def test_asking_twice_is_asking_once() -> None:
-    spans = CodeSpans()
-    spans.feed("```\na\n```")
-    assert [spans.inside(), spans.inside()] == [True, True]
-    spans.feed("\n")
-    assert not spans.inside()
 
 
 @pytest.mark.parametrize("begun", ["", "`", "```", "```\n", "```\na\n```"])
