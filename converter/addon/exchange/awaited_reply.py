@@ -16,7 +16,7 @@ from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.profiles import GENERIC, Server
 from converter.addon.servers.prompts import begun
 from converter.core.dialects import context_length
-from converter.core.dialects.error_words import server_words
+from converter.core.dialects.error_words import server_message
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.request_facts import (
     COUNTING,
@@ -169,7 +169,7 @@ class AwaitedReply:
         """
         if not self.request.exchange.translated or status < 400:
             return False
-        too_long = context_length.find(server_words(body))
+        too_long = context_length.find(server_message(body))
         return too_long is not None and too_long.bound
 
     def whole(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> "Rewritten":
@@ -178,7 +178,7 @@ class AwaitedReply:
         if exchange.endpoint.lists_models:
             return Rewritten(exchange.models(status, body))
         if not 200 <= status < 300:
-            message = server_words(body) or "no words"
+            message = server_message(body) or "no words"
             page = f"the server answered with status {status}: {message}"  # a gateway's
             notes = () if json_text.readable(body) else (page,)
             return Rewritten(exchange.error(status, body, self.counted), notes=notes)

@@ -6,7 +6,7 @@ from mitmproxy.http import Request
 
 from converter.addon import http_messages
 from converter.addon.keep.flow_record import FlowRecord
-from converter.core.dialects.error_words import server_words
+from converter.core.dialects.error_words import server_message
 from converter.core.reply.reporting import ReportingRewriter
 from converter.core.wire import json_text
 
@@ -71,7 +71,7 @@ class ContinuedReply:
         """Return why a second reply that is no stream broke off; empty where it did not: it is a
         reply, or a refusal, by which the reply ends at the thought.
         """
-        words = f"status {status}: {server_words(body) or 'no words'}"
+        words = f"status {status}: {server_message(body) or 'no words'}"
         if status not in (OK, *REFUSALS):
             return words
         if status != OK:

@@ -18,7 +18,7 @@ from converter.addon.hooks.tap import Tap
 from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
 from converter.addon.layers.contract import QUITTING, BodyReader, Listener
 from converter.addon.probes.upstream_http import SPEAKS_TLS
-from converter.core.dialects.error_words import server_words
+from converter.core.dialects.error_words import server_message
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import Form
 from converter.core.wire.printable import bounded
@@ -162,5 +162,5 @@ class ExchangeListener(Listener):
         if is_stream(flow.response.headers.get("content-type", "")):
             return [body]
         return begun.abort(
-            f"status {flow.response.status_code}: {server_words(body) or 'no words'}"
+            f"status {flow.response.status_code}: {server_message(body) or 'no words'}"
         )

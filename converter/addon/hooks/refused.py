@@ -18,7 +18,7 @@ from converter.addon.servers import refusals, unread_replies
 from converter.addon.servers.initial_state import end_of_prompt
 from converter.addon.servers.refusals import SCHEMA_WORDS, Body
 from converter.addon.servers.unread_replies import COMPLETION_PATH, RENDERED, TEMPLATE_PATH
-from converter.core.dialects.error_words import server_words
+from converter.core.dialects.error_words import server_message
 from converter.core.wire import json_text
 
 _log = logging.getLogger(__name__)
@@ -140,7 +140,7 @@ class RefusalReader(NextRequest):
     def _spare(self, answer: bytes, status: int) -> None:
         sent = http_messages.content_of(self._record.sides.sent)
         body = json_text.read_or_none(sent)
-        self._words = server_words(answer)
+        self._words = server_message(answer)
         names = refusals.refused(status, self._words, sent.decode("utf-8", "replace"))
         request = self._record.request
         if names <= self.left_out or not isinstance(body, dict) or request is None:

@@ -22,7 +22,7 @@ from converter.addon.log_lines import in_short
 from converter.addon.mitmproxy_internals import forget_state_before
 from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.profiles import GENERIC, Server
-from converter.core.dialects.error_words import server_words
+from converter.core.dialects.error_words import server_message
 from converter.core.model.memory import Memory
 from converter.core.reply.reporting import ReportingRewriter
 from converter.core.reply.summary import Summary
@@ -165,7 +165,7 @@ def refusal_of(response: Response | None) -> str:
     """Return the status and the words of an HTTP error, as they may stand in a comment."""
     if response is None or response.status_code < 400:
         return ""
-    message = server_words(body(response, []))
+    message = server_message(body(response, []))
     shown = bounded(message, LONGEST_REFUSAL)
     return f"status {response.status_code}" + (f": {shown}" if shown else "")
 

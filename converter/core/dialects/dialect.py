@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from converter.core.dialects.error_words import server_words
+from converter.core.dialects.error_words import server_message
 from converter.core.dialects.tolerant_readers import BlockReader, ItemRow
 from converter.core.dialects.wire_form import Mapped, WireForm
 from converter.core.model.conversation import Block, Conversation, RequestError, Turn
@@ -236,7 +236,7 @@ class Dialect:
 
     def words(self, raw: bytes) -> str:
         """Return the words for people in bytes that are no reply; empty where there are none."""
-        return server_words(raw)
+        return server_message(raw)
 
     def __repr__(self) -> str:
         """Return the name, as tests show it."""

@@ -80,8 +80,8 @@ def _status(error: Mapping[str, object]) -> int:
     return code if type(code) is int and 400 <= code < 600 else 0
 
 
-def server_words(body: bytes) -> str:
-    """Return the words of an error answer, wherever they stand."""
+def server_message(body: bytes) -> str:
+    """Return the message of an error answer, wherever it stands."""
     try:
         value = json_text.read(body)
     except json_text.UnreadableError:
@@ -90,11 +90,11 @@ def server_words(body: bytes) -> str:
     return error.message if error else ""
 
 
-def words_of_answer(status: int, body: bytes, *, told: bool = False) -> str:
-    """Return the words of an answer that is no reply. `told`: the status stands before the words,
+def message_of_answer(status: int, body: bytes, *, told: bool = False) -> str:
+    """Return the message of an answer that is no reply. `told`: the status stands before it,
     as of every answer below 400, unless the prompt was too long.
     """
-    message, answered = server_words(body), f"the server answered with status {status}"
+    message, answered = server_message(body), f"the server answered with status {status}"
     if not message:
         return f"{answered} and no words"
     alone = context_length.find(message) or not (told or status < 400)
@@ -192,7 +192,7 @@ def list_of(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def as_words(value: object) -> str:
+def as_text(value: object) -> str:
     """Return the words of a field; null says nothing. Raises MisshapenError for anything else."""
     if value is None:
         return ""

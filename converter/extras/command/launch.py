@@ -25,7 +25,7 @@ from converter.addon import shell_lines
 from converter.addon.servers.model_names import entries
 from converter.addon.servers.server_key import KEY_VARIABLE, server_key
 from converter.addon.start_lines import too_small
-from converter.core.dialects.error_words import server_words
+from converter.core.dialects.error_words import server_message
 from converter.core.dialects.model_facts import read
 from converter.extras.command.addresses import (
     LOCAL,
@@ -333,7 +333,7 @@ def facts_at(proxy: str, wanted: str = "") -> ClientFacts:
     if wants_key(reply):
         raise CommandError(key_words(behind))
     if not models and not wanted:
-        said = server_words(reply.body) if reply and reply.status not in _NO_LIST else ""
+        said = server_message(reply.body) if reply and reply.status not in _NO_LIST else ""
         raise CommandError(
             said or f"{behind} lists no models: load one, or name one with --model NAME"
         )

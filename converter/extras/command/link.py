@@ -16,7 +16,7 @@ from converter.addon.probes.upstream_http import context
 from converter.addon.servers.model_names import entries
 from converter.addon.servers.probes import ADDON_PATH, ProbeReply, server_behind
 from converter.addon.servers.server_key import KEY_VARIABLE
-from converter.core.dialects.error_words import server_words
+from converter.core.dialects.error_words import server_message
 from converter.core.dialects.table import COMMON
 from converter.core.dialects.wire_form import Decoder
 from converter.core.model.events import Event, Failure, Text, Thinking, ToolCall
@@ -119,7 +119,7 @@ class ServerLink:
         try:
             with self._asked(COMMON.requests.path, body, self.patience) as reply:
                 if reply.status != 200:
-                    heard.refused = server_words(reply.read(_PIECE)) or f"HTTP {reply.status}"
+                    heard.refused = server_message(reply.read(_PIECE)) or f"HTTP {reply.status}"
                 while not heard.refused and (chunk := reply.read1(_PIECE)):
                     heard.feed(chunk, time.monotonic() - began)
                     if enough(heard) or time.monotonic() - began > self.patience:

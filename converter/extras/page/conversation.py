@@ -35,7 +35,7 @@ from converter.core.model.initial_state import InitialState
 from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
 from converter.core.wire.printable import ACTING
-from converter.extras.page.remedy import as_words, remedy_of
+from converter.extras.page.remedy import as_arguments, remedy_of
 
 SEARCH_LIMIT = Bound(
     64 << 20,
@@ -103,7 +103,7 @@ def _end(flow: HTTPFlow, said: Transcript) -> dict[str, Any]:
         "status": f"{failed.status_code} {failed.reason}".strip() if failed else "",
         "notes": [*comment, *began, *([_PROMPTED] if noted.get("prompted") else [])],
         "kept": bool(noted),
-        "remedy": as_words(remedy_of(flow.comment)) if noted else "",
+        "remedy": as_arguments(remedy_of(flow.comment)) if noted else "",
     }
 
 

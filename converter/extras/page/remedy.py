@@ -38,7 +38,7 @@ def remedy_of(comment: str) -> Options:
     return {"tags": ["auto", f"{opener[0]} </{opener[1]}>"]} if opener else {}
 
 
-def as_words(options: Options) -> str:
+def as_arguments(options: Options) -> str:
     """Return options as they stand on a command line."""
     pairs = [f"think_{name}={value}" for name, values in options.items() for value in values]
     return shlex.join(word for pair in pairs for word in ("--set", pair))
@@ -73,7 +73,7 @@ def apply(flow: HTTPFlow) -> str:
     if "tags" in chosen:
         options["think_tags"] = list(dict.fromkeys([*ctx.options.think_tags, *chosen["tags"]]))
     ctx.options.update(**options)
-    return f"set until the proxy ends: {as_words(chosen)}"
+    return f"set until the proxy ends: {as_arguments(chosen)}"
 
 
 def _chosen(flow: HTTPFlow) -> Options:

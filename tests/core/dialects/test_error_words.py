@@ -1,6 +1,6 @@
 import pytest
 
-from converter.core.dialects.error_words import NO_WORDS, ServerError, server_error, server_words
+from converter.core.dialects.error_words import NO_WORDS, ServerError, server_error, server_message
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from converter.core.dialects.error_words import NO_WORDS, ServerError, server_er
     ],
 )
 def test_the_words_are_found_wherever_the_server_puts_them(body: bytes, words: str) -> None:
-    assert server_words(body) == words
+    assert server_message(body) == words
 
 
 @pytest.mark.parametrize(

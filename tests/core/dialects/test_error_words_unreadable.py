@@ -7,7 +7,7 @@ from converter.core.dialects.error_words import (
     MisshapenError,
     as_count,
     as_index,
-    as_words,
+    as_text,
 )
 from converter.core.model.events import Event, Failure, OpaqueFrame, Own
 from converter.core.wire.sse import read_frame
@@ -26,9 +26,9 @@ def test_words_under_an_errors_name_are_an_error() -> None:
 
 @pytest.mark.parametrize("value", [5, True, ["a"], {"a": 1}])
 def test_words_are_text(value: object) -> None:
-    assert (as_words("a"), as_words(None)) == ("a", "")
+    assert (as_text("a"), as_text(None)) == ("a", "")
     with pytest.raises(MisshapenError):
-        as_words(value)
+        as_text(value)
 
 
 @pytest.mark.parametrize("count", [None, True, "5", -1, 10**13, float("inf"), float("nan")])

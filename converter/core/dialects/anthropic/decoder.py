@@ -14,7 +14,7 @@ from converter.core.dialects.error_words import (
     MisshapenError,
     as_count,
     as_index,
-    as_words,
+    as_text,
     list_of,
     object_of,
 )
@@ -164,7 +164,7 @@ class AnthropicDecoder(DialectDecoder):
 
 
 def _said(kind: str, value: object) -> Iterator[Event]:
-    if text := as_words(value):
+    if text := as_text(value):
         yield Text(text) if kind == "text" else Thinking(text)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from converter.core.dialects import context_length
-from converter.core.dialects.error_words import words_of_answer
+from converter.core.dialects.error_words import message_of_answer
 
 type Body = dict[str, Any]
 
@@ -50,7 +50,7 @@ def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[i
 
     `counted`: tokens of the prompt, when the server only told a lower bound.
     """
-    message = words_of_answer(status, body)
+    message = message_of_answer(status, body)
     if too_long := context_length.find(message):
         overflow = replace(too_long, tokens=counted) if counted and too_long.most else too_long
         return 400, error_body(overflow.message())

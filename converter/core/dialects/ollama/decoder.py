@@ -8,7 +8,7 @@ from converter.core.calls.arguments import arguments_of
 from converter.core.dialects.error_words import (
     DialectDecoder,
     as_count,
-    as_words,
+    as_text,
     list_of,
     object_of,
 )
@@ -50,9 +50,9 @@ class OllamaDecoder(DialectDecoder):
             generated = Own(NAME, {GENERATED: ""}) if GENERATED in said else None
             yield Start("", str(said.get("model") or ""), generated)
         message = object_of(said.get("message") or {})
-        if thinking := as_words(said.get("thinking") or message.get("thinking")):
+        if thinking := as_text(said.get("thinking") or message.get("thinking")):
             yield Thinking(thinking)
-        if text := as_words(said.get(GENERATED) or message.get("content")):
+        if text := as_text(said.get(GENERATED) or message.get("content")):
             yield Text(text)
         for entry in list_of(message.get("tool_calls")):
             yield self._call(entry)
@@ -65,12 +65,12 @@ class OllamaDecoder(DialectDecoder):
         function = object_of(call.get("function"))
         arguments, is_text = arguments_of(function)
         self._calls += 1
-        name = as_words(function.get("name"))
-        number, id_ = self._calls - 1, as_words(call.get("id"))
+        name = as_text(function.get("name"))
+        number, id_ = self._calls - 1, as_text(call.get("id"))
         return ToolCall(number, id_, name, arguments or "{}", ends=True, misshapen=is_text)
 
     def _end(self, said: Fields) -> Iterator[Event]:
-        word = as_words(said.get("done_reason")) or "stop"
+        word = as_text(said.get("done_reason")) or "stop"
         yield Finish("tool_calls" if self._calls and word == "stop" else word, server_word=word)
         counts = (as_count(said, name) for name in ("prompt_eval_count", "eval_count"))
         prompt, output = counts

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from converter.core.dialects.dialect import Body, Counterpart, OwnRequest
-from converter.core.dialects.error_words import words_of_answer
+from converter.core.dialects.error_words import message_of_answer
 from converter.core.dialects.model_facts import created_at, of_entry
 from converter.core.model.memory import Memory
 from converter.core.wire import json_text
@@ -28,7 +28,7 @@ def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[
     said = json_text.object_in(body)
     if status >= 400 and isinstance(said.get("error"), str):
         return None
-    return status if status >= 400 else 502, error_body(words_of_answer(status, body))
+    return status if status >= 400 else 502, error_body(message_of_answer(status, body))
 
 
 VERSION = "0.12.6"

@@ -1,7 +1,7 @@
 """Errors in the words of OpenAI's API."""
 
 from converter.core.dialects.dialect import Body
-from converter.core.dialects.error_words import words_of_answer
+from converter.core.dialects.error_words import message_of_answer
 from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object
 
@@ -47,7 +47,7 @@ def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[
     error = as_object(json_text.object_in(body).get("error"))
     if status in _FOLLOWED or (status >= 400 and isinstance(error.get("message"), str)):
         return None
-    message = words_of_answer(status, body)
+    message = message_of_answer(status, body)
     status = 502 if status < 400 else status
     kind = _KINDS.get(status, "invalid_request_error" if status < 500 else "api_error")
     return status, error_body(message, kind, status)

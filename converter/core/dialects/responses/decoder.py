@@ -13,7 +13,7 @@ from converter.core.dialects.error_words import (
     ServerError,
     as_count,
     as_index,
-    as_words,
+    as_text,
     list_of,
     object_of,
     string_of,
@@ -138,14 +138,14 @@ class ResponsesDecoder(DialectDecoder):
         return found
 
     def _text(self, event: Fields, item: _Item) -> Iterator[Event]:
-        delta = as_words(event["delta"])
+        delta = as_text(event["delta"])
         item.said += len(delta)
         yield Text(delta, refusal="refusal" in str(event["type"]))
 
     def _thought(self, event: Fields, item: _Item) -> Iterator[Event]:
         """Servers send the thought raw, as a summary, or both."""
         item.merger = item.merger or ReasoningMerger()
-        new = item.merger.feed(str(event["type"]), as_words(event["delta"]))
+        new = item.merger.feed(str(event["type"]), as_text(event["delta"]))
         item.said += len(new)
         if new:
             yield Thinking(new)
@@ -153,7 +153,7 @@ class ResponsesDecoder(DialectDecoder):
     def _arguments(self, event: Fields, item: _Item) -> Iterator[Event]:
         """Arguments of a call that goes on whole are in it."""
         if item.called:
-            delta = as_words(event["delta"])
+            delta = as_text(event["delta"])
             item.said += len(delta)
             yield ToolCall(item.index, "", "", delta)
 

@@ -8,7 +8,7 @@ conversation, so that an error about a reply too long has another. An error that
 """
 
 from converter.core.dialects import context_length
-from converter.core.dialects.error_words import words_of_answer
+from converter.core.dialects.error_words import message_of_answer
 
 type Body = dict[str, object]
 
@@ -50,7 +50,7 @@ def error_body(message: str, status: int = 400, param: str = "", code: str = "")
 
 def error_reply(status: int, body: bytes) -> tuple[int, Body]:
     """Return the client's status and body for a server's answer that is no reply."""
-    message = words_of_answer(status, body, told=status >= 500)
+    message = message_of_answer(status, body, told=status >= 500)
     misfit = status < 400 or context_length.find(message)
     client_status = 400 if misfit else _STATUS.get(status, status)
     return client_status, error_body(message, client_status)
