@@ -67,10 +67,12 @@ class Seam:
         return len(self.pieces) - 1
 
     def is_sure(self, frame: bytes, text: str) -> bool:
-        """Tell whether the words of the frame that taught this stand in its one place: not as a
-        field's name, nor as the end of longer words, before which an encoder had held blanks.
+        """Tell whether the words of the frame that taught this are what stands in its one place:
+        they are no field's name, and end no other string and no line of it. Else they may be the
+        frame's own, where an encoder wrote blanks before them that it had held, or omitted them.
         """
-        ends = frame.count(json_text.write(text)[1:])
+        words = json_text.write(text)[1:]
+        ends = frame.count(words) + frame.count(words[:-1] + b"\n")
         return self.places == ends == 1 and not self.pieces[1].startswith(b":")
 
     def gives(self, frame: bytes, text: str) -> bool:
