@@ -2,6 +2,7 @@
 
 import asyncio
 from asyncio import ReadTransport
+from collections.abc import Sequence
 from time import monotonic
 from typing import Any
 from weakref import WeakSet
@@ -57,27 +58,34 @@ class Quit(events.Event):
 def in_one_write(handling: CommandGenerator[None]) -> CommandGenerator[None]:
     """Yield commands, with all that goes to one connection at once in one piece. mitmproxy writes a
     head and its body each by itself: two of four system calls of a whole reply, and of the client's
-    reads.
+    reads. What was said before a fault, a script's stream function's say, goes out as well.
     """
-    waiting: commands.SendData | None = None
-    for command in handling:
-        if not isinstance(command, commands.SendData):
-            if waiting:
-                yield waiting
-                waiting = None
-            yield command
-        elif waiting is None:
-            waiting = command
-        elif (
-            command.connection is waiting.connection
-            and len(waiting.data) + len(command.data) <= LONGEST_JOINED
-        ):
-            waiting = commands.SendData(command.connection, waiting.data + command.data)
-        else:
-            yield waiting
-            waiting = command
-    if waiting:
-        yield waiting
+    waiting: Sequence[commands.SendData] = ()  # one at most
+    try:
+        for command in handling:
+            if not isinstance(command, commands.SendData):
+                yield from waiting
+                waiting = ()
+                yield command
+            elif joined := _joined(waiting, command):
+                waiting = (joined,)
+            else:
+                yield from waiting
+                waiting = (command,)
+    except Exception:
+        yield from waiting
+        raise
+    yield from waiting
+
+
+def _joined(
+    waiting: Sequence[commands.SendData], more: commands.SendData
+) -> commands.SendData | None:
+    """Return both in one piece, where they go to one connection and are not long."""
+    for one in waiting:
+        if one.connection is more.connection and len(one.data) + len(more.data) <= LONGEST_JOINED:
+            return commands.SendData(one.connection, one.data + more.data)
+    return None
 
 
 class ReplyLayer(HttpLayer):

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -325,3 +326,19 @@ def test_what_goes_to_one_connection_at_once_goes_in_one_write() -> None:
     assert says((one, b"a"), line, (one, b"b")) == [(one, b"a"), line, (one, b"b")]
     assert says(line, (one, b"a"), (one, b"b"), line) == [line, (one, b"ab"), line]
     assert says((one, b"a"), (one, long), (one, b"b")) == [(one, b"a"), (one, long), (one, b"b")]
+
+
+def test_what_was_said_before_a_fault_goes_out() -> None:
+    client = Client(peername=("a", 1), sockname=("b", 2))
+
+    def handling() -> Generator[commands.Command, Any, None]:
+        yield commands.SendData(client, b"a")
+        yield commands.SendData(client, b"b")
+        raise ValueError("a script's")
+
+    done = in_one_write(handling())
+    said = next(done)
+    assert isinstance(said, commands.SendData)
+    assert said.data == b"ab"
+    with pytest.raises(ValueError, match="script"):
+        next(done)
