@@ -49,6 +49,7 @@ from converter.core.reading.engine.states import (
     State,
 )
 from converter.core.reading.mark_search import Mark, PhraseSearch
+from converter.core.reading.tool_calls.call import Call
 from converter.core.reading.tool_calls.forms import SECTIONS, WHOLE
 from converter.core.reading.tool_calls.place import Expectations, Fate
 from converter.core.reading.tool_calls.source import Source
@@ -168,9 +169,9 @@ class Engine(Scanner):
         return bool(self._source.rest or self.answer.lead or calling.open or calling.draft)
 
     @property
-    def broken(self) -> str:
-        """The tool of a call that has gone out and is none."""
-        return "" if self._calling.draft else self.calls.broken
+    def broken(self) -> Call | None:
+        """The call that has gone out and is none."""
+        return None if self._calling.draft else self.calls.broken
 
     def _take_in(self, piece: str) -> None:
         if self._calling.draft:

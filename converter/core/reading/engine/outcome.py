@@ -149,13 +149,13 @@ class Answer:
 @dataclass(slots=True)
 class CallLog:
     """The calls of a reply's text. `read`: those that have gone out, those that are `done` were all
-    there; `cut`: the tools of calls that were cut off so early that they are text; `broken`: of a
-    call that had gone out when it proved to be none.
+    there; `cut`: the tools of calls that were cut off so early that they are text; `broken`: the
+    first call that had gone out when it proved to be none.
     """
 
     read: list[Call] = field(default_factory=list)
     cut: list[str] = field(default_factory=list)
-    broken: str = ""
+    broken: Call | None = None
 
     def note_cut(self, place: CallPlace, last: bool) -> None:
         """Take note of a call that the text's end has cut off."""
@@ -167,7 +167,7 @@ class CallLog:
         """Take note of the calls that have gone out, and of one that goes on as none does."""
         begun = [call for call in place.calls if call.begun]
         if place.refused and not last:
-            self.broken = self.broken or next((it.name for it in begun if not it.done), "")
+            self.broken = self.broken or next((it for it in begun if not it.done), None)
         self.read += begun
 
 

@@ -30,6 +30,7 @@ from converter.core.reading.family_choice import families_of
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Reading
 from converter.core.reading.repeated_thought import NOTHING_REPEATED, RepeatedThought
+from converter.core.reading.tool_calls.call import Call
 from converter.core.reading.tool_calls.calls_read import BY_ITSELF, CUT, NO_FORM
 from converter.core.reading.tool_calls.forms import without_opener
 from converter.core.reading.tool_calls.place import Expectations
@@ -205,6 +206,8 @@ class ReadingStage:
     def _out(self, events: Sequence[Event]) -> list[Event]:
         """Return the events that go out; take note of what they show."""
         out: list[Event] = []
+        if broken := self._engine.broken:
+            events = _up_to(broken, events)
         for event in events:
             self._note(event)
             if isinstance(event, LateCloser):
@@ -219,11 +222,7 @@ class ReadingStage:
         answer = self._engine.answer
         if self._reads_tags and (answer.unmatched_closer or answer.dropped_closer):
             self._evidence.find_closer(answer)
-        if not (broken := self._engine.broken):
-            return out
-        while out and isinstance(out[-1], Text):
-            out.pop()  # behind the call, as far as it has come
-        return [*out, failure_of(broken, NO_FORM)]
+        return [*out, failure_of(broken.name, NO_FORM)] if broken else out
 
     def _note(self, event: Event) -> None:
         self._evidence.hear(event)
@@ -238,6 +237,16 @@ class ReadingStage:
             self._said = self._said or not event.text.isspace()
         if calls and not isinstance(event, ToolCall):
             calls.end()
+
+
+def _up_to(call: Call, events: Sequence[Event]) -> Sequence[Event]:
+    """Return the events up to the last piece of a call: all behind it is text of that call."""
+    pieces = [
+        at
+        for at, event in enumerate(events)
+        if isinstance(event, ToolCall) and event.index == call.index
+    ]
+    return events[: pieces[-1] + 1] if pieces else []
 
 
 def _without_opener(held: list[Event]) -> list[Event]:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from converter.core.model.events import (
     Event,
+    Failure,
     Finish,
     LateCloser,
     Own,
@@ -98,6 +99,28 @@ def test_bookkeeping_passes_held_text(event: Event) -> None:
 
 def own(index: int) -> Own:
     return Own("openai_chat", {"tool_calls": {"index": index, "x": 1}})
+
+
+BROKEN = '<tool_call>{"name": "get_weather", "arguments": {"city"": "Oslo"}}</tool_call>'
+
+
+@pytest.mark.parametrize("before", ["", "Well.\n", f"{NOW}\n"])
+@pytest.mark.parametrize("behind", ["", "\nDone.", f"\n{OSLO}", f"\nThen\n{NOW}{OSLO}\n"])
+def test_nothing_behind_a_broken_call_goes_out_wherever_the_text_is_cut(
+    before: str, behind: str
+) -> None:
+    text, made = before + BROKEN + behind, []
+    for size in (len(text), 7, 1):
+        reading, out = stage(), list[Event]()
+        for at in range(0, len(text), size):
+            out += reading.feed(Text(text[at : at + size]))
+        failure = next(at for at, event in enumerate(out) if isinstance(event, Failure))
+        made.append(joined(out[: failure + 1]))
+    assert made[0] == made[1] == made[2]
+    *_, call, failed = made[0]
+    assert isinstance(failed, Failure)
+    assert isinstance(call, ToolCall)
+    assert (call.name, call.ends) == ("get_weather", False)
 
 
 def test_from_the_servers_first_call_on_text_is_text() -> None:
