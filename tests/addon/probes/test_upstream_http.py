@@ -190,17 +190,20 @@ def test_a_server_in_the_clear_asked_encrypted_gives_no_reply(server: ScriptedSe
 
 
 def test_giving_up_closes_the_connection() -> None:
-    async def give_up(port: int) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(0.05):
-                await fetch(_at(port), {}, SOMETHING)
+    async def give_up(listener: socket.socket) -> socket.socket:
+        asking = asyncio.ensure_future(fetch(_at(listener.getsockname()[1]), {}, SOMETHING))
+        loop = asyncio.get_running_loop()
+        connection, _ = await loop.sock_accept(listener)
+        assert await loop.sock_recv(connection, 65536)
+        asking.cancel()
+        with suppress(asyncio.CancelledError):
+            await asking
+        return connection
 
     with socket.create_server((HOST, 0)) as listener:
-        asyncio.run(give_up(listener.getsockname()[1]))
-        connection = listener.accept()[0]
-        with connection, suppress(ConnectionResetError):
+        listener.setblocking(False)
+        with asyncio.run(give_up(listener)) as connection, suppress(ConnectionResetError):
             connection.settimeout(10)
-            connection.recv(65536)
             assert connection.recv(65536) == b""
 
 
