@@ -18,7 +18,7 @@ DRAWN = """
 const [given, model] = arguments;
 const of = (name) => import(new URL(`think/${name}.js`, document.baseURI));
 return (async () => {
-  const [{ rows }, { drawNumbers }] = await Promise.all([of("known"), of("numbers")]);
+  const [{ rows }, { drawNumbers }] = await Promise.all([of("rows"), of("numbers")]);
   rows.clear();
   given.forEach((row, at) => rows.set(String(at), row));
   const chosen = document.getElementById("model");

@@ -268,8 +268,8 @@ FAULTS = {
     ),
     "one event of a stage is enough": (
         "core/reply/chain.py",
-        "events = [made for event in events for made in stage.feed(event)]",
-        "events = [made for event in events for made in [*stage.feed(event)][:1]]",
+        "next(fed) if len(events) == 1 else [made for each in fed for made in each]",
+        "[made for each in fed for made in [*each][:1]]",
     ),
     "the form that is asked for is ignored": (
         "addon/exchange/awaited_reply.py",
