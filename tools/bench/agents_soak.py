@@ -2,7 +2,8 @@
 
 Each agent asks Messages requests of 700 kB, turn upon turn, and begins another conversation after
 twenty. Meanwhile a client reads a stream of 50 tokens a second. Bare mitmdump has the first half of
-each minute, the addon the second: each its own sixteen agents, and its own stream. A line each
+each minute, the addon the second: each its own sixteen agents, and its own stream. The server
+speaks chat completions only, so that bare mitmdump gets the same bytes at that path. A line each
 minute: the memory of both, and the longest time between two reads of each stream in its half. At
 the end the requests that were answered. The exit status tells whether all replies were exact.
 
@@ -30,7 +31,7 @@ SIDES = ("bare", "addon")
 HEADING = "minute" + "".join(f"{name:>10}, MB{'longest gap, s':>18}" for name in SIDES)
 _SLACK = 120
 _SETTLES = 2.0
-"""Seconds at the begin of a half in which the other side may still have requests."""
+"""Seconds at the beginning of a half in which the other side may still have requests."""
 _WAIT = 0.05
 
 
