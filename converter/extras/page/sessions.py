@@ -11,10 +11,10 @@ from functools import lru_cache
 from converter.core.model.raw_messages import (
     SYSTEM,
     alike,
-    content_of,
     entries_of,
     known_by,
     role_of,
+    spoken,
     strings_of,
 )
 from converter.core.wire import json_text
@@ -144,12 +144,10 @@ def _keys(client: str, opening: Messages) -> list[int]:
 
 def _words_of(client: str, opening: Messages) -> Iterator[int]:
     """Yield keys of what a user says at first, each part by itself."""
-    for message in opening:
-        content = content_of(message)
-        for part in content if isinstance(content, list) else [content]:
-            text = part.get("text") if isinstance(part, Mapping) else part
-            if role_of(message) == "user" and isinstance(text, str) and (plain := _plain(text)):
-                yield hash((client, plain))
+    asked = (message for message in opening if role_of(message) == "user")
+    for text in (text for message in asked for text in spoken(message)):
+        if plain := _plain(text):
+            yield hash((client, plain))
 
 
 def _plain(text: str) -> str:
