@@ -17,12 +17,11 @@ from laws import laws
 from laws.client_view import view_of
 from laws.joined import joined
 from laws.variants import variants
-from tests.support.frames import END, HEAD, ROLE, delta, finish, text
+from tests.support.frames import ROLE, delta, finish, text
 from tests.support.recordings_of import recording, two_replies
 from tests.support.strategies import every_so_many, law, share_of
 
 ENOUGH = "Now I answer."
-SECOND = str(HEAD["id"]).encode() + b"-2"
 LLAMA = Found("llama.cpp")
 WORDS = st.text("ab é.\n", min_size=1, max_size=6)
 
@@ -133,10 +132,8 @@ PIECE = "ab cd ef gh "
 
 def looped(**options: str) -> Recording:
     """Two replies, the first of which repeats itself, up to the frame in which that shows."""
-    first = [ROLE, *text("<think>", "abc ", *[PIECE] * 64)]
-    second = b"".join([ROLE, *text("The ", "answer."), *END])
-    second = second.replace(str(HEAD["id"]).encode(), SECOND)
-    return recording(b"".join(first) + second, options={**options, "enough": ENOUGH}, found=LLAMA)
+    first = text("<think>", "abc ", *[PIECE] * 64)
+    return two_replies(*first, answer=["The ", "answer."], options={**options, "enough": ENOUGH})
 
 
 @pytest.mark.slow
