@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from converter.addon.bounds import KNOWN_TURNS, KNOWN_TURNS_BYTES
 from converter.core.model.conversation import Turn
+from converter.core.model.raw_messages import MESSAGE_FIELDS
 from converter.core.model.repeated_turns import RepeatedTurns
 from converter.core.wire import json_text, known_json
 from converter.core.wire.known_json import KnownObject
 
 SHORT = 16 * 1024
 """Bytes of a request that is as soon read anew as looked for."""
-_LISTS = frozenset(("messages", "input"))
 _APART = 61
 """Bytes from one sample of a request to the next, a prime."""
 _WEIGHTS = {b"{": 24, b"[": 16, b",": 8}
@@ -43,7 +43,7 @@ class KnownTurns:
         kept = [each for each in reversed(self._kept) if each.owner == owner]
         read = None
         if len(body) <= KNOWN_TURNS_BYTES:
-            read = known_json.read(body, [each.said for each in kept], _LISTS)
+            read = known_json.read(body, [each.said for each in kept], MESSAGE_FIELDS)
         if read is None:
             return json_text.read(body), RepeatedTurns()
         before = None if read.before is None else kept[read.before].turns

@@ -15,7 +15,7 @@ from converter.addon.exchange.settings import Settings
 from converter.addon.transcript import request
 from converter.addon.transcript.turns import Media, Part, Raw, Transcript
 from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
-from converter.core.model.raw_messages import strings_of
+from converter.core.model.raw_messages import SYSTEM, strings_of
 from converter.core.wire import json_text
 
 type Strings = Sequence[str]
@@ -28,7 +28,6 @@ _BYTES = 4
 """Bytes of a token of English text or JSON."""
 _PICTURE = 1000
 """Tokens of a picture: between what servers make of a small one and of a large one."""
-_SYSTEM = ("system", "developer")
 _TOOL, _PICTURES = "tool", "picture"
 _UNCALLED = " (never called)"
 _NOWHERE = " (not in the prompt)"
@@ -139,7 +138,7 @@ def _weighed(asked: Transcript, body: object, called: Collection[str]) -> Iterat
     for number, turn in enumerate(asked.turns, 1):
         for part in turn.parts:
             if kind := _KINDS.get(type(part)):
-                kind = "system" if turn.role in _SYSTEM else kind
+                kind = "system" if turn.role in SYSTEM else kind
                 picture = _PICTURE * _BYTES if isinstance(part, Media) else 0
                 length = sum(map(_length, _said(part))) or picture
                 yield _Row(kind, _name(part, number, turn.role, calls), length, _in_any_case(part))

@@ -35,8 +35,6 @@ _GRAMMARS = (
 _ALL_GRAMMARS = frozenset((*_JSON_GRAMMARS, *_GRAMMARS))
 FREE_TEXT: Schema = {}
 """Of a tool of chat completions that takes a text: its calls are no functions."""
-_OF_CALLS = frozenset(("type", "function", "custom"))
-"""Fields of which each call has one."""
 _FORCED = ("required", "any", "function", "tool", "allowed_tools")
 """Tool choices by which the reply must be a call, which servers make by a grammar."""
 
