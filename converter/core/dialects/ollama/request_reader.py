@@ -110,8 +110,8 @@ class _Messages:
 
     def turn(self, message: Fields) -> Turn:
         role, read = message.row("role", _ROLES)
-        told = self._answered(message) if read is _Messages.result else self.calls
-        turn = self.turn_of(message.values, lambda: (Turn(role, read(self, message)), False), told)
+        told = self.calls, self._answered(message) if read is _result else ""
+        turn = self.turn_of(message.values, lambda: (Turn(role, read(message, *told)), False), told)
         for block in turn.blocks:
             if isinstance(block, ToolUse):
                 self.calls += 1
@@ -119,20 +119,6 @@ class _Messages:
             elif isinstance(block, ToolResult):
                 self.waiting = [each for each in self.waiting if each[1] != block.tool_use_id]
         return turn
-
-    def said(self, message: Fields) -> tuple[Block, ...]:
-        text = message.optional("content", str)
-        return (*((TextBlock(text),) if text else ()), *_pictures(message))
-
-    def assistant(self, message: Fields) -> tuple[Block, ...]:
-        thought = message.optional("thinking", str)
-        thoughts = (ThinkingBlock(thought),) if thought else ()
-        calls = starmap(_call, enumerate(message.children("tool_calls"), self.calls + 1))
-        return (*thoughts, *self.said(message), *calls)
-
-    def result(self, message: Fields) -> tuple[Block, ...]:
-        text = message.optional("content", str) or ""
-        return (ToolResult(self._answered(message), (TextBlock(text),)),)
 
     def _answered(self, message: Fields) -> str:
         """Return the id of the call that a result belongs to: as the result names it, else the next
@@ -144,6 +130,23 @@ class _Messages:
         return named or next(iter([*asked, *(call for _, call in self.waiting)]), "call_0")
 
 
+def _said(message: Fields, *_: object) -> tuple[Block, ...]:
+    text = message.optional("content", str)
+    return (*((TextBlock(text),) if text else ()), *_pictures(message))
+
+
+def _assistant(message: Fields, calls: int, _: str) -> tuple[Block, ...]:
+    thought = message.optional("thinking", str)
+    thoughts = (ThinkingBlock(thought),) if thought else ()
+    entries = enumerate(message.children("tool_calls"), calls + 1)
+    return (*thoughts, *_said(message), *starmap(_call, entries))
+
+
+def _result(message: Fields, _: int, call: str) -> tuple[Block, ...]:
+    text = message.optional("content", str) or ""
+    return (ToolResult(call, (TextBlock(text),)),)
+
+
 def _call(number: int, entry: Fields) -> ToolUse:
     function = Fields(entry.values.get("function"), entry.path_of("function"))
     name = function.required("name", str)
@@ -151,11 +154,16 @@ def _call(number: int, entry: Fields) -> ToolUse:
     return ToolUse(call, name, arguments_of(read_arguments(function.values.get("arguments"))))
 
 
-_ROLES: Mapping[str, tuple[Role, Callable[[_Messages, Fields], tuple[Block, ...]]]] = {
-    "system": ("system", _Messages.said),
-    "user": ("user", _Messages.said),
-    "assistant": ("assistant", _Messages.assistant),
-    "tool": ("user", _Messages.result),
+type _Reader = Callable[[Fields, int, str], tuple[Block, ...]]
+"""Takes a message, and all that earlier ones tell of it: how many calls they made, and the id of
+the call that a result belongs to.
+"""
+
+_ROLES: Mapping[str, tuple[Role, _Reader]] = {
+    "system": ("system", _said),
+    "user": ("user", _said),
+    "assistant": ("assistant", _assistant),
+    "tool": ("user", _result),
 }
 
 
