@@ -40,11 +40,13 @@ class Counts(enum.Enum):
     AS_WHOLE_REPLY = enum.auto()  # prose has them as well: the calls are all of the reply
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Row[Body]:
-    """One row. `body`: how the text between the marks is read. `opens`, `closes`: the marks before
-    and behind it, the usual one first. `models`: those that write so. `ignored`: marks beside these
-    that are no text: a thought's anywhere but in code, a call's directly behind a call.
+    """One row, like no other: caches find rows by their identity, for each reply.
+
+    `body`: how the text between the marks is read. `opens`, `closes`: the marks before and behind
+    it, the usual one first. `models`: those that write so. `ignored`: marks beside these that are
+    no text: a thought's anywhere but in code, a call's directly behind a call.
     """
 
     name: str

@@ -36,8 +36,7 @@ WORDS = Words()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThoughtRow(Row[Words]):
-    """One family of marks around thinking, like no other: caches find rows by their identity, for
-    each reply.
+    """One family of marks around thinking.
 
     `torn`: special tokens that begin marks of several tokens; a reply cut off within such a mark
     does not show what came of it. `answer_tags`: what an answer stands in; its opener goes directly
@@ -52,9 +51,6 @@ class ThoughtRow(Row[Words]):
     lone: Lone = Lone.THOUGHT
     not_behind: str = ""
     model_pattern: str = ""
-
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
 
     @property
     def ambiguous_in_prose(self) -> bool:

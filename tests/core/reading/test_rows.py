@@ -1,6 +1,9 @@
 """A row of the grammar: the same words for thoughts and for calls."""
 
+from collections.abc import Callable
 from dataclasses import fields
+
+import pytest
 
 from converter.core.reading.families import HEURISTIC, TABLE
 from converter.core.reading.rows import Counts, Row, tag
@@ -19,6 +22,13 @@ def test_a_rows_usual_mark_is_its_first() -> None:
 def test_a_row_without_marks_is_one_whose_body_begins_and_ends_it() -> None:
     row = Row("a", WORDS, counts=Counts.IN_TEXT)
     assert (row.opens, row.open, row.closes, row.close) == ((), "", (), "")
+
+
+@pytest.mark.parametrize("kind", [Row, ThoughtRow, CallRow])
+def test_a_row_is_like_no_other(kind: Callable[..., object]) -> None:
+    first, second = (kind("a", WORDS, counts=Counts.IN_TEXT) for _ in range(2))
+    assert first != second
+    assert {first: 1, second: 2} == {second: 2, first: 1}
 
 
 def test_the_marks_of_a_tag() -> None:

@@ -6,7 +6,7 @@ from converter.core.reading.rows import Counts, Row
 from converter.core.reading.tool_calls.call import Body
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CallRow(Row[Body]):
     """One form of tool calls.
 
