@@ -158,28 +158,29 @@ class ValueEnd:
 
     def _is_lacking(self, place: int) -> bool | None:
         """Tell whether a tag is that of a parameter that the tool has, and the call not yet."""
-        source, end = self._source, self._marks.tag_end
-        after = source.rest[place:]
-        if end not in after and not source.last and len(after) <= NAME_LIMIT + len(end):
-            return None
-        return self._call.lacks(self._name(after))
+        name = self._name(self._source.rest, place, self._source.last)
+        return None if name is None else self._call.lacks(name)
 
-    def _name(self, after: str) -> str:
-        """Return the name in a tag, nothing where it is none."""
-        tag, ended, _ = after.partition(self._marks.tag_end)
-        found = HEADER.fullmatch(tag) if ended and len(tag) <= NAME_LIMIT else None
+    def _name(self, text: str, place: int, last: bool = True) -> str | None:
+        """Return the name in the tag at `place`, nothing where it is none; None: it goes on."""
+        most = place + NAME_LIMIT + len(self._marks.tag_end)
+        end = text.find(self._marks.tag_end, place, most)
+        if end < 0:
+            return "" if last or len(text) > most else None
+        found = HEADER.fullmatch(text, place, end)
         return found[1] if found else ""
 
     def _is_next(self, place: int) -> bool | None:
         """Judge the mark of another parameter."""
-        if not (lacking := self._is_lacking(place)):
-            return lacking
         marks, rest = self._marks, self._source.rest
+        name = self._name(rest, place, self._source.last)
+        if not name or not self._call.lacks(name):
+            return None if name is None else False
         begin = rest.index(marks.tag_end, place) + len(marks.tag_end)
         ended = self._first((*marks.end, *self._around), begin)
         if ended is None:
             return None
-        name, inside = self._name(rest[place:]), rest[begin : ended[1]]
+        inside = rest[begin : ended[1]]
         closed = sum(map(inside.count, marks.ends))
         if closed > 1 + len(self._opened.findall(inside)) or self._comes_again(name, inside):
             return False
@@ -192,7 +193,7 @@ class ValueEnd:
             "|".join(map(re.escape, it)) for it in (self._marks.ends, self._marks.parameters)
         )
         found = re.finditer(rf"(?:{ends})\s*(?:{begins})", inside)
-        return any(self._name(inside[each.end() :]) == name for each in found)
+        return any(self._name(inside, each.end()) == name for each in found)
 
     def _is_own_end(self, place: int) -> bool | None:
         """Judge the closing mark of the call itself."""
