@@ -241,12 +241,11 @@ class ReadingStage:
 
 def _up_to(call: Call, events: Sequence[Event]) -> Sequence[Event]:
     """Return the events up to the last piece of a call: all behind it is text of that call."""
-    pieces = [
-        at
-        for at, event in enumerate(events)
-        if isinstance(event, ToolCall) and event.index == call.index
-    ]
-    return events[: pieces[-1] + 1] if pieces else []
+    for at in range(len(events), 0, -1):
+        match events[at - 1]:
+            case ToolCall(index=call.index):
+                return events[:at]
+    return []
 
 
 def _without_opener(held: list[Event]) -> list[Event]:
