@@ -11,7 +11,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from converter.core.calls.schema_values import NULLS, Schema, part, resolved, type_names, typed
+from converter.core.calls.schema_values import (
+    NULLS,
+    Schema,
+    part,
+    properties_of,
+    resolved,
+    type_names,
+    typed,
+)
 from converter.core.model.events import Event, Finish, ToolCall, WordKind
 from converter.core.wire.bounds import HELD_LIMIT
 from converter.core.wire.json_reader import JsonReader, Part, Want
@@ -272,6 +280,5 @@ class TypedValues:
 
 def wants_types(schema: Schema) -> bool:
     """Tell whether an argument of the tool has one type that is no string's."""
-    properties = schema.get("properties")
-    names = properties if isinstance(properties, Mapping) else ()
+    names = properties_of(schema)
     return any(only_type(part(schema, name), schema) not in ("", "string") for name in names)
