@@ -26,8 +26,8 @@ class CallMark:
     """A mark that begins a call, or several. `begins`: the beginning of it that its forms know by;
     `close`: what ends a text between such marks that is no call, empty where its JSON does;
     `before`: marks that such a text ends before; `guards`: a text behind it that is no call holds
-    no tags either. `counts`: the row's word; `alone`: it is the beginning of a
-    call's body, and ends no thought.
+    no tags either. `counts`: the row's word; `alone`: it is the beginning of a call's body, and
+    ends no thought.
 
     Models leave the thought's closer out before they call: vLLM, SGLang, llama.cpp and Ollama
     agree. `[TOOL_CALLS]` ends no thought: inside `[THINK]` it stays thinking, as in llama.cpp.
@@ -43,11 +43,11 @@ class CallMark:
 
     @property
     def special(self) -> bool:
-        """Tell whether prose never says it."""
+        """Tell whether prose never says the mark."""
         return self.counts is Counts.EVERYWHERE
 
     def ends_thought(self, offered: bool) -> bool:
-        """Tell whether it does. `offered`: the request offers tools."""
+        """Tell whether the mark ends one. `offered`: the request offers tools."""
         with_tools = self.counts is Counts.IN_THOUGHTS_WITH_TOOLS
         ends = self.special or self.counts is Counts.IN_THOUGHTS or (offered and with_tools)
         return ends and not self.alone

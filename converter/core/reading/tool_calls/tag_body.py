@@ -141,9 +141,8 @@ class Pairs:
         call.open()
         ended = (yield from self._pair(source, call, calls.close, key)).strip() if key else ""
         while ended not in calls.close or (yield from source.ahead(self.key[:1]))[0]:
-            if (
-                ended != self.key[0]
-            ):  # a value's closing mark, or the call's too early, says nothing
+            if ended != self.key[0]:
+                # a value's closing mark, or the call's that stood too early, says nothing
                 ended = yield from source.accept(nexts)
             if not ended:
                 raise Refused
