@@ -26,7 +26,9 @@ _OBJECT_BEHIND = re.compile(r"\]\s*+,\s*+\{")
 """An object behind the list's end, which may have stood too early as well."""
 _TOKEN = re.compile(r"""\\.|"{3}|'{3}|.""", re.DOTALL)
 _PLAIN = re.compile(r"""[^"'()\\<]+""")
-"""Text without a quote, an escape or a bracket, and without the first character of a mark."""
+"""Text without a quote, an escape or a bracket, and without `<`, which begins all marks that stand
+around strings.
+"""
 _QUOTES = ("'", '"', "'" * 3, '"' * 3)
 _CONSTANTS = {"true": True, "false": False, "null": None}
 

@@ -5,7 +5,9 @@ import json
 import pytest
 
 from converter.core.model.events import Text, ToolCall
-from converter.core.reading.tool_calls.gemma_body import BARE_LIMIT
+from converter.core.reading.tool_calls.call_row import CallRow
+from converter.core.reading.tool_calls.forms import FORMS
+from converter.core.reading.tool_calls.gemma_body import BARE_LIMIT, Gemma
 from converter.core.reading.tool_calls.values import NESTED_LIMIT
 from tests.core.reading.tool_calls.test_json_body import read
 
@@ -94,6 +96,15 @@ def test_arguments_may_stand_in_parentheses(end: str) -> None:
     assert json.loads(call.arguments) == {"a": "x(y) + )", "b": 10, "c": False}
     text = f'<|tool_call>call:f("x"){end}'
     assert read(text) == [Text(text)]
+
+
+@pytest.mark.parametrize("form", [it for it in FORMS if isinstance(it.body, Gemma) and it.opens])
+def test_each_forms_own_mark_may_stand_around_strings_in_parentheses(form: CallRow) -> None:
+    assert isinstance(form.body, Gemma)
+    mark = form.body.quote
+    (call,) = read(f"{form.open}call:f(a=1, b={mark}x){mark}){form.close}")
+    assert isinstance(call, ToolCall)
+    assert json.loads(call.arguments) == {"a": 1, "b": "x)"}
 
 
 @pytest.mark.parametrize(
