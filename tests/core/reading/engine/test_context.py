@@ -53,10 +53,27 @@ def test_a_phrase_counts_where_a_paragraph_a_sentence_or_a_line_begins(
 ) -> None:
     for context in (_behind(text), _behind(*text)):
         assert {place for place in (PARAGRAPH, SENTENCE, LINE) if context.begins(place)} == places
-    words, blanks = text.rstrip(), text[len(text.rstrip()) :]
-    assert {
-        place for place in (PARAGRAPH, SENTENCE, LINE) if _behind(words).begins(place, blanks)
-    } >= places
+
+
+@pytest.mark.parametrize(
+    ("words", "blanks", "places"),
+    [
+        ("", "", {PARAGRAPH, SENTENCE, LINE}),
+        ("", " \n\t", {PARAGRAPH, SENTENCE, LINE}),
+        ("a", "\n \n ", {PARAGRAPH, SENTENCE, LINE}),
+        ("a\n", "\n", {PARAGRAPH, SENTENCE, LINE}),
+        ("a", "\n", {SENTENCE, LINE}),
+        ('a."', " ", {SENTENCE}),
+        ("a.", "", set()),
+        ("a", " ", set()),
+        ("a", "\n" + " " * 80, {SENTENCE, LINE}),
+    ],
+)
+def test_blanks_that_wait_count_as_blanks_that_have_come(
+    words: str, blanks: str, places: set[str]
+) -> None:
+    context = _behind(words)
+    assert {it for it in (PARAGRAPH, SENTENCE, LINE) if context.begins(it, blanks)} == places
 
 
 @pytest.mark.parametrize(
