@@ -235,7 +235,7 @@ FAMILIES = (
     ),
     _in_text("Thought", WORDS, *tag("Thought"), models="old fine-tunes", model_pattern=NO_MODEL),
 )
-PHRASES = (
+WORD_FAMILIES = (
     _at_start(
         "granite",
         WORDS,
@@ -285,7 +285,7 @@ PHRASES = (
 """Families whose openers are words: they count only where a message begins, nothing but blanks
 before them.
 """
-TABLE = (*FAMILIES, *PHRASES)
+TABLE = (*FAMILIES, *WORD_FAMILIES)
 _LEADS = ("", "ok, ", "okay, ", "alright, ", "so ", "so, ")
 _CLOSINGS = ("now i'll", "now i will", "let me proceed")
 _STRUCTURE = ("# ", "## ", "### ", "#### ", "##### ", "###### ", "```", "~~~")

@@ -17,7 +17,7 @@ from converter.addon.start_lines import NEEDS
 from converter.core.dialects.model_facts import SAID_AT, SHOWN_AT, ModelFacts, read
 from converter.core.dialects.table import COMMON, DIALECTS
 from converter.core.model.conversation import ThinkingSwitch
-from converter.core.reading.families import PHRASES, TABLE
+from converter.core.reading.families import TABLE, WORD_FAMILIES
 from converter.core.reading.family_choice import for_model
 from converter.core.reading.mark_search import Mark, MarkSearch, expression
 from converter.core.reading.thought_row import Lone, ThoughtRow
@@ -323,7 +323,7 @@ def _marks(text: str) -> tuple[ThoughtRow, bool] | None:
         for opened, marks in ((True, family.opens), (False, family.closes))
         if opened or family.lone is not Lone.TEXT
         for mark in marks
-        if (written := _search(mark, text, family.ambiguous_in_prose or family in PHRASES))
+        if (written := _search(mark, text, family.ambiguous_in_prose or family in WORD_FAMILIES))
     ]
     first = min(found, key=lambda each: each[:2], default=None)
     return first[2:] if first else None
