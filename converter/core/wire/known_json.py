@@ -127,8 +127,8 @@ def read(data: bytes, known: Sequence[KnownObject], lists: Collection[str]) -> R
 
 
 def goes_on(before: KnownObject, now: KnownObject) -> bool:
-    """Tell whether an object repeats the messages of another one but for `_MOVES` of them, whose
-    marks have moved on, and has not just the same beginning.
+    """Tell whether an object repeats the messages of another one, all but `_MOVES` of them at most,
+    whose marks have moved on. It must repeat more of them than it lacks.
     """
     for name, one in before.lists.items():
         shared = _shared(one, now.lists[name]) if name in now.lists else 0
