@@ -12,9 +12,9 @@ from converter.core.reading.reading import Reading
 from converter.core.reading.tool_calls.calls_read import CUT
 from converter.core.reading.unread_tag import Pair, pair_at_head
 
-_HEAD = 64
-"""Characters of a reply's beginning that show whether it has an opener, and of its end that show
-whether the closer is the last.
+_EDGE = 64
+"""Characters of a reply's beginning, which show whether it has an opener, and of its end, which
+show whether a closer stands last.
 """
 
 
@@ -33,9 +33,9 @@ class Evidence:
 
     def read(self, text: str) -> None:
         """Take text as it was written."""
-        if len(self._head) < _HEAD:
-            self._head = (self._head + text)[:_HEAD]
-        self._tail = (self._tail + text)[-_HEAD:]
+        if len(self._head) < _EDGE:
+            self._head = (self._head + text)[:_EDGE]
+        self._tail = (self._tail + text)[-_EDGE:]
 
     @property
     def unread(self) -> Pair | None:
