@@ -45,25 +45,21 @@ _OF_STREAMS = ThreadPoolExecutor(1, "think-aside-streams")
 SHOWING = ThreadPoolExecutor(1, "think-showing")
 """For drawings, because no client's request waits for that."""
 
+type Worker = ThreadPoolExecutor | asyncio.Lock
+"""Does long work: a thread, or the loop itself, one work after the other, by this lock."""
+
 _SHORT_STEPS = ShortSteps()
 
 
-async def aside[Result](
-    size: int,
-    work: Callable[[], Result],
-    worker: ThreadPoolExecutor = BODIES,
-    turn: asyncio.Lock | None = None,
-) -> Result:
-    """Return what `work` does to so many bytes; for many it is done in the thread. `turn`: it is
-    quick, and has its turn in the loop when this lock is free.
-    """
+async def aside[Result](size: int, work: Callable[[], Result], worker: Worker = BODIES) -> Result:
+    """Return what `work` does to so many bytes; to many `worker` does it."""
     if size <= AT_ONCE:
         return work()
-    if turn:
-        async with turn:
-            await asyncio.sleep(0)  # all others have theirs before it
-            return work()
-    return await asyncio.get_running_loop().run_in_executor(worker, in_short_steps, work)
+    if isinstance(worker, ThreadPoolExecutor):
+        return await asyncio.get_running_loop().run_in_executor(worker, in_short_steps, work)
+    async with worker:
+        await asyncio.sleep(0)  # all others have their turn before it
+        return work()
 
 
 def begun_aside[Result](size: int, work: Callable[[], Result]) -> Future[Result]:

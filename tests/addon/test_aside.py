@@ -30,8 +30,8 @@ def test_quick_work_has_its_turn_in_the_loop_and_others_theirs_between() -> None
     said: list[str] = []
 
     async def all_of_them() -> None:
-        turn = asyncio.Lock()
-        works = [aside(AT_ONCE + 1, partial(said.append, "work"), turn=turn) for _ in range(3)]
+        in_turn = asyncio.Lock()
+        works = [aside(AT_ONCE + 1, partial(said.append, "work"), in_turn) for _ in range(3)]
         working = asyncio.gather(*works)
         while not working.done():
             await asyncio.sleep(0)
@@ -45,10 +45,10 @@ def test_quick_work_has_its_turn_in_the_loop_and_others_theirs_between() -> None
 
 def test_an_error_of_quick_work_leaves_the_turn_to_others() -> None:
     async def both() -> threading.Thread:
-        turn = asyncio.Lock()
+        in_turn = asyncio.Lock()
         with pytest.raises(ZeroDivisionError):
-            await aside(AT_ONCE + 1, lambda: 1 // 0, turn=turn)
-        return await aside(AT_ONCE + 1, threading.current_thread, turn=turn)
+            await aside(AT_ONCE + 1, lambda: 1 // 0, in_turn)
+        return await aside(AT_ONCE + 1, threading.current_thread, in_turn)
 
     assert asyncio.run(both()) is threading.main_thread()
 

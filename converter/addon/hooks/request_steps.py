@@ -17,7 +17,7 @@ from functools import partial
 from mitmproxy.http import Response
 
 from converter.addon import http_messages
-from converter.addon.aside import AT_ONCE, aside
+from converter.addon.aside import AT_ONCE, BODIES, Worker, aside
 from converter.addon.exchange import read_request
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import JSON, Kind, RequestTooLargeError
@@ -56,7 +56,7 @@ _COUNTING = json_text.write({COUNTING: COUNTED})[1:-1] + b","
 class Asked:
     """A request on its way. `client`: asks servers. `memory`: the client's kept replies.
     `upstream`: the server, and `keys` the header that lets the client in there. `turns`: those
-    of earlier requests. `turn`: in the loop, for a request that is quick work.
+    of earlier requests. `worker`: does what takes long.
 
     `body`: the client's bytes. `notes`: what a person should know. `request`: the request as it was
     read so far. `parses`: the server is known to take thinking out of the text. `sent`:
@@ -70,7 +70,7 @@ class Asked:
     keys: Mapping[str, str]
     turns: KnownTurns
     request: ReadRequest
-    turn: asyncio.Lock | None
+    worker: Worker
     body: bytes = b""
     notes: list[str] = field(default_factory=list)
     parses: bool = False
@@ -84,7 +84,7 @@ class RequestSteps:
         self._client = client
         self._store, self._lessons = self._opened(settings)
         self._turns = KnownTurns()
-        self._turn = asyncio.Lock()
+        self._in_turn = asyncio.Lock()
 
     def forget(self, settings: Settings) -> None:
         """Begin the memory of replies anew, as the settings say."""
@@ -110,7 +110,7 @@ class RequestSteps:
             credentials(flow.request.headers),
             self._turns,
             ReadRequest(record.exchange),
-            self._turn,
+            self._in_turn,
         )
         record.sides.asks(flow.request)
         if self._lessons:
@@ -141,7 +141,7 @@ async def size(asked: Asked) -> None:
         raise RequestTooLargeError(limit)
     record.length = len(asked.body)
     if record.length > AT_ONCE and not is_quick(asked.body):
-        asked.turn = None
+        asked.worker = BODIES
 
 
 async def home(asked: Asked) -> None:
@@ -176,7 +176,7 @@ async def counterpart(asked: Asked) -> None:
     record, there = asked.record, asked.record.exchange.endpoint.counterpart
     assert there  # by its kind
     fields = Fields(json_text.read(asked.body))
-    asked.sent = await aside(record.length, partial(there.request, fields), turn=asked.turn)
+    asked.sent = await aside(record.length, partial(there.request, fields), asked.worker)
     if dropped := ", ".join(name for name, value in fields.unread() if value):
         asked.notes.append(f"no server takes it with a request: {dropped}")
     record.flow.request.path = record.exchange.prefix + there.path
@@ -190,7 +190,7 @@ async def read(asked: Asked) -> None:
     repeats = partial(asked.turns.read, exchange.owner) if len(body) >= SHORT else None
     reading = partial(read_request.read, exchange, body, asked.memory, repeats)
     if len(body) > AT_ONCE or exchange.may_refer(body):
-        asked.request = await remembering(asked.memory, len(body), reading, asked.turn)
+        asked.request = await remembering(asked.memory, len(body), reading, asked.worker)
     else:
         asked.request = reading()
 
@@ -202,7 +202,7 @@ async def note(asked: Asked) -> None:
     exchange, body = asked.record.exchange, asked.body
     repeats = partial(asked.turns.read, exchange.owner) if len(body) >= SHORT else None
     noting = partial(read_request.note, exchange, body, repeats)
-    asked.request = await aside(len(asked.body), noting, turn=asked.turn)
+    asked.request = await aside(len(asked.body), noting, asked.worker)
 
 
 async def model_name(asked: Asked) -> None:
@@ -383,7 +383,7 @@ async def send(asked: Asked) -> None:
     writing = partial(json_text.write, sent)
     if repeated:
         writing = partial(repeated.body, sent, json_text.write_each)
-    body = await aside(came, writing, turn=asked.turn)
+    body = await aside(came, writing, asked.worker)
     if repeated:
         asked.turns.keep(record.exchange.owner, repeated, came)
     record.length = len(body)
@@ -408,9 +408,7 @@ async def ask_for_text(asked: Asked) -> None:
     if text is not body:
         record.flow.request.path = path or record.flow.request.path
         writing = partial(json_text.write, text)
-        http_messages.fill(
-            record.flow.request, await aside(record.length, writing, turn=asked.turn)
-        )
+        http_messages.fill(record.flow.request, await aside(record.length, writing, asked.worker))
 
 
 async def ask_start(asked: Asked) -> None:
@@ -479,11 +477,11 @@ async def _recalled(
     request, size = asked.request, asked.record.length
     model = request.served_model or request.asked_model if asked.memory.elsewhere else ""
     if not (asked.memory.elsewhere and request.wants_thoughts(model)):
-        return await aside(size, work, turn=asked.turn)
+        return await aside(size, work, asked.worker)
     try:
-        return await remembering(asked.memory, size, work, asked.turn)
+        return await remembering(asked.memory, size, work, asked.worker)
     except AwayError:
-        return await aside(size, without, turn=asked.turn)
+        return await aside(size, without, asked.worker)
 
 
 def _refused(record: FlowRecord, error: Exception, notes: list[str]) -> Response:

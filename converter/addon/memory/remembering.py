@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from converter.addon.aside import AT_ONCE, aside, in_short_steps
+from converter.addon.aside import AT_ONCE, BODIES, Worker, aside, in_short_steps
 from converter.core.model.memory import AwayError, Memory, Store
 
 PATIENCE = 2.0
@@ -28,14 +28,14 @@ _log = logging.getLogger(__name__)
 
 
 async def remembering[Result](
-    memory: Memory, size: int, work: Callable[[], Result], turn: asyncio.Lock | None = None
+    memory: Memory, size: int, work: Callable[[], Result], worker: Worker = BODIES
 ) -> Result:
-    """Return what `work` does, which may ask the memory, to so many bytes. `turn`: as for `aside`.
-    Raises AwayError.
+    """Return what `work` does, which may ask the memory, to so many bytes. `worker`: does it
+    where the memory is small and in this process. Raises AwayError.
     """
     if not memory.store.elsewhere:
-        quick = turn if memory.size <= AT_ONCE else None
-        return await aside(size + memory.size, work, turn=quick)
+        worker = worker if memory.size <= AT_ONCE else BODIES
+        return await aside(size + memory.size, work, worker)
     asked = _ASKING.submit(in_short_steps, work)
     if not await _ended(memory, asked):
         raise AwayError(f"no answer within {PATIENCE:.0f} s")
