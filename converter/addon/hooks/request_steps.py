@@ -175,8 +175,12 @@ async def counterpart(asked: Asked) -> None:
     """Have the server be asked at its own endpoint. Raises RequestError and UnreadableError."""
     record, there = asked.record, asked.record.exchange.endpoint.counterpart
     assert there  # by its kind
-    fields = Fields(json_text.read(asked.body))
-    asked.sent = await aside(record.length, partial(there.request, fields), asked.worker)
+
+    def asking() -> tuple[Body, Fields]:
+        fields = Fields(json_text.read(asked.body))
+        return there.request(fields), fields
+
+    asked.sent, fields = await aside(record.length, asking, asked.worker)
     if dropped := ", ".join(name for name, value in fields.unread() if value):
         asked.notes.append(f"no server takes it with a request: {dropped}")
     record.flow.request.path = record.exchange.prefix + there.path

@@ -11,13 +11,14 @@ import pytest
 from mitmproxy.http import Response
 
 from converter.addon import aside
-from converter.addon.aside import in_short_steps
+from converter.addon.aside import AT_ONCE, in_short_steps
 from converter.addon.exchange.exchange import Kind
 from converter.addon.hooks import request_steps
 from converter.addon.hooks.request_steps import STEPS, Asked, Step
 from converter.addon.keep.flow_record import UNDER_WAY
 from converter.addon.memory.known_turns import SHORT, KnownTurns
 from converter.addon.probes.upstream_client import UpstreamClient
+from converter.core.wire import json_text
 from tests.support.addon_flows import (
     ASKED,
     CHAT,
@@ -190,6 +191,23 @@ def test_a_long_request_of_few_messages_is_read_and_written_in_the_loop(
         sent = json.loads(flow.request.content or b"")["messages"]
     assert "".join(str(each["content"]) for each in sent).count(said) == times
     assert bool(threads) is in_a_thread
+
+
+def test_a_long_request_for_a_counterpart_is_read_in_a_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads, reading = [], json_text.read
+
+    def read(body: bytes) -> object:
+        threads.append(threading.current_thread())
+        return reading(body)
+
+    monkeypatch.setattr(json_text, "read", read)
+    with running() as (addon, _):
+        flow = ask(addon, request("/api/embed", {"model": "m", "input": ["a"] * AT_ONCE}))
+        assert len(json.loads(flow.request.content or b"")["input"]) == AT_ONCE
+    assert threads
+    assert threading.main_thread() not in threads
 
 
 def test_a_compressed_request_is_read_and_sent_uncompressed() -> None:
