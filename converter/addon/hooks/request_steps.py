@@ -479,13 +479,13 @@ async def _recalled(
     away, what `without` does.
     """
     request, size = asked.request, asked.record.length
-    model = request.served_model or request.asked_model if asked.memory.elsewhere else ""
-    if not (asked.memory.elsewhere and request.wants_thoughts(model)):
-        return await aside(size, work, asked.worker)
-    try:
-        return await remembering(asked.memory, size, work, asked.worker)
-    except AwayError:
-        return await aside(size, without, asked.worker)
+    if asked.memory.elsewhere and request.wants_thoughts(
+        request.served_model or request.asked_model
+    ):
+        with suppress(AwayError):
+            return await remembering(asked.memory, size, work)
+        work = without
+    return await aside(size, work, asked.worker)
 
 
 def _refused(record: FlowRecord, error: Exception, notes: list[str]) -> Response:

@@ -18,6 +18,7 @@ from converter.addon.hooks.request_steps import STEPS, Asked, Step
 from converter.addon.keep.flow_record import UNDER_WAY
 from converter.addon.memory.known_turns import SHORT, KnownTurns
 from converter.addon.probes.upstream_client import UpstreamClient
+from converter.core.model.memory import AwayError, Memory
 from converter.core.wire import json_text
 from tests.support.addon_flows import (
     ASKED,
@@ -191,6 +192,27 @@ def test_a_long_request_of_few_messages_is_read_and_written_in_the_loop(
         sent = json.loads(flow.request.content or b"")["messages"]
     assert "".join(str(each["content"]) for each in sent).count(said) == times
     assert bool(threads) is in_a_thread
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_a_request_goes_without_thoughts_where_the_memory_is_away(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def away(_: object, key: str) -> bytes:
+        asked.append(key)
+        raise AwayError("gone")
+
+    monkeypatch.setattr(Memory, "get", away)
+    told = [{"role": role, "content": "a"} for role in ("user", "assistant", "user")]
+    with running(memory=f"sqlite:{tmp_path / 'replies'}") as (addon, _):
+        for model in ("small", "GLM-4.7"):
+            flow = ask(addon, request(path, {**ASKED, "model": model, "messages": told}))
+            assert flow.response is None
+            assert json.loads(flow.request.content or b"")["messages"] == told
+            assert len(asked) == (model != "small")
+        addon._requests._store.close()
 
 
 def test_a_long_request_for_a_counterpart_is_read_in_a_thread(
