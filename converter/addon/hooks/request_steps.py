@@ -49,7 +49,7 @@ from converter.core.wire.json_text import UnreadableError
 
 _REFUSED = (RequestError, RequestTooLargeError, UnreadableError, AwayError, ConnectionError)
 """Faults for which no request goes further."""
-_COUNTING = json_text.write({COUNTING: COUNTED})[1:-1] + b","
+_COUNTING = json_text.write({COUNTING: COUNTED})[:-1] + b","
 
 
 @dataclass(slots=True)
@@ -365,10 +365,9 @@ async def ask_usage(asked: Asked) -> None:
     if asked.request.mended or sent is not asked.request.body:
         asked.sent = counted
     else:
-        begin = asked.body.index(b"{") + 1
-        record.length = len(asked.body) + len(_COUNTING)
-        counting = (asked.body[:begin], _COUNTING, memoryview(asked.body)[begin:])
-        http_messages.fill(record.flow.request, b"".join(counting))
+        body = asked.body.replace(b"{", _COUNTING, 1)
+        record.length = len(body)
+        http_messages.fill(record.flow.request, body)
 
 
 async def send(asked: Asked) -> None:
