@@ -27,7 +27,8 @@ _VALUES = 1 << 16
 """Values that one call of C may take: 15 milliseconds for the slowest, an object's short keys."""
 _IN_TURN = 1 << 20
 """Bytes of a request that is read, translated and written in the loop: 20 milliseconds, if no part
-of it was said before."""
+of it was said before.
+"""
 _QUOTES = 1 << 15
 """Quotes in such a request: 4,000 short messages have as many, and take 50 milliseconds. A body of
 700 kB with the 130 turns of an agent has a third as many.

@@ -187,6 +187,20 @@ def test_a_messages_reply_has_the_request_id_that_sdks_show(path: str, named: bo
         assert refused.response.headers["request-id"].startswith("req_")
 
 
+def test_the_id_that_a_server_has_given_a_request_stays() -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(MESSAGES))
+        flow.response = response(Request_ID="req_own")
+        wait(addon.responseheaders(flow))
+    assert flow.response.headers.get_all("request-id") == ["req_own"]
+
+
+def test_a_field_that_stands_twice_has_both_values() -> None:
+    headers = Headers([(b"Server", b"vLLM"), (b"a", b"1"), (b"SERVER", b"\xff")])
+    assert http_messages.value_of(headers, b"server") == headers["server"] == "vLLM, \udcff"
+    assert http_messages.value_of(headers, b"b") == ""
+
+
 @pytest.mark.parametrize(
     ("body", "model"), [(b'{"model": "m"}', "m"), (b"{}", ""), (b"[]", ""), (b"no JSON", "")]
 )

@@ -42,8 +42,6 @@ SECONDS_TO_OPEN = 0.5
 """Between two looks at connections that are being opened."""
 LIVE: WeakSet["ReplyLayer"] = WeakSet()
 """The layers of all connections that are open."""
-
-
 LONGEST_JOINED = 1 << 16
 """Bytes that are joined at most, because joining copies them."""
 
