@@ -29,7 +29,11 @@ def test_a_closer_behind_words_is_noted_and_stays_text() -> None:
 
 
 def test_a_closer_that_goes_is_noted_unless_there_was_a_thought_before() -> None:
-    for text, noted in (("a<channel|>b<think>why</think>", True), ("<think>why</think>a", False)):
+    for text, noted in (
+        ("a<channel|>b<think>why</think>", True),
+        ("<think>\n</think>a", True),  # no thought: it has said nothing
+        ("<think>why</think>a", False),
+    ):
         for pieces in ([text + "<channel|>c"], list(text + "<channel|>c")):
             engine = Engine(mark_table(AUTO))
             said = [event for piece in pieces for event in engine.feed(piece)]
