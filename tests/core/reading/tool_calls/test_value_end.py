@@ -6,8 +6,9 @@ import pytest
 
 from converter.core.model.events import Event, ToolCall, joined
 from converter.core.reading.tool_calls.place import Expectations
+from converter.core.reading.tool_calls.source import NAME_LIMIT
 from converter.core.reading.tool_calls.value_end import OPEN_LIMIT
-from tests.support.call_engine import call_engine
+from tests.support.call_engine import call_engine, held_by
 
 STRING = {"type": "string"}
 TOOLS: dict[str, dict[str, object]] = {
@@ -37,6 +38,15 @@ def function(**values: str) -> str:
 def pairs(**values: str) -> str:
     inner = "".join(f"<arg_key>{k}</arg_key><arg_value>{v}</arg_value>" for k, v in values.items())
     return f"<tool_call>write{inner}</tool_call>"
+
+
+def test_a_tag_is_waited_for_no_longer_than_a_name_may_be() -> None:
+    parser = call_engine(Expectations(TOOLS))
+    parser.feed("<tool_call><function=write><parameter=path>\na <parameter=")
+    parser.feed("x" * NAME_LIMIT)
+    assert held_by(parser).endswith("x")
+    parser.feed("xx")
+    assert not held_by(parser)
 
 
 NASTY = [
