@@ -289,7 +289,7 @@ def test_words_behind_held_blanks_are_not_taken_for_a_name_in_the_frame(
         _both(_stream("content", words), settings.read(), client)
 
 
-@pytest.mark.parametrize("name", ["index", "content_block", "content_block_start", "thinking"])
+@pytest.mark.parametrize("name", ["content_block", "content_block_start", "thinking"])
 def test_words_that_are_omitted_are_not_taken_for_a_name_in_the_frame(name: str) -> None:
     written = []
     for fast in (True, False):
@@ -299,7 +299,7 @@ def test_words_that_are_omitted_are_not_taken_for_a_name_in_the_frame(name: str)
             Form.STREAM,
             context=ReplyContext("model", shown=False),
         )
-        frames = _stream("reasoning_content", [name, " is", " it"])
+        frames = _stream("content", ["<think>", name, " is", " it"])
         written.append([*map(rewriter.feed, frames), rewriter.close()])
     assert written[0] == written[1]
 
