@@ -179,6 +179,13 @@ def test_a_repeated_message_is_not_read_or_written_again() -> None:
     assert (body, wrote) == (b'{"messages":[{"role":"user"}]}', ["messages"])
 
 
+def test_a_turn_is_written_again_where_it_is_written_in_another_way() -> None:
+    first, turn = RepeatedTurns[Turn, KnownObject](), Turn("user", ())
+    first.run((turn,), "way", lambda: [{"role": "user"}])
+    other: list[dict[str, object]] = [{"role": "user"}]
+    assert RepeatedTurns(first).run((turn,), "other", lambda: other) is other
+
+
 def test_an_equal_message_that_was_read_anew_is_another() -> None:
     first, message = RepeatedTurns[Turn, KnownObject](), {"role": "user", "content": "Hi"}
     turn, other = Turn("user", ()), Turn("user", ())

@@ -180,6 +180,23 @@ def test_behind_a_message_that_has_changed_others_are_still_known() -> None:
     assert same == [True, False, True, True]
 
 
+def test_behind_more_changes_than_marks_move_all_is_new() -> None:
+    last = {"role": "user", "content": "more"}
+    first = read(json.dumps({"messages": [*TURN, *TURN, last]}).encode())
+    changed = [TURN[0], {"n": 1}, {"n": 2}, {"n": 3}, last]
+    then = read(json.dumps({"messages": changed}).encode(), first.known)
+    assert then.value == {"messages": changed}
+    assert messages_of(then)[0] is messages_of(first)[0]
+    assert messages_of(then)[4] is not messages_of(first)[4]
+
+
+def test_a_request_may_change_its_list_of_messages() -> None:
+    written = json.dumps({"messages": TURN}).encode()
+    first = read(written)
+    messages_of(first).append("more")
+    assert read(written, first.known).value == {"messages": TURN}
+
+
 def test_the_request_that_is_repeated_furthest_is_the_one_before() -> None:
     said = [TURN, [*TURN, {"n": 1}], [*TURN, {"n": 2}], [TURN[0]], [{"n": 3}]]
     before = [known({"messages": messages}) for messages in said]
@@ -187,6 +204,7 @@ def test_the_request_that_is_repeated_furthest_is_the_one_before() -> None:
     assert read(json.dumps(asked).encode(), *before).before == 2
     assert read(json.dumps({"messages": TURN}).encode(), *before).before == 0
     assert read(b'{"messages": [{"n": 4}]}', *before).before is None
+    assert read(json.dumps(asked).encode(), before[2], before[2]).before == 0
 
 
 @pytest.mark.parametrize("said", [b"1", b"-1", b"1.5", b"true", b'"a"', b"NaN"])
