@@ -110,6 +110,25 @@ def test_fields_that_nobody_read_stand_beside_the_blocks() -> None:
     assert _blocks(said) == [TextBlock("Hi"), Unread("mood", "good")]
 
 
+@pytest.mark.parametrize("role", ["", "r" * 201, 7, None])
+def test_a_message_without_a_usable_role_stays_as_it_came(role: object) -> None:
+    message = {"role": role, "content": "Hi"}
+    (said,) = walk([message])
+    assert (said.speaker, _blocks(said), said.whole) == ("?", [Unread("", message)], False)
+
+
+def test_results_in_results_are_read_to_a_depth() -> None:
+    deepest: dict[str, object] = {"type": "text", "text": "Hi"}
+    value = deepest
+    for _ in range(9):
+        value = {"type": "tool_result", "tool_use_id": "c", "content": [value]}
+    pieces, levels = content([value]), 0
+    while pieces[0].inner:
+        pieces, levels = [*pieces[0].inner], levels + 1
+    assert levels == 8
+    assert isinstance(pieces[0].block, Unread)
+
+
 @pytest.mark.parametrize(
     "odd", [{"type": "new", "says": 1}, {"type": "function_call", "name": {}}, 7, ["nested"]]
 )

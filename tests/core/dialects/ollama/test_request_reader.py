@@ -85,6 +85,16 @@ def test_results_find_their_calls_by_id_by_tool_and_by_order() -> None:
     ]
 
 
+def test_calls_without_ids_are_counted_through_the_conversation() -> None:
+    call = {"function": {"name": "look", "arguments": dict[str, object]()}}
+    said = [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "content": "1"}]
+    turns = _read(messages=[*said, *said]).turns
+    assert [turn.blocks for turn in turns[::2]] == [
+        (ToolUse("call_1", "look", "{}"),),
+        (ToolUse("call_2", "look", "{}"),),
+    ]
+
+
 def test_fields_of_the_models_time_and_window_are_told() -> None:
     asked = _read(keep_alive=-1, truncate=True, shift=False, top_logprobs=2)
     assert asked.notes == ("no server takes it with a request: top_logprobs, keep_alive, truncate",)
