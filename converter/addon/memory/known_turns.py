@@ -22,7 +22,7 @@ value takes twenty times its bytes. Text of code has many such marks, and takes 
 @dataclass(frozen=True, slots=True)
 class _Kept:
     owner: str
-    said: KnownObject
+    request: KnownObject
     turns: RepeatedTurns[Turn, KnownObject]
     size: int
 
@@ -43,7 +43,7 @@ class KnownTurns:
         kept = [each for each in reversed(self._kept) if each.owner == owner]
         read = None
         if len(body) <= KNOWN_TURNS_BYTES:
-            read = known_json.read(body, [each.said for each in kept], MESSAGE_FIELDS)
+            read = known_json.read(body, [each.request for each in kept], MESSAGE_FIELDS)
         if read is None:
             return json_text.read(body), RepeatedTurns()
         before = None if read.before is None else kept[read.before].turns
@@ -53,14 +53,14 @@ class KnownTurns:
         """Keep the turns of a request of so many bytes, in place of those of the one that it goes
         on with.
         """
-        before, said, turns.before = turns.before, turns.said, None
-        if said is None or not said.lists:
+        before, request, turns.before = turns.before, turns.request, None
+        if request is None or not request.lists:
             return
         kept = list[_Kept]()
         for each in self._kept:
-            if each.turns is not before or not known_json.goes_on(each.said, said):
+            if each.turns is not before or not known_json.goes_on(each.request, request):
                 kept.append(each)
-        kept.append(_Kept(owner, said, turns, max(size, _weight_of(said.data))))
+        kept.append(_Kept(owner, request, turns, max(size, _weight_of(request.data))))
         while len(kept) > KNOWN_TURNS or sum(each.size for each in kept) > KNOWN_TURNS_BYTES:
             del kept[0]
         self._kept = kept

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from converter.addon.transcript.turns import Field, Media, Part, Raw, ShownTurn
 from converter.core.dialects import message_walk
-from converter.core.dialects.message_walk import Piece, Said, Unread
+from converter.core.dialects.message_walk import Piece, Unread, WalkedItem
 from converter.core.model.conversation import (
     Data,
     Document,
@@ -60,7 +60,7 @@ def turns_of(messages: object, split: Split = _as_it_is) -> list[ShownTurn]:
     return [ShownTurn(role, tuple(parts)) for role, parts in turns]
 
 
-def _split(said: Said, split: Split) -> list[Part]:
+def _split(said: WalkedItem, split: Split) -> list[Part]:
     parts = _parts(said.pieces)
     native = any(isinstance(part, ThinkingBlock) for part in parts)
     if native or not said.whole or said.speaker not in message_walk.THINKERS:

@@ -61,7 +61,7 @@ class Piece(NamedTuple):
     inner: "tuple[Piece, ...]" = ()
 
 
-class Said(NamedTuple):
+class WalkedItem(NamedTuple):
     """A message or item: its speaker, and its blocks. `whole`: it is a message."""
 
     speaker: str
@@ -69,27 +69,27 @@ class Said(NamedTuple):
     whole: bool
 
 
-def walk(messages: object) -> Iterator[Said]:
+def walk(messages: object) -> Iterator[WalkedItem]:
     """Yield what is said in an input: a text, a list of messages and items, or whatever stands in
     its place.
     """
     if isinstance(messages, str):
-        yield Said("user", [Piece(TextBlock(messages))], whole=False)
+        yield WalkedItem("user", [Piece(TextBlock(messages))], whole=False)
     elif isinstance(messages, list):
         yield from map(item, messages)
     elif is_said(messages):
         yield item(messages)
 
 
-def item(value: object) -> Said:
+def item(value: object) -> WalkedItem:
     """Return one message or item."""
     fields = value if isinstance(value, dict) else {}
     kind, role = str(fields.get("type") or "message"), fields.get("role")
     if kind == "message" and isinstance(role, str) and 0 < len(role) <= _LONGEST_ROLE:
-        return Said(role, _read(value, partial(_message, role=role), _HEAD), whole=True)
+        return WalkedItem(role, _read(value, partial(_message, role=role), _HEAD), whole=True)
     rows = (row for ending, row in _ITEMS.items() if kind.endswith(ending))
     speaker, read = next(rows, _NO_ROW)
-    return Said(speaker, _read(value, read, _HEAD), whole=False)
+    return WalkedItem(speaker, _read(value, read, _HEAD), whole=False)
 
 
 def content(value: object, depth: int = _DEPTH) -> list[Piece]:

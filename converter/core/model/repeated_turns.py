@@ -11,20 +11,20 @@ from collections.abc import Callable, Mapping, Sequence
 type Message = dict[str, object]
 
 
-class RepeatedTurns[Turn, Said]:
+class RepeatedTurns[Turn, Request]:
     """The messages of one request: as turns, as messages for its server, and as bytes. `before`:
-    those of the request before, until this one is kept. `said`: the request as it will be known
-    again; `None`: it will not.
+    those of the request before, until this one is kept. `request`: by which the next request knows
+    it; `None`: nothing is to be known of it.
 
     All is found by the identity of an object, and kept with the object, so that no other one can
     get its identity.
     """
 
     def __init__(
-        self, before: "RepeatedTurns[Turn, Said] | None" = None, said: Said | None = None
+        self, before: "RepeatedTurns[Turn, Request] | None" = None, request: Request | None = None
     ) -> None:
         self.before = before
-        self.said = said
+        self.request = request
         self._turns: dict[int, tuple[object, object, Turn]] = {}
         self._way: object = None
         self._runs: dict[tuple[int, ...], tuple[Sequence[Turn], list[Message]]] = {}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.core.dialects.message_walk import Piece, Said, Unread, content, walk
+from converter.core.dialects.message_walk import Piece, Unread, WalkedItem, content, walk
 from converter.core.model.conversation import (
     Document,
     RedactedThinking,
@@ -21,7 +21,7 @@ from tests.support.strategies import law
 from tests.support.transcript_samples import JSON
 
 
-def _blocks(said: Said) -> list[object]:
+def _blocks(said: WalkedItem) -> list[object]:
     return [piece.block for piece in said.pieces]
 
 
@@ -138,7 +138,7 @@ def test_an_object_that_no_row_reads_stays_as_it_came(odd: object) -> None:
 
 
 def test_an_input_may_be_a_text_or_nothing() -> None:
-    assert [*walk("Hi")] == [Said("user", [Piece(TextBlock("Hi"))], whole=False)]
+    assert [*walk("Hi")] == [WalkedItem("user", [Piece(TextBlock("Hi"))], whole=False)]
     assert [*walk(None)] == [*walk([])] == [*walk({})] == []
 
 
