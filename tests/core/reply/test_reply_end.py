@@ -108,6 +108,13 @@ def test_behind_the_servers_own_error_comes_nothing_but_its_end() -> None:
     assert _judged(Text("a"), failed, Text("b"), failed, STOP, END)[0] == [Text("a"), failed, END]
 
 
+@pytest.mark.parametrize("says", SAYS)
+def test_words_of_a_frame_behind_an_error_do_not_go_on(says: Event) -> None:
+    end = ReplyEnd(OPENAI_CHAT)
+    end.feed([Failure("gone")])
+    assert [*end.feed([says])] == []
+
+
 def test_a_reply_that_broke_off_says_so_once() -> None:
     end = ReplyEnd(OPENAI_CHAT)
     assert end.broke_off("gone") == [Failure("gone", status=BAD_GATEWAY)]
