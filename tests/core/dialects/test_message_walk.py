@@ -105,6 +105,36 @@ def test_a_block_comes_with_the_object_that_it_was_read_from() -> None:
     assert piece.fields.values["source"] == source
 
 
+@pytest.mark.parametrize(
+    ("block", "read"),
+    [
+        (
+            {"type": "tool_use", "id": "c", "name": "f", "input": {}, "caller": {"type": "direct"}},
+            ToolUse("c", "f", "{}"),
+        ),
+        (
+            {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}], "closed": True},
+            ThinkingBlock("hm"),
+        ),
+        (
+            {"type": "thinking", "thinking": {"odd": 1}},
+            Unread("", {"type": "thinking", "thinking": {"odd": 1}}),
+        ),
+    ],
+)
+def test_a_block_is_read_alone_or_stays_as_it_came(block: dict[str, Any], read: object) -> None:
+    assert [piece.block for piece in content([block])] == [read]
+
+
+def test_a_thought_is_sealed_only_where_it_has_no_words() -> None:
+    sealed = {"type": "reasoning", "encrypted_content": "AAAA"}
+    said = {**sealed, "summary": [{"type": "summary_text", "text": "hm"}]}
+    assert [_blocks(each) for each in walk([said, sealed])] == [
+        [ThinkingBlock("hm")],
+        [ThinkingBlock("", note="sealed, 3 bytes")],
+    ]
+
+
 def test_fields_that_nobody_read_stand_beside_the_blocks() -> None:
     (said,) = walk([{"role": "user", "content": "Hi", "mood": "good", "id": "m", "name": ""}])
     assert _blocks(said) == [TextBlock("Hi"), Unread("mood", "good")]

@@ -81,6 +81,27 @@ def test_a_call_is_the_message_itself_or_stands_in_one_of_two_fields() -> None:
     assert [*entries_of(ASKED)] == [ASKED]
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("in 2024", "in 2025", True),
+        ("on 2024-01-05 at 9:10", "on 2025-12-31 at 10:11", True),
+        ("a Monday", "a Tuesday", True),
+        ("port 12024", "port 12025", False),
+        ("x-anthropic-billing-header: a\nHi", "x-anthropic-billing-header: b\nHi", True),
+        ("the x-anthropic-billing-header: a", "the x-anthropic-billing-header: b", False),
+    ],
+)
+def test_a_message_is_known_without_what_moves(one: str, other: str, same: bool) -> None:
+    first, then = ({"role": "user", "content": text} for text in (one, other))
+    assert (known_by(first) == known_by(then)) is same
+
+
+def test_a_prompt_has_the_system_text_of_either_field() -> None:
+    for name in ("system", "instructions"):
+        assert texts_of({name: "be short", "input": [ASKED]})["the system text"] == "be short"
+
+
 def test_a_message_is_known_by_its_words_and_not_by_its_form() -> None:
     assert known_by(ASKED) == known_by(IN_PARTS)
     assert alike([ASKED, IN_PARTS], [IN_PARTS, ASKED, ASKED]) == 2
