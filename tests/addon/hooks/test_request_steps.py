@@ -139,7 +139,7 @@ def test_nobody_changes_a_value_that_the_next_request_shares(
             assert flow.response is None
             answer(addon, flow, response(), whole("<think>a thought</think>words"))
             told = [*told, said, {"role": "user", "content": "more"}]
-        kept = [each.said for each in addon._requests._turns._kept]
+        kept = [each.request for each in addon._requests._turns._kept]
     assert kept
     for known in kept:
         for first, end, value in known.members.values():
