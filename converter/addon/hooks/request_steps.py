@@ -190,13 +190,13 @@ async def read(asked: Asked) -> None:
     """Read a request of another dialect, with the replies that it refers to. Raises RequestError,
     UnreadableError and AwayError.
     """
-    exchange, body = asked.record.exchange, asked.body
-    repeats = partial(asked.turns.read, exchange.owner) if len(body) >= SHORT else None
-    reading = partial(read_request.read, exchange, body, asked.memory, repeats)
-    if len(body) > AT_ONCE or exchange.may_refer(body):
-        asked.request = await remembering(asked.memory, len(body), reading, asked.worker)
+    exchange, body, length = asked.record.exchange, asked.body, asked.record.length
+    repeats = partial(asked.turns.read, exchange.owner) if length >= SHORT else None
+    work = partial(read_request.read, exchange, body, asked.memory, repeats)
+    if exchange.may_refer(body):
+        asked.request = await remembering(asked.memory, length, work, asked.worker)
     else:
-        asked.request = reading()
+        asked.request = work() if length <= AT_ONCE else await aside(length, work, asked.worker)
 
 
 async def note(asked: Asked) -> None:

@@ -144,8 +144,8 @@ class Requests:
     """A short request, but for its model."""
     streams: bool = False
     """A request that does not say `stream` wants one."""
-    refers: str = ""
-    """Matches the words of a request that refer to kept replies."""
+    refers: tuple[str, ...] = ()
+    """Patterns of the words of a request that refer to kept replies."""
     native_option: str = ""
     """Its name in `think_native`, which keeps a server's own endpoint."""
     native_of: str = ""

@@ -188,6 +188,8 @@ def test_a_long_request_of_few_messages_is_read_and_written_in_the_loop(
     monkeypatch.setattr(aside, "in_short_steps", work)
     messages = [{"role": "user", "content": said}] * times
     with running() as (addon, _):
+        others = Memory(store=addon._requests._store, owner="another")
+        others.keep("kept", b"a" * (AT_ONCE + 1))
         flow = ask(addon, request(path, {**ASKED, "messages": messages, "input": messages}))
         sent = json.loads(flow.request.content or b"")["messages"]
     assert "".join(str(each["content"]) for each in sent).count(said) == times

@@ -76,7 +76,7 @@ ANTHROPIC = Dialect(
         blocks=RESULT_BLOCKS | ROLE_BLOCKS["user"] | ROLE_BLOCKS["assistant"],
         shown_blocks=SHOWN_BLOCKS,
         omits_thinking=omits_thinking,
-        refers='"thread"',
+        refers=('"thread"',),
     ),
     Answers(
         error_body=error_body,

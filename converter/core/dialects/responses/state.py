@@ -26,10 +26,10 @@ from converter.core.wire.json_text import as_object, objects
 BOTH = "Mutually exclusive parameters: 'previous_response_id' and 'conversation'."
 KEPT = ("completed", "incomplete")
 REFERS = (
-    '"(?:previous_response_id|conversation|item_reference)"'
-    r'|\{(?:\s*+"id"\s*+:\s*+"(?:[^"\\]|\\.)*+"\s*+,?)++\s*+\}'
+    '"(?:previous_response_id|conversation|item_reference)"',
+    r'\{(?:\s*+"id"\s*+:\s*+"(?:[^"\\]|\\.)*+"\s*+,?)++\s*+\}',
 )
-"""Matches what `complete` looks up: an item with more than an id stands for itself."""
+"""Match what `complete` looks up: an item with more than an id stands for itself."""
 REMOVED = "removed"
 """Names the item that an entry takes out of its conversation."""
 _RESPONSE = "resp_"
