@@ -97,6 +97,7 @@ class ReplyLayer(HttpLayer):
     def __init__(
         self, context: Context, mode: HTTPMode, listener: Listener, handler: Any = None
     ) -> None:
+        self._is_in_a_tunnel = any(isinstance(outer, HttpLayer) for outer in context.layers)
         super().__init__(context, mode)
         self.listener = listener
         self.connection_handler = handler
@@ -121,11 +122,10 @@ class ReplyLayer(HttpLayer):
             yield from own
             return
         handling = super().handle_event(event)
-        yield from (
-            self._with_hooks(in_one_write(handling))
-            if self.connection_handler and not SPEED.lacks
-            else handling
-        )
+        if self.connection_handler and not SPEED.lacks:
+            handling = in_one_write(handling)
+            handling = handling if self._is_in_a_tunnel else self._with_hooks(handling)
+        yield from handling
         if type(event) is events.ConnectionClosed and event.connection is not self.context.client:
             self._closed.add(event.connection)
 
@@ -136,6 +136,9 @@ class ReplyLayer(HttpLayer):
         whole reply. It also asks for the lock of its events within an event. A server's task that
         is cancelled while it waits for this lock leaves its connection open (12.3.1), so that with
         many streams a server went on for a client that had left.
+
+        A layer in a tunnel hands its hooks on. The layer around it has to see a hook, because it
+        takes the hook's completion first, and looks up which of its streams waits for that.
         """
         over = list[commands.StartHook]()
         for command in handling:

@@ -108,8 +108,10 @@ def test_layers_of_open_connections_are_known() -> None:
         assert core.layer in LIVE
 
 
-def tunnel(core: Core, seconds_of_silence: float = 0) -> ReplyLayer:
-    """A layer of ours within a tunnel of ours, as in regular mode; `seconds_of_silence`: of the outer."""
+def tunnel(core: Core, seconds_of_silence: float = 0, handler: object = None) -> ReplyLayer:
+    """A layer of ours within a tunnel of ours, as in regular mode; `seconds_of_silence`: of the outer.
+    `handler`: of both, once the tunnel stands.
+    """
     context = Context(core.client, core.layer.context.options)
     HttpProxy(context)
     listener = Says(seconds_of_silence=seconds_of_silence)
@@ -117,12 +119,13 @@ def tunnel(core: Core, seconds_of_silence: float = 0) -> ReplyLayer:
 
     def choose(nextlayer: NextLayer) -> None:
         nextlayer.layer = HttpLayer(nextlayer.context, HTTPMode.transparent)
-        put_in_place(nextlayer, core.listener)
+        put_in_place(nextlayer, core.listener, handler)
 
     core.choose = choose
     core.happens(events.Start())
     core.ask(b"CONNECT 127.0.0.1:8000 HTTP/1.1\r\nhost: x\r\n\r\n")
     assert core.heard().startswith(b"HTTP/1.1 200 ")
+    outer.connection_handler = handler
     return outer
 
 
@@ -252,6 +255,9 @@ class Handler:
     async def server_event(self, event: events.Event) -> None:
         self.core.happens(event)
 
+    def log(self, *_: object) -> None:
+        """Write nothing."""
+
 
 OF_AN_EXCHANGE = ["requestheaders", "request", "responseheaders", "response"]
 REPLY = b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na"
@@ -280,6 +286,26 @@ async def test_an_exchange_waits_for_a_hook_in_which_somebody_waits() -> None:
             await asyncio.sleep(0)
         assert handler.called == ["requestheaders", "request"]
         assert core.asked
+
+
+async def test_an_exchange_in_a_tunnel_waits_as_well() -> None:
+    """Its hooks are handed on: the layer around the tunnel has to know whose they are."""
+    with Core() as core:
+        waits = asyncio.Event()
+        handler = Handler(core, waits)
+        tunnel(core, handler=handler)
+        core.ask()
+        await asyncio.sleep(0)
+        assert (handler.called, core.asked) == (["requestheaders"], [])
+        waits.set()
+        for _ in OF_AN_EXCHANGE * 2:
+            await asyncio.sleep(0)
+        assert core.asked
+        core.answer(REPLY)
+        for _ in OF_AN_EXCHANGE * 2:
+            await asyncio.sleep(0)
+        assert core.heard().endswith(REPLY)
+        assert handler.called == OF_AN_EXCHANGE
 
 
 async def test_requests_behind_one_another_are_answered_in_turn() -> None:
