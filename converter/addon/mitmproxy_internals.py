@@ -34,6 +34,13 @@ def value_of(option: str, options: optmanager.OptManager | None = None) -> Any:
     return row._default if row.value is optmanager.unset else row.value
 
 
+def undeclared_options() -> list[str]:
+    """Return the options set on the command line that no addon declares; those of a configuration
+    file are plain values, and may be of an addon that is not loaded today.
+    """
+    return [name for name, value in ctx.options.deferred.items() if hasattr(value, "val")]
+
+
 def choose_layer(nextlayer: NextLayer) -> None:
     """Let mitmproxy decide now, because its own hook comes after the scripts', and keeps a
     decision.

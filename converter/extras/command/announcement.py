@@ -8,6 +8,8 @@ import select
 import sys
 import threading
 from collections.abc import Callable
+from difflib import get_close_matches
+from textwrap import wrap
 from typing import Any
 
 from mitmproxy import ctx
@@ -15,10 +17,12 @@ from mitmproxy.log import ALERT
 from mitmproxy.proxy.mode_specs import ReverseMode
 
 from converter.addon import extra_packages, start_lines
+from converter.addon.mitmproxy_internals import undeclared_options
 from converter.addon.servers.model_names import entries
 from converter.addon.servers.server_key import server_key
 from converter.core.dialects.model_facts import ModelFacts
 from converter.core.dialects.table import DIALECTS
+from converter.core.wire.printable import one_line
 from converter.extras.command.addresses import CommandError
 from converter.extras.command.doctor import facts_until_window
 from converter.extras.command.link import (
@@ -30,7 +34,9 @@ from converter.extras.command.link import (
 )
 
 SECONDS_TO_ANSWER = 2.0
-BLANKS = "# Claude Code, Codex, llm show blank lines before answers: --set think_blanks=trim"
+WIDTH = 80
+"""Columns of the narrowest usual terminal."""
+STOPS = "Ctrl-C stops everything."
 UNTOLD = ModelFacts()
 
 logger = logging.getLogger(__name__)
@@ -40,6 +46,10 @@ def running() -> None:
     """mitmproxy's hook: everything listens now. Where it ends at once because of an error, that is
     its last word.
     """
+    for name in undeclared_options():
+        known = get_close_matches(name, ctx.options.keys(), 1, 0.7)
+        meant = f"; did you mean {known[0]}?" if known else ""
+        logger.error("no option %s%s", one_line(name), meant)
     if failed():
         return
     if sys.stdout.isatty() and hasattr(select, "poll"):
@@ -47,11 +57,10 @@ def running() -> None:
     server = ReverseMode.parse(ctx.options.mode[0]).data
     options = ctx.options
     authority = options.ssl_verify_upstream_trusted_ca or ""
-    model, facts = met(server, bool(options.ssl_insecure), authority)
-    trimmed = str(ctx.options.think_blanks) == "trim"
+    model, facts, fault = met(server, bool(options.ssl_insecure), authority)
     # with the token that opens it; mitmdump has none
     web: Any = getattr(ctx.master, "web_url", None)
-    lines = announcement(server, proxy_address(), web and str(web), model, facts, trimmed)
+    lines = announcement(server, proxy_address(), web and str(web), model, facts, fault)
     if hasattr(ctx.master, "keymap"):
         logger.log(ALERT, "Proxy: %s (in front of %s)", proxy_address(), server)
     else:
@@ -75,46 +84,52 @@ def announcement(
     web: str | None,
     model: str,
     facts: ModelFacts = UNTOLD,
-    trimmed: bool = False,
+    fault: str = "",
 ) -> str:
-    """Return the words for the person who started the proxy. `trimmed`: no blank lines are left for
-    agents to show.
+    """Return the lines for the person who started the proxy. `fault`: why no model can be asked,
+    empty where one can.
     """
     lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
-    lines += [f"Model:   {model}  ({told})"] if (told := facts.line) else []
+    about = fault or (f"{model}  ({facts.line})" if facts.line else "")
+    lines += wrap(f"Model:   {about}", WIDTH, subsequent_indent=" " * 9) if about else []
     page = extra_packages.load("page", "addon")  # a script's own `load` is a hook
     if web:  # the page has a link to mitmweb
         lines += [f"Watch:   {page.address(web)}" if page else f"mitmweb: {web}"]
+    if model == start_lines.UNKNOWN_MODEL:
+        return "\n".join([*lines, f"\n{STOPS}\n"])
     for dialect in DIALECTS:
-        asked = start_lines.question(proxy, dialect, model)
-        lines.append(f"\n# Ask in the {dialect.label.title} dialect:\n{asked}")
+        question = start_lines.question(proxy, dialect, model)
+        lines.append(f"\n# Ask in the {dialect.label.title} dialect:\n{question}")
     starts = (line for _, line in start_lines.clients(proxy, model, facts.window))
-    lines += ["\n# Or point a client here:", *starts]
-    lines += [] if trimmed else [BLANKS]
-    return "\n".join([*lines, "\nCtrl-C stops everything.\n"])
+    return "\n".join([*lines, "\n# Or point a client here:", *starts, f"\n{STOPS}\n"])
 
 
-def met(server: str, insecure: bool = False, authority: str = "") -> tuple[str, ModelFacts]:
-    """Return the server's first model and its facts; log a warning if no server answers yet, or if
-    the server is another think-addon, whose replies are rewritten already.
+def met(server: str, insecure: bool = False, authority: str = "") -> tuple[str, ModelFacts, str]:
+    """Return the server's first model, its facts, and why no model can be asked; log that reason
+    as a warning, and one for a server that is another think-addon, whose replies are rewritten
+    already.
     """
     link = ServerLink(server, server_key(), SECONDS_TO_ANSWER, insecure, authority)
-    model = start_lines.UNKNOWN_MODEL
+    model, facts, fault = start_lines.UNKNOWN_MODEL, UNTOLD, ""
     try:
         reply = link.reply("/v1/models")
+        listed = reply and reply.value()
         if reply is None:
-            logger.warning("%s does not answer yet", server)
+            fault = f"{server} does not answer yet"
         elif wants_key(reply):
-            logger.warning("%s", key_words(server))
-        if not (reply and (listed := reply.value())):
-            return model, UNTOLD
-        if behind := in_front_of(link):
-            logger.warning("%s is %s: start it in front of %s", server, itself(behind), behind)
-        model = start_lines.first_model(str(entry["id"]) for entry in entries(listed))
-        return model, facts_until_window(link, model, listed)
+            fault = key_words(server)
+        elif listed:
+            if behind := in_front_of(link):
+                logger.warning("%s is %s: start it in front of %s", server, itself(behind), behind)
+            model = start_lines.first_model(str(entry["id"]) for entry in entries(listed))
+            facts = facts_until_window(link, model, listed)
     except CommandError as error:
-        logger.warning("%s", error)
-        return model, UNTOLD
+        fault = str(error)
+    if fault:
+        logger.warning("%s", fault)
+    elif model == start_lines.UNKNOWN_MODEL:
+        fault = f"{server} lists none: ask with the name that the server was started with"
+    return model, facts, fault
 
 
 def watch_terminal(file: int, end: Callable[[], object]) -> None:

@@ -15,9 +15,11 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import IO
 from urllib.parse import urlsplit
 
@@ -36,7 +38,14 @@ from converter.extras.command.addresses import (
 )
 from converter.extras.command.doctor import facts_until_window
 from converter.extras.command.link import ServerLink, in_front_of, key_words, wants_key
-from converter.extras.command.start import ADDON, PORT, check_options, take_key
+from converter.extras.command.start import (
+    ADDON,
+    PORT,
+    check_options,
+    set_names,
+    take_key,
+    without,
+)
 
 NO_KEY = "unused"
 SHARE_OF_OUTPUT = 4
@@ -44,8 +53,10 @@ SHARE_OF_OUTPUT = 4
 MOST_OUTPUT = 32_000
 SECONDS_TO_END = 10.0
 _PASSED_ON = (signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
-_NOT_FOUND = 127
-"""Exit code of a shell for a program that is not there."""
+_NOT_FOUND, _NOT_STARTED = 127, 126
+"""Exit codes of a shell for a program that is not there, and for one that the system refuses."""
+_PATIENCE_FOR_OURS = 1.0
+"""Seconds for the answer of a proxy on this machine, which tells its server at once."""
 _NO_LIST = (200, 404, 405, 501)
 """Answers of a server without a list of models, whose words (*Not Found*) tell no remedy."""
 _KEYS = (
@@ -100,15 +111,16 @@ class ClientFacts:
 @dataclass(frozen=True, slots=True)
 class Client:
     """A program. `install`: how to get it; `needs` and `arguments`: what it is started with, of
-    which an object is written to a file, and the variable has the path; `options`: of a proxy of
-    its own, without which it does not work.
+    which an object is written to a file, and the variable has the path; `options`: of a proxy that
+    is started for it; `alone`: it works with a proxy of its own only.
     """
 
     program: str
     install: str
     needs: Callable[[ClientFacts], Mapping[str, object]]
     arguments: Callable[[ClientFacts], Sequence[str]] = lambda _: ()
-    options: Sequence[str] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    alone: bool = False
 
 
 def _claude(facts: ClientFacts) -> Mapping[str, object]:
@@ -181,9 +193,15 @@ def _codex(facts: ClientFacts) -> Sequence[str]:
     return [word for name, value in pairs for word in ("-c", f"{name}={json.dumps(value)}")]
 
 
+_NO_BLANKS = {"think_blanks": "trim"}
+"""For a client that shows a reply's first blanks as empty lines."""
 CLIENTS: Mapping[str, Client] = {
-    "claude": Client("claude", "npm install -g @anthropic-ai/claude-code", _claude),
-    "codex": Client("codex", "npm install -g @openai/codex", lambda _: {}, _codex),
+    "claude": Client(
+        "claude", "npm install -g @anthropic-ai/claude-code", _claude, options=_NO_BLANKS
+    ),
+    "codex": Client(
+        "codex", "npm install -g @openai/codex", lambda _: {}, _codex, options=_NO_BLANKS
+    ),
     "opencode": Client("opencode", "npm install -g opencode-ai", _opencode),
     "aider": Client(
         "aider",
@@ -192,7 +210,11 @@ CLIENTS: Mapping[str, Client] = {
         lambda facts: ("--model", f"openai/{facts.model}"),
     ),
     "llm": Client(
-        "llm", "pip install llm llm-anthropic", _all, options=("--set", "think_models=*=")
+        "llm",
+        "pip install llm llm-anthropic",
+        _all,
+        options={**_NO_BLANKS, "think_models": "*="},
+        alone=True,
     ),
     "run": Client("", "", _all),
 }
@@ -228,15 +250,22 @@ def main(name: str, arguments: Sequence[str]) -> int:
         how = f": get it with `{client.install}`" if client.install else ""
         print(f"think-addon: {program} is not installed{how}", file=sys.stderr)
         return _NOT_FOUND
+    for number in _PASSED_ON:  # until the client runs: it gets the signals then
+        signal.signal(number, _leave)
     with (
         tempfile.TemporaryDirectory(prefix="think-addon-") as folder,
-        _proxy(chosen, client.options) as proxy,
+        _proxy(chosen, client) as proxy,
     ):
         facts, rest = _with_model(facts_at(proxy, chosen.model), name, rest)
         if small := too_small(_TITLES.get(name, ""), facts.window):
             print(f"think-addon: {small}: start the server with a larger one", file=sys.stderr)
         environment = {**inherited(proxy), **_told(client.needs(facts), Path(folder))}
         return _run([path, *client.arguments(facts), *rest], environment)
+
+
+def _leave(number: int, _frame: FrameType | None) -> None:
+    """End by a signal as `sys.exit` does, so that proxy and folder end too."""
+    sys.exit(128 + number)
 
 
 def inherited(proxy: str) -> dict[str, str]:
@@ -349,38 +378,45 @@ def facts_at(proxy: str, wanted: str = "") -> ClientFacts:
 
 
 def running_proxy(server: str) -> str:
-    """Return the address of a proxy that runs here, in front of this server if one is named."""
-    for port in range(PORT, PORT + PORTS_TRIED):
-        address = f"http://{LOCAL}:{port}"
-        try:
-            behind = in_front_of(ServerLink(address))
-        except CommandError:
-            continue
-        if behind.startswith("http") and server in ("", behind):
-            return address
+    """Return the address of a proxy that runs here, in front of this server if one is named. All
+    ports are asked at once, because a program that accepts and never answers costs the patience.
+    """
+    addresses = [f"http://{LOCAL}:{port}" for port in range(PORT, PORT + PORTS_TRIED)]
+    with ThreadPoolExecutor(PORTS_TRIED) as asking:
+        for address, behind in zip(addresses, asking.map(_server_behind, addresses), strict=True):
+            if behind.startswith("http") and server in ("", behind):
+                return address
     return ""
 
 
-@contextmanager
-def _proxy(chosen: Chosen, more: Sequence[str]) -> Iterator[str]:
-    """Yield the address of a proxy: a running one, unless options are wanted; else a new one in
-    front of the same server, with `more` options, until the client ends.
+def _server_behind(address: str) -> str:
+    """Return the server behind the proxy at an address, nothing where no proxy answers."""
+    try:
+        return in_front_of(ServerLink(address, patience=_PATIENCE_FOR_OURS))
+    except CommandError:
+        return ""
 
-    A new one trims a reply's blanks, because agents show them as empty lines. It listens where no
-    other program looks for a proxy.
+
+@contextmanager
+def _proxy(chosen: Chosen, client: Client) -> Iterator[str]:
+    """Yield the address of a proxy: a running one, unless options are wanted; else a new one in
+    front of the same server, with the client's options, until the client ends.
+
+    A new one listens where no other program looks for a proxy. The user's options count before the
+    client's.
     """
     insecure = any(word.startswith("ssl_") for word in chosen.options)
     behind = chosen.url and in_front_of(ServerLink(chosen.url, insecure=insecure))
     running = chosen.url if behind else running_proxy(chosen.url)
-    if running and not (chosen.options or chosen.key or more):
+    if running and not (chosen.options or chosen.key or client.alone):
         yield running
         return
     server = behind or chosen.url or (in_front_of(ServerLink(running)) if running else "")
     port, web_port = _free_ports()
-    arguments = [*([server] if server else []), "--port", port, "--web-port", web_port]
-    for option in ("think_blanks=trim", "think_lessons=true"):
-        arguments += ["--set", option]
-    arguments += [*more, *chosen.options]
+    ports = {"listen_port": port, "web_port": web_port}
+    defaults = {**ports, "think_lessons": "true", **client.options}
+    options = [*without(defaults, set_names(chosen.options)), *chosen.options]
+    arguments = [*([server] if server else []), "--end-with-input", *options]
     command = [sys.executable, "-P", "-m", "converter.command", *arguments]
     with tempfile.TemporaryFile("w+") as log, _started(command, log) as process:
         try:
@@ -392,7 +428,7 @@ def _proxy(chosen: Chosen, more: Sequence[str]) -> Iterator[str]:
 def _started(command: Sequence[str], log: IO[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,  # closed when we end, however we end
         stdout=subprocess.PIPE,
         stderr=log,
         text=True,
@@ -441,7 +477,15 @@ def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run a program in this terminal, with the signals that reach us; return its exit status."""
     # the terminal tells the program, too; a function is not handed down as SIG_IGN would be
     before = signal.signal(signal.SIGINT, lambda *_: None)
-    process = subprocess.Popen(command, env=environment)
+    try:
+        process = subprocess.Popen(command, env=environment)
+    except OSError as error:  # its interpreter is gone, or the file is another system's
+        signal.signal(signal.SIGINT, before)
+        reason = "the interpreter in its first line is missing"
+        missing = isinstance(error, FileNotFoundError)
+        reason = reason if missing else error.strerror or type(error).__name__
+        print(f"think-addon: {command[0]} cannot be started: {reason}", file=sys.stderr)
+        return _NOT_FOUND if missing else _NOT_STARTED
     handlers = {
         number: signal.signal(number, lambda received, _: process.send_signal(received))
         for number in _PASSED_ON

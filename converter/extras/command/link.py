@@ -176,7 +176,9 @@ class ServerLink:
         if parts.scheme == "https":
             return False
         try:
-            with socket.create_connection((parts.hostname or "", parts.port or 80), 2) as plain:
+            with socket.create_connection(
+                (parts.hostname or "", parts.port or 80), min(2, self.patience)
+            ) as plain:
                 context(insecure=True).wrap_socket(plain).close()
         except OSError:
             return False

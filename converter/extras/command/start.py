@@ -4,8 +4,10 @@ import argparse
 import ipaddress
 import os
 import platform
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -29,6 +31,13 @@ ANNOUNCEMENT = Path(__file__).with_name("announcement.py")
 PORT, WEB_PORT = 8080, 8081
 PROGRAMS = {"web": "mitmweb", "dump": "mitmdump", "console": "mitmproxy"}
 """mitmproxy's own programs, by what shows the flows."""
+_FLAGS = {
+    "listen_port": "port",
+    "listen_host": "host",
+    "web_port": "web_port",
+    "web_host": "web_host",
+}
+"""mitmproxy's options that have flags of ours, by the flag."""
 _DESCRIPTION = """\
 Start the proxy in front of a model server, or do one of these; each has --help of its own:
 
@@ -68,6 +77,7 @@ def parser() -> argparse.ArgumentParser:
         "--set", action="append", default=[], metavar="NAME=VALUE", help="an option"
     )
     parser.add_argument("--version", action="version", version=versions())
+    parser.add_argument("--end-with-input", action="store_true", help=argparse.SUPPRESS)
     return parser
 
 
@@ -100,11 +110,13 @@ def versions() -> str:
 def main(arguments: Sequence[str]) -> int:
     """Start the proxy as the command line says, and stay until it ends."""
     chosen, more = read(arguments)
+    if chosen.end_with_input:
+        threading.Thread(target=_end_with_input, daemon=True).start()
     if not ADDON.exists():
         raise CommandError(f"think_addon.py is missing beside {ADDON.parent / 'converter'}")
     check_options(chosen.set)
     take_key(chosen.key)
-    passed_on = [*mitmproxy_arguments(chosen), *more]
+    passed_on = mitmproxy_arguments(chosen, more)
     warn(chosen)
     check_folder(passed_on)
     if chosen.workers != 1:
@@ -120,6 +132,15 @@ def main(arguments: Sequence[str]) -> int:
     programs = import_module("mitmproxy.tools.main")  # not before: --help is to come at once
     getattr(programs, PROGRAMS[chosen.interface])([*passed_on, "-s", str(ANNOUNCEMENT)])
     return 0
+
+
+def _end_with_input() -> None:
+    """End in good order with the program that holds the other end of our standard input, however
+    that program ends.
+    """
+    while os.read(0, 1024):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def take_key(key: str | None) -> None:
@@ -169,31 +190,63 @@ def check_folder(arguments: Sequence[str]) -> None:
 
 
 def read(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Return the user's choices, and the words that go to mitmproxy as they are: all after `--`."""
+    """Return the user's choices, and the words that go to mitmproxy as they are: all after `--`.
+    An option of mitmproxy's that has a flag of ours counts as the flag. Raises UsageError.
+    """
     at = arguments.index("--") if "--" in arguments else len(arguments)
-    return parser().parse_args(arguments[:at]), list(arguments[at + 1 :])
+    chosen, more = parser().parse_args(arguments[:at]), list(arguments[at + 1 :])
+    kept: list[str] = []
+    for name, equals, value in (option.partition("=") for option in chosen.set):
+        flag = _FLAGS.get(name)
+        if flag and f"--{flag.replace('_', '-')}" in arguments[:at]:
+            raise UsageError(f"expected one of --{flag.replace('_', '-')} and {name}, got both")
+        if flag:
+            setattr(chosen, flag, value)
+        else:
+            kept.append(name + equals + value)
+    chosen.set = kept
+    return chosen, more
 
 
-def mitmproxy_arguments(chosen: argparse.Namespace) -> list[str]:
-    """Return the arguments for a program of mitmproxy's. Raises CommandError."""
+def set_names(arguments: Sequence[str]) -> set[str]:
+    """Return the names of the options that `--set NAME=VALUE` in these arguments sets."""
+    following = [*arguments[1:], ""]
+    pairs = zip(arguments, following, strict=True) if arguments else ()
+    return {value.partition("=")[0] for word, value in pairs if word == "--set"}
+
+
+def without(defaults: Mapping[str, str], names: set[str]) -> list[str]:
+    """Return `--set` arguments for the defaults whose names the user has not set, because mitmproxy
+    takes one value of an option.
+    """
+    rows = (f"{name}={value}" for name, value in defaults.items() if name not in names)
+    return [word for row in rows for word in ("--set", row)]
+
+
+def mitmproxy_arguments(chosen: argparse.Namespace, more: Sequence[str] = ()) -> list[str]:
+    """Return the arguments for a program of mitmproxy's, with `more` of the user's behind them.
+    Raises CommandError.
+    """
     found = chosen.url or import_module("converter.extras.command.link").find_local_server()
     mode = f"reverse:{server_address(found)}"
     port = _port("--port", chosen.port, PORT, chosen.host)
     scripts = ["-s", str(ADDON)]
     where = ["--mode", mode, "--listen-host", chosen.host, "--listen-port", str(port)]
-    # the addon's line on a reply is enough
-    quiet = ["--set", "flow_detail=0"] if chosen.interface == "dump" else []
-    printed = ["--set", "think_print=true"] if chosen.print else []
     options = [word for option in chosen.set for word in ("--set", option)]
-    return [*scripts, *where, *_page(chosen, port), *quiet, *printed, *options]
+    defaults = {"think_print": "true"} if chosen.print else {}
+    if chosen.interface == "dump":
+        defaults["flow_detail"] = "0"  # the addon's line on a reply is enough
+    if chosen.interface == "web":
+        defaults["web_open_browser"] = "false"
+    ours = without(defaults, set_names([*options, *more]))
+    return [*scripts, *where, *_page(chosen, port), *ours, *options, *more]
 
 
 def _page(chosen: argparse.Namespace, port: int) -> list[str]:
     if chosen.interface != "web":
         return []
     web_port = _port("--web-port", chosen.web_port, WEB_PORT, chosen.web_host, taken=port)
-    where = ["--web-host", chosen.web_host, "--web-port", str(web_port)]
-    return [*where, "--no-web-open-browser"]
+    return ["--web-host", chosen.web_host, "--web-port", str(web_port)]
 
 
 def _port(option: str, written: str | None, usual: int, host: str, taken: int | None = None) -> int:

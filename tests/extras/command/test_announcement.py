@@ -24,7 +24,6 @@ from converter.core.dialects.table import COMMON, DIALECTS, Dialect
 from converter.core.model.conversation import TextBlock, Turn
 from converter.extras.command import announcement as script
 from converter.extras.command.announcement import (
-    BLANKS,
     announcement,
     failed,
     met,
@@ -77,6 +76,11 @@ def test_a_server_that_lists_none_gets_a_place_to_fill_in(
     assert not caplog.records
 
 
+def test_a_server_without_a_list_is_asked_by_the_name_it_was_started_with() -> None:
+    with answering(404, b"{}") as address:
+        assert met(address)[2].startswith(f"{address} lists none: ask with the name")
+
+
 def test_a_server_that_wants_a_key_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
     with answering(401, b"{}") as address:
         assert met(address)[0] == UNKNOWN_MODEL
@@ -116,9 +120,11 @@ def test_the_addon_is_told_from_a_server(caplog: pytest.LogCaptureFixture) -> No
 
 def test_a_server_that_is_not_there_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
     with answering(200, b"{}") as address, caplog.at_level(logging.WARNING):
-        met(address)[0]
-    assert met(address)[0] == UNKNOWN_MODEL
-    assert f"no model server at {address}: " in caplog.text
+        met(address)
+    model, _, fault = met(address)
+    assert model == UNKNOWN_MODEL
+    assert fault.startswith(f"no model server at {address}: ")
+    assert caplog.messages == [fault] * 1
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -160,12 +166,22 @@ def test_clients_are_told_where_to_go_and_what_to_ask_for() -> None:
 
 def test_a_client_that_can_never_work_is_not_printed() -> None:
     facts = ModelFacts(window=4096, sees=False)
-    told = announcement("http://a", "http://b", None, "m", facts, trimmed=True)
+    told = announcement("http://a", "http://b", None, "m", facts)
     assert "Model:   m  (a window of 4,096 tokens, sees pictures: no)" in told
     assert "# Claude Code needs a window of about 40,000 tokens, not 4,096" in told
     assert "claude --model" not in told
-    assert BLANKS not in told
-    assert BLANKS in announcement("http://a", "http://b", None, "m")
+
+
+def test_a_fault_stands_in_the_models_place_within_a_small_terminal() -> None:
+    fault = (
+        "the certificate of https://gpu is not trusted (unable to get local issuer): " + 9 * "do "
+    )
+    told = announcement("https://gpu", "http://b", None, UNKNOWN_MODEL, fault=fault)
+    assert "\nModel:   the certificate of https://gpu is not trusted" in told
+    assert fault.split() == told.partition("Model:")[2].partition("Ctrl-C")[0].split()
+    assert UNKNOWN_MODEL not in told
+    assert max(map(len, told.splitlines())) <= 80
+    assert told.count("\n") <= 24
 
 
 def test_a_start_that_failed_is_not_announced(capsys: pytest.CaptureFixture[str]) -> None:
@@ -180,6 +196,20 @@ def test_a_start_that_failed_is_not_announced(capsys: pytest.CaptureFixture[str]
     finally:
         check.finish()
     assert capsys.readouterr().out == ""
+
+
+def test_an_option_that_nobody_declares_stops_the_start(caplog: pytest.LogCaptureFixture) -> None:
+    check = ErrorCheck()
+    try:
+        with taddons.context(check) as context:
+            context.options.update(mode=["reverse:http://127.0.0.1:1"])
+            context.options.set("listen_prt=8080", defer=True)
+            context.options.update_defer(of_another_addon="in config.yaml")
+            running()
+            assert failed()
+    finally:
+        check.finish()
+    assert caplog.messages == ["no option listen_prt; did you mean listen_port?"]
 
 
 def test_without_that_check_no_start_has_failed() -> None:

@@ -3,12 +3,16 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -237,7 +241,7 @@ def test_options_are_for_a_proxy_in_front_of_the_same_server(
     monkeypatch.setattr(launch, "running_proxy", lambda _: running)  # no URL, and no usual port
     monkeypatch.setenv("HOME", str(tmp_path))
     chosen = launch.Chosen(options=["--set", "think_models=*="])
-    with launch._proxy(chosen, ()) as own:
+    with launch._proxy(chosen, CLIENTS["run"]) as own:
         assert own != running
         assert launch.facts_at(own).model == "qwen"
 
@@ -301,6 +305,78 @@ def test_no_cloud_is_asked_and_no_company_proxy_for_ours(
     assert told["http_proxy"] == "http://corp:3128"
     assert told["no_proxy"] == "corp,127.0.0.1,localhost"
     assert told["NO_PROXY"] == "127.0.0.1,localhost"
+
+
+@pytest.mark.parametrize(
+    ("first", "status", "reason"),
+    [
+        (b"#!/gone/python3\n", 127, "the interpreter in its first line is missing"),
+        (b"\x7fELF" + bytes(60), 126, "Exec format error"),
+    ],
+)
+def test_a_program_that_cannot_be_started_is_one_line(
+    first: bytes, status: int, reason: str, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    program = tmp_path / "aider"
+    program.write_bytes(first)
+    program.chmod(0o755)
+    assert launch._run([str(program)], os.environ) == status
+    assert capfd.readouterr().err == f"think-addon: {program} cannot be started: {reason}\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("when", ["the server is asked", "the client runs"])
+def test_the_proxy_ends_however_the_launcher_ends(
+    number: signal.Signals, when: str, server: ByPathServer, tmp_path: Path
+) -> None:
+    asked, over = threading.Event(), threading.Event()
+
+    def slow(_: Asked) -> Says:
+        asked.set()
+        over.wait()
+        return Says({}, 404)
+
+    if when == "the server is asked":
+        server.rows["/v1/models"] = Says({"data": [{"id": "qwen"}]})
+        server.rows |= dict.fromkeys([*SAID_AT][1:], slow)
+    folder = tmp_path / "folders"
+    folder.mkdir()
+    command = [*_command(server), "--", sys.executable, "-c", SLEEPS]
+    environment = {**os.environ, "HOME": str(tmp_path), "TMPDIR": str(folder)}
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr
+        assert process.stdout
+        page = process.stderr.readline().partition("watch at ")[2].strip()
+        assert asked.wait(60) if when == "the server is asked" else process.stdout.readline()
+        process.send_signal(number)
+        process.wait()
+        over.set()
+    while _listens(page):
+        time.sleep(0.05)
+    assert number == signal.SIGKILL or not [*folder.iterdir()]
+
+
+def _listens(address: str) -> bool:
+    parts = urlsplit(address)
+    with socket.socket() as probe:
+        return probe.connect_ex((parts.hostname or "", parts.port or 0)) == 0
+
+
+def test_a_port_that_never_answers_costs_the_patience_of_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        monkeypatch.setattr(launch, "PORT", one.getsockname()[1])
+        monkeypatch.setattr(launch, "PORTS_TRIED", 1)
+        monkeypatch.setattr(launch, "_PATIENCE_FOR_OURS", 0.01)
+        assert launch.running_proxy("") == ""
 
 
 SLEEPS = "import time; print('here', flush=True); time.sleep(600)"

@@ -18,8 +18,7 @@ URL = "http://localhost:8000"
 
 
 def given(*words: str) -> list[str]:
-    chosen, more = start.read(words)
-    return [*start.mitmproxy_arguments(chosen), *more]
+    return start.mitmproxy_arguments(*start.read(words))
 
 
 def value(arguments: list[str], name: str) -> str:
@@ -36,13 +35,13 @@ def test_it_stands_in_front_of_the_server_on_this_machine_only() -> None:
     arguments = given("localhost:8000/v1")
     assert value(arguments, "--mode") == "reverse:http://localhost:8000"
     assert value(arguments, "--listen-host") == value(arguments, "--web-host") == "127.0.0.1"
-    assert "--no-web-open-browser" in arguments
+    assert "web_open_browser=false" in arguments
 
 
 @pytest.mark.parametrize("interface", ["--dump", "--console"])
 def test_without_a_page_nothing_is_said_of_one(interface: str) -> None:
     words = given(URL, interface)
-    assert not [word for word in words if word.startswith(("--web", "--no-web"))]
+    assert not [word for word in words if word.startswith(("--web", "web_"))]
     assert ("flow_detail=0" in words) is (interface == "--dump")
 
 
@@ -55,13 +54,43 @@ def test_page_and_proxy_never_share_a_port() -> None:
     assert value(arguments, "--listen-port") != value(arguments, "--web-port")
 
 
+@pytest.mark.parametrize("between", [(), ("--",)])
+@pytest.mark.parametrize(
+    ("flag", "ours", "users"),
+    [
+        ("--dump", "flow_detail=0", "flow_detail=3"),
+        ("--web", "web_open_browser=false", "web_open_browser=true"),
+        ("--print", "think_print=true", "think_print=false"),
+    ],
+)
+def test_an_option_of_the_users_takes_the_place_of_ours(
+    flag: str, ours: str, users: str, between: tuple[str, ...]
+) -> None:
+    assert ours in given(URL, flag)
+    arguments = given(URL, flag, *between, "--set", users)
+    assert users in arguments
+    assert ours not in arguments
+
+
+def test_options_of_addresses_count_as_their_flags() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = str(probe.getsockname()[1])
+    arguments = given(URL, "--set", f"listen_port={port}", "--set", "web_host=::1")
+    assert (value(arguments, "--listen-port"), value(arguments, "--web-host")) == (port, "::1")
+    assert "--set" in arguments  # the browser's alone
+    assert f"listen_port={port}" not in arguments
+    with pytest.raises(UsageError, match="expected one of --port and listen_port, got both"):
+        given(URL, "--port", port, "--set", f"listen_port={port}")
+
+
 def test_options_go_on_in_order_and_what_stands_behind_two_dashes_as_it_is() -> None:
     arguments = given(
-        URL, "--print", "--set", "think_start=text", "--set", "a=b", "--", "-w", "f", "--set", "c=d"
+        *(URL, "--dump", "--print", "--set", "think_start=text", "--set", "a=b"),
+        *("--", "-w", "f", "--set", "c=d"),
     )
     last = [
         "--set",
-        "think_print=true",
+        "flow_detail=0",
         "--set",
         "think_start=text",
         "--set",
