@@ -14,6 +14,7 @@ from functools import partial
 from itertools import groupby
 
 from converter.addon.servers.chat_templates import HistoryPlace
+from converter.core.dialects.server_fields import TEMPLATE
 from converter.core.dialects.table import join_texts
 from converter.core.model import thought_fields
 from converter.core.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
@@ -35,7 +36,6 @@ type Message = Mapping[str, object]
 type HashOf = Callable[[bytes, object, Callable[[], bytes]], bytes]
 """Takes the hash of a conversation, its next message, and what makes the hash behind that."""
 
-_TEMPLATE = "chat_template_kwargs"
 _KEY = "thoughts "
 """Begins the names of kept thoughts in the memory."""
 _LINE_ENDS = "\r\n"
@@ -192,8 +192,8 @@ def switched(body: Body, history: HistoryPlace) -> Body:
     """
     if not any(message.get(history.place) for message in _messages(body)):
         return body
-    switches = {**history.switches, **as_object(body.get(_TEMPLATE))}
-    return {**body, _TEMPLATE: switches} if switches else body
+    switches = {**history.switches, **as_object(body.get(TEMPLATE))}
+    return {**body, TEMPLATE: switches} if switches else body
 
 
 def _messages(body: Body) -> list[Message]:

@@ -23,7 +23,7 @@ from converter.addon.servers.profiles import (
 from converter.addon.servers.refusals import NATIVE_PARTS, PARTS, PICTURES, TOOL_CHOICE
 from converter.addon.servers.unread_replies import READER, RENDERED
 from converter.core.dialects.request_facts import call_ids, offered, schemas, stops
-from converter.core.dialects.server_fields import BUDGET_FIELDS
+from converter.core.dialects.server_fields import BUDGET_FIELDS, EFFORT, TEMPLATE, with_template
 from converter.core.dialects.table import (
     Form,
     ReplyContext,
@@ -48,8 +48,7 @@ from converter.core.wire.half_escapes import has_half_characters
 from converter.core.wire.known_json import KnownObject
 
 type Body = Mapping[str, object]
-_TEMPLATE, _EFFORT = "chat_template_kwargs", "reasoning_effort"
-_WISHES = frozenset((*BUDGET_FIELDS, _EFFORT))
+_WISHES = frozenset((*BUDGET_FIELDS, EFFORT))
 """A request's own, in whose place the wish of a model's name goes."""
 
 SEARCHED = 1 << 17
@@ -134,9 +133,8 @@ class ReadRequest:
             return replace(wished, conversation=conversation)
         body = {name: value for name, value in self.body.items() if name not in _WISHES}
         fields = thinking_fields(server, switch, effort or None, self.asked_model, parses)
-        own, more = body.get(_TEMPLATE), fields.get(_TEMPLATE)
-        if isinstance(own, dict) and isinstance(more, dict):
-            fields[_TEMPLATE] = own | more
+        if TEMPLATE in fields:
+            body = with_template(body, fields.pop(TEMPLATE))
         return replace(wished, body={**body, **fields}, mended=True)
 
     @property
@@ -147,7 +145,7 @@ class ReadRequest:
     @property
     def ceiling(self) -> int | None:
         """The tokens of thinking that are enforced: as the client asks, else as the user does."""
-        own_effort = self.conversation.effort if self.conversation else self.body.get(_EFFORT)
+        own_effort = self.conversation.effort if self.conversation else self.body.get(EFFORT)
         effort = self.effort or own_effort
         ceilings = (self.budget, EFFORT_CEILINGS.get(str(effort)))
         ceiling = next((tokens for tokens in ceilings if tokens is not None), None)
@@ -325,7 +323,7 @@ def note(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> Rea
     request = ReadRequest(
         exchange,
         context=conversation_id(fields),
-        asks_to_think=fields.get("reasoning_effort") not in (None, "none"),
+        asks_to_think=fields.get(EFFORT) not in (None, "none"),
         budget=next(budgets, None),
         omits_thinking=exchange.native and exchange.client.requests.omits_thinking(fields),
         mended=mended is not fields or (len(body) <= SEARCHED and has_half_characters(body)),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from urllib.parse import urlsplit
 
-from converter.core.dialects.server_fields import SHAPING_FIELDS
+from converter.core.dialects.server_fields import SHAPING_FIELDS, THINKING_FIELDS
 
 type Table = Mapping[str, "Rule"]
 type Rule = Table | Callable[[object], object] | None
@@ -121,10 +121,9 @@ _SAMPLING = _names("""
     ignore_eos skip_special_tokens
 """)
 _SHAPING = _names("""
-    max_tokens max_completion_tokens max_output_tokens min_tokens n_predict thinking_token_budget
-    thinking_budget_tokens continue_final_message add_generation_prompt stream parallel_tool_calls
-    function_call reasoning reasoning_effort reasoning_format reasoning_split separate_reasoning
-    include_reasoning enable_thinking think chat_template_kwargs thinking_forced_open verbosity
+    max_tokens max_completion_tokens max_output_tokens min_tokens n_predict continue_final_message
+    add_generation_prompt stream parallel_tool_calls function_call reasoning_split
+    separate_reasoning include_reasoning thinking_forced_open verbosity
     response_format structured_outputs grammar json_schema guided_json guided_regex guided_choice
     guided_grammar output_format instructions include store text truncation keep_alive prompt format
 """)
@@ -132,7 +131,7 @@ _OPTIONS: Table = dict.fromkeys(
     (*_SAMPLING, *_names("num_ctx num_predict num_keep repeat_last_n num_batch num_gpu num_thread"))
 )
 REQUEST: Table = {
-    **dict.fromkeys(["model", *_SAMPLING, *_SHAPING, *sorted(SHAPING_FIELDS)]),
+    **dict.fromkeys(["model", *_SAMPLING, *_SHAPING, *THINKING_FIELDS, *sorted(SHAPING_FIELDS)]),
     "stream_options": _STREAM_OPTIONS,
     "tool_choice": _TOOL_CHOICE,
     "messages": _MESSAGE,

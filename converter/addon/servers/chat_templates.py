@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from converter.core.dialects.request_settings import Place
+from converter.core.dialects.server_fields import EFFORT
 
 type Switches = Mapping[str, tuple[object, ...]]
 """Fields of the request or of its `chat_template_kwargs`, and the values that turn thinking on."""
@@ -15,7 +16,7 @@ type Switches = Mapping[str, tuple[object, ...]]
 _ON: Switches = {"enable_thinking": (True,), "thinking": (True,)}
 _REASONING: Switches = {"reasoning": (True,)}
 _MODE: Switches = {"thinking_mode": ("enabled",)}
-_EFFORT: Switches = {"reasoning_effort": ("low", "medium", "high", "xhigh", "max")}
+_EFFORT: Switches = {EFFORT: ("low", "medium", "high", "xhigh", "max")}
 
 
 @dataclass(frozen=True, slots=True)

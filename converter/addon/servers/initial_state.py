@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from converter.addon.servers.chat_templates import Switches, Template, always_thinks, template_of
+from converter.core.dialects.server_fields import TEMPLATE, Use, used_as
 from converter.core.model.initial_state import InitialState
 from converter.core.model.raw_messages import (
     begun_message,
@@ -24,10 +25,7 @@ from converter.core.wire.json_text import as_object
 
 type Body = Mapping[str, object]
 
-_TEMPLATE = "chat_template_kwargs"
-_WISHES = frozenset(
-    ("enable_thinking", "thinking", "think", "reasoning", "reasoning_effort", "thinking_mode")
-)
+_WISHES = frozenset(used_as(Use.WISH))
 _OFF = (False, "disabled", "none", "no_think")
 _CLOSERS = {
     closer.strip() for family in TABLE if family.lone is not Lone.TEXT for closer in family.closes
@@ -124,9 +122,9 @@ def asks_for_thinking(body: Body) -> bool:
 
 
 def _wishes(body: Body) -> list[object]:
-    if _TEMPLATE not in body and _WISHES.isdisjoint(body):
+    if TEMPLATE not in body and _WISHES.isdisjoint(body):
         return []  # as nearly all requests
-    fields = {**body, **as_object(body.get(_TEMPLATE))}
+    fields = {**body, **as_object(body.get(TEMPLATE))}
     wishes = [value for name, value in fields.items() if name in _WISHES]
     return [
         one.get("type", one.get("effort", True)) if isinstance(one, dict) else one for one in wishes
@@ -190,7 +188,7 @@ def _last(text: str, marks: Iterable[str]) -> int:
 
 def _is_set(body: Body, wanted: Switches) -> bool:
     """Tell whether a request sets one of these switches, in itself or for its template."""
-    inner = as_object(body.get(_TEMPLATE))
+    inner = as_object(body.get(TEMPLATE))
     return any(
         value in values
         for name, values in wanted.items()

@@ -23,6 +23,7 @@ from converter.addon.servers.refusals import ODD, SCHEMA_WORDS
 from converter.addon.servers.refused_fields import are_paths, fields_of, without_fields
 from converter.addon.servers.unread_replies import READER, RENDERED
 from converter.core.dialects.request_facts import COUNTING
+from converter.core.dialects.server_fields import Use, used_as
 from converter.core.model.initial_state import InitialState
 from converter.core.wire import json_text
 from converter.core.wire.bounds import Bound
@@ -175,16 +176,7 @@ class Upstream(NamedTuple):
         return f"{self.scheme}://{host}:{self.port}{self.prefix}"
 
 
-_SWITCHES = (
-    "chat_template_kwargs",
-    "reasoning_effort",
-    "think",
-    "thinking",
-    "enable_thinking",
-    "reasoning",
-    "reasoning_format",
-)
-"""Fields of a request that decide whether the template opens a thought."""
+_SWITCHES = used_as(Use.BEGINNING)
 _SORTED = json.JSONEncoder(sort_keys=True, default=str)
 
 

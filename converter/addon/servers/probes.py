@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from converter.addon.servers.initial_state import end_of_prompt
 from converter.addon.servers.profiles import GENERIC, SERVERS, Fingerprint, Server
 from converter.addon.servers.unread_replies import TEMPLATE_PATH
+from converter.core.dialects.server_fields import TEMPLATE
 from converter.core.model.initial_state import InitialState
 from converter.core.model.raw_messages import messages_of, role_of, with_messages
 from converter.core.wire import json_text
@@ -227,7 +228,7 @@ starting.
 """
 _TOKENIZE_MESSAGES = ("vllm", "sglang")
 """Servers whose `/tokenize` renders the messages itself: SGLang since 0.5.23 at the latest."""
-_TEMPLATED = ("model", "messages", "tools", "chat_template_kwargs")
+_TEMPLATED = ("model", "messages", "tools", TEMPLATE)
 _BYTE_TOKEN = re.compile("<0x([0-9A-F]{2})>")
 _SPELLED = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 """Bytes that GPT-2's vocabulary spells as the character of their number; others follow from 256."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from converter.core.dialects.request_settings import Order, Place, RequestSettings
+from converter.core.dialects.server_fields import EFFORT, TEMPLATE
 from converter.core.model.conversation import Conversation, ThinkingSwitch
 
 
@@ -32,7 +33,7 @@ class Fingerprint:
 
 
 def _template(**switches: object) -> dict[str, object]:
-    return {f"chat_template_kwargs.{name}": value for name, value in switches.items()}
+    return {f"{TEMPLATE}.{name}": value for name, value in switches.items()}
 
 
 TEMPLATE_ON = _template(
@@ -41,7 +42,7 @@ TEMPLATE_ON = _template(
 TEMPLATE_OFF = _template(
     enable_thinking=False, thinking=False, thinking_mode="disabled", reasoning=False
 )
-TEMPLATE_BUDGET = "chat_template_kwargs.thinking_budget"  # Seed-OSS; Qwen3 on SGLang
+TEMPLATE_BUDGET = f"{TEMPLATE}.thinking_budget"  # Seed-OSS; Qwen3 on SGLang
 
 # Three levels are what gpt-oss knows and what Ollama's endpoint accepts; a fourth is an error
 # there.
@@ -102,7 +103,7 @@ SERVERS = (
         on={**TEMPLATE_ON, **_template(clear_thinking=False)},
         off=TEMPLATE_OFF,
         budget=("nvext.max_thinking_tokens",),
-        effort="reasoning_effort",
+        effort=EFFORT,
         tool_turn_history="reasoning_content",
     ),
     Server(
@@ -116,7 +117,7 @@ SERVERS = (
         budget=(TEMPLATE_BUDGET,),
         # Without --reasoning-parser or --reasoning-config, vLLM 0.32 answers this field with a 400.
         parser_budget=("thinking_token_budget",),
-        effort="reasoning_effort",
+        effort=EFFORT,
         prefill={"continue_final_message": True, "add_generation_prompt": False},
         continues="message",
     ),
@@ -126,7 +127,7 @@ SERVERS = (
         on=TEMPLATE_ON,
         off=TEMPLATE_OFF,
         budget=(TEMPLATE_BUDGET,),
-        effort="reasoning_effort",
+        effort=EFFORT,
         efforts=ALL_EFFORTS,
         prefill={"continue_final_message": True},
         # It writes the message's text behind its prompt, which may have opened a thought.
@@ -141,7 +142,7 @@ SERVERS = (
         on=TEMPLATE_ON,
         off=TEMPLATE_OFF,
         budget=("thinking_budget_tokens", TEMPLATE_BUDGET),
-        effort="chat_template_kwargs.reasoning_effort",
+        effort=f"{TEMPLATE}.{EFFORT}",
         # llama.cpp 11549 takes the object form and then lets the model call any tool.
         named_tool_choice=False,
         # A last assistant message goes on in 11549, whatever is asked.
@@ -157,8 +158,8 @@ SERVERS = (
         leaves_out=frozenset({"top_k", "parallel_tool_calls", "tool_choice", "user"}),
         # Models that can think do so unasked; asking a model that cannot is a 400, so there is no
         # `on`.
-        off={"reasoning_effort": "none"},
-        effort="reasoning_effort",
+        off={EFFORT: "none"},
+        effort=EFFORT,
         effort_models=("gpt-oss",),
         image_links=False,
         history="reasoning",  # the one name that its endpoint reads
@@ -166,7 +167,7 @@ SERVERS = (
     Server(
         name="lmstudio",
         marks=(Fingerprint("/v1/models", field="owned_by", value="organization_owner"),),
-        effort="reasoning_effort",
+        effort=EFFORT,
         effort_models=("gpt-oss",),
         # "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"
         named_tool_choice=False,

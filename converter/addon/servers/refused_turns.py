@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from converter.addon.servers.profiles import TEMPLATE_OFF, by_name, nested
+from converter.core.dialects.server_fields import TEMPLATE, with_template
 from converter.core.dialects.table import join_texts, request_writer
 from converter.core.model.raw_messages import (
     SYSTEM,
@@ -22,7 +23,6 @@ type Body = Mapping[str, object]
 type Message = dict[str, Any]
 
 _CONTINUES: Mapping[str, object] = by_name("vllm").prefill
-_KWARGS = "chat_template_kwargs"
 
 
 def _ends_begun(body: Body) -> bool:
@@ -35,9 +35,7 @@ def without_thought_behind_prefill(body: Body) -> Body:
     """Return a chat completion that is to go on from the model's own turn, with thinking off."""
     if not _ends_begun(body):
         return body
-    off, own = nested(TEMPLATE_OFF)[_KWARGS], body.get(_KWARGS)
-    fields = {**own, **off} if isinstance(own, dict) and isinstance(off, dict) else off
-    return {**body, _KWARGS: fields}
+    return with_template(body, nested(TEMPLATE_OFF)[TEMPLATE])
 
 
 def continued(body: Body) -> Body:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from converter.addon.servers.prompts import tell_tools
 from converter.core.dialects.request_facts import grammar_of
+from converter.core.dialects.server_fields import Use, used_as
 from converter.core.model.raw_messages import content_parts, messages_of
 from converter.core.reading.beginning import Grammar
 
@@ -32,8 +33,8 @@ ROWS = (
 _OF_CHATS = frozenset(
     (
         *("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format"),
-        *("chat_template_kwargs", "reasoning_effort", "reasoning_format", "parse_tool_calls"),
-        *("add_generation_prompt", "continue_final_message", "thinking_budget_tokens"),
+        *("parse_tool_calls", "add_generation_prompt", "continue_final_message"),
+        *used_as(Use.RENDERED),
     )
 )
 """Fields that a prompt has taken up."""

@@ -8,6 +8,9 @@ completions, in November 2026. Left out are the fields that the addon itself set
 `logprobs`, `return_token_ids`, ...).
 """
 
+from collections.abc import Mapping
+from enum import Flag, auto
+
 from converter.core.wire.checked import Kinds
 
 
@@ -15,17 +18,63 @@ def _names(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+class Use(Flag):
+    """A use of a field of thinking. `WISH`: its value says whether the client wants thinking, in
+    the request or among its template's switches. `BEGINNING`: it decides whether the prompt opens a
+    thought. `BUDGET`: it limits a thought's tokens. `SHAPING`: it goes on in every dialect.
+    `RENDERED`: a prompt has taken it up.
+    """
+
+    WISH = auto()
+    BEGINNING = auto()
+    BUDGET = auto()
+    SHAPING = auto()
+    RENDERED = auto()
+
+
+TEMPLATE, EFFORT = "chat_template_kwargs", "reasoning_effort"
+_TO_TEMPLATE = Use.BEGINNING | Use.SHAPING | Use.RENDERED
+THINKING_FIELDS: Mapping[str, Use] = {
+    TEMPLATE: _TO_TEMPLATE,
+    EFFORT: Use.WISH | _TO_TEMPLATE,
+    "reasoning_format": _TO_TEMPLATE,
+    "think": Use.WISH | Use.BEGINNING,
+    "thinking": Use.WISH | Use.BEGINNING,
+    "enable_thinking": Use.WISH | Use.BEGINNING,
+    "reasoning": Use.WISH | Use.BEGINNING,
+    "thinking_mode": Use.WISH | Use.BEGINNING,
+    "thinking_token_budget": Use.BUDGET | Use.SHAPING,  # vLLM
+    "thinking_budget_tokens": Use.BUDGET | Use.SHAPING | Use.RENDERED,  # llama.cpp
+}
+"""Fields of chat completions that say whether, or how much, to think: a row each."""
+
+
+def used_as(use: Use) -> tuple[str, ...]:
+    """Return the names of the fields of thinking that have a use, in their order."""
+    return tuple(name for name, uses in THINKING_FIELDS.items() if use in uses)
+
+
+def with_template(body: Mapping[str, object], switches: object) -> dict[str, object]:
+    """Return a chat completion with more switches of its template; of two values of one switch the
+    new one counts.
+    """
+    own = body.get(TEMPLATE)
+    joint = {**own, **switches} if isinstance(own, dict) and isinstance(switches, dict) else None
+    return {**body, TEMPLATE: joint or switches}
+
+
 SHAPING_FIELDS = (
+    frozenset(used_as(Use.SHAPING))
     # of more than one server
-    _names("""
-        chat_template_kwargs frequency_penalty ignore_eos logit_bias min_p min_tokens
-        presence_penalty reasoning_effort repetition_penalty seed skip_special_tokens stop_token_ids
+    | _names("""
+        frequency_penalty ignore_eos logit_bias min_p min_tokens presence_penalty
+        repetition_penalty seed skip_special_tokens stop_token_ids
     """)
     # vLLM
     | _names("""
         add_special_tokens allowed_token_ids bad_words chat_template documents include_reasoning
         include_stop_str_in_output length_penalty media_io_kwargs mm_processor_kwargs
-        repetition_detection spaces_between_special_tokens structured_outputs thinking_token_budget
+        repetition_detection spaces_between_special_tokens structured_outputs
         truncate_prompt_tokens truncation_side use_beam_search watermarking
     """)
     # vLLM before 0.12
@@ -46,8 +95,8 @@ SHAPING_FIELDS = (
         grammar grammar_lazy grammar_triggers id_slot json_schema lora min_keep mirostat
         mirostat_eta mirostat_tau n_cache_reuse n_discard n_indent n_keep n_probs parse_tool_calls
         preserved_tokens reasoning_budget_message reasoning_budget_tokens reasoning_control
-        reasoning_format repeat_last_n repeat_penalty samplers sse_ping_interval t_max_predict_ms
-        thinking_budget_tokens top_n_sigma typical_p xtc_probability xtc_threshold
+        repeat_last_n repeat_penalty samplers sse_ping_interval t_max_predict_ms top_n_sigma
+        typical_p xtc_probability xtc_threshold
     """)
 )
 """They shape the reply's words."""
@@ -61,8 +110,8 @@ ROUTING_FIELDS = _names("""
 """
 
 SERVER_FIELDS = SHAPING_FIELDS | ROUTING_FIELDS
-BUDGET_FIELDS = ("thinking_token_budget", "thinking_budget_tokens")
-"""Where chat completions hold a budget of thinking: for vLLM, for llama.cpp."""
+BUDGET_FIELDS = used_as(Use.BUDGET)
+"""Where chat completions hold a budget of thinking."""
 
 SAMPLING: Kinds = {"temperature": float, "top_p": float, "top_k": int}
 """A request's numbers for the choice of words; `top_k` is of local servers, too."""
