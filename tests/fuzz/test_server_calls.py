@@ -4,7 +4,7 @@ oracle knows the calls that were meant: a client runs these, or nothing.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -131,7 +131,7 @@ def _arguments(draw: st.DrawFn, call: Call, shape: str, whole: bool) -> list[Jso
 
 
 @st.composite
-def _functions(draw: st.DrawFn, call: Call, whole: bool) -> list[Json]:
+def _functions(draw: st.DrawFn, call: Call, whole: bool, has_id: bool) -> list[Json]:
     """The functions of a call's pieces: its name, as servers dress and cut it, its arguments."""
     if call.name == TEXTS:
         texts = [call.given] if whole else draw(cut(call.given)) or [""]
@@ -146,8 +146,8 @@ def _functions(draw: st.DrawFn, call: Call, whole: bool) -> list[Json]:
     if name == call.name and draw(st.booleans()):
         *parts, last = draw(cut(name))
         return [*({"name": part, "arguments": ""} for part in parts), {"name": last}, *arguments]
-    # a name said again before another object, without an id, may as well be another call
-    if shape not in ("twice", "empty first") and draw(st.booleans()):
+    # a name said again before another object, of a call without an id, may be another call
+    if (has_id or shape not in ("twice", "empty first")) and draw(st.booleans()):
         return [{"name": name} | each for each in arguments]
     if draw(st.booleans()):
         return [{"name": name} | arguments[0], *arguments[1:]]
@@ -162,21 +162,13 @@ def _entries(
     made: list[list[Json]] = []
     for number, call in enumerate(calls):
         key = "custom" if call.name == TEXTS else "function"
-        functions = draw(_functions(call, whole))
+        functions = draw(_functions(call, whole, numbering.ids != "none"))
         pieces = [
             numbering.of(number, not at) | {key: function} for at, function in enumerate(functions)
         ]
         pieces[0]["type"] = key
         made.append(pieces)
     return made
-
-
-@st.composite
-def _taking_turns(draw: st.DrawFn, lists: Sequence[Sequence[Json]]) -> list[Json]:
-    """The pieces in one order, those of each list in their own."""
-    places = [place for place, pieces in enumerate(lists) for _ in pieces]
-    waiting: list[Iterator[Json]] = [iter(pieces) for pieces in lists]
-    return [next(waiting[place]) for place in draw(st.permutations(places))]
 
 
 @dataclass(frozen=True)
@@ -195,16 +187,10 @@ def _choice(draw: st.DrawFn, numberings: Sequence[Numbering]) -> Choice:
     in_turn = numbering.each_piece and numbering.ids != "same" and draw(st.booleans())
     if not in_turn:
         return Choice(calls, [entry for entries in pieces for entry in entries])
-    begun, rests = [], []
-    for entries in pieces:  # no server cuts a name while it tells of another call
-        named = max(at for at, entry in enumerate(entries) if "name" in _inner(entry))
-        begun += entries[: named + 1]
-        rests.append(entries[named + 1 :])
-    return Choice(calls, [*begun, *draw(_taking_turns(rests))])
-
-
-def _inner(entry: Json) -> Json:
-    return dict(entry["function"] if "function" in entry else entry["custom"])
+    order = draw(st.permutations([at for at, entries in enumerate(pieces) for _ in entries]))
+    waiting = [iter(entries) for entries in pieces]
+    begun = [calls[at] for at in dict.fromkeys(order)]
+    return Choice(begun, [next(waiting[at]) for at in order])
 
 
 def _stream(choices: Sequence[Choice], order: Sequence[int], reason: str) -> bytes:
@@ -218,9 +204,10 @@ def _stream(choices: Sequence[Choice], order: Sequence[int], reason: str) -> byt
 type Ran = dict[int, list[Call]]
 
 
-def _run(body: bytes, client: Dialect, form: Form) -> Ran | None:
-    """The calls that a client runs, by choice; None for an error."""
-    given_reply = recording(body, JSON if body.startswith(b"{") else STREAM, tools=OFFERED)
+def _run(body: bytes, client: Dialect, form: Form, count: int = 1) -> Ran | None:
+    """The calls that a client runs, by choice; None for an error. `count`: the wanted choices."""
+    label = JSON if body.startswith(b"{") else STREAM
+    given_reply = recording(body, label, tools=OFFERED, n=count)
     rewriter = given_reply.rewriter(client, form)
     out = b"".join([*rewriter.feed(given_reply.body), *rewriter.close()])
     heard = listen(out, form, client)
@@ -263,7 +250,7 @@ def test_a_client_runs_what_was_meant(
     body = _stream(told, data.draw(st.permutations(order)), "tool_calls")
     expected = {index: choice.calls for index, choice in enumerate(told)}
     for form in Form:
-        assert _run(body, client, form) == expected
+        assert _run(body, client, form, len(told)) == expected
 
 
 @law(60)

@@ -86,11 +86,6 @@ class Arguments:
         return self._object.wakes
 
     @property
-    def words(self) -> str:
-        """The text where it is no object at all, not even the beginning of one."""
-        return self._object.words
-
-    @property
     def unfit(self) -> str:
         """Text that has no meaning: nothing where there is none, or the end must tell."""
         if self._object.complete:
@@ -121,13 +116,17 @@ class Arguments:
         held, self._held = self._held, ""
         return held
 
-    def close(self) -> str:
+    def close(self, as_input: bool = False) -> str:
         """Return the text that completes the object where the text is over and that has one
-        meaning; see `PartialJson.close`.
+        meaning; see `PartialJson.close`. `as_input`: words that are no object are a text.
         """
         if self._object.complete:
             return self.release()
+        words = self._object.words if as_input else ""
         made = self._object.close()
+        if not made and words:
+            self._object = self._new()
+            made = self._object.feed(json.dumps({CUSTOM_INPUT: words}, ensure_ascii=False))
         self.mended = self.mended or self._object.mended
         return made
 

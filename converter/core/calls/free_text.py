@@ -17,7 +17,7 @@ class FreeText:
     """
 
     waiting = odd = mended = False
-    unfit = words = ""
+    unfit = ""
     wakes = None
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class FreeText:
         self.begun, self.said = True, self.said or bool(text)
         return head + json.dumps(text, ensure_ascii=False)[1:-1]
 
-    def close(self) -> str:
+    def close(self, as_input: bool = False) -> str:  # noqa: ARG002
         """Return the end of the object."""
         self.complete = True
         return _END

@@ -187,6 +187,11 @@ def string_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def id_of(value: object) -> str:
+    """Return an id; empty for anything but a string and a whole number, which some servers send."""
+    return str(value) if type(value) is int else string_of(value)
+
+
 def list_of(value: object) -> list[object]:
     """Return a list; an empty one for anything else."""
     return value if isinstance(value, list) else []

@@ -1,5 +1,5 @@
-"""Calls in text by the kinds of trouble that models make: a client of each dialect gets the same
-calls, thinking and text, streamed and whole, from a server that streams or does not.
+"""Calls in text by the kinds of trouble that models make: a client, of each dialect by turns, gets
+the calls, thinking and text, streamed and whole, from a server that streams or does not.
 """
 
 import json
@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from converter.core.dialects.table import DIALECTS, Dialect, Form
+from converter.core.dialects.table import Dialect, Form
 from laws.server_words import listen
 from tests.support.frames import chat_stream, chat_whole
 from tests.support.recordings_of import JSON, STREAM, recording
+from tests.support.turns import in_turns
 
 type Json = dict[str, Any]
 type Called = tuple[str, Json]
@@ -381,9 +382,8 @@ def _read(body: bytes, kind: Kind, client: Dialect, form: Form) -> Kind:
     return Kind(kind.said, calls, words.joined("thinking"), "".join(words.joined("text").split()))
 
 
-@pytest.mark.parametrize("client", DIALECTS, ids=lambda each: each.label.title)
 @pytest.mark.parametrize("form", Form)
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(("name", "client"), in_turns(KINDS))
 def test_a_client_gets_what_the_model_did(name: str, form: Form, client: Dialect) -> None:
     kind = KINDS[name]
     text = "".join(kind.text.split())

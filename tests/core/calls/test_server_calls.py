@@ -20,6 +20,7 @@ from laws.heard import ServerWords
 from laws.server_words import listen
 from tests.support.frames import chat_stream, chat_whole
 from tests.support.recordings_of import JSON, STREAM, recording
+from tests.support.turns import in_turns
 
 NAMES = ("remove", "look", "get", "get_weather", "now")
 PROPERTIES: dict[str, object] = {"path": {}, "city": {}}
@@ -229,6 +230,54 @@ STREAMS: dict[str, tuple[list[list[Json]], object]] = {
         ],
         [("look", PATH), ("get", OSLO)],
     ),
+    "a name in pieces with another call between them": (
+        [
+            [piece("get", "", id="a", index=0)],
+            [piece("remove", "", id="b", index=1)],
+            [piece("_weather", index=0)],
+            [piece(None, WRITTEN, index=0)],
+            [piece(None, LOOK, index=1)],
+        ],
+        [("get_weather", OSLO), ("remove", PATH)],
+    ),
+    "a name in pieces, told apart by ids": (
+        [
+            [piece("get", "", id="a")],
+            [piece("remove", LOOK, id="b")],
+            [piece("_weather", id="a")],
+            [piece(None, WRITTEN, id="a")],
+        ],
+        [("get_weather", OSLO), ("remove", PATH)],
+    ),
+    **{
+        f"a name in each frame, the id in the first: {case}": (
+            [
+                [piece("look", part, index=0) | ({} if at else {"id": "a"})]
+                for at, part in enumerate(parts)
+            ],
+            [("look", PATH)],
+        )
+        for case, parts in {
+            "an empty object first": ("{}", LOOK),
+            "the object twice": (LOOK, LOOK),
+            "pieces, then the object": (LOOK[:8], LOOK[8:], LOOK),
+        }.items()
+    },
+    **{
+        f"one tool twice without ids, {place}": (
+            [[piece("look", LOOK, **index)], [piece("look", LOOK, **index)]],
+            [("look", PATH)] * 2,
+        )
+        for place, index in PLACES
+    },
+    "ids that are numbers": (
+        [
+            [piece("look", "", id=0, index=0), piece("get", "", id=7, index=0)],
+            [piece(None, LOOK, id=0, index=0)],
+            [piece(None, WRITTEN, id=7, index=0)],
+        ],
+        [("look", PATH), ("get", OSLO)],
+    ),
     "no name": ([[piece(None, LOOK, id="a", index=0)]], "an error"),
     "a tool that is not there": (
         [[piece("other", LOOK, id="a", index=0)]],
@@ -365,18 +414,16 @@ def texts(body: bytes, client: Dialect, form: Form) -> list[tuple[str, str]]:
     return [(name, text) for (name, _), text in zip(said, inputs, strict=True)]
 
 
-@pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
 @pytest.mark.parametrize("form", Form)
 @pytest.mark.parametrize("finish", ["tool_calls", "stop"])
-@pytest.mark.parametrize("kind", CUSTOM_STREAMS)
+@pytest.mark.parametrize(("kind", "client"), in_turns(CUSTOM_STREAMS))
 def test_calls_with_a_free_text(kind: str, finish: str, form: Form, client: Dialect) -> None:
     deltas, expected = CUSTOM_STREAMS[kind]
     assert texts(streamed(deltas, finish), client, form) == expected
 
 
-@pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
 @pytest.mark.parametrize("form", Form)
-@pytest.mark.parametrize("kind", CUSTOM_WHOLE)
+@pytest.mark.parametrize(("kind", "client"), in_turns(CUSTOM_WHOLE))
 def test_whole_calls_with_a_free_text(kind: str, form: Form, client: Dialect) -> None:
     entries, expected = CUSTOM_WHOLE[kind]
     assert texts(whole(entries), client, form) == expected
@@ -427,17 +474,15 @@ def test_a_free_text_that_a_limit_cut_has_no_end(client: Dialect) -> None:
     assert not any(arguments.endswith("}") for arguments in told)
 
 
-@pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
 @pytest.mark.parametrize("form", Form)
-@pytest.mark.parametrize("kind", STREAMS)
+@pytest.mark.parametrize(("kind", "client"), in_turns(STREAMS))
 def test_calls_in_pieces(kind: str, form: Form, client: Dialect) -> None:
     deltas, expected = STREAMS[kind]
     assert calls(streamed(deltas), client, form) == expected
 
 
-@pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
 @pytest.mark.parametrize("form", Form)
-@pytest.mark.parametrize("kind", WHOLE)
+@pytest.mark.parametrize(("kind", "client"), in_turns(WHOLE))
 def test_calls_of_whole_replies(kind: str, form: Form, client: Dialect) -> None:
     entries, expected = WHOLE[kind]
     assert calls(whole(entries), client, form) == expected
@@ -447,9 +492,8 @@ OPENERS = ("<｜DSML｜function_calls", "<｜DSML｜tool_calls>", "<tool_call>",
 CALL = piece("look", LOOK, id="a", index=0)
 
 
-@pytest.mark.parametrize("client", EVERYONE, ids=lambda each: each.label.title)
 @pytest.mark.parametrize("form", Form)
-@pytest.mark.parametrize("opener", [*OPENERS, "a <b", "```json"])
+@pytest.mark.parametrize(("opener", "client"), in_turns([*OPENERS, "a <b", "```json"]))
 def test_the_opener_of_a_call_that_the_server_has_read_is_no_text(
     opener: str, form: Form, client: Dialect
 ) -> None:

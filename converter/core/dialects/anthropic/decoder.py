@@ -15,6 +15,7 @@ from converter.core.dialects.error_words import (
     as_count,
     as_index,
     as_text,
+    id_of,
     list_of,
     object_of,
 )
@@ -115,7 +116,7 @@ class AnthropicDecoder(DialectDecoder):
         self._last = max(self._last, index)
         if kind == "tool_use":
             arguments = block.get("input")
-            yield ToolCall(index, str(block.get("id") or ""), str(block.get("name") or ""), "")
+            yield ToolCall(index, id_of(block.get("id")), str(block.get("name") or ""), "")
             if arguments:
                 yield self._arguments(index, json_text.write(arguments).decode())
         elif kind in ("text", "thinking"):

@@ -9,6 +9,7 @@ from converter.core.dialects.error_words import (
     DialectDecoder,
     as_count,
     as_text,
+    id_of,
     list_of,
     object_of,
 )
@@ -66,7 +67,7 @@ class OllamaDecoder(DialectDecoder):
         arguments, is_text = arguments_of(function)
         self._calls += 1
         name = as_text(function.get("name"))
-        number, id_ = self._calls - 1, as_text(call.get("id"))
+        number, id_ = self._calls - 1, id_of(call.get("id"))
         return ToolCall(number, id_, name, arguments or "{}", ends=True, misshapen=is_text)
 
     def _end(self, said: Fields) -> Iterator[Event]:

@@ -15,6 +15,7 @@ from converter.core.dialects.error_words import (
     ServerError,
     as_count,
     as_index,
+    id_of,
     object_of,
     string_of,
 )
@@ -54,23 +55,27 @@ SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint",
 
 
 def tool_calls(inner: dict[str, object], index: int, *, whole: bool = False) -> list[ToolCall]:
-    """Take the calls out of a choice's message or delta. `whole`: each entry is a whole call."""
-    if isinstance(legacy := inner.get("function_call"), dict):
+    """Take the calls out of a choice's message or delta. `whole`: each entry is a whole call. A
+    `function_call` beside them is a twin for clients of before 2024, which goes.
+    """
+    entries, legacy = inner.get("tool_calls"), inner.get("function_call")
+    if is_twin := isinstance(legacy, dict):
         del inner["function_call"]
+    if is_twin and not entries:
         own = Own(NAME, {"function_call": legacy})
         piece = _tool_call({"index": 0, "function": legacy}, 0, index, whole=whole)
         return [replace(piece, own=own)]
-    entries = inner.get("tool_calls")
     if not entries:
         return []
     if not isinstance(entries, list):
         raise MisshapenError
     del inner["tool_calls"]
     alone = len(entries) == 1 and not whole
-    return [
+    pieces = [
         _tool_call(object_of(entry), NO_INDEX if alone else position, index, whole=whole)
         for position, entry in enumerate(entries)
     ]
+    return [replace(piece, misshapen=True) for piece in pieces] if is_twin else pieces
 
 
 def _tool_call(entry: dict[str, object], position: int, choice: int, *, whole: bool) -> ToolCall:
@@ -87,15 +92,16 @@ def _tool_call(entry: dict[str, object], position: int, choice: int, *, whole: b
         raise MisshapenError
     in_place = index in (None, position) if whole else index is not None
     told = index if isinstance(index, int) and not whole else position
+    given = entry.get("id")
     return ToolCall(
         told,
-        string_of(entry.get("id")),
+        id_of(given),
         string_of(function.get("name")),
         arguments,
         choice,
         Own(NAME, {"tool_calls": entry}),
         ends=whole,
-        misshapen=not (in_shape and in_place),
+        misshapen=not (in_shape and in_place) or type(given) is int,
         free_text=free_text,
         is_value=not in_shape and any(isinstance(function.get(key), dict) for key in ARGUMENT_KEYS),
     )

@@ -14,6 +14,7 @@ from converter.core.dialects.error_words import (
     as_count,
     as_index,
     as_text,
+    id_of,
     list_of,
     object_of,
     string_of,
@@ -168,7 +169,7 @@ class ResponsesDecoder(DialectDecoder):
     def _call(self, fields: Fields, item: _Item, arguments: str) -> ToolCall:
         self._called = item.called = True
         name = string_of(fields.get("name"))
-        return ToolCall(item.index, string_of(fields.get("call_id")), name, arguments)
+        return ToolCall(item.index, id_of(fields.get("call_id")), name, arguments)
 
     def _done(self, event: Fields, item: _Item) -> Iterator[Event]:
         """Yield the item's words that no delta has told."""
