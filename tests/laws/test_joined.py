@@ -123,10 +123,6 @@ def test_words_that_the_second_reply_loses_are_found(monkeypatch: pytest.MonkeyP
     assert {each[:30] for each in broken(ended(["I need to think"]))} != set()
 
 
-def test_a_second_reply_that_thinks_is_no_matter_of_these_laws() -> None:
-    assert joined(ended(["I need to think"], ["<think>", "on"])) is None
-
-
 PIECE = "ab cd ef gh "
 
 

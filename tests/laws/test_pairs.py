@@ -7,18 +7,16 @@ recordings are of chat completions.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from converter.addon.exchange.rewriting import reading_of, rewriter_of
 from converter.addon.exchange.settings import Settings, read
-from converter.core.dialects.openai_chat.encoder import OpenAIEncoder
 from converter.core.dialects.table import (
     ANTHROPIC,
     DIALECTS,
@@ -28,7 +26,6 @@ from converter.core.dialects.table import (
     Dialect,
     Form,
 )
-from converter.core.model.events import Event, Finish, Text, ToolCall
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.reading import Expected, Reading
 from converter.core.wire.cut_json import complete_part, is_open
@@ -295,57 +292,3 @@ def test_streamed_calls_fold_into_one_call_each(wire: Wire) -> None:
     assert [(call["id"], call["function"]) for call in calls] == [
         (f"{name}_1", {"name": name, "arguments": '{"at":"sky"}'}) for name in ("look", "hear")
     ]
-
-
-def _changed(name: str, change: Callable[[list[Event]], list[Event]]) -> tuple[str, Any]:
-    """A method of the machine that writes another dialect's events, with what it returns changed."""
-    works = getattr(OpenAIEncoder, name)
-    return name, lambda self, event: change(works(self, event))
-
-
-def _as_the_server_counts(self: OpenAIEncoder, entry: object, event: ToolCall) -> object:
-    return _ENTRY(self, entry, replace(event, index=0))
-
-
-def _without_arguments(self: OpenAIEncoder, entry: object, event: ToolCall) -> object:
-    return _ENTRY(self, entry, replace(event, arguments=""))
-
-
-def _without_a_name(self: OpenAIEncoder, entry: object, event: ToolCall) -> object:
-    return _ENTRY(self, entry, replace(event, name=""))
-
-
-_ENTRY = OpenAIEncoder._entry
-FAULTS: dict[str, tuple[str, Any]] = {
-    "two calls are one": ("_entry", _as_the_server_counts),
-    "arguments are lost": ("_entry", _without_arguments),
-    "a call has no name": ("_entry", _without_a_name),
-    "words are lost": _changed("_own", lambda out: [e for e in out if not isinstance(e, Text)]),
-    "the finish is lost": _changed(
-        "_own", lambda out: [e for e in out if not isinstance(e, Finish)]
-    ),
-}
-
-
-FAULTY = [(fault, form) for fault, (name, _) in FAULTS.items() for form in Form if name == "_own"]
-FAULTY += [(fault, Form.STREAM) for fault, (name, _) in FAULTS.items() if name != "_own"]
-"""A whole reply's calls are folded from the neutral events, whatever their own fields say."""
-
-
-@pytest.mark.parametrize(("fault", "form"), FAULTY)
-def test_a_seeded_fault_in_another_dialects_events_is_seen(
-    wire: Wire, fault: str, form: Form, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sent = _two_calls()
-    expected = meant(sent, OPENAI_CHAT, form)
-    assert _seen_or_raised(wire, sent, form) == expected
-    name, broken = FAULTS[fault]
-    monkeypatch.setattr(OpenAIEncoder, name, broken)
-    assert _seen_or_raised(wire, sent, form) != expected
-
-
-def _seen_or_raised(wire: Wire, sent: Sent, form: Form) -> Said | str:
-    try:
-        return seen(wire, sent.rewritten(OPENAI_CHAT, form), OPENAI_CHAT, form, sent.settings)
-    except Exception as error:  # the SDK's, or its JSON reader's
-        return repr(error)

@@ -1,18 +1,16 @@
 """The measuring tool works: every row is there, every reply is checked, and a wrong one is told of. Nothing is timed here."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from tools.bench import __main__ as bench
-from tools.bench import contenders, report
-from tools.bench.contenders import BARE, Contender
+from tools.bench import contenders
+from tools.bench.contenders import Contender
 from tools.bench.loads import LOADS, MEMORY, measures
-from tools.bench.processes import Started, cores
 from tools.bench.reading import fault
-from tools.bench.replies import CALLED, KINDS, Name, expected, stream, whole
+from tools.bench.replies import Name, whole
 
 pytestmark = pytest.mark.slow
 
@@ -60,18 +58,6 @@ def test_a_reply_that_a_proxy_spoils_is_told_of(
     assert table.count("WRONG REPLIES") == len(measures(LOADS[0]))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_a_server_writes_is_what_a_client_must_read(kind: str) -> None:
-    said = b"".join(token.as_it_is for token in stream(Name(kind, 300)).tokens)
-    message = expected(Name(kind, 300))
-    begins = {"plain": " I", CALLED: ""}.get(kind, (" We", " Look"))
-    assert message.text.startswith(begins)
-    assert bool(message.text) == (kind != CALLED)
-    assert message.thinking.startswith("" if kind == "plain" else " I")
-    assert bool(message.calls) == (kind in ("call", CALLED))
-    assert said.count(b"\r\ndata: ") >= 290
-
-
 def test_thinking_left_in_the_text_is_a_fault_only_where_it_must_be_apart() -> None:
     name = Name("whole", 40)
     assert fault(name, "openai", False, whole(name)) == ""
@@ -81,31 +67,3 @@ def test_thinking_left_in_the_text_is_a_fault_only_where_it_must_be_apart() -> N
 def test_a_reply_cut_short_is_a_fault() -> None:
     name = Name("whole", 40)
     assert "cannot be read" in fault(name, "openai", False, whole(name)[:-20])
-
-
-def test_a_paced_reply_is_checked_without_the_times_it_says() -> None:
-    words = "".join(f" @{second:017.6f}" for second in (12.123456, 12.2, 12.3, 13.0))
-    said = b'data: {"choices":[{"delta":{"content":"%b"}}]}\n\ndata: [DONE]\n\n' % words.encode()
-    assert fault(Name("plain", 4, 50), "openai", True, said) == ""
-    assert fault(Name("plain", 5, 50), "openai", True, said) != ""
-
-
-def test_a_ratio_is_that_of_neighbours() -> None:
-    samples = report.Samples()
-    samples.add("burst, 1 stream", "addon", {"CPU a chunk": 3.0}, {"CPU a chunk": 2.0})
-    samples.add("burst, 1 stream", "addon", {"CPU a chunk": 30.0}, {"CPU a chunk": 10.0})
-    assert samples.ratios("burst, 1 stream", "addon", "CPU a chunk") == [1.5, 3.0]
-    assert samples.rows("burst, 1 stream") == ["addon"]
-    assert BARE not in samples.rows("burst, 1 stream")
-
-
-def test_the_work_of_a_child_counts_for_the_process_that_started_it(tmp_path: Path) -> None:
-    busy = (
-        "import time\nwhile time.process_time() < 0.2: pass\nprint('worked', flush=True)\ninput()"
-    )
-    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy!r}])"
-    with Started([sys.executable, "-u", "-c", parent], cores()[1], tmp_path / "log") as process:
-        while "worked" not in process.log.read_text() and process.running:
-            pass
-        assert process.processor_time > 0.2
-        process.tell("go on")

@@ -44,19 +44,3 @@ def test_a_closure_has_the_imports_of_imports_and_their_package() -> None:
 def test_a_circle_is_found_once_and_without_the_modules_below_it() -> None:
     modules = [f"ours.{name}" for name in ("low", "middle", "high", "left", "right")]
     assert imports.circles(modules) == [["ours.left", "ours.right"]]
-
-
-def test_the_closure_is_printed_with_its_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    assert imports.main(["ours.middle"]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        "     0 ours",
-        "     1 ours.low",
-        "     2 ours.middle",
-        "     3 lines in 3 files",
-    ]
-
-
-@pytest.mark.parametrize("arguments", [[], ["ours.none"], ["ours.low", "ours.high"]])
-def test_no_module_is_told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert imports.main(arguments) == 2
-    assert "expected the name of a module" in capsys.readouterr().out

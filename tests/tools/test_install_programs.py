@@ -13,7 +13,6 @@ INSTALLER = Path(__file__).parents[2] / ".ci" / "install-programs"
 BASH = shutil.which("bash") or "bash"
 NEEDED = ("bash", "cat", "env", "mktemp", "rm")
 INSTALLS = 'echo "$@" >> "$ASKED"'
-FAILS = "echo no network >&2; exit 100"
 
 
 class Machine:
@@ -60,15 +59,6 @@ def root(machine: Machine) -> Machine:
     return machine
 
 
-@pytest.fixture
-def user(machine: Machine) -> Machine:
-    machine.add("id", "echo 1000")
-    machine.add("apt-get", INSTALLS)
-    machine.add("sudo", 'shift; "$@"')
-    machine.add("true")
-    return machine
-
-
 def test_where_all_is_there_nothing_is_done(root: Machine) -> None:
     for name in (
         "google-chrome",
@@ -100,43 +90,3 @@ def test_root_gets_what_is_missing_and_no_more(root: Machine) -> None:
     assert install.endswith(
         " --no-install-recommends chromium-driver tmux haproxy redis-server nginx-light nftables"
     )
-
-
-def test_a_user_without_a_browser_is_told_so_and_runs_the_other_tests(user: Machine) -> None:
-    for name in ("chromium", "tmux", "haproxy", "redis-server", "nginx", "systemd-analyze"):
-        user.add(name)
-    done = user.install()
-    assert done.returncode == 0
-    [line] = done.stderr.splitlines()
-    assert "missing here: chromium-driver (on Debian:" in line
-    assert not user.asked.exists()
-
-
-def test_a_user_is_told_in_one_line_what_is_missing(user: Machine) -> None:
-    user.add("chromium")
-    user.add("chromedriver")
-    user.add("haproxy")
-    user.add("valkey-server")
-    user.add("nginx")
-    user.add("systemd-analyze")
-    done = user.install()
-    assert done.returncode == 1
-    [line] = done.stderr.splitlines()
-    assert "missing here: tmux (on Debian: sudo apt-get install tmux)" in line
-    assert not user.asked.exists()
-
-
-def test_ci_may_use_sudo_that_asks_nothing(user: Machine) -> None:
-    assert user.install(CI="true").returncode == 0
-    assert (
-        user.asked.read_text()
-        .splitlines()[-1]
-        .endswith(" chromium chromium-driver tmux haproxy redis-server nginx-light systemd")
-    )
-
-
-def test_a_failed_install_says_why(root: Machine) -> None:
-    root.add("apt-get", FAILS)
-    done = root.install()
-    assert done.returncode != 0
-    assert "no network" in done.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.moving_picture import SIZE, animated, make
+from tools.moving_picture import SIZE, make
 
 pytestmark = pytest.mark.slow
 
@@ -33,23 +33,6 @@ def durations(picture: bytes) -> list[int]:
         assert frame[16:20] in (b"VP8 ", b"VP8L")
         assert [int.from_bytes(frame[at : at + 3], "little") + 1 for at in (6, 9)] == [*SIZE]
     return [int.from_bytes(frame[12:15], "little") for _, frame in rest[1:]]
-
-
-def webp(pixels: bytes, extended: bool = False) -> bytes:
-    head = b"VP8X" + struct.pack("<I", 10) + bytes(10) if extended else b""
-    body = b"WEBP" + head + b"VP8 " + struct.pack("<I", len(pixels)) + pixels
-    body += bytes(len(pixels) % 2)
-    return b"RIFF" + struct.pack("<I", len(body)) + body
-
-
-def test_frames_follow_one_another_and_a_like_one_lengthens_the_last() -> None:
-    frames = [(100, webp(b"one")), (50, webp(b"one")), (70, webp(b"four", extended=True))]
-    assert durations(animated(frames, SIZE)) == [150, 70]
-
-
-def test_what_has_no_pixels_is_refused() -> None:
-    with pytest.raises(ValueError, match="one picture"):
-        animated([(1, b"RIFF\0\0\0\0WEBP")], SIZE)
 
 
 def test_the_kept_picture_is_ten_seconds_and_small() -> None:

@@ -1,7 +1,5 @@
 """The tables of the lab: of the newest run, and what README shows is that."""
 
-from pathlib import Path
-
 import pytest
 
 from tools.lab.table import (
@@ -11,9 +9,7 @@ from tools.lab.table import (
     PAGE,
     README,
     Column,
-    between,
     by_configuration,
-    keep,
     read,
     summary,
 )
@@ -27,14 +23,6 @@ BAD = Column(
     "wrong parsers",
     "2026-11-26",
     verdicts={"tool call": {"chat": "", "messages": "0 calls"}, "stop": {"chat": "a `b`"}},
-)
-READ = Column(
-    "vllm",
-    "0.32.0",
-    "its parsers",
-    "2026-11-26",
-    verdicts={"tool call": {"chat": ""}},
-    figures={"tokens read": "155 put back"},
 )
 GONE = Column("sglang", "0.5.23", "no parser", "2026-11-25", missing="no Python 3.11")
 
@@ -56,21 +44,6 @@ def test_a_line_says_how_many_were_right_and_what_was_not_asked() -> None:
     ]
 
 
-def test_rows_that_are_right_everywhere_are_one_line() -> None:
-    assert by_configuration([GOOD, READ, GONE]).splitlines() == [
-        "Right everywhere: tool call.",
-        "",
-        "- **vllm 0.32.0, no parser**: all right",
-        "- **vllm 0.32.0, its parsers**: all right",
-        "- **sglang 0.5.23, no parser**: could not be had: no Python 3.11",
-    ]
-
-
-def test_figures_are_neither_shown_nor_counted() -> None:
-    assert by_configuration([READ]).splitlines()[-1] == "- **vllm 0.32.0, its parsers**: all right"
-    assert summary([READ]).splitlines()[2] == "| vllm 0.32.0 | 1 of 1 | 2026-11-26 |"
-
-
 def test_a_summary_has_a_row_for_each_server() -> None:
     assert summary([GOOD, BAD, GONE]).splitlines() == [
         "| answers that were right | no parser | wrong parsers | run on |",
@@ -78,15 +51,3 @@ def test_a_summary_has_a_row_for_each_server() -> None:
         "| vllm 0.32.0 | 1 of 1 | 1 of 3 | 2026-11-26 |",
         "| sglang 0.5.23 | not had | – | 2026-11-25 |",
     ]
-
-
-def test_a_later_run_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
-    file = tmp_path / "newest.json"
-    keep([GOOD, GONE], file)
-    later = Column("vllm", "0.33.0", "no parser", "2026-12-01")
-    assert keep([later, BAD], file) == read(file) == [later, GONE, BAD]
-
-
-def test_a_page_keeps_what_is_around() -> None:
-    page = f"head\n{BEGIN}\nold\n{END}\ntail\n"
-    assert between(page, "new") == f"head\n{BEGIN}\nnew\n{END}\ntail\n"
