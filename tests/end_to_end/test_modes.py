@@ -33,17 +33,6 @@ def upstream(proxy: Proxy) -> Iterator[Client]:
         yield client
 
 
-def test_a_regular_proxy_rewrites_what_passes(
-    regular: Client, server: ScriptedServer, dialect: Dialect
-) -> None:
-    server.answer(GOOD)
-    said = dialect.read_stream(
-        regular.ask(server.address + dialect.path, question(stream=True)).body
-    )
-    assert (said.thinking, said.text) == ("deep", "Hello")
-    assert server.asked[0].target == "/v1/chat/completions"
-
-
 def test_a_regular_proxy_leaves_other_paths_alone(regular: Client, server: ScriptedServer) -> None:
     server.answer(GOOD)
     answer = regular.ask(f"{server.address}/v1/embeddings?x=1", question(stream=True))

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.support import frames
-from tests.support.by_path_server import CHAT, MESSAGES, ByPathServer, Says, Step, owned_by
-from tests.support.clients import ANTHROPIC, OPENAI
+from tests.support.by_path_server import CHAT, ByPathServer, Says, Step, owned_by
+from tests.support.clients import OPENAI
 from tests.support.harness import ADDON, FAULTS, Program
 from tests.support.namespaces import PROXY, REDIRECTED, SERVER, Networks, networks_or_skip
 
@@ -78,18 +78,6 @@ def test_a_streamed_reply_is_rewritten_as_it_comes(networks: Networks) -> None:
         said = OPENAI.read_stream(early + reply.read())
         assert (said.thinking, said.text) == ("I add.", "84")
         assert server.asked[-1].headers["host"] == f"{SERVER}:{REDIRECTED}"
-
-
-@pytest.mark.usefixtures("proxy")
-def test_a_messages_request_is_translated_for_the_server_it_was_meant_for(
-    networks: Networks,
-) -> None:
-    says = Says(steps=[FIRST, *REST])
-    with served(networks, says) as server, asked(networks, MESSAGES) as reply:
-        said = ANTHROPIC.read_stream(reply.read())
-        assert (said.thinking, said.text) == ("I add.", "84")
-        assert CHAT in server.paths()
-        assert MESSAGES not in server.paths()
 
 
 @pytest.mark.usefixtures("proxy")

@@ -45,15 +45,24 @@ class Verdict:
 def hear(port: int, path: str, body: bytes, listen: Listen = len) -> Heard:
     """Ask, and read the reply as strictly as a client may; `listen` gets each chunk as it comes."""
     with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as client:
-        request = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
-        client.sendall(f"{request}content-length: {len(body)}\r\n\r\n".encode() + body)
-        with client.makefile("rb") as reader:
-            try:
-                return _heard(reader, listen)
-            except TimeoutError:
-                raise WrongError("no end, after seconds") from None
-            except OSError as error:
-                raise WrongError(f"the connection broke: {error}") from None
+        return hear_on(client, path, body, listen)
+
+
+def hear_on(
+    client: socket.socket, target: str, body: bytes, listen: Listen = len, more: str = ""
+) -> Heard:
+    """Ask on a connection that stands. `more`: further lines of the head."""
+    request = (
+        f"POST {target} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{more}"
+    )
+    client.sendall(f"{request}content-length: {len(body)}\r\n\r\n".encode() + body)
+    with client.makefile("rb") as reader:
+        try:
+            return _heard(reader, listen)
+        except TimeoutError:
+            raise WrongError("no end, after seconds") from None
+        except OSError as error:
+            raise WrongError(f"the connection broke: {error}") from None
 
 
 def hear_http2(port: int, path: str, body: bytes) -> Heard:

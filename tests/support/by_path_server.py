@@ -10,11 +10,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
+from urllib.parse import urlsplit
 
 from tests.support.background_server import BackgroundServer
-from tests.support.scripted_server import JSON, STREAM, Asked
+from tests.support.scripted_server import JSON, STREAM, Asked, Drop
 
-type Step = bytes | threading.Event
+type Step = bytes | threading.Event | Drop
 type Script = Callable[[Asked], "Says"]
 CHAT = "/v1/chat/completions"
 MESSAGES = "/v1/messages"
@@ -24,7 +25,7 @@ SECONDS_TO_WAIT = 30  # only when a test has failed; it is over by then
 
 class Says:
     """A reply. `body`: JSON when it is no bytes; `steps` are sent one by one, at an event the
-    server waits for the test.
+    server waits for the test, and a `Drop` cuts the connection.
     """
 
     def __init__(
@@ -70,19 +71,22 @@ class ByPathServer(BackgroundServer, HTTPServer):
 
     def bodies(self, path: str = CHAT) -> list[dict[str, Any]]:
         """What was asked of one endpoint, in order."""
-        return [
-            json.loads(asked.body) for asked in self.asked if asked.target.partition("?")[0] == path
-        ]
+        return [json.loads(asked.body) for asked in self.asked if _path(asked) == path]
 
     def reply(self, asked: Asked) -> Says:
-        path = asked.target.partition("?")[0]
+        path = _path(asked)
         row = self.rows.get(path, NOT_FOUND)
         with self._lock:
             self.asked.append(asked)
-            before = sum(1 for other in self.asked if other.target.partition("?")[0] == path) - 1
+            before = sum(1 for other in self.asked if _path(other) == path) - 1
         if isinstance(row, Says):
             return row
         return row(asked) if callable(row) else row[min(before, len(row) - 1)]
+
+
+def _path(asked: Asked) -> str:
+    """Return the path, also of a whole address, as behind a proxy (RFC 9112, 3.2.2)."""
+    return urlsplit(asked.target).path
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -101,6 +105,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         for step in reply.steps:
+            if isinstance(step, Drop):
+                self.close_connection = True
+                return
             self._take(step)
         self.wfile.write(b"0\r\n\r\n")
 
@@ -117,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_POST  # noqa: N815 (the name that http.server looks for)
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: bytes | threading.Event) -> None:
         if isinstance(step, threading.Event):
             assert step.wait(SECONDS_TO_WAIT), "nobody waited for this"
         elif step:

@@ -21,11 +21,13 @@ SERVER = "198.51.100.1"
 HOME, CLOUD = "10.99.0.1", "9.9.9.9"
 """An address of a private network, and one that is anybody's: here both are the gateway's own."""
 REDIRECTED, PROXY = 8000, 8080
+ALSO_REDIRECTED = range(8100, 8200)
+"""For tests that have a server each."""
 RULES = f"""
 table inet think {{
     chain redirected {{
         type nat hook prerouting priority dstnat;
-        iifname "to-client" tcp dport {REDIRECTED} redirect to :{PROXY}
+        iifname "to-client" tcp dport {{ {REDIRECTED}, {ALSO_REDIRECTED[0]}-{ALSO_REDIRECTED[-1]} }} redirect to :{PROXY}
     }}
 }}
 """

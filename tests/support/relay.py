@@ -1,5 +1,6 @@
 """A server in between that passes all on, and breaks an answer in the middle."""
 
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -12,9 +13,11 @@ LARGEST = 1 << 16
 
 
 class Relay(BackgroundServer):
-    """Passes on what clients and the server at `port` say."""
+    """Passes on what clients and the server at `port` say; without one, a forward proxy, which is
+    told the port in the first line.
+    """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.port = port
         self._halves = self._closes = False
         self._goes_on = threading.Event()
@@ -50,11 +53,19 @@ class _Handler(BaseRequestHandler):
     request: socket.socket
 
     def handle(self) -> None:
-        with socket.create_connection(("127.0.0.1", self.server.port)) as server:
+        asked = b"" if self.server.port else self.request.recv(LARGEST)
+        port = re.search(rb":(\d+)[ /]", asked)
+        with socket.create_connection(
+            ("127.0.0.1", int(port[1]) if port else self.server.port)
+        ) as server:
+            if asked.startswith(b"CONNECT "):
+                self.request.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+                asked = b""
             threading.Thread(target=self._answers, args=(server,), daemon=True).start()
             with suppress(OSError):
-                while asked := self.request.recv(LARGEST):
+                while asked := asked or self.request.recv(LARGEST):
                     server.sendall(asked)
+                    asked = b""
 
     def _answers(self, server: socket.socket) -> None:
         with suppress(OSError):
