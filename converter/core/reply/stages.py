@@ -1,6 +1,7 @@
 """The stages between a reply's decoder and its encoder, one row for each, in their order."""
 
 from converter.core.calls.assembler import Assembler, Offer
+from converter.core.calls.forbidden import ForbiddenCalls
 from converter.core.calls.typed_values import TypedValues
 from converter.core.reading.blanks import BlanksTrimmer
 from converter.core.reading.budget import ThinkingBudget, ThinkingHider
@@ -54,6 +55,7 @@ STAGES: Table = (
     _reading,
     lambda of: BlanksTrimmer() if of.reading.trims_blanks else None,
     _assembler,
+    lambda of: ForbiddenCalls() if of.expected.calls.forbidden else None,
     _typed_values,
     _ender,
     _thought_events,

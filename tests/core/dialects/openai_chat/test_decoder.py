@@ -134,6 +134,16 @@ def test_calls_are_taken_out_of_what_rides_along() -> None:
         assert inner == {"content": "a"}
 
 
+def test_a_function_call_beside_the_calls_is_their_twin() -> None:
+    inner: dict[str, object] = {
+        "function_call": {"name": "f"},
+        "tool_calls": [entry(0, "f"), entry(1, "g")],
+    }
+    pieces = tool_calls(inner, 0)
+    assert [(piece.name, piece.misshapen) for piece in pieces] == [("f", True), ("g", True)]
+    assert inner == {}
+
+
 STOPPED = {"logprobs": None, "finish_reason": "stop"}
 
 
