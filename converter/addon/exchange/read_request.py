@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 
 from converter.addon.exchange import earlier_thoughts
 from converter.addon.exchange.conversation_id import conversation_id
@@ -22,6 +22,7 @@ from converter.addon.servers.profiles import (
 )
 from converter.addon.servers.refusals import NATIVE_PARTS, PARTS, PICTURES, TOOL_CHOICE
 from converter.addon.servers.unread_replies import READER, RENDERED
+from converter.core.dialects.openai_parts import with_arguments
 from converter.core.dialects.request_facts import call_ids, offered, schemas, stops
 from converter.core.dialects.server_fields import BUDGET_FIELDS, EFFORT, TEMPLATE, with_template
 from converter.core.dialects.table import (
@@ -39,6 +40,7 @@ from converter.core.model.conversation import (
     Turn,
 )
 from converter.core.model.memory import Memory
+from converter.core.model.raw_messages import with_each
 from converter.core.model.repeated_turns import RepeatedTurns
 from converter.core.reading.earlier_folds import unfolded
 from converter.core.reading.folding import unfold
@@ -317,7 +319,11 @@ def note(exchange: Exchange, body: bytes, repeats: Repeats | None = None) -> Rea
     if error := exchange.client.requests.natively_refused(fields):
         raise error
     budgets = (value for name in BUDGET_FIELDS if type(value := fields.get(name)) is int)
-    mended = exchange.client.requests.native(fields) if exchange.native else fields
+    if exchange.native:
+        mended = exchange.client.requests.native(fields)
+    else:
+        mend = partial(repeated.mended, mend=with_arguments) if repeated else with_arguments
+        mended = with_each(fields, mend)
     if exchange.settings.fields == (FOLDED,):
         mended = unfolded(mended)
     request = ReadRequest(

@@ -29,6 +29,7 @@ class RepeatedTurns[Turn, Request]:
         self._way: object = None
         self._runs: dict[tuple[int, ...], tuple[Sequence[Turn], list[Message]]] = {}
         self._written: dict[int, tuple[object, bytes]] = {}
+        self._mended: dict[int, tuple[object, object]] = {}
         self._hashes: dict[int, tuple[object, bytes, bytes]] = {}
 
     def hash(self, said: bytes, message: object, make: Callable[[], bytes]) -> bytes:
@@ -40,6 +41,12 @@ class RepeatedTurns[Turn, Request]:
             known = message, said, make()
         self._hashes[id(message)] = known
         return known[2]
+
+    def mended(self, message: object, mend: Callable[[object], object]) -> object:
+        """Return what a message becomes: as in the request before, else as `mend` makes it."""
+        known = self.before._mended.get(id(message)) if self.before else None
+        self._mended[id(message)] = known = known or (message, mend(message))
+        return known[1]
 
     def read(
         self, message: object, reader: Callable[[], tuple[Turn, bool]], told: object = None

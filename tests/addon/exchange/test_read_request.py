@@ -2,19 +2,23 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from converter.addon.exchange import settings
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.read_request import SEARCHED, note, read
+from converter.addon.memory.known_turns import SHORT, KnownTurns
 from converter.addon.servers.profiles import by_name
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.core.model.conversation import RequestError
+from converter.core.model.raw_messages import messages_of
 from converter.core.wire.json_text import UnreadableError
 from tests.support import endpoints
 
 ASKED = {"model": "small", "max_tokens": 3000, "messages": [{"role": "user", "content": "hi"}]}
+CHAT = Exchange(endpoints.CHAT, settings.read({}), client=OPENAI_CHAT)
 EXCHANGE = Exchange(endpoints.MESSAGES, settings.read({}), prefix="/gateway", client=ANTHROPIC)
 
 
@@ -91,13 +95,11 @@ def test_a_native_request_may_ask_that_no_thinking_be_shown(
 
 
 def test_a_field_of_another_dialect_hides_nothing() -> None:
-    chat = Exchange(endpoints.CHAT, settings.read({}), client=OPENAI_CHAT)
-    assert note(chat, json.dumps({**ASKED, **OMITTED}).encode()).shown
+    assert note(CHAT, json.dumps({**ASKED, **OMITTED}).encode()).shown
 
 
 def test_the_reply_is_called_as_the_client_called_the_model() -> None:
-    chat = Exchange(endpoints.CHAT, settings.read({}), client=OPENAI_CHAT)
-    served = note(chat, json.dumps(ASKED).encode()).served_as("local")
+    served = note(CHAT, json.dumps(ASKED).encode()).served_as("local")
     assert (served.body["model"], served.called, served.asked_model) == ("local", "small", "small")
 
 
@@ -108,5 +110,23 @@ def test_the_reply_is_called_as_the_client_called_the_model() -> None:
 def test_half_a_character_is_written_anew(words: str, mended: bool) -> None:
     """llama.cpp and others refuse the request else."""
     body = json.dumps({"messages": [{"role": "user", "content": words}]}).encode()
-    chat = Exchange(endpoints.CHAT, settings.read({}), client=OPENAI_CHAT)
-    assert note(chat, body).mended is mended
+    assert note(CHAT, body).mended is mended
+
+
+def test_broken_arguments_in_a_history_are_mended_once() -> None:
+    """Servers refuse each later request for them; a message that was mended is not read again."""
+    broken = {"id": "a", "function": {"name": "f", "arguments": '{"a'}}
+    turn = {"role": "assistant", "tool_calls": [broken]}
+    body = json.dumps({"messages": [turn, {"role": "user", "content": "x" * SHORT}]}).encode()
+    turns, sent = KnownTurns(), list[object]()
+    for _ in range(2):
+        request = note(CHAT, body, partial(turns.read, "me"))
+        assert request.mended
+        assert request.repeated
+        turns.keep("me", request.repeated, len(body))
+        sent.append(messages_of(request.body)[0])
+    assert sent[0] is sent[1]
+    assert sent[0] == {
+        **turn,
+        "tool_calls": [{**broken, "function": {"name": "f", "arguments": '{"arguments":"{\\"a"}'}}],
+    }
