@@ -10,8 +10,8 @@ from converter.addon.exchange.earlier_thoughts import Earlier
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.option_readers import FOLDED
 from converter.addon.servers import initial_state, prompts
+from converter.addon.servers.call_ids import with_ids_of_model
 from converter.addon.servers.chat_templates import HistoryPlace
-from converter.addon.servers.counted_ids import with_counted_ids
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.model_names import OFF, Row
 from converter.addon.servers.profiles import (
@@ -265,14 +265,15 @@ class ReadRequest:
             earlier=earlier,
         )
 
-    def with_counted_ids(self) -> "ReadRequest":
+    def with_ids_of_model(self) -> "ReadRequest":
         """Return the request with the ids of calls that its model needs; the same one where it has
         them.
         """
-        body = with_counted_ids(self.body)
+        body = with_ids_of_model(self.body)
         if body is self.body:
             return self
-        return replace(self, body=body, call_ids=frozenset(call_ids(body)), mended=True)
+        ids = self.call_ids.union(call_ids(body))
+        return replace(self, body=body, call_ids=ids, mended=True)
 
     def prompted(self, servers: KnownServers, upstream: Upstream) -> Body | None:
         """Return the request to send in its place, when the model is to be asked to think and does

@@ -33,7 +33,6 @@ from converter.addon.memory.remembering import remembering, written
 from converter.addon.memory.stores import open_lessons, open_store
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers import unread_replies
-from converter.addon.servers.counted_ids import MODELS
 from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.model_names import ends_as_variant, only_one, row_of, variant_of
 from converter.addon.servers.probes import ProbeRequest, estimate_tokens
@@ -268,13 +267,11 @@ async def restore(asked: Asked) -> None:
         asked.request = await _recalled(asked, restoring, lambda: request)
 
 
-async def count_ids(asked: Asked) -> None:
+async def write_ids(asked: Asked) -> None:
     """Give earlier calls the ids that the model's template needs; behind what finds kept thoughts
     by the client's own ids.
     """
-    request = asked.request
-    if MODELS.search(str(request.body.get("model") or "")):
-        asked.record.request = asked.request = request.with_counted_ids()
+    asked.record.request = asked.request = asked.request.with_ids_of_model()
 
 
 async def take_note(asked: Asked) -> None:
@@ -441,7 +438,7 @@ STEPS: tuple[tuple[Step, frozenset[Kind]], ...] = (
     (recognise_ended, AS_IT_CAME),
     (write, WRITTEN),
     (restore, frozenset((Kind.CHAT,))),
-    (count_ids, WRITTEN | {Kind.CHAT}),
+    (write_ids, WRITTEN | {Kind.CHAT}),
     (take_note, AS_IT_CAME),
     (count, frozenset((Kind.COUNTED,))),
     (meet, REPLIED | {Kind.MODELS}),

@@ -145,7 +145,8 @@ class Assembler:
         if not call.is_text:
             call.arguments = Arguments(waits_for_more=self._offer.has_parameters(call.name))
         call.number, self._sent = self._sent, self._sent + 1
-        call.id = self._ids.take(call.server_id)
+        take = self._ids.take_ours if call.is_read else self._ids.take
+        call.id = take(call.server_id)
         named = next(piece for piece in pieces if piece.name)
         return self._sent_piece(call, replace(named, arguments=arguments), begins=True)
 

@@ -1,5 +1,7 @@
 """Ids of tool calls: unlike any other of the conversation, whatever the server says."""
 
+import base64
+import hashlib
 import re
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
@@ -16,6 +18,22 @@ def is_counted(written: str) -> bool:
     return _COUNTED.fullmatch(written) is not None
 
 
+SHORT_MODELS = re.compile(
+    r"(?:mis|minis|magis|devs|codes|maths|leans|pix|vox)tral|mixtral", re.IGNORECASE
+)
+"""The names of Mistral's models, whose templates refuse an id that is not nine letters and digits.
+"""
+_SHORT = re.compile(r"[A-Za-z0-9]{9}")
+
+
+def short_id(written: str) -> str:
+    """Return an id of nine letters and digits: the same one if it is such, else a hash of it."""
+    if _SHORT.fullmatch(written):
+        return written
+    digest = hashlib.sha256(written.encode("utf-8", "surrogatepass")).digest()
+    return base64.b32encode(digest).decode().lower()[:9]
+
+
 def suffix_of(exchange: str) -> str:
     """Return the part of an exchange's name that the ids made for it have."""
     return _NO_NAME.sub("", exchange)[-_SUFFIX:]
@@ -23,13 +41,21 @@ def suffix_of(exchange: str) -> str:
 
 class CallIds:
     """The ids of a conversation's calls: `taken` are those of its history, `suffix` what makes one
-    unlike any other.
+    unlike any other. `model`: its name, which may ask for a form.
     """
 
-    def __init__(self, taken: frozenset[str], suffix: str) -> None:
+    def __init__(self, taken: frozenset[str], suffix: str, model: str = "") -> None:
         self._taken = set(taken)
         self._suffix = suffix
         self._made = 0
+        self._are_short = SHORT_MODELS.search(model) is not None
+
+    def take_ours(self, wanted: str) -> str:
+        """Return the id of a call that the addon has read from text, in the model's form."""
+        made = self.take(wanted)
+        while self._are_short and not _SHORT.fullmatch(made):
+            made = self.take(short_id(made))
+        return made
 
     def take(self, wanted: str) -> str:
         """Return an id that no call has, the wanted one if it is free. Kimi's count goes on."""

@@ -76,7 +76,7 @@ class Stages:
         self._thoughts: list[ThoughtEvent] = []
         self._failed, self._open = False, set[int]()  # choices that spoke since their finish
         self._name = suffix_of(reading.expected.thoughts.task) or "0"
-        self._ids = CallIds(reading.expected.calls.ids, self._name)
+        self._ids = CallIds(reading.expected.calls.ids, self._name, reading.expected.model)
         self.findings = findings or Findings()
 
     def feed(self, event: Event) -> Sequence[Event]:

@@ -1,6 +1,6 @@
 """Ids of calls."""
 
-from converter.core.calls.ids import CallIds, is_counted, suffix_of
+from converter.core.calls.ids import CallIds, is_counted, short_id, suffix_of
 
 
 def test_a_free_id_is_taken_as_it_is() -> None:
@@ -23,6 +23,17 @@ def test_kimis_count_goes_on() -> None:
     ]
     assert is_counted("functions.f:0")
     assert not is_counted("call_0")
+
+
+def test_ids_for_mistrals_models_are_nine_letters_and_digits() -> None:
+    """Its templates refuse other ones in the next turn."""
+    first = short_id("call_x_0")
+    ids = CallIds(frozenset({first}), "x", "Ministral-8B")
+    made = [ids.take_ours("") for _ in range(3)]
+    assert len({first, *made}) == 4
+    assert made == [short_id(each) for each in made]
+    assert ids.take("call_1") == "call_1"  # a server's own
+    assert CallIds(frozenset(), "x", "Qwen3").take_ours("a") == "a"
 
 
 def test_an_exchange_gives_the_ids_made_for_it_the_end_of_its_name() -> None:

@@ -1,22 +1,20 @@
-"""The ids of earlier calls in the form that Kimi-K2's chat template needs: `functions.NAME:NUMBER`.
+"""The ids of earlier calls in the form that a model's chat template needs.
 
-The template writes a call's id where its name should stand (moonshotai/Kimi-K2-Instruct,
-chat_template.jinja; its page on tool calls: the number counts all calls of the conversation, from
-0). Ids of other servers and clients (`toolu_01`, `call_a`) leave the model without the names.
+Kimi-K2's is `functions.NAME:NUMBER`: the template writes a call's id where its name should stand
+(moonshotai/Kimi-K2-Instruct, chat_template.jinja; its page on tool calls: the number counts all
+calls of the conversation, from 0). Ids of other servers and clients (`toolu_01`, `call_a`) leave
+the model without the names. Mistral's templates refuse all but nine letters and digits.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from converter.core.calls.ids import CallIds, is_counted
+from converter.core.calls.ids import SHORT_MODELS, CallIds, is_counted, short_id
 from converter.core.model.raw_messages import with_each
 from converter.core.wire.json_text import as_object, objects
 
 type Body = Mapping[str, object]
-
-MODELS = re.compile(r"kimi-?k2", re.IGNORECASE)
-"""The names of models whose template is such a one."""
 
 
 def with_counted_ids(body: Body) -> Body:
@@ -25,6 +23,45 @@ def with_counted_ids(body: Body) -> Body:
     """
     ids, renamed = CallIds(frozenset(), ""), _Renamed()
     return with_each(body, lambda message: _turn(as_object(message), ids, renamed) or message)
+
+
+def with_short_ids(body: Body) -> Body:
+    """Return a chat completion whose calls and results have ids of nine letters and digits, which
+    their old ids alone decide; the same object where nothing is to change.
+    """
+    return with_each(body, _shortened)
+
+
+def _shortened(message: object) -> object:
+    turn = as_object(message)
+    calls, answered = turn.get("tool_calls"), turn.get("tool_call_id")
+    if isinstance(answered, str):
+        return {**turn, "tool_call_id": short_id(answered)}
+    if not isinstance(calls, list):
+        return message
+    return {**turn, "tool_calls": [_with_short_id(call) for call in calls]}
+
+
+def _with_short_id(call: object) -> object:
+    if not isinstance(call, dict) or not isinstance(call.get("id"), str):
+        return call
+    return {**call, "id": short_id(call["id"])}
+
+
+_ROWS = (
+    (re.compile(r"kimi-?k2", re.IGNORECASE), with_counted_ids),
+    (SHORT_MODELS, with_short_ids),
+)
+"""The names of models whose template wants a form of ids, and what gives it to them."""
+
+
+def with_ids_of_model(body: Body) -> Body:
+    """Return a chat completion with the ids that its model's template needs; the same object where
+    nothing is to change.
+    """
+    model = str(body.get("model"))
+    change = next((change for names, change in _ROWS if names.search(model)), None)
+    return change(body) if change else body
 
 
 @dataclass(slots=True)

@@ -1,10 +1,10 @@
-"""Ids of earlier calls as Kimi-K2's template needs them."""
+"""Ids of earlier calls as a model's template needs them."""
 
 from typing import Any
 
 import pytest
 
-from converter.addon.servers.counted_ids import MODELS, with_counted_ids
+from converter.addon.servers.call_ids import with_ids_of_model
 
 MODEL = "moonshotai/Kimi-K2.7-Code"
 
@@ -22,7 +22,7 @@ def result(id_: str) -> dict[str, Any]:
 
 
 def ids(*messages: dict[str, Any]) -> list[str]:
-    written: Any = with_counted_ids({"model": MODEL, "messages": [*messages]})
+    written: Any = with_ids_of_model({"model": MODEL, "messages": [*messages]})
     told: list[str] = []
     for message in written["messages"]:
         told += [each["id"] for each in message.get("tool_calls", ())]
@@ -76,11 +76,28 @@ def test_a_longer_history_begins_with_the_same_ids() -> None:
 )
 def test_a_history_that_needs_nothing_is_the_same_object(messages: list[object]) -> None:
     body = {"model": MODEL, "messages": messages}
-    assert with_counted_ids(body) is body
+    assert with_ids_of_model(body) is body
 
 
 @pytest.mark.parametrize(
-    ("model", "needs"), [(MODEL, True), ("kimi-k2", True), ("Qwen3-8B", False), ("kimi-k3", False)]
+    ("model", "sent"),
+    [
+        (MODEL, "functions.bash:0"),
+        ("kimi-k2", "functions.bash:0"),
+        ("Devstral-Small-2-24B", "ja4kbqss4"),
+        ("mistralai/Mixtral-8x7B", "ja4kbqss4"),
+        ("Qwen3-8B", "toolu_1"),
+        ("kimi-k3", "toolu_1"),
+        (None, "toolu_1"),
+    ],
 )
-def test_the_models_that_need_them_are_known_by_name(model: str, needs: bool) -> None:
-    assert bool(MODELS.search(model)) is needs
+def test_the_models_name_decides_the_form(model: str | None, sent: str) -> None:
+    body = {"model": model, "messages": [turn(call("toolu_1")), result("toolu_1"), "odd"]}
+    written: Any = with_ids_of_model(body)
+    assert written["messages"][0]["tool_calls"][0]["id"] == sent
+    assert written["messages"][1]["tool_call_id"] == sent
+
+
+def test_short_ids_stay() -> None:
+    body = {"model": "mistral", "messages": [turn(call("AbCdEf123")), {"tool_calls": [5]}]}
+    assert with_ids_of_model(body) is body
