@@ -10,8 +10,8 @@ from converter.addon.exchange.earlier_thoughts import Earlier
 from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.option_readers import FOLDED
 from converter.addon.servers import initial_state, prompts
-from converter.addon.servers.call_ids import with_ids_of_model
 from converter.addon.servers.chat_templates import HistoryPlace
+from converter.addon.servers.earlier_calls import with_arguments, with_ids_of_model
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.model_names import OFF, Row
 from converter.addon.servers.profiles import (
@@ -22,7 +22,6 @@ from converter.addon.servers.profiles import (
 )
 from converter.addon.servers.refusals import NATIVE_PARTS, PARTS, PICTURES, TOOL_CHOICE
 from converter.addon.servers.unread_replies import READER, RENDERED
-from converter.core.dialects.openai_parts import with_arguments
 from converter.core.dialects.request_facts import call_ids, offered, schemas, stops
 from converter.core.dialects.server_fields import BUDGET_FIELDS, EFFORT, TEMPLATE, with_template
 from converter.core.dialects.table import (

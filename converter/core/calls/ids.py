@@ -18,20 +18,15 @@ def is_counted(written: str) -> bool:
     return _COUNTED.fullmatch(written) is not None
 
 
-SHORT_MODELS = re.compile(
-    r"(?:mis|minis|magis|devs|codes|maths|leans|pix|vox)tral|mixtral", re.IGNORECASE
-)
-"""The names of Mistral's models, whose templates refuse an id that is not nine letters and digits.
-"""
+SHORT_MODELS = re.compile(r"(?i)(?:is|devs|codes|maths|leans|pix|vox)tral|mixtral")
+"""Mistral's, whose templates refuse an id that is not nine letters and digits."""
 _SHORT = re.compile(r"[A-Za-z0-9]{9}")
 
 
 def short_id(written: str) -> str:
     """Return an id of nine letters and digits: the same one if it is such, else a hash of it."""
-    if _SHORT.fullmatch(written):
-        return written
     digest = hashlib.sha256(written.encode("utf-8", "surrogatepass")).digest()
-    return base64.b32encode(digest).decode().lower()[:9]
+    return written if _SHORT.fullmatch(written) else base64.b32encode(digest).decode()[:9]
 
 
 def suffix_of(exchange: str) -> str:

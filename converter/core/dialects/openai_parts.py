@@ -52,7 +52,7 @@ def read_arguments(arguments: object) -> Mapping[str, object]:
     """
     if isinstance(arguments, dict):
         return arguments
-    text = arguments if isinstance(arguments, str) else _text_of(arguments)
+    text = arguments if isinstance(arguments, str) else text_of(arguments)
     data = text.strip().encode(errors="surrogatepass")
     for read in (json_text.read_strictly, json_text.rescue):
         with suppress(json_text.UnreadableError):
@@ -61,38 +61,9 @@ def read_arguments(arguments: object) -> Mapping[str, object]:
     return {WRAPPED: text}
 
 
-def _text_of(value: object) -> str:
+def text_of(value: object) -> str:
+    """Return a value as JSON text, empty for none."""
     return "" if value is None else json_text.write(value).decode()
-
-
-def with_arguments(message: object, *, anew: bool = False) -> object:
-    """Return a message of chat completions whose calls have a JSON object's text as arguments,
-    because servers refuse each request with another text in its history; itself where they have.
-    `anew`: all of them are written once more, without what only some readers take.
-    """
-    calls = message.get("tool_calls") if isinstance(message, dict) else None
-    if not isinstance(message, dict) or not isinstance(calls, list):
-        return message
-    changed = [_with_arguments(call, anew) for call in calls]
-    return message if changed == calls else {**message, "tool_calls": changed}
-
-
-def _with_arguments(call: object, anew: bool) -> object:
-    function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(call, dict) or not isinstance(function, dict):
-        return call
-    arguments = function.get("arguments")
-    if isinstance(arguments, dict) or (not anew and _is_object(arguments)):
-        return call
-    return {**call, "function": {**function, "arguments": _text_of(read_arguments(arguments))}}
-
-
-def _is_object(arguments: object) -> bool:
-    """Tell whether arguments are a text that any reader takes for an object."""
-    with suppress(json_text.UnreadableError):
-        data = str(arguments).encode(errors="surrogatepass")
-        return isinstance(json_text.read_strictly(data), dict)
-    return False
 
 
 def read_parts(owner: Fields, name: str, left_out: set[str]) -> list[ContentBlock]:

@@ -8,7 +8,6 @@ from converter.core.dialects.openai_parts import (
     read_arguments,
     readable,
     source_of,
-    with_arguments,
 )
 from converter.core.dialects.table import OPENAI_CHAT
 from converter.core.model.conversation import (
@@ -70,35 +69,6 @@ def test_a_text_that_cannot_be_read_keeps_its_bytes(content: str) -> None:
 )
 def test_arguments_are_an_object_whatever_came(arguments: object, read: object) -> None:
     assert read_arguments(arguments) == read
-
-
-@pytest.mark.parametrize(
-    ("written", "sent"),
-    [
-        ('{"a": 1}', None),
-        ({"a": 1}, None),
-        ('{"a": "\\ud83d"}', None),
-        ("", "{}"),
-        (" ", "{}"),
-        (None, "{}"),
-        ('{"a": "l', '{"arguments":"{\\"a\\": \\"l"}'),
-        ("[1]", '{"arguments":"[1]"}'),
-        ([1], '{"arguments":"[1]"}'),
-        ('{"a": NaN, "b": "x\ny",}', '{"a":null,"b":"x\\ny"}'),
-    ],
-)
-def test_a_call_in_a_history_has_an_object_as_arguments(written: object, sent: str | None) -> None:
-    call = {"id": "a", "function": {"name": "f", "arguments": written}}
-    message = {"role": "assistant", "tool_calls": [call, 5]}
-    made: Any = with_arguments(message)
-    assert (made is message) == (sent is None)
-    assert made["tool_calls"][0]["function"]["arguments"] == (sent or written)
-
-
-def test_arguments_are_written_anew_for_a_reader_that_takes_less() -> None:
-    call = {"function": {"arguments": '{"a": "\\ud83d", "a": 1e999}'}}
-    made: Any = with_arguments({"tool_calls": [call]}, anew=True)
-    assert made["tool_calls"][0]["function"]["arguments"] == '{"a":null}'
 
 
 TEXT = base64.b64encode("a = 1 # é".encode()).decode()

@@ -1,4 +1,5 @@
-"""The ids of earlier calls in the form that a model's chat template needs.
+"""The calls of a history: arguments that are objects, and ids in the form that a model's chat
+template needs.
 
 Kimi-K2's is `functions.NAME:NUMBER`: the template writes a call's id where its name should stand
 (moonshotai/Kimi-K2-Instruct, chat_template.jinja; its page on tool calls: the number counts all
@@ -8,13 +9,46 @@ the model without the names. Mistral's templates refuse all but nine letters and
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from converter.core.calls.ids import SHORT_MODELS, CallIds, is_counted, short_id
+from converter.core.dialects.openai_parts import read_arguments, text_of
 from converter.core.model.raw_messages import with_each
+from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object, objects
 
 type Body = Mapping[str, object]
+
+
+def with_arguments(message: object, *, anew: bool = False) -> object:
+    """Return a message of chat completions whose calls have a JSON object's text as arguments,
+    because servers refuse each request with another text in its history; itself where they have.
+    `anew`: all of them are written once more, without what only some readers take.
+    """
+    calls = message.get("tool_calls") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or not isinstance(calls, list):
+        return message
+    changed = [_with_arguments(call, anew) for call in calls]
+    return message if changed == calls else {**message, "tool_calls": changed}
+
+
+def _with_arguments(call: object, anew: bool) -> object:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(call, dict) or not isinstance(function, dict):
+        return call
+    arguments = function.get("arguments")
+    if isinstance(arguments, dict) or (not anew and _is_object(arguments)):
+        return call
+    return {**call, "function": {**function, "arguments": text_of(read_arguments(arguments))}}
+
+
+def _is_object(arguments: object) -> bool:
+    """Tell whether arguments are a text that any reader takes for an object."""
+    with suppress(json_text.UnreadableError):
+        data = str(arguments).encode(errors="surrogatepass")
+        return isinstance(json_text.read_strictly(data), dict)
+    return False
 
 
 def with_counted_ids(body: Body) -> Body:

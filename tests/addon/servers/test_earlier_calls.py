@@ -1,10 +1,10 @@
-"""Ids of earlier calls as a model's template needs them."""
+"""Earlier calls: ids as a model's template needs them, arguments that are objects."""
 
 from typing import Any
 
 import pytest
 
-from converter.addon.servers.call_ids import with_ids_of_model
+from converter.addon.servers.earlier_calls import with_arguments, with_ids_of_model
 
 MODEL = "moonshotai/Kimi-K2.7-Code"
 
@@ -84,8 +84,8 @@ def test_a_history_that_needs_nothing_is_the_same_object(messages: list[object])
     [
         (MODEL, "functions.bash:0"),
         ("kimi-k2", "functions.bash:0"),
-        ("Devstral-Small-2-24B", "ja4kbqss4"),
-        ("mistralai/Mixtral-8x7B", "ja4kbqss4"),
+        ("Devstral-Small-2-24B", "JA4KBQSS4"),
+        ("mistralai/Mixtral-8x7B", "JA4KBQSS4"),
         ("Qwen3-8B", "toolu_1"),
         ("kimi-k3", "toolu_1"),
         (None, "toolu_1"),
@@ -101,3 +101,32 @@ def test_the_models_name_decides_the_form(model: str | None, sent: str) -> None:
 def test_short_ids_stay() -> None:
     body = {"model": "mistral", "messages": [turn(call("AbCdEf123")), {"tool_calls": [5]}]}
     assert with_ids_of_model(body) is body
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ('{"a": 1}', None),
+        ({"a": 1}, None),
+        ('{"a": "\\ud83d"}', None),
+        ("", "{}"),
+        (" ", "{}"),
+        (None, "{}"),
+        ('{"a": "l', '{"arguments":"{\\"a\\": \\"l"}'),
+        ("[1]", '{"arguments":"[1]"}'),
+        ([1], '{"arguments":"[1]"}'),
+        ('{"a": NaN, "b": "x\ny",}', '{"a":null,"b":"x\\ny"}'),
+    ],
+)
+def test_a_call_in_a_history_has_an_object_as_arguments(written: object, sent: str | None) -> None:
+    call = {"id": "a", "function": {"name": "f", "arguments": written}}
+    message = {"role": "assistant", "tool_calls": [call, 5]}
+    made: Any = with_arguments(message)
+    assert (made is message) == (sent is None)
+    assert made["tool_calls"][0]["function"]["arguments"] == (sent or written)
+
+
+def test_arguments_are_written_anew_for_a_reader_that_takes_less() -> None:
+    call = {"function": {"arguments": '{"a": "\\ud83d", "a": 1e999}'}}
+    made: Any = with_arguments({"tool_calls": [call]}, anew=True)
+    assert made["tool_calls"][0]["function"]["arguments"] == '{"a":null}'
