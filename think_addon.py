@@ -27,7 +27,6 @@ if [int(number) for number in version.VERSION.split(".")[:2]] < [12, 2]:
     )
 
 from converter.addon import http_messages
-from converter.addon.aside import spare_the_loaded
 from converter.addon.exchange import settings
 from converter.addon.exchange.exchange import Exchange, begin
 from converter.addon.hooks import options
@@ -107,7 +106,6 @@ class ThinkAddon:
     def running(self) -> None:
         """Keep streamed bodies where people look at flows, or keep them."""
         options.refuse_unknown()
-        spare_the_loaded()
         if self._looked_at():
             ctx.options.update(store_streamed_bodies=True)
 

@@ -1,19 +1,15 @@
 """Short work is done at once, long work beside the loop."""
 
 import asyncio
-import gc
-import subprocess
-import sys
+import json
 import threading
 import time
-import weakref
 from functools import partial
 from itertools import pairwise
 
 import pytest
 
-from converter.addon import aside as aside_module
-from converter.addon.aside import AT_ONCE, TURN, aside, aside_of_streams, in_short_steps
+from converter.addon.aside import AT_ONCE, aside, aside_of_streams, is_quick
 
 pytestmark = pytest.mark.slow
 
@@ -93,44 +89,27 @@ def test_the_loop_goes_on_meanwhile() -> None:
     assert asyncio.run(beside()) > 2
 
 
-def test_nothing_is_collected_meanwhile_and_all_is_afterwards() -> None:
-    assert not asyncio.run(aside(AT_ONCE + 1, gc.isenabled))
-    assert gc.isenabled()
+def _body(*messages: object) -> bytes:
+    return json.dumps({"model": "qwen3", "messages": messages}).encode()
 
 
-class _Cycle:
-    def __init__(self) -> None:
-        self.itself = self
+_TEXT = 'She said "no", and the file of forty lines was as before: {a: [1]}. So he tried again.\n'
+_MESSAGE = {"role": "user", "content": _TEXT * 32}
 
 
-@pytest.mark.parametrize(("limit", "left"), [(0.0, False), (60.0, True)])
-def test_work_upon_work_is_not_without_a_look_for_long(
-    limit: float, left: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(aside_module, "UNCOLLECTED", limit)
-
-    def upon_each_other() -> bool:
-        cycle = weakref.ref(_Cycle())
-        in_short_steps(int)
-        return cycle() is not None
-
-    assert in_short_steps(upon_each_other) is left
-    assert gc.isenabled()
-
-
-def test_the_collector_passes_over_what_is_loaded_and_is_told_so_once() -> None:
-    code = (
-        "import gc; from converter.addon.aside import spare_the_loaded; spare_the_loaded();"
-        "found = gc.get_freeze_count(); later = [[] for _ in range(1000)]; spare_the_loaded();"
-        "assert found > 10_000; assert gc.get_freeze_count() < found + len(later)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_turns_are_short_meanwhile_and_as_ever_afterwards() -> None:
-    usual = sys.getswitchinterval()
-    assert asyncio.run(aside(AT_ONCE + 1, sys.getswitchinterval)) == pytest.approx(TURN)
-    assert sys.getswitchinterval() == usual
+@pytest.mark.parametrize(
+    ("body", "quick"),
+    [
+        (_body(*[_MESSAGE] * 200), True),
+        (_body(*[_MESSAGE] * 400), False),
+        (_body(*[{"role": "user", "content": "hi"}] * 5000), False),
+        (_body(list(range(100_000))), False),
+        (_body([[]] * 100_000), False),
+    ],
+    ids=["an agent's", "1 MB", "short messages", "numbers", "lists"],
+)
+def test_a_request_of_few_messages_is_quick_work(body: bytes, quick: bool) -> None:
+    assert is_quick(body) is quick
 
 
 def test_streams_do_not_wait_for_bodies() -> None:
@@ -140,14 +119,6 @@ def test_streams_do_not_wait_for_bodies() -> None:
         done = await aside_of_streams(lambda: "done")
         assert not body.done()
         await body
-        assert gc.isenabled()
         return done
 
     assert asyncio.run(both()) == "done"
-
-
-def test_a_part_of_a_stream_changes_nothing_of_the_process() -> None:
-    def seen() -> tuple[bool, float]:
-        return gc.isenabled(), sys.getswitchinterval()
-
-    assert asyncio.run(aside_of_streams(seen)) == seen()

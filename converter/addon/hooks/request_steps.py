@@ -17,7 +17,7 @@ from functools import partial
 from mitmproxy.http import Response
 
 from converter.addon import http_messages
-from converter.addon.aside import AT_ONCE, BODIES, Worker, aside
+from converter.addon.aside import AT_ONCE, BODIES, Worker, aside, is_quick
 from converter.addon.exchange import read_request
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import JSON, Kind, RequestTooLargeError
@@ -25,7 +25,6 @@ from converter.addon.exchange.read_request import Body, ReadRequest
 from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.exchange_listener import fault_of
 from converter.addon.hooks.refused import for_our_reader
-from converter.addon.json_steps import is_quick
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.log_lines import report
 from converter.addon.memory.known_turns import SHORT, KnownTurns
@@ -382,7 +381,7 @@ async def send(asked: Asked) -> None:
         return
     writing = partial(json_text.write, sent)
     if repeated:
-        writing = partial(repeated.body, sent, json_text.write_each)
+        writing = partial(repeated.body, sent, json_text.write)
     body = await aside(came, writing, asked.worker)
     if repeated:
         asked.turns.keep(record.exchange.owner, repeated, came)

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from converter.addon.aside import AT_ONCE, BODIES, Worker, aside, in_short_steps
+from converter.addon.aside import AT_ONCE, BODIES, Worker, aside
 from converter.core.model.memory import AwayError, Memory, Store
 
 PATIENCE = 2.0
@@ -36,7 +36,7 @@ async def remembering[Result](
     if not memory.store.elsewhere:
         worker = worker if memory.size <= AT_ONCE else BODIES
         return await aside(size + memory.size, work, worker)
-    asked = _ASKING.submit(in_short_steps, work)
+    asked = _ASKING.submit(work)
     if not await _ended(memory, asked):
         raise AwayError(f"no answer within {PATIENCE:.0f} s")
     return asked.result()

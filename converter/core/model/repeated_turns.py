@@ -77,28 +77,22 @@ class RepeatedTurns[Turn, Request]:
         self._runs[key] = known = known or (turns, write())
         return known[1]
 
-    def body(
-        self, body: Mapping[str, object], write: Callable[[Sequence[object]], list[bytes]]
-    ) -> bytes:
+    def body(self, body: Mapping[str, object], write: Callable[[object], bytes]) -> bytes:
         """Return the bytes of a request, with those of before for its messages; what is not known
         is written by `write`.
         """
         pieces = list[bytes]()
         for name, value in body.items():
-            pieces += [b"," if pieces else b"{", *write([name]), b":"]
+            pieces += [b"," if pieces else b"{", write(name), b":"]
             if name == "messages" and isinstance(value, list):
                 pieces += self._bytes(value, write)
             else:
-                pieces += write([value])
+                pieces.append(write(value))
         return b"".join([*pieces, b"}"])
 
-    def _bytes(
-        self, messages: Sequence[object], write: Callable[[Sequence[object]], list[bytes]]
-    ) -> list[bytes]:
+    def _bytes(self, messages: Sequence[object], write: Callable[[object], bytes]) -> list[bytes]:
         """Return the pieces of a list of messages. They are joined once, with all others."""
         known = self.before._written if self.before else {}
-        new = [message for message in messages if id(message) not in known]
-        made = {id(one): (one, said) for one, said in zip(new, write(new), strict=True)}
-        self._written = {id(one): made.get(id(one)) or known[id(one)] for one in messages}
+        self._written = {id(one): known.get(id(one)) or (one, write(one)) for one in messages}
         pieces = [piece for one in messages for piece in (b",", self._written[id(one)][1])]
         return [b"[", *pieces[1:], b"]"]

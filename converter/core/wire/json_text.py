@@ -2,19 +2,14 @@
 
 `read_strictly` takes what every client can read, `read` what Python can, and `rescue` all that has
 a clear meaning. None of them raises anything but UnreadableError, whatever the bytes.
-
-One call of C reads or writes a value. Within `by` another way does, because such a call of C holds
-up all other threads.
 """
 
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Callable
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from converter.core.wire.bounds import DEEPEST
 
@@ -47,41 +42,14 @@ _ENCODER = c_make_encoder(None, _WRITER.default, encode_basestring, None, ":", "
 _LENIENT_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _NO_NUMBERS = re.compile(r'(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|-?Infinity|NaN')
 _READER = json.JSONDecoder()
+scan: Callable[[str, int], tuple[object, int]] = _READER.scan_once  # type: ignore[attr-defined]
+"""Return the value at an index of a text, and the index behind it. Raises StopIteration where none
+stands there, ValueError and RecursionError.
+"""
 _READER_OF_LONG_NUMBERS = json.JSONDecoder(parse_int=_integer)
 """It calls Python for each integer: three times as long for a list of them."""
 _STRICT_READER = json.JSONDecoder(parse_constant=refuse)
 _RESCUER = json.JSONDecoder(parse_int=_integer, parse_constant=lambda _: None, strict=False)
-
-
-class Way(Protocol):
-    """A way in which values are read and written, for who cannot wait for one call of C."""
-
-    def text(self, data: bytes, errors: str) -> str:
-        """Return the text of bytes. Raises UnicodeDecodeError where `errors` is `strict`."""
-
-    def reader(self, usual: json.JSONDecoder, text: str) -> json.JSONDecoder:
-        """Return the reader of this text: the usual one, or one that does the same in this way."""
-
-    def is_quickly_written(self, value: object) -> bool:
-        """Tell whether one call of C for a value, or for each part of it, holds up nobody."""
-
-    def encode(
-        self, value: object, writer: json.JSONEncoder, finish: Callable[[str], str]
-    ) -> Iterable[str]:
-        """Return the finished text of a value in pieces. Raises what `writer` raises."""
-
-
-_WAY: ContextVar[Way | None] = ContextVar("way", default=None)
-
-
-@contextmanager
-def by(way: Way) -> Iterator[None]:
-    """Have values be read and written in this way."""
-    before = _WAY.set(way)
-    try:
-        yield
-    finally:
-        _WAY.reset(before)
 
 
 def read(data: bytes) -> object:
@@ -156,19 +124,11 @@ def rescue(data: bytes) -> object:
 
 
 def _decoded(reader: json.JSONDecoder, data: bytes, errors: str) -> object:
-    text = _text(data, errors)
-    return reader_of(text, reader).decode(text)
-
-
-def reader_of(text: str, usual: json.JSONDecoder = _READER) -> json.JSONDecoder:
-    """Return the reader of a text, as the way wants it."""
-    way = _WAY.get()
-    return way.reader(usual, text) if way else usual
+    return reader.decode(_text(data, errors))
 
 
 def _text(data: bytes, errors: str = "replace") -> str:
-    way, data = _WAY.get(), data.removeprefix(codecs.BOM_UTF8)
-    return way.text(data, errors) if way else data.decode("utf-8", errors)
+    return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors)
 
 
 def _pruned(text: str) -> str:
@@ -201,25 +161,10 @@ def write(value: object) -> bytes:
     """Return the value as compact UTF-8. Half a surrogate pair, which JSON can escape and UTF-8
     cannot say, is U+FFFD; a number that JSON cannot say is null, as JavaScript writes it.
     """
-    way = _WAY.get()
     try:
-        if way is None:
-            return "".join(_ENCODER(value, 0)).encode()
-        return b"".join([piece.encode() for piece in way.encode(value, _WRITER, str)])
+        return "".join(_ENCODER(value, 0)).encode()
     except ValueError:  # UnicodeEncodeError is one
-        if way is None:
-            return whole_characters(_with_nulls(_LENIENT_WRITER.encode(value))).encode()
-        text = "".join(way.encode(value, _LENIENT_WRITER, _with_nulls))
-        return whole_characters(text).encode()
-
-
-def write_each(values: Sequence[object]) -> list[bytes]:
-    """Return values that go out together, as `write` does; how long they take is asked once."""
-    way = _WAY.get()
-    if way is None or way.is_quickly_written(values):
-        with suppress(ValueError):
-            return ["".join(_ENCODER(value, 0)).encode() for value in values]
-    return [write(value) for value in values]
+        return whole_characters(_with_nulls(_LENIENT_WRITER.encode(value))).encode()
 
 
 def whole_characters(text: str) -> str:

@@ -9,7 +9,7 @@ takes. Nobody may change a value that was read here, because later requests shar
 import codecs
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
 from typing import NamedTuple
@@ -36,11 +36,6 @@ _PART = 16
 """Part of a known list that must be repeated, because the places in it are yet to be counted."""
 _MOVES = 2
 """Messages of a request that lose a mark in the next one: Claude Code marks two."""
-
-type Scan = Callable[[str, int], tuple[object, int]]
-"""Takes a text and a place; returns the value that stands there, and the place behind it. Raises
-StopIteration where none does, ValueError and RecursionError.
-"""
 
 
 class Known(NamedTuple):
@@ -151,8 +146,7 @@ class _Reading:
         self._known = known
         self._at = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
         self._place = 0
-        self._text = ""
-        self._scan: Scan | None = None
+        self._text: str | None = None
         self._before: int | None = None
 
     def object(self, lists: Collection[str]) -> Read:
@@ -233,11 +227,11 @@ class _Reading:
 
     def _read_on(self, found: KnownList) -> None:
         """Read the new elements up to the end of the list."""
-        scan, text = self._scanned()
+        text = self._rest()
         first = place = self._place
         values, places, mark = list[object](), Places(), ","
         while mark == ",":
-            value, end = scan(text, place)
+            value, end = json_text.scan(text, place)
             behind = _NEXT_IN_TEXT.match(text, end)
             if behind is None or len(values) == _MOST_ELEMENTS:
                 raise ValueError(f"expected few elements, and an end behind {len(values)}")
@@ -253,19 +247,17 @@ class _Reading:
 
     def _new(self) -> Known:
         """Read a value that is not known."""
-        scan, text = self._scanned()
-        value, end = scan(text, self._place)
+        text = self._rest()
+        value, end = json_text.scan(text, self._place)
         begin, size = self._at, len(text[self._place : end].encode())
         self._at, self._place = begin + size, end
         return Known(begin, begin + size, value)
 
-    def _scanned(self) -> tuple[Scan, str]:
-        """Return the text from the first new value on, and the function that reads its values."""
-        if self._scan is None:
+    def _rest(self) -> str:
+        """Return the text from the first new value on."""
+        if self._text is None:
             self._text = str(memoryview(self._data)[self._at :], "utf-8")
-            reader = json_text.reader_of(self._text)
-            self._scan = reader.scan_once  # type: ignore[attr-defined]  # typeshed lacks it
-        return self._scan, self._text
+        return self._text
 
     def _take(self, pattern: re.Pattern[bytes]) -> bytes:
         """Go behind a match, and return the mark or the name in it. Raises ValueError."""
@@ -276,7 +268,7 @@ class _Reading:
         return found[1]
 
     def _move(self, to: int) -> None:
-        if self._scan is not None:
+        if self._text is not None:
             self._place += len(self._data[self._at : to].decode())
         self._at = to
 

@@ -17,7 +17,6 @@ from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 from mitmproxy.io import tnetstring
 
-from converter.addon.aside import in_short_steps
 from converter.addon.files import FileError, make_folder
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.keep.notes import METADATA
@@ -129,9 +128,9 @@ class Recorder(Watcher):
         """Keep a flow, in the thread or in a process."""
         if self.ending:
             return recording_work.keep(flow, order)
-        data = in_short_steps(partial(_dumped, flow))
+        data = _dumped(flow)
         kept = recording_work.keep_beside(data, order) if len(data) > LONG else None
-        return kept or in_short_steps(partial(recording_work.keep, flow, order))
+        return kept or recording_work.keep(flow, order)
 
 
 def usual_folder() -> Path:

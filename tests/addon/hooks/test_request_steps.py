@@ -5,13 +5,13 @@ import logging
 import socket
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from mitmproxy.http import Response
 
-from converter.addon import aside
-from converter.addon.aside import AT_ONCE, in_short_steps
+from converter.addon.aside import AT_ONCE, BODIES
 from converter.addon.exchange.exchange import Kind
 from converter.addon.hooks import request_steps
 from converter.addon.hooks.request_steps import STEPS, Asked, Step
@@ -179,13 +179,13 @@ def test_a_short_request_is_not_kept(path: str, length: int, kept: int) -> None:
 def test_a_long_request_of_few_messages_is_read_and_written_in_the_loop(
     path: str, said: str, times: int, in_a_thread: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    threads = []
+    works = []
 
-    def work(work: Callable[[], object]) -> object:
-        threads.append(threading.current_thread())
-        return in_short_steps(work)
+    def submit(work: Callable[[], object]) -> Future[object]:
+        works.append(work)
+        return ThreadPoolExecutor.submit(BODIES, work)
 
-    monkeypatch.setattr(aside, "in_short_steps", work)
+    monkeypatch.setattr(BODIES, "submit", submit)
     messages = [{"role": "user", "content": said}] * times
     with running() as (addon, _):
         others = Memory(store=addon._requests._store, owner="another")
@@ -193,7 +193,7 @@ def test_a_long_request_of_few_messages_is_read_and_written_in_the_loop(
         flow = ask(addon, request(path, {**ASKED, "messages": messages, "input": messages}))
         sent = json.loads(flow.request.content or b"")["messages"]
     assert "".join(str(each["content"]) for each in sent).count(said) == times
-    assert bool(threads) is in_a_thread
+    assert bool(works) is in_a_thread
 
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES])

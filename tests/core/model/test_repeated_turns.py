@@ -1,6 +1,6 @@
 """Messages that a request repeats are as if they had been read and written anew."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -128,7 +128,7 @@ def test_a_request_is_read_and_written_as_if_none_had_been_before(
         if isinstance(conversation, Conversation) and isinstance(plain, Conversation):
             body, notes = write(conversation, settings, turns.run)
             assert (body, notes) == write(plain, settings)
-            assert turns.body(body, json_text.write_each) == json_text.write(body)
+            assert turns.body(body, json_text.write) == json_text.write(body)
             before, turns.before = turns, None
 
 
@@ -163,17 +163,15 @@ def test_a_repeated_message_is_not_read_or_written_again() -> None:
     first = RepeatedTurns[Turn, KnownObject]()
     turn = first.read(messages[0], lambda: (Turn("user", ()), False))
     written = first.run((turn,), "way", lambda: [{"role": "user"}])
-    assert (
-        first.body({"messages": written}, json_text.write_each) == b'{"messages":[{"role":"user"}]}'
-    )
+    assert first.body({"messages": written}, json_text.write) == b'{"messages":[{"role":"user"}]}'
     then = RepeatedTurns(first)
     assert then.read(messages[0], lambda: pytest.fail("read")) is turn
     assert then.run((turn,), "way", pytest.fail) is written
     wrote = list[object]()
 
-    def write(values: Sequence[object]) -> list[bytes]:
-        wrote.extend(values)
-        return json_text.write_each(values)
+    def write(value: object) -> bytes:
+        wrote.append(value)
+        return json_text.write(value)
 
     body = then.body({"messages": written}, write)
     assert (body, wrote) == (b'{"messages":[{"role":"user"}]}', ["messages"])

@@ -4,8 +4,6 @@ written.
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
-from math import inf
 
 import pytest
 from hypothesis import given
@@ -126,48 +124,12 @@ def test_no_bytes_raise_anything_else(data: bytes) -> None:
             json_text.write(read(data))
 
 
-@given(st.lists(VALUES, max_size=4))
-def test_values_that_go_out_together_are_each_written_as_alone(values: list[object]) -> None:
-    assert json_text.write_each(values) == [json_text.write(value) for value in values]
-
-
-def test_half_a_character_among_them_is_no_fault() -> None:
-    assert json_text.write_each(["a", "\ud83d", inf]) == [b'"a"', '"\ufffd"'.encode(), b"null"]
-
-
 def test_what_is_no_json_is_none() -> None:
     assert [json_text.read_or_none(data) for data in (b'{"a":1}', b"[DONE]", b"")] == [
         {"a": 1},
         None,
         None,
     ]
-
-
-def test_another_way_reads_and_writes_within_its_block() -> None:
-    class Shouting:
-        def text(self, data: bytes, errors: str) -> str:
-            return data.decode(errors=errors).upper()
-
-        def reader(self, usual: json.JSONDecoder, text: str) -> json.JSONDecoder:  # noqa: ARG002
-            return json.JSONDecoder(object_hook=lambda value: [value])
-
-        def is_quickly_written(self, value: object) -> bool:
-            return value == ["a"]
-
-        def encode(
-            self, value: object, writer: json.JSONEncoder, finish: Callable[[str], str]
-        ) -> Iterator[str]:
-            yield finish(writer.encode(value)).upper()
-
-    with json_text.by(Shouting()):
-        assert json_text.read(b'{"a":1}') == [{"A": 1}]
-        assert json_text.reader_of("{}").decode("{}") == [{}]
-        assert json_text.rescue(b'["a",]') == ["A"]
-        assert json_text.write("a") == b'"A"'
-        assert json_text.write_each(["a"]) == [b'"a"']
-        assert json_text.write_each(["a", "b"]) == [b'"A"', b'"B"']
-    assert json_text.read(b'"a"') == "a"
-    assert json_text.reader_of("{}").decode("{}") == {}
 
 
 @pytest.mark.parametrize("value", [None, 1, "text", True])

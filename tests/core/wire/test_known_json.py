@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.addon import json_steps
-from converter.addon.json_steps import ShortSteps
 from converter.core.wire import json_text, known_json
 from converter.core.wire.known_json import KnownObject, Read
 from tests.core.wire.test_json_text import VALUES
@@ -134,20 +132,6 @@ def test_whatever_the_bytes_nothing_else_is_read(data: st.DataObject) -> None:
         assert shown(found.value) == outcome(json_text.read, spoiled)
 
 
-@law(100)
-@given(_BODIES, st.data())
-def test_it_is_read_in_short_steps_as_well(body: dict[str, Any], data: st.DataObject) -> None:
-    first = known_json.read(json.dumps(body).encode(), (), LISTS)
-    written = json.dumps(data.draw(_next_turns(body)), ensure_ascii=False).encode()
-    before = [first.known] if first else []
-    at_once = known_json.read(written, before, LISTS)
-    with pytest.MonkeyPatch.context() as patch, json_text.by(ShortSteps()):
-        patch.setattr(json_steps, "LONG", 8)
-        patch.setattr(json_steps, "QUICK", 4)
-        found = known_json.read(written, before, LISTS)
-    assert shown(found and found.value) == shown(at_once and at_once.value)
-
-
 TURN = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "é"}]
 
 
@@ -166,7 +150,7 @@ def test_what_is_repeated_is_the_same_object() -> None:
 def test_nothing_is_read_of_what_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     written = json.dumps({"messages": TURN, "n": 1}).encode()
     first = read(written)
-    monkeypatch.setattr(json_text, "reader_of", pytest.fail)
+    monkeypatch.setattr(json_text, "scan", pytest.fail)
     assert read(written, first.known).value == first.value
 
 
