@@ -240,25 +240,33 @@ def uncompressed(body: bytes, encoding: str, limit: int) -> bytes:
     return bytes(plain[: limit + 1])
 
 
-class _Frames:
-    """zstd's frames, one behind the other."""
+class _Parts:
+    """A reader of parts, each compressed by itself, one behind the other: zstd's frames, gzip's
+    members. What follows and does not begin like a part is passed over, as clients do.
+    """
 
-    def __init__(self, _: bytes) -> None:
-        self._frame = self._begun()
-
-    @staticmethod
-    def _begun() -> Any:
-        frame = ZSTD.ZstdDecompressor()
-        return frame.decompressobj() if hasattr(frame, "decompressobj") else frame
+    def __init__(self, begin: Callable[[], Any], first: bytes = b"") -> None:
+        self._begin, self._first = begin, first
+        self._part, self._is_over = begin(), False
 
     def __call__(self, data: bytes) -> bytes:
         plain = b""
-        while data:
-            if self._frame.eof:
-                self._frame = self._begun()
-            plain += self._frame.decompress(data)
-            data = self._frame.unused_data
+        while data and not self._is_over:
+            if self._part.eof:
+                self._part, self._is_over = self._begin(), not data.startswith(self._first)
+            else:
+                plain += self._part.decompress(data)
+                data = self._part.unused_data
         return plain
+
+
+def _zstd() -> Any:
+    frame = ZSTD.ZstdDecompressor()
+    return frame.decompressobj() if hasattr(frame, "decompressobj") else frame
+
+
+def _gzip() -> Any:
+    return zlib.decompressobj(32 + zlib.MAX_WBITS)  # or zlib's, by its head
 
 
 def _inflate(body: bytes) -> _Read:
@@ -268,8 +276,8 @@ def _inflate(body: bytes) -> _Read:
 
 
 _READERS: Mapping[str, Callable[[bytes], _Read]] = {
-    "gzip": lambda _: zlib.decompressobj(32 + zlib.MAX_WBITS).decompress,  # or zlib's, by its head
+    "gzip": lambda _: _Parts(_gzip, first=b"\x1f"),
     "deflate": _inflate,
     "br": lambda _: brotli.Decompressor().process,
-    "zstd": _Frames,
+    "zstd": lambda _: _Parts(_zstd),
 }

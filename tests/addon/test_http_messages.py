@@ -1,6 +1,7 @@
 """What is done to mitmproxy's own messages."""
 
 import gzip
+import random
 import tracemalloc
 import zlib
 
@@ -255,8 +256,19 @@ def test_what_a_server_may_leave_out_or_add_is_read() -> None:
     bare = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     assert uncompressed(bare.compress(b"Hello") + bare.flush(), "deflate", 9) == b"Hello"
     assert uncompressed(zlib.compress(b"Hello"), "gzip", 9) == b"Hello"
-    frames = http_messages.ZSTD.compress(b"Hel") + http_messages.ZSTD.compress(b"lo")
-    assert uncompressed(frames, "zstd", 9) == b"Hello"
+
+
+@pytest.mark.parametrize("name", ["gzip", "zstd"])
+@pytest.mark.parametrize("size", [3, 300], ids=["in one read", "over several"])
+def test_parts_that_are_each_compressed_are_one_body(name: str, size: int) -> None:
+    parts = [random.Random(at).randbytes(size) for at in range(3)]
+    packed = b"".join(bytes(encoding.encode(part, name)) for part in (*parts, b""))
+    assert uncompressed(packed, name, MEGABYTE) == b"".join(parts)
+
+
+def test_what_stands_behind_gzip_and_is_none_is_passed_over() -> None:
+    packed = gzip.compress(b"Hel") + gzip.compress(b"lo") + bytes(90) + b"\x1f padding"
+    assert uncompressed(packed, "gzip", 9) == b"Hello"
 
 
 def test_of_a_body_that_is_cut_short_the_beginning_is_read() -> None:
