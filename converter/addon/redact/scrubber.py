@@ -166,6 +166,15 @@ _PRIVATE = re.compile(
 _PLAIN = re.compile(r"[A-Za-z _-]*")
 _LINK = re.compile(r"\s*(?!data:)(?:[a-z][a-z0-9+.-]*:|//|www\.)\S*\s*\Z", re.IGNORECASE)
 _WORD = re.compile(r"[a-z_-]{,11}")
+_CREDENTIAL = re.compile(r'(?:[^\s,"]|"[^"]*"?)+')
+_SCHEME = re.compile(
+    r"aws4-[a-z0-9-]+|basic|bearer|digest|dpop|hoba|key|mutual|negotiate|ntlm|oauth"
+    r"|scram-sha-[0-9]+|token|vapid",
+    re.IGNORECASE,
+)
+"""A word that tells what credentials follow."""
+_PUBLIC = re.compile(r"algorithm|charset|nc|qop|realm|signedheaders|uri|userhash", re.IGNORECASE)
+"""A parameter of Digest or of AWS that anybody may know."""
 _HARMLESS_HEADERS = re.compile(
     r"accept.*|connection|content-.*|transfer-encoding|user-agent|host|keep-alive"
     r"|cache-control|pragma|te|upgrade.*|priority"
@@ -243,15 +252,21 @@ def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
             yield from _with_parts(value.strip())
         elif "cookie" in name:
             yield from (part.partition("=")[2].strip().strip('"') for part in value.split(";"))
-        elif "authorization" in name:
+        elif "authorization" in name or _SCHEME.fullmatch(value.partition(" ")[0]):
             yield from _of_authorization(value.strip())
         else:
             yield value.strip()
 
 
 def _of_authorization(value: str) -> Iterator[str]:
-    scheme, _, credentials = value.rpartition(" ")
-    yield credentials
+    """Return the tokens and the values of parameters (RFC 9110, 11.4)."""
+    for word in _CREDENTIAL.findall(value):
+        name, _, parameter = word.partition("=")
+        if parameter.strip("="):  # those of a token are its padding
+            yield from () if _PUBLIC.fullmatch(name) else _with_parts(parameter.strip('"'))
+        elif not _SCHEME.fullmatch(word):
+            yield word
+    scheme, _, credentials = value.partition(" ")
     if scheme.lower() == "basic":
         try:
             yield base64.b64decode(credentials).decode().partition(":")[2]

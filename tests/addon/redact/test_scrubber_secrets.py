@@ -1,5 +1,7 @@
 import base64
 
+import pytest
+
 from converter.addon.redact.scrubber import (
     secrets_of_body,
     secrets_of_headers,
@@ -11,10 +13,40 @@ def test_credentials_are_secrets_without_their_scheme() -> None:
     basic = base64.b64encode(b"me:pass word").decode()
     assert set(secrets_of_headers({"authorization": "Bearer sk-1"})) == {"sk-1"}
     assert set(secrets_of_headers({"authorization": "sk-2"})) == {"sk-2"}
+    assert set(secrets_of_headers({"x-api-key": "Bearer sk-3"})) == {"sk-3"}
     assert set(secrets_of_headers({"proxy-authorization": f"Basic {basic}"})) == {
         basic,
         "pass word",
     }
+
+
+DIGEST = (
+    'Digest username="me, too", realm="models", uri="/v1/chat/completions", algorithm=MD5, '
+    'nonce="dcd98b7102dd", nc=00000001, qop=auth, response="6629fae49393"'
+)
+AWS = (
+    "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20261128/us-east-1/bedrock/aws4_request, "
+    "SignedHeaders=host;x-amz-date, Signature=fe5f80f77d5f"
+)
+
+
+@pytest.mark.parametrize(
+    ("header", "secrets", "public"),
+    [
+        (DIGEST, {"me, too", "dcd98b7102dd", "6629fae49393"}, {"/v1/chat/completions", "models"}),
+        (AWS, {"AKIAIOSFODNN7EXAMPLE", "fe5f80f77d5f"}, {"host;x-amz-date"}),
+        ("Bearer sk-1 c2stMg==", {"sk-1", "c2stMg=="}, {"Bearer"}),
+        ("Bearer sk-1, Token sk-2", {"sk-1", "sk-2"}, {"Token"}),
+        ("sk-1 sk-2", {"sk-1", "sk-2"}, set()),
+    ],
+    ids=["Digest", "AWS", "two tokens", "two schemes", "no scheme"],
+)
+def test_each_of_several_credentials_is_a_secret(
+    header: str, secrets: set[str], public: set[str]
+) -> None:
+    found = {*secrets_of_headers({"authorization": header})}
+    assert found >= secrets
+    assert not found & public
 
 
 def test_a_cookie_s_values_are_secrets_and_its_names_are_none() -> None:
