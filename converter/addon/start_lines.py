@@ -17,7 +17,6 @@ NEEDS = {CLAUDE_CODE: 40_000, "Codex": 12_000}
 """Tokens of context that a client needs to work: its first request, its reserve and some turns
 (docs/clients.md).
 """
-_SAMPLING = {"stream": True, "seed": 1, "temperature": 0.7}
 _ANYWHERE = ("", "0.0.0.0", "::")
 
 
@@ -34,7 +33,7 @@ def first_model(names: Iterable[str]) -> str:
 
 def question(proxy: str, dialect: Dialect, model: str) -> str:
     """Return a command that asks the dialect's example, and shows the reply as it comes."""
-    body = json.dumps({"model": model, **_SAMPLING, **dialect.requests.example})
+    body = json.dumps({"model": model, "stream": True, **dialect.requests.example})
     header = ("-H", "content-type: application/json")
     return shell_lines.line(["curl", "-sN", f"{proxy}{dialect.requests.path}", *header, "-d", body])
 

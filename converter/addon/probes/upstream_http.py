@@ -12,6 +12,7 @@ import ssl
 import warnings
 from collections.abc import Mapping
 from functools import lru_cache
+from http.client import HTTPException
 from pathlib import Path
 
 import certifi
@@ -39,6 +40,22 @@ class NoReplyError(Exception):
     """Somebody listens, and gives no reply that can be read."""
 
 
+def reason_of(error: Exception) -> str:
+    """Return why no reply came, without the words of libraries that name their own sources."""
+    match error:
+        case ssl.SSLCertVerificationError():
+            return f"its certificate is not trusted: {error.verify_message}"
+        case ssl.SSLError(reason=str(reason)):
+            return f"the TLS handshake failed: {reason.lower().replace('_', ' ')}"
+        case TimeoutError():
+            return "no answer in time"
+        case HTTPException() | ConnectionError() | asyncio.IncompleteReadError():
+            return "the connection was closed before the reply was whole"
+        case OSError(strerror=str(words)):
+            return words
+    return str(error) or type(error).__name__
+
+
 async def fetch(upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest) -> ProbeReply:
     """Return the reply, whenever it comes. Raises ConnectionError when nobody listens there, else
     NoReplyError.
@@ -49,7 +66,7 @@ async def fetch(upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequ
         refused = isinstance(error, ConnectionRefusedError)
         raise ConnectionError("Connection refused" if refused else error.strerror) from None
     except (OSError, ValueError) as error:
-        raise NoReplyError(str(error)) from None
+        raise NoReplyError(reason_of(error)) from None
     try:
         wire = h11.Connection(h11.CLIENT)
         writer.write(_written(wire, upstream, headers, probe))
@@ -57,7 +74,7 @@ async def fetch(upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequ
     except (OSError, ValueError, h11.ProtocolError) as error:
         if upstream.scheme == "http" and await _speaks_tls(upstream):
             raise ConnectionError(SPEAKS_TLS) from None
-        raise NoReplyError(str(error) or type(error).__name__) from None
+        raise NoReplyError(reason_of(error)) from None
     finally:
         writer.transport.abort()
 

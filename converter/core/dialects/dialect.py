@@ -134,6 +134,10 @@ class OwnRequest:
     page: bool = False
 
 
+SAMPLING: Mapping[str, object] = {"seed": 1, "temperature": 0.7}
+"""Fields of the dialects' example requests, so that each call gives the same answer."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Requests:
     """Requests for a reply."""

@@ -4,6 +4,7 @@ The client is set up by its environment and its command line; no file of the use
 proxy that was started for a client ends with the client.
 """
 
+import argparse
 import json
 import os
 import re
@@ -148,7 +149,8 @@ def _openai(facts: ClientFacts) -> Mapping[str, object]:
 
 def _all(facts: ClientFacts) -> Mapping[str, object]:
     # Claude Code alone asks its user about this key: other programs know no other variable
-    return {**_claude(facts), **_openai(facts), "ANTHROPIC_API_KEY": NO_KEY}
+    keys = {"ANTHROPIC_API_KEY": NO_KEY, "OLLAMA_HOST": facts.proxy}
+    return {**_claude(facts), **_openai(facts), **keys}
 
 
 def _aider(facts: ClientFacts) -> Mapping[str, object]:
@@ -281,13 +283,22 @@ def inherited(proxy: str) -> dict[str, str]:
 
 def show(arguments: Sequence[str]) -> int:
     """Print a client's environment, as `export` lines for a shell."""
-    names = [name for name, client in CLIENTS.items() if client.program]
-    if len(arguments) != 1 or arguments[0] not in names:
-        raise UsageError(f"expected think-addon env {'|'.join(names)}")
-    proxy = running_proxy("")
+    parser = argparse.ArgumentParser(
+        "think-addon env",
+        description="Print what a client is started with, as `export` lines for a shell:"
+        ' eval "$(think-addon env claude)".',
+        allow_abbrev=False,
+    )
+    about = "a proxy, or the server behind one that runs; else the first proxy that runs is taken"
+    parser.add_argument("--url", default="", help=about)
+    parser.add_argument("--model", default="", help="a model, in place of the server's first")
+    parser.add_argument("name", choices=list(CLIENTS), help="the client; `run`: any program")
+    chosen = parser.parse_args(arguments)
+    url = server_address(chosen.url) if chosen.url else ""
+    proxy = url if url and in_front_of(ServerLink(url)) else running_proxy(url)
     if not proxy:
-        raise CommandError("no proxy runs: start one with `think-addon`")
-    client, facts, lines = CLIENTS[arguments[0]], facts_at(proxy), list[str]()
+        raise CommandError(f"no proxy runs: start one with `think-addon {url or 'URL'}`")
+    client, facts, lines = CLIENTS[chosen.name], facts_at(proxy, chosen.model), list[str]()
     for name, value in _told(client.needs(facts)).items():
         lines.append(f"export {name}={shell_lines.word(value)}")
     if rest := client.arguments(facts):

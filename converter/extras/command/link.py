@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from converter.addon.bounds import ANSWER_LIMIT
 from converter.addon.probes.upstream_client import credentials
-from converter.addon.probes.upstream_http import context
+from converter.addon.probes.upstream_http import context, reason_of
 from converter.addon.servers.model_names import entries
 from converter.addon.servers.probes import ADDON_PATH, ProbeReply, server_behind
 from converter.addon.servers.server_key import KEY_VARIABLE
@@ -125,7 +125,7 @@ class ServerLink:
                     if enough(heard) or time.monotonic() - began > self.patience:
                         break
         except (OSError, http.client.HTTPException, CommandError) as error:
-            heard.refused = heard.refused or f"no reply ({error or type(error).__name__})"
+            heard.refused = heard.refused or f"no reply: {reason_of(error)}"
         heard.close(time.monotonic() - began)
         return heard
 
@@ -149,10 +149,15 @@ class ServerLink:
         except ssl.SSLError as error:
             at = self.address.removeprefix("https://")
             plain = error.reason in _NO_TLS
-            fault = f"speaks no TLS: write http://{at}" if plain else f"makes no TLS ({error})"
+            fault = (
+                f"speaks no TLS: write http://{at}"
+                if plain
+                else f"gives no reply: {reason_of(error)}"
+            )
             raise CommandError(f"{self.address} {fault}") from None
         except OSError as error:
-            raise CommandError(f"no model server at {self.address}: {error}") from None
+            reason = reason_of(error)
+            raise CommandError(f"no model server at {self.address}: {reason}") from None
         with closing(connection):
             posted = None if body is None else json_text.write(body)
             own = credentials({"x-api-key": self.key} if self.key else {})

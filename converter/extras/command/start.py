@@ -227,9 +227,10 @@ def mitmproxy_arguments(chosen: argparse.Namespace, more: Sequence[str] = ()) ->
     """Return the arguments for a program of mitmproxy's, with `more` of the user's behind them.
     Raises CommandError.
     """
+    port = _port("--port", chosen.port, PORT, chosen.host)
+    page = _page(chosen, port)
     found = chosen.url or import_module("converter.extras.command.link").find_local_server()
     mode = f"reverse:{server_address(found)}"
-    port = _port("--port", chosen.port, PORT, chosen.host)
     scripts = ["-s", str(ADDON)]
     where = ["--mode", mode, "--listen-host", chosen.host, "--listen-port", str(port)]
     options = [word for option in chosen.set for word in ("--set", option)]
@@ -239,7 +240,7 @@ def mitmproxy_arguments(chosen: argparse.Namespace, more: Sequence[str] = ()) ->
     if chosen.interface == "web":
         defaults["web_open_browser"] = "false"
     ours = without(defaults, set_names([*options, *more]))
-    return [*scripts, *where, *_page(chosen, port), *ours, *options, *more]
+    return [*scripts, *where, *page, *ours, *options, *more]
 
 
 def _page(chosen: argparse.Namespace, port: int) -> list[str]:

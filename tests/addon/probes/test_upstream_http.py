@@ -2,15 +2,23 @@
 
 import asyncio
 import socket
+import ssl
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from http.client import IncompleteRead, RemoteDisconnected
 from typing import Any
 
 import pytest
 
 from converter.addon.probes import upstream_http
-from converter.addon.probes.upstream_http import NoReplyError, context, fetch, host_header
+from converter.addon.probes.upstream_http import (
+    NoReplyError,
+    context,
+    fetch,
+    host_header,
+    reason_of,
+)
 from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.probes import ProbeReply, ProbeRequest
 from tests.support.scripted_server import JSON, Asked, Drop, Framing, ScriptedServer
@@ -283,3 +291,28 @@ def test_proxies_of_the_environment_are_not_used(
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.setenv(name, proxy)
     assert _exchanged(server, GOOD)[0].status == 200
+
+
+def _of_tls(reason: str) -> ssl.SSLError:
+    error = ssl.SSLError(1, f"[SSL: {reason}] words of OpenSSL (_ssl.c:1003)")
+    error.reason = reason
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (IncompleteRead(b""), "the connection was closed before the reply was whole"),
+        (RemoteDisconnected("x"), "the connection was closed before the reply was whole"),
+        (
+            _of_tls("SSLV3_ALERT_HANDSHAKE_FAILURE"),
+            "the TLS handshake failed: sslv3 alert handshake failure",
+        ),
+        (TimeoutError("timed out"), "no answer in time"),
+        (OSError(113, "No route to host"), "No route to host"),
+        (ValueError("expected at most 9 bytes, got more"), "expected at most 9 bytes, got more"),
+        (ValueError(), "ValueError"),
+    ],
+)
+def test_a_reason_is_said_in_words_of_the_network(error: Exception, reason: str) -> None:
+    assert reason_of(error) == reason

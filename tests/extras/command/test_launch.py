@@ -405,8 +405,10 @@ def test_a_client_is_shown_as_lines_for_a_shell(
     running: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(launch, "running_proxy", lambda _: running)
-    assert main(["env", "codex"]) == main(["env", "aider"]) == 0
+    assert main(["env", "codex"]) == main(["env", "--url", running, "aider"]) == 0
+    assert main(["env", "--model", "qwen", "run"]) == 0
     said = capsys.readouterr().out
+    assert f"export OLLAMA_HOST={running}\n" in said
     assert "# codex -c" in said
     assert f"export OPENAI_API_BASE={running}/v1\n" in said
 

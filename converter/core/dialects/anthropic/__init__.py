@@ -10,6 +10,7 @@ from converter.core.dialects.anthropic.encoder import AnthropicEncoder
 from converter.core.dialects.anthropic.errors import error_body, error_reply
 from converter.core.dialects.anthropic.request_reader import omits_thinking, read_in_thread
 from converter.core.dialects.dialect import (
+    SAMPLING,
     Answers,
     Body,
     Dialect,
@@ -70,7 +71,11 @@ ANTHROPIC = Dialect(
     Requests(
         read=read_in_thread,
         path="/v1/messages",
-        example={"max_tokens": 200, "messages": [{"role": "user", "content": "12 * 7"}]},
+        example={
+            **SAMPLING,
+            "max_tokens": 200,
+            "messages": [{"role": "user", "content": "12 * 7"}],
+        },
         native_option="messages",
         natively_refused=_natively_refused,
         blocks=RESULT_BLOCKS | ROLE_BLOCKS["user"] | ROLE_BLOCKS["assistant"],

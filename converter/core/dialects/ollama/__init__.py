@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from converter.core.dialects.dialect import (
+    SAMPLING,
     Answers,
     Body,
     Dialect,
@@ -67,7 +68,10 @@ OLLAMA = Dialect(
     Requests(
         read=_read_request,
         path="/api/chat",
-        example={"messages": [{"role": "user", "content": "12 * 7"}]},
+        example={
+            "options": {**SAMPLING, "num_predict": 200},
+            "messages": [{"role": "user", "content": "12 * 7"}],
+        },
         streams=True,
         native_of=NAME,
         native=_native,

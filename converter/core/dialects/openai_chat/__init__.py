@@ -4,7 +4,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from converter.core.dialects import model_facts
-from converter.core.dialects.dialect import Answers, Dialect, Endpoint, Label, Purpose, Requests
+from converter.core.dialects.dialect import (
+    SAMPLING,
+    Answers,
+    Dialect,
+    Endpoint,
+    Label,
+    Purpose,
+    Requests,
+)
 from converter.core.dialects.openai_chat.decoder import (
     NAME,
     SAME_IN_EVERY_FRAME,
@@ -64,7 +72,11 @@ OPENAI_CHAT = Dialect(
     Requests(
         read=_unread,
         path="/v1/chat/completions",
-        example={"max_tokens": 200, "messages": [{"role": "user", "content": "12 * 7"}]},
+        example={
+            **SAMPLING,
+            "max_tokens": 200,
+            "messages": [{"role": "user", "content": "12 * 7"}],
+        },
         blocks={**PARTS, "thinking": _thinking},
     ),
     Answers(error_body, error_reply, models=model_facts.told_in),

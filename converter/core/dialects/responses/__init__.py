@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from converter.core.dialects.dialect import (
+    SAMPLING,
     Answers,
     Body,
     Dialect,
@@ -93,7 +94,7 @@ RESPONSES = Dialect(
     Requests(
         read=_read_request,
         path="/v1/responses",
-        example={"max_output_tokens": 200, "input": "12 * 7"},
+        example={**SAMPLING, "max_output_tokens": 200, "input": "12 * 7"},
         refers=state.REFERS,
         native_option="responses",
         native=thoughts.mend,
