@@ -221,7 +221,7 @@ def test_no_dialect_knows_another(source: Path) -> None:
 
 NAMES_A_DIALECT = {
     "converter.core.dialects.table",  # its rows
-    "converter.extras.command.launch",  # the word in Codex's own settings
+    "converter.extras.command.clients",  # the word in Codex's own settings
 }
 """All others loop over the table, beside the laws and the redaction, which know each dialect by
 themselves.

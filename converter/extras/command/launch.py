@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -37,6 +37,7 @@ from converter.extras.command.addresses import (
     UsageError,
     server_address,
 )
+from converter.extras.command.clients import CLIENTS, Client, ClientFacts
 from converter.extras.command.doctor import facts_until_window
 from converter.extras.command.link import ServerLink, in_front_of, key_words, wants_key
 from converter.extras.command.start import (
@@ -48,10 +49,6 @@ from converter.extras.command.start import (
     without,
 )
 
-NO_KEY = "unused"
-SHARE_OF_OUTPUT = 4
-"""Of so many tokens of the window one may be the reply's: Claude Code keeps them free."""
-MOST_OUTPUT = 32_000
 SECONDS_TO_END = 10.0
 _PASSED_ON = (signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
 _NOT_FOUND, _NOT_STARTED = 127, 126
@@ -92,135 +89,6 @@ _KEPT = (
 """Variables that stay as the user has set them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClientFacts:
-    """The facts that a client is told. `window`: tokens of context, `None` where unknown; `sees`:
-    the server says that its model takes pictures.
-    """
-
-    proxy: str
-    model: str
-    window: int | None = None
-    sees: bool = False
-
-    @property
-    def output(self) -> int | None:
-        """Tokens that a reply may have."""
-        return self.window and min(self.window // SHARE_OF_OUTPUT, MOST_OUTPUT)
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    """A program. `install`: how to get it; `needs` and `arguments`: what it is started with, of
-    which an object is written to a file, and the variable has the path; `options`: of a proxy that
-    is started for it; `alone`: it works with a proxy of its own only.
-    """
-
-    program: str
-    install: str
-    needs: Callable[[ClientFacts], Mapping[str, object]]
-    arguments: Callable[[ClientFacts], Sequence[str]] = lambda _: ()
-    options: Mapping[str, str] = field(default_factory=dict)
-    alone: bool = False
-
-
-def _claude(facts: ClientFacts) -> Mapping[str, object]:
-    models = ("MODEL", "DEFAULT_OPUS_MODEL", "DEFAULT_SONNET_MODEL", "DEFAULT_HAIKU_MODEL")
-    return {
-        "ANTHROPIC_BASE_URL": facts.proxy,
-        "ANTHROPIC_AUTH_TOKEN": NO_KEY,
-        **{f"ANTHROPIC_{name}": facts.model for name in models},
-        "CLAUDE_CODE_MAX_CONTEXT_TOKENS": facts.window,
-        "CLAUDE_CODE_MAX_OUTPUT_TOKENS": facts.output,
-        # a first prompt of 23,000 tokens, not 40,000; loaded tools keep the cache (2.1.332)
-        "ENABLE_TOOL_SEARCH": "true",
-    }
-
-
-def _openai(facts: ClientFacts) -> Mapping[str, object]:
-    address = f"{facts.proxy}/v1"
-    return {
-        "OPENAI_BASE_URL": address,
-        "OPENAI_API_BASE": address,
-        "OPENAI_API_KEY": NO_KEY,
-        "OPENAI_MODEL": facts.model,
-    }
-
-
-def _all(facts: ClientFacts) -> Mapping[str, object]:
-    # Claude Code alone asks its user about this key: other programs know no other variable
-    keys = {"ANTHROPIC_API_KEY": NO_KEY, "OLLAMA_HOST": facts.proxy}
-    return {**_claude(facts), **_openai(facts), **keys}
-
-
-def _aider(facts: ClientFacts) -> Mapping[str, object]:
-    """Return a file that describes the model as well. Without it aider looks for a description at
-    GitHub, and asks its user at each start about a model that it does not know.
-    """
-    sizes = {"max_input_tokens": facts.window, "max_output_tokens": facts.output}
-    described: dict[str, object] = {"litellm_provider": "openai", "mode": "chat"}
-    described |= {name: size for name, size in sizes.items() if size}
-    return {
-        **_openai(facts),
-        "AIDER_MODEL_METADATA_FILE": {f"openai/{facts.model}": described},
-    }
-
-
-def _opencode(facts: ClientFacts) -> Mapping[str, object]:
-    model: dict[str, object] = {"name": facts.model, "reasoning": True}
-    if facts.window:
-        model["limit"] = {"context": facts.window, "output": facts.output}
-    if facts.sees:
-        model["modalities"] = {"input": ["text", "image"], "output": ["text"]}
-    provider = {
-        "npm": "@ai-sdk/openai-compatible",
-        "options": {"baseURL": f"{facts.proxy}/v1", "apiKey": NO_KEY},
-        "models": {facts.model: model},
-    }
-    config = {"model": f"local/{facts.model}", "provider": {"local": provider}}
-    return {"OPENCODE_CONFIG_CONTENT": json.dumps(config)}
-
-
-def _codex(facts: ClientFacts) -> Sequence[str]:
-    provider = {"name": "local", "base_url": f"{facts.proxy}/v1", "wire_api": "responses"}
-    settings: dict[str, object] = {
-        "model": facts.model,
-        "model_provider": "local",
-        "model_context_window": facts.window,
-        "model_reasoning_summary": "auto",
-        "web_search": "disabled",  # only OpenAI can run it
-        **{f"model_providers.local.{name}": value for name, value in provider.items()},
-    }
-    pairs = [(name, value) for name, value in settings.items() if value is not None]
-    return [word for name, value in pairs for word in ("-c", f"{name}={json.dumps(value)}")]
-
-
-_NO_BLANKS = {"think_blanks": "trim"}
-"""For a client that shows a reply's first blanks as empty lines."""
-CLIENTS: Mapping[str, Client] = {
-    "claude": Client(
-        "claude", "npm install -g @anthropic-ai/claude-code", _claude, options=_NO_BLANKS
-    ),
-    "codex": Client(
-        "codex", "npm install -g @openai/codex", lambda _: {}, _codex, options=_NO_BLANKS
-    ),
-    "opencode": Client("opencode", "npm install -g opencode-ai", _opencode),
-    "aider": Client(
-        "aider",
-        "python -m pip install aider-install && aider-install",
-        _aider,
-        lambda facts: ("--model", f"openai/{facts.model}"),
-    ),
-    "llm": Client(
-        "llm",
-        "pip install llm llm-anthropic",
-        _all,
-        options={**_NO_BLANKS, "think_models": "*="},
-        alone=True,
-    ),
-    "run": Client("", "", _all),
-}
-"""By the word that starts it; `run` starts any program."""
 _TITLES = {"claude": "Claude Code", "codex": "Codex"}
 """Clients whose first request needs a window of some size."""
 _USAGE = """\
