@@ -99,8 +99,7 @@ class ThinkAddon:
             self._in_force = options.in_force()
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None
-        memory = (f"think_memory{part}" for part in ("", "_days", "_key"))
-        if updated & {"think_limits", "think_lessons", *memory}:
+        if updated & {"think_limits", "think_lessons", "think_memory", "think_memory_days"}:
             self._requests.forget(self._settings)
 
     def running(self) -> None:

@@ -206,9 +206,6 @@ class Settings:
     memory_days: int = _unrecorded(
         30, "days after which a kept reply goes that nobody uses", read_days
     )
-    memory_key: str = _unrecorded(
-        "", "file with the key that seals what is kept elsewhere", read_path
-    )
     lessons: bool = _unrecorded(False, "keep lessons about servers for the next start")
     server: Server | None = _option(
         AUTO,
@@ -258,6 +255,7 @@ RECORDED = tuple(option.name for option in OPTIONS if option.recorded)
 REPLACED = {
     "tools_prompt": "write think_tools=told for think_tools_prompt=on",
     **{name: f"write think_native={name} for think_{name}=native" for name in _NATIVE},
+    "memory_key": "keep the memory where only its user reads: a file, or Redis with a password",
     "memory_replies": "write think_limits=replies=NUMBER",
     "memory_megabytes": "write think_limits=replies_mb=NUMBER",
     "keep": "write think_limits=flows=NUMBER and think_limits=flows_mb=NUMBER",

@@ -2,7 +2,6 @@
 
 import time
 from pathlib import Path
-from types import ModuleType
 
 from converter.addon.exchange.settings import Settings
 from converter.addon.extra_packages import load
@@ -22,20 +21,14 @@ def open_store(settings: Settings) -> Store:
     limits = settings.limits
     bounds = Bounds(limits.replies, limits.reply_bytes, settings.memory_days * _DAY)
     kind, _, file = settings.memory.partition(":")
-    store: Store
     if kind == "memory":
         return ProcessStore(bounds, time.monotonic)
     if kind == "sqlite":
-        store = _file(Path(file).expanduser() if file else None, bounds)
-    else:
-        store = _extra("think_memory", "redis", "redis_store").RedisStore(
-            settings.memory, bounds, ANSWER
-        )
-    key = settings.memory_key
-    if key:
-        sealed = _extra("think_memory_key", "sealed", "sealed_store")
-        store = sealed.SealedStore(store, Path(key))
-    return StoreElsewhere(store)
+        return StoreElsewhere(_file(Path(file).expanduser() if file else None, bounds))
+    extra = load("redis", "redis_store")
+    if extra is None:
+        raise ValueError("think_memory: expected converter/extras/redis, which is not there")
+    return StoreElsewhere(extra.RedisStore(settings.memory, bounds, ANSWER))
 
 
 def open_lessons(settings: Settings, store: Store) -> Store | None:
@@ -59,13 +52,3 @@ def _file(path: Path | None, bounds: Bounds, name: str = "") -> Store:
 
     file = path or usual_path()
     return SqliteStore(file.with_name(name) if name else file, bounds, ANSWER)
-
-
-def _extra(option: str, package: str, module: str) -> ModuleType:
-    """Import what an option needs, which no other start does. Raises ValueError where it was
-    deleted.
-    """
-    found = load(package, module)
-    if found is None:
-        raise ValueError(f"{option}: expected converter/extras/{package}, which is not there")
-    return found

@@ -48,6 +48,10 @@ def test_a_bad_value_is_refused_by_the_options_name(name: str, value: object) ->
         ("think_tag=x", "no option think_tag; did you mean think_tags?"),
         ("think-tags=x", "no option think-tags; did you mean think_tags?"),
         ("think_pirnt=true", "no option think_pirnt; did you mean think_print?"),
+        (
+            "think_memory_key=x",
+            "no option think_memory_key; keep the memory where only its user reads",
+        ),
         ("think_order=tools-first", "no option think_order; write think_history=tools-first"),
         ("think_stats=true", "no option think_stats; think_metrics counts all replies"),
         ("think_zzz=x", "no option think_zzz; there are think_tags, think_start"),

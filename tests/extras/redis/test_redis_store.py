@@ -46,21 +46,6 @@ def memory(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mem
     store.store.close()
 
 
-def test_a_sealed_value_is_nobodys_to_read(server: RedisServer, tmp_path: Path) -> None:
-    key = tmp_path / "key"
-    key.write_text("k" * 32)
-    server.empty(BOUNDS).close()
-    chosen = settings.read({"memory": server.address, "memory_key": str(key)})
-    with closing(open_store(chosen)) as store:
-        store.keep("a", b"a secret", "", ["name"], "")
-        assert (store.find("name"), store.get("a")) == ("a", b"a secret")
-        asked = redis.Redis.from_url(server.address)
-        stored = [asked.dump(name) for name in asked.scan_iter()]
-        asked.close()
-    assert stored
-    assert b"secret" not in b"".join(filter(None, stored))
-
-
 def test_two_clients_that_add_to_one_conversation_lose_nothing(
     memory: Memory, server: RedisServer
 ) -> None:

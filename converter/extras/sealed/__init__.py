@@ -1,1 +1,0 @@
-"""A memory whose values nobody reads without the key."""
