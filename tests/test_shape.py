@@ -50,7 +50,7 @@ DIALECTS = {"anthropic", "ollama", "openai_chat", "responses"}
 _OF_A_DIALECT = tuple(f"converter.core.dialects.{name}" for name in DIALECTS)
 LIVE = {"think_addon", "addon", "extras"}
 """Only they may meet mitmproxy."""
-COMES_WITH_THE_PROXY = {"brotli", "certifi", "cryptography", "h11"}
+COMES_WITH_THE_PROXY = {"brotli", "certifi", "h11"}
 """Packages that mitmproxy itself imports, so that its own binary holds them."""
 EXTRAS = {"converter.extras.redis.redis_store": "redis"}
 """Packages that a module loads only where a user has chosen what needs them."""

@@ -252,20 +252,10 @@ OPTIONS: tuple[Option, ...] = tuple(
 RECORDED = tuple(option.name for option in OPTIONS if option.recorded)
 """The options that decide how a reply is rewritten."""
 
-REPLACED = {
-    "tools_prompt": "write think_tools=told for think_tools_prompt=on",
-    **{name: f"write think_native={name} for think_{name}=native" for name in _NATIVE},
-    "memory_key": "keep the memory where only its user reads: a file, or Redis with a password",
-    "memory_replies": "write think_limits=replies=NUMBER",
-    "memory_megabytes": "write think_limits=replies_mb=NUMBER",
-    "keep": "write think_limits=flows=NUMBER and think_limits=flows_mb=NUMBER",
-    "max_request": "write think_limits=request_mb=NUMBER",
-    "order": "write think_history=tools-first",
-    "early_start": "write think_ping=10,early",
-    "fast": "THINK_FAST=false in the environment has every frame parsed",
-    "stats": "think_metrics counts all replies, and the page /think shows the last hour's",
+REMOVED = {
+    "memory_key": "keep the memory where only its user reads: a file, or Redis with a password"
 }
-"""Names that options had once, and what to use in their place."""
+"""Options that are gone, and what to do instead."""
 
 
 def is_ours(name: str) -> bool:
@@ -281,28 +271,14 @@ def unknown(name: str) -> str:
     close = get_close_matches(short, names, 1)
     all_of_them = ", ".join(PREFIX + each for each in names)
     hint = f"did you mean {PREFIX}{close[0]}?" if close else f"there are {all_of_them}"
-    return f"no option {name}; {REPLACED.get(short, hint)}"
-
-
-def renamed(written: Mapping[str, object]) -> dict[str, object]:
-    """Return options by the names of today; recordings hold those of their own time."""
-    options = {name: value for name, value in written.items() if name not in REPLACED}
-    if written.get("tools_prompt") == "on":
-        options["tools"] = "told"
-    if native := [name for name in _NATIVE if written.get(name) == "native"]:
-        options["native"] = native
-    if isinstance(thoughts := options.get("history"), str):
-        options["history"] = [thoughts]
-    if written.get("order") == "tools-first":
-        options["history"] = [*names(options.get("history")), "tools-first"]
-    return options
+    return f"no option {name}; {REMOVED.get(short, hint)}"
 
 
 def read(written: Mapping[str, object] | None = None) -> Settings:
     """Return the settings; what `written` lacks is the default. Raises ValueError, beginning with
     the option's name.
     """
-    options = renamed(written or {})
+    options = written or {}
     values = {
         option.name: _read_one(option, options.get(option.name, option.default))
         for option in OPTIONS

@@ -242,8 +242,7 @@ def with_options(options: Mapping[str, object], written: Sequence[str]) -> dict[
         name, equals, value = option.removeprefix(settings.PREFIX).partition("=")
         if name not in settings.RECORDED or not equals:
             allowed = ", ".join(settings.PREFIX + each for each in settings.RECORDED)
-            hint = settings.REPLACED.get(name, f"expected NAME=VALUE with one of {allowed}")
-            raise RecordingError(f"{hint}, got {option!r}")
+            raise RecordingError(f"expected NAME=VALUE with one of {allowed}, got {option!r}")
         by_name.setdefault(name, []).append(value)
     chosen |= {name: _value(name, values) for name, values in by_name.items()}
     try:

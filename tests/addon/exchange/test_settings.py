@@ -196,29 +196,8 @@ def test_limits_are_counted_in_things_and_bytes() -> None:
     assert limits == MemoryLimits(32 << 20, 7, 2 << 20, 0, 32 << 20)
 
 
-RENAMED: dict[str, tuple[dict[str, object], dict[str, object]]] = {
-    "one endpoint": ({"messages": "native"}, {"native": ["messages"]}),
-    "no endpoint": ({"messages": "translate", "responses": "translate"}, {}),
-    "an order": (
-        {"history": "drop", "order": "tools-first"},
-        {"history": ["drop", "tools-first"]},
-    ),
-    "the order as written": ({"order": "as-written"}, {}),
-    "tools told": ({"tools_prompt": "on", "tools": "auto"}, {"tools": "told"}),
-    "tools not told": ({"tools_prompt": "off", "tools": "off"}, {"tools": "off"}),
-}
-
-
-@pytest.mark.parametrize(("old", "new"), RENAMED.values(), ids=RENAMED)
-def test_the_options_of_an_old_recording_are_read(
-    old: dict[str, object], new: dict[str, object]
-) -> None:
-    assert settings.renamed(old) == new
-    assert settings.read(old) == settings.read(new)
-
-
-def test_no_name_of_before_is_one_of_today() -> None:
-    assert settings.REPLACED.keys() & {option.name for option in OPTIONS} == set()
+def test_no_option_is_said_to_be_gone_that_is_there() -> None:
+    assert settings.REMOVED.keys() & {option.name for option in OPTIONS} == set()
 
 
 @pytest.mark.parametrize("written", ["", "memory:x", "file:/x", "sqlite:/no/such/folder/x"])

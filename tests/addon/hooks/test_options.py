@@ -52,8 +52,6 @@ def test_a_bad_value_is_refused_by_the_options_name(name: str, value: object) ->
             "think_memory_key=x",
             "no option think_memory_key; keep the memory where only its user reads",
         ),
-        ("think_order=tools-first", "no option think_order; write think_history=tools-first"),
-        ("think_stats=true", "no option think_stats; think_metrics counts all replies"),
         ("think_zzz=x", "no option think_zzz; there are think_tags, think_start"),
     ],
 )
@@ -69,10 +67,13 @@ def test_a_name_that_is_none_stops_the_start_with_the_next_best(
 def test_a_number_in_the_configuration_is_taken_for_a_text(tmp_path: Path) -> None:
     folder = tmp_path / "mitmproxy"
     folder.mkdir()
-    (folder / "config.yaml").write_text("think_ping: 5\nthink_early_start: true\n")
+    (folder / "config.yaml").write_text("think_ping: 5\nthink-memory-key: x\n")
     with start_proxy(["regular"], [], tmp_path, "number") as proxy:
         proxy.exit_status()
-    assert proxy.troubles() == ["think: no option think_early_start; write think_ping=10,early"]
+    assert proxy.troubles() == [
+        "think: no option think-memory-key; keep the memory where only its user reads: a file, or "
+        "Redis with a password"
+    ]
 
 
 def test_a_text_in_the_configuration_is_taken_for_a_list_of_one(tmp_path: Path) -> None:
