@@ -1,0 +1,340 @@
+"""Calls as JSON: an object with a name and arguments, a list of such objects, or a header with the
+name before an object.
+
+Models write `{"name": "remove", "path": "/x"}`, an object under a key of their own, arguments in a
+string, or close the arguments' object, or the call's, too early. What the tool's schema knows is an
+argument; an object whose members it knows is the arguments. Anything else has no meaning, and the
+call is none, because a client would run it without what stood there.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from converter.core.calls.arguments import ARGUMENT_KEYS, meaning_of
+from converter.core.calls.ids import is_counted
+from converter.core.calls.schema_values import literal
+from converter.core.reading.tool_calls.json_body import Header, Json
+from converter.core.reading.tool_calls.json_object import OTHER_KEYS, JsonObject, json_object
+from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed, once
+from converter.core.reading.tool_calls.verdict import End, JudgedCall
+from converter.core.wire.partial_json import PartialJson, mended
+
+NAME_KEYS = ("name", "tool_name", "function", "function_name", "tool")
+_BETWEEN = ",;}]"
+"""Marks between a call and what belongs to it behind its end, or the next call."""
+_NOTHING: tuple[object, ...] = (None, "", [])
+_WORD = re.compile(r"\s*+(?P<name>[\w.:-]+)\s*+")
+_FIELD = re.compile(r'\{\s*+"')
+_AS_ARGUMENTS = re.compile(r'\{|null|""|"\s*+(?:\{|null)')
+
+
+class JsonCalls:
+    """The calls of a span whose calls are objects."""
+
+    has_brackets = True
+
+    def __init__(self, span: Span) -> None:
+        self._span = span
+        body = span.row.body
+        self._strict = bool(getattr(getattr(body, "objects", body), "strict", False))
+        self._by_key = isinstance(body, Json) and body.name_is_key
+
+    def find(self, at: int) -> int:
+        """Return where the next object begins; -1 where none comes."""
+        text, gap = self._span.text, self._span.gap
+        while (mark := text[(at := gap(at)) : at + 1]) and mark in _BETWEEN + "[":
+            at += 1
+        return at if mark == "{" else -1
+
+    def read(self, at: int) -> JudgedCall:
+        """Read the call whose object begins at an offset."""
+        call = _Call(self._span, strict=self._strict, by_key=self._by_key)
+        end = call.take(json_object(self._span.text, at))
+        end = end if self._strict else call.beyond(end)
+        return JudgedCall(call.name, call.settled(), end=end)
+
+
+class HeaderCalls:
+    """The call of a span whose name stands in a header."""
+
+    has_brackets = True
+
+    def __init__(self, span: Span) -> None:
+        self._span = span
+
+    def find(self, at: int) -> int:
+        """Return where the next header begins, behind the first call with one of the words that
+        only a header begins with; -1 where none comes.
+        """
+        text, gap, row = self._span.text, self._span.gap, self._span.row
+        begin = gap(at)
+        closer = next((mark for mark in row.closes if at and text.startswith(mark, begin)), "")
+        begin = gap(begin + len(closer))
+        heads = tuple(filter(None, getattr(row.body, "heads", ())))
+        return begin if not at or text.startswith(heads, begin) else -1
+
+    def read(self, at: int) -> JudgedCall:
+        """Read the call. A name alone is a call of a tool that needs no argument."""
+        span, body, text = self._span, self._span.row.body, self._span.text
+        assert isinstance(body, Header)
+        at += len(max((it for it in body.heads if text.startswith(it, at)), key=len, default=""))
+        brace = text.find("{", at)
+        header = text[at:brace] if brace >= 0 else text[at:].rstrip().removesuffix(body.tail)
+        found = re.fullmatch(body.pattern, header, re.DOTALL)  # `re` keeps what it has compiled
+        found = found or (_WORD.fullmatch(header) if brace < 0 else None)
+        said = found["name"].strip() if found else ""
+        name = span.named(said)
+        if not name:
+            raise NoCall
+        call_id = said if is_counted(said) else ""
+        if brace < 0:
+            if not span.closed or span.schema(name).get("required"):
+                raise NoCall
+            return JudgedCall(name, "{}", call_id, end=len(text))
+        arguments, end = read_arguments(span, name, brace)
+        behind = span.gap(end)
+        if body.tail and text.startswith(body.tail, behind):
+            end = behind + len(body.tail)
+        return JudgedCall(name, arguments, call_id, end=end)
+
+
+def read_arguments(span: Span, name: str, at: int) -> tuple[str, int]:
+    """Read the arguments of a call whose name stands before them; return them and the offset
+    behind them.
+    """
+    call = _Call(span, name=name, argued=True, wholly=True, headed=True)
+    end = call.beyond(call.take_arguments(json_object(span.text, at), at))
+    return call.settled(), end
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call whose members are read. `strict`: no keys but those of calls; `by_key`: the only key
+    is the name; `headed`: the name stands before the object.
+
+    `argued`: its arguments have come; `wholly`: all members are arguments, because the arguments'
+    own object was closed too early; `beside`: members that may be as well, as JSON, and whether one
+    may be all of them.
+    """
+
+    span: Span
+    name: str = ""
+    strict: bool = False
+    by_key: bool = False
+    headed: bool = False
+    argued: bool = False
+    wholly: bool = False
+    arguments: str = "{}"
+    beside: list[tuple[str, str, bool]] = field(default_factory=list)
+
+    def take(self, read: JsonObject) -> int:
+        """Take the members of the call's own object; return the offset behind it."""
+        self._close(read)
+        members = read.members
+        if self.by_key:
+            if len(members) != 1:
+                raise NoCall(read.end)
+            self._take_name(literal(members[0][0]), read.end)
+            self._argue(members[0][1])
+            self.wholly = True
+            return read.end
+        first = _first_name(members)
+        if first >= 0 and members[first][1][:1] == "{":  # as chat completions have it
+            within = json_object(members[first][1], 0).members
+            members = [*members[:first], *within, *members[first + 1 :]]
+            first = _first_name(members)
+        self._take_name(members.pop(first)[1] if first >= 0 else "", read.end)
+        for key, written in members:
+            self._member(key, written)
+        if self.strict and not self.argued:
+            raise NoCall
+        return read.end
+
+    def take_arguments(self, read: JsonObject, at: int) -> int:
+        """Take an object as the arguments; return the offset behind it."""
+        self._close(read)
+        self.arguments = read.text if read.mended else self.span.text[at : read.end]
+        return read.end
+
+    def beyond(self, at: int) -> int:
+        """Read members behind the object's end, as they are or in an object: a brace stood too
+        early. An object with a name is another call. Return the offset behind all.
+        """
+        span, text = self.span, self.span.text
+        while True:
+            place = span.gap(at)
+            while text[place : place + 1] in tuple(",;}"):
+                place = span.gap(place + 1)
+            mark, given = text[place : place + 1], bool(_FIELD.match(self.arguments))
+            if mark not in ("{", '"'):
+                return at
+            read = json_object(text, place, inside=mark == '"')
+            if mark == "{" and not self.headed and self._is_call(read, given):
+                return at
+            again = mark == "{" and (given or self.wholly)
+            belongs = span.row.ends or "," in text[at:place] or not given
+            if not (belongs or (again and self.wholly)):
+                return at
+            self._close(read)
+            if again:
+                self._again(read)
+            else:
+                for key, written in read.members:
+                    self._member(key, written)
+            at = read.end
+
+    def settled(self) -> str:
+        """Return the arguments with the members beside them, which the tool's schema must know and
+        the arguments not contradict.
+        """
+        members = json_object(self.arguments, 0).members
+        made, length = once(members), len(members)
+        for key, written, may_be_all in self.beside:
+            around = key in OTHER_KEYS and not self.wholly
+            if made is None or (around and (self.argued or not self._knows(key))):
+                continue
+            more = self._meant(key, written, may_be_all)
+            length = -1
+            made = once([*made.items(), *more])
+        if made is None:
+            self._fail()
+        return self.arguments if len(made) == length else JsonObject([*made.items()]).text
+
+    def _knows(self, key: str) -> bool:
+        return self.span.knows(self.name, key)
+
+    def _fail(self) -> NoReturn:
+        """Raise the error of a text without a meaning: before its first field a call is text."""
+        if self.name and _FIELD.match(self.arguments):
+            raise Broken(self.name)
+        raise NoCall
+
+    def _close(self, read: JsonObject) -> None:
+        """Close an object of which nothing but brackets is missing."""
+        if read.closed:
+            return
+        span = self.span
+        half = span.last and span.begins_closer(span.text[read.end :].strip() or "x")
+        unfit = read.unfit and not half
+        over = span.closes(read.end) if unfit else span.end is not End.CUT
+        if read.missing is not None and over:
+            read.complete()
+            return
+        name, arguments = self._so_far(read)
+        self.name = self.name or self.span.named(name)
+        if not _FIELD.match(self.arguments):
+            self.arguments = read.so_far if self.headed else arguments
+        if unfit:
+            self._fail()
+        raise Unclosed(self.name, self.arguments.removesuffix("}"))
+
+    def _so_far(self, read: JsonObject) -> tuple[str, str]:
+        """Return the name and the arguments in an object that is open, as far as they came."""
+        name, arguments = "", "{"
+        members = [(key, value, value) for key, value in read.members]
+        for key, value, begun in (*members, (read.key or "", '""', read.begun)):
+            if key in ARGUMENT_KEYS or (self.by_key and begun[:1] in "{"):
+                name = key if self.by_key else name
+                arguments = begun if begun[:1] == "{" else _within(begun)
+            elif key in NAME_KEYS and begun[:1] == "{":
+                name, arguments = self._so_far(json_object(begun, 0))
+            elif key in NAME_KEYS and not name:
+                name = _string(value)
+        return name, arguments
+
+    def _take_name(self, written: str, end: int) -> None:
+        self.name = self.span.named(_string(written))
+        if not self.name:
+            raise NoCall(end)
+
+    def _member(self, key: str, written: str) -> None:
+        """Take a member that is not the name."""
+        if key in ARGUMENT_KEYS and not (self.argued or self._knows(key)):
+            self._argue(written)
+            return
+        if self.strict and key not in (*OTHER_KEYS, *ARGUMENT_KEYS):
+            raise NoCall
+        may_be_all = key in ARGUMENT_KEYS and not self.argued  # though one argument is named so
+        self.argued = self.argued or may_be_all
+        self.beside.append((key, written, may_be_all))
+
+    def _argue(self, written: str) -> None:
+        """Take arguments: an object, a string that holds one, or null."""
+        self.argued = True
+        if written[:1] == "{":
+            self.arguments = written
+        elif written[:1] == '"':
+            inner = PartialJson()
+            said = inner.feed(_string(written))
+            if inner.said and not (inner.complete and not inner.unfit.strip()):
+                self.arguments = said
+                self._fail()
+            self.arguments = said.strip() or "{}"
+        elif written != "null":
+            self._fail()
+
+    def _is_call(self, read: JsonObject, given: bool) -> bool:
+        """Tell whether an object behind the call is a call of its own, because it has a name. Any
+        word may stand under a key such as `tool`: behind a call without arguments, whose argument
+        it may be, it must be an offered tool's, or stand beside arguments.
+        """
+        members = [*read.members, *([(read.key, read.begun)] if read.key else [])]
+        if self.by_key and members:
+            key, value = members[0]
+            sure = (given or _AS_ARGUMENTS.match(value)) and not self._knows(key)
+            return bool(sure or self.span.named(key))
+        sure = given or any(key in ARGUMENT_KEYS for key, _ in members)
+        for key, value in members:
+            if key not in NAME_KEYS:
+                continue
+            if value[:1] == '"' and self.span.named(_string(value)):
+                return True
+            inner = json_object(value, 0).members if value[:1] == "{" else []
+            within = any(name in NAME_KEYS and it[:1] == '"' for name, it in inner)
+            named = value[:1] == '"' and (sure or key == "name")
+            if (within or named) and not self._knows(key):
+                return True
+        return given and not read.closed
+
+    def _again(self, read: JsonObject) -> None:
+        """Take an object behind the arguments: the same, or those of a call that had none."""
+        if not _FIELD.match(self.arguments):
+            self.arguments = read.text
+        elif meaning_of(self.arguments) != meaning_of(read.text):
+            self._fail()
+
+    def _meant(self, key: str, written: str, may_be_all: bool) -> Sequence[tuple[str, str]]:
+        """Return the arguments that a member is."""
+        known = self._knows(key)
+        if not known and written[:1] == '"' and (inner := mended(_string(written))):
+            written = inner
+        members = json_object(written, 0).members if written[:1] == "{" else []
+        all_known = written[:1] == "{" and all(self._knows(name) for name, _ in members)
+        if known and not (all_known and may_be_all):
+            return [(key, written)]
+        if not all_known and json.loads(written) not in _NOTHING:
+            self._fail()
+        return members
+
+
+def _first_name(members: Sequence[tuple[str, str]]) -> int:
+    """Return the index of the first member that may be the name, -1 for none."""
+    return next((at for at, (key, _) in enumerate(members) if key in NAME_KEYS), -1)
+
+
+def _string(written: str) -> str:
+    """Return the text of a string that is JSON, or of its beginning; empty for any other value."""
+    if written[:1] != '"':
+        return ""
+    try:
+        return str(json.loads(written))
+    except ValueError:
+        return str(json.loads(written + '"'))
+
+
+def _within(written: str) -> str:
+    """Return the object that a string begins."""
+    return PartialJson().feed(_string(written)) or "{"

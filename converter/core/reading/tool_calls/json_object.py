@@ -1,0 +1,198 @@
+"""A JSON object within a call's text, read whole: its members, each with its value as JSON.
+
+What is JSON is read by C, member by member; all else by `JsonReader`, which mends text with one
+meaning. A thought's closer between the parts of an object says nothing.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from converter.core.calls.schema_values import NO_STRING, literal, typed
+from converter.core.reading.families import CLOSERS
+from converter.core.wire.bounds import TooMuchError
+from converter.core.wire.json_reader import HIGH, LOW, STRICT, JsonReader, Part, Want
+
+OTHER_KEYS = ("id", "type", "tool_call_id", "index")
+"""Keys of the object around a call: they are no arguments where it has any."""
+_PIECE = 4096
+_BLANKS = r"[ \t\r\n]*+"
+_EMPTY = re.compile(rf"\{{{_BLANKS}\}}")
+_KEY = re.compile(rf'{_BLANKS}"([^"\\\x00-\x1f]*+)"{_BLANKS}:{_BLANKS}')
+_BEHIND = re.compile(rf"{_BLANKS}([,}}])")
+_HALF = re.compile(rf"{HIGH}|{LOW}")
+_BARE = re.compile(r"""[^,}"'{\[]++(?=[,}])""")
+_CLOSER = re.compile("|".join(map(re.escape, CLOSERS)))
+
+
+@dataclass(slots=True)
+class JsonObject:
+    """An object. `members`: keys and values, JSON; `end`: the offset behind the object, or that of
+    text which is no JSON (`unfit`).
+
+    `closed`: its last brace was there. If not: `key` and `begun` are the member that is open and
+    its value so far; `missing` are the brackets that are, None where more than brackets is missing.
+
+    `mended`: its text may be no JSON.
+    """
+
+    members: list[tuple[str, str]] = field(default_factory=list)
+    end: int = 0
+    closed: bool = False
+    unfit: bool = False
+    key: str | None = None
+    begun: str = ""
+    missing: str | None = None
+    mended: bool = False
+
+    def complete(self) -> None:
+        """Close what nothing but brackets is missing of."""
+        if self.key is not None and self.missing is not None:
+            self.members.append((self.key, self.begun + self.missing))
+        self.key, self.closed = None, True
+
+    @property
+    def so_far(self) -> str:
+        """The object without its end, as far as it came."""
+        begun = [f"{literal(self.key)}: {self.begun}"] if self.key is not None else []
+        return ", ".join([self.text[:-1], *begun] if self.members else [f"{{{''.join(begun)}"])
+
+    @property
+    def text(self) -> str:
+        """The members as one object."""
+        inner = ", ".join(f"{literal(key)}: {value}" for key, value in self.members)
+        return f"{{{inner}}}"
+
+
+def json_object(text: str, at: int, inside: bool = False) -> JsonObject:
+    """Read the object that begins at an offset. `inside`: its first brace stood before."""
+    return (None if inside else _strictly(text, at)) or _Reading(text, at, inside).read()
+
+
+def _strictly(text: str, at: int) -> JsonObject | None:
+    """Read an object that is JSON; None for any other."""
+    if empty := _EMPTY.match(text, at):
+        return JsonObject([], empty.end(), closed=True)
+    members, at, mark = [], at + 1, ","
+    while mark == ",":
+        key = _KEY.match(text, at)
+        if not key:
+            return None
+        try:
+            _, end = STRICT.raw_decode(text, key.end())
+        except (ValueError, RecursionError):
+            return None
+        value, behind = text[key.end() : end], _BEHIND.match(text, end)
+        if not behind or ("\\u" in value and _HALF.search(value)):
+            return None
+        members.append((key[1], value))
+        at, mark = behind.end(), behind[1]
+    return JsonObject(members, at, closed=True)
+
+
+class _Reading:
+    """Reads an object part by part."""
+
+    def __init__(self, text: str, at: int, inside: bool) -> None:
+        self._text, self._at = text, at
+        self._reader = JsonReader(Want.OBJECT)
+        if inside:
+            self._reader.want, self._reader.nested = Want.KEY, ["}"]
+        self._made = JsonObject(mended=True)
+        self._key: list[str] = []
+        self._value: list[str] | None = None  # of a member, from the colon on
+        self._begin = 0  # of the value
+
+    def read(self) -> JsonObject:
+        made, reader = self._made, self._reader
+        try:
+            for part, said, end in self._parts():
+                made.end = end
+                if part is Part.UNFIT:
+                    made.end = end - len(said)
+                    if not self._passes(made.end):
+                        made.unfit = True
+                        break
+                elif not reader.nested:
+                    self._member()
+                    made.closed = True
+                    return made
+                else:
+                    self._take(part, said, end)
+        except TooMuchError:
+            made.unfit = True
+        self._leave_open()
+        return made
+
+    def _parts(self) -> Iterator[tuple[Part, str, int]]:
+        """Yield the parts with the offsets behind them."""
+        while self._at < len(self._text):
+            begin = self._at - len(self._reader.held)
+            piece = self._text[self._at : self._at + _PIECE]
+            self._at += len(piece)
+            for part, said, end in self._reader.feed(piece):
+                yield part, said, begin + end
+
+    def _take(self, part: Part, said: str, end: int) -> None:
+        at_top = len(self._reader.nested) == 1
+        if part is Part.COMMA and at_top:
+            self._member()
+        elif self._value is None:
+            if part is Part.COLON:
+                self._value, self._begin = [], end
+            elif part not in (Part.OPEN, Part.BLANK, Part.COMMA):
+                self._key.append(said)
+        elif part is not Part.BLANK or not at_top:
+            self._value.append(said)
+            if part is Part.CLOSE:
+                del self._value[-1]
+                self._drop_comma(self._value)
+                self._value.append(said)
+
+    @staticmethod
+    def _drop_comma(value: list[str]) -> None:
+        last = len(value) - 1
+        while last >= 0 and not value[last].strip():
+            last -= 1
+        if last >= 0 and value[last] == ",":
+            del value[last:]
+
+    def _member(self) -> None:
+        """Take the member that has ended."""
+        if self._value:
+            self._made.members.append((json.loads("".join(self._key)), "".join(self._value)))
+        self._key, self._value = [], None
+
+    def _passes(self, at: int) -> bool:
+        """Go on behind a thought's closer, or behind an id without quotes."""
+        reader = self._reader
+        if closer := _CLOSER.match(self._text, at):
+            self._at, reader.refused = closer.end(), False
+            return True
+        if self._value is None or json.loads("".join(self._key)) not in OTHER_KEYS:
+            return False
+        bare = _BARE.match(self._text, self._begin)
+        if not bare:
+            return False
+        self._value = [typed(bare[0].strip(), NO_STRING)]
+        self._at, reader.refused, reader.want = bare.end(), False, Want.NEXT
+        return True
+
+    def _leave_open(self) -> None:
+        """Tell what is open at the text's end."""
+        made, reader, value = self._made, self._reader, self._value
+        word = None if made.unfit or value is None else reader.end_word()
+        if value is not None and word is not None:
+            value.append(word)
+        made.end = made.end if made.unfit else len(self._text)
+        inside = reader.quote or reader.comment or reader.held
+        if value is None:
+            made.missing = None if inside or not made.members or self._key else ""
+            return
+        made.key = json.loads("".join(self._key))
+        length = len(value)
+        self._drop_comma(value)
+        made.begun = "".join(value)
+        if not inside and (reader.want is Want.NEXT or len(value) < length):
+            made.missing = "".join(reversed(reader.nested[1:]))

@@ -1,0 +1,115 @@
+"""The judge: the text of a span in, the calls that it is out, or that it is none.
+
+A pure function of the row, the text, the reason why its span ended, and the tools' schemas. The
+schema is asked while judging: of two readings the one whose keys are the tool's parameters counts.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from converter.core.calls.schema_values import Schema
+from converter.core.reading.tool_calls.call_row import CallRow
+from converter.core.reading.tool_calls.gemma_body import Gemma
+from converter.core.reading.tool_calls.gemma_judge import GemmaCalls
+from converter.core.reading.tool_calls.json_body import Header, Json
+from converter.core.reading.tool_calls.json_judge import HeaderCalls, JsonCalls
+from converter.core.reading.tool_calls.keyed_judge import KeyedCalls
+from converter.core.reading.tool_calls.python_body import Python
+from converter.core.reading.tool_calls.python_judge import PythonCalls
+from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed
+from converter.core.reading.tool_calls.tag_body import Elements, Pairs, Tags
+from converter.core.reading.tool_calls.verdict import End, Failed, JudgedCall, Verdict
+
+
+class _Calls(Protocol):
+    """The calls of a span. `has_brackets`: a bracket too many may stand behind one."""
+
+    has_brackets: bool
+
+    def find(self, at: int) -> int:
+        """Return where the next call begins; -1 where none comes."""
+
+    def read(self, at: int) -> JudgedCall:
+        """Read the call that begins at an offset. Raises NoCall, Broken or Unclosed."""
+
+
+_ENDS = (End.MARK, End.BODY, End.OPENER)
+_FIELD = re.compile(r'\{\s*+"')
+_BRACKETS = re.compile(r"(?:\s*+[}\])])++")
+
+
+def judge(
+    row: CallRow, text: str, end: End, tools: Mapping[str, Schema], *, last: bool = False
+) -> Verdict:
+    """Return the verdict on the text from a body's head to where its span ended, before the closing
+    mark. `last`: no later mark can close what is open.
+    """
+    closed = text + "\n" if end in (End.MARK, End.OPENER) else text  # it ends a number
+    span = Span(row, closed, end, tools, last or end not in _ENDS)
+    verdict = _judged(span)
+    if verdict.failed is Failed.UNCLOSED:
+        return verdict
+    is_all = verdict.calls and not verdict.failed and not text[verdict.length :].strip()
+    if row.whole and not (is_all and not any(it.lead or it.is_open for it in verdict.calls)):
+        return Verdict(failed=Failed.TEXT)
+    return verdict
+
+
+def _judged(span: Span) -> Verdict:
+    """Return the verdict on calls one behind the other."""
+    body = _BODIES[type(span.row.body)](span)
+    calls: list[JudgedCall] = []
+    at, lead = 0, -1  # where text begins that is no call
+    while (begin := body.find(at)) >= 0:
+        try:
+            call = body.read(begin)
+        except NoCall as none:
+            lead, at = begin if lead < 0 else lead, none.end
+            if at <= begin:
+                break
+        except Broken as broken:
+            return Verdict(tuple(calls), Failed.BROKEN, broken.name)
+        except Unclosed as open_call:
+            return _unclosed(span, calls, open_call)
+        else:
+            before = span.text[lead:begin] if lead >= 0 else ""
+            at, lead = _behind(span, call.end, body.has_brackets), -1
+            calls.append(replace(call, end=at, lead=before))
+    return Verdict(tuple(calls), Failed.TEXT if lead >= 0 or not calls else None)
+
+
+def _behind(span: Span, at: int, has_brackets: bool) -> int:
+    """Return the offset behind brackets too many, and the beginning of a closing mark at which the
+    reply ended.
+    """
+    brackets = _BRACKETS.match(span.text, at) if has_brackets else None
+    at = brackets.end() if brackets else at
+    rest = span.text[at:].strip()
+    if rest and span.last and span.begins_closer(rest):
+        return len(span.text)
+    return min(at, span.length)
+
+
+def _unclosed(span: Span, calls: Sequence[JudgedCall], found: Unclosed) -> Verdict:
+    """Return the verdict on calls of which the last is open at the end."""
+    if not span.last:
+        return Verdict(failed=Failed.UNCLOSED)
+    if span.end in _ENDS and _FIELD.match(found.arguments):
+        return Verdict(tuple(calls), Failed.BROKEN, found.name)
+    if span.end in _ENDS or not found.name:
+        return Verdict(tuple(calls), Failed.TEXT)
+    call = JudgedCall(found.name, found.arguments, is_open=True, end=span.length)
+    return Verdict((*calls, call))
+
+
+_BODIES: Mapping[type, Callable[[Span], _Calls]] = {
+    Json: JsonCalls,
+    Header: HeaderCalls,
+    Tags: KeyedCalls,
+    Pairs: KeyedCalls,
+    Elements: KeyedCalls,
+    Python: PythonCalls,
+    Gemma: GemmaCalls,
+}

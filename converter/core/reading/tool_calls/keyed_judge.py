@@ -1,0 +1,436 @@
+"""Calls whose values stand between marks: a function's tag with a tag for each parameter, keys and
+values in turn, or elements named by their keys.
+
+A value is bare text, typed by the tool's schema, and may be a text about these very marks. One rule
+says where it ends: its closing mark counts where the form may go on behind it (with the next
+parameter, the call's end, another call) and no more values are closed than were opened.
+
+If a value has no end by this rule, the call is read again, and three more ends count: the mark of
+another parameter that the tool has and the call lacks; any closing mark of the value's behind which
+the form goes on; and the call's own end, where no later mark can close the value. A value that ends
+so holds no mark of a call.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import NoReturn
+
+from converter.core.calls.arguments import meaning_of
+from converter.core.calls.schema_values import (
+    NO_STRING,
+    NULLS,
+    Schema,
+    literal,
+    part,
+    properties_of,
+    type_names,
+    typed,
+    types_of,
+)
+from converter.core.reading.tool_calls.json_judge import read_arguments
+from converter.core.reading.tool_calls.json_object import JsonObject
+from converter.core.reading.tool_calls.keyed_marks import (
+    HEADER,
+    Half,
+    Kind,
+    Mark,
+    Marks,
+    name_in,
+    unopened_key,
+)
+from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed
+from converter.core.reading.tool_calls.tag_body import Elements, Pairs, Tags
+from converter.core.reading.tool_calls.verdict import End, JudgedCall
+from converter.core.wire.bounds import HELD_LIMIT
+
+_IS_STRING = re.compile(r"""\bstring=["']?true|\btype=["']?str""")
+_IS_JSON = re.compile(r"""\bstring=["']?false|\btype=["']?(\w+)""")
+_ATTRIBUTE = re.compile(r"""([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))""")
+_OF_THE_CALL = frozenset(("id", "index", "type", "call_id", "tool_call_id", "string"))
+"""Attributes of a call's tag that are no arguments."""
+_WORD = re.compile(r"\s*+([\w.:/-]++)")
+_LINE_END = re.compile(r"\r\n|\n")
+_LINE_END_LAST = re.compile(r"(?:\r\n|\n)\Z")
+_PARTS = (Kind.KEY, Kind.CLOSE, Kind.END, Kind.OUTER, Kind.BEGUN)
+_CDATA = "<![CDATA[", "]]>"
+_REPEATS = 8
+"""Closing marks said once more in a row; more of them are text."""
+_NESTED_LIMIT = 64
+"""Values within values; models write three or four."""
+ITEM = "item"
+
+
+class KeyedCalls:
+    """The calls of a span."""
+
+    has_brackets = False
+
+    def __init__(self, span: Span) -> None:
+        self._span = span
+        self._bare = isinstance(span.row.body, Pairs)
+        self._name, begin, first = _bare_name(span) if self._bare else ("", 0, None)
+        self._begin = begin
+        self._marks = Marks(span, 0 if first is None else first.end, first)
+
+    def find(self, at: int) -> int:
+        """Return where the next call begins; -1 where none comes."""
+        if self._bare:
+            return self._begin if self._name and not at else -1
+        begin = self._span.gap(at)
+        return begin if self._marks.behind(at, self._marks.index(at)) is Kind.HEAD else -1
+
+    def read(self, at: int) -> JudgedCall:
+        """Read the call that begins at an offset."""
+        span = self._span
+        try:
+            return _Call(self._marks, self._name, lenient=False).read(at)
+        except Unclosed as is_open:
+            try:
+                return _Call(self._marks, self._name, lenient=True).read(at)
+            except (NoCall, Broken, Unclosed):
+                if not span.last or span.end in (End.STOP, End.CUT):
+                    raise is_open from None
+                raise
+
+
+def _bare_name(span: Span) -> tuple[str, int, Mark | None]:
+    """Return the name at the text's beginning, the offset behind it, and the first key if that
+    lacks its opening mark, as GLM-4.7 leaves it out: it stands behind the name, or goes on with it.
+    """
+    body, text = span.row.body, span.text
+    assert isinstance(body, Pairs)
+    found = _WORD.match(text)
+    if not found:
+        return "", 0, None
+    at = span.gap(found.end())
+    if body.separator and text.startswith(body.separator, at):
+        at = span.gap(at + len(body.separator))
+    if not (key := unopened_key(body).match(text)):
+        return span.named(found[1]), at, None
+    fitting = [
+        (tool, left)
+        for tool in span.tools
+        if key[1].startswith(tool)
+        if (left := key[1][len(tool) :].strip()) in properties_of(span.schema(tool))
+    ]
+    if len(fitting) != 1:
+        return "", 0, None
+    mark = Mark(Kind.KEY, key.end(), key.end(), fitting[0][1], key["value_opened"] is not None)
+    return fitting[0][0], key.end(), mark
+
+
+class _Call:
+    """A call that is read. `lenient`: the second rule counts as well."""
+
+    def __init__(self, marks: Marks, name: str, *, lenient: bool) -> None:
+        self._marks, self._span, self._lenient = marks, marks.span, lenient
+        self._text, self._body = self._span.text, self._span.row.body
+        self._name = name
+        self._schema: Schema = self._span.schema(name)
+        self._values: dict[str, str] = {}
+
+    # One mark behind the other.
+
+    def read(self, at: int) -> JudgedCall:
+        """Read the call that begins at an offset: a head, or what is behind a bare name."""
+        marks, index = self._marks, self._marks.index(at)
+        if not self._name:
+            at, index = self._head(marks.all[index]), index + 1
+        if self._text.startswith("{", self._span.gap(at)):
+            return self._json(self._span.gap(at))
+        ended, closed = -1, False  # behind the call's closing mark; a value's was there
+        while (kind := marks.behind(at, index)) in _PARTS:
+            if kind in (Kind.END, Kind.OUTER):
+                ended = at = marks.all[index].end
+                index += 1
+                continue
+            is_half = kind is Kind.BEGUN and marks.half(at, index) is not Half.NONE
+            if is_half or (ended >= 0 and kind is not Kind.KEY):
+                break
+            closed = closed or kind is Kind.CLOSE
+            (at, index), ended = self._part(kind, index), -1
+        end = self._end(at, index, ended, bare=not (self._values or closed))
+        if not self._values and self._text.startswith('{"', self._span.gap(end)):
+            raise NoCall  # the arguments stand behind a call that has none
+        return JudgedCall(self._name, JsonObject([*self._values.items()]).text, end=end)
+
+    def _part(self, kind: Kind, index: int) -> tuple[int, int]:
+        """Take the part of the call that begins at the mark of that index; return the offset behind
+        the part, and the index of the next mark.
+        """
+        if kind is Kind.KEY:
+            return self._value(index)
+        if kind is Kind.BEGUN:
+            return self._unopened(index)
+        return self._marks.all[index].end, index + 1  # a closing mark said again says nothing
+
+    def _end(self, at: int, index: int, ended: int, bare: bool) -> int:
+        """Return the offset behind the call, whose last part ends at `at`, before the mark of that
+        index. `ended`: behind its closing mark, -1 where there was none; `bare`: it is a name.
+        """
+        marks, span = self._marks, self._span
+        half, kind = marks.half(at, index), marks.behind(at, index)
+        is_word = bare and isinstance(self._body, Pairs) and not span.closed
+        if is_word and kind is not Kind.BEGUN:
+            raise NoCall
+        if half is Half.OPENING or (half is Half.EITHER and ended < 0):
+            raise self._unclosed()
+        if half is not Half.NONE:
+            return span.length
+        if ended >= 0:
+            return ended
+        if kind is Kind.NONE and span.end is End.CUT:
+            raise self._unclosed()
+        follows = kind in (Kind.NONE, Kind.HEAD, Kind.OPENER)
+        if not (follows or getattr(self._body, "open_ended", False)):
+            self._fail()
+        return at
+
+    def _fail(self) -> NoReturn:
+        """Raise the error of a text without a meaning: before its first field a call is text."""
+        raise Broken(self._name) if self._values else NoCall
+
+    def _unclosed(self, key: str | None = None, begun: str = "") -> Unclosed:
+        """Return the error of a call that is open. `key`, `begun`: the member that is."""
+        return Unclosed(
+            self._name, JsonObject([*self._values.items()], key=key, begun=begun).so_far
+        )
+
+    # The head.
+
+    def _head(self, mark: Mark) -> int:
+        """Take the name, and the arguments that stand in the call's tag."""
+        found = HEADER.fullmatch(mark.tag)
+        self._name = self._span.named(found[1]) if found else ""
+        self._schema = self._span.schema(self._name)
+        if not found or not self._name or _ATTRIBUTE.sub("", found[2]).strip("\"'/ "):
+            raise NoCall
+        for key, *given in _ATTRIBUTE.findall(found[2]):
+            if key not in _OF_THE_CALL:
+                if not self._knows(key):
+                    raise NoCall
+                self._add(key, _typed("".join(given), types_of(self._schema, key)))
+        return mark.end
+
+    def _json(self, at: int) -> JudgedCall:
+        """Read arguments that are JSON, as Llama 3.1 and Laguna have them behind the name."""
+        arguments, at = read_arguments(self._span, self._name, at)
+        index = self._marks.index(at)
+        is_end = self._marks.behind(at, index) is Kind.END
+        return JudgedCall(self._name, arguments, end=self._marks.all[index].end if is_end else at)
+
+    # Values.
+
+    def _value(self, index: int) -> tuple[int, int]:
+        """Take the value of the key of that index; return the offset behind it, and the index of
+        the mark that comes next.
+        """
+        mark, body = self._marks.all[index], self._body
+        if isinstance(body, Elements):
+            written, index = self._element(index, part(self._schema, mark.tag), 0)
+            self._add(mark.tag, written)
+            return self._marks.all[index - 1].end, index
+        name, types = mark.tag.strip(), frozenset[str]()
+        if isinstance(body, Tags):
+            found = HEADER.fullmatch(mark.tag)
+            name, types = (found[1], _types(found[2])) if found else ("", types)
+        in_tag = "=" in name and not self._knows(name)  # the call has no meaning without it
+        if not name or in_tag or not (mark.opened or self._lacks(name)):
+            self._fail()
+        types = types or types_of(self._schema, name)
+        if isinstance(body, Pairs) and body.reads_unknown and not self._knows(name):
+            types = NO_STRING
+        begin, index, known = self._begin(mark.end, index + 1)
+        end = self._end_of(begin, index, name, types)
+        ended = self._marks.all[end] if end < len(self._marks) else None
+        is_own = ended is not None and ended.kind is Kind.CLOSE
+        if not (mark.opened or is_own):  # as GLM-4.7 leaves it out under load
+            self._fail()
+        text = self._text[begin : ended.begin if ended else self._span.length]
+        padded = not is_own or getattr(body, "padded", False)
+        text = known if known is not None else _LINE_END_LAST.sub("", text) if padded else text
+        self._add(name, _typed(text, types))
+        if ended is None:
+            return self._span.length, end
+        return (ended.end, end + 1) if is_own else (ended.begin, end)
+
+    def _begin(self, at: int, index: int) -> tuple[int, int, str | None]:
+        """Return where a value's words begin, the next mark, and the words of a CDATA section."""
+        body = self._body
+        if not isinstance(body, Tags):
+            return at, index, None
+        begins, ends = _CDATA
+        if body.cdata and self._text.startswith(begins, at):
+            end = self._text.find(ends, at)
+            if end >= 0:
+                inner, at = self._text[at + len(begins) : end], end + len(ends)
+                return at, self._marks.index(at), inner
+        padding = _LINE_END.match(self._text, at) if body.padded else None
+        return padding.end() if padding else at, index, None
+
+    def _add(self, name: str, written: str) -> None:
+        """Take an argument. One that is there with another value breaks the call."""
+        before = self._values.setdefault(name, written)
+        if before is not written and meaning_of(before) != meaning_of(written):
+            raise Broken(self._name)
+
+    def _knows(self, name: str) -> bool:
+        return name in properties_of(self._schema)
+
+    def _lacks(self, name: str) -> bool:
+        return self._knows(name) and name not in self._values
+
+    # The end of a value.
+
+    def _end_of(self, begin: int, first: int, name: str, types: frozenset[str]) -> int:
+        """Return the index of the mark that ends the value which begins at `begin`, before the mark
+        `first`; the number of marks for one that the text's end closes.
+        """
+        marks, depth, uncertain = self._marks, 0, False
+        lacking = {name: ""} | self._values
+        for at in range(first, len(marks)):
+            kind, may = marks.all[at].kind, self._may(first, at)
+            if kind is Kind.CLOSE:
+                if (may or not depth) and self._goes_on(at, lacking, depth):
+                    return at
+                uncertain = uncertain or not depth  # a closing mark did not count
+                depth = max(0, depth - 1)
+            elif may and self._is_end(begin, at, lacking, uncertain):
+                if uncertain:
+                    self._fail()
+                return at
+            depth += kind in (Kind.KEY, Kind.OPENED)
+        is_over = self._span.last and self._span.closed and not uncertain
+        if is_over and self._may(first, len(marks)):
+            return len(marks)
+        raise self._unclosed(name, self._begun(begin, types))
+
+    def _is_end(self, begin: int, at: int, values: Mapping[str, str], uncertain: bool) -> bool:
+        """Tell whether a mark that is not the value's own ends the value."""
+        kind = self._marks.all[at].kind
+        if kind is Kind.KEY:
+            return self._is_next(begin, at, values, uncertain)
+        return kind in (Kind.END, Kind.OUTER) and not uncertain and self._is_over(at)
+
+    def _is_over(self, at: int) -> bool:
+        """Tell whether the mark that closes the call ends a value without its own: the first mark
+        behind it belongs to no value.
+        """
+        marks, span = self._marks, self._span
+        if not span.last or span.end is End.CUT:
+            return False
+        while at < len(marks) and marks.all[at].kind in (Kind.END, Kind.OUTER):
+            at += 1
+        kind = marks.all[at].kind if at < len(marks) else Kind.NONE
+        return kind in (Kind.NONE, Kind.HEAD, Kind.OPENER) and marks.least[at] >= marks.balance[at]
+
+    def _may(self, first: int, at: int) -> bool:
+        """Tell whether the second rule may end a value that holds the marks from `first` on."""
+        return self._lenient and self._marks.of_calls[first] == self._marks.of_calls[at]
+
+    def _goes_on(self, at: int, values: Mapping[str, str], depth: int) -> bool:
+        """Tell whether the form may go on behind a value's closing mark."""
+        marks, next_at = self._marks, at + 1
+        for _ in range(_REPEATS):
+            if depth or marks.behind(marks.all[next_at - 1].end, next_at) is not Kind.CLOSE:
+                break
+            next_at += 1
+        end = marks.all[next_at - 1].end
+        kind = marks.behind(end, next_at)
+        if kind is Kind.WORDS and getattr(self._body, "open_ended", False):
+            mark = marks.all[next_at] if next_at < len(marks) else None
+            return mark is None or mark.kind is Kind.HEAD
+        if kind is Kind.KEY and depth:
+            name = name_in(marks.all[next_at].tag)
+            return self._knows(name) and name not in values
+        if kind in (Kind.HEAD, Kind.OPENER):
+            return marks.least[next_at] >= marks.balance[next_at]
+        if kind in (Kind.WORDS, Kind.BEGUN):
+            return marks.half(end, next_at) is not Half.NONE
+        return kind is not Kind.CLOSE
+
+    def _is_next(self, begin: int, at: int, values: Mapping[str, str], uncertain: bool) -> bool:
+        """Tell whether another parameter's mark ends a value without its own: at a line's head, or
+        where no closing mark follows, or where the tool needs the parameter; and not where the
+        parameter comes once more behind a closing mark, or more is closed than opened.
+        """
+        marks, mark = self._marks, self._marks.all[at]
+        name, over = name_in(mark.tag), marks.next_end[at]
+        if not self._knows(name) or name in values:
+            return False
+        closed = marks.closers[over] - marks.closers[at]
+        opened = marks.balance[over] - marks.balance[at + 1] + closed
+        if closed > 1 + opened or any(at < it < over for it in marks.closed_keys.get(name, ())):
+            return False
+        at_head = mark.begin == begin or self._text[mark.begin - 1] in "\r\n"
+        padded = getattr(self._body, "padded", False)
+        required = self._schema.get("required")
+        needs = isinstance(required, list) and name in required
+        return at_head or not padded or not closed or uncertain or needs
+
+    def _begun(self, begin: int, types: frozenset[str]) -> str:
+        """Return the JSON of a value that is open: only a string's goes on."""
+        if types and "string" not in types:
+            return ""
+        text = self._text[begin : self._span.length]
+        last = text.rfind("<")
+        if last >= 0 and self._marks.half_closer(text[last:]):
+            text = text[:last]
+        return literal(text)[:-1]
+
+    # Elements, which are nested as their values are.
+
+    def _element(self, index: int, schema: Schema, depth: int) -> tuple[str, int]:
+        """Return the JSON of the element of that index, and the index of the mark behind it."""
+        marks, mark = self._marks, self._marks.all[index]
+        at, index, name = mark.end, index + 1, mark.tag
+        if depth > _NESTED_LIMIT:
+            self._fail()
+        if marks.behind(at, index) is not Kind.KEY:
+            closers = (it for it in range(index, len(marks)) if marks.all[it].kind is Kind.CLOSE)
+            end = next((it for it in closers if marks.all[it].tag == name), -1)
+            types = type_names(schema, self._schema) or (NO_STRING if depth else frozenset())
+            if end < 0:
+                raise self._unclosed(*(() if depth else (name, self._begun(at, types))))
+            return _typed(self._text[at : marks.all[end].begin], types), end + 1
+        items, members = [], {}
+        while (kind := marks.behind(at, index)) is Kind.KEY:
+            child = marks.all[index].tag
+            written, index = self._element(index, part(schema, child, self._schema), depth + 1)
+            at = marks.all[index - 1].end
+            items.append(written)
+            members[child] = written
+        if kind is Kind.NONE or marks.half(at, index) is not Half.NONE:
+            raise self._unclosed()
+        if kind is not Kind.CLOSE or marks.all[index].tag != name:
+            self._fail()
+        if set(members) == {ITEM}:
+            return f"[{', '.join(items)}]", index + 1
+        return JsonObject([*members.items()]).text, index + 1
+
+    def _unopened(self, index: int) -> tuple[int, int]:
+        """Take an argument without its opening tag: the closing one has its name."""
+        mark = self._marks.all[index]
+        closer = self._marks.all[index + 1] if index + 1 < len(self._marks) else None
+        named = closer is not None and closer.kind is Kind.CLOSE and self._lacks(closer.tag)
+        if closer is None or not named or not isinstance(self._body, Elements):
+            self._fail()
+        text = self._text[mark.end : closer.begin]
+        self._add(closer.tag, _typed(text, types_of(self._schema, closer.tag)))
+        return closer.end, index + 2
+
+
+def _types(written: str) -> frozenset[str]:
+    """Return the types that a parameter's tag tells by itself."""
+    if _IS_STRING.search(written):
+        return frozenset({"string"})
+    return NO_STRING if _IS_JSON.search(written) else frozenset()
+
+
+def _typed(text: str, types: frozenset[str]) -> str:
+    """Return a bare value as JSON. A string stays as it is, whatever it looks like (`007`); a value
+    of no known type is a string.
+    """
+    if not types or "string" in types:
+        return "null" if "null" in types and text in NULLS else literal(text)
+    return typed(text, types) if len(text) <= HELD_LIMIT else literal(text)

@@ -1,0 +1,241 @@
+"""The marks of a call with keyed values, found in its text.
+
+`Marks` has them in order, with what is known of each. Which of them count is told by the judge: a
+value may be a text about these very marks.
+"""
+
+import enum
+import re
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import accumulate
+
+from converter.core.reading.tool_calls.call import Body
+from converter.core.reading.tool_calls.call_row import CallRow
+from converter.core.reading.tool_calls.span import Span
+from converter.core.reading.tool_calls.tag_body import Elements, Pairs, Tags
+from converter.core.reading.tool_calls.verdict import End
+
+
+class Kind(enum.Enum):
+    """The kind of a mark. NONE: the text's end; WORDS: other text stands before the next mark."""
+
+    HEAD = "head"  # begins a call, with its name
+    KEY = "key"  # begins a value
+    CLOSE = "close"  # ends a value
+    END = "end"  # ends a call
+    OUTER = "outer"  # ends what stands around the call
+    OPENER = "opener"  # begins what stands around it
+    OPENED = "opened"  # begins what a value's closing mark ends, in a value
+    BEGUN = "begun"  # begins like a key
+    NONE = ""
+    WORDS = "words"
+
+
+_STEPS = {Kind.KEY: 1, Kind.OPENED: 1, Kind.CLOSE: -1}
+"""The change in the number of open values."""
+_OF_CALLS = (Kind.HEAD, Kind.OPENER, Kind.END, Kind.OUTER)
+
+
+class Half(enum.Enum):
+    """The mark of which a text that was cut is the beginning."""
+
+    NONE = enum.auto()
+    OPENING = enum.auto()
+    CLOSING = enum.auto()
+    EITHER = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A mark in a text. `tag`: the words in it; `opened`: a key has its value's mark."""
+
+    kind: Kind
+    begin: int
+    end: int
+    tag: str = ""
+    opened: bool = True
+
+
+class Marks:
+    """The marks of a span's text from an offset on. `first`: a key before them."""
+
+    def __init__(self, span: Span, at: int = 0, first: Mark | None = None) -> None:
+        self.span = span
+        found = _pattern(span.row).finditer(span.text, at)
+        self.all = [*([first] if first else []), *map(_mark, found)]
+        self._begins = [mark.begin for mark in self.all]
+        # sums over the marks before each
+        self.balance = [0, *accumulate(_STEPS.get(mark.kind, 0) for mark in self.all)]
+        self.closers = [0, *accumulate(mark.kind is Kind.CLOSE for mark in self.all)]
+        self.of_calls = [0, *accumulate(mark.kind in _OF_CALLS for mark in self.all)]
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    @cached_property
+    def least(self) -> list[int]:
+        """The lowest balance from each mark on."""
+        return [*accumulate(reversed(self.balance), min)][::-1]
+
+    @cached_property
+    def next_end(self) -> list[int]:
+        """The index of the next mark that ends a call, from each mark on."""
+        ends = [len(self.all)] * (len(self.all) + 1)
+        for at in reversed(range(len(self.all))):
+            is_end = self.all[at].kind in (Kind.END, Kind.OUTER)
+            ends[at] = at if is_end else ends[at + 1]
+        return ends
+
+    @cached_property
+    def closed_keys(self) -> dict[str, list[int]]:
+        """The indexes of keys that stand directly behind a closing mark, by their words."""
+        made: dict[str, list[int]] = {}
+        for at, (before, mark) in enumerate(zip(self.all, self.all[1:], strict=False), 1):
+            directly = before.kind is Kind.CLOSE and self.span.gap(before.end) == mark.begin
+            if directly and mark.kind is Kind.KEY:
+                made.setdefault(name_in(mark.tag), []).append(at)
+        return made
+
+    def index(self, at: int) -> int:
+        """Return the index of the first mark from an offset on."""
+        return bisect_left(self._begins, at)
+
+    def behind(self, at: int, index: int) -> Kind:
+        """Return the kind of the mark of that index where nothing but blanks stands before it."""
+        end = self.all[index].begin if index < len(self.all) else len(self.span.text)
+        if self.span.gap(at) < end:
+            return Kind.WORDS
+        return self.all[index].kind if index < len(self.all) else Kind.NONE
+
+    def half(self, at: int, index: int) -> Half:
+        """Tell which mark the reply was cut within, behind an offset and before the mark of that
+        index.
+        """
+        span = self.span
+        begun = index == len(self.all) - 1 and self.all[index].kind is Kind.BEGUN
+        if span.end not in (End.STOP, End.CUT) or not (begun or index == len(self.all)):
+            return Half.NONE
+        rest = span.text[span.gap(at) :].rstrip()
+        opening, closing = _halves(span.row)
+        opens = any(mark.startswith(rest) for mark in opening) or rest.startswith(opening)
+        closes = any(mark.startswith(rest) for mark in closing)
+        if not rest or not (opens or closes):
+            return Half.NONE
+        return Half.EITHER if opens and closes else Half.OPENING if opens else Half.CLOSING
+
+    def half_closer(self, written: str) -> bool:
+        """Tell whether a text is the beginning of a closing mark, or of a value's opening one."""
+        opening, closing = _halves(self.span.row)
+        return any(mark.startswith(written) for mark in (*opening, *closing))
+
+
+HEADER = re.compile(r"""\s*(?:(?:name|key|tool)=)?["']?([^"'\s]+)["']?(.*)""", re.DOTALL)
+"""A name in a tag, and the other text in it."""
+
+
+def name_in(tag: str) -> str:
+    """Return the name in a tag."""
+    found = HEADER.fullmatch(tag)
+    return found[1] if found else ""
+
+
+def unopened_key(body: Pairs) -> re.Pattern[str]:
+    """Return the pattern of a first key whose opening mark was left out, with the name before."""
+    return re.compile(rf"\s*+([^<]{{1,300}}+){_behind_key(body)}")
+
+
+def _mark(found: re.Match[str]) -> Mark:
+    groups = found.groupdict()
+    kind = next(kind for kind in Kind if groups.get(kind.value) is not None)
+    tag = groups.get(f"{kind.value}_tag") or ""
+    return Mark(kind, found.start(), found.end(), tag, groups.get("value_opened", "") is not None)
+
+
+@lru_cache(maxsize=128)
+def _pattern(row: CallRow) -> re.Pattern[str]:
+    body = row.body
+    openers = (*row.opens, *row.section[:1])
+    kinds = {
+        Kind.OUTER: _any(row.ends),
+        Kind.OPENER: _any(mark for mark in openers if mark not in body.heads),
+        **_kinds(body),
+    }
+    return re.compile("|".join(f"(?P<{kind.value}>{it})" for kind, it in kinds.items() if it))
+
+
+def _kinds(body: Body) -> dict[Kind, str]:
+    match body:
+        case Tags():
+            return _of_tags(body)
+        case Pairs():
+            return _of_pairs(body)
+        case _:
+            assert isinstance(body, Elements)
+            return _of_elements(body)
+
+
+@lru_cache(maxsize=128)
+def _halves(row: CallRow) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the marks that open something of a call, and those that close."""
+    body = row.body
+    match body:
+        case Tags():
+            opening, closing = (*body.parameters, *body.heads), (*body.end, *body.ends)
+        case Pairs():
+            opening, closing = (body.key[0],), (body.value[1],)
+        case _:
+            assert isinstance(body, Elements)
+            opening, closing = (f"{body.mark}<",), (f"{body.mark}</{body.tag}>",)
+    return (*opening, *filter(None, row.opens)), (*closing, *row.ends)
+
+
+def _any(marks: Iterable[str]) -> str:
+    return "|".join(map(re.escape, sorted(filter(None, marks), key=len, reverse=True)))
+
+
+_TAG = r"""(?:"[^"\n]{0,256}+"|'[^'\n]{0,256}+'|[^"'\n<>])*+"""
+"""The words in a tag; a quoted one may hold anything."""
+
+
+def _of_tags(body: Tags) -> dict[Kind, str]:
+    end = re.escape(body.tag_end)
+    return {
+        Kind.HEAD: rf"(?:{_any(body.heads)})(?P<head_tag>{_TAG}){end}",
+        Kind.END: _any(body.end),
+        Kind.CLOSE: _any(body.ends),
+        Kind.KEY: rf"(?:{_any(body.parameters)})(?P<key_tag>{_TAG}){end}",
+        Kind.OPENED: re.escape(body.stem) + ">",
+        Kind.BEGUN: re.escape(body.stem) + r"(?=[\s=])",
+    }
+
+
+def _behind_key(body: Pairs) -> str:
+    """Return the pattern of what stands between a key and its value."""
+    end, value, kind, kind_end = map(re.escape, (body.key[1], body.value[0], *body.kind))
+    kind_of = rf"(?:\s*+{kind}[^<]*+{kind_end})?+" if kind else ""
+    return rf"{end}(?:\s*+{end})*+{kind_of}" + (
+        rf"(?P<value_opened>\s*+{value})?+" if value else ""
+    )
+
+
+def _of_pairs(body: Pairs) -> dict[Kind, str]:
+    key = re.escape(body.key[0])
+    return {
+        Kind.CLOSE: re.escape(body.value[1]),
+        Kind.KEY: rf"{key}(?P<key_tag>[^<]{{0,256}}+){_behind_key(body)}",
+        Kind.BEGUN: key.removesuffix(">") + r"(?=[\s=>])",
+    }
+
+
+def _of_elements(body: Elements) -> dict[Kind, str]:
+    mark, tag = re.escape(body.mark), re.escape(body.tag)
+    return {
+        Kind.HEAD: rf"{mark}<?{tag} name=(?P<head_tag>{_TAG})>",
+        Kind.END: f"{mark}</{tag}>",
+        Kind.CLOSE: rf"{mark}</(?P<close_tag>[^<>]{{1,256}}+)>",
+        Kind.KEY: rf"{mark}<(?P<key_tag>[^<>/]{{1,256}}+)>",
+        Kind.BEGUN: mark,
+    }

@@ -1,0 +1,177 @@
+"""Calls written as Python: `[get_weather(city="Oslo", days=3), get_time()]`, or one call a line.
+
+Arguments are literals. A parameter may be named by a word of Python's (`from`), stand in a literal
+dictionary behind `**`, and be a number as people write it (`07`).
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from converter.core.calls.schema_values import literal, parsed, types_of
+from converter.core.reading.tool_calls.json_judge import JsonCalls
+from converter.core.reading.tool_calls.json_object import JsonObject
+from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed, once
+from converter.core.reading.tool_calls.verdict import JudgedCall
+from converter.core.wire.bounds import PYTHON_LIMIT
+
+_NAME = re.compile(r"([A-Za-z_][\w.-]{0,255}+)\s{0,255}+\(")
+_LONG = r"""(?P<long>"{3}|'{3})(?:\\.|[^\\])*?(?P=long)"""
+_SHORT = r""""(?:\\.|[^"\\])*+"|'(?:\\.|[^'\\])*+'"""
+_STRING = rf"(?s:{_LONG}|{_SHORT})"
+_TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}},]|[^"'()\[\]{{}},<]++|<""")
+_LINE_ENDS = re.compile(r"\\.|[\r\n]", re.DOTALL)
+_ESCAPES = {"\r": "\\r", "\n": "\\n"}
+_KEYWORD = re.compile(r"\s*+([^\W\d]\w*+)\s*+=(?!=)(.*)", re.DOTALL)
+_ARGUMENT = re.compile(r"""["'\d\-(\[{]|\w+\s*+=""")
+_OBJECT_BEHIND = re.compile(r"\]\s*+,\s*+\{")
+"""An object behind the list's end, which may have stood too early."""
+_LEADING_ZEROS = re.compile(rf"({_STRING})|(?<![\w.])0++(?=\d)")
+_DIGITS = re.compile(r"-?0\d+")
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
+_CONSTANTS = {"true": True, "false": False, "null": None}
+_BETWEEN = frozenset(",;")
+
+
+class PythonCalls:
+    """The calls of a span that are written as Python; a list of objects is JSON."""
+
+    has_brackets = True
+
+    def __init__(self, span: Span) -> None:
+        self._span = span
+        begin = span.gap(0)
+        listed = span.text[begin : begin + 1] == "["
+        inner = span.gap(begin + listed)
+        self._begin = inner
+        self._objects = JsonCalls(span) if span.text[inner : inner + 1] == "{" else None
+
+    def find(self, at: int) -> int:
+        """Return where the next call begins; -1 where none comes."""
+        if self._objects:
+            return self._objects.find(at)
+        at = self._behind(at) if at else self._begin
+        return at if _NAME.match(self._span.text, at) else -1
+
+    def read(self, at: int) -> JudgedCall:
+        """Read the call that begins at an offset."""
+        if self._objects:
+            return self._objects.read(at)
+        span, head = self._span, _NAME.match(self._span.text, at)
+        name = span.named(head[1]) if head else ""
+        if not head or not name:
+            raise NoCall
+        arguments, end = python_arguments(span, name, head.end())
+        behind = self._behind(end)
+        is_late = behind > end and _ARGUMENT.match(span.text, behind)
+        comma = "," in span.text[end:behind]
+        is_object = span.text[behind : behind + 1] == "{"
+        if (is_late and comma) or is_object or _OBJECT_BEHIND.match(span.text, behind):
+            raise NoCall  # the parenthesis may have stood too early
+        return JudgedCall(name, arguments, end=end)
+
+    def _behind(self, at: int) -> int:
+        """Return the offset behind blanks and commas."""
+        at = self._span.gap(at)
+        while self._span.text[at : at + 1] in _BETWEEN:
+            at = self._span.gap(at + 1)
+        return at
+
+
+def python_arguments(span: Span, name: str, at: int, quote: str = "") -> tuple[str, int]:
+    """Return the arguments behind a parenthesis, JSON, and the offset behind the one that closes
+    the call. `quote`: a mark that stands around strings as well.
+    """
+    written, end = _arguments(span.text, at, quote)
+    last = written.pop()
+    pairs = [pair for each in written for pair in _pairs(span, name, each)]
+    if end < 0:
+        raise Unclosed(name, JsonObject(pairs).text[:-1])
+    made = once([*pairs, *(_pairs(span, name, last) if last.strip() else ())])
+    if made is None:
+        raise Broken(name)
+    return JsonObject([*made.items()]).text, end
+
+
+def _arguments(text: str, at: int, quote: str) -> tuple[list[str], int]:
+    """Return the text of each argument, and the offset behind the parenthesis that closes them; -1
+    for none.
+    """
+    arguments, depth = [""], 0
+    for token, is_string, end in _tokens(text, at, quote):
+        if not is_string:
+            depth += (token in _OPENING) - (token in _CLOSING)
+        if end - at > PYTHON_LIMIT or (depth < 0 and token != ")"):
+            raise NoCall
+        if depth < 0:
+            return arguments, end
+        if token == "," and not depth:
+            arguments.append("")
+        else:
+            arguments[-1] += token
+    return arguments, -1
+
+
+def _tokens(text: str, at: int, quote: str) -> Iterator[tuple[str, bool, int]]:
+    """Yield strings, brackets, commas and other text, as Python has them, with the offset behind
+    each.
+    """
+    while at < len(text):
+        if quote and text.startswith(quote, at):
+            end = text.find(quote, at + len(quote))
+            if end < 0:
+                return
+            words, at = text[at + len(quote) : end], end + len(quote)
+            yield repr(words), True, at
+            continue
+        found = _TOKEN.match(text, at)
+        if not found:
+            return
+        token, at = found[0], found.end()
+        if found["string"] and not found["long"]:  # models leave line ends in
+            token = _LINE_ENDS.sub(lambda it: _ESCAPES.get(it[0], it[0]), token)
+        yield token, found["string"] is not None, at
+
+
+def _pairs(span: Span, name: str, written: str) -> list[tuple[str, str]]:
+    """Return the arguments that one argument is: one, or those of a dictionary."""
+    try:
+        if keyword := _KEYWORD.fullmatch(written):
+            types = types_of(span.schema(name), keyword[1])
+            return [(keyword[1], literal(_value_in(keyword[2].strip(), types)))]
+        if written.lstrip().startswith("**"):
+            given = _value_in(written.strip().removeprefix("**").strip(), frozenset())
+            if isinstance(given, dict):
+                return [(str(key), literal(value)) for key, value in given.items()]
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        pass
+    raise NoCall
+
+
+def _value_in(written: str, types: frozenset[str]) -> object:
+    """Return the value of a literal."""
+    if _DIGITS.fullmatch(written):
+        return written if "string" in types else int(written)
+    try:
+        return _value(parsed(f"({written}\n)"))
+    except SyntaxError:
+        bare = _LEADING_ZEROS.sub(lambda found: found[1] or "", written)
+        if bare == written:
+            raise
+        return _value(parsed(f"({bare}\n)"))
+
+
+def _value(node: ast.expr) -> object:
+    """Return the value of a literal; JSON's own words are known as well, and a set is a list."""
+    match node:
+        case ast.Name(id=name) if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            return [_value(item) for item in items]
+        case ast.Dict(keys=keys, values=values):
+            pairs = zip(keys, values, strict=True)
+            return {str(ast.literal_eval(key or node)): _value(value) for key, value in pairs}
+        case _:
+            read = ast.literal_eval(node)
+            literal(read)
+            return read

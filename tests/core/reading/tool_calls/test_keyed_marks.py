@@ -1,0 +1,63 @@
+"""The marks of a call with keyed values, and what is known of each."""
+
+from converter.core.reading.tool_calls.keyed_marks import Half, Kind, Marks
+from converter.core.reading.tool_calls.span import Span
+from converter.core.reading.tool_calls.verdict import End
+from tests.support.verdicts import ROWS
+
+
+def marks(form: str, text: str, end: End = End.STOP) -> Marks:
+    return Marks(Span(ROWS[form], text, end, {}, last=True))
+
+
+def kinds(form: str, text: str) -> list[Kind]:
+    return [mark.kind for mark in marks(form, text).all]
+
+
+def test_each_form_has_its_marks() -> None:
+    tags = "<function=f><parameter=a>1</parameter></function></tool_call><tool_call><parameter>"
+    assert kinds("qwen3-coder", tags) == [
+        Kind.HEAD,
+        Kind.KEY,
+        Kind.CLOSE,
+        Kind.END,
+        Kind.OUTER,
+        Kind.OPENER,
+        Kind.OPENED,
+    ]
+    pairs = "<arg_key>a</arg_key>\n<arg_value>1</arg_value></tool_call><arg_key>"
+    assert kinds("glm", pairs) == [Kind.KEY, Kind.CLOSE, Kind.OUTER, Kind.BEGUN]
+    elements = '#<invoke name="f">#<a>1#</a>#</invoke>#'.replace("#", "]<]minimax[>[")
+    assert kinds("minimax-m3", elements) == [
+        Kind.HEAD,
+        Kind.KEY,
+        Kind.CLOSE,
+        Kind.END,
+        Kind.BEGUN,
+    ]
+
+
+def test_the_words_of_a_mark() -> None:
+    found = marks("kimi-k3", '<|open|>call tool="f"<|sep|><|open|>argument key="a > b"<|sep|>').all
+    assert [mark.tag for mark in found] == ['tool="f"', 'key="a > b"']
+    (key, other) = marks(
+        "glm", "<arg_key>a</arg_key></arg_key>x<arg_key>b</arg_key><arg_value>"
+    ).all
+    assert (key.opened, other.opened) == (False, True)
+
+
+def test_what_stands_behind_an_offset() -> None:
+    text = "<function=f> \n</think><parameter=a> x </parameter>"
+    made = marks("qwen3-coder", text)
+    assert made.behind(12, 1) is Kind.KEY
+    assert made.behind(made.all[1].end, 2) is Kind.WORDS
+    assert made.behind(len(text), 3) is Kind.NONE
+    assert made.index(made.all[2].begin) == 2
+
+
+def test_half_a_mark() -> None:
+    halves = {"</": Half.CLOSING, "<": Half.EITHER, "<par": Half.OPENING, "<b": Half.NONE}
+    for rest, wanted in halves.items():
+        made = marks("qwen3-coder", f"<function=f>{rest}")
+        assert made.half(12, 1) is wanted
+        assert marks("qwen3-coder", f"<function=f>{rest}", End.MARK).half(12, 1) is Half.NONE

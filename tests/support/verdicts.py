@@ -1,0 +1,47 @@
+"""The judge on the text of one candidate, by the name of its form."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from converter.core.reading.tool_calls.forms import FORMS
+from converter.core.reading.tool_calls.judge import judge
+from converter.core.reading.tool_calls.verdict import End, Failed, Verdict
+
+ROWS = {form.name: form for form in reversed(FORMS)}
+
+
+def verdict(
+    text: str, tools: Mapping[str, Any], form: str = "hermes", end: End = End.MARK
+) -> Verdict:
+    return judge(ROWS[form], text, end, tools)
+
+
+def outcome(
+    text: str, tools: Mapping[str, Any], form: str = "hermes", end: End = End.MARK
+) -> object:
+    """The calls, each a name with its arguments, or the word for a text that failed."""
+    found = verdict(text, tools, form, end)
+    if found.failed:
+        return found.failed.name if not found.calls else (*_calls(found), found.failed.name)
+    assert not text[found.length :].strip()
+    return [*_calls(found)]
+
+
+def _calls(found: Verdict) -> list[tuple[str, Any]]:
+    """Calls with their arguments, those of an open one as they are, a text that is no JSON."""
+    made: list[tuple[str, Any]] = []
+    for call in found.calls:
+        if call.is_open:
+            try:
+                json.loads(call.arguments)
+            except ValueError:
+                made.append((call.name, call.arguments))
+            else:
+                raise AssertionError(f"{call.arguments} is whole")
+        else:
+            made.append((call.name, json.loads(call.arguments)))
+    return made
+
+
+__all__ = ["ROWS", "End", "Failed", "outcome", "verdict"]
