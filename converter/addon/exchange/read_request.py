@@ -20,7 +20,13 @@ from converter.addon.servers.profiles import (
     request_settings,
     thinking_fields,
 )
-from converter.addon.servers.refusals import NATIVE_PARTS, PARTS, PICTURES, TOOL_CHOICE
+from converter.addon.servers.refusals import (
+    NATIVE_PARTS,
+    PICTURES,
+    PICTURES_ONCE,
+    REFUSABLE,
+    TOOL_CHOICE,
+)
 from converter.addon.servers.unread_replies import READER, RENDERED
 from converter.core.dialects.request_facts import call_ids, offered, schemas, stops
 from converter.core.dialects.server_fields import BUDGET_FIELDS, EFFORT, TEMPLATE, with_template
@@ -286,8 +292,9 @@ class ReadRequest:
 
 @cache
 def _may_lack(native: bool, pictures: bool, calls: bool, reads: bool) -> frozenset[str]:
-    allowed = {PICTURES: pictures, TOOL_CHOICE: calls, READER: calls, RENDERED: reads}
-    parts = NATIVE_PARTS if native else PARTS
+    allowed = {PICTURES: pictures, PICTURES_ONCE: pictures, TOOL_CHOICE: calls}
+    allowed |= {READER: calls, RENDERED: reads}
+    parts = NATIVE_PARTS if native else REFUSABLE
     return parts - {part for part, may in allowed.items() if not may}
 
 

@@ -143,7 +143,12 @@ class RefusalReader(NextRequest):
         self._words = server_message(answer)
         names = refusals.refused(status, self._words, sent.decode("utf-8", "replace"))
         request = self._record.request
-        if names <= self.left_out or not isinstance(body, dict) or request is None:
+        if not isinstance(body, dict) or request is None:
+            return
+        if not names and refusals.refuses_pictures(status, self._words, body):
+            names = frozenset({refusals.PICTURES_ONCE})
+        names = refusals.not_yet(names, self.left_out)
+        if names <= self.left_out:
             return
         if RENDERED in names & request.may_lack and unread_replies.is_plain(body):
             self._next, self.renders = body, True

@@ -21,7 +21,7 @@ from converter.addon.servers.initial_state import Facts
 from converter.addon.servers.profiles import SERVERS, Server, by_name
 from converter.addon.servers.refusals import ODD, SCHEMA_WORDS
 from converter.addon.servers.refused_fields import are_paths, fields_of, without_fields
-from converter.addon.servers.unread_replies import READER, RENDERED
+from converter.addon.servers.unread_replies import RENDERED
 from converter.core.dialects.request_facts import COUNTING
 from converter.core.dialects.server_fields import Use, used_as
 from converter.core.model.initial_state import InitialState
@@ -50,19 +50,9 @@ refuses, or its model's template, may have changed.
 """
 SERVER, REPEATS, PARSES = "server", "repeats", "parses "
 PROMPT, BEGINS, THINKS, REFUSES = "prompt ", "begins ", "thinks ", "refuses "
-BLIND, UNCHOSEN, FIELDS, UNREAD = "blind ", "unchosen ", "fields ", "unread "
+FIELDS, UNREAD = "fields ", "unread "
 """Names of lessons; a blank has a digest behind it."""
-_LACKS = {
-    refusals.PICTURES: BLIND,
-    refusals.TOOL_CHOICE: UNCHOSEN,
-    refusals.PREFILL: "prefill ",
-    refusals.BEGUN: "begun ",
-    refusals.TWO_BEGUN: "twice ",
-    refusals.SYSTEM: "heads ",
-    refusals.NEIGHBOURS: "turns ",
-    refusals.HALVES: "halves ",
-    READER: "untold ",
-}
+_LACKS = {name: part.lesson for name, part in refusals.PARTS.items() if part.lesson}
 """Parts that are left out of all requests for a model, and the lesson of each."""
 UNTOLD = "untold"
 _UNSURE = "?"
@@ -322,7 +312,7 @@ class KnownServers:
         model = _model(body)
         for part, lesson in _LACKS.items():
             if part in may_lack and self._word(upstream, lesson + model) is not None:
-                body = refusals.WITHOUT[part](body)
+                body = refusals.PARTS[part].without(body)
         fields = self._word(upstream, FIELDS + model) if refusals.FIELDS in may_lack else None
         body = without_fields(body, frozenset(fields.splitlines())) if fields else body
 

@@ -4,16 +4,18 @@ Such a part is a word of a schema that the server's grammar does not know, a pic
 that cannot see, the choice among tools where the server reads no calls, an order of turns that its
 template does not take, or a field that it does not know.
 
-A row has words of a server's error, and the names of the parts to leave out.
+A row has words of a server's error, and the names of the parts to leave out. `PARTS` says of each
+part what the request is without it, and under which name later requests lack it too.
 """
 
 import hashlib
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import NamedTuple
 from urllib.parse import unquote_plus
 
-from converter.addon.servers import refused_fields, unread_replies
+from converter.addon.servers import refused_fields, refused_messages, unread_replies
 from converter.addon.servers.refused_turns import (
     by_turns,
     continued,
@@ -22,15 +24,16 @@ from converter.addon.servers.refused_turns import (
     without_thought_behind_prefill,
 )
 from converter.addon.servers.unread_replies import READER, RENDERED
-from converter.core.model.raw_messages import with_each, with_each_part
+from converter.core.dialects import context_length
+from converter.core.model.raw_messages import messages_of, strings_of, with_each, with_each_part
 from converter.core.wire import json_text
 from converter.core.wire.bounds import DEEPEST
 
 type Body = Mapping[str, object]
 
-STATUSES = (400, 404, 422, 500)
+STATUSES = (400, 404, 415, 422, 500)
 """mlx-lm 0.32 answers 404 to what it cannot read; FastAPI 422 to a field that it does not know."""
-PICTURES = "pictures"
+PICTURES, PICTURES_ONCE = "pictures", "pictures, this once"
 TOOL_CHOICE = "tool_choice"
 """The choice that is left to the model. The tools stay: vLLM writes them into the prompt all the
 same, and the calls come as text, which the addon reads.
@@ -38,7 +41,12 @@ same, and the calls come as text, which the addon reads.
 SCHEMAS, FIELDS = "words of schemas", "fields"
 """Parts of which a server names one at a time."""
 PREFILL, BEGUN, TWO_BEGUN = "thinking behind a prefill", "a begun turn", "a second begun turn"
-HALVES = "halves of characters"
+HALVES, ARGUMENTS = "halves of characters", "arguments as they came"
+IDS, NULLS = "long ids of calls", "content that is null"
+THOUGHTLESS, USERLESS = "calls without a thought", "a history without a user's turn"
+TOLD_PICTURES = "pictures in results of tools"
+JSON_SCHEMA, JSON_OBJECT = "a format that is a schema", "a format that is any object"
+THINKING, CHOICE = "thinking before a forced choice", "a forced choice"
 SYSTEM, NEIGHBOURS = "later system turns", "neighbours of one role"
 ODD = "schemas without a meaning"
 """References that lead nowhere, unknown types, `true` for a schema: no grammar has a rule for them,
@@ -92,10 +100,38 @@ _ROWS: tuple[tuple[str, frozenset[str]], ...] = (
         frozenset({SYSTEM}),
     ),
     (r"roles must alternate user/assistant", frozenset({NEIGHBOURS})),
+    # llama.cpp, of a text that its reader takes for no JSON
+    (r"Failed to parse tool call arguments as JSON", frozenset({ARGUMENTS})),
+    # Mistral's API and its readers; its templates
+    (r"Tool call id was .{0,99} but must be|[Tt]ool call IDs should be", frozenset({IDS})),
+    # templates of Qwen3.5 and later, of a compacted loop
+    (r"No user query found in messages", frozenset({USERLESS})),
+    # Moonshot's API; DeepSeek's
+    (r"reasoning_content\W.{0,40}(is missing|must be passed back)", frozenset({THOUGHTLESS})),
+    # vLLM; OpenAI
+    (r"Tool message content only supports text", frozenset({TOLD_PICTURES})),
+    (r"[Ii]mage.{0,20} are only allowed for messages with role", frozenset({TOLD_PICTURES})),
+    # llama-cpp-python 0.3.36, of all that is wrong in a message
+    (r"AssistantMessage', 'content'\), 'msg': '[^']*', 'input': None", frozenset({NULLS})),
+    # llama-cpp-python; DeepSeek's API; LM Studio
+    (r"Input should be 'text' or 'json_object'", frozenset({JSON_SCHEMA})),
+    (r"response_format type is unavailable", frozenset({JSON_SCHEMA})),
+    (r"response_format.type'? must be 'json_schema' or 'text'", frozenset({JSON_OBJECT})),
+    # APIs of DeepSeek, Xiaomi, Moonshot, Alibaba
+    (r"[Tt]hinking mode does not support this tool_choice", frozenset({THINKING})),
+    (r"tool_choice.{0,80}(incompatible with thinking|in thinking mode)", frozenset({THINKING})),
     # llama.cpp's reader of JSON; Python's writer
     (r"surrogate U\+D[8C]00|surrogates not allowed", frozenset({HALVES})),
     *((words, frozenset({part})) for words, part in unread_replies.ROWS),
 )
+_OF_PICTURES = (400, 415, 422, 500)
+_PICTURE_WORDS = re.compile(r"(?i)((?:\w+\W+){0,2})(?<![a-z])(?:image|vision)\w*((?:\W+\w+){0,2})")
+_ABOUT_ONE = re.compile(
+    r"(?i)\b(?:too (?:large|big|many|long|small)|at most|maximum|exceeds?|limit|loading|load"
+    r"|fetch\w*|download\w*|decod\w*|identify|corrupt\w*|truncated|timed out|base64|pixels?"
+    r"|resolution|dimensions?|size|url)\b"
+)
+"""Words about a picture that the server would take otherwise, or that cannot be had."""
 _NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
 """Words of a schema under which each name is the user's own."""
 _LISTED = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
@@ -122,6 +158,22 @@ def refused(status: int, words: str, sent: str = "") -> frozenset[str]:
             return frozenset() if _stands_in(found[0], sent) else names
     said, names = refused_fields.found(words)
     return frozenset() if said and _stands_in(said, sent) else names
+
+
+def refuses_pictures(status: int, words: str, body: Body) -> bool:
+    """Tell whether a refusal that no row has is about pictures at all: then this request may go out
+    without them, and nothing is remembered. Neither the model's name nor the request's own words
+    count.
+    """
+    left = re.sub(re.escape(str(body.get("model"))), " ", words, flags=re.IGNORECASE)
+    found = [match[0] for match in _PICTURE_WORDS.finditer(left)]
+    if status not in _OF_PICTURES or not found or _ABOUT_ONE.search(left):
+        return False
+    if context_length.find(words):
+        return False
+    texts = (text for text in strings_of([*messages_of(body)]) if not text.startswith("data:"))
+    sent = "\n".join(texts)
+    return any(not _stands_in(each, sent) for each in found)
 
 
 def _stands_in(words: str, sent: str) -> bool:
@@ -249,28 +301,56 @@ def _told(part: object) -> object:
     return {"type": "text", "text": f"[picture left out, as this model cannot see: {name}]"}
 
 
-WITHOUT: Mapping[str, Callable[[Body], Body]] = {
-    PICTURES: without_pictures,
-    TOOL_CHOICE: without_choice,
-    PREFILL: without_thought_behind_prefill,
-    BEGUN: continued,
-    TWO_BEGUN: with_one_begun_turn,
-    SYSTEM: with_one_system_turn,
-    NEIGHBOURS: by_turns,
-    READER: unread_replies.read_by_us,
-    HALVES: dict,  # written anew, which makes each half U+FFFD
+class Part(NamedTuple):
+    """A part of a request that a server may refuse. `without`: makes the request that lacks the
+    part. `lesson`: the name under which later requests for the model lack it as well; empty: they
+    do not. `then`: the part that goes where the server refuses this one twice.
+    """
+
+    without: Callable[[Body], Body]
+    lesson: str = ""
+    then: str = ""
+
+
+PARTS: Mapping[str, Part] = {
+    PICTURES: Part(without_pictures, "blind "),
+    PICTURES_ONCE: Part(without_pictures),
+    TOLD_PICTURES: Part(refused_messages.with_pictures_of_users, "shown ", then=PICTURES_ONCE),
+    TOOL_CHOICE: Part(without_choice, "unchosen "),
+    PREFILL: Part(without_thought_behind_prefill, "prefill "),
+    BEGUN: Part(continued, "begun "),
+    TWO_BEGUN: Part(with_one_begun_turn, "twice "),
+    SYSTEM: Part(with_one_system_turn, "heads "),
+    NEIGHBOURS: Part(by_turns, "turns "),
+    USERLESS: Part(refused_messages.with_user_turn, "users "),
+    THOUGHTLESS: Part(refused_messages.with_thoughts, "thoughts "),
+    NULLS: Part(refused_messages.without_nulls, "nulls "),
+    IDS: Part(refused_messages.with_ids_anew, "ids "),
+    ARGUMENTS: Part(refused_messages.with_arguments_anew, "arguments "),
+    JSON_SCHEMA: Part(refused_messages.for_any_object, "objects "),
+    JSON_OBJECT: Part(refused_messages.for_schema, "schemas "),
+    THINKING: Part(refused_messages.without_thinking, "thoughtful ", then=CHOICE),
+    CHOICE: Part(refused_messages.without_force, "forced "),
+    READER: Part(unread_replies.read_by_us, "untold "),
+    HALVES: Part(dict, "halves "),  # written anew, which makes each half U+FFFD
 }
-"""Parts that a server takes from no request for its model, and a request without each."""
-PARTS = frozenset((*WITHOUT, RENDERED, SCHEMAS, FIELDS))
+"""Parts that a server takes from no request for its model."""
+REFUSABLE = frozenset((*PARTS, RENDERED, SCHEMAS, FIELDS))
 NATIVE_PARTS = frozenset((TOOL_CHOICE,))
 """Parts that are left out of requests to a server's own endpoint of the client's dialect too."""
+
+
+def not_yet(names: frozenset[str], left_out: frozenset[str]) -> frozenset[str]:
+    """Return the parts to leave out next, where some of those that a server names were left out."""
+    rows = {name: PARTS.get(name) for name in names & left_out}
+    return names | {row.then for row in rows.values() if row and row.then}
 
 
 def without(body: Body, names: frozenset[str], may_lack: frozenset[str]) -> Body:
     """Return a request without the parts of these names, if it `may_lack` them."""
     if SCHEMAS in may_lack:
         body = without_schemas(body, refused_schemas(body, names).get)
-    for part, change in WITHOUT.items():
-        body = change(body) if part in names & may_lack else body
+    for name, part in PARTS.items():
+        body = part.without(body) if name in names & may_lack else body
     fields = refused_fields.fields_of(names) if FIELDS in may_lack else frozenset()
     return refused_fields.without_fields(body, fields)

@@ -135,17 +135,21 @@ def wants_json(body: Mapping[str, object]) -> bool:
     return not _NAMES.isdisjoint(body) and any(_of(body, path) in _JSON for path in _FORMATS)
 
 
-def grammar_of(body: Mapping[str, object]) -> Grammar:
-    """Return the grammar by which a server is to make the answer."""
+def forces_call(body: Mapping[str, object]) -> bool:
+    """Tell whether the reply must be a call of an offered tool."""
     choice = body.get("tool_choice")
     mode = choice.get("type") if isinstance(choice, Mapping) else choice
     if isinstance(choice, Mapping) and mode == "allowed_tools":
         inner = choice.get("allowed_tools")
         mode = inner.get("mode") if isinstance(inner, Mapping) else choice.get("mode")
+    return bool(body.get("tools")) and mode in _FORCED
+
+
+def grammar_of(body: Mapping[str, object]) -> Grammar:
+    """Return the grammar by which a server is to make the answer."""
     outputs = body.get("structured_outputs")
     in_json = isinstance(outputs, Mapping) and (outputs.get("json") or outputs.get("json_object"))
-    called = body.get("tools") and mode in _FORCED
-    if wants_json(body) or in_json or called:
+    if wants_json(body) or in_json or forces_call(body):
         return Grammar.JSON
     if _ALL_GRAMMARS.isdisjoint(body):
         return Grammar.NONE  # as nearly all requests

@@ -61,6 +61,42 @@ def test_another_part_may_be_refused_then_and_the_same_may_not() -> None:
         assert not watcher.stopped
 
 
+def test_a_part_that_is_refused_twice_has_a_next_one() -> None:
+    words = b'{"error": {"message": "Thinking mode does not support this tool_choice"}}'
+    with running() as (addon, _):
+        flow = ask(addon, request(CHAT, {**BODY, "tool_choice": "required"}))
+        for choice in ("required", "auto"):
+            watcher = refuse(addon, flow)
+            watcher(words)
+            again = watcher.again(possible=True)
+            assert again
+            sent = json.loads(again.text or "")
+            assert (sent["tool_choice"], sent["thinking"]) == (choice, {"type": "disabled"})
+        watcher = refuse(addon, flow)
+        watcher(words)
+        assert not watcher.stopped
+
+
+def test_unsure_words_cost_this_request_alone_its_pictures() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    pictured = {**BODY, "messages": [{"role": "user", "content": [picture]}]}
+    with running() as (addon, _):
+        for _ in range(2):  # nothing is learnt
+            flow = ask(addon, request(CHAT, pictured))
+            assert "image_url" in (flow.request.text or "")
+            watcher = refuse(addon, flow)
+            watcher(b'{"error": {"message": "no vision arm"}}')
+            again = watcher.again(possible=True)
+            assert again
+            assert "picture left out" in (again.text or "")
+            flow.response = Response.make(200, b"{}", {"content-type": "application/json"})
+            wait(addon.responseheaders(flow))
+    with running(pictures="refuse") as (addon, _):
+        watcher = refuse(addon, ask(addon, request(CHAT, pictured)))
+        watcher(b'{"error": {"message": "no vision arm"}}')
+        assert not watcher.stopped
+
+
 UNPARSED = (
     b'{"error": {"message": "\\"auto\\" tool choice requires --enable-auto-tool-choice and '
     b'--tool-call-parser to be set"}}'

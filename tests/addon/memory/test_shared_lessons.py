@@ -13,7 +13,7 @@ from converter.addon.memory.shared_lessons import OWNER, WAIT, SharedLessons
 from converter.addon.servers.initial_state import initial_state
 from converter.addon.servers.known_servers import AGE, KnownServers, Upstream, prompt_key
 from converter.addon.servers.profiles import by_name
-from converter.addon.servers.refusals import PARTS
+from converter.addon.servers.refusals import REFUSABLE
 from converter.core.model.initial_state import InitialState
 from converter.core.model.memory import Bounds, ProcessStore, Store
 from tests.support.stores import KINDS, Opens
@@ -81,9 +81,9 @@ def learnt(known: KnownServers) -> list[object]:
         known.has_prompt(prompt_key(HERE, {"model": "untold"})),
         initial_state(known.facts(HERE, {"model": "guessed"})),
         known.thinks(HERE, {"model": "thinks"}),
-        "pattern" in str(known.spared(HERE, ASKED, PARTS)),
-        "image_url" in str(known.spared(HERE, ASKED, PARTS)),
-        "none" in str(known.spared(HERE, ASKED, PARTS)),
+        "pattern" in str(known.spared(HERE, ASKED, REFUSABLE)),
+        "image_url" in str(known.spared(HERE, ASKED, REFUSABLE)),
+        "none" in str(known.spared(HERE, ASKED, REFUSABLE)),
     ]
 
 

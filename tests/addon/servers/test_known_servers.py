@@ -18,7 +18,7 @@ from converter.addon.servers.known_servers import (
     switch_of,
 )
 from converter.addon.servers.profiles import by_name
-from converter.addon.servers.refusals import NATIVE_PARTS, PARTS, PICTURES, TOOL_CHOICE
+from converter.addon.servers.refusals import NATIVE_PARTS, PICTURES, REFUSABLE, TOOL_CHOICE
 from converter.core.model.initial_state import InitialState
 
 TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
@@ -180,7 +180,7 @@ def test_counts_that_no_whole_reply_has_are_refused_to_no_stream(
     known.saw_refusal(HERE, asked, frozenset({"field stream_options", "field seed"}))
     stream = {**asked, "stream": True, "seed": 1}
     assert known.takes(HERE, stream, "stream_options") is takes
-    spared = known.spared(HERE, stream, PARTS)
+    spared = known.spared(HERE, stream, REFUSABLE)
     assert ("stream_options" in spared) is takes
     assert "seed" not in spared
 
@@ -198,7 +198,7 @@ def test_a_servers_own_endpoint_gets_all_but_the_choice_of_a_tool() -> None:
     names = frozenset({"field seed", "pattern", PICTURES, TOOL_CHOICE})
     known.saw_refusal(HERE, chat, names)
     assert known.spared(HERE, chat, NATIVE_PARTS) == {**chat, "tool_choice": "none"}
-    spared = str(known.spared(HERE, chat, PARTS))
+    spared = str(known.spared(HERE, chat, REFUSABLE))
     assert not any(word in spared for word in ("seed", "pattern", "image_url"))
 
 

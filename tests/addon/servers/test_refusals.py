@@ -5,22 +5,35 @@ from typing import Any
 import pytest
 
 from converter.addon.servers.refusals import (
+    ARGUMENTS,
     BEGUN,
+    CHOICE,
     HALVES,
+    IDS,
+    JSON_OBJECT,
+    JSON_SCHEMA,
     NATIVE_PARTS,
     NEIGHBOURS,
+    NULLS,
     ODD,
     PARTS,
     PICTURES,
     PREFILL,
+    REFUSABLE,
     SCHEMA_WORDS,
+    STATUSES,
     SYSTEM,
+    THINKING,
+    THOUGHTLESS,
+    TOLD_PICTURES,
     TOOL_CHOICE,
     TWO_BEGUN,
-    WITHOUT,
+    USERLESS,
+    not_yet,
     pared,
     refused,
     refused_schemas,
+    refuses_pictures,
     without,
     without_choice,
     without_pictures,
@@ -90,6 +103,30 @@ LM_STUDIO = (
             {HALVES},
         ),
         ("'utf-8' codec can't encode character '\\ud83d': surrogates not allowed", {HALVES}),
+        ("Failed to parse tool call arguments as JSON: [json.exception.parse_error", {ARGUMENTS}),
+        ("Tool call id was call_4 but must be a-z, A-Z, 0-9, with a length of 9", {IDS}),
+        ("Tool call IDs should be alphanumeric strings with length 9!", {IDS}),
+        ("No user query found in messages.", {USERLESS}),
+        (
+            "thinking is enabled but reasoning_content is missing in assistant tool call message",
+            {THOUGHTLESS},
+        ),
+        (
+            "The `reasoning_content` in the thinking mode must be passed back to the API.",
+            {THOUGHTLESS},
+        ),
+        ("Tool message content only supports text content, got image_url", {TOLD_PICTURES}),
+        ("Image URLs are only allowed for messages with role 'user'", {TOLD_PICTURES}),
+        (
+            "('body', 'messages', 1, 'ChatCompletionRequestAssistantMessage', 'content'), 'msg': "
+            "'Input should be a valid string', 'input': None}",
+            {NULLS},
+        ),
+        ("'msg': \"Input should be 'text' or 'json_object'\"", {JSON_SCHEMA}),
+        ("This response_format type is unavailable now", {JSON_SCHEMA}),
+        ("'response_format.type' must be 'json_schema' or 'text'", {JSON_OBJECT}),
+        ("Thinking mode does not support this tool_choice", {THINKING}),
+        ("tool_choice 'required' is incompatible with thinking enabled", {THINKING}),
         ("Unknown parameter: 'store'.", {"field store"}),
         ("Failed to parse input at pos 7: <tool_call>", {RENDERED}),
         (
@@ -101,7 +138,7 @@ LM_STUDIO = (
     ],
 )
 def test_words_name_what_is_refused(words: str, names: set[str]) -> None:
-    assert {refused(status, words) for status in (400, 404, 422, 500)} == {frozenset(names)}
+    assert {refused(status, words) for status in STATUSES} == {frozenset(names)}
     assert not refused(429, words)
 
 
@@ -248,13 +285,13 @@ def test_what_is_refused_goes_together() -> None:
         "messages": [{"role": "system", "content": "A"}, {"role": "developer", "content": "B"}],
     }
     names = frozenset({SYSTEM, "field store", TOOL_CHOICE})
-    made = without(body, names, PARTS - {TOOL_CHOICE})
+    made = without(body, names, REFUSABLE - {TOOL_CHOICE})
     assert made == {**BODY, "messages": [{"role": "system", "content": "A\n\nB"}]}
-    assert without(body, names, PARTS)["tool_choice"] == "none"
+    assert without(body, names, REFUSABLE)["tool_choice"] == "none"
     assert without(body, names, NATIVE_PARTS) == {**body, "tool_choice": "none"}
 
 
-@pytest.mark.parametrize("part", sorted({*WITHOUT, RENDERED} - {HALVES}))
+@pytest.mark.parametrize("part", sorted({*PARTS, RENDERED} - {HALVES}))
 def test_a_request_without_the_part_stays_the_same(part: str) -> None:
     body = {"messages": [{"role": "user", "content": "hi"}]}
     assert without(body, frozenset({part}), frozenset({part})) is body
@@ -262,6 +299,40 @@ def test_a_request_without_the_part_stays_the_same(part: str) -> None:
 
 def test_halves_of_characters_are_written_whole() -> None:
     body = {"messages": [{"role": "user", "content": "cut \ud83d"}]}
-    made = without(body, frozenset({HALVES}), PARTS)
+    made = without(body, frozenset({HALVES}), REFUSABLE)
     assert made == body
     assert made is not body
+
+
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+SEEN = {"type": "text", "text": "Why does it say: no images allowed here?"}
+PICTURED = {"model": "Qwen-Vision", "messages": [{"role": "user", "content": [SEEN, PICTURE]}]}
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "are"),
+    [
+        (400, "model 'm' has no vision arm: start the server with an image mmproj", True),
+        (500, "Model 'm' does not support image, video, or audio inputs.", True),
+        (422, "Unsupported content type image_url", True),
+        (415, "IMAGE input?", True),
+        (404, "image input", False),
+        (400, "the provision of this service ends", False),
+        (400, "Qwen-Vision is overloaded", False),
+        (400, "bad request: Why does it say: no images allowed here?", False),
+        (400, "image is too large", False),
+        (400, "You may send at most 5 images", False),
+        (500, "cannot decode image", False),
+        (400, "Failed to load image or audio file", False),
+        (400, "image prompt: maximum context length is 4096 tokens", False),
+    ],
+)
+def test_any_words_about_pictures_refuse_them(status: int, words: str, are: bool) -> None:
+    assert refuses_pictures(status, words, PICTURED) is are
+
+
+def test_what_is_refused_twice_has_a_next_part() -> None:
+    first = frozenset({THINKING})
+    assert not_yet(first, frozenset()) == first
+    assert not_yet(first, first) == {THINKING, CHOICE}
+    assert not_yet(frozenset({"field seed"}), frozenset({"field seed"})) == {"field seed"}

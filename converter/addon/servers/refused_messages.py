@@ -1,0 +1,148 @@
+"""Requests whose messages, answer or choice have a form that a server does not take."""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+
+from converter.addon.servers.earlier_calls import with_arguments, with_short_ids
+from converter.addon.servers.profiles import TEMPLATE_OFF, nested
+from converter.core.dialects.request_facts import forces_call
+from converter.core.dialects.server_fields import EFFORT, TEMPLATE, with_template
+from converter.core.dialects.table import join_texts, request_writer
+from converter.core.model.conversation import Image
+from converter.core.model.raw_messages import (
+    SYSTEM,
+    content_parts,
+    messages_of,
+    role_of,
+    spoken,
+    with_each,
+    with_messages,
+)
+from converter.core.wire.json_text import as_object
+
+type Body = Mapping[str, object]
+
+GO_ON = "Go on."
+"""The user's turn of a history that has none."""
+_FIELD, NO_THOUGHT = "reasoning_content", " "
+"""In a thought's place where a server demands one: some take no empty text."""
+
+
+def with_user_turn(body: Body) -> Body:
+    """Return a chat completion with a turn of the user's behind the system's, if it has none."""
+    messages = [*messages_of(body)]
+    roles = [*map(role_of, messages)]
+    if "user" in roles:
+        return body
+    first = next((at for at, role in enumerate(roles) if role not in SYSTEM), len(roles))
+    return with_messages(
+        body, [*messages[:first], {"role": "user", "content": GO_ON}, *messages[first:]]
+    )
+
+
+def with_thoughts(body: Body) -> Body:
+    """Return a chat completion with something in each thought's place that is empty."""
+    return with_each(body, _with_thought)
+
+
+def _with_thought(message: object) -> object:
+    if not isinstance(message, dict) or role_of(message) != "assistant":
+        return message
+    return message if message.get(_FIELD) else {**message, _FIELD: NO_THOUGHT}
+
+
+def without_nulls(body: Body) -> Body:
+    """Return a chat completion whose turns have an empty text where they have no content."""
+    return with_each(body, _without_null)
+
+
+def _without_null(message: object) -> object:
+    is_null = isinstance(message, dict) and message.get("content", "") is None
+    return {**as_object(message), "content": ""} if is_null else message
+
+
+def with_arguments_anew(body: Body) -> Body:
+    """Return a chat completion whose calls have their arguments written once more, because readers
+    of JSON differ.
+    """
+    return _asked_anew(with_each(body, partial(with_arguments, anew=True)))
+
+
+def with_ids_anew(body: Body) -> Body:
+    """Return a chat completion whose calls have ids of nine letters and digits."""
+    return _asked_anew(with_short_ids(body))
+
+
+def _asked_anew(body: Body) -> Body:
+    """Return another request, even if it says the same, because the server refuses its calls; the
+    same one if it has none.
+    """
+    return dict(body) if any("tool_calls" in as_object(one) for one in messages_of(body)) else body
+
+
+def with_pictures_of_users(body: Body) -> Body:
+    """Return a chat completion whose tool messages are text: their other parts follow the results
+    in a turn of the user's.
+    """
+    out, waiting = list[object](), list[object]()
+    for message in messages_of(body):
+        if role_of(message) != "tool":
+            out += _of_user(waiting)
+            waiting = []
+        text, others = _apart(message)
+        out.append(message if not others else {**as_object(message), "content": text})
+        waiting += others
+    out += _of_user(waiting)
+    return body if out == [*messages_of(body)] else with_messages(body, out)
+
+
+def _apart(message: object) -> tuple[str, list[object]]:
+    """Return the words of a tool message and its other parts, each behind words about it."""
+    parts = [part for part in content_parts(message) if "text" not in as_object(part)]
+    if role_of(message) != "tool" or not parts:
+        return "", []
+    name, called = request_writer.NAMES[Image], as_object(message).get("tool_call_id")
+    above = {"type": "text", "text": request_writer.ABOVE.format(name, called)}
+    below = [request_writer.BELOW.format(name) for _ in parts]
+    others = [each for part in parts for each in (above, part)]
+    return join_texts([*spoken(message), *below]), others
+
+
+def _of_user(parts: Iterable[object]) -> list[object]:
+    content = [*parts]
+    return [{"role": "user", "content": content}] if content else []
+
+
+def for_any_object(body: Body) -> Body:
+    """Return a chat completion that asks for JSON by a schema, in the form of llama.cpp."""
+    asked = as_object(body.get("response_format"))
+    if asked.get("type") != "json_schema":
+        return body
+    schema = as_object(asked.get("json_schema")).get("schema")
+    return {**body, "response_format": {"type": "json_object", "schema": schema or {}}}
+
+
+def for_schema(body: Body) -> Body:
+    """Return a chat completion that asks for any JSON object by a schema."""
+    asked = as_object(body.get("response_format"))
+    if asked.get("type") != "json_object":
+        return body
+    schema = asked.get("schema") or {"type": "object"}
+    named = {"name": request_writer.OUTPUT_NAME, "schema": schema}
+    return {**body, "response_format": {"type": "json_schema", "json_schema": named}}
+
+
+def without_thinking(body: Body) -> Body:
+    """Return a chat completion that forces a call with thinking off, as APIs and templates do."""
+    if not forces_call(body):
+        return body
+    kept = {name: value for name, value in body.items() if name != EFFORT}
+    return {
+        **with_template(kept, nested(TEMPLATE_OFF)[TEMPLATE]),
+        "thinking": {"type": "disabled"},
+    }
+
+
+def without_force(body: Body) -> Body:
+    """Return a chat completion that leaves a forced call to the model."""
+    return {**body, "tool_choice": "auto"} if forces_call(body) else body

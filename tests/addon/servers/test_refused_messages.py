@@ -1,0 +1,120 @@
+"""Requests whose messages, answer or choice a server does not take, and what it takes."""
+
+from typing import Any
+
+import pytest
+
+from converter.addon.servers.refusals import (
+    ARGUMENTS,
+    CHOICE,
+    JSON_OBJECT,
+    JSON_SCHEMA,
+    NULLS,
+    PARTS,
+    THINKING,
+    THOUGHTLESS,
+    TOLD_PICTURES,
+    USERLESS,
+)
+
+USER = {"role": "user", "content": "hi"}
+SYSTEM = {"role": "system", "content": "Say hello."}
+CALL = {"id": "a", "function": {"name": "f", "arguments": '{"a": 1e999}'}}
+CALLING: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+RESULT = {"role": "tool", "tool_call_id": "a", "content": "x"}
+PICTURE = {"type": "image_url", "image_url": {"url": "http://h/a.png"}}
+SHOWN = {**RESULT, "content": [{"type": "text", "text": "Look:"}, PICTURE]}
+GO_ON = {"role": "user", "content": "Go on."}
+TOOLS = [{"type": "function", "function": {"name": "f"}}]
+NAMED = {"type": "function", "function": {"name": "f"}}
+SCHEMA = {"type": "object", "properties": {"a": {}}}
+
+
+def of_messages(*messages: object) -> dict[str, Any]:
+    return {"messages": [*messages]}
+
+
+def as_json(kind: str, **more: object) -> dict[str, Any]:
+    return {"response_format": {"type": kind, **more}}
+
+
+@pytest.mark.parametrize(
+    ("part", "asked", "sent"),
+    [
+        (USERLESS, of_messages(SYSTEM), of_messages(SYSTEM, GO_ON)),
+        (
+            USERLESS,
+            of_messages(SYSTEM, CALLING, RESULT),
+            of_messages(SYSTEM, GO_ON, CALLING, RESULT),
+        ),
+        (
+            THOUGHTLESS,
+            of_messages(USER, CALLING, RESULT, {**CALLING, "reasoning_content": "hm"}),
+            of_messages(
+                USER,
+                {**CALLING, "reasoning_content": " "},
+                RESULT,
+                {**CALLING, "reasoning_content": "hm"},
+            ),
+        ),
+        (NULLS, of_messages(CALLING, RESULT), of_messages({**CALLING, "content": ""}, RESULT)),
+        (
+            ARGUMENTS,
+            of_messages(CALLING),
+            of_messages(
+                {
+                    **CALLING,
+                    "tool_calls": [{**CALL, "function": {"name": "f", "arguments": '{"a":null}'}}],
+                }
+            ),
+        ),
+        (
+            TOLD_PICTURES,
+            of_messages(CALLING, SHOWN, RESULT, USER),
+            of_messages(
+                CALLING,
+                {**RESULT, "content": "Look:\n\n[image: in the next user message]"},
+                RESULT,
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "text", "text": "[image from the result of tool call a]"},
+                        PICTURE,
+                    ],
+                },
+                USER,
+            ),
+        ),
+        (
+            JSON_SCHEMA,
+            as_json("json_schema", json_schema={"name": "w", "schema": SCHEMA}),
+            as_json("json_object", schema=SCHEMA),
+        ),
+        (
+            JSON_OBJECT,
+            as_json("json_object"),
+            as_json("json_schema", json_schema={"name": "output", "schema": {"type": "object"}}),
+        ),
+        (CHOICE, {"tools": TOOLS, "tool_choice": NAMED}, {"tools": TOOLS, "tool_choice": "auto"}),
+    ],
+)
+def test_what_goes_out_in_a_parts_place(
+    part: str, asked: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    assert PARTS[part].without(asked) == sent
+
+
+def test_a_forced_call_goes_out_with_thinking_off() -> None:
+    forced = {"tools": TOOLS, "tool_choice": "required", "reasoning_effort": "high"}
+    made: Any = PARTS[THINKING].without(forced)
+    assert made["thinking"] == {"type": "disabled"}
+    assert made["chat_template_kwargs"]["enable_thinking"] is False
+    assert "reasoning_effort" not in made
+    free = {**forced, "tool_choice": "auto"}
+    assert PARTS[THINKING].without(free) is free
+
+
+@pytest.mark.parametrize("part", [THOUGHTLESS, TOLD_PICTURES, NULLS, ARGUMENTS, USERLESS])
+def test_odd_messages_stay(part: str) -> None:
+    body = of_messages("odd", {"role": "tool", "content": "x"}, USER)
+    assert PARTS[part].without(body) is body
