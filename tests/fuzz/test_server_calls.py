@@ -47,7 +47,7 @@ _GIVEN = st.dictionaries(st.sampled_from([*PROPERTIES]), _VALUES, max_size=3)
 _DRESSES = st.sampled_from(
     [
         *("{}", "functions.{}", "{}<|channel|>commentary", "</think>{}", "{}\n", "{}:0"),
-        *("default_api:{}", '"{}"', "{0}{0}", "<function={}>"),
+        *("default_api:{}", '"{}"', "{0}{0}", "<function={}>", "functions_{}_2"),
     ]
 )
 _KEYS = st.sampled_from(["parameters", "params", "args", "kwargs", "input"])
@@ -57,6 +57,7 @@ _WRITTEN: dict[str, Callable[[str], str]] = {
     "marks": lambda text: f"{text}\n</tool_call>",
     "open": lambda text: text[:-1],
     "encoded": json.dumps,
+    "wrapped": lambda text: f'{{"arguments": {text}}}' if text != "{}" else text,
 }
 SHAPES = (*_WRITTEN, "object", "key", "nothing", "empty first")
 """How the arguments of a call are written."""

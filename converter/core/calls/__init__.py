@@ -15,7 +15,7 @@ where the client wants no calls, `forbidden` makes them text.
   `misshapen` that the piece is not as its dialect has it, so that it must be written anew,
   `free_text` that the arguments are a text and no JSON (`free_text`).
 - The assembler (`assembler`) finds the call of each piece (`open_calls`), by the offered tools'
-  names (`names`, `within`), ids and indexes; makes its id unlike any other (`ids`); judges its
+  names (`names`), ids and indexes; makes its id unlike any other (`ids`); judges its
   arguments (`arguments`, over `converter.core.wire.partial_json`). The first event of a call has
   its number, id and name; later ones have arguments alone; the last one `ends` it. A call that is
   not whole ends the reply in a failure, or stays open under a finish on which no client runs it.

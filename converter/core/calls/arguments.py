@@ -8,8 +8,9 @@ parameters, closing marks mean nothing, and all else has no meaning.
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
+from converter.core.calls.argument_dress import GemmaQuotes, Wrapping
 from converter.core.wire import json_text
 from converter.core.wire.bounds import BLANKS_LIMIT, HELD_LIMIT
 from converter.core.wire.partial_json import PartialJson, means_nothing
@@ -39,12 +40,14 @@ def arguments_of(function: Mapping[str, object]) -> tuple[str, bool]:
 
 
 class Arguments:
-    """Feed the text. `waits_for_more`: an empty object waits, because the real one may follow, as
-    of a tool that has parameters.
+    """Feed the text. `parameters`: those of the tool; where it has any, an empty object waits,
+    because the real one may follow.
     """
 
-    def __init__(self, waits_for_more: bool = False) -> None:
-        self._waits = waits_for_more
+    def __init__(self, parameters: Collection[str] = ()) -> None:
+        self._waits = bool(parameters)
+        self._wrapping = Wrapping(ARGUMENT_KEYS, parameters)
+        self._quotes = GemmaQuotes()
         self._object = self._new()
         self._held = ""  # an empty object that waits
         self._said: list[str] | None = []  # of the object that went on; None: too long to compare
@@ -83,7 +86,8 @@ class Arguments:
     @property
     def wakes(self) -> str | None:
         """The characters before which all text is words of a string; see `PartialJson.wakes`."""
-        return self._object.wakes
+        waits = self._quotes.waits or self._wrapping.holds
+        return None if waits else self._object.wakes
 
     @property
     def unfit(self) -> str:
@@ -101,11 +105,13 @@ class Arguments:
         """Return the text that can go on. Raises TooMuchError."""
         if self._object.complete:
             return self._behind(text)
+        text = self._quotes.feed(self._wrapping.feed(text), self._object.wakes is not None)
         fresh = self._object.feed(text)
         self._keep(fresh)
         if not self._object.complete:
             return fresh
-        self.mended = self.mended or self._object.mended
+        undressed = self._wrapping.found or self._quotes.found
+        self.mended = self.mended or self._object.mended or undressed
         if self._waits and _EMPTY.fullmatch("".join(self._said or [])) and fresh == "{}":
             fresh, self._held = "", fresh
         rest = self._object.unfit

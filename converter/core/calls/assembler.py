@@ -1,6 +1,6 @@
 """The assembler: every call of a reply goes through it; the package tells how."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from converter.core.calls.arguments import CUSTOM_INPUT, NEAR, Arguments
@@ -9,7 +9,6 @@ from converter.core.calls.ids import CallIds
 from converter.core.calls.names import offered_name
 from converter.core.calls.open_calls import Call, OpenCalls, Schemas
 from converter.core.calls.schema_values import properties_of
-from converter.core.calls.within import call_within
 from converter.core.model.events import Event, Failure, Finish, ToolCall, WordKind
 from converter.core.wire.bounds import MOST_CALLS, WAITING_LIMIT, TooMuchError, fault_of
 
@@ -31,19 +30,21 @@ def failure_of(name: str, why: str) -> Failure:
 @dataclass(frozen=True, slots=True)
 class Offer:
     """The tools that calls are held against: schemas by name. `stops`: the request's own stop
-    strings, one of which may have cut a call.
+    strings, one of which may have cut a call. `call_in`: reads the offered name and the arguments
+    out of a name that holds a call.
     """
 
     schemas: Schemas = field(default_factory=dict)
     stops: tuple[str, ...] = ()
+    call_in: Callable[[str, Schemas], tuple[str, str]] = lambda *_: ("", "")
+
+    def parameters(self, name: str) -> Collection[str]:
+        """Return the names of a tool's parameters."""
+        return properties_of(self.schemas.get(name, {})).keys()
 
     def takes_text(self, name: str) -> bool:
         """Tell whether a tool's only argument is a text, which models write without an object."""
-        return [*properties_of(self.schemas.get(name, {}))] == [CUSTOM_INPUT]
-
-    def has_parameters(self, name: str) -> bool:
-        """Tell whether the tool may be given anything."""
-        return bool(properties_of(self.schemas.get(name, {})))
+        return [*self.parameters(name)] == [CUSTOM_INPUT]
 
 
 class Assembler:
@@ -138,12 +139,12 @@ class Assembler:
         arguments = "".join(piece.arguments for piece in pieces)
         name = offered_name(call.written, schemas)
         if not name and schemas and not call.is_text:
-            name, given = call_within(call.written, schemas)
+            name, given = self._offer.call_in(call.written, schemas)
             name = name if arguments.strip() in ("", "{}", given) else ""
             arguments = given if name else arguments
         call.name, call.held = name or call.written, []
         if not call.is_text:
-            call.arguments = Arguments(waits_for_more=self._offer.has_parameters(call.name))
+            call.arguments = Arguments(self._offer.parameters(call.name))
         call.number, self._sent = self._sent, self._sent + 1
         take = self._ids.take_ours if call.is_read else self._ids.take
         call.id = take(call.server_id)

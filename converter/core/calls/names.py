@@ -41,6 +41,8 @@ _EDGES = " \t\r\n\"'`*"
 """Characters around a name that are none of it."""
 _NUMBER = re.compile(r"[:#]\d+\Z")
 """Behind a name: Kimi's count of calls, `functions.get_weather:0`."""
+_COUNTED = re.compile(r"functions_(?P<name>.+?)(?P<count>_\d+)?")
+"""A name with Kimi's count, as servers write it that take no dots."""
 _SEPARATORS = re.compile(r"::|__|[.:/=]")
 """Between a namespace and a name."""
 _LONGEST = 512
@@ -54,8 +56,8 @@ def offered_name(written: str, offered: Collection[str]) -> str:
     the name, because they would be lost. A name that is offered as it is written means itself.
     `offered` should find names quickly (a set or a mapping).
     """
-    if written in offered or not offered:
-        return written if written in offered else ""
+    if written in offered:
+        return written
     if len(written) > _LONGEST:
         return ""
     bare = _OPENER.sub(lambda found: f"<|x|>{found['name']}<|x|>", written)
@@ -82,6 +84,10 @@ def _of_part(part: str, offered: Collection[str]) -> str:
             return candidate
         if name := _repeated(candidate, offered):
             return name
+    if counted := _COUNTED.fullmatch(part):
+        meant = {counted["name"], part.removeprefix("functions_")}
+        fitting = [name for name in meant if name in offered]
+        return fitting[0] if len(fitting) == 1 else ""
     return _in_namespace(_NUMBER.sub("", part), offered)
 
 
@@ -102,8 +108,6 @@ def _repeated(written: str, offered: Collection[str]) -> str:
 
 def _in_namespace(written: str, offered: Collection[str]) -> str:
     """Return the only offered name that is `written` in a namespace."""
-    if not written:
-        return ""
     fitting = [
         name
         for name in offered

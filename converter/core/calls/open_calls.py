@@ -11,7 +11,8 @@ that a piece says of itself decide, its name and its id, held against that call:
     the call's   | begins behind a whole   | goes on        | begins behind a whole call,
                  | call without an id, if  |                | and where the call has an id
                  | an object begins        |                |
-    more of it   | goes on                 | goes on        | goes on
+    more of it   | goes on                 | goes on        | begins where the call has an
+                 |                         |                | id and a part of its name
     another one  | begins                  | begins         | begins
 
 The offered names tell a name that goes on (`get`, `_weather`) from another one. While pieces may
@@ -147,6 +148,8 @@ class OpenCalls:
                 return call.over or (has_new_id and call.complete)
             case Named.AGAIN if has_new_id:
                 return call.over or call.ended or bool(call.server_id)
+            case Named.MORE if has_new_id and call.written:
+                return call.over or bool(call.server_id)
             case Named.AGAIN if not (event.id or call.server_id):
                 begins_object = event.arguments.lstrip().startswith(("{", '"'))
                 return call.over or (call.ended and (call.is_text or begins_object))

@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from converter.core.calls.argument_dress import QUOTE
 from converter.core.calls.schema_values import (
     NULLS,
     Schema,
@@ -177,7 +178,7 @@ class ArgumentValues:
 
     def _converted(self, written: str) -> str:
         """Return a string as the value that it reads as; as it is where it reads as none."""
-        schema, text = self._wanted(), json.loads(written)
+        schema, text = self._wanted(), json.loads(written).replace(QUOTE, '"')
         made = typed(text, type_names(schema, self._root))
         if not made.startswith('"'):
             return made

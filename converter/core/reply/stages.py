@@ -5,6 +5,7 @@ from converter.core.calls.forbidden import ForbiddenCalls
 from converter.core.calls.typed_values import TypedValues
 from converter.core.reading.blanks import BlanksTrimmer
 from converter.core.reading.budget import ThinkingBudget, ThinkingHider
+from converter.core.reading.call_in_name import call_in_name
 from converter.core.reading.engine.stage import ReadingStage
 from converter.core.reading.folding import ThoughtFolder
 from converter.core.reading.half_characters import HalfCharacters
@@ -23,7 +24,7 @@ def _reading(choice: Choice) -> Stage:
 
 def _assembler(choice: Choice) -> Stage:
     expected = choice.expected
-    offer = Offer(expected.calls.schemas, expected.stops)
+    offer = Offer(expected.calls.schemas, expected.stops, call_in_name)
     return Assembler(offer, choice.ids, choice.findings.calls.mended)
 
 

@@ -8,7 +8,7 @@ from converter.core.calls.arguments import REMEMBERED, Arguments, arguments_of, 
 
 
 def fed(text: str, size: int, waits: bool = False) -> tuple[str, Arguments]:
-    read = Arguments(waits)
+    read = Arguments(("a",) if waits else ())
     out = "".join([read.feed("".join(piece)) for piece in batched(text, size)])
     return out, read
 

@@ -46,6 +46,14 @@ def test_the_offered_name_is_left(written: str) -> None:
     assert offered_name(written, OFFERED) == "get_weather"
 
 
+def test_kimis_count_is_no_part_of_a_name_that_has_one_meaning() -> None:
+    for written in ("functions_bash_2", "functions_bash", "functions_bash_2<|x|>"):
+        assert offered_name(written, {"bash", "get"}) == "bash"
+    assert offered_name("functions_bash_2", {"bash_2"}) == "bash_2"
+    assert offered_name("functions_bash_2", {"bash", "bash_2"}) == ""
+    assert offered_name("functions_other_2", {"bash"}) == ""
+
+
 def test_a_name_in_a_namespace_is_found_by_its_rest_where_that_is_unique() -> None:
     assert offered_name("read", OFFERED) == "mcp__files__read"
     assert offered_name("create", OFFERED) == "Calendar.create"
@@ -68,6 +76,7 @@ def test_a_name_in_a_namespace_is_found_by_its_rest_where_that_is_unique() -> No
         "<|channel|>commentary",
         "I call get_weather",
         "x" * 600,
+        "get" * 200,
     ],
 )
 def test_no_name_is_left_where_none_is_offered_or_more_is_said(written: str) -> None:
@@ -81,6 +90,7 @@ def test_without_tools_no_name_is_offered() -> None:
 def test_an_offered_name_means_itself_whatever_it_looks_like() -> None:
     assert offered_name("aa", {"a", "aa"}) == "aa"
     assert offered_name("f:0", {"f", "f:0"}) == "f:0"
+    assert offered_name("<function=f>", {"f", "<function=f>"}) == "<function=f>"
 
 
 @pytest.mark.parametrize(

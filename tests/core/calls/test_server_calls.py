@@ -270,6 +270,16 @@ STREAMS: dict[str, tuple[list[list[Json]], object]] = {
         )
         for place, index in PLACES
     },
+    "a name that grows, of another id": (
+        [
+            [piece("g", "", id="a")],
+            [piece("get", "", id="b")],
+            [piece("et", id="a")],
+            [piece(None, "{}", id="a")],
+            [piece(None, WRITTEN, id="b")],
+        ],
+        [("get", {}), ("get", OSLO)],
+    ),
     "ids that are numbers": (
         [
             [piece("look", "", id=0, index=0), piece("get", "", id=7, index=0)],
@@ -277,6 +287,21 @@ STREAMS: dict[str, tuple[list[list[Json]], object]] = {
             [piece(None, WRITTEN, id=7, index=0)],
         ],
         [("look", PATH), ("get", OSLO)],
+    ),
+    "an object wrapped once more": (
+        [[piece("look", "", id="a", index=0)]]
+        + [
+            [piece(None, part, index=0)]
+            for part in ('{"', "arguments", '": {"pa', 'th": "/data"}}')
+        ],
+        [("look", PATH)],
+    ),
+    "Gemma's quotes": (
+        [[piece("look", "", id="a", index=0)]]
+        + [
+            [piece(None, part, index=0)] for part in ('{"path": "', "<|\\", '"|>/data<|', '\\"|>"}')
+        ],
+        [("look", PATH)],
     ),
     "no name": ([[piece(None, LOOK, id="a", index=0)]], "an error"),
     "a tool that is not there": (
@@ -336,6 +361,23 @@ WHOLE: dict[str, tuple[list[Json], object]] = {
         )
         for arguments in ("", "{}")
     },
+    **{
+        f"the call in the name {name!r}": ([piece(name, "", id="a")], WEATHER)
+        for name in (
+            'get_weather city="Oslo"',
+            "get_weather<arg_key>city</arg_key><arg_value>Oslo</arg_value>",
+            "functions_get_weather_2" + WRITTEN,
+        )
+    },
+    "a name that Kimi has counted": ([piece("functions_now_2", "{}", id="a")], [("now", {})]),
+    "an object wrapped once more": (
+        [piece("get_weather", f'{{"arguments": {WRITTEN}}}', id="a")],
+        WEATHER,
+    ),
+    "Gemma's quotes": (
+        [piece("get_weather", '{"city": "<|\\"|>Oslo<|\\"|>"}', id="a")],
+        WEATHER,
+    ),
     "a name that is null": (
         [{"id": "a", "function": {"name": None, "arguments": LOOK}}],
         "an error",
