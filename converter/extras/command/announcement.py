@@ -5,6 +5,7 @@ It also ends the proxy when the terminal in which it was started is gone.
 
 import logging
 import select
+import shutil
 import sys
 import threading
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from converter.core.dialects.model_facts import ModelFacts
 from converter.core.dialects.table import DIALECTS
 from converter.core.wire.printable import one_line
 from converter.extras.command.addresses import CommandError
+from converter.extras.command.clients import CLIENTS
 from converter.extras.command.doctor import facts_until_window
 from converter.extras.command.link import (
     ServerLink,
@@ -101,7 +103,15 @@ def announcement(
         question = start_lines.question(proxy, dialect, model)
         lines.append(f"\n# Ask in the {dialect.label.title} dialect:\n{question}")
     starts = (line for _, line in start_lines.clients(proxy, model, facts.window))
-    return "\n".join([*lines, "\n# Or point a client here:", *starts, f"\n{STOPS}\n"])
+    return "\n".join([*lines, "\n# Or point a client here:", *starts, *_one_word(), f"\n{STOPS}\n"])
+
+
+def _one_word() -> list[str]:
+    """Return the line of the clients that are installed here and need no settings by hand."""
+    names = [name for name, client in CLIENTS.items() if shutil.which(client.program)]
+    first, *others = names or [""]
+    also = f"  # or {', '.join(others)}" if others else ""
+    return [f"think-addon {first}{also}"] if first else []
 
 
 def met(server: str, insecure: bool = False, authority: str = "") -> tuple[str, ModelFacts, str]:

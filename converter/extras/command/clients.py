@@ -1,8 +1,11 @@
 """The clients that `think-addon` starts, a row each: its program, environment and command line."""
 
+import enum
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 NO_KEY = "unused"
 SHARE_OF_OUTPUT = 4
@@ -27,11 +30,31 @@ class ClientFacts:
         return self.window and min(self.window // SHARE_OF_OUTPUT, MOST_OUTPUT)
 
 
+class Format(enum.Enum):
+    """The format of a client's file of settings."""
+
+    JSON = enum.auto()
+    TOML = enum.auto()
+    YAML = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSettings:
+    """The settings that `--save` writes into a client's own file. `values`: by their keys; in JSON
+    they may be nested.
+    """
+
+    format: Format
+    file: Callable[[], Path]
+    values: Callable[[ClientFacts], Mapping[str, object]]
+
+
 @dataclass(frozen=True, slots=True)
 class Client:
     """A program. `install`: how to get it; `needs` and `arguments`: what it is started with, of
     which an object is written to a file, and the variable has the path; `options`: of a proxy that
-    is started for it; `alone`: it works with a proxy of its own only.
+    is started for it; `alone`: it works with a proxy of its own only; `saved`: its own file of
+    settings.
     """
 
     program: str
@@ -40,6 +63,7 @@ class Client:
     arguments: Callable[[ClientFacts], Sequence[str]] = lambda _: ()
     options: Mapping[str, str] = field(default_factory=dict)
     alone: bool = False
+    saved: SavedSettings | None = None
 
 
 def _claude(facts: ClientFacts) -> Mapping[str, object]:
@@ -84,7 +108,7 @@ def _aider(facts: ClientFacts) -> Mapping[str, object]:
     }
 
 
-def _opencode(facts: ClientFacts) -> Mapping[str, object]:
+def _opencode_config(facts: ClientFacts) -> Mapping[str, object]:
     model: dict[str, object] = {"name": facts.model, "reasoning": True}
     if facts.window:
         model["limit"] = {"context": facts.window, "output": facts.output}
@@ -95,11 +119,14 @@ def _opencode(facts: ClientFacts) -> Mapping[str, object]:
         "options": {"baseURL": f"{facts.proxy}/v1", "apiKey": NO_KEY},
         "models": {facts.model: model},
     }
-    config = {"model": f"local/{facts.model}", "provider": {"local": provider}}
-    return {"OPENCODE_CONFIG_CONTENT": json.dumps(config)}
+    return {"model": f"local/{facts.model}", "provider": {"local": provider}}
 
 
-def _codex(facts: ClientFacts) -> Sequence[str]:
+def _opencode(facts: ClientFacts) -> Mapping[str, object]:
+    return {"OPENCODE_CONFIG_CONTENT": json.dumps(_opencode_config(facts))}
+
+
+def _codex_config(facts: ClientFacts) -> Mapping[str, object]:
     provider = {"name": "local", "base_url": f"{facts.proxy}/v1", "wire_api": "responses"}
     settings: dict[str, object] = {
         "model": facts.model,
@@ -109,25 +136,73 @@ def _codex(facts: ClientFacts) -> Sequence[str]:
         "web_search": "disabled",  # only OpenAI can run it
         **{f"model_providers.local.{name}": value for name, value in provider.items()},
     }
-    pairs = [(name, value) for name, value in settings.items() if value is not None]
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _codex(facts: ClientFacts) -> Sequence[str]:
+    pairs = _codex_config(facts).items()
     return [word for name, value in pairs for word in ("-c", f"{name}={json.dumps(value)}")]
+
+
+def _claude_settings(facts: ClientFacts) -> Mapping[str, object]:
+    needs = _claude(facts).items()
+    return {"env": {name: str(value) for name, value in needs if value is not None}}
+
+
+def _aider_settings(facts: ClientFacts) -> Mapping[str, object]:
+    return {
+        "model": f"openai/{facts.model}",
+        "openai-api-base": f"{facts.proxy}/v1",
+        "openai-api-key": NO_KEY,
+        "show-model-warnings": False,  # no description of the model is there
+    }
+
+
+def _folder(variable: str, usual: str) -> Path:
+    """Return a folder that the user names by a variable, else the usual one in the home folder."""
+    return Path(os.environ.get(variable) or Path.home() / usual)
 
 
 _NO_BLANKS = {"think_blanks": "trim"}
 """For a client that shows a reply's first blanks as empty lines."""
 CLIENTS: Mapping[str, Client] = {
     "claude": Client(
-        "claude", "npm install -g @anthropic-ai/claude-code", _claude, options=_NO_BLANKS
+        "claude",
+        "npm install -g @anthropic-ai/claude-code",
+        _claude,
+        options=_NO_BLANKS,
+        saved=SavedSettings(
+            Format.JSON,
+            lambda: _folder("CLAUDE_CONFIG_DIR", ".claude") / "settings.json",
+            _claude_settings,
+        ),
     ),
     "codex": Client(
-        "codex", "npm install -g @openai/codex", lambda _: {}, _codex, options=_NO_BLANKS
+        "codex",
+        "npm install -g @openai/codex",
+        lambda _: {},
+        _codex,
+        options=_NO_BLANKS,
+        saved=SavedSettings(
+            Format.TOML, lambda: _folder("CODEX_HOME", ".codex") / "config.toml", _codex_config
+        ),
     ),
-    "opencode": Client("opencode", "npm install -g opencode-ai", _opencode),
+    "opencode": Client(
+        "opencode",
+        "npm install -g opencode-ai",
+        _opencode,
+        saved=SavedSettings(
+            Format.JSON,
+            lambda: _folder("XDG_CONFIG_HOME", ".config") / "opencode" / "opencode.json",
+            _opencode_config,
+        ),
+    ),
     "aider": Client(
         "aider",
         "python -m pip install aider-install && aider-install",
         _aider,
         lambda facts: ("--model", f"openai/{facts.model}"),
+        saved=SavedSettings(Format.YAML, lambda: Path.home() / ".aider.conf.yml", _aider_settings),
     ),
     "llm": Client(
         "llm",

@@ -30,6 +30,7 @@ from converter.addon.servers.server_key import KEY_VARIABLE, server_key
 from converter.addon.start_lines import too_small
 from converter.core.dialects.error_words import server_message
 from converter.core.dialects.model_facts import read
+from converter.extras.command import saving
 from converter.extras.command.addresses import (
     LOCAL,
     PORTS_TRIED,
@@ -101,18 +102,21 @@ the program's. Settings go into its environment and command line only."""
 @dataclass(slots=True)
 class Chosen:
     """The user's arguments for us. `url`: the server, or a proxy that runs;
-    `key`: the server's API key; `options`: of the proxy.
+    `key`: the server's API key; `options`: of the proxy; `save`: `--save` or `--unsave`.
     """
 
     url: str = ""
     key: str = ""
     model: str = ""
     options: list[str] = field(default_factory=list)
+    save: str = ""
 
 
 def main(name: str, arguments: Sequence[str]) -> int:
     """Start the proxy if need be, and the client; return the client's exit status."""
     chosen, rest = _own(name, arguments)
+    if chosen.save:
+        return _save(name, chosen)
     client = CLIENTS[name]
     program, rest = (client.program, rest) if client.program else (rest[0], rest[1:])
     path = shutil.which(program)
@@ -131,6 +135,25 @@ def main(name: str, arguments: Sequence[str]) -> int:
             print(f"think-addon: {small}: start the server with a larger one", file=sys.stderr)
         environment = {**inherited(proxy), **_told(client.needs(facts), Path(folder))}
         return _run([path, *client.arguments(facts), *rest], environment)
+
+
+def _save(name: str, chosen: Chosen) -> int:
+    """Write the client's own settings for a proxy that runs, or take them out."""
+    if chosen.save == "--unsave":
+        print(saving.unsave(name))
+        return 0
+    print(saving.save(name, facts_at(_running(chosen.url), chosen.model)))
+    return 0
+
+
+def _running(url: str) -> str:
+    """Return the address of the proxy at a URL, of one in front of it, or of any that runs. Raises
+    CommandError where none does.
+    """
+    proxy = url if url and in_front_of(ServerLink(url)) else running_proxy(url)
+    if not proxy:
+        raise CommandError(f"no proxy runs: start one with `think-addon {url or 'URL'}`")
+    return proxy
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:
@@ -163,9 +186,7 @@ def show(arguments: Sequence[str]) -> int:
     parser.add_argument("name", choices=list(CLIENTS), help="the client; `run`: any program")
     chosen = parser.parse_args(arguments)
     url = server_address(chosen.url) if chosen.url else ""
-    proxy = url if url and in_front_of(ServerLink(url)) else running_proxy(url)
-    if not proxy:
-        raise CommandError(f"no proxy runs: start one with `think-addon {url or 'URL'}`")
+    proxy = _running(url)
     client, facts, lines = CLIENTS[chosen.name], facts_at(proxy, chosen.model), list[str]()
     for name, value in _told(client.needs(facts)).items():
         lines.append(f"export {name}={shell_lines.word(value)}")
@@ -178,6 +199,7 @@ def show(arguments: Sequence[str]) -> int:
 def _own(name: str, arguments: Sequence[str]) -> tuple[Chosen, list[str]]:
     """Return our own arguments, and the rest, which are the client's."""
     rest, values, options = list(arguments), dict[str, str](), list[str]()
+    save = rest.pop(0) if rest[:1] in (["--save"], ["--unsave"]) else ""
     while rest and rest[0] in ("--url", "--key", "--model", "--set"):
         option = rest.pop(0)
         if not rest:
@@ -185,7 +207,7 @@ def _own(name: str, arguments: Sequence[str]) -> tuple[Chosen, list[str]]:
         options += [option, rest[0]] if option == "--set" else []
         values[option.removeprefix("--")] = rest.pop(0)
     url = server_address(values["url"]) if "url" in values else ""
-    chosen = Chosen(url, values.get("key", ""), values.get("model", ""), options)
+    chosen = Chosen(url, values.get("key", ""), values.get("model", ""), options, save)
     check_options(chosen.options[1::2])
     take_key(chosen.key or None)
     if rest[:1] == ["--"]:

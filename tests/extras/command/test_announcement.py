@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -162,6 +163,17 @@ def test_clients_are_told_where_to_go_and_what_to_ask_for() -> None:
         *["claude", "--model", "my model"],
     ]
     assert "OPENAI_BASE_URL=http://b:8080/v1" in program
+
+
+def test_clients_that_are_installed_are_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "think-addon" not in announcement("http://a", "http://b", None, "m")
+    for name in ("codex", "aider", "opencode"):
+        (tmp_path / name).touch(0o755)
+    told = announcement("http://a", "http://b", None, "m")
+    assert "\nthink-addon codex  # or opencode, aider\n" in told
 
 
 def test_a_client_that_can_never_work_is_not_printed() -> None:

@@ -366,6 +366,22 @@ def test_a_client_is_shown_as_lines_for_a_shell(
     assert f"export OPENAI_API_BASE={running}/v1\n" in said
 
 
+def test_a_client_is_saved_and_unsaved(
+    running: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr(launch, "running_proxy", lambda _: running)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert main(["codex", "--save", "--model", "qwen"]) == 0
+    settings = tmp_path / ".codex" / "config.toml"
+    assert f'base_url = "{running}/v1"' in settings.read_text()
+    assert main(["codex", "--unsave"]) == 0
+    assert not settings.exists()
+    assert f"{settings} points codex at {running}" in capsys.readouterr().out
+
+
 KEY = "sk-local-314159"
 SHOWS = "import os; print(os.environ['ANTHROPIC_MODEL'], os.environ.get('THINK_KEY'))"
 

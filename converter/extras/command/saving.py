@@ -1,0 +1,203 @@
+"""`think-addon claude --save`: write the client's own settings, so that the client works on the
+local model without the launcher; `--unsave` takes them back.
+
+Only entries that nobody has set are written, and only entries that still have the written values
+are taken out: a file of JSON gets entries, a file of TOML or YAML a block between two comments.
+What was written is kept in a record beside the addon's other state.
+"""
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from converter.addon.files import FileError, write_whole
+from converter.extras.command.addresses import CommandError
+from converter.extras.command.clients import CLIENTS, ClientFacts, Format, SavedSettings
+
+_BEGIN, _END = (
+    "# think-addon: begin, taken out by `think-addon {name} --unsave`",
+    "# think-addon: end",
+)
+_BLOCK = re.compile(r"(?m)^# think-addon: begin\b.*\n(?:.*\n)*?# think-addon: end\n")
+_LOST = object()
+
+
+def state_folder() -> Path:
+    """Return the folder of the addon's state, which is made if it is missing."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    folder = Path(state, "think-addon")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def save(name: str, facts: ClientFacts) -> str:
+    """Write the settings of a client for this proxy and model; return the lines for the user.
+    Raises CommandError, and leaves the file, where an entry has another value already.
+    """
+    saved = _settings_of(name)
+    unsave(name, silent=True)
+    path, values = saved.file(), saved.values(facts)
+    kind = _KINDS[saved.format]
+    before = _text(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, kind.added(name, path, before or "", values).encode())
+    except (OSError, FileError) as error:
+        raise CommandError(f"{path} cannot be written: {error}") from None
+    _keep({**_record(), name: {"file": str(path), "values": values, "is_new": before is None}})
+    return (
+        f"{path} points {name} at {facts.proxy}, model {facts.model}.\n"
+        f"The proxy must run whenever {name} does. Take it back: think-addon {name} --unsave"
+    )
+
+
+def unsave(name: str, *, silent: bool = False) -> str:
+    """Take out what `save` has written and nobody has changed; return the lines for the user.
+    Raises CommandError where nothing was saved, unless `silent`.
+    """
+    saved, record = _settings_of(name), _record()
+    entry = record.pop(name, None)
+    if entry is None:
+        if silent:
+            return ""
+        raise CommandError(f"nothing was saved for {name}")
+    path = Path(entry["file"])
+    text, changed = _KINDS[saved.format].removed(path, _text(path) or "", entry["values"])
+    if entry["is_new"] and text.strip() in ("", "{}"):
+        with suppress(FileNotFoundError):
+            path.unlink()
+    else:
+        write_whole(path, text.encode())
+    _keep(record)
+    kept = f"; these have other values by now, and stay: {', '.join(changed)}" if changed else ""
+    return f"{path}: the settings of think-addon were taken out{kept}"
+
+
+def _settings_of(name: str) -> SavedSettings:
+    if saved := CLIENTS[name].saved:
+        return saved
+    able = ", ".join(each for each, client in CLIENTS.items() if client.saved)
+    raise CommandError(f"expected a client with a file of settings ({able}), got {name}")
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path} cannot be read: {error}") from None
+
+
+def _record() -> dict[str, Any]:
+    text = _text(state_folder() / "saved.json")
+    record: dict[str, Any] = json.loads(text) if text else {}
+    return record
+
+
+def _keep(record: Mapping[str, object]) -> None:
+    write_whole(state_folder() / "saved.json", json.dumps(record, indent=2).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class _Json:
+    """Entries in a file of JSON, such as `{"env": {"NAME": "value"}}`."""
+
+    def added(self, name: str, path: Path, text: str, values: Mapping[str, Any]) -> str:
+        del name
+        entries = self._read(path, text)
+        for keys, value in _leaves(values):
+            *outer, last = keys
+            within = entries
+            for key in outer:
+                within = within.setdefault(key, {})
+                if not isinstance(within, dict):
+                    raise CommandError(_conflict(path, ".".join(keys), within))
+            if within.get(last, value) != value:
+                raise CommandError(_conflict(path, ".".join(keys), within[last]))
+            within[last] = value
+        return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
+
+    def removed(self, path: Path, text: str, values: Mapping[str, Any]) -> tuple[str, list[str]]:
+        entries, changed = self._read(path, text), list[str]()
+        for keys, value in _leaves(values):
+            around = [entries]
+            for key in keys[:-1]:
+                within = around[-1].get(key)
+                around.append(within if isinstance(within, dict) else {})
+            found = around[-1].get(keys[-1], _LOST)
+            if found == value:
+                del around[-1][keys[-1]]
+            elif found is not _LOST:
+                changed.append(".".join(keys))
+            for at in range(len(keys) - 1, 0, -1):
+                if not around[at]:
+                    around[at - 1].pop(keys[at - 1], None)
+        return json.dumps(entries, indent=2, ensure_ascii=False) + "\n", changed
+
+    def _read(self, path: Path, text: str) -> dict[str, Any]:
+        try:
+            entries = json.loads(text or "{}")
+        except ValueError:
+            entries = None
+        if not isinstance(entries, dict):
+            raise CommandError(f"expected an object of JSON in {path}, got something else")
+        return entries
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """A block of `name = value` (TOML) or `name: value` (YAML) lines. The block of TOML comes
+    first, because a line behind the name of a table belongs to that table.
+    """
+
+    equals: str
+    first: bool
+
+    def added(self, name: str, path: Path, text: str, values: Mapping[str, Any]) -> str:
+        for key in values:
+            written = rf"(?m)^[\"']?{re.escape(key)}[\"']?[ \t]*{self.equals.strip()}[ \t]*(.*)$"
+            if found := re.search(written, text):
+                raise CommandError(_conflict(path, key, found[1]))
+        rows = [f"{key}{self.equals}{json.dumps(value)}" for key, value in values.items()]
+        block = "\n".join([_BEGIN.format(name=name), *rows, _END]) + "\n"
+        made = block + text if self.first else text + ("" if text.endswith("\n") else "\n") + block
+        made = made.lstrip("\n")
+        if self.first:
+            try:
+                tomllib.loads(made)
+            except tomllib.TOMLDecodeError as error:
+                raise CommandError(f"{path} does not go with these settings: {error}") from None
+        return made
+
+    def removed(self, path: Path, text: str, values: Mapping[str, Any]) -> tuple[str, list[str]]:
+        del path, values
+        return _BLOCK.sub("", text), []
+
+
+_KINDS: Mapping[Format, _Json | _Lines] = {
+    Format.JSON: _Json(),
+    Format.TOML: _Lines(" = ", first=True),
+    Format.YAML: _Lines(": ", first=False),
+}
+
+
+def _leaves(
+    values: Mapping[str, Any], before: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield each value that is no object, with the keys that lead to the value."""
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, (*before, key))
+        else:
+            yield (*before, key), value
+
+
+def _conflict(path: Path, key: str, value: object) -> str:
+    return f"expected no {key} in {path}, got {value!r}: take it out first, for nothing is replaced"
