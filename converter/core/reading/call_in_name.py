@@ -5,7 +5,7 @@ them: read as the same call would be in a text.
 import re
 from collections.abc import Iterator
 
-from converter.core.calls.assembler import Schemas
+from converter.core.calls.open_calls import Schemas
 from converter.core.model.events import Text, ToolCall
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
