@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from converter.addon.exchange import settings
 from converter.addon.servers.profiles import by_name
 from converter.core.model.initial_state import InitialState
 
@@ -55,7 +54,7 @@ def read_notes(text: object) -> Noted:
         raise NotesError("the server's own bytes were let go, to keep memory bounded")
     try:
         cuts = [(int(length), float(at)) for length, at in noted["chunks"]]
-        return cuts, str(noted["ended"]), settings.renamed(noted["options"]), _found(noted)
+        return cuts, str(noted["ended"]), dict(noted["options"]), _found(noted)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise NotesError(f"{_UNREADABLE}: {type(error).__name__}: {error}") from None
 
