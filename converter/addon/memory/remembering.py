@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from converter.addon.aside import AT_ONCE, BODIES, Worker, aside
@@ -106,6 +107,22 @@ async def _ended(memory: Memory, work: Future[Any]) -> bool:
         left.cancel()
         memory.waits.seconds += time.monotonic() - begun
     return work.done()
+
+
+@cache
+def tell_of_another_type(expected: str) -> None:
+    """Say that a store has an entry of another type than the addon keeps, which is passed over."""
+    words = "an entry is passed over (said once): expected %s, got another type"
+    _log.warning(f"think: the memory: {words}", expected)
+
+
+def named(key: bytes) -> str:
+    """Return the id that a store keeps as these bytes, see `raw`; empty for what is none."""
+    try:
+        return key.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        tell_of_another_type("an id")
+        return ""
 
 
 def _keep(work: Callable[[], object]) -> None:

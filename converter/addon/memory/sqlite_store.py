@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
 
+from converter.addon.memory.remembering import named, tell_of_another_type
 from converter.core.model.memory import Bounds, Store, raw
 
 _TABLES = """
@@ -31,6 +32,15 @@ BEGIN UPDATE totals SET count = count + 1, size = size + NEW.size; END;
 CREATE TRIGGER IF NOT EXISTS went AFTER DELETE ON entries
 BEGIN UPDATE totals SET count = count - 1, size = size - OLD.size; END;
 """
+_COUNT = """
+INSERT OR REPLACE INTO totals
+SELECT 1, count(*), max(CAST(total(size) AS INTEGER), 0) FROM entries
+"""
+_TOTALS = """
+SELECT count, size FROM totals WHERE one = 1
+AND typeof(count) = 'integer' AND typeof(size) = 'integer' AND min(count, size) >= 0
+"""
+_DROP_OLDEST = "DELETE FROM entries WHERE used = (SELECT min(used) FROM entries)"
 _SETUP = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL",
@@ -39,7 +49,11 @@ _SETUP = (
 )
 _UNIT = 10**6
 """Steps of a second, because the order in which entries are used is told by their times alone."""
-_USED = "SELECT max(?, 1 + (SELECT coalesce(max(used), 0) FROM entries))"
+_NEVER = 1 << 53
+"""A time that does not come. SQLite orders words and bytes behind all numbers, whatever a column is
+to hold.
+"""
+_USED = f"max(?, 1 + (SELECT coalesce(max(used), 0) FROM entries WHERE used < {_NEVER}))"
 
 
 def usual_path() -> Path:
@@ -67,7 +81,7 @@ class SqliteStore(Store):
     def size(self) -> int:
         """Return the bytes that are kept."""
         with self._changing() as run:
-            return int(run("SELECT size FROM totals").fetchone()[0])
+            return self._totals(run)[1]
 
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
@@ -83,11 +97,12 @@ class SqliteStore(Store):
             if size > self.bounds.size or not self.bounds.keeps:
                 return
             entry = (raw(key), value, last or raw(previous), size)
-            run(f"INSERT INTO entries VALUES (?, ?, ?, ?, ({_USED}))", *entry, self._time())
+            run(f"INSERT INTO entries VALUES (?, ?, ?, ?, {_USED})", *entry, self._time())
             for name in free:
                 run("INSERT OR REPLACE INTO names VALUES (?, ?)", name, raw(key))
             while self._is_full(run):
-                run("DELETE FROM entries WHERE used = (SELECT min(used) FROM entries)")
+                if not run(_DROP_OLDEST).rowcount:
+                    run(_COUNT)
 
     def forget(self, key: str) -> bool:
         """Drop an entry; tell whether there was one."""
@@ -97,7 +112,7 @@ class SqliteStore(Store):
     def find(self, name: str) -> str:
         """Return the id of the entry of this name; empty when there is none."""
         with self._changing() as run:
-            return self._found(run, name).decode("utf-8", "surrogatepass")
+            return named(self._found(run, name))
 
     def values(self, key: str, *, one: bool = False) -> list[bytes] | None:
         """Return the values from this entry back; see `Store.values`."""
@@ -107,9 +122,9 @@ class SqliteStore(Store):
             while entry and not (one and values):
                 if entry in seen:
                     return None
-                run(f"UPDATE entries SET used = ({_USED}) WHERE key = ?", self._time(), entry)
+                run(f"UPDATE entries SET used = {_USED} WHERE key = ?", self._time(), entry)
                 row = run("SELECT value, previous FROM entries WHERE key = ?", entry).fetchone()
-                if row is None:
+                if row is None or not _are_bytes(*row):
                     return None
                 seen.add(entry)
                 values.append(row[0])
@@ -118,15 +133,26 @@ class SqliteStore(Store):
 
     def _found(self, run: "_Run", name: str) -> bytes:
         row = run("SELECT key FROM names WHERE name = ?", raw(name)).fetchone()
-        return bytes(row[0]) if row else b""
+        return row[0] if row and _are_bytes(*row) else b""
 
     def _drop_old(self, run: "_Run") -> None:
-        oldest = self._time() - int(self.bounds.seconds * _UNIT)
-        run("DELETE FROM entries WHERE used < ?", oldest)
+        run("DELETE FROM entries WHERE used < ?", self._time() - int(self.bounds.seconds * _UNIT))
+        if run("DELETE FROM entries WHERE used >= ?", _NEVER).rowcount:
+            tell_of_another_type("a time")
+
+    def _totals(self, run: "_Run") -> tuple[int, int]:
+        """Return how many entries there are, and how many bytes they cost."""
+        totals = run(_TOTALS).fetchone()
+        if totals is None:
+            tell_of_another_type("numbers")
+            run(_COUNT)
+            totals = run(_TOTALS).fetchone()
+        count, size = totals
+        return count, size
 
     def _is_full(self, run: "_Run") -> bool:
-        count, size = run("SELECT count, size FROM totals").fetchone()
-        return bool(count > self.bounds.count or size > self.bounds.size)
+        count, size = self._totals(run)
+        return count > self.bounds.count or size > self.bounds.size
 
     def _time(self) -> int:
         return int(self._now() * _UNIT)
@@ -159,8 +185,16 @@ class SqliteStore(Store):
         )
         for statement in _SETUP:
             connection.execute(statement)
-        connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} COMMIT;")
+        connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} {_COUNT}; COMMIT;")
         return connection
+
+
+def _are_bytes(*values: object) -> bool:
+    """Tell whether all are of the type that their columns are to hold; SQLite holds any."""
+    if all(isinstance(value, bytes) for value in values):
+        return True
+    tell_of_another_type("bytes")
+    return False
 
 
 type _Run = Callable[..., sqlite3.Cursor]
