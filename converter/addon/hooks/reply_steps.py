@@ -12,7 +12,7 @@ from mitmproxy.http import HTTPFlow, Response
 from converter.addon import http_messages
 from converter.addon.aside import aside
 from converter.addon.exchange.awaited_reply import AwaitedReply
-from converter.addon.exchange.exchange import Answer, Kind
+from converter.addon.exchange.exchange import JSON, Answer, Kind
 from converter.addon.hooks.doors import must_hold_reply
 from converter.addon.hooks.exchange_listener import fault_of
 from converter.addon.hooks.tap import Tap
@@ -20,9 +20,10 @@ from converter.addon.keep.flow_record import FlowRecord, client_left
 from converter.addon.log_lines import in_short, report
 from converter.addon.memory.remembering import written
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
-from converter.addon.servers import refusals
+from converter.addon.servers import refusals, remedies
 from converter.addon.servers.unread_replies import READERS
 from converter.addon.watcher import Watchers
+from converter.core.dialects.error_words import server_message
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import Form
 from converter.core.reply.reporting import ReportingRewriter
@@ -207,6 +208,11 @@ class ReplySteps:
             request = record.awaited.request.body, record.length
             counted = await self._client.count(record.upstream, client, record.server, *request)
             record.awaited = replace(record.awaited, counted=counted)
+        elif response.status_code >= 400 and (remedy := await self._remedy(record, response, body)):
+            body = remedies.with_remedy(body, remedy)
+            http_messages.replace(response, Answer(response.status_code, JSON, body))
+            words = f"the server answered with status {response.status_code}"
+            notes.append(f"{words}: {server_message(body)}")
         content_type = http_messages.value_of(response.headers, b"content-type")
         rewrite = partial(record.awaited.whole, response.status_code, content_type, body, at)
         repeated = record.sides.asked if record.exchange.client.wire.retells else None
@@ -218,6 +224,20 @@ class ReplySteps:
             http_messages.replace(response, made.answer)
         if made.rewriter:
             self._hear(record, made.rewriter)
+
+    async def _remedy(self, record: FlowRecord, response: Response, body: bytes) -> str:
+        """Return what the user can do about an error that comes back for every request; empty for
+        any other error.
+        """
+        status = response.status_code
+        if status == remedies.WANTS_KEY:
+            return remedies.FOR_KEY
+        if not (record.request and remedies.lacks_model(status, server_message(body))):
+            return ""
+        client = credentials(record.flow.request.headers)
+        served = await self._client.models(record.upstream, client)
+        names = [str(entry["id"]) for entry in served]
+        return remedies.for_model(record.request.asked_model, names)
 
 
 async def _retell(record: FlowRecord) -> None:

@@ -128,6 +128,39 @@ def test_a_client_that_leaves_before_a_list_of_models_is_a_line(
     ]
 
 
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+@pytest.mark.parametrize(
+    ("status", "message", "remedy"),
+    [
+        (404, "The model `m` does not exist.", "--set 'think_models=*=qwen'"),
+        (401, "Unauthorized", "THINK_KEY"),
+        (404, "Not Found", ""),
+    ],
+)
+def test_a_remedy_reaches_client_log_and_comment(
+    path: str,
+    status: int,
+    message: str,
+    remedy: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def models(*_: object) -> list[dict[str, object]]:
+        return [{"id": "qwen"}]
+
+    error = json.dumps({"error": {"message": message, "type": "Error"}}).encode()
+    with running() as (addon, _):
+        monkeypatch.setattr(addon._replies._client, "models", models)
+        flow = ask(addon, request(path, {**ASKED, "max_tokens": 9}))
+        answer(addon, flow, response(status=status), error)
+    assert flow.response
+    shown = json.loads(flow.response.content or b"")["error"]["message"]
+    assert message.rstrip(".") in shown
+    assert remedy in shown
+    assert f"status {status}" in flow.comment
+    assert any(remedy and remedy in line for line in caplog.messages) is bool(remedy)
+
+
 @pytest.mark.parametrize(
     ("words", "is_due"), [("Client disconnected.", False), ("Server disconnected.", True)]
 )

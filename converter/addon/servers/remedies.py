@@ -1,0 +1,61 @@
+"""The remedy for an error that comes back for every request: a model that the server does not
+serve, a key that the server wants.
+"""
+
+import re
+from collections.abc import Sequence
+
+from converter.addon.servers.server_key import KEY_VARIABLE
+from converter.core.dialects.error_words import server_error
+from converter.core.wire import json_text
+from converter.core.wire.json_text import as_object
+
+_SHOWN = 5
+"""Names of models in a message: a gateway lists hundreds."""
+_UNKNOWN_MODEL = re.compile(
+    r"(?i)\bmodels?\b.{0,200}\b(not found|does not exist|no such|unknown|not (?:be )?served)"
+    r"|\b(no such|unknown|unsupported) model\b|model_not_found|\bno model\b",
+    re.DOTALL,
+)
+"""vLLM (*The model `x` does not exist*), Ollama (*model "x" not found, try pulling it first*),
+SGLang, LM Studio, LiteLLM and OpenAI.
+"""
+WANTS_KEY = 401
+"""Status of a request without a key, or with a wrong one."""
+FOR_KEY = f"start the proxy with the server's API key in {KEY_VARIABLE}, or have the client send it"
+
+
+def lacks_model(status: int, message: str) -> bool:
+    """Tell whether an error says that the server does not serve the model of the request."""
+    return status in (400, 404) and _UNKNOWN_MODEL.search(message) is not None
+
+
+def for_model(model: str, served: Sequence[str]) -> str:
+    """Return the remedy for a model that is not served: the models that are. Empty for none."""
+    names = [name for name in served if name.isprintable() and "'" not in name]
+    if not names or model in names:
+        return ""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    listed = ", ".join(names[:_SHOWN])
+    return (
+        f"the server serves {listed}{more}: ask for one of these names,"
+        f" or start the proxy with --set 'think_models=*={names[0]}'"
+    )
+
+
+def with_remedy(body: bytes, remedy: str) -> bytes:
+    """Return a server's error with the remedy behind its message; an error of any shape keeps the
+    shape and all other fields.
+    """
+    value = json_text.read_or_none(body)
+    error = server_error(value, "error") if value else None
+    if not isinstance(value, dict) or error is None:
+        return json_text.write({"error": {"message": remedy, "type": "invalid_request_error"}})
+    message = f"{error.message.rstrip('.')}. Remedy: {remedy}"
+    if isinstance(value.get("error"), dict):
+        key = "detail" if "message" not in as_object(value["error"]) else "message"
+        return json_text.write({**value, "error": {**as_object(value["error"]), key: message}})
+    for key in ("error", "message", "detail"):
+        if isinstance(value.get(key), str):
+            return json_text.write({**value, key: message})
+    return json_text.write({**value, "error": {"message": message}})
