@@ -238,6 +238,41 @@ def test_another_error_in_a_stream_stays_one(server: ScriptedServer, proxy_folde
     assert len(server.asked) == 1
 
 
+TOO_LONG = (
+    "This model's maximum context length is 4096 tokens. However, you requested 6211 tokens "
+    "(6011 in the messages, 200 in the completion)."
+)
+"""What llama-cpp-python 0.3.36 says to a whole request, and nothing to one for a stream."""
+SAID = {
+    "chat/completions": "context length is 4096",
+    "messages": "prompt is too long: 6011 tokens > 4096 maximum",
+    "responses": "context_length_exceeded",
+}
+
+
+@pytest.mark.parametrize("path", SAID)
+def test_a_stream_without_a_byte_is_asked_for_its_reason(
+    path: str, proxy: Proxy, server: ScriptedServer
+) -> None:
+    server.answer(Reply([], then=refusal(TOO_LONG, 400, good(stream=False))))
+    reply = httpx.post(
+        f"http://127.0.0.1:{proxy.ports[0]}/v1/{path}", json=PICTURED[path], timeout=60
+    )
+    assert SAID[path] in reply.text
+    sent = json.loads(server.asked[-1].body)
+    assert (sent["max_tokens"], sent["stream"], len(server.asked)) == (1, False, 2)
+    assert "stream_options" not in sent
+
+
+def test_a_stream_without_a_byte_and_a_reason_is_cut_short(
+    proxy: Proxy, server: ScriptedServer
+) -> None:
+    server.answer(Reply([], then=good(stream=False)))
+    reply = _post(proxy.ports[0], {**TOOL, "stream": True})
+    assert "the server's reply was empty" in reply.text
+    assert "It is 5." not in reply.text
+
+
 def test_it_asks_again_once(proxy: Proxy, server: ScriptedServer) -> None:
     words = REFUSED_BY["vLLM"]
     server.answer(refusal(words, 400, refusal("still: " + words, 400, good(stream=False))))

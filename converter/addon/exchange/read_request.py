@@ -11,7 +11,7 @@ from converter.addon.exchange.exchange import Exchange
 from converter.addon.exchange.option_readers import FOLDED
 from converter.addon.servers import initial_state, prompts
 from converter.addon.servers.chat_templates import HistoryPlace
-from converter.addon.servers.earlier_calls import with_arguments, with_ids_of_model
+from converter.addon.servers.earlier_calls import with_arguments
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.model_names import OFF, Row
 from converter.addon.servers.profiles import (
@@ -270,13 +270,8 @@ class ReadRequest:
             earlier=earlier,
         )
 
-    def with_ids_of_model(self) -> "ReadRequest":
-        """Return the request with the ids of calls that its model needs; the same one where it has
-        them.
-        """
-        body = with_ids_of_model(self.body)
-        if body is self.body:
-            return self
+    def with_ids(self, body: Body) -> "ReadRequest":
+        """Return the request with a body whose calls have other ids."""
         ids = self.call_ids.union(call_ids(body))
         return replace(self, body=body, call_ids=ids, mended=True)
 

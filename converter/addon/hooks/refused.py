@@ -19,6 +19,7 @@ from converter.addon.servers.initial_state import end_of_prompt
 from converter.addon.servers.refusals import SCHEMA_WORDS, Body
 from converter.addon.servers.unread_replies import COMPLETION_PATH, RENDERED, TEMPLATE_PATH
 from converter.core.dialects.error_words import server_message
+from converter.core.dialects.request_facts import COUNTING
 from converter.core.wire import json_text
 
 _log = logging.getLogger(__name__)
@@ -27,6 +28,8 @@ _LONGEST = 1 << 16
 """Bytes of a refusal: it is looked at with each chunk, so that a long one would cost its square."""
 AGAIN = "the server refused {names}, and was asked again without: {words}"
 UNREAD = "the server's own reader threw a reply away; it was asked for once more, to be read here"
+SILENT = "the server's stream has no byte; it was asked once more, whole, for the reason"
+_LIMITS = ("max_tokens", "max_completion_tokens")
 METADATA = "think_refused"
 """The request that the server refused, in the flow's metadata."""
 
@@ -38,6 +41,8 @@ def reader_of(record: FlowRecord) -> Refusal | None:
     before, response = record.refused, record.flow.response
     if before and before.reads is response:
         return before
+    if isinstance(before, SilentStream):
+        return None
     if before and before.renders:
         record.refused = PromptReader(record, before)
     elif record.may_be_refused and response and response.status_code in refusals.STATUSES:
@@ -159,6 +164,23 @@ class RefusalReader(NextRequest):
         if self._next:
             self._names = names - self.left_out
             self.left_out, self.body = self.left_out | names, self.body or body
+
+
+class SilentStream(NextRequest):
+    """Asks for a reply whose stream has ended without a byte, whole and of one token: to find out
+    why. llama-cpp-python 0.3.36 says so of a prompt that is too long.
+    """
+
+    def __init__(self, record: FlowRecord) -> None:
+        super().__init__(record)
+        body = json_text.object_in(http_messages.content_of(record.sides.sent))
+        fields = [name for name in (*_LIMITS, COUNTING) if name in body]
+        kept = {name: value for name, value in body.items() if name not in fields}
+        limit = next((name for name in fields if name in _LIMITS), _LIMITS[0])
+        self._next = {**kept, "stream": False, limit: 1} if body else {}
+
+    def _told(self, first: str) -> list[str]:  # noqa: ARG002
+        return [SILENT]
 
 
 class PromptReader(NextRequest):

@@ -44,7 +44,7 @@ class ReplySteps:
         streamed = is_stream(http_messages.value_of(flow.response.headers, b"content-type"))
         if streamed and http_messages.may_close_after_streams(flow.response):
             http_messages.use_connection_once(flow)
-        if record and (record.exchange.kind is Kind.COUNTERPART or _renders(record)):
+        if record and _is_none_itself(record):
             return  # to be told otherwise, or to be read while it is held
         if record is None or record.awaited is None:
             # another addon's function stays
@@ -91,7 +91,7 @@ class ReplySteps:
         elif (
             isinstance(record.tap, Tap)
             and _is_open(record)
-            and (_goes_on(record) or record.awaited.watched)
+            and (_goes_on(record) or record.awaited.watched or record.tap.is_silent)
         ):
             self._end_tap(record.tap, record, notes)
         elif record.early and _is_open(record) and flow.response.status_code == 200:
@@ -268,8 +268,11 @@ def _goes_on(record: FlowRecord) -> bool:
     return record.rewriter is not None and record.rewriter.continuation.goes_on
 
 
-def _renders(record: FlowRecord) -> bool:
-    return record.refused is not None and record.refused.renders
+def _is_none_itself(record: FlowRecord) -> bool:
+    """Tell whether a reply is a counterpart's, a prompt, or the reason of a silence."""
+    renders = record.refused is not None and record.refused.renders
+    silent = isinstance(record.tap, Tap) and record.tap.is_silent
+    return renders or silent or record.exchange.kind is Kind.COUNTERPART
 
 
 def _is_open(record: FlowRecord) -> bool:

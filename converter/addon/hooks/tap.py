@@ -9,11 +9,12 @@ from mitmproxy.http import Request
 
 from converter.addon.aside import aside_of_streams
 from converter.addon.hooks.continued import OK, ContinuedReply
-from converter.addon.hooks.refused import RefusalReader
+from converter.addon.hooks.refused import RefusalReader, SilentStream
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.layers.contract import HeldStream
 from converter.addon.memory.remembering import UnsaidWords
 from converter.core.reply.reporting import ReportingRewriter
+from converter.core.wire import json_text
 
 _log = logging.getLogger(__name__)
 
@@ -30,9 +31,10 @@ class Tap(HeldStream):
     `tell` is called after each call. `explain`: puts mitmproxy's reason for a break into words.
     `holds`: the client gets one body; `late`: the pieces of this body so far.
 
-    Three things may come between the rewriter and the client, each a class of its own: the rest of
-    a reply waits until the reply is kept (`UnsaidWords`), a second reply goes on behind a thought
-    (`ContinuedReply`), and a refusal has the request sent once more (`RefusalReader`).
+    Four things may come between the rewriter and the client, each a class of its own: the rest of a
+    reply waits until the reply is kept (`UnsaidWords`), a second reply goes on behind a thought
+    (`ContinuedReply`), a refusal has the request sent once more (`RefusalReader`), and a stream
+    without a byte has the server asked for the reason (`SilentStream`).
     """
 
     def __init__(
@@ -55,7 +57,7 @@ class Tap(HeldStream):
         self.late: list[bytes] = []
         self.holds = False
         self._looks = kept.may_be_refused
-        self._refusal: RefusalReader | None = None
+        self._refusal: RefusalReader | SilentStream | None = None
         self._withheld = b""
 
     def __call__(self, chunk: bytes) -> list[bytes]:
@@ -75,12 +77,23 @@ class Tap(HeldStream):
                 reader = RefusalReader(self._kept, self._kept.refused)
                 if reader.in_stream(chunk):
                     self._refusal, self._withheld = reader, chunk
-        return self.follows
+        return self._is_left
+
+    @property
+    def _is_left(self) -> bool:
+        return self._refusal is not None and self._refusal.stopped
 
     @property
     def follows(self) -> bool:
-        """Tell whether the request goes out once more behind the body's end."""
-        return self._refusal is not None and self._refusal.stopped
+        """Tell whether the request goes out once more behind the body's end: it was refused, or no
+        byte came.
+        """
+        return self._is_left or self._looks
+
+    @property
+    def is_silent(self) -> bool:
+        """Tell whether the server was asked for the reason of a stream without a byte."""
+        return isinstance(self._refusal, SilentStream)
 
     @property
     def is_long(self) -> bool:
@@ -110,17 +123,25 @@ class Tap(HeldStream):
     @property
     def stopped(self) -> bool:
         """Tell whether a thought was ended just now, or the request refused."""
-        return self._continued.is_due or self.follows
+        return self._continued.is_due or self._is_left
 
     def again(self, possible: bool) -> Request | None:
         """Return the request that has the reply go on behind the thought, or begin."""
-        if self._refusal and self.follows:
+        if self._looks:
+            self._looks, self._refusal = False, SilentStream(self._kept)
+        if self._refusal and self._is_left:
             self._kept.refused = self._refusal
             return self._refusal.again(possible)
         return self._continued.request(possible)
 
     def second(self, status: int, body: bytes) -> None:
-        """Take a second reply that is no stream; `late` is what the client gets of it."""
+        """Take a second reply that is no stream; `late` is what the client gets of it. One for the
+        reason of a silence counts only as an error.
+        """
+        if self.is_silent:
+            error = json_text.write(json_text.object_in(body)) if status != OK else b""
+            self.late = [*(self(b"data: " + error + b"\n\n") if error else ()), *self(b"")]
+            return
         if words := self._continued.failure(status, body):
             out = self.abort(words)
         else:
