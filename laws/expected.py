@@ -9,8 +9,8 @@ from itertools import groupby, takewhile
 
 from converter.addon.exchange.rewriting import reading_of
 from converter.core.dialects.table import Form
+from converter.core.model.events import BYTES_PER_TOKEN
 from converter.core.reading.beginning import Grammar, Mode
-from converter.core.reading.budget import BYTES_PER_TOKEN
 from converter.core.reading.family_choice import families_of
 from converter.core.reading.reading import Reading
 from converter.core.reading.repeated_thought import HEAD

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from converter.core.dialects.table import OPENAI_CHAT, Form
-from converter.core.reading.budget import BYTES_PER_TOKEN
+from converter.core.model.events import BYTES_PER_TOKEN
 from converter.core.reading.family_choice import families_of
 from converter.extras.recordings.recording import Recording
 from laws.client_view import completion_of, view_of
@@ -136,6 +136,14 @@ def last_of(recording: Recording, came: bytes) -> bytes:
     return came[len(first) :] if joined(recording) else came
 
 
+def is_between(recording: Recording, came: bytes) -> bool:
+    """Tell whether the bytes end behind the finish of a thought alone, before what goes on: then
+    the thought is all of a reply that is whole.
+    """
+    first, second = _two(recording.body)
+    return bool(second and recording.awaited().limits.answers) and len(came) == len(first)
+
+
 def _cut_anew(recording: Recording, both: Joined, drawn: int) -> None:
     drawing = seeded_random(recording, 2)
     cuts: list[Cut] = [list, lambda words: [words]]
@@ -182,7 +190,7 @@ def _split(recording: Recording, first: bytes, second: bytes) -> Joined | None:
         answered = heard.calls or any(part.text.strip() for part in found if part.kind == "text")
         *before, finish = frames(first)
         closing = b"" if text.endswith(closer) else words[-1].frame(closer)
-        counts = len(words), 2 * _MARK_TOKENS * bool(heard.thoughts)
+        counts = _made(words), 2 * _MARK_TOKENS * bool(heard.thoughts)
         alone = heard.finish == "stop" and b'"finish_reason": "stop"' in finish and not answered
         return Joined(b"".join(before), finish, closing, second, head, *counts) if alone else None
     if limits.budget is None or said[-1] is None:
@@ -193,8 +201,14 @@ def _split(recording: Recording, first: bytes, second: bytes) -> Joined | None:
         return None
     sentence = (JOINT if paid else "") + limits.sentence if limits.sentence else ""
     closing = words[-1].frame(sentence + closer) if sentence + closer else b""
-    counts = len(words), _added(limits.sentence, 1 + bool(heard.thoughts))
+    counts = _made(words), _added(limits.sentence, 1 + bool(heard.thoughts))
     return Joined(*_cut_at(first, kept), closing, second, head, *counts)
+
+
+def _made(words: Sequence[Spoken]) -> int:
+    """Return the tokens of frames with words: one for each, unless they hold more."""
+    size = sum(len(each.words.encode()) for each in words)
+    return len(words) if size <= 2 * BYTES_PER_TOKEN * len(words) else size // BYTES_PER_TOKEN
 
 
 def _added(sentence: str, marks: int) -> int:

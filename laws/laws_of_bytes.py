@@ -10,7 +10,7 @@ from converter.extras.recordings.recording import Recording
 from laws.client_view import read_message
 from laws.failures import BrokenLawError, compare_bytes
 from laws.heard import ServerWords
-from laws.joined import last_of
+from laws.joined import is_between, last_of
 from laws.server_words import frames, listen
 from laws.variants import (
     IN_BLOCKS,
@@ -124,6 +124,8 @@ def _endings(recording: Recording, drawn: int) -> list[int]:
 
 
 def _check_ends(recording: Recording, streams: list[Variant], came: bytes, name: str) -> None:
+    if is_between(recording, came):
+        return
     last = last_of(recording, came)
     said = listen(last, recording.server_form, recording.server_dialect, recording.settings.map)
     for variant in streams:

@@ -86,9 +86,10 @@ def test_law_2_text_cut_anywhere_gives_the_same_message(
         == openai(reply.stream(), settings=settings)[0].said
     )
     forms = Form.STREAM, Form.STREAM
-    assert anthropic_message(other.stream(), *forms, settings) == anthropic_message(
-        reply.stream(), *forms, settings
-    )
+    if len(reply.choices) == 1:  # of several the one counts that comes first
+        assert anthropic_message(other.stream(), *forms, settings) == anthropic_message(
+            reply.stream(), *forms, settings
+        )
 
 
 @st.composite
@@ -150,7 +151,8 @@ def test_law_4_every_word_arrives(reply: Reply, start: str) -> None:
     assert (said.words.get(name, ""), said.words.get("content", "")) == (thinking, text)
     calls = [(call["id"], call["name"], call["arguments"]) for call in said.calls.values()]
     assert calls == [(call.id, call.name, "".join(call.arguments)) for call in choice.calls]
-    assert said.finish == choice.finish
+    no_call = choice.finish == "tool_calls" and not choice.calls
+    assert said.finish == ("stop" if no_call else choice.finish)
 
 
 def expected_words(
@@ -203,6 +205,7 @@ def test_law_4_a_reply_with_nothing_to_change_is_the_same_bytes(reply: Reply, fo
         }
     )
     assume(len({choice.native_name for choice in reply.choices if choice.native}) < 2)
+    assume(all(each.calls or each.finish != "tool_calls" for each in reply.choices))
     assert b"".join(rewrite([body], OPENAI_CHAT, form, settings=both)) == body
 
 

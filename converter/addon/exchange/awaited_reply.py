@@ -3,8 +3,9 @@
 A recording stores the same, so that it sets its reply up in the same way.
 """
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
 from converter.addon.exchange.exchange import JSON, Answer
 from converter.addon.exchange.option_readers import FOLDED
@@ -13,6 +14,7 @@ from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.servers import initial_state
 from converter.addon.servers.initial_state import Facts, thinking_is_off, turns_thinking_off
 from converter.addon.servers.known_servers import KnownServers, Upstream
+from converter.addon.servers.probes import estimate_tokens
 from converter.addon.servers.profiles import GENERIC, Server
 from converter.addon.servers.prompts import begun
 from converter.core.dialects import context_length
@@ -22,6 +24,7 @@ from converter.core.dialects.request_facts import (
     COUNTING,
     forbids_calls,
     grammar_of,
+    token_limit,
     wants_json,
 )
 from converter.core.dialects.server_fields import BUDGET_FIELDS
@@ -32,6 +35,7 @@ from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Expected, ExpectedCalls, ExpectedThoughts, ThoughtLimits
 from converter.core.reply.reporting import ReportingRewriter
 from converter.core.wire import json_text
+from converter.core.wire.json_text import as_object
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,7 @@ class AwaitedReply:
             wants_json=wants_json(request.body),
             grammar=grammar_of(request.body),
             told_off=turns_thinking_off(request.body),
+            limit=token_limit(self.sent or request.body),
         )
 
     @cached_property
@@ -156,12 +161,23 @@ class AwaitedReply:
             server_form,
             form or request.form,
             server=TEXT_COMPLETIONS if self.as_text else server,
-            context=request.reply_context,
+            context=replace(request.reply_context, prompt_tokens=self._prompt_tokens(form)),
             expected=expected,
         )
         if request.called:
             rewriter.call_model(request.called)
         return rewriter
+
+    def _prompt_tokens(self, form: Form | None) -> Callable[[], int] | None:
+        """Return the estimate of the prompt's tokens, for a client that wants counts in any case:
+        one of chat completions only where it asks, or where its one body comes of a stream.
+        """
+        request = self.request
+        asked = as_object(request.body.get(COUNTING)).get("include_usage")
+        whole = (form or request.form) is Form.WHOLE and self.watched
+        if request.exchange.client is COMMON and not (asked or whole):
+            return None
+        return partial(estimate_tokens, request.body)
 
     def wants_count(self, status: int, body: bytes) -> bool:
         """Tell whether the server found the prompt too long without counting it: then the client

@@ -243,12 +243,15 @@ _TAIL = 12
 """Tokens at a prompt's end that hold its last mark."""
 CHARACTERS_PER_TOKEN = 4
 """Of English text and JSON; the estimate for servers without a tokenizer to ask."""
+_READ_BY_MODEL = ("messages", "tools", "system", "input", "instructions")
+_ENCODED = re.compile(r'(?:;base64,|"data":\s*")[A-Za-z0-9+/=]+')
+"""The bytes of a picture or of a sound, whose tokens are not of their length."""
 
 
 def estimate_tokens(body: Mapping[str, object]) -> int:
-    """Return a rough count: of the characters that the model reads."""
-    read = json_text.write([body.get("messages"), body.get("tools")]).decode()
-    return max(1, len(read) // CHARACTERS_PER_TOKEN)
+    """Return a rough count: of the characters that the model reads, but for those of pictures."""
+    read = json_text.write([body.get(name) for name in _READ_BY_MODEL]).decode()
+    return max(1, len(_ENCODED.sub("", read)) // CHARACTERS_PER_TOKEN)
 
 
 ADDON_PATH = "/.well-known/think-addon"

@@ -194,6 +194,8 @@ class Assembler:
 
     def _finish(self, event: Finish) -> Sequence[Event]:
         """Return the finish behind the calls; an open one becomes a call that nobody runs."""
+        if event.at_limit and not all(call.complete for call in self._calls.all):
+            event = replace(event, reason="length")
         out = [*self._begun(over=True)]
         sent = [call for call in self._calls.all if call.sent]
         for call in sent:
@@ -216,8 +218,9 @@ class Assembler:
         if nameless:
             return Failure(NO_NAME, status=502)
         if not cut:
-            calls = sent and event.reason == "stop"
-            return replace(event, reason=sent[0].finish) if calls else event
+            if event.reason == "stop" and sent:
+                return replace(event, reason=sent[0].finish)
+            return event if sent or event.reason == "stop" else replace(event, reason="stop")
         stops = self._offer.stops
         if (stops or event.stop_sequence) and not any(call.arguments.odd for call in cut):
             named = event.stop_sequence or (stops[0] if len(stops) == 1 else "")

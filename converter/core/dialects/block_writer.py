@@ -66,6 +66,7 @@ class BlockWriter(Encoder, ABC):
         self._shown = shown
         self._whole = self._gathers = whole
         self._started = self._over = False
+        self._choice: int | None = None
         self._ending = Finish("stop")
         self._usage: Usage | None = None
         self._open: str | None = None
@@ -140,9 +141,11 @@ class BlockWriter(Encoder, ABC):
 
     def told(self, event: Event) -> Iterator[Message]:
         """Yield the events that can go out. A reply has one choice, because nobody can ask for
-        more.
+        more: the first that comes, whatever its index.
         """
-        if self._over or getattr(event, "choice", 0) != 0:
+        choice: int | None = getattr(event, "choice", None)
+        self._choice = choice if self._choice is None else self._choice
+        if self._over or choice not in (None, self._choice):
             return
         if isinstance(event, _CONTENT):
             # llama.cpp's own endpoint may leave its head out

@@ -11,7 +11,7 @@ from converter.core.model.raw_messages import entries_of, messages_of
 from converter.core.reading.beginning import Grammar
 from converter.core.reading.reading import Expected, ExpectedCalls
 from converter.core.reading.tool_calls.calls_read import Tools
-from converter.core.wire.json_text import objects
+from converter.core.wire.json_text import as_object, objects
 
 COUNTING = "stream_options"
 """The field of a chat completion by which a stream tells its counts."""
@@ -33,6 +33,8 @@ _GRAMMARS = (
 )
 """Fields of vLLM, llama.cpp and SGLang."""
 _ALL_GRAMMARS = frozenset((*_JSON_GRAMMARS, *_GRAMMARS))
+_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "n_predict")
+"""Where a request limits the tokens of its reply."""
 FREE_TEXT: Schema = {}
 """Of a tool of chat completions that takes a text: its calls are no functions."""
 _FORCED = ("required", "any", "function", "tool", "allowed_tools")
@@ -62,6 +64,14 @@ def stops(body: Mapping[str, object]) -> tuple[str, ...]:
     stop = body.get("stop") or body.get("stop_sequences")  # of a native endpoint
     strings = stop if isinstance(stop, list) else [stop]
     return tuple(string for string in strings if isinstance(string, str) and string)
+
+
+def token_limit(body: Mapping[str, object]) -> int:
+    """Return the tokens that a reply of one choice may have; 0 where the request does not say."""
+    limits = [body.get(name) for name in _LIMITS]
+    limits.append(as_object(body.get("options")).get("num_predict"))
+    told = [limit for limit in limits if type(limit) is int and limit > 0]
+    return min(told, default=0) if body.get("n") in (None, 1) else 0
 
 
 def offered(body: Mapping[str, object], told: Mapping[str, Schema] | None = None) -> Tools | None:

@@ -36,7 +36,8 @@ class ReplyContext:
     `created_at`: when it was asked for, in seconds since 1970. `own`: what the dialect's own reader
     of requests left for its reply. `map`: the blocks that fields of the server's own go to.
     `features`: names that the client gave in its dialect's header of features. `alive`: the form
-    of a sign of life, where the dialect has none of its own.
+    of a sign of life, where the dialect has none of its own. `prompt_tokens`: returns an estimate
+    of the prompt's tokens; none: the client wants no counts but the server's.
     """
 
     model: str = ""
@@ -49,6 +50,7 @@ class ReplyContext:
     map: Mapping[str, Mapped] = field(default_factory=dict)
     features: frozenset[str] = frozenset()
     alive: str = "comment"
+    prompt_tokens: Callable[[], int] | None = None
 
 
 class Decoder(Protocol):

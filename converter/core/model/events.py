@@ -127,18 +127,30 @@ type WordKind = type[Text] | type[Thinking] | type[ToolCall]
 class Finish:
     """The reason why a choice ended. `stop_sequence`: the string that ended it, when the server
     tells; empty: one of the request's, nobody knows which. `server_word`: the server's own word for
-    the reason, for people.
+    the reason. `at_limit`: the server calls it another end, but its counts are not below the limit
+    of tokens that was sent.
     """
 
     reason: str
     stop_sequence: str | None = None
     choice: int = 0
     server_word: str = field(default="", compare=False)
+    at_limit: bool = field(default=False, compare=False)
+
+
+BYTES_PER_TOKEN = 4
+"""UTF-8 bytes that stand for a token. Vocabularies of local models are made of bytes: a token of
+English prose is some 4 letters, each a byte, one of Russian 2 letters of two, one of Chinese 1 to 2
+characters of three. Counted characters would allow a Chinese thought several times the English one.
+It is an estimate: code takes more tokens than this says, up to a third.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens, counted by the server: `input` with the cached ones."""
+    """Tokens, counted by the server: `input` with the cached ones. `estimated`: the server counted
+    none, or not all.
+    """
 
     input: int
     output: int
@@ -146,6 +158,7 @@ class Usage:
     created: int | None = None
     thinking: int | None = None
     own: Own | None = None
+    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ events in, events out.
 from dataclasses import replace
 
 from converter.core.model.events import (
+    BYTES_PER_TOKEN,
     Event,
     Finish,
     Text,
@@ -17,13 +18,6 @@ from converter.core.model.events import (
     WordKind,
 )
 from converter.core.reading.findings import Findings
-
-BYTES_PER_TOKEN = 4
-"""UTF-8 bytes that stand for a token. Vocabularies of local models are made of bytes: a token of
-English prose is some 4 letters, each a byte, one of Russian 2 letters of two, one of Chinese 1 to 2
-characters of three. Counted characters would allow a Chinese thought several times the English one.
-It is an estimate: code takes more tokens than this says, up to a third.
-"""
 
 
 class ThinkingBudget:

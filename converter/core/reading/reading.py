@@ -89,6 +89,7 @@ class Expected:
     `off`: thinking is turned off, so that no thought comes before the text; `told_off`: the request
     turns it off, of a model that can be told so. `stops`: the request's own stop strings.
     `wants_json`: it asks for an answer in JSON. `grammar`: how the server makes the answer.
+    `limit`: the tokens that the server may write; 0: the request does not say.
     """
 
     initial: InitialState = InitialState.TEXT
@@ -100,6 +101,7 @@ class Expected:
     stops: tuple[str, ...] = ()
     wants_json: bool = False
     grammar: Grammar = Grammar.NONE
+    limit: int = 0
 
 
 @dataclass(frozen=True, slots=True)

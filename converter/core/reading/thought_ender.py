@@ -6,8 +6,10 @@ stands before the thought events. The text cut anywhere gives the same message.
 """
 
 import re
+from dataclasses import replace
 
 from converter.core.model.events import (
+    BYTES_PER_TOKEN,
     Event,
     Finish,
     Text,
@@ -17,7 +19,7 @@ from converter.core.model.events import (
     WordKind,
     joined,
 )
-from converter.core.reading.budget import BYTES_PER_TOKEN, shortened, spend
+from converter.core.reading.budget import shortened, spend
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import ThoughtLimits
 
@@ -119,6 +121,7 @@ class ThoughtEnder:
         self._alone = limits.answers and limits.goes_on and not findings.ends.reasons
         self._turn: list[Text | Thinking] = []
         self._has_calls = self._thinks = self._is_over = False
+        self._in_thought = False  # nothing was said since a thought, though it have its closer
 
     def feed(self, event: Event) -> list[Event]:
         """Return the part of `event` that goes on."""
@@ -127,14 +130,17 @@ class ThoughtEnder:
         match event:
             case Thinking():
                 return self._think(event)
+            case Finish(at_limit=True) if self._in_thought:
+                return [replace(event, reason="length")]
             case Finish(reason="stop", stop_sequence=None) if self._alone:
                 thoughts = [said for said in self._turn if isinstance(said, Thinking)]
                 return self._go_on(event, thoughts) if thoughts else [event]
             case Text():
-                self._alone = self._alone and not event.text.strip()
+                if event.text.strip():
+                    self._alone = self._in_thought = False
                 self._keep(Text(event.text))
             case ToolCall():
-                self._alone, self._has_calls = False, True
+                self._alone, self._has_calls, self._in_thought = False, True, False
         self._finder, self._thinks = None, False
         return [event]
 
@@ -159,7 +165,7 @@ class ThoughtEnder:
             text, why = paid, why if paid == text else "budget"
         if not why:
             self._keep(Thinking(text))
-            self._thinks = True
+            self._thinks = self._in_thought = True
             return [event]
         return self._end(event, text, why)
 

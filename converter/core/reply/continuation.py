@@ -5,13 +5,13 @@ one.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from converter.core.model.events import End, Event, Finish, Opaque, Start, Text, Thinking, Usage
+from converter.core.model.events import End, Event, Finish, Opaque, Start, Thinking, Usage
 from converter.core.reading.findings import Findings
 from converter.core.reply.thought_events import ThoughtEvent
+from converter.core.reply.token_counts import TokenCounts
 
 CUT: list[Event] = [Finish("length"), End()]
 """The end of a reply whose server cannot go on."""
-_WORDS = frozenset((Text, Thinking))
 
 
 class Continuation:
@@ -19,7 +19,7 @@ class Continuation:
 
     `pauses`: leave the rest of the bytes in which a thought was ended, as so many `unused` ones, to
     who asks for the second reply. `stopped`: no more is wanted of a reply. `is_over`: of none.
-    `made`: tokens of the first, as far as frames tell. `thoughts`: those that ended in it and
+    `made`: tokens of the first. `thoughts`: those that ended in it and
     nobody has taken yet. `rest`: the events with which a reply ends that cannot go on.
     """
 
@@ -42,26 +42,21 @@ class Continuation:
         """Tell whether a thought was ended that `begin` does not know of."""
         return len(self._findings.ends.reasons) > self._ends
 
-    def begin(self, first: Usage | None, hurried: int) -> bool:
+    def begin(self, tokens: TokenCounts) -> bool:
         """Get ready for the second reply; return whether there is one: none where the server cannot
-        go on, and none the second time. `first`: the counts of the first, `hurried`: its frames
-        that nobody has parsed.
+        go on, and none the second time. `tokens`: of the first.
         """
         self._ends, self.stopped = len(self._findings.ends.reasons), True
         if self._second or not self._findings.ends.turn:
             self.is_over = True
             return False
-        self.made += hurried
-        self._second = SecondReply(first, self.made, self._findings.ends.added)
+        self.made = tokens.go_on()
+        self._second = SecondReply(tokens.first, self.made, self._findings.ends.added)
         return True
 
     def refuse(self) -> None:
         """End the reply at the thought, because the server does not go on."""
         self.is_over, self.rest = True, CUT.copy()
-
-    def count(self, read: Sequence[Event]) -> None:
-        """Count the words of a frame."""
-        self.made += not _WORDS.isdisjoint(map(type, read))
 
     def feed(self, events: list[Event]) -> list[Event]:
         """Return the events that the client gets of these."""
@@ -118,4 +113,5 @@ class SecondReply:
             cached=None if second.cached is None else min(second.cached, prompt),
             thinking=None if second.thinking is None else made + second.thinking * self._thinks,
             own=None,
+            estimated=first is None,
         )

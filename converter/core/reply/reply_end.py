@@ -7,6 +7,7 @@ lost. Else its last word is a `Failure`, behind which nothing follows but the se
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from converter.core.dialects.finish_words import NOT_WHOLE, is_known
 from converter.core.dialects.wire_form import Speaker
 from converter.core.model.events import (
     End,
@@ -26,6 +27,8 @@ from converter.core.wire.bounds import FRAME_LIMIT
 BAD_GATEWAY = 502
 """The HTTP status of a reply that is none, or not whole, had it been known in time."""
 CUT_SHORT = "the server's reply was cut short: it ended without a finish"
+UNFINISHED = "the server ended its reply as {word}: the reply is not whole"
+UNKNOWN = "the server ended its reply as {word}, which may mean that the reply is not whole"
 EMPTY = "the server's reply was empty"
 UNREAD = "the server's reply is no {reply}: {words}"
 LOST = "the server sent a frame that cannot be read: {words}"
@@ -40,11 +43,12 @@ _USUAL = frozenset((*_WORDS, Opaque))
 
 class ReplyEnd:
     """Events of a decoder in, the same out, with a `Failure` where the reply proves not to be
-    whole. `server`: the side that should have sent the reply. `failure`: why it is not whole.
+    whole. `server`: the side that should have sent the reply. `keeps_words`: the client's dialect
+    is the server's, so that it can have any word for a finish. `failure`: why it is not whole.
     """
 
-    def __init__(self, server: Speaker) -> None:
-        self._server = server
+    def __init__(self, server: Speaker, keeps_words: bool = False) -> None:
+        self._server, self._keeps_words = server, keeps_words
         self._spoke: set[int] = set()
         self._finished: set[int] = set()
         self._is_over = self._started = False
@@ -110,6 +114,8 @@ class ReplyEnd:
             yield from self._ended(event)
         elif isinstance(event, OpaqueFrame) and event.lost:
             yield from self._lost(event.own.raw)
+        elif isinstance(event, Finish) and (sentence := self._unfinished(event)):
+            yield self._failed(sentence.format(word=self._words_of(event.server_word.encode())))
         else:
             self._note(event)
             yield event
@@ -126,6 +132,12 @@ class ReplyEnd:
                 self.failure = event
             case OpaqueFrame(comment=False):
                 self._unknown = self._unknown or event.own.raw.strip()
+
+    def _unfinished(self, event: Finish) -> str:
+        """Return why a finish is none of a whole reply; empty if it is one."""
+        if event.reason == NOT_WHOLE:
+            return UNFINISHED
+        return "" if self._keeps_words or is_known(event.reason) else UNKNOWN
 
     def _ended(self, end: End) -> Iterator[Event]:
         """A whole body is complete without a finish; the end of a stream, which is a frame of its

@@ -4,22 +4,24 @@ take the same way.
 chunk -> Pipeline -> event -> Encoder -> chunk
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from converter.core.dialects.wire_form import Form, ReplyContext, Speaker
-from converter.core.model.events import Event, Failure, Finish, Start, ThinkingEnd, Usage
+from converter.core.model.events import End, Event, Failure, Finish, Start, ThinkingEnd, Usage
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.reading import Reading
 from converter.core.reply.chain import Table
 from converter.core.reply.continuation import CUT, Continuation
 from converter.core.reply.fast_path import FastPath
 from converter.core.reply.model_name import renamed_frame
+from converter.core.reply.pending_finish import PendingFinish, ReadFrame
 from converter.core.reply.pipeline import Pipeline
 from converter.core.reply.reply_end import ReplyEnd, without_frames
 from converter.core.reply.spoiled_frames import SpoiledFrames
 from converter.core.reply.thought_events import ThoughtEvent
+from converter.core.reply.token_counts import TokenCounts
 from converter.core.wire.bounds import MOST_FAULTS, fault_of
 from converter.core.wire.sse import Frame
 
@@ -39,9 +41,8 @@ class Rewriter:
     the log and the next reply.
 
     After each call `events` holds what that call told the client, `thoughts` each thought that
-    ended in it. `changed`: whether any frame did not go on as it came. `finished`: whether the
-    client was told a reason of the end. What a person is told of the reply is a matter of
-    `converter.core.reply.reporting`.
+    ended in it. `changed`: whether any frame did not go on as it came. What a person is told of the
+    reply is a matter of `converter.core.reply.reporting`.
 
     A thought that is ended splits the server's bytes in two replies: `continuation`.
     """
@@ -72,15 +73,17 @@ class Rewriter:
         self._encoder = client.wire.encoder(context, self.form is Form.WHOLE)
         self._splices = fast and server.wire.keeps_raw and not whole
         self._fast = self._fast_path()
-        self.end = ReplyEnd(self._server)
+        self.end = ReplyEnd(self._server, self._same_dialect)
         self.continuation = Continuation(self.findings)
+        self._pending = PendingFinish(reading.expected.limit)
+        self._tokens = TokenCounts(context.prompt_tokens)
         self._model = ""
         self._spoiled = SpoiledFrames()
         self._faults: list[str] = []
-        self._usage: Usage | None = None
         self.events: list[Event] = []
         self.thoughts: list[ThoughtEvent] = []
-        self.changed = self.finished = self.closed = self._broken = False
+        self.changed = self.closed = self._broken = self._finished = False
+        self._is_of_next = False
         self._hurried = 0
 
     def held(self) -> int:
@@ -109,6 +112,11 @@ class Rewriter:
         return self._encoder.failure or (self._faults[0] if self._broken else self.end.words)
 
     @property
+    def finished(self) -> bool:
+        """Tell whether the server has told a reason of the end."""
+        return self._finished or self._pending.holds
+
+    @property
     def hurried(self) -> int:
         """The number of frames that were rewritten without being parsed."""
         return self._fast.taken if self._fast else self._hurried
@@ -125,6 +133,7 @@ class Rewriter:
                 out += self._rewrite(self._pipeline.cutter.read(raws[place]))
             place += taken or 1
             if self.continuation.has_come:
+                place -= self._is_of_next
                 held = self.held()
                 out += self._end_thought()
                 if self.continuation.pauses or self.continuation.is_over:
@@ -142,6 +151,10 @@ class Rewriter:
             return self._told(self._ended([], self.continuation.rest.copy, b""))
         frames = self._pipeline.cutter.close()
         out = [piece for frame in frames for piece in self._rewrite(frame)]
+        out += self._guarded(self._finish, b"")
+        if self.continuation.has_come:  # the server has gone, and nobody can ask it to go on
+            self.continuation.refuse()
+            return self._told(self._ended(out, self.continuation.rest.copy, b""))
         whole = frames[-1].raw if self.form is Form.WHOLE and frames and not out else b""
         return self._told(self._ended(out, self.end.close, whole))
 
@@ -154,14 +167,15 @@ class Rewriter:
         """Get ready for the reply that goes on behind a thought, or end this one there: where the
         server cannot go on, and the second time.
         """
-        if not self.continuation.begin(self._usage, self.hurried):
-            return self._encoder.feed(self._noted(CUT.copy()))
+        if not self.continuation.begin(self._tokens):
+            return self._encoder.feed(self._noted(self._tokens.told(CUT)))
         self.continuation.thoughts = self._pipeline.stages.take_thoughts()
         expected = replace(self._reading.expected, initial=InitialState.TEXT)
         reading = replace(self._reading, chosen_start=InitialState.TEXT, expected=expected)
         cutter = None if self.continuation.pauses else self._pipeline.cutter
         self._pipeline = self._pipeline_of(reading, findings=self.findings, cutter=cutter)
-        self.end, self._fast = ReplyEnd(self._server), self._fast_path()
+        self.end, self._fast = ReplyEnd(self._server, self._same_dialect), self._fast_path()
+        self._pending = PendingFinish()
         self.end.feed([Start("", "")])  # the client's reply has begun
         return []
 
@@ -201,7 +215,8 @@ class Rewriter:
         try:
             if self._fast:
                 self._fast.settle()
-            events = self._noted([*self._pipeline.stages.close(), *drain()])
+            drained = [*self._pipeline.stages.close(), *drain()]
+            events = self._noted(self._tokens.told(drained, is_last=not self.end.failure))
             rest = [*self._encoder.feed(events), *self._encoder.close()]
         except Exception as error:
             return [*out, *self._fault(error, whole)]
@@ -211,22 +226,56 @@ class Rewriter:
         return [*out, *rest]
 
     def _rewrite(self, frame: Frame) -> list[bytes]:
+        named = renamed_frame(frame, self._model) if self._model else frame
+        return self._guarded(lambda: self._of(named), frame.raw)
+
+    def _guarded(self, work: Callable[[], list[bytes]], raw: bytes) -> list[bytes]:
+        """Return the bytes of the work, or of its fault in a frame of these bytes."""
         if self._broken:
             return []
         try:
-            return self._of(renamed_frame(frame, self._model) if self._model else frame)
+            return work()
         except Exception as error:
-            return self._fault(error, frame.raw)
+            return self._fault(error, raw)
 
     def _of(self, came: Frame) -> list[bytes]:
-        """Return the client's bytes for a frame."""
+        """Return the client's bytes for a frame, and for a finish that waited for its counts."""
         if self._fast:
             self._fast.settle()
         frame, read = self._pipeline.decode(came)
-        made = self._pipeline.feed(self.end.feed(read))
-        events = self._noted(self.continuation.feed(made))
         self._spoiled.count(came, frame, read)
-        self.continuation.count(read)
+        self._tokens.read(read)
+        passing = self._pending.feed(ReadFrame(came, frame, read))
+        if self._fast and not (passing and passing[-1].came is came):
+            self._fast.learn(b"", read, (), ())  # words behind a finish that waits are looked at
+        return self._passed(passing)
+
+    def _passed(self, frames: Sequence[ReadFrame]) -> list[bytes]:
+        """Return the client's bytes for frames, up to one by which a thought was ended; a frame
+        behind that one, of neither counts nor an end, is the next reply's.
+        """
+        out: list[bytes] = []
+        for number, each in enumerate(frames, 1):
+            out += self._sent(each)
+            if self.continuation.has_come:
+                self._is_of_next = any(
+                    not isinstance(event, Usage | End)
+                    for behind in frames[number:]
+                    for event in behind.events
+                )
+                break
+        return out
+
+    def _finish(self) -> list[bytes]:
+        """Return the client's bytes for a finish that waited until the end."""
+        if self._fast:
+            self._fast.settle()
+        return self._passed(self._pending.close())
+
+    def _sent(self, each: ReadFrame) -> list[bytes]:
+        came, frame, read = each.came, each.frame, each.events
+        made = self._pipeline.feed(self.end.feed(read))
+        events = self._noted(self._tokens.told(self.continuation.feed(made)))
         passes = (
             self._same_dialect
             and not self.continuation.goes_on
@@ -234,7 +283,7 @@ class Rewriter:
         )
         # an end alone is on no wire here
         spoken = [event for event in events if not isinstance(event, ThinkingEnd)]
-        unchanged = passes and spoken == read and self.end.keeps(read)
+        unchanged = passes and each.intact and spoken == read and self.end.keeps(read)
         shown = events if passes or not self._same_dialect else without_frames(events)
         out = self._encoder.feed(shown, frame.raw if unchanged else None)
         self.changed = self.changed or out != [came.raw]
@@ -253,6 +302,7 @@ class Rewriter:
             out += self._fault(error, b"".join(raws[place:]))
             return len(raws) - place
         if taken:
+            self._tokens.read(self.events[-1:], taken)
             out.append(made)
             self.changed = self.changed or fast.changes
         return taken
@@ -263,9 +313,9 @@ class Rewriter:
                 case Failure():
                     self.end.failed(event)
                 case Finish():
-                    self.finished = bool(event.reason)
+                    self._finished = bool(event.reason)
                 case Usage():
-                    self._usage = event
+                    self._tokens.usage = event
         self.events += events
         return events
 

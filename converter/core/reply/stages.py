@@ -35,8 +35,8 @@ def _typed_values(choice: Choice) -> Stage | None:
 
 
 def _ender(choice: Choice) -> Stage | None:
-    limits = choice.expected.thoughts.limits
-    return None if limits == NO_LIMITS else ThoughtEnder(limits, choice.findings)
+    limits, ends = choice.expected.thoughts.limits, choice.expected.limit
+    return ThoughtEnder(limits, choice.findings) if ends or limits != NO_LIMITS else None
 
 
 def _thought_events(choice: Choice) -> Stage | None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.model.events import (
+    BYTES_PER_TOKEN,
     End,
     Event,
     Failure,
@@ -20,7 +21,7 @@ from converter.core.model.events import (
     ToolCall,
     Usage,
 )
-from converter.core.reading.budget import BYTES_PER_TOKEN, ThinkingBudget, ThinkingHider
+from converter.core.reading.budget import ThinkingBudget, ThinkingHider
 from converter.core.reading.findings import Findings
 from tests.support.strategies import cut, law
 

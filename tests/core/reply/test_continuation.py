@@ -40,7 +40,7 @@ def test_the_second_head_is_left_out_and_all_else_goes_on() -> None:
 @pytest.mark.parametrize(
     ("first", "wanted"),
     [
-        (None, Usage(10, 9, cached=10)),
+        (None, Usage(10, 9, cached=10, estimated=True)),
         (Usage(12, 5), Usage(12, 9, cached=12)),
     ],
 )
@@ -60,12 +60,12 @@ def test_an_answer_that_goes_on_is_no_thinking_whatever_the_server_counts(
 
 
 def test_the_words_of_the_thoughts_end_are_no_prompt() -> None:
-    assert SecondReply(None, 5, 3).feed([Usage(15, 4)]) == [Usage(7, 9)]
+    assert SecondReply(None, 5, 3).feed([Usage(15, 4)]) == [Usage(7, 9, estimated=True)]
     assert SecondReply(Usage(12, 5), 5, 3).feed([Usage(15, 4)]) == [Usage(12, 9)]
 
 
 def test_no_prompt_is_shorter_than_nothing() -> None:
-    assert SecondReply(None, 50).feed([Usage(15, 4)]) == [Usage(0, 19)]
+    assert SecondReply(None, 50).feed([Usage(15, 4)]) == [Usage(0, 19, estimated=True)]
 
 
 def rewriter(client: Dialect, limits: ThoughtLimits = GOES_ON) -> ReportingRewriter:

@@ -19,6 +19,7 @@ from converter.core.dialects.error_words import (
     list_of,
     object_of,
 )
+from converter.core.dialects.finish_words import meaning_of
 from converter.core.model.events import (
     Block,
     End,
@@ -38,14 +39,6 @@ from converter.core.wire.bounds import MOST_PARTS
 from converter.core.wire.json_text import as_object
 from converter.core.wire.sse import Frame
 
-FINISHES = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "tool_use": "tool_calls",
-    "refusal": "content_filter",
-}
 NAME = "anthropic"
 """Name of the dialect, on data that only it can write back."""
 _KINDS = ("text", "thinking", "tool_use")
@@ -159,7 +152,7 @@ class AnthropicDecoder(DialectDecoder):
             stop, word = delta.get("stop_sequence"), str(reason)
             unnamed = "" if word == "stop_sequence" else None  # Ollama's own endpoint names none
             named = stop if isinstance(stop, str) else unnamed
-            yield Finish(FINISHES.get(word, word), named, server_word=word)
+            yield Finish(meaning_of(word), named, server_word=word)
         self._count(usage)
         yield _usage(self._usage)
 

@@ -60,7 +60,7 @@ def stop(finish: Finish, called: bool) -> tuple[str, str | None]:
         return "tool_use" if called else "end_turn", None
     if finish.stop_sequence is not None:
         return "stop_sequence", finish.stop_sequence or None
-    return STOP_REASONS.get(finish.reason, "end_turn"), None
+    return STOP_REASONS.get(finish.reason, finish.reason), None
 
 
 def counts(usage: Usage, thinking: int, text: int) -> dict[str, object]:

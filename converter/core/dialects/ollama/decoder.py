@@ -13,6 +13,7 @@ from converter.core.dialects.error_words import (
     list_of,
     object_of,
 )
+from converter.core.dialects.finish_words import meaning_of
 from converter.core.model.events import (
     End,
     Event,
@@ -71,8 +72,9 @@ class OllamaDecoder(DialectDecoder):
         return ToolCall(number, id_, name, arguments or "{}", ends=True, misshapen=is_text)
 
     def _end(self, said: Fields) -> Iterator[Event]:
-        word = as_text(said.get("done_reason")) or "stop"
-        yield Finish("tool_calls" if self._calls and word == "stop" else word, server_word=word)
+        word = as_text(said.get("done_reason")).strip() or "stop"
+        called = self._calls and meaning_of(word) == "stop"
+        yield Finish("tool_calls" if called else meaning_of(word), server_word=word)
         counts = (as_count(said, name) for name in ("prompt_eval_count", "eval_count"))
         prompt, output = counts
         measured = {name: value for name, value in said.items() if name not in _SAID}

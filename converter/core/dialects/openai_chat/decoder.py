@@ -19,6 +19,7 @@ from converter.core.dialects.error_words import (
     object_of,
     string_of,
 )
+from converter.core.dialects.finish_words import meaning_of
 from converter.core.dialects.reasoning_fields import (
     REASONING_FIELDS,
     THINKING,
@@ -109,12 +110,14 @@ def _tool_call(entry: dict[str, object], position: int, choice: int, *, whole: b
 
 def usage_of(entry: dict[str, object]) -> Usage:
     """Return the counts of a reply."""
-    prompt = entry.get("prompt_tokens_details")
     details = entry.get("completion_tokens_details")
+    prompt, counted = entry.get("prompt_tokens_details"), as_count(entry, "prompt_tokens") or 0
+    cached = as_count(prompt, "cached_tokens")
+    apart = cached if cached and cached > counted else 0  # a server that counts them apart
     return Usage(
-        as_count(entry, "prompt_tokens") or 0,
+        counted + apart,
         as_count(entry, "completion_tokens") or 0,
-        cached=as_count(prompt, "cached_tokens"),
+        cached=cached,
         created=as_count(prompt, "created_cache_tokens"),  # vLLM 0.32
         thinking=as_count(details, "reasoning_tokens") or as_count(entry, "reasoning_tokens"),
         own=Own(NAME, entry),
@@ -256,10 +259,11 @@ class OpenAIDecoder(DialectDecoder):
         )
         yield from answer
         reason = choice.get("finish_reason")
-        if reason or type(reason) is int:
+        word = string_of(reason).strip()
+        if word or (reason is not None and not isinstance(reason, str)):
             stops = [outer[name] for name in STOP_STRING_FIELDS if isinstance(outer.get(name), str)]
-            said = string_of(reason) or "stop"  # some servers send a number
-            yield Finish(said, string_of(stops[0]) if stops else None, index)
+            meaning = meaning_of(word or "stop")  # some servers send a number
+            yield Finish(meaning, string_of(stops[0]) if stops else None, index, server_word=word)
 
     def _thoughts(self, inner: dict[str, object], index: int) -> list[Event]:
         """Take the reasoning fields out. A repeat of another name's words goes along with

@@ -13,6 +13,7 @@ from typing import Any
 
 from converter.core.calls.arguments import ARGUMENT_KEYS, CUSTOM_INPUT
 from converter.core.calls.free_text import text_of
+from converter.core.dialects.finish_words import meaning_of
 from converter.core.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME
 from converter.core.dialects.openai_chat.errors import error_body
 from converter.core.dialects.openai_chat.silent_frames import SilentFrames
@@ -299,7 +300,8 @@ class OpenAIEncoder(Encoder):
                 else:
                     chunk.inner[name] = _said(entry, event)
             case Finish():
-                chunk.finish = event.reason
+                word = event.server_word
+                chunk.finish = word if meaning_of(word) == event.reason else event.reason
 
     def _entries(self, entry: object, event: ToolCall) -> list[object]:
         """Return the entry of a call's piece; in a whole body the entry has the call's number.

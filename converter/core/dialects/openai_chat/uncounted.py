@@ -1,5 +1,6 @@
-"""A stream without its counts, for a client that has not asked for them: it gets no frame of them,
-while all who hear the events have them.
+"""A stream without the frame of counts that the addon has asked for: its client has not, while all
+who hear the events have them. Counts beside words or a finish go on, because no question of the
+addon's has brought them.
 
 The frame of counts may say more: llama.cpp's `timings` stand in the last frame, which is the
 finish's where nobody has asked for counts. So a finish waits for the next frame. The fast path
@@ -35,9 +36,7 @@ class UncountedEncoder(Encoder):
         if kinds and kinds <= {Start, Usage} and Usage in kinds:
             return self._finished([event for event in events if isinstance(event, Start)])
         out = self._finished()
-        if Usage in kinds:  # beside a finish
-            events, raw = [event for event in events if not isinstance(event, Usage)], None
-        elif Finish in kinds:
+        if Finish in kinds and Usage not in kinds:
             self._finish = (events, raw)
             return out
         return out + self._inner.feed(events, raw)

@@ -19,6 +19,7 @@ from converter.core.dialects.error_words import (
     object_of,
     string_of,
 )
+from converter.core.dialects.finish_words import is_known, meaning_of
 from converter.core.dialects.reasoning_fields import ReasoningMerger, thinking_in
 from converter.core.model.events import (
     Block,
@@ -42,7 +43,6 @@ type Fields = dict[str, object]
 
 NAME = "responses"
 """The dialect's name, on data that only it can write back."""
-REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 _OF_START = ("id", "created_at")
 _FIELDS_APART = ("id", "object", "output", "usage", "status", "error", "incomplete_details")
@@ -114,11 +114,12 @@ class ResponsesDecoder(DialectDecoder):
         if response.get("status") == "failed":
             yield _failure(response)
             return
-        reason = as_object(response.get("incomplete_details")).get("reason")
+        word = string_of(as_object(response.get("incomplete_details")).get("reason"))
         ended = "tool_calls" if self._called else "stop"
         if response.get("status") == "incomplete":
             ended = "length"  # for a reason that the API does not know
-        yield Finish(REASONS.get(str(reason), ended), server_word=string_of(reason))
+        meaning = meaning_of(word)
+        yield Finish(meaning if is_known(meaning) else ended, server_word=word)
         if isinstance(usage := response.get("usage"), dict):
             yield _usage(usage)
         own = {name: value for name, value in response.items() if name not in _FIELDS_APART}

@@ -159,7 +159,7 @@ class ReadingStage:
         return [*out, *self._repeats.feed([moved])]
 
     def _finish(self, event: Finish) -> Sequence[Event]:
-        out = [*self._close(event.reason, cut=event.reason == CUT)]
+        out = [*self._close(event.reason, cut=event.reason == CUT or event.at_limit)]
         calls, alone = self._thought_calls, self._reads_calls and not self._engine.calls.read
         if calls and alone and event.reason in BY_ITSELF:
             out += calls.take(self._said)

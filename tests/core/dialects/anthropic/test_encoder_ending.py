@@ -21,7 +21,6 @@ from tests.support.messages_of import HEAD, complete, written
         (Finish("function_call"), True, ("tool_use", None)),
         (Finish("content_filter"), False, ("refusal", None)),
         (Finish("pause_turn"), False, ("pause_turn", None)),
-        (Finish("eos"), False, ("end_turn", None)),
     ],
 )
 def test_reasons_to_stop(finish: Finish, called: bool, expected: tuple[str, str | None]) -> None:

@@ -226,7 +226,6 @@ REASONS = {
     ("stop", None): ("end_turn", None),
     ("length", None): ("max_tokens", None),
     ("content_filter", None): ("refusal", None),
-    ("whatever", None): ("end_turn", None),
     ("stop", "END"): ("stop_sequence", "END"),
     ("stop", ""): ("stop_sequence", None),
     ("length", "END"): ("max_tokens", None),

@@ -9,7 +9,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from converter.addon.exchange import settings
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.transcript import reply
-from converter.core.dialects.anthropic.decoder import FINISHES
+from converter.core.dialects.finish_words import meaning_of
 from converter.core.dialects.openai_chat.decoder import NAME
 from converter.core.dialects.openai_chat.encoder import OpenAIEncoder
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
@@ -137,7 +137,7 @@ def test_a_stream_says_the_same_and_the_sdk_reads_it(name: str) -> None:
     assert [(name, json.loads(given)) for name, given in calls(after)] == [
         (name, json.loads(given)) for name, given in calls(before)
     ]
-    assert after.facts["finish"] == FINISHES[str(before.facts["finish"])]
+    assert after.facts["finish"] == meaning_of(str(before.facts["finish"]))
     assert after.facts["output_tokens"] == 5
 
 

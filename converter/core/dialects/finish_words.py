@@ -1,0 +1,42 @@
+"""The words by which servers say why a reply ended, with their meaning: one table for all dialects.
+
+Letter case does not count. A meaning is a finish reason of chat completions; `NOT_WHOLE` is the
+meaning of words behind which a reply lacks its end.
+"""
+
+from collections.abc import Mapping
+
+NOT_WHOLE = "error"
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "stop": (
+        "stop",
+        *("eos", "eos_token", "stop_sequence"),  # Together; TGI
+        *("end_turn", "complete"),  # the Messages API, xAI; Cohere
+        *("load", "unload"),  # Ollama, for a request without a prompt
+    ),
+    "length": (
+        "length",
+        *("max_tokens", "max_output_tokens", "model_length"),  # Messages, Responses; Mistral
+        "model_context_window_exceeded",  # Messages, Z.ai
+        "repetition",  # vLLM 0.33 stops a model that repeats itself
+    ),
+    "tool_calls": ("tool_calls", "tool_call", "tool_use", "function_call"),
+    "content_filter": ("content_filter", "refusal", "safety", "sensitive"),
+    "pause_turn": ("pause_turn",),  # the Messages API, behind tools that the server runs
+    NOT_WHOLE: (
+        NOT_WHOLE,
+        *("abort", "aborted", "cancelled", "canceled", "timeout"),  # vLLM, SGLang, gateways
+        *("insufficient_system_resource", "network_error"),  # DeepSeek, Z.ai
+    ),
+}
+_MEANINGS = {word: meaning for meaning, words in _WORDS.items() for word in words}
+
+
+def meaning_of(word: str) -> str:
+    """Return the finish reason that a server's word means; the word itself if no row has it."""
+    return _MEANINGS.get(word.strip().casefold(), word)
+
+
+def is_known(reason: str) -> bool:
+    """Return whether a finish reason is one that every dialect can tell."""
+    return reason in _WORDS and reason != NOT_WHOLE

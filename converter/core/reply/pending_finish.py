@@ -1,0 +1,133 @@
+"""A finish that waits for the counts behind it, or for the reply's end.
+
+Counts tell whether the limit of tokens cut a reply that its server calls ended, and a gateway may
+send a second finish behind the first (`tool_calls`, then `stop`). So the frame of a finish waits
+for the next frame; behind words, which some servers send late, for the one after these. It goes on
+as it came if nothing more was said of the finish.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from converter.core.dialects.finish_words import NOT_WHOLE
+from converter.core.model.events import (
+    End,
+    Event,
+    Failure,
+    Finish,
+    OpaqueFrame,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+from converter.core.wire.sse import Frame
+
+_WORDS = (Text, Thinking, ToolCall)
+_STRENGTH = ("stop", "tool_calls", "content_filter", "length", NOT_WHOLE)
+"""Finish reasons, a weaker one first: the stronger of two is the choice's."""
+_ENDED = ("stop", "tool_calls")
+"""Reasons by which servers call a reply ended that the limit has cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFrame:
+    """A frame and its events. `came`: as the server sent it; `frame`: mended, if it had to be;
+    `intact`: no event was taken out.
+    """
+
+    came: Frame
+    frame: Frame
+    events: Sequence[Event]
+    intact: bool = True
+
+    @property
+    def finishes(self) -> list[Finish]:
+        """The finishes among the events."""
+        return [event for event in self.events if isinstance(event, Finish)]
+
+    def without(self, leaves_out: Callable[[Event], bool]) -> "ReadFrame":
+        """Return the frame without some of its events."""
+        events = [event for event in self.events if not leaves_out(event)]
+        whole = len(events) == len(self.events)
+        return self if whole else replace(self, events=events, intact=False)
+
+
+class PendingFinish:
+    """Frames of one reply in, frames out. `limit`: the tokens that the server may write, 0 where
+    the request names no limit.
+    """
+
+    def __init__(self, limit: int = 0) -> None:
+        self._limit = limit
+        self._frames: list[ReadFrame] = []
+        self._gone: set[int] = set()  # choices whose finish went on, and no words since
+
+    @property
+    def holds(self) -> bool:
+        """Return whether a finish waits that a whole reply can have."""
+        return any(each.reason != NOT_WHOLE for read in self._frames for each in read.finishes)
+
+    def feed(self, read: ReadFrame) -> list[ReadFrame]:
+        """Return the frames that go on now."""
+        kinds = {type(event) for event in read.events}
+        if not (self._frames or self._gone or Finish in kinds):
+            return [read]  # as nearly all frames
+        spoke = {event.choice for event in read.events if isinstance(event, _WORDS)}
+        self._gone -= spoke
+        out = self._words_of(spoke)
+        new = {finish.choice: _strength(finish) for finish in read.finishes}
+        out += self._without(lambda finish: _strength(finish) < new.get(finish.choice, -1))
+        if Failure in kinds:  # the server's own words for what a finish called an error
+            out += self._without(lambda finish: finish.reason == NOT_WHOLE)
+        has_one = self._gone.union(each.choice for it in self._frames for each in it.finishes)
+        read = read.without(lambda event: isinstance(event, Finish) and event.choice in has_one)
+        waits = bool(read.finishes)
+        self._frames += [read] if waits else []
+        counts = [event for event in read.events if isinstance(event, Usage)]
+        says_more = Finish in kinds or bool(spoke and spoke <= has_one)
+        if counts or not says_more or any(map(_ends_all, read.events)):
+            out += self.close(counts[-1] if counts else None)
+        return out if waits or not (read.events or read.intact) else [*out, read]
+
+    def close(self, counts: Usage | None = None) -> list[ReadFrame]:
+        """Return the frames that wait, because nothing more is said of their finishes."""
+        frames, self._frames = self._frames, []
+        self._gone.update(finish.choice for read in frames for finish in read.finishes)
+        if not counts or not 0 < self._limit <= counts.output:
+            return frames
+        return [replace(read, events=[*map(_at_limit, read.events)]) for read in frames]
+
+    def _words_of(self, choices: set[int]) -> list[ReadFrame]:
+        """Take out all that waits beside a finish of these choices, which go on."""
+        mixed = [read for read in self._frames if any(it.choice in choices for it in read.finishes)]
+        self._frames = [it.without(_is_other) if it in mixed else it for it in self._frames]
+        words = [read.without(lambda event: not _is_other(event)) for read in mixed]
+        return [read for read in words if read.events]
+
+    def _without(self, drops: Callable[[Finish], bool]) -> list[ReadFrame]:
+        """Take out finishes that wait; return the frames that wait for none now."""
+        frames = [
+            read.without(lambda event: isinstance(event, Finish) and drops(event))
+            for read in self._frames
+        ]
+        self._frames = [read for read in frames if read.finishes]
+        return [read for read in frames if read.events and not read.finishes]
+
+
+def _ends_all(event: Event) -> bool:
+    """Return whether nothing of a finish can come behind the event; a lost frame may be the end."""
+    return isinstance(event, End | Failure) or (isinstance(event, OpaqueFrame) and event.lost)
+
+
+def _is_other(event: Event) -> bool:
+    return not isinstance(event, Finish)
+
+
+def _strength(finish: Finish) -> int:
+    return _STRENGTH.index(finish.reason) if finish.reason in _STRENGTH else 0
+
+
+def _at_limit(event: Event) -> Event:
+    ends = isinstance(event, Finish) and event.stop_sequence is None and event.reason in _ENDED
+    return replace(event, at_limit=True) if isinstance(event, Finish) and ends else event

@@ -1,0 +1,86 @@
+"""The tokens of one reply: as its server counts them, else estimated."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from converter.core.model.events import (
+    BYTES_PER_TOKEN,
+    End,
+    Event,
+    Failure,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+
+_FULL_FRAME = 2 * BYTES_PER_TOKEN
+"""Bytes of a frame that holds more than one token, as under load vLLM's and llama.cpp's do."""
+
+
+class TokenCounts:
+    """`prompt`: returns the estimated tokens of the prompt; `None`: the client wants no estimate.
+
+    `usage`: the counts that the client got. `first`: what the server counted of the reply that this
+    one goes on, if anything.
+    """
+
+    def __init__(self, prompt: Callable[[], int] | None) -> None:
+        self._prompt = prompt
+        self.usage: Usage | None = None
+        self.first: Usage | None = None
+        self._counted: Usage | None = None
+        self._before = self._size = self._frames = 0
+
+    def read(self, events: Sequence[Event], frames: int = 1) -> None:
+        """Count the words of a frame, or of so many; take note of the server's counts."""
+        size = 0
+        for event in events:
+            if isinstance(event, Usage):
+                self._counted = event
+            size += _size_of(event)
+        self._size += size
+        self._frames += frames if size else 0
+
+    def go_on(self) -> int:
+        """Begin to count the reply that goes on behind this one; return the tokens of this one."""
+        counted, by_size = self._counted, self._size > _FULL_FRAME * self._frames
+        written = self._size // BYTES_PER_TOKEN if by_size else self._frames
+        self.first, self._before = counted, counted.output if counted else written
+        self.usage = self._counted = None
+        self._size = self._frames = 0
+        return self._before
+
+    def told(self, events: Sequence[Event], is_last: bool = False) -> list[Event]:
+        """Return the events, with the counts that are missing before the end of a whole reply.
+        `is_last`: nothing comes behind these events.
+        """
+        kinds = [type(event) for event in events]
+        if Usage in kinds or not (End in kinds or (is_last and Failure not in kinds)):
+            return [*events]
+        place = kinds.index(End) if End in kinds else len(kinds)
+        return [*events[:place], *self.missing(), *events[place:]]
+
+    def missing(self) -> list[Usage]:
+        """Return the estimate for a reply that ends without counts, if its client wants one: by its
+        size alone, so that a stream and a whole reply have the same.
+        """
+        if self.usage or self._prompt is None:
+            return []
+        first, written = self.first, -(-self._size // BYTES_PER_TOKEN)
+        if known := self._counted or (None if written else first):
+            return [replace(known, own=None)]
+        prompt = first.input if first else self._prompt()
+        cached = first.cached if first else None
+        return [Usage(prompt, self._before + written, cached=cached, estimated=True)]
+
+
+def _size_of(event: Event) -> int:
+    match event:
+        case Text() | Thinking():
+            text = event.text
+        case ToolCall():
+            text = event.name + event.arguments
+        case _:
+            return 0
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
