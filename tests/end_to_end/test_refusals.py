@@ -264,10 +264,11 @@ def test_a_stream_without_a_byte_is_asked_for_its_reason(
     assert "stream_options" not in sent
 
 
+@pytest.mark.parametrize("then", [good(stream=False), good(stream=True), Reply([])])
 def test_a_stream_without_a_byte_and_a_reason_is_cut_short(
-    proxy: Proxy, server: ScriptedServer
+    then: Reply, proxy: Proxy, server: ScriptedServer
 ) -> None:
-    server.answer(Reply([], then=good(stream=False)))
+    server.answer(Reply([], then=then))
     reply = _post(proxy.ports[0], {**TOOL, "stream": True})
     assert "the server's reply was empty" in reply.text
     assert "It is 5." not in reply.text

@@ -66,7 +66,7 @@ PAGES = [
     _both("200 with nothing", "failed cut", sent(b"", "text/plain")),
     _both("200 with nothing, no label", "failed cut", head("", "content-length: 0")),
     Fault("an event stream with nothing", "failed cut", [sent(b"", "text/event-stream")]),
-    Fault("an event stream with an empty body", "failed cut", [head() + b"0\r\n\r\n"]),
+    Fault("an event stream with an empty body", "failed cut", [head() + b"0\r\n\r\n"], [sent(b"")]),
     Fault("an event stream with comments only", "failed cut", streamed([b": hello\n\n"])),
     Fault("an event stream with [DONE] only", "failed cut", streamed([b"data: [DONE]\n\n"])),
     Fault("an event stream of a page", "failed cut", [sent(PAGE, "text/event-stream")]),

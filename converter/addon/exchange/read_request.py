@@ -271,7 +271,11 @@ class ReadRequest:
         )
 
     def with_ids(self, body: Body) -> "ReadRequest":
-        """Return the request with a body whose calls have other ids."""
+        """Return the request with a body whose calls may have other ids; itself where it is the
+        request's own.
+        """
+        if body is self.body:
+            return self
         ids = self.call_ids.union(call_ids(body))
         return replace(self, body=body, call_ids=ids, mended=True)
 

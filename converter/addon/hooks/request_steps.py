@@ -32,7 +32,7 @@ from converter.addon.memory.remembering import remembering, written
 from converter.addon.memory.stores import open_lessons, open_store
 from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers import unread_replies
-from converter.addon.servers.earlier_calls import with_ids_of_model
+from converter.addon.servers.earlier_calls import MODELS_WITH_IDS, with_ids_of_model
 from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.model_names import ends_as_variant, only_one, row_of, variant_of
 from converter.addon.servers.probes import ProbeRequest, estimate_tokens
@@ -272,8 +272,8 @@ async def write_ids(asked: Asked) -> None:
     by the client's own ids.
     """
     request = asked.request
-    if (body := with_ids_of_model(request.body)) is not request.body:
-        asked.record.request = asked.request = request.with_ids(body)
+    if MODELS_WITH_IDS.search(str(request.body.get("model"))):
+        asked.record.request = asked.request = request.with_ids(with_ids_of_model(request.body))
 
 
 async def take_note(asked: Asked) -> None:

@@ -83,10 +83,11 @@ def _with_short_id(call: object) -> object:
 
 
 _ROWS = (
-    (re.compile(r"kimi-?k2", re.IGNORECASE), with_counted_ids),
+    (re.compile(r"(?i:kimi-?k2)"), with_counted_ids),
     (SHORT_MODELS, with_short_ids),
 )
 """The names of models whose template wants a form of ids, and what gives it to them."""
+MODELS_WITH_IDS = re.compile("|".join(f"(?:{names.pattern})" for names, _ in _ROWS))
 
 
 def with_ids_of_model(body: Body) -> Body:

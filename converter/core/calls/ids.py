@@ -18,7 +18,7 @@ def is_counted(written: str) -> bool:
     return _COUNTED.fullmatch(written) is not None
 
 
-SHORT_MODELS = re.compile(r"(?i)(?:is|devs|codes|maths|leans|pix|vox)tral|mixtral")
+SHORT_MODELS = re.compile(r"(?i:(?:is|devs|codes|maths|leans|pix|vox)tral|mixtral)")
 """Mistral's, whose templates refuse an id that is not nine letters and digits."""
 _SHORT = re.compile(r"[A-Za-z0-9]{9}")
 
