@@ -166,7 +166,7 @@ def test_several_processes_start_with_what_one_would_get(monkeypatch: pytest.Mon
     ("written", "words"),
     [
         ("think_tag=x", r"no option think_tag; did you mean think_tags\?"),
-        ("think_order=tools-first", "no option think_order; write think_history=tools-first"),
+        ("think_memory_key=x", "no option think_memory_key; keep the memory where"),
         ("think_start=soon", "think_start: expected one of: auto, text, thinking; got 'soon'"),
         ("think_tags=<", "think_tags: expected auto, a pair OPEN CLOSE"),
         ("think_blanks", "expected think_blanks=VALUE for --set, got 'think_blanks'"),
