@@ -16,12 +16,13 @@ from mitmproxy.http import HTTPFlow
 try:
     import converter as _converter  # noqa: F401  # asked first, to say what is wrong
 except ModuleNotFoundError:
-    raise ImportError(
+    # mitmproxy shows an ImportError with its traceback, and starts without the addon (12.3)
+    raise SystemExit(
         "the folder `converter` is missing beside think_addon.py: copy both, or install think-addon"
     ) from None
 
 if [int(number) for number in version.VERSION.split(".")[:2]] < [12, 2]:
-    raise ImportError(
+    raise SystemExit(
         f"think-addon needs mitmproxy 12.2 or newer, this is {version.VERSION}: take a newer "
         "mitmproxy, or install think-addon anew, which brings its own"
     )

@@ -257,7 +257,7 @@ def test_an_old_python_is_told_what_is_needed(monkeypatch: pytest.MonkeyPatch) -
 
 def test_an_old_mitmproxy_is_told_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(version, "VERSION", "11.1.3")
-    with pytest.raises(ImportError, match=r"needs mitmproxy 12.2 or newer, this is 11\.1\.3"):
+    with pytest.raises(SystemExit, match=r"needs mitmproxy 12.2 or newer, this is 11\.1\.3"):
         runpy.run_path(str(ADDON))
 
 
