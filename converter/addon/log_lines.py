@@ -9,7 +9,7 @@ from io import TextIOWrapper
 from typing import Any
 
 from mitmproxy import ctx
-from mitmproxy.http import HTTPFlow
+from mitmproxy.http import Request
 from mitmproxy.log import ALERT
 
 from converter.addon.mitmproxy_internals import is_legacy_log
@@ -29,22 +29,24 @@ _POINTLESS = "the server's reply was "
 _log = logging.getLogger(__name__)
 
 
-def path_of(flow: HTTPFlow) -> str:
+def path_of(request: Request) -> str:
     """Return a request's path without its query."""
-    return bounded(flow.request.path.partition("?")[0], LONGEST)
+    return bounded(request.path.partition("?")[0], LONGEST)
 
 
-def in_a_line(flow: HTTPFlow) -> str:
+def in_a_line(request: Request) -> str:
     """Return a request's method and path."""
-    return bounded(f"{flow.request.method} {path_of(flow)}", LONGEST)
+    return bounded(f"{request.method} {path_of(request)}", LONGEST)
 
 
-def report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -> list[str]:
-    """Say in one line of the log what a person should know; return it in a few words for the flow's
-    comment.
+def report(request: Request, words: Sequence[str], level: int = logging.WARNING) -> list[str]:
+    """Say in one line of the log what a person should know of the client's request; return it in a
+    few words for the flow's comment.
     """
     if notes := [note for note in words if note]:  # servers' words are among them
-        _log.log(level, "think: %s: %s", in_a_line(flow), bounded("; ".join(notes), LONGEST_LINE))
+        _log.log(
+            level, "think: %s: %s", in_a_line(request), bounded("; ".join(notes), LONGEST_LINE)
+        )
     return [in_short(note) for note in notes]
 
 

@@ -172,7 +172,7 @@ class Doorkeeper:
             return None
         shown = bounded(page, LONGEST)
         words = f"refused, because a web page may have sent it ({shown}); think_hosts allows"
-        _log.warning("think: %s: %s", in_a_line(flow), words)
+        _log.warning("think: %s: %s", in_a_line(flow.request), words)
         body = dialect_of(flow).answers.error(words, "permission_error", 403)
         return Response.make(403, body, {"content-type": JSON})
 

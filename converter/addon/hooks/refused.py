@@ -103,7 +103,7 @@ class NextRequest(Refusal):
         http_messages.fill(request, json_text.write(body))
         request.path = self._path or request.path
         self._record.sides.asks_again(request)
-        self._record.hints += report(self._record.flow, self._told(first), logging.INFO)
+        self._record.hints += report(self._record.client_request, self._told(first), logging.INFO)
         return request
 
     def _told(self, first: str) -> list[str]:

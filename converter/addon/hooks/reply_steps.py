@@ -107,12 +107,12 @@ class ReplySteps:
             self._client.lessons.tell(upstream)
             if rewriter.findings.withheld:
                 flow.metadata["think_whole"] = rewriter.whole_thoughts
-            report(flow, rewriter.findings.hints, logging.INFO)
+            report(record.client_request, rewriter.findings.hints, logging.INFO)
             record.hints += (
                 rewriter.findings.hints
             )  # with the forms' names, which stand behind a colon
             notes += [rewriter.failure, *rewriter.notes]
-        record.notes += report(flow, notes)
+        record.notes += report(record.client_request, notes)
         self._over(record)
         await written(record.memory)  # begun long before: all else is done meanwhile
 
@@ -133,9 +133,9 @@ class ReplySteps:
             if left and record.exchange.endpoint.is_chat:  # its reply's line says so
                 record.hints.append(in_short(flow.error.msg))
             elif left:
-                record.hints += report(flow, [flow.error.msg], logging.INFO)
+                record.hints += report(record.client_request, [flow.error.msg], logging.INFO)
             else:
-                record.hints += report(flow, [fault_of(flow, flow.error.msg)])
+                record.hints += report(record.client_request, [fault_of(flow, flow.error.msg)])
         self._over(record)
 
     def _over(self, record: FlowRecord) -> None:

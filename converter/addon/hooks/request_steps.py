@@ -122,7 +122,7 @@ class RequestSteps:
         except Exception as error:
             flow.response = _refused(record, error, asked.notes)
         if asked.notes:
-            record.hints += report(flow, asked.notes, logging.INFO)
+            record.hints += report(record.client_request, asked.notes, logging.INFO)
         if flow.response:
             http_messages.name_request(flow, record.exchange)
             if flow.request.method == "HEAD":  # mitmproxy would send it, and break what follows

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mitmproxy.http import HTTPFlow, Response
+from mitmproxy.http import HTTPFlow, Request, Response
 
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import Exchange
@@ -69,6 +69,11 @@ class FlowRecord:
     memory: Memory | None = None
     tap: HeldStream | None = None
     refused: Refusal | None = None
+
+    @property
+    def client_request(self) -> Request:
+        """The request as the client has sent it."""
+        return self.sides.asked or self.flow.request
 
     @property
     def upstream(self) -> Upstream:

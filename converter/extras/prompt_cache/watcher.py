@@ -59,5 +59,5 @@ class PromptCache(Watcher):
         broken = found.result() if found and found.done() else None
         if before and broken and (told := broken.told(before.tokens, *counts)):
             seen.flow.metadata[BEFORE] = before.name
-            short = report(seen.flow, [told], logging.INFO)
+            short = report(seen.client_request, [told], logging.INFO)
             seen.hints += short if seen.flow.error else [told]

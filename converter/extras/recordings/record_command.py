@@ -50,7 +50,7 @@ class RecordCommand:
             # any other exception would end mitmproxy's console (12.2)
             raise exceptions.CommandError(" ".join(str(error).split())) from None
         if not named:
-            announce(f"recording: the last reply, {in_a_line(flow)}")
+            announce(f"recording: the last reply, {in_a_line(flow.request)}")
 
 
 def _one_flow(written: str) -> Flow:

@@ -172,7 +172,7 @@ def _log_failure(flow: HTTPFlow, written: Future[Any]) -> None:
     error = written.exception()
     fault = bounded(str(error), LONGEST_LINE)
     if isinstance(error, NothingToKeepError):
-        _log.info("recording: none of %s: %s", path_of(flow), fault)
+        _log.info("recording: none of %s: %s", path_of(flow.request), fault)
     elif isinstance(error, FileError):
         _log.error("think: no recording: %s", fault)
     elif error:

@@ -86,7 +86,7 @@ class Terminal(Watcher):
         """Print what the client was told."""
         if events and seen.flow.id in self._printed and not self._over:
             self._printer = self._printer or self._opened()
-            self._printer.hear(seen.flow.id, path_of(seen.flow), events)
+            self._printer.hear(seen.flow.id, path_of(seen.client_request), events)
 
     def ended(self, seen: FlowRecord) -> None:
         """Print the line of an exchange that is over."""
@@ -287,7 +287,13 @@ def reply_line(record: FlowRecord) -> str:
     ended = str(summary.get("failure") or summary.get("finish") or "")
     if flow.error and not (ended and client_left(flow)):
         ended = flow.error.msg
-    parts = [f"{path_of(flow)} {bounded(model, LONGEST)}", thoughts, _times(summary), failed, ended]
+    parts = [
+        f"{path_of(flow.request)} {bounded(model, LONGEST)}",
+        thoughts,
+        _times(summary),
+        failed,
+        ended,
+    ]
     return bounded(" · ".join(part.strip() for part in parts if part.strip()), LONGEST_LINE)
 
 

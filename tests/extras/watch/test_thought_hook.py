@@ -129,7 +129,7 @@ NOTES = {
 def test_notes_in_few_words(
     words: list[str], short: list[str], line: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert report(request(f"{CHAT}?key=secret"), words) == short
+    assert report(request(f"{CHAT}?key=secret").request, words) == short
     assert [record.getMessage() for record in caplog.records] == (
         [f"think: POST {CHAT}: {line}"] if line else []
     )
