@@ -9,7 +9,6 @@ from itertools import groupby, takewhile
 
 from converter.addon.exchange.rewriting import reading_of
 from converter.core.dialects.table import Form
-from converter.core.model.events import BYTES_PER_TOKEN
 from converter.core.reading.beginning import Grammar, Mode
 from converter.core.reading.family_choice import families_of
 from converter.core.reading.reading import Reading
@@ -123,8 +122,7 @@ def _parts(heard: Heard, reading: Reading) -> list[Part]:
     content = takewhile(lambda piece: piece.kind in ("thinking", "text"), behind)
     again = repeated(list(content), families_of(reading), _unsaid(text, reading))
     found += _unmarked(_without(_native(behind), len(again)), families_of(reading))
-    budget = reading.expected.thoughts.budget
-    found = _joined_text(found if budget is None else _within(found, budget))
+    found = _joined_text(found)
     if reading.trims_blanks:
         found = _trimmed(found)
     if reading.expected.thoughts.hidden:
@@ -248,20 +246,6 @@ def _native(pieces: Sequence[Piece]) -> list[Part]:
         Part("thinking" if key[0] else "text", "".join(piece.text for piece in run), key[0])
         for key, run in runs
     ]
-
-
-def _within(found: Iterable[Part], budget: int) -> list[Part]:
-    """Keep the thinking that the budget pays for."""
-    left, spent, out = max(budget, 0) * BYTES_PER_TOKEN, False, list[Part]()
-    for part in found:
-        if part.kind != "thinking":
-            out.append(part)
-        elif not spent:
-            paid = part.text.encode(errors="surrogatepass")[:left].decode(errors="ignore")
-            left -= len(paid.encode(errors="surrogatepass"))
-            spent = paid != part.text
-            out.append(replace(part, text=paid))
-    return out
 
 
 def _joined_text(found: Iterable[Part]) -> list[Part]:

@@ -52,11 +52,6 @@ class Case:
         """Reasons for which thoughts were ended."""
         return self._findings.ends.reasons
 
-    @cached_property
-    def budget(self) -> int | None:
-        """The budget of thinking that the proxy kept, if it kept one."""
-        return self.recording.awaited().expected.thoughts.budget
-
 
 @dataclass(frozen=True, slots=True)
 class Limit:
@@ -161,11 +156,6 @@ LIMITS = (
         "a whole reply has one place for thinking, text and calls each, "
         "so it cannot tell what came between",
         _out_of_order,
-    ),
-    Limit(
-        (4,),
-        "the budget that think_budget=proxy keeps withholds thinking",
-        lambda case: case.budget is not None,
     ),
     Limit(
         (2, 3, 4, 5),

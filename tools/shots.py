@@ -374,9 +374,6 @@ LLAMA = (
         max_tokens=3000,
         options=("think_loops=end",),
     ),
-    chat(
-        "llama-budget-stream", TAGS, SUM, thinking_token_budget=5, options=("think_budget=proxy",)
-    ),
     chat("llama-markers-stream", TAGS, SUM, grammar=MARKED, options=("think_markers=true",)),
     chat(
         "llama-prompted-stream", TAGS, SUM, reasoning_effort="low", options=("think_prompt=tags",)

@@ -135,22 +135,6 @@ def test_a_thought_from_a_servers_own_messages_endpoint_is_told_as_well(
     assert [event["thought"] for event in _told(file)] == ["native"]
 
 
-def test_a_budget_kept_at_the_proxy_ends_the_thought_for_the_client(
-    start: Start, server: ByPathServer
-) -> None:
-    client = start("think_budget=proxy")
-    server.rows[CHAT] = Says(steps=stream("<think>", *["word" * 64] * 40, "</think>", "done"))
-    said = read_anthropic_stream(_ask(client, MESSAGES, **THINKING))
-    assert 0 < len(said.thinking) < 64 * 4 * 40
-    assert said.text == "done"
-
-
-def test_a_budget_left_to_the_server_hides_nothing(start: Start, server: ByPathServer) -> None:
-    client = start()
-    server.rows[CHAT] = Says(steps=stream("<think>", *["word" * 64] * 40, "</think>", "done"))
-    assert len(read_anthropic_stream(_ask(client, MESSAGES, **THINKING)).thinking) == 64 * 4 * 40
-
-
 def test_a_model_is_asked_to_think_with_the_clients_budget(
     start: Start, server: ByPathServer
 ) -> None:
@@ -198,13 +182,6 @@ def test_phrases_are_read_as_thinking_when_wanted(start: Start, server: ByPathSe
     said = read_openai_stream(_ask(client))
     assert said.thinking.startswith("Let me think. 12 and 7.")
     assert said.text.endswith("Now I'll answer: 84.")
-
-
-def test_a_budget_in_a_chat_completion_is_kept_as_well(start: Start, server: ByPathServer) -> None:
-    client = start("think_budget=proxy")
-    server.rows[CHAT] = Says(steps=stream("<think>abcdefgh</think>", "done"))
-    said = read_openai_stream(_ask(client, thinking_token_budget=1))
-    assert (said.thinking, said.text) == ("abcd", "done")
 
 
 def test_a_field_of_the_servers_own_becomes_a_block_and_may_come_back(

@@ -67,9 +67,6 @@ GOOD: dict[str, Callable[[], Recording]] = {
         )
     ),
     "markers": lambda: streamed("Let me think. a\n\n", "Now I'll say b", options={"markers": True}),
-    "a budget": lambda: streamed(
-        "<think>123456</think>a", options={"budget": "proxy"}, thinking_token_budget=1
-    ),
     "a block of the user's": lambda: recording(
         b"".join([ROLE, delta(plan="x"), *text("a"), *END]), options={"map": ["plan=plan:steps"]}
     ),

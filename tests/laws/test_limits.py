@@ -48,11 +48,6 @@ CASES: list[tuple[int, str, Callable[[], Recording]]] = [
     (3, "broke off", lambda: reply(ROLE, *text("a"))),
     *((law, "has no finish", _unfinished) for law in (4, 5)),
     (3, "what came between", lambda: reply(*text("a"), delta(reasoning="t"), *END)),
-    (
-        4,
-        "think_budget=proxy",
-        lambda: streamed("a", options={"budget": "proxy"}, thinking_token_budget=1),
-    ),
     *((law, "a loop was found", _ended) for law in (2, 3, 4, 5)),
     (9, "its end from the addon", _ended),
     (4, "think_unasked=hide", lambda: streamed("a", options={"unasked": "hide"})),

@@ -20,7 +20,7 @@ from laws import laws
 from laws.client_view import view_of
 from laws.variants import Variant, body_of, with_body
 from tests.support.frames import DONE, END, ROLE, delta, finish, text
-from tests.support.recordings_of import MESSAGES, recording, streamed, two_replies
+from tests.support.recordings_of import recording, streamed, two_replies
 from tests.support.strategies import share_of
 
 LLAMA = Found(server="llama.cpp")
@@ -73,16 +73,6 @@ ROWS = {
         ),
         {},
         {"values": "sent"},
-    ),
-    "budget kept": Row(
-        streamed(
-            *("<think>", LONG, "</think>", "It is 5."),
-            path=MESSAGES,
-            thinking={"type": "enabled", "budget_tokens": 2},
-        ),
-        {"budget": "proxy"},
-        {},
-        but=(4,),
     ),
     "budget": Row(
         two_replies(*text("<think>", LONG)), {"budget": "enforce", "budget_tokens": "2"}, {}

@@ -64,7 +64,6 @@ class AwaitedReply:
 
     def _expected(self, limits: ThoughtLimits) -> Expected:
         request, exchange = self.request, self.request.exchange
-        budget = request.budget if exchange.settings.budget == "proxy" else None
         model = str(request.body.get("model") or "")
         # tools that are told in words are not in the body: by an option, or because the server's
         # own reader throws calls away
@@ -76,7 +75,6 @@ class AwaitedReply:
             initial=self.initial,
             model=model,
             thoughts=ExpectedThoughts(
-                budget=budget,
                 limits=limits,
                 hidden=request.hides_thinking,
                 folds=exchange.client is COMMON and exchange.settings.fields == (FOLDED,),

@@ -163,9 +163,7 @@ class Settings:
     values: str = _choice(
         ("schema", "sent"), "the types of the values of calls: those of the tools' schemas"
     )
-    budget: str = _choice(
-        ("server", "proxy", "enforce"), "who keeps the client's budget of thinking"
-    )
+    budget: str = _choice(("server", "enforce"), "who keeps the client's budget of thinking")
     budget_tokens: int | None = _option(
         "", "the budget of a request that names none, enforced", read_tokens
     )
@@ -253,9 +251,10 @@ RECORDED = tuple(option.name for option in OPTIONS if option.recorded)
 """The options that decide how a reply is rewritten."""
 
 REMOVED = {
-    "memory_key": "keep the memory where only its user reads: a file, or Redis with a password"
+    "memory_key": "keep the memory where only its user reads: a file, or Redis with a password",
+    "budget=proxy": "think_budget=enforce ends the thought, think_unasked=hide hides it",
 }
-"""Options that are gone, and what to do instead."""
+"""Options, and values of options, that are gone, and what to do instead."""
 
 
 def is_ours(name: str) -> bool:
@@ -292,4 +291,5 @@ def _read_one(option: Option, written: object) -> object:
     try:
         return option.read(names(written) if isinstance(option.default, list) else written)
     except (ValueError, RuntimeError) as error:  # the home of a user who is not there
-        raise ValueError(f"think_{option.name}: {error}") from None
+        hint = f"; {REMOVED[gone]}" if (gone := f"{option.name}={written}") in REMOVED else ""
+        raise ValueError(f"think_{option.name}: {error}{hint}") from None

@@ -105,8 +105,6 @@ class ReplySteps:
             self._servers.answered(upstream)
             self._learn_unread(record, rewriter.failure)
             self._client.lessons.tell(upstream)
-            if rewriter.findings.withheld:
-                flow.metadata["think_whole"] = rewriter.whole_thoughts
             report(record.client_request, rewriter.findings.hints, logging.INFO)
             record.hints += (
                 rewriter.findings.hints

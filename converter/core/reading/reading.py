@@ -51,13 +51,11 @@ NO_LIMITS = ThoughtLimits()
 class ExpectedThoughts:
     """The facts known of a reply's thoughts before it comes.
 
-    `budget`: in tokens, if the proxy is to keep one. `limits`: what ends a thought. `hidden`: the
-    client is to get none, because it did not ask for any. `folds`: it gets them as text. `task` and
-    `context`: ids of the exchange and its conversation in thought events; without a task none are
-    made.
+    `limits`: what ends a thought. `hidden`: the client is to get none, because it did not ask for
+    any. `folds`: it gets them as text. `task` and `context`: ids of the exchange and its
+    conversation in thought events; without a task none are made.
     """
 
-    budget: int | None = None
     limits: ThoughtLimits = NO_LIMITS
     hidden: bool = False
     folds: bool = False

@@ -19,7 +19,6 @@ from converter.core.model.events import (
     WordKind,
     joined,
 )
-from converter.core.reading.budget import shortened, spend
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import ThoughtLimits
 
@@ -161,7 +160,7 @@ class ThoughtEnder:
     def _think(self, event: Thinking) -> list[Event]:
         text, why = self._loop(event.text)
         if self._limits.budget is not None:
-            paid, self._left = spend(text, self._left)
+            paid, self._left = _spend(text, self._left)
             text, why = paid, why if paid == text else "budget"
         if not why:
             self._keep(Thinking(text))
@@ -196,7 +195,7 @@ class ThoughtEnder:
         self._ends.added = added_tokens(self._limits.sentence, opened)
         self._ends.reasons.append(why)
         closed = [ThinkingEnd(event.choice)] if events or self._thinks else []
-        return [*(shortened(event, words) for words in events), *closed]
+        return [*(_shortened(event, words) for words in events), *closed]
 
     def _go_on(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
         """End a reply that is nothing but thoughts. Marks in the text are the model's own tokens;
@@ -208,3 +207,22 @@ class ThoughtEnder:
         self._ends.turn = tuple(joined(thoughts))
         self._ends.reasons.append("unanswered")
         return [ThinkingEnd(finish.choice)] if self._thinks else []
+
+
+def _shortened(event: Thinking, text: str) -> Thinking:
+    """Return the beginning of a thought, without the fields that tell all of it in another form
+    than as a string.
+    """
+    if event.own is None:
+        return replace(event, text=text)
+    words = {name: text for name, value in event.own.fields.items() if isinstance(value, str)}
+    return replace(event, text=text, own=replace(event.own, fields=words))
+
+
+def _spend(text: str, left: int) -> tuple[str, int]:
+    """Return the whole characters that `left` bytes pay for, and the bytes that are left then."""
+    written = text.encode(errors="surrogatepass")  # JSON can say half a character
+    end = min(left, len(written))
+    while 0 < end < len(written) and written[end] & 0xC0 == 0x80:  # in the middle of a character
+        end -= 1
+    return written[:end].decode(errors="surrogatepass"), left - end

@@ -31,8 +31,6 @@ def notes_of(findings: Findings) -> list[str]:
         notes.append(_UNREAD.format(opener=findings.unread[0], closer=findings.unread[1]))
     if findings.unclosed:
         notes.append("a thought that a phrase began ended with the reply")
-    if findings.withheld:
-        notes.append(f"{findings.withheld} characters of thinking beyond the budget were withheld")
     if findings.loop:
         words = bounded(" ".join(findings.loop), _SAMPLE)
         place = f"was ended behind {findings.ends.at} characters of thinking, because it repeats"

@@ -10,15 +10,10 @@ from converter.core.reply.chain import Table
 from converter.core.reply.reply_notes import NO_ANSWER, notes_of
 from converter.core.reply.rewriter import NO_CONTEXT, Rewriter
 from converter.core.reply.summary import Summary
-from converter.core.reply.thought_events import within_limit
 
 
 class ReportingRewriter(Rewriter):
-    """A rewriter that reports on its reply.
-
-    `summary`: the reply at a glance. `whole_thoughts`: the thoughts of a reply whose budget the
-    proxy keeps, uncut.
-    """
+    """A rewriter that reports on its reply. `summary`: the reply at a glance."""
 
     def __init__(
         self,
@@ -36,7 +31,6 @@ class ReportingRewriter(Rewriter):
             table, reading, server, client, server_form, client_form, context=context, fast=fast
         )
         self.summary = Summary()
-        self.whole_thoughts: list[str] = []
         self._expected = reading.expected
         self._at = 0.0
 
@@ -75,6 +69,4 @@ class ReportingRewriter(Rewriter):
             self.summary.feed(event, self._at)
         if self.closed and not self._broken:
             self.summary.close(self._at)
-        if self._expected.thoughts.budget is not None:
-            self.whole_thoughts += within_limit(self.thoughts, self.whole_thoughts)
         return out

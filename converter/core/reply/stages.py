@@ -4,12 +4,12 @@ from converter.core.calls.assembler import Assembler, Offer
 from converter.core.calls.forbidden import ForbiddenCalls
 from converter.core.calls.typed_values import TypedValues
 from converter.core.reading.blanks import BlanksTrimmer
-from converter.core.reading.budget import ThinkingBudget, ThinkingHider
 from converter.core.reading.call_in_name import call_in_name
 from converter.core.reading.engine.stage import ReadingStage
 from converter.core.reading.folding import ThoughtFolder
 from converter.core.reading.half_characters import HalfCharacters
 from converter.core.reading.reading import NO_LIMITS
+from converter.core.reading.thinking_hider import ThinkingHider
 from converter.core.reading.thought_ender import ThoughtEnder
 from converter.core.reading.unasked_thought import UnaskedThought
 from converter.core.reply.chain import Choice, Stage, Table
@@ -45,11 +45,6 @@ def _thought_events(choice: Choice) -> Stage | None:
     return ThoughtEvents(thoughts.task, thoughts.context, told) if thoughts.task else None
 
 
-def _budget(choice: Choice) -> Stage | None:
-    budget = choice.expected.thoughts.budget
-    return None if budget is None else ThinkingBudget(budget, choice.findings)
-
-
 STAGES: Table = (
     lambda _: HalfCharacters(),
     lambda of: UnaskedThought(of.findings) if of.expected.told_off else None,
@@ -60,7 +55,6 @@ STAGES: Table = (
     _typed_values,
     _ender,
     _thought_events,
-    _budget,
     lambda of: ThinkingHider() if of.expected.thoughts.hidden else None,
     lambda of: ThoughtFolder(of.index) if of.expected.thoughts.folds else None,
 )

@@ -5,7 +5,7 @@ its `ThinkingEnd`, one that the server sent as such (which chat completions neve
 comes next.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from io import StringIO
 
 from converter.core.model.events import (
@@ -88,13 +88,3 @@ def _metadata(end: ThinkingEnd) -> dict[str, object]:
     if end.confidence is not None:
         metadata["confidence"] = end.confidence
     return metadata
-
-
-def within_limit(thoughts: Iterable[ThoughtEvent], kept: Iterable[str]) -> list[str]:
-    """Return the words of thoughts as far as they may be kept beside others."""
-    room, words = LONGEST_THOUGHT - sum(map(len, kept)), []
-    for event in thoughts:
-        thought = str(event["thought"])[: max(0, room)]
-        room -= len(thought)
-        words += [thought] if thought else []
-    return words

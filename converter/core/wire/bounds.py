@@ -167,7 +167,7 @@ COMPARED_LIMIT = Bound(
 LONGEST_THOUGHT = Bound(
     _M,
     _CHARACTERS,
-    "a thought for events, and thoughts that a budget cut",
+    "a thought for events",
     "the longest thoughts have a tenth",
     "the client gets all, the rest is not told",
 )

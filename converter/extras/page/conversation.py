@@ -47,7 +47,7 @@ SEARCH_LIMIT = Bound(
 
 _BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
 _PROMPTED = "Added: words in the prompt that ask the model to think."
-_KEPT_BACK = "Withheld: the client got less thinking than the model had."
+_KEPT_BACK = "Withheld: the client got no thinking."
 _ABOUT_THINKING = re.compile(r"(?:🧠 )?[\d,]+ thoughts?, ")
 """How a part of a comment begins that tells of the thinking, which the page shows; in older files
 with a picture.
@@ -124,10 +124,7 @@ def _refused(flow: HTTPFlow) -> list[Field]:
 
 
 def _withheld(flow: HTTPFlow, got: Transcript, facts: Mapping[str, object]) -> list[str]:
-    """Return the thoughts of which the client got less than the model had."""
-    noted = flow.metadata.get("think_whole")
-    if isinstance(noted, list):
-        return [str(each) for each in noted]
+    """Return the model's thoughts, where the client got none of them."""
     if _thoughts(got) or not facts.get("thoughts"):
         return []
     return _thoughts(read_reply(backup_of(flow), *reading_of(flow, of_server=True)))

@@ -12,7 +12,7 @@ from converter.addon.exchange.exchange import Exchange
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.profiles import GENERIC
 from converter.addon.servers.unread_replies import READER, read_by_us
-from converter.core.dialects.table import OPENAI_CHAT, Form
+from converter.core.dialects.table import OPENAI_CHAT
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.findings import Beginning, Findings
 from tests.support import endpoints
@@ -28,11 +28,7 @@ def _awaited(body: Mapping[str, object] | None = None, **options: object) -> Awa
 
 def test_the_reply_is_expected_as_its_request_says() -> None:
     expected = _awaited().expected
-    assert (expected.model, expected.thoughts.task, expected.thoughts.budget) == (
-        "small",
-        "7",
-        None,
-    )
+    assert (expected.model, expected.thoughts.task) == ("small", "7")
     assert len(expected.thoughts.context) == 16
 
 
@@ -56,18 +52,6 @@ def test_tools_are_offered_that_the_server_is_told_of_in_whatever_way(
     spared = AwaitedReply(replace(request, body=read_by_us(request.body)))
     assert spared.expected.calls.offered is (READER in request.may_lack or tools == "told")
     assert not _awaited(tools=tools).expected.calls.offered
-
-
-@pytest.mark.parametrize("name", ["thinking_token_budget", "thinking_budget_tokens"])
-def test_the_proxy_keeps_a_budget_only_where_it_is_told_to(name: str) -> None:
-    body = {**BODY, name: 1}
-    assert _awaited(body).expected.thoughts.budget is None
-    kept = _awaited(body, budget="proxy")
-    out = kept.rewriter(Form.WHOLE).whole(
-        b'{"choices":[{"message":{"content":"<think>a long thought</think>b"}}]}'
-    )
-    message = json.loads(b"".join(out))["choices"][0]["message"]
-    assert (message["reasoning_content"], message["content"]) == ("a lo", "b")
 
 
 @pytest.mark.parametrize("name", ["thinking_token_budget", "thinking_budget_tokens"])

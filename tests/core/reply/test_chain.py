@@ -5,7 +5,7 @@ import pytest
 from converter.addon.exchange import settings
 from converter.addon.exchange.rewriting import reading_of
 from converter.core.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, Usage
-from converter.core.reading.reading import Expected, ExpectedThoughts
+from converter.core.reading.reading import Expected, ExpectedThoughts, ThoughtLimits
 from converter.core.reply.chain import Stages
 from converter.core.reply.stages import STAGES
 
@@ -19,15 +19,16 @@ def _words(events: list[Event]) -> list[tuple[str, str]]:
 
 
 def _stages(**chosen: object) -> Stages:
-    expected = Expected(thoughts=ExpectedThoughts(1, task="task", context="context"))
+    thoughts = ExpectedThoughts(ThoughtLimits(1), task="task", context="context")
+    expected = Expected(thoughts=thoughts)
     return Stages(STAGES, reading_of(settings.read(chosen), expected, whole=False))
 
 
-def test_thoughts_are_told_before_the_budget_cuts_them_and_once() -> None:
+def test_thoughts_are_told_as_the_budget_leaves_them_and_once() -> None:
     stages = _stages()
-    out = [*stages.feed(Text("<think>abcdefgh</think>so")), *stages.feed(Finish("stop"))]
-    assert _words(list(out)) == [("Thinking", "abcd"), ("Text", "so")]
-    assert [thought["thought"] for thought in stages.take_thoughts()] == ["abcdefgh"]
+    out = stages.feed(Text("<think>abcdefgh</think>so"))
+    assert _words(list(out)) == [("Thinking", "abcd")]
+    assert [thought["thought"] for thought in stages.take_thoughts()] == ["abcd"]
     assert stages.take_thoughts() == []
 
 
@@ -64,7 +65,7 @@ HELD = ("a<thi", "<think>a", "<think>\na\n", "b \n", "let me think. now i", "\ud
 @pytest.mark.parametrize("held", HELD, ids=ascii)
 def test_a_finish_empties_the_stages_of_its_choice_and_no_others(held: str, choice: int) -> None:
     chosen = settings.read({"blanks": "trim", "markers": True, "loops": "end"})
-    thoughts = ExpectedThoughts(9, folds=True, task="task")
+    thoughts = ExpectedThoughts(folds=True, task="task")
     reading = reading_of(chosen, Expected(thoughts=thoughts, told_off=True), whole=False)
     stages = Stages(STAGES, reading)
     for each in (0, 1):

@@ -25,7 +25,7 @@ from converter.core.dialects.table import (
 )
 from converter.core.model.events import Text, Thinking, ToolCall
 from converter.core.model.memory import Memory
-from converter.core.reading.reading import Expected, ExpectedCalls, ExpectedThoughts
+from converter.core.reading.reading import Expected, ExpectedCalls, ExpectedThoughts, ThoughtLimits
 from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.reply.fast_path import splice_of
 from converter.core.reply.reporting import ReportingRewriter
@@ -55,8 +55,9 @@ def _rewriter(
     calls: ExpectedCalls = NO_CALLS,
     budget: int | None = None,
 ) -> ReportingRewriter:
+    limits = ThoughtLimits(budget)
     expected = Expected(
-        thoughts=ExpectedThoughts(budget, task="task", context="context"), calls=calls
+        thoughts=ExpectedThoughts(limits, task="task", context="context"), calls=calls
     )
     return rewriter_of(
         replace(chosen, fast=fast), client, Form.STREAM, Form.STREAM, expected=expected

@@ -1,16 +1,10 @@
 """A rewriter reports on its reply behind each of its calls: at a glance, in notes, in thoughts."""
 
-from dataclasses import replace
-
-from converter.addon.exchange import settings
-from converter.addon.exchange.rewriting import rewriter_of
 from converter.core.model.events import Text, Thinking
-from converter.core.reading.reading import Expected, ExpectedThoughts
 from tests.support.frames import ROLE, stream, text, whole
-from tests.support.frames_of import OPENAI, STREAM, WHOLE, rewriter
+from tests.support.frames_of import OPENAI, WHOLE, rewriter
 
 _WORDS = (Thinking, Text)
-BUDGET = Expected(thoughts=ExpectedThoughts(1, task="task", context="context"))
 
 
 def test_times_are_those_of_the_chunks() -> None:
@@ -57,19 +51,3 @@ def test_a_stream_that_is_all_there_tells_the_events_of_both_calls() -> None:
     assert [event for event in apart.events if isinstance(event, _WORDS)] == [Text("<thi")]
     assert through.events == [*fed, *apart.events]
     assert (through.summary.first_text, through.summary.text) == (2.0, 5)
-
-
-def test_a_thought_beyond_the_budget_is_kept_whole() -> None:
-    through = rewriter_of(settings.read(), OPENAI, STREAM, expected=BUDGET)
-    through.feed(b"".join(stream("<think>a long thought</think>b")))
-    through.close()
-    assert through.whole_thoughts == ["a long thought"]
-    assert through.findings.withheld > 0
-
-
-def test_without_a_budget_no_thought_is_kept() -> None:
-    unlimited = replace(BUDGET, thoughts=replace(BUDGET.thoughts, budget=None))
-    through = rewriter_of(settings.read(), OPENAI, STREAM, expected=unlimited)
-    through.feed(b"".join(stream("<think>a</think>b")))
-    through.close()
-    assert through.whole_thoughts == []

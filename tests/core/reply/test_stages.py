@@ -30,7 +30,6 @@ def test_a_plain_reply_has_few() -> None:
         (Expected(told_off=True), "UnaskedThought"),
         (Expected(thoughts=ExpectedThoughts(limits=ThoughtLimits(10))), "ThoughtEnder"),
         (Expected(thoughts=ExpectedThoughts(task="task")), "ThoughtEvents"),
-        (Expected(thoughts=ExpectedThoughts(0)), "ThinkingBudget"),
         (Expected(thoughts=ExpectedThoughts(hidden=True)), "ThinkingHider"),
         (Expected(thoughts=ExpectedThoughts(folds=True)), "ThoughtFolder"),
     ],

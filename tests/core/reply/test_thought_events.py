@@ -20,8 +20,7 @@ from converter.core.model.events import (
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.family_choice import choose
-from converter.core.reply.thought_events import ThoughtEvent, ThoughtEvents, within_limit
-from converter.core.wire.bounds import LONGEST_THOUGHT
+from converter.core.reply.thought_events import ThoughtEvent, ThoughtEvents
 from tests.support.strategies import cut, law
 
 CALL, STOP = ToolCall(0, "call_1", "add", "{}"), Finish("stop")
@@ -156,9 +155,3 @@ def test_a_native_thought_is_the_same_however_it_is_cut(data: st.DataObject, sai
     for pieces in (said, data.draw(cut(said))):
         steps = told(*map(native, pieces), Text("x"))
         assert [thought for step in steps for thought in step] == expected
-
-
-def test_the_words_that_are_kept_of_thoughts_are_bounded_together() -> None:
-    event: dict[str, object] = {"thought": "x" * (LONGEST_THOUGHT - 1)}
-    assert [len(words) for words in within_limit([event] * 3, [])] == [LONGEST_THOUGHT - 1, 1]
-    assert within_limit([event], ["x" * LONGEST_THOUGHT]) == []

@@ -97,14 +97,6 @@ def test_thinking_that_the_client_asked_not_to_see_is_withheld() -> None:
     assert any(note.startswith("Withheld") for note in shown["notes"])
 
 
-def test_thinking_beyond_the_budget_is_withheld() -> None:
-    asked = {**ASKED, "stream": True, "thinking_token_budget": 1}
-    flow = kept(request(CHAT, asked), response(EVENT_STREAM), *stream(*TAGGED), budget="proxy")
-    shown = of(flow)
-    assert shown["withheld"] == [THOUGHT]
-    assert any("withheld" in note for note in shown["notes"])
-
-
 def test_a_guess_is_told() -> None:
     sent = stream(f"{THOUGHT}</think>", ANSWER)
     flow = kept(streaming(CHAT), response(EVENT_STREAM), *sent, start="thinking")

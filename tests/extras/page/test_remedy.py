@@ -22,7 +22,7 @@ LONG = "<" + "x" * 60 + ">"
         (Findings(beginning=Beginning(correction=InitialState.TEXT)), {"start": ["text"]}),
         (Findings(unread=("<mythink>", "</mythink>")), {"tags": ["auto", "<mythink> </mythink>"]}),
         (Findings(unread=(LONG, f"</{LONG[1:]}")), {"tags": ["auto", f"{LONG} </{LONG[1:]}"]}),
-        (Findings(withheld=3), {}),
+        (Findings(unclosed={0}), {}),
     ],
 )
 def test_each_way_of_misreading_has_its_options(

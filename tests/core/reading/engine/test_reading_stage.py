@@ -9,7 +9,7 @@ from converter.core.model.initial_state import InitialState
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.family_choice import choose
-from converter.core.reading.reading import Expected, ExpectedThoughts
+from converter.core.reading.reading import Expected
 from converter.core.reply.chain import Stages
 from converter.core.reply.stages import STAGES
 
@@ -153,14 +153,6 @@ def test_a_whole_reply_decides_with_the_text_in_hand() -> None:
 def test_a_whole_reply_cut_off_inside_the_thought_it_began_in_is_thinking() -> None:
     assert _read(_stage(InitialState.THINKING, whole=True), "\na\n", finish="length") == "(a)."
     assert _read(_stage(InitialState.TEXT, whole=True), "a", finish="length") == "a"
-
-
-def test_a_budget_hides_what_goes_beyond_and_thoughts_are_told_whole() -> None:
-    expected = Expected(thoughts=ExpectedThoughts(1, task="task", context="context"))
-    stage = Stages(STAGES, reading_of(settings.read(), expected, False))
-    assert _read(stage, "<think>abcdefgh</think>so") == "(abcd).so"
-    assert stage.findings.withheld == 4
-    assert [told["thought"] for told in stage.take_thoughts()] == ["abcdefgh"]
 
 
 def test_markers_are_read_in_what_is_text_after_the_tags() -> None:
