@@ -7,22 +7,18 @@ from contextlib import suppress
 from typing import Any
 
 import anthropic
-import openai
 import pytest
 from anthropic import beta_tool
 
 from tests.support.by_path_server import CHAT, ByPathServer, Says
-from tests.support.frames import DONE, HEAD, ROLE, USAGE, delta, finish, text
-from tests.support.harness import Proxy
+from tests.support.frames import DONE, ROLE, USAGE, delta, finish, text
 from tests.support.prompts import MODEL
-from tests.support.sdks import openai_client
 from tests.support.tool_call_texts import WRITTEN
 
 pytestmark = pytest.mark.slow
 
 pytest_plugins = ["tests.support.front"]
 
-GOOD = '{"path": "/old"}'
 HALVES = {
     "cut": '{"path": "/data", "dry_',
     "cut in a value": '{"path": "/da',
@@ -94,24 +90,6 @@ def test_the_tool_runner_runs_no_half_of_a_call_in_the_text(
     _run_tools(sdk, ran, streamed)
 
 
-@pytest.mark.parametrize("reason", ["stop", "tool_calls"])
-def test_a_number_may_have_been_cut(
-    sdk: anthropic.Anthropic, model: ByPathServer, ran: list[dict[str, object]], reason: str
-) -> None:
-    model.rows[CHAT] = [own('{"path": "/data", "days": 3', reason=reason), ANSWER]
-    _run_tools(sdk, ran, streamed=True)
-    assert ran == []
-
-
-def test_the_tool_runner_runs_what_has_one_meaning(
-    sdk: anthropic.Anthropic, model: ByPathServer
-) -> None:
-    model.rows[CHAT] = [own("{'path': '/x', \"dry_run\": True,}", reason="tool_calls"), ANSWER]
-    calls: list[dict[str, object]] = []
-    _run_tools(sdk, calls, streamed=True)
-    assert calls == [{"path": "/x", "dry_run": True, "days": 0}]
-
-
 def _run_tools(sdk: anthropic.Anthropic, ran: list[dict[str, object]], streamed: bool) -> None:
     @beta_tool
     def remove(path: str, dry_run: bool = False, days: int = 0) -> str:
@@ -125,26 +103,3 @@ def _run_tools(sdk: anthropic.Anthropic, ran: list[dict[str, object]], streamed:
         for turn in runner:
             if streamed:
                 turn.get_final_message()
-
-
-@pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
-@pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)
-def test_the_openai_sdk_raises(
-    front_proxy: Proxy, model: ByPathServer, half: str, streamed: bool
-) -> None:
-    model.rows[CHAT] = [own(GOOD, half, reason="tool_calls") if streamed else _whole(half)]
-    mark = front_proxy.mark()
-    with openai_client(front_proxy.ports[0]) as client, pytest.raises(openai.APIError):
-        list(_asked(client, streamed))
-    front_proxy.check(mark)
-
-
-def _asked(client: openai.OpenAI, streamed: bool) -> Any:
-    return client.chat.completions.create(model=MODEL, messages=QUESTION, stream=streamed)
-
-
-def _whole(half: str) -> Says:
-    call = {"id": "call_0", "type": "function", "function": _function(half)}
-    message = {"role": "assistant", "content": None, "tool_calls": [call]}
-    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
-    return Says({**HEAD, "object": "chat.completion", "choices": [choice]})

@@ -108,23 +108,6 @@ def test_it_runs_a_command_and_answers_with_what_it_gave(codex: Ask, model: ByPa
     assert (session.status, session.items[-1]["text"]) == (0, "It says hello.")
 
 
-def test_the_server_gets_the_result_and_the_thought_before_it(
-    codex: Ask, model: ByPathServer
-) -> None:
-    model.rows[CHAT] = [calls("exec_command", '{"cmd": "echo hello from a tool"}'), ANSWER]
-    codex("Say hello.")
-    first, second = model.bodies()
-    assert [message["role"] for message in first["messages"]] == ["system", "user"]
-    assistant, result = second["messages"][-2:]
-    assert assistant["content"] == "<think>I should look.</think>\n\nLet me see."
-    assert assistant["tool_calls"][0]["function"]["name"] == "exec_command"
-    assert (result["role"], result["tool_call_id"]) == ("tool", "call_1")
-    assert "hello from a tool" in result["content"]
-    assert second["messages"][: len(first["messages"])] == first["messages"], (
-        "a server's prompt cache fits what did not change"
-    )
-
-
 def test_a_model_that_wants_its_thoughts_gets_each_once(codex: Ask, model: ByPathServer) -> None:
     model.rows[CHAT] = [calls("exec_command", '{"cmd": "echo hello from a tool"}'), ANSWER]
     codex("Say hello.", model=WANTS)
@@ -196,20 +179,6 @@ def test_after_an_overflow_it_compacts_and_goes_on(
     assert "The user likes tea." in said
     assert "What matters?" not in said, "the summary is the answer without its thought"
     assert "It says hello." not in said, "what was said before is gone"
-
-
-@pytest.mark.parametrize(
-    ("reason", "told"), [("length", "max_output_tokens"), ("content_filter", "content filter")]
-)
-def test_a_reply_that_was_cut_is_shown_and_not_asked_for_again(
-    codex: Ask, model: ByPathServer, reason: str, told: str
-) -> None:
-    model.rows[CHAT] = Says(steps=[ROLE, *text("Half of it"), finish(reason), USAGE, DONE])
-    session = codex("Say hello.")
-    assert session.items[-1]["text"] == "Half of it"
-    assert session.status == 1
-    assert told in session.end["error"]["message"]
-    assert len(model.bodies()) == 1
 
 
 @pytest.mark.long

@@ -2,20 +2,16 @@
 clients get them.
 """
 
-import json
 import socket
 
 import pytest
 
-from tests.support.clients import ANTHROPIC, OPENAI, SECONDS, Client, Dialect, payloads, question
+from tests.support.clients import ANTHROPIC, OPENAI, SECONDS, Client, Dialect, question
 from tests.support.frames import (
     DONE,
     END,
-    HEAD,
     ROLE,
-    TOKENS,
     USAGE,
-    data,
     delta,
     finish,
     stream,
@@ -61,15 +57,6 @@ def test_a_stream_whose_thinking_is_where_it_belongs_passes_to_the_byte(
     assert client.ask(OPENAI.path, question(stream=True, **COUNTED)).body == b"".join(frames)
 
 
-def test_a_whole_reply_without_thinking_passes_to_the_byte(
-    client: Client, server: ScriptedServer
-) -> None:
-    body = b' {"choices" : [{"message": {"content": "caf\\u00e9"}}], "own": 1.0}\n'
-    server.answer(Reply([body], JSON | {"x-own": "kept"}))
-    answer = client.ask(OPENAI.path, question(stream=False))
-    assert (answer.body, answer.headers["x-own"]) == (body, "kept")
-
-
 def test_only_the_frames_with_thinking_change(client: Client, server: ScriptedServer) -> None:
     calls = delta(
         tool_calls=[
@@ -87,117 +74,6 @@ def test_only_the_frames_with_thinking_change(client: Client, server: ScriptedSe
     assert body.startswith(ROLE)
     assert body.endswith(b"".join(behind))
     assert OPENAI.read_stream(body).thinking == "deep"
-
-
-def test_what_the_addon_does_not_know_survives_in_a_changed_frame(
-    client: Client, server: ScriptedServer
-) -> None:
-    choice = {
-        "index": 0,
-        "delta": {"content": "<think>deep", "own": 1},
-        "logprobs": {"content": []},
-        "finish_reason": None,
-    }
-    server.answer(Reply([data({**HEAD, "choices": [choice], "timings": {"n": 1}}), *END]))
-    first = payloads(client.ask(OPENAI.path, question(stream=True)).body)[0]
-    assert {"timings": {"n": 1}, **HEAD}.items() <= first.items()
-    assert first["choices"][0]["logprobs"] == {"content": []}
-    assert first["choices"][0]["delta"] == {"reasoning_content": "deep", "own": 1}
-
-
-def test_several_thoughts_are_joined_by_a_blank_line(
-    client: Client, server: ScriptedServer, streamed: bool
-) -> None:
-    content = "<think>one\n</think>A<think>\ntwo</think>B<think> \n</think><think>three</think>"
-    server.answer(Reply(stream(*content)) if streamed else Reply([whole(content)], JSON))
-    said = OPENAI.read(client.ask(OPENAI.path, question(stream=streamed)).body, streamed)
-    assert (said.thinking, said.text) == ("one\n\ntwo\n\nthree", "AB")
-
-
-def test_blocks_keep_the_order_in_which_they_were_written(
-    client: Client, server: ScriptedServer, streamed: bool
-) -> None:
-    content = "\n<think>one\n</think>\n\nA\n<think>\ntwo</think> \n<think>three</think>B\n"
-    server.answer(Reply(stream(*content)) if streamed else Reply([whole(content)], JSON))
-    said = ANTHROPIC.read(client.ask(ANTHROPIC.path, question(stream=streamed)).body, streamed)
-    assert said.blocks == (
-        ("thinking", "one"),
-        ("text", "\n\nA\n"),
-        ("thinking", "two"),
-        ("thinking", "three"),
-        ("text", "B\n"),
-    )
-
-
-def test_code_is_left_alone(client: Client, server: ScriptedServer, dialect: Dialect) -> None:
-    content = "<think>deep</think>Write `<think>` or\n```\n<think>x</think>\n```\nso."
-    server.answer(Reply(stream(*content)))
-    said = dialect.read_stream(client.ask(dialect.path, question(stream=True)).body)
-    assert (said.thinking, said.text) == ("deep", content.removeprefix("<think>deep</think>"))
-
-
-def test_a_closer_without_an_opener_closes_a_thought_from_the_start_of_a_whole_reply(
-    client: Client, server: ScriptedServer, dialect: Dialect
-) -> None:
-    server.answer(Reply([whole("I consider.\n</think>\n\nHello")], JSON))
-    said = dialect.read_whole(client.ask(dialect.path, question(stream=False)).body)
-    assert (said.thinking, said.text) == ("I consider.", "\n\nHello")
-
-
-def test_a_message_has_ids_model_and_usage(client: Client, server: ScriptedServer) -> None:
-    server.answer(GOOD)
-    events = payloads(client.ask(ANTHROPIC.path, question(stream=True)).body)
-    message = events[0]["message"]
-    assert (message["id"], message["model"], message["role"], message["stop_reason"]) == (
-        "msg_1",
-        "small",
-        "assistant",
-        None,
-    )
-    usage = events[-2]["usage"]
-    assert (usage["input_tokens"], usage["output_tokens"]) == (
-        TOKENS["prompt_tokens"],
-        TOKENS["completion_tokens"],
-    )
-    assert events[-2]["delta"] == {"stop_reason": "end_turn", "stop_sequence": None}
-
-
-def test_a_whole_message_has_the_same(client: Client, server: ScriptedServer) -> None:
-    server.answer(Reply([whole("<think>deep</think>Hello")], JSON))
-    message = json.loads(client.ask(ANTHROPIC.path, question(stream=False)).body)
-    assert (message["id"], message["model"], message["role"], message["stop_reason"]) == (
-        "msg_1",
-        "small",
-        "assistant",
-        "end_turn",
-    )
-    assert (message["usage"]["input_tokens"], message["usage"]["output_tokens"]) == (7, 5)
-    assert message["stop_sequence"] is None
-
-
-@pytest.mark.parametrize(
-    ("reason", "stop"), [("stop", "end_turn"), ("length", "max_tokens"), ("tool_calls", "tool_use")]
-)
-def test_the_finish_becomes_the_stop_reason(
-    client: Client, server: ScriptedServer, reason: str, stop: str
-) -> None:
-    call = delta(
-        tool_calls=[
-            {
-                "index": 0,
-                "id": "c",
-                "type": "function",
-                "function": {"name": "f", "arguments": "{}"},
-            }
-        ]
-    )
-    server.answer(
-        Reply(
-            [ROLE, *text("Hello"), *[call] * (reason == "tool_calls"), finish(reason), USAGE, DONE]
-        )
-    )
-    message_delta = payloads(client.ask(ANTHROPIC.path, question(stream=True)).body)[-2]
-    assert message_delta["delta"]["stop_reason"] == stop
 
 
 def test_a_whole_reply_to_a_streaming_messages_request_is_streamed(

@@ -8,7 +8,6 @@ from http.client import HTTPConnection
 from pathlib import Path
 from threading import Event
 
-import openai
 import pytest
 
 from tests.conftest import Llama
@@ -19,7 +18,6 @@ from tests.support.harness import Proxy, start_proxy
 from tests.support.http2_client import Http2Client
 from tests.support.http2_server import End, Http2Server
 from tests.support.scripted_server import JSON, Drop, Framing, Reply, ScriptedServer
-from tests.support.sdks import openai_client
 
 pytestmark = pytest.mark.slow
 
@@ -134,21 +132,6 @@ def test_the_second_prompt_is_read_from_the_cache_and_the_usage_adds_up(
     assert sum(choice["finish_reason"] is not None for f in frames for choice in f["choices"]) == 1
 
 
-def test_the_responses_api_gets_one_response(ending: dict[str, int]) -> None:
-    client: openai.OpenAI
-    with (
-        openai_client(ending["tags"]) as client,
-        client.responses.stream(model="tiny-think", input="12 * 7", temperature=0) as events,
-    ):
-        response = events.get_final_response()
-    kinds = [item.type for item in response.output]
-    assert (kinds, response.output_text, response.status) == (
-        ["reasoning", "message"],
-        ANSWER,
-        "completed",
-    )
-
-
 LONG = "I need to think about all of this for a long time"
 GOES_ON = Reply([ROLE, *text("The", " answer"), finish(), USAGE, DONE])
 
@@ -240,19 +223,6 @@ def test_where_a_server_cannot_go_on_the_reply_is_cut(
     assert (said.text, said.stop) == ("", LENGTH[dialect.name])
     assert len(server.asked) == 2
     assert scripted.troubles(mark) != []
-
-
-@STREAMED
-def test_a_second_reply_that_is_no_stream_goes_on_as_well(
-    ended: Client, server: ScriptedServer, dialect: Dialect, stream: bool
-) -> None:
-    body = {
-        "choices": [{"index": 0, "message": {"content": "The answer"}, "finish_reason": "stop"}]
-    }
-    whole = Reply([json.dumps(body).encode()], JSON)
-    server.answer(Reply([*_frames(LONG), *text("more")], then=whole))
-    said = dialect.read(ended.ask(dialect.path, question(stream=stream)).body, stream)
-    assert (said.text, said.stop) == ("The answer", dialect.finished)
 
 
 def test_a_client_that_leaves_meanwhile_takes_the_server_along(

@@ -16,7 +16,7 @@ from tests.conftest import Llama
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import pinged, stream
 from tests.support.harness import Proxy
-from tools.shots import OPENAI_TOOL, SUM, TWO_PLACES, WEATHER
+from tools.shots import OPENAI_TOOL, SUM, WEATHER
 
 pytestmark = pytest.mark.slow
 
@@ -109,10 +109,3 @@ def test_signs_of_life_disturb_nothing(front_proxy: Proxy, model: ByPathServer) 
     address = f"http://127.0.0.1:{front_proxy.ports[0]}"
     message = streamed(chat_model(address), [HumanMessage(SUM)])
     assert words(message) == {"reasoning": "It is cold.", "text": "Tea."}
-
-
-def test_two_calls_of_a_recorded_reply_are_two_calls(recorded: Callable[[str], str]) -> None:
-    model = chat_model(recorded("vllm-parsers-two-tool-calls-stream"))
-    message = streamed(model.bind_tools([OPENAI_TOOL]), [HumanMessage(TWO_PLACES)])
-    assert [call["args"]["city"] for call in message.tool_calls] == ["Oslo", "Rome"]
-    assert words(message)["reasoning"]

@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import Llama
 from tests.support.clients import Client, Dialect, question
 from tests.support.harness import SECONDS_TO_START, VARIANTS
-from tests.support.prompts import BETWEEN_STEPS, CUT, PROMPTS, STOP_REASONS, Prompt, ask_directly
+from tests.support.prompts import CUT, PROMPTS, STOP_REASONS, Prompt, ask_directly
 from tests.support.sdks import (
     GREEDY,
     SAMPLING,
@@ -33,7 +33,6 @@ TAGGED = ["tags", "opened by the template", "tags of many tokens"]
 REQUESTS = 100
 REFUSAL = "exceeds the available context size"
 NO_ANSWER = "the reply holds a thought and no answer"  # as the tiny model says it now and then
-TOO_LONG = Prompt("longer than the context", "seven " * 6000)
 FOR_BOTH = [prompt for prompt in PROMPTS if not prompt.extra]
 
 
@@ -48,9 +47,6 @@ def llama(request: pytest.FixtureRequest, llamas: dict[str, Llama]) -> Iterator[
     chosen.proxy.check(mark)
     told = chosen.proxy.troubles(mark)
     assert [line for line in told if REFUSAL not in line and NO_ANSWER not in line] == []
-
-
-tagged = pytest.mark.parametrize("llama", TAGGED, indirect=True)
 
 
 @pytest.fixture(scope="session")
@@ -96,24 +92,6 @@ def test_an_anthropic_client_sees_the_same_in_blocks_in_order(
         assert (seen.finish, seen.tokens) == (STOP_REASONS[wanted.finish], wanted.tokens)
 
 
-@tagged
-def test_several_thoughts_keep_their_places_between_the_texts(
-    llama: Llama, anthropic_clients: dict[str, anthropic.Anthropic]
-) -> None:
-    kinds = [
-        kind for kind, _ in stream_anthropic(anthropic_clients[llama.name], BETWEEN_STEPS).parts
-    ]
-    assert kinds[:3] == ["thinking", "text", "thinking"]
-
-
-@tagged
-def test_no_tag_is_left_in_any_text(llama: Llama, openai_clients: dict[str, openai.OpenAI]) -> None:
-    for prompt in PROMPTS:
-        text = stream_openai(openai_clients[llama.name], prompt).text
-        assert "<think" not in text
-        assert "</think" not in text
-
-
 def test_a_thought_that_the_limit_cuts_off_is_thinking(
     llama: Llama, openai_clients: dict[str, openai.OpenAI]
 ) -> None:
@@ -136,37 +114,6 @@ def test_a_hundred_streamed_requests_succeed_on_one_connection(
     said = [dialect.read_stream(answer.body) for answer in answers]
     assert all(one == said[0] for one in said)
     assert said[0].thinking.startswith("I")
-
-
-@pytest.mark.parametrize("llama", ["tags"], indirect=True)
-def test_streamed_and_whole_requests_take_turns_on_one_connection(
-    llama: Llama, dialect: Dialect
-) -> None:
-    bodies = {
-        stream: json.dumps(CUT.body(stream=stream, **GREEDY)).encode() for stream in (True, False)
-    }
-    with Client(llama.port) as client:
-        said = [
-            dialect.read(client.ask(dialect.path, bodies[stream]).body, stream)
-            for stream in (True, False) * 10
-        ]
-    assert all(one == said[0] for one in said)
-
-
-def test_the_servers_own_refusal_reaches_an_openai_client(
-    llama: Llama, openai_clients: dict[str, openai.OpenAI]
-) -> None:
-    with pytest.raises(openai.BadRequestError, match=REFUSAL):
-        ask_openai(openai_clients[llama.name], TOO_LONG)
-
-
-def test_the_servers_own_refusal_reaches_an_anthropic_client(
-    llama: Llama, anthropic_clients: dict[str, anthropic.Anthropic]
-) -> None:
-    for ask in (ask_anthropic, stream_anthropic):
-        with pytest.raises(anthropic.BadRequestError) as refusal:
-            ask(anthropic_clients[llama.name], TOO_LONG)
-        assert refusal.value.type == "invalid_request_error"
 
 
 def test_other_endpoints_of_the_server_are_as_without_the_addon(

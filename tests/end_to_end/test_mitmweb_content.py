@@ -2,14 +2,10 @@
 how it takes commands.
 """
 
-import json
-
 import pytest
 
-from tests.support.asked_sum import ANSWER, ask, question
-from tests.support.by_path_server import CHAT, ByPathServer, Says
-from tests.support.clients import Client
-from tests.support.frames import END, ROLE, delta, text
+from tests.support.asked_sum import ANSWER, ask
+from tests.support.by_path_server import ByPathServer
 from tests.support.mitmweb import Mitmweb, Page
 
 pytestmark = pytest.mark.slow
@@ -35,42 +31,6 @@ def test_html_of_the_model_is_text(
 def _makes_nothing(page: Page) -> None:
     assert [kind for kind in ELEMENTS if page.elements(kind)] == []
     assert page.script("return document.title") != "owned"
-
-
-def test_html_in_the_name_of_a_model_or_tool_is_text(
-    web: Mitmweb, web_server: ByPathServer, page: Page
-) -> None:
-    evil = "".join(HTML)
-    call = {
-        "index": 0,
-        "id": "c",
-        "type": "function",
-        "function": {"name": evil, "arguments": json.dumps({evil: evil})},
-    }
-    frames = [ROLE, *text("<think>a", "</think>b"), delta(tool_calls=[call]), *END]
-    web_server.rows[CHAT] = Says(
-        steps=[frame.replace(b'"small"', json.dumps(evil).encode()) for frame in frames]
-    )
-    with Client(web.port) as client:
-        client.ask(CHAT, question(streamed=True))
-    page.open(web.page)
-    page.shows("model: ")
-    _makes_nothing(page)
-    page.turn_to("Comment")
-    _makes_nothing(page)
-
-
-def test_every_line_has_its_height(web: Mitmweb, web_server: ByPathServer, page: Page) -> None:
-    """The page gives none to an empty one: paragraphs would run together."""
-    ask(web, web_server, "<think>One.\n\nTwo.</think>First.\n\nSecond.\n\n\nThird.")
-    page.open(web.page)
-    page.shows("stop: stop")
-    heights = page.script(
-        "return [...document.querySelectorAll('.contentview pre div')].map(line => line.offsetHeight)"
-    )
-    assert isinstance(heights, list)
-    assert len(heights) > 15
-    assert min(heights[:-1]) > 0  # behind the last line end is nothing
 
 
 def test_a_long_paragraph_needs_no_scrolling_along(

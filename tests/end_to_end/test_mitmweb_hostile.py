@@ -120,16 +120,6 @@ def test_what_acts_on_a_reader_is_spelled_out(
         assert sign.isprintable() or sign not in everything
 
 
-def test_a_line_of_a_megabyte_is_drawn(web: Mitmweb, server: ByPathServer, looked: Page) -> None:
-    server.rows[CHAT] = Says(whole(f"<think>{'x' * MEGABYTE}</think>{'y' * MEGABYTE}end"))
-    web.clear()
-    with Client(web.port) as client:
-        client.ask(CHAT, b'{"model": "small", "messages": []}')
-    looked.open(web.page.partition("?")[0])
-    looked.shows("characters are left out here.")
-    assert looked.content().startswith("# The first 1.0 of ")
-
-
 class Meanwhile:
     """A stream of 50 tokens a second, and how many reads of it there were so far."""
 

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Llama
-from tests.support.asked_sum import ANSWER, QUESTION, TAGGED, THOUGHT, Script, ask, question
+from tests.support.asked_sum import ANSWER, QUESTION, THOUGHT, ask, question
 from tests.support.by_path_server import CHAT, ByPathServer, Says, Step
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live
 from tests.support.frames import END, ROLE, text
-from tests.support.harness import start_proxy
 from tests.support.mitmweb import Mitmweb, Page
 
 pytestmark = pytest.mark.slow
@@ -93,27 +92,6 @@ def _revert_shows_the_server(page: Page) -> None:
     assert page.cell("path").endswith(CHAT)
 
 
-def test_revert_works_on_a_saved_file(
-    web_server: ByPathServer, page: Page, proxy_folder: Path, dialect: Dialect
-) -> None:
-    saved = proxy_folder / f"saved-{dialect.name}.mitm"
-    web_server.rows[CHAT] = Script(TAGGED)
-    with (
-        start_proxy(
-            [f"reverse:{web_server.address}"], ["-w", str(saved)], proxy_folder, "saved"
-        ) as proxy,
-        Client(proxy.ports[0]) as client,
-    ):
-        client.ask(dialect.path, question(streamed=True))
-    with Mitmweb(web_server.address, proxy_folder, "-r", str(saved)) as web:
-        page.open(web.page)
-        assert "1 thought" in page.cell("comment")
-        assert THOUGHT in page.shows(ANSWER)
-        assert page.view() == VIEW
-        page.screenshot(f"saved-{dialect.name}")
-        _revert_shows_the_server(page)
-
-
 def test_the_second_view_shows_what_the_server_was_asked_and_said(
     web: Mitmweb, web_server: ByPathServer, page: Page
 ) -> None:
@@ -127,14 +105,6 @@ def test_the_second_view_shows_what_the_server_was_asked_and_said(
     page.choose(SERVER_VIEW)
     assert THOUGHT in page.shows(ANSWER)
     page.screenshot("server-view")
-
-
-def test_the_list_says_what_was_done(web: Mitmweb, web_server: ByPathServer, page: Page) -> None:
-    ask(web, web_server)
-    page.open(web.page)
-    assert page.cell("comment").startswith(f"1 thought, {len(THOUGHT)} chars")
-    assert page.cell("path").startswith("\N{BLACK SMALL SQUARE}")
-    page.screenshot("comment")
 
 
 FILTERS = {
@@ -151,14 +121,6 @@ def test_filters_find_what_was_done(web: Mitmweb, web_server: ByPathServer, page
     for expression, finds in FILTERS.items():
         page.search(expression)
         page.until(lambda finds=finds: bool(page.rows()) is finds, f"{finds} for {expression}")  # type: ignore[misc]
-
-
-def test_other_traffic_keeps_its_view(web: Mitmweb, web_server: ByPathServer, page: Page) -> None:
-    web_server.rows["/other"] = Says({"said": "nothing of ours"})
-    with Client(web.port) as client:
-        client.ask("/other", b"", method="GET")
-    page.open(web.page)
-    page.until(lambda: page.view() == "JSON", "mitmproxy's own view")
 
 
 WEATHER = {

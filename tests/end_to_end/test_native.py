@@ -12,10 +12,7 @@ from tests.end_to_end.test_tools import IN_BOTH, WEATHER
 from tests.support.by_path_server import MESSAGES, ByPathServer, Says
 from tests.support.clients import Client
 from tests.support.native_streams import (
-    CALL,
-    HEX,
     STREAMS,
-    THOUGHT,
     Block,
     Event,
     begin,
@@ -109,60 +106,6 @@ def test_a_stream_is_mended(
     assert message["stop_reason"] == ("tool_use" if calls else "end_turn")
 
 
-@pytest.mark.parametrize("streamed", [False, True])
-def test_thinking_that_the_client_wants_omitted_has_no_words(
-    native: Client, unknown: ByPathServer, streamed: bool
-) -> None:
-    events, blocks = STREAMS["tags left in the text"]
-    message = start()["message"] | {"content": WHOLE["tags left in the text"][0]}
-    whole = Says(message | {"stop_reason": "end_turn"})
-    unknown.rows[MESSAGES] = Says(steps=frames(events)) if streamed else whole
-    omitted = {"type": "adaptive", "display": "omitted"}
-    message = ask(native, unknown.address, streamed, thinking=omitted)
-    assert [block["type"] for block in blocks] == ["thinking", "text"]
-    thought, text = message["content"]
-    assert (thought["type"], thought["thinking"], text["type"]) == ("thinking", "", "text")
-    assert thought["signature"]  # by which the words come back from memory
-
-
-WHOLE: dict[str, tuple[list[Block], list[Block]]] = {
-    "all as it should be": ([said("Hello")], [said("Hello")]),
-    "tags left in the text": ([said("<think>deep</think>Hello")], [THOUGHT, said("Hello")]),
-    "a text block of blanks": ([said("\n\n"), CALL], [CALL]),
-    "no signature": (
-        [{"type": "thinking", "thinking": "deep"}, said("Hello")],
-        [THOUGHT, said("Hello")],
-    ),
-    "a call without input": (
-        [{"type": "tool_use", "id": "call_1", "name": "look"}],
-        [CALL | {"input": {}}],
-    ),
-}
-
-
-@pytest.mark.parametrize(("content", "blocks"), WHOLE.values(), ids=WHOLE.keys())
-def test_a_whole_message_is_mended(
-    native: Client, unknown: ByPathServer, content: list[Block], blocks: list[Block]
-) -> None:
-    unknown.rows[MESSAGES] = Says(
-        start()["message"] | {"content": content, "stop_reason": "end_turn"}
-    )
-    message = ask(native, unknown.address, streamed=False)
-    assert parts(message) == [
-        {name: value for name, value in block.items() if name not in ("signature", "id")}
-        for block in blocks
-    ]
-
-
-def test_the_servers_own_signature_is_kept(
-    native: Client, unknown: ByPathServer, streamed: bool
-) -> None:
-    events = STREAMS["vllm: a signature of its own"][0]
-    whole = start()["message"] | {"content": [THOUGHT, said("Hello")], "stop_reason": "end_turn"}
-    unknown.rows[MESSAGES] = Says(steps=frames(events)) if streamed else Says(whole)
-    assert ask(native, unknown.address, streamed)["content"][0]["signature"] == HEX
-
-
 def test_the_request_reaches_the_server_as_it_is(native: Client, unknown: ByPathServer) -> None:
     unknown.rows[MESSAGES] = Says(steps=frames(STREAMS["all as it should be"][0]))
     body = b' {"model": "small", "stream": true, "own": 1.0, "messages": "even this"} '
@@ -183,17 +126,6 @@ def test_tokens_are_counted_by_the_server_itself(native: Client, unknown: ByPath
     assert unknown.paths() == [f"{MESSAGES}/count_tokens"]
 
 
-def test_an_error_of_another_shape_is_made_one_of_the_api(
-    native: Client, unknown: ByPathServer
-) -> None:
-    unknown.rows[MESSAGES] = Says(
-        {"error": {"message": "no such model", "type": "NotFoundError", "code": 404}}, 404
-    )
-    answer = native.ask(unknown.address + MESSAGES, b"{}")
-    error = {"type": "not_found_error", "message": "no such model"}
-    assert (answer.status, json.loads(answer.body)) == (404, {"type": "error", "error": error})
-
-
 def test_an_error_in_mid_stream_ends_the_stream_with_its_words(
     native: Client, unknown: ByPathServer
 ) -> None:
@@ -206,10 +138,3 @@ def test_an_error_in_mid_stream_ends_the_stream_with_its_words(
     )
     reader = judged_stream(native.ask(unknown.address + MESSAGES, b"{}").body)
     assert "reasoning parser" in reader.error["error"]["message"]
-
-
-def test_a_stream_without_an_end_is_an_error(native: Client, unknown: ByPathServer) -> None:
-    unknown.rows[MESSAGES] = Says(
-        steps=frames([start(), begin(0, said("")), piece(0, "text", "Hel")])
-    )
-    assert judged_stream(native.ask(unknown.address + MESSAGES, b"{}").body).error

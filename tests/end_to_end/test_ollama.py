@@ -3,9 +3,6 @@ small model, what Home Assistant and Copilot send, and a server that is an Ollam
 """
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -60,18 +57,6 @@ def test_a_stream_thinks_and_answers_as_it_comes(client: ollama.Client) -> None:
     assert last.eval_duration
 
 
-def test_a_whole_reply_says_the_same_as_a_stream(client: ollama.Client) -> None:
-    whole = client.chat(MODEL, SUM, options=GREEDY)
-    parts = list(client.chat(MODEL, SUM, stream=True, options=GREEDY))
-    assert whole.message.thinking == "".join(part.message.thinking or "" for part in parts)
-    assert whole.message.content == "".join(part.message.content or "" for part in parts)
-    assert whole.done_reason == "stop"
-
-
-def test_no_thinking_is_made_where_none_is_wished(client: ollama.Client) -> None:
-    assert not client.chat(MODEL, SUM, think=False, options=GREEDY).message.thinking
-
-
 def test_a_tool_is_called_and_its_result_answered(client: ollama.Client) -> None:
     asked: list[Any] = list(WEATHER)
     reply = client.chat(MODEL, asked, tools=[OPENAI_TOOL], options=GREEDY)
@@ -84,27 +69,6 @@ def test_a_tool_is_called_and_its_result_answered(client: ollama.Client) -> None
     )
     assert answer.message.content
     assert not answer.message.tool_calls
-
-
-def test_an_answer_has_the_form_that_was_asked_for(llamas: dict[str, Llama]) -> None:
-    schema = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
-    with ollama.Client(f"http://127.0.0.1:{llamas['extracted'].port}", headers=CLOSED) as client:
-        reply = client.chat(MODEL, SUM, format=schema, think=False, options=GREEDY)
-    assert isinstance(json.loads(reply.message.content or "")["sum"], int)
-
-
-def test_a_prompt_is_answered(client: ollama.Client) -> None:
-    parts = list(client.generate(MODEL, "12 * 7", stream=True, options=GREEDY))
-    assert "84" in "".join(part.response or "" for part in parts)
-    assert "12" in "".join(part.thinking or "" for part in parts)
-
-
-def test_models_are_listed_and_shown(client: ollama.Client) -> None:
-    [listed] = client.list().models
-    assert listed.model
-    shown = client.show(listed.model)
-    assert {"completion", "tools", "thinking"} <= set(shown.capabilities or ())
-    assert client.ps().models[0].context_length
 
 
 def test_a_model_is_loaded_by_asking_nothing(client: ollama.Client) -> None:
@@ -137,62 +101,6 @@ def test_langchain_has_reasoning_and_calls(address: str) -> None:
     ]
     made: Any = model._client
     made.close()  # nobody else does
-
-
-def test_llm_answers(address: str, tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "llm",
-        "-m",
-        f"ollama/{MODEL}",
-        "-o",
-        "temperature",
-        "0",
-        "12 * 7",
-    ]
-    home = {"OLLAMA_HOST": address, "LLM_USER_PATH": str(tmp_path), "HOME": str(tmp_path)}
-    done = subprocess.run(
-        command, env={**os.environ, **home}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "84" in done.stdout
-
-
-HOME_ASSISTANT: dict[str, Any] = {
-    "tools": [OPENAI_TOOL],
-    "stream": True,
-    "keep_alive": -1,
-    "options": {"num_ctx": 8192},
-    "think": False,
-}
-"""As `homeassistant/components/ollama/entity.py` asks, by the `ollama` package (2026)."""
-VOICE = [{"role": "system", "content": "You are a voice assistant."}, *WEATHER]
-
-
-def test_home_assistants_loop_runs_a_tool(client: ollama.Client) -> None:
-    """A result names neither its call nor its tool, and calls go back without their ids."""
-    [model] = [listed.model for listed in client.list().models]
-    assert [loaded.model for loaded in client.ps().models] == [model]
-    parts = list(client.chat(model or "", VOICE, **HOME_ASSISTANT))
-    [call] = [call for part in parts for call in part.message.tool_calls or ()]
-    assert (call.function.name, call.function.arguments) == ("get_weather", {"city": "Oslo"})
-    said = {"role": "assistant", "content": "", "tool_calls": [{"function": call.function}]}
-    found = {"role": "tool", "content": '{"data": {"text": "sunny, 21 degrees"}, "error": null}'}
-    answer = list(client.chat(model or "", [*VOICE, said, found], **HOME_ASSISTANT))
-    assert "".join(part.message.content or "" for part in answer)
-    assert [part.done for part in answer] == [*[False] * (len(answer) - 1), True]
-
-
-def test_no_line_that_home_assistant_gets_has_a_null(address: str) -> None:
-    with Client(int(address.rpartition(":")[2])) as plain:
-        asked = {"model": MODEL, "messages": VOICE, **HOME_ASSISTANT}
-        answer = plain.ask(CHAT, json.dumps(asked).encode())
-    assert answer.headers["content-type"].startswith("application/x-ndjson")
-    assert b"null" not in answer.body
-    lines = [json.loads(line) for line in answer.body.splitlines()]
-    assert all(isinstance(line["message"]["content"], str) for line in lines)
-    assert [line["done"] for line in lines] == [*[False] * (len(lines) - 1), True]
 
 
 COPILOT = {
@@ -362,34 +270,3 @@ def test_a_head_has_no_body(address: str) -> None:
             answer = plain.ask(path, b"", method="HEAD")
             assert (answer.status, answer.body) == (200, b"")
             assert plain.ask("/api/version", b"", method="GET").status == 200, "it goes on"
-
-
-FAULTS: dict[str, tuple[list[bytes], str]] = {
-    "no end": (TAGGED[:-1], "cut short"),
-    "half a line": ([*TAGGED[:2], TAGGED[2][:40]], "cannot be read"),
-    "an error": ([*TAGGED[:2], b'{"error":"out of memory"}\n'], "out of memory"),
-    "an error at once": ([b'{"error":"out of memory"}\n'], "out of memory"),
-    "a page": ([*TAGGED[:2], b"<html>gone</html>\n", *TAGGED[2:]], "gone"),
-    "a line that is no object": ([*TAGGED[:2], b"[1]\n", *TAGGED[2:]], "cannot be read"),
-    "two ends": ([*TAGGED, COUNTED], ""),
-    "nothing": ([b"\n"], "empty"),
-    "blank lines": ([b"\n", TAGGED[0], b"\n\n", *TAGGED[1:]], ""),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_faulty_ollama(real: ByPathServer, home: Proxy, fault: str) -> None:
-    steps, error = FAULTS[fault]
-    real.rows[CHAT] = Says(steps=steps, headers=LINES)
-    words, thoughts, failure = "", "", ""
-    with ollama.Client(f"http://127.0.0.1:{home.ports[0]}", headers=CLOSED) as client:
-        try:
-            for part in client.chat(MODEL, SUM, stream=True):
-                words += part.message.content or ""
-                thoughts += part.message.thinking or ""
-        except ollama.ResponseError as raised:
-            failure = raised.error
-    assert (error in failure) if error else not failure
-    assert "think>" not in words + thoughts
-    if not error:
-        assert (thoughts.strip(), words.strip()) == ("hm", "So")

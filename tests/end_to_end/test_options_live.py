@@ -84,36 +84,6 @@ def bench(changing_proxy: Proxy, server: ScriptedServer) -> Iterator[Bench]:
     changing_proxy.check(mark)
 
 
-def test_vllms_reasoning_is_written_under_the_name_asked_for_too(
-    bench: Bench, streamed: bool
-) -> None:
-    said = bench.fields("Hello", streamed, reasoning="deep")
-    assert (said["reasoning"], said["reasoning_content"], said["content"]) == (
-        "deep",
-        "deep",
-        "Hello",
-    )
-
-
-@pytest.mark.parametrize(
-    "names", [["reasoning_content"], ["reasoning"], ["reasoning", "reasoning_content"]]
-)
-@pytest.mark.parametrize(
-    "sent", ["", "reasoning_content", "reasoning"], ids=lambda sent: sent or "in tags"
-)
-def test_thinking_has_the_names_asked_for_and_those_the_server_gave_it(
-    bench: Bench, names: list[str], sent: str, streamed: bool
-) -> None:
-    assert bench.set(think_fields=names).status == 200
-    said = (
-        bench.fields("Hello", streamed, **{sent: "deep"})
-        if sent
-        else bench.fields("<think>deep</think>Hello", streamed)
-    )
-    assert {name for name, value in said.items() if value == "deep"} == {*names, sent} - {""}
-    assert said["content"] == "Hello"
-
-
 @pytest.mark.parametrize(
     ("tags", "content", "said"),
     [
@@ -138,52 +108,6 @@ def test_think_tags_says_what_to_look_for(
 ) -> None:
     assert bench.set(think_tags=tags).status == 200
     assert [bench.said(dialect, content, streamed) for dialect, streamed in EVERY_WAY] == [said] * 4
-
-
-@pytest.mark.parametrize(
-    ("start", "content", "said"),
-    [
-        ("thinking", "\nI consider.\n</think>\n\nHello", ("I consider.", "\n\nHello")),
-        ("thinking", "<think>\nI consider.</think>Hello", ("I consider.", "Hello")),
-        ("thinking", "I consider", ("I consider", "")),
-        ("text", "<think>I consider.</think>Hello", ("I consider.", "Hello")),
-        ("text", "no thought</think>Hello", ("", "no thought</think>Hello")),
-    ],
-)
-def test_think_start_says_where_a_reply_begins(
-    bench: Bench, start: str, content: str, said: tuple[str, str]
-) -> None:
-    assert bench.set(think_start=start).status == 200
-    assert [bench.said(dialect, content, streamed) for dialect, streamed in EVERY_WAY] == [said] * 4
-
-
-@pytest.mark.parametrize(
-    ("on", "said"),
-    [(True, ("deep\n\nplain", "Hello")), (False, ("plain", '<thinking thought="deep"/>Hello'))],
-)
-def test_think_attributes_can_be_switched_off(
-    bench: Bench, on: bool, said: tuple[str, str]
-) -> None:
-    assert bench.set(think_attributes=on).status == 200
-    content = '<thinking thought="deep"/>Hello<thinking>plain</thinking>'
-    assert [bench.said(dialect, content, streamed) for dialect, streamed in EVERY_WAY] == [said] * 4
-
-
-@pytest.mark.parametrize("signature", ["mine", ""])
-def test_think_signature_signs_every_thought(bench: Bench, signature: str) -> None:
-    content = "<think>a</think>A<think>b</think>B"
-    assert bench.set(think_signature=signature).status == 200
-    message = json.loads(bench.ask(ANTHROPIC, content, streamed=False).body)
-    assert [block["signature"] for block in message["content"] if block["type"] == "thinking"] == [
-        signature
-    ] * 2
-    deltas = [
-        value.get("delta", {})
-        for value in payloads(bench.ask(ANTHROPIC, content, streamed=True).body)
-    ]
-    assert [delta["signature"] for delta in deltas if delta.get("type") == "signature_delta"] == [
-        signature
-    ] * 2
 
 
 @pytest.mark.parametrize(

@@ -178,22 +178,6 @@ def test_llama_cpp_is_seen_to_think(
         web.check()
 
 
-def test_a_reply_is_read_as_markdown(
-    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
-) -> None:
-    ask(web, web_server, f"<think>{THOUGHT}</think>\n\n## So\n\n- a **bold** one\n- b\n\n{CODE}")
-    think.show(web)
-    think.pick()
-    think.until_shown(THOUGHT, "details.thinking")
-    shown = {
-        name: think.text(f"{REPLY} {name}") for name in ("h5", "li strong", "pre code", "p code")
-    }
-    assert shown == {"h5": "So", "li strong": "bold", "pre code": "print(1)", "p code": "this"}
-    think.press(".code .copy")
-    assert think.copied() == "print(1)"
-    think.screenshot("think-markdown")
-
-
 def test_a_conversation_with_tools_and_a_picture(
     web: Mitmweb, web_server: ByPathServer, think: ThinkPage
 ) -> None:
@@ -230,26 +214,6 @@ def test_a_conversation_with_tools_and_a_picture(
     for words in ("stream true", "Be brief.", "An earlier one", "7 degrees"):
         think.until_shown(words, ".asked")
     think.screenshot("think-tools")
-
-
-def test_an_error_is_shown_as_the_client_saw_it(
-    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
-) -> None:
-    web_server.rows[CHAT] = Says({"error": {"message": "no such model: large"}}, 404)
-    with Client(web.port) as client:
-        client.ask(
-            ANTHROPIC.path,
-            json.dumps(
-                {"model": "large", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
-            ).encode(),
-        )
-    think.show(web)
-    think.pick()
-    assert think.text(".reply .error") == "The client got 404 Not Found\nno such model: large"
-    assert think.text(".exchange").count("404") == 1
-    assert think.elements(".end .error") == 0
-    assert "status 404" in think.rows()[0]
-    assert "1 failed" in think.until_shown("1 failed", "#numbers")
 
 
 def test_the_frames_of_both_sides_stand_side_by_side(

@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Llama
 from tests.support.by_path_server import CHAT, FORWARD, MESSAGES, ByPathServer, Says, owned_by
 from tests.support.clients import Client, anthropic_error
 from tests.support.frames import whole
 from tests.support.harness import Proxy
-from tests.support.prompts import MODEL
 from tests.support.scripted_server import Asked
 
 pytestmark = pytest.mark.slow
@@ -90,22 +88,8 @@ def test_a_server_gets_what_its_kind_takes(
     assert bool(sent) == bool(fields)
 
 
-def test_llama_is_recognised_by_the_real_one(forward: Client, llamas: dict[str, Llama]) -> None:
-    """Only a llama.cpp has its tokens counted by the way of its template."""
-    body = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "hi"}]}).encode()
-    answer = forward.ask(f"{llamas['tags'].address}/v1/messages/count_tokens", body)
-    assert answer.headers["x-think-tokens-counted-by"] == "llama.cpp"
-
-
 def questions(server: ByPathServer) -> list[str]:
     return [path for path in server.paths() if path != CHAT]
-
-
-def test_it_is_asked_once_for_many_requests(forward: Client, unknown: ByPathServer) -> None:
-    for _ in range(5):
-        ask(forward, unknown)
-    assert len(questions(unknown)) == len(set(questions(unknown))) > 0
-    assert unknown.paths().count(CHAT) == 5
 
 
 def test_it_is_asked_once_for_many_requests_at_the_same_time(
@@ -129,48 +113,6 @@ def test_it_is_asked_once_for_many_requests_at_the_same_time(
     assert len(questions(unknown)) == len(set(questions(unknown)))
 
 
-def test_each_server_and_each_prefix_is_asked_for_itself(
-    forward: Client, unknown: ByPathServer
-) -> None:
-    unknown.rows |= {"/inner" + CHAT: GOOD, "/inner/v1/models": owned_by("vllm")["/v1/models"]}
-    assert "chat_template_kwargs" not in ask(forward, unknown)
-    forward.ask(unknown.address + "/inner" + MESSAGES, json.dumps(THINKING).encode())
-    assert "chat_template_kwargs" in unknown.bodies("/inner" + CHAT)[-1]
-
-
-def test_the_questions_carry_the_clients_key(forward: Client, unknown: ByPathServer) -> None:
-    ask(forward, unknown, "secret")
-    assert {asked.headers.get("authorization") for asked in unknown.asked} == {"Bearer secret"}
-
-
-def guarded(asked: Asked) -> Says:
-    """A server that lets nobody in without its key."""
-    return (
-        owned_by("sglang")["/v1/models"]
-        if asked.headers.get("authorization") == "Bearer right"
-        else Says({}, 401)
-    )
-
-
-def test_a_wrong_key_does_not_decide_what_the_server_is(
-    forward: Client, unknown: ByPathServer
-) -> None:
-    unknown.rows["/v1/models"] = guarded
-    ask(forward, unknown, "wrong")
-    assert "chat_template_kwargs" in ask(forward, unknown, "right")
-
-
-def test_a_server_that_is_still_starting_is_asked_again(
-    forward: Client, unknown: ByPathServer
-) -> None:
-    unknown.rows |= dict.fromkeys(
-        ("/v1/metadata", "/v1/models", "/version", "/api/version"), Says({}, 503)
-    )
-    ask(forward, unknown)
-    unknown.rows |= owned_by("sglang")
-    assert "chat_template_kwargs" in ask(forward, unknown)
-
-
 def test_a_server_that_is_not_there_is_an_error_of_the_clients_dialect(front_proxy: Proxy) -> None:
     with ByPathServer() as server:
         address = server.address
@@ -190,24 +132,6 @@ def test_a_server_that_was_down_is_asked_again(front_proxy: Proxy) -> None:
         Client(front_proxy.ports[FORWARD]) as client,
     ):
         assert "chat_template_kwargs" in ask(client, server)
-
-
-def test_a_key_that_is_no_latin_text_does_no_harm(forward: Client, unknown: ByPathServer) -> None:
-    ask(forward, unknown, "ключ".encode().decode("latin-1"))
-    assert ask(forward, unknown)["model"] == "small"
-
-
-def test_a_question_without_an_answer_does_not_break_the_request(
-    forward: Client, unknown: ByPathServer
-) -> None:
-    let_go = threading.Event()
-    unknown.rows |= dict.fromkeys(
-        ("/v1/metadata", "/v1/models", "/version", "/api/version"), Says(steps=[let_go, b"{}"])
-    )
-    try:
-        assert ask(forward, unknown)["model"] == "small"
-    finally:
-        let_go.set()
 
 
 def test_a_client_that_leaves_while_the_server_is_asked_does_no_harm(

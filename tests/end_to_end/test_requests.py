@@ -1,12 +1,8 @@
 """What reaches the server of a client's request."""
 
-import gzip
-import json
-
 import pytest
 
-from tests.conftest import Complaints
-from tests.support.clients import ANTHROPIC, OPENAI, Client, anthropic_error, question
+from tests.support.clients import ANTHROPIC, OPENAI, Client, question
 from tests.support.frames import stream
 from tests.support.scripted_server import JSON, Reply, ScriptedServer
 
@@ -70,45 +66,6 @@ def test_a_chat_request_reaches_the_server_to_the_byte(
     )
 
 
-def test_a_messages_request_becomes_a_chat_request(client: Client, server: ScriptedServer) -> None:
-    server.answer(GOOD)
-    thinking = {"type": "thinking", "thinking": "I see.", "signature": "s"}
-    body = {
-        "model": "small",
-        "max_tokens": 9,
-        "system": [{"type": "text", "text": "Be brief."}],
-        "messages": [
-            {"role": "user", "content": [{"type": "text", "text": "Hi"}]},
-            {"role": "assistant", "content": [thinking, {"type": "text", "text": "Hello"}]},
-            {"role": "user", "content": "and?"},
-        ],
-        "stop_sequences": ["END"],
-        "temperature": 0.5,
-        "top_p": 0.9,
-        "stream": True,
-    }
-    client.ask(ANTHROPIC.path, json.dumps(body).encode())
-    sent = json.loads(server.asked[0].body)
-    said = [
-        (message["role"], message["content"].replace("\n", "")) for message in sent.pop("messages")
-    ]
-    assert said == [
-        ("system", "Be brief."),
-        ("user", "Hi"),
-        ("assistant", "<think>I see.</think>Hello"),
-        ("user", "and?"),
-    ]
-    assert sent == {
-        "model": "small",
-        "max_tokens": 9,
-        "stop": ["END"],
-        "temperature": 0.5,
-        "top_p": 0.9,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-    }
-
-
 def test_the_headers_of_a_messages_request_fit_what_is_sent(
     client: Client, server: ScriptedServer
 ) -> None:
@@ -125,54 +82,3 @@ def test_the_headers_of_a_messages_request_fit_what_is_sent(
         "identity",
     )
     assert asked.headers["authorization"] == "Bearer key"
-
-
-def test_a_compressed_messages_request_is_read(client: Client, server: ScriptedServer) -> None:
-    server.answer(GOOD)
-    answer = client.ask(
-        ANTHROPIC.path, gzip.compress(question(stream=True)), {"content-encoding": "gzip"}
-    )
-    assert ANTHROPIC.read_stream(answer.body).text == "Hello"
-    assert "content-encoding" not in server.asked[0].headers
-    assert json.loads(server.asked[0].body)["max_tokens"] == 200
-
-
-BROKEN = {
-    "no JSON": b"{bad",
-    "nothing": b"",
-    "a list": b"[]",
-    "no messages": b'{"model": "small", "max_tokens": 5}',
-    "messages a string": b'{"model": "small", "max_tokens": 5, "messages": "hi"}',
-    "a message without role": b'{"model": "small", "max_tokens": 5, "messages": [{"content": "hi"}]}',
-    "a thought of the user's": b'{"model": "small", "max_tokens": 5, "messages": [{"role": "user", "content": [{"type": "thinking"}]}]}',
-    "max_tokens a string": b'{"model": "small", "max_tokens": "5", "messages": [{"role": "user", "content": "hi"}]}',
-}
-
-
-@pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN.keys())
-def test_a_messages_request_that_breaks_the_format_is_refused_and_goes_nowhere(
-    client: Client, server: ScriptedServer, complaints: Complaints, body: bytes
-) -> None:
-    server.answer(GOOD)
-    answer = client.ask(ANTHROPIC.path, body)
-    assert (answer.status, json.loads(answer.body)["error"]["type"]) == (
-        400,
-        "invalid_request_error",
-    )
-    assert anthropic_error(answer.body)
-    assert server.asked == []
-    assert (
-        ANTHROPIC.read_stream(client.ask(ANTHROPIC.path, question(stream=True)).body).text
-        == "Hello"
-    )
-    assert len(complaints()) == 1
-
-
-@pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN.keys())
-def test_a_chat_request_that_breaks_the_format_is_the_servers_to_refuse(
-    client: Client, server: ScriptedServer, body: bytes
-) -> None:
-    refusal = b'{"error": {"message": "no"}}'
-    server.answer(Reply([refusal], JSON, 400))
-    answer = client.ask(OPENAI.path, body)
-    assert (answer.status, answer.body, server.asked[0].body) == (400, refusal, body)

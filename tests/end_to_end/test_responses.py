@@ -4,13 +4,12 @@ model, and in front of a server that plays a model.
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import openai
 import pytest
 from openai.types.responses import Response
-from pydantic import BaseModel
 
 from tests.conftest import Llama
 from tests.support.by_path_server import CHAT, ByPathServer, Says
@@ -20,7 +19,6 @@ from tests.support.harness import Proxy
 from tests.support.prompts import MODEL
 from tests.support.responses_of import check, read_frame, types
 from tests.support.sdks import openai_client
-from tools import shots
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +51,6 @@ CALLS = [
     USAGE,
     DONE,
 ]
-TOO_LONG = {"error": {"message": "request (20000 tokens) exceeds the available context size (16384 tokens)", "code": 400}}  # fmt: skip
 
 
 @pytest.fixture(params=["tags", "extracted", "opened by the template"])
@@ -110,19 +107,6 @@ def test_a_response_goes_on_from_the_one_before(llama: openai.OpenAI) -> None:
     assert second.previous_response_id == first.id
 
 
-class Answer(BaseModel):
-    """A form that the server makes the model keep."""
-
-    answer: int
-
-
-@pytest.mark.parametrize("llama", ["tags"], indirect=True)
-def test_a_schema_is_kept_and_parsed(llama: openai.OpenAI) -> None:
-    asked = {name: value for name, value in ASKED.items() if name != "temperature"}
-    response = llama.responses.parse(**asked, text_format=Answer)
-    assert isinstance(response.output_parsed, Answer)
-
-
 def test_a_tool_is_called_and_its_result_answered(sdk: openai.OpenAI, model: ByPathServer) -> None:
     model.rows[CHAT] = [Says(steps=CALLS), Says(steps=stream("It is warm."))]
     with sdk.responses.stream(model="m", input="Rome?", tools=[WEATHER]) as events:  # type: ignore[list-item]
@@ -138,30 +122,6 @@ def test_a_tool_is_called_and_its_result_answered(sdk: openai.OpenAI, model: ByP
         assert events.get_final_response().output_text == "It is warm."
     roles = [message["role"] for message in model.bodies()[1]["messages"]]
     assert roles == ["user", "assistant", "tool"]
-
-
-def test_the_server_is_asked_in_its_own_words(sdk: openai.OpenAI, model: ByPathServer) -> None:
-    model.rows[CHAT] = Says(whole("hi"))
-    sdk.responses.create(
-        model="m",
-        instructions="be brief",
-        input=[{"role": "developer", "content": "really"}, {"role": "user", "content": "hi"}],
-        include=["reasoning.encrypted_content"],
-        prompt_cache_key="k",
-        text={"verbosity": "low"},
-        max_output_tokens=9,
-        extra_body={"seed": 1},
-    )
-    (body,) = model.bodies()
-    assert body == {
-        "model": "m",
-        "messages": [
-            {"role": "system", "content": "be brief\n\nreally"},
-            {"role": "user", "content": "hi"},
-        ],
-        "max_tokens": 9,
-        "seed": 1,
-    }
 
 
 def test_a_thought_comes_back_to_the_server_from_its_opaque_content(
@@ -194,15 +154,6 @@ def test_what_is_kept_can_be_read_listed_and_deleted(
     assert len(model.bodies()) == 1
 
 
-def test_a_conversation_grows_by_itself(sdk: openai.OpenAI, model: ByPathServer) -> None:
-    model.rows[CHAT] = Says(whole("hello"))
-    conversation = sdk.conversations.create(items=[{"role": "user", "content": "one"}])
-    for said_now in ("two", "three"):
-        sdk.responses.create(model="m", input=said_now, conversation=conversation.id)
-    contents = [message["content"] for message in model.bodies()[1]["messages"]]
-    assert contents == ["one\n\ntwo", "hello", "three"]
-
-
 def test_a_client_that_stores_nothing_leaves_nothing(
     sdk: openai.OpenAI, model: ByPathServer
 ) -> None:
@@ -231,14 +182,6 @@ def test_a_conversation_is_made_shorter_and_goes_on(
     assert said["content"].endswith("The user likes tea.\n\nSo?")
 
 
-def test_a_summary_that_was_cut_is_none(sdk: openai.OpenAI, model: ByPathServer) -> None:
-    cut = json.loads(whole("The user"))
-    cut["choices"][0]["finish_reason"] = "length"
-    model.rows[CHAT] = Says(cut)
-    with pytest.raises(openai.InternalServerError, match="no summary"):
-        sdk.responses.compact(model="m", input="I like tea.")
-
-
 def test_signs_of_life_disturb_nothing(sdk: openai.OpenAI, model: ByPathServer) -> None:
     model.rows[CHAT] = Says(steps=pinged(stream("<think>", "It is cold.", "</think>", "Tea.")))
     with sdk.responses.stream(model="m", input="hi") as events:
@@ -263,65 +206,9 @@ def test_every_event_is_live_and_of_the_sdks_types(front: Client, model: ByPathS
     assert types(events)[-1] == "completed"
 
 
-@pytest.mark.parametrize("streamed", [False, True])
-def test_a_prompt_too_long_has_the_code_that_clients_act_on(
-    sdk: openai.OpenAI, model: ByPathServer, streamed: bool
-) -> None:
-    model.rows[CHAT] = Says(TOO_LONG, 400)
-    with pytest.raises(openai.BadRequestError) as raised:
-        sdk.responses.create(model="m", input="hi", stream=streamed)
-    assert raised.value.code == "context_length_exceeded"
-
-
-@pytest.mark.parametrize(
-    ("asked", "param"),
-    [({"background": True}, "background"), ({"input": [{"role": "nobody", "content": "a"}]}, "input[0].role")],
-)  # fmt: skip
-def test_what_cannot_be_answered_is_refused_before_any_server_is_asked(
-    sdk: openai.OpenAI, model: ByPathServer, asked: dict[str, Any], param: str
-) -> None:
-    with pytest.raises(openai.BadRequestError) as raised:
-        sdk.responses.create(**{"model": "m", "input": "hi", **asked})
-    assert raised.value.param == param
-    assert model.bodies() == []
-
-
-def test_tokens_are_counted(sdk: openai.OpenAI, model: ByPathServer) -> None:
-    counted = sdk.responses.input_tokens.count(model="m", input="hello there")
-    assert counted.input_tokens > 0
-    assert model.bodies() == []
-
-
 def test_a_websocket_is_refused_so_that_codex_goes_on_at_once(
     front: Client, model: ByPathServer
 ) -> None:
     headers = {"upgrade": "websocket", "connection": "upgrade", "sec-websocket-key": "a", "sec-websocket-version": "13"}  # fmt: skip
     assert front.ask(PATH, b"", headers, method="GET").status == 426
     assert model.asked == []
-
-
-RECORDED = {
-    "llama-tags-stream": (shots.SUM, "message"),
-    "vllm-tags-whole": (shots.SUM, "message"),
-    "vllm-parsers-two-tool-calls-stream": (shots.TWO_PLACES, "function_call"),
-    "llama-tool-call-whole": (shots.WEATHER, "function_call"),
-}
-"""By a recording's name: the question to which it answers, and the kind of its last item."""
-
-
-@pytest.mark.parametrize("name", RECORDED)
-def test_the_sdk_reads_a_recorded_reply(recorded: Callable[[str], str], name: str) -> None:
-    question, kind = RECORDED[name]
-    tools = [shots.FLAT_TOOL] if kind == "function_call" else []
-    asked: dict[str, Any] = {"model": "tiny-think", "input": question, "tools": tools}
-    address = f"{recorded(name)}/v1"
-    with openai.OpenAI(base_url=address, api_key="none", max_retries=0) as client:
-        if name.endswith("-whole"):
-            response: Response = client.responses.create(**asked)
-        else:
-            with client.responses.stream(**asked) as events:
-                response = events.get_final_response()
-    (first, thinking), *_, (last, words) = said(response)
-    assert (first, last) == ("reasoning", kind)
-    assert thinking
-    assert words

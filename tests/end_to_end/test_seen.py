@@ -20,7 +20,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 from tests.support.by_path_server import CHAT, ByPathServer, Says, Step
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
 from tests.support.console import Console
-from tests.support.frames import END, ROLE, delta, stream
+from tests.support.frames import END, ROLE, delta
 from tests.support.harness import SECONDS_TO_START, VARIANTS, LlamaServer
 from tests.support.mitmweb import Mitmweb
 from tests.support.prompts import MODEL
@@ -183,38 +183,6 @@ def test_a_reply_is_seen_while_it_comes(proxy_folder: Path, path: str) -> None:
         1,
         1,
     ]
-
-
-def test_nothing_is_shown_early_where_no_page_is_open(proxy_folder: Path) -> None:
-    last = threading.Event()
-    steps: list[Step] = [ROLE, *[delta(content="word ") for _ in range(50)], last, *END]
-    with (
-        ByPathServer({CHAT: Says(steps=steps)}) as server,
-        Mitmweb(server.address, proxy_folder) as web,
-        Client(web.port) as client,
-    ):
-        reply = Live(client.send(CHAT, question(True)))
-        reply.until(b"word")
-        assert Looker(web).view("response")["text"] == "Content is missing."
-        last.set()
-        reply.rest()
-        assert "word word" in Looker(web).shows("word")["text"]
-
-
-def test_what_the_page_offers(proxy_folder: Path) -> None:
-    with (
-        ByPathServer({CHAT: Says(steps=stream("<think>a</think>", "b"))}) as server,
-        Mitmweb(server.address, proxy_folder) as web,
-    ):
-        with Client(web.port) as client:
-            client.ask(CHAT, question(True))
-        looker = Looker(web)
-        options = json.loads(looker._get("options"))
-        assert options["web_columns"]["value"][-1] == "comment"
-        assert options["content_view_lines_cutoff"]["value"] == 5000
-        with pytest.raises(urllib.error.HTTPError, match="404"):
-            looker.view("response", "Thinking (server)")  # why the other view has the name it has
-        assert looker.view("response", SERVER)["view_name"] == SERVER
 
 
 def test_the_console_shows_what_comes_now(proxy_folder: Path) -> None:

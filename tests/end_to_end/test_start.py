@@ -24,7 +24,7 @@ from tests.support.clients import (
     read_openai_stream,
     read_openai_whole,
 )
-from tests.support.frames import END, ROLE, delta, stream, whole
+from tests.support.frames import stream
 from tests.support.harness import start_proxy
 from tests.support.native_streams import begin, end, frames, piece, said, start, stop
 from tests.support.prompts import MODEL
@@ -91,37 +91,6 @@ def test_the_rendered_prompt_decides_from_the_first_request_on(
     assert read_anthropic_stream(_ask(forward, unknown, MESSAGES)).thinking == "hm, so."
 
 
-@pytest.mark.parametrize("model", ["small", "deepseek-r1"])
-def test_a_llama_says_again_what_its_template_opened_so_its_replies_begin_in_text(
-    forward: Client, unknown: ByPathServer, model: str
-) -> None:
-    """With --reasoning auto, its default, a thought that is closed at once leaves nothing but text;
-    that must not be hidden.
-    """
-    unknown.rows |= {**owned_by("llamacpp"), CHAT: Says(steps=stream("just an answer"))}
-    assert read_openai_stream(_ask(forward, unknown, model=model)).text == "just an answer"
-    unknown.rows[CHAT] = Says(steps=stream("<think>\nhm", "</think>", "Yes"))
-    assert read_openai_stream(_ask(forward, unknown, model=model)).thinking == "hm"
-
-
-def test_a_llama_that_does_not_say_it_again_is_learned_from(
-    forward: Client, unknown: ByPathServer
-) -> None:
-    unknown.rows |= {**owned_by("llamacpp"), CHAT: INSIDE}
-    assert read_openai_stream(_ask(forward, unknown)).text == "hm, so.</think>Yes"
-    assert read_openai_stream(_ask(forward, unknown)).thinking == "hm, so."
-
-
-def test_a_server_that_takes_thinking_out_itself_leaves_text(
-    forward: Client, unknown: ByPathServer
-) -> None:
-    native = [ROLE, delta(reasoning="hm"), delta(content="Yes"), *END]
-    _vllm(unknown, Says(_prompt(OPENED)), Says(steps=native))
-    assert read_openai_stream(_ask(forward, unknown)).text == "Yes"
-    unknown.rows[CHAT] = Says(steps=stream("just an answer"))
-    assert read_openai_stream(_ask(forward, unknown)).text == "just an answer"
-
-
 def test_a_native_stream_whose_opener_is_missing_is_learned_from(
     unknown: ByPathServer, proxy_folder: Path
 ) -> None:
@@ -139,21 +108,6 @@ def test_a_native_stream_whose_opener_is_missing_is_learned_from(
     ]
 
 
-def test_a_prompt_that_opens_nothing_begins_with_text(
-    forward: Client, unknown: ByPathServer
-) -> None:
-    _vllm(unknown, Says(_prompt(CLOSED)), Says(steps=stream("just an answer")))
-    assert read_openai_stream(_ask(forward, unknown, model="deepseek-r1")).text == "just an answer"
-
-
-def test_it_is_asked_once_for_each_model_and_switch(forward: Client, unknown: ByPathServer) -> None:
-    _vllm(unknown, Says(_prompt(OPENED)))
-    for _ in range(3):
-        _ask(forward, unknown)
-    _ask(forward, unknown, chat_template_kwargs={"enable_thinking": False})
-    assert unknown.paths().count(TOKENS) == 2
-
-
 def test_a_server_that_is_slow_to_tell_holds_nothing_up(
     forward: Client, unknown: ByPathServer
 ) -> None:
@@ -168,20 +122,6 @@ def test_a_server_that_is_slow_to_tell_holds_nothing_up(
     assert (said.thinking, said.text) == ("a", "b")
 
 
-@pytest.mark.parametrize(
-    "template",
-    [Says({}, 500), Says(b"<html>"), Says(_prompt(5))],
-    ids=["an error", "a page", "a number"],
-)
-def test_a_failure_to_tell_changes_nothing_but_the_guess(
-    forward: Client, unknown: ByPathServer, template: Says
-) -> None:
-    _vllm(unknown, template, Says(steps=stream("<think>a</think>", "b")))
-    assert read_openai_stream(_ask(forward, unknown)).thinking == "a"
-    unknown.rows[CHAT] = INSIDE
-    assert read_openai_stream(_ask(forward, unknown, model="qwq-32b")).thinking == "hm, so."
-
-
 def test_a_wrong_guess_is_learned_from(forward: Client, unknown: ByPathServer) -> None:
     unknown.rows[CHAT] = INSIDE
     assert read_openai_stream(_ask(forward, unknown)).text == "hm, so.</think>Yes"
@@ -189,30 +129,6 @@ def test_a_wrong_guess_is_learned_from(forward: Client, unknown: ByPathServer) -
     unknown.rows[CHAT] = Says(steps=stream("just an answer"))
     for _ in range(2):  # what was learnt costs no answer
         assert read_openai_stream(_ask(forward, unknown)).text == "just an answer"
-
-
-def test_an_answer_that_speaks_of_a_closer_costs_no_answer(
-    forward: Client, unknown: ByPathServer
-) -> None:
-    unknown.rows[CHAT] = Says(steps=stream("It ends with </think>, ", "mostly."))
-    assert read_openai_stream(_ask(forward, unknown)).text == "It ends with </think>, mostly."
-    unknown.rows[CHAT] = Says(steps=stream("just an answer"))
-    for _ in range(2):
-        assert read_openai_stream(_ask(forward, unknown)).text == "just an answer"
-
-
-def test_a_request_that_begins_the_reply_goes_on_where_it_left(
-    forward: Client, unknown: ByPathServer
-) -> None:
-    unknown.rows[CHAT] = INSIDE
-    begun = [*ASKED["messages"], {"role": "assistant", "content": "<think>I see, "}]  # type: ignore[misc]
-    assert read_openai_stream(_ask(forward, unknown, messages=begun)).thinking == "hm, so."
-
-
-def test_a_whole_reply_decides_by_itself(forward: Client, unknown: ByPathServer) -> None:
-    unknown.rows[CHAT] = Says(whole("hm, so.</think>Yes"))
-    said = read_openai_whole(_ask(forward, unknown, stream=False))
-    assert (said.thinking, said.text) == ("hm, so.", "Yes")
 
 
 VARIANTS = ["tags", "extracted", "opened by the template", "opened by the template, extracted"]

@@ -67,19 +67,6 @@ def test_a_tool_runner_goes_on_from_its_thread(client: anthropic.Anthropic) -> N
     assert [block.type for block in replies[0].content] == ["thinking", "tool_use"]
 
 
-def test_a_streaming_tool_runner_does_too(client: anthropic.Anthropic) -> None:
-    runner = client.beta.messages.tool_runner(
-        model=MODEL,
-        max_tokens=200,
-        messages=[{"role": "user", "content": IN_OSLO}],
-        tools=[get_weather],
-        extra_body=SAMPLING,
-        stream=True,
-    )
-    replies = [turn.get_final_message() for turn in runner]
-    assert [reply.stop_reason for reply in replies] == ["tool_use", "end_turn"]
-
-
 def test_a_threads_second_turn_has_all_of_the_first(client: anthropic.Anthropic) -> None:
     asked: Any = {"model": MODEL, "max_tokens": 200, "extra_body": SAMPLING}
     thread = client.beta.messages.thread(**asked)

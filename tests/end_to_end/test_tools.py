@@ -12,9 +12,7 @@ from anthropic.types import Message, ToolUseBlock
 from openai.types.chat import ChatCompletionMessageToolCallUnion
 
 from tests.conftest import Llama
-from tests.support.by_path_server import CHAT, MESSAGES, ByPathServer, Says
 from tests.support.clients import ANTHROPIC, Client
-from tests.support.frames import DONE, ROLE, USAGE, delta, finish, stream, text, whole
 from tests.support.prompts import MODEL
 from tests.support.sdk_types import judged_message, judged_stream
 from tests.support.sdks import SAMPLING, anthropic_client, openai_client
@@ -111,27 +109,6 @@ def test_a_loop_of_three_turns_calls_the_tool_and_answers_with_what_it_gave(
     assert kinds == [["thinking", "tool_use"], ["thinking", "text"]] * 2
 
 
-def test_a_loop_with_thinking_between_the_turns_is_the_same_streamed_and_whole(
-    sdk_on_llama: anthropic.Anthropic,
-) -> None:
-    streamed, at_once = (
-        Agent(sdk_on_llama, streamed).say(IN_OSLO).to_dict(exclude_none=True)
-        for streamed in (True, False)
-    )
-    assert streamed["content"] == at_once["content"]
-
-
-def test_two_calls_of_one_reply_are_two_blocks(
-    sdk_on_llama: anthropic.Anthropic, streamed: bool
-) -> None:
-    agent = Agent(sdk_on_llama, streamed)
-    answer = agent.say(IN_BOTH)
-    assert agent.called == ["Oslo", "Rome"]
-    ids = [block.id for block in agent.messages[1]["content"] if block.type == "tool_use"]
-    assert len(set(ids)) == 2
-    assert text_of(answer).count("21 degrees") == 2
-
-
 def test_a_streamed_call_is_of_the_sdks_types(llama: Llama) -> None:
     body = {
         "model": MODEL,
@@ -182,108 +159,4 @@ def test_an_openai_client_gets_calls_and_thinking_apart(llama: Llama) -> None:
     assert "think>" not in str(answer.message.content)
 
 
-def test_an_openai_stream_of_two_calls_accumulates(llama: Llama) -> None:
-    messages: list[Any] = [{"role": "user", "content": IN_BOTH}]
-    asked: dict[str, Any] = {
-        "model": MODEL,
-        "max_tokens": 200,
-        "tools": [FUNCTION],
-        "extra_body": SAMPLING,
-        "messages": messages,
-    }
-    with openai_client(llama.port) as client, client.chat.completions.stream(**asked) as stream:
-        message = stream.get_final_completion().choices[0].message
-    assert message.tool_calls
-    assert [arguments(call)["city"] for call in message.tool_calls] == ["Oslo", "Rome"]
-    assert "Oslo" in str(message.to_dict()["reasoning_content"])
-
-
 # What a server that plays an agent's model is asked, and what the client makes of its calls.
-
-
-def piece(index: int, arguments: str = "", **named: str) -> dict[str, object]:
-    head = {"id": named["id"], "type": "function"} if "id" in named else {}
-    name = {"name": named["name"]} if "name" in named else {}
-    return {"index": index, **head, "function": {**name, "arguments": arguments}}
-
-
-CALL = [
-    ROLE,
-    *text("<think>I must look.</think>", "Let me see."),
-    delta(tool_calls=[piece(0, id="call_1", name="get_weather")]),
-    delta(tool_calls=[piece(0, '{"city": ')]),
-    delta(tool_calls=[piece(0, '"Oslo"}')]),
-    finish("tool_calls"),
-    USAGE,
-    DONE,
-]
-
-
-def test_the_server_gets_the_loop_in_its_own_words(
-    model: ByPathServer, sdk: anthropic.Anthropic
-) -> None:
-    model.rows[CHAT] = [Says(steps=CALL), Says(steps=stream("<think>There it is.</think>Sunny."))]
-    Agent(sdk, streamed=True).say(IN_OSLO)
-    second = model.bodies()[1]
-    user, assistant, result = second["messages"]
-    assert user == {"role": "user", "content": IN_OSLO}
-    assert "<think>" in assistant["content"]
-    assert (
-        assistant["content"].index("I must look.")
-        < assistant["content"].index("</think>")
-        < assistant["content"].index("Let me")
-    )
-    function = {"name": "get_weather", "arguments": '{"city": "Oslo"}'}
-    assert assistant["tool_calls"] == [{"id": "call_1", "type": "function", "function": function}]
-    assert result == {"role": "tool", "tool_call_id": "call_1", "content": SUNNY}
-    assert [tool["function"]["name"] for tool in second["tools"]] == ["get_weather"]
-    assert "think-addon" not in json.dumps(second), "our signature is not the server's business"
-
-
-def test_the_seed_and_other_words_of_the_server_are_passed_on(
-    model: ByPathServer, sdk: anthropic.Anthropic
-) -> None:
-    model.rows[CHAT] = Says(whole("Hello"))
-    words = {"seed": 7, "min_p": 0.1, "chat_template_kwargs": {"own": 1}}
-    sdk.messages.create(
-        model="small", max_tokens=9, messages=[{"role": "user", "content": "hi"}], extra_body=words
-    )
-    assert {name: model.bodies()[0].get(name) for name in words} == words
-
-
-def test_blocks_beside_the_calls_keep_their_order(
-    model: ByPathServer, sdk: anthropic.Anthropic
-) -> None:
-    model.rows[CHAT] = [Says(steps=CALL)]
-    with sdk.messages.stream(
-        model="small", max_tokens=9, messages=[{"role": "user", "content": "hi"}], tools=[WEATHER]
-    ) as events:
-        message = events.get_final_message()
-    assert [block.type for block in message.content] == ["thinking", "text", "tool_use"]
-    assert message.stop_reason == "tool_use"
-
-
-def test_a_call_arrives_piece_by_piece(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
-    model.rows[CHAT] = [Says(steps=CALL)]
-    asked: Any = {
-        "model": "small",
-        "max_tokens": 9,
-        "messages": [{"role": "user", "content": "hi"}],
-        "tools": [WEATHER],
-    }
-    with sdk.messages.stream(**asked) as events:
-        pieces = [event.partial_json for event in events if event.type == "input_json"]
-    assert len(pieces) == 2
-    assert json.loads("".join(pieces)) == {"city": "Oslo"}
-
-
-def test_the_beta_endpoint_of_the_sdk_is_the_same(
-    model: ByPathServer, sdk: anthropic.Anthropic
-) -> None:
-    model.rows[CHAT] = [Says(whole("<think>deep</think>Hello"))]
-    message = sdk.beta.messages.create(
-        model="small", max_tokens=9, messages=[{"role": "user", "content": "hi"}], betas=["own"]
-    )
-    assert [block.type for block in message.content] == ["thinking", "text"]
-    assert model.paths()[-1] == CHAT
-    assert MESSAGES not in model.paths()

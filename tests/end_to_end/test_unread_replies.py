@@ -146,16 +146,6 @@ def test_a_server_that_writes_no_prompt_is_told_of_the_tools(
         proxy.check(0)
 
 
-def test_what_no_way_helps_is_the_servers_error(
-    dialect: Dialect, streamed: bool, proxy_folder: Path
-) -> None:
-    rows = {CHAT: unread(PEG, stream=streamed), TEMPLATE_PATH: Says({}, 404)}
-    with ByPathServer(rows) as server, scripted(server, proxy_folder, "error") as proxy:
-        reply = ask(proxy.ports[0], dialect, streamed, "m", tools=False)
-        assert PEG in reply.text
-        assert len(server.bodies()) == 2
-
-
 @pytest.mark.parametrize("words", [PEG, POS])
 def test_an_error_in_mid_stream_is_one_and_the_next_request_goes_around_it(
     words: str, dialect: Dialect, proxy_folder: Path
@@ -171,21 +161,3 @@ def test_an_error_in_mid_stream_is_one_and_the_next_request_goes_around_it(
         assert words in ask(proxy.ports[0], dialect, stream=True, model="m").text
         assert '"get_weather"' in ask(proxy.ports[0], dialect, stream=True, model="m").text
         assert server.paths()[-2:] == [TEMPLATE_PATH, COMPLETION_PATH]
-
-
-def test_behind_an_error_in_mid_stream_a_server_without_prompts_is_told_of_the_tools(
-    dialect: Dialect, proxy_folder: Path
-) -> None:
-    error = json.dumps({"error": {"code": 500, "message": POS}}).encode()
-    broken = Says(steps=[*frames("<think>I call.</think>", "Wait. ")[:-3], b"data: %b\n\n" % error])
-    told = chat(f"<think>I call.</think>{CALL}", stream=True)
-
-    def reply(asked: Asked) -> Says:
-        return broken if b'"tools"' in asked.body else told
-
-    with ByPathServer({CHAT: reply}) as server, scripted(server, proxy_folder, "retold") as proxy:
-        assert POS in ask(proxy.ports[0], dialect, stream=True, model="m").text
-        again = ask(proxy.ports[0], dialect, stream=True, model="m").text
-        assert '"get_weather"' in again
-        assert "<tool_call>" not in again
-        assert server.paths().count(CHAT) == 2

@@ -22,7 +22,10 @@ from tests.support.addon_flows import (
     streaming,
     wait,
 )
+from tests.support.rows import rows_of
 from think_addon import ThinkAddon
+
+ROWS = rows_of(__file__)
 
 FLOW = request(CHAT)
 HERE = "http://localhost:8000"
@@ -30,25 +33,7 @@ HERE = "http://localhost:8000"
 
 @pytest.mark.parametrize(
     ("reason", "words"),
-    [
-        ("[Errno 111] Connect call failed ('127.0.0.1', 8000)", "connection refused"),
-        (
-            "Multiple exceptions: [Errno 111] Connect call failed ('::1', 8000, 0, 0), [Errno 111] "
-            "Connect call failed ('127.0.0.1', 8000)",
-            "connection refused",
-        ),
-        ("[Errno -2] Name or service not known", "no such host"),
-        ("[Errno -3] Temporary failure in name resolution", "no such host"),
-        ("[Errno 113] Connect call failed", "connection refused"),
-        ("[Errno 101] Network is unreachable", "the network is unreachable"),
-        ("The remote server does not speak TLS.", "it does not speak TLS; try http:// in"),
-        (
-            "Certificate verify failed: self-signed certificate",
-            "its certificate is not trusted (self-signed certificate); for a server of your own",
-        ),
-        ("Cannot establish TLS with it: EOF", "no TLS connection (Cannot establish TLS"),
-        ("the server speaks TLS", "it speaks TLS; try https:// in the address"),
-    ],
+    ROWS["a server that is not there"],
 )
 def test_a_server_that_is_not_there(reason: str, words: str) -> None:
     assert fault_of(FLOW, reason).startswith(f"no model server at {HERE}: {words}")
@@ -56,27 +41,7 @@ def test_a_server_that_is_not_there(reason: str, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("reason", "words"),
-    [
-        ("server closed connection", "closed the connection without an answer"),
-        ("peer closed connection", "broke off its answer"),
-        ("stream reset by client (INTERNAL_ERROR)", "reset its answer (INTERNAL_ERROR)"),
-        ("unexpected server response: b'HTTP/1.1 2'", "broke off within the head of its answer"),
-        ("Cannot parse HTTP response: it begins with b'SSH'", "did not answer in HTTP: it begins"),
-        (
-            "HTTP/1 protocol error: peer closed connection without sending complete message body "
-            "(incomplete chunked read)",
-            "broke off its answer",
-        ),
-        (
-            "HTTP/1 protocol error: peer closed connection without sending complete message body "
-            "(received 3 bytes, expected 9)",
-            "broke off its answer (3 bytes, expected 9)",
-        ),
-        (
-            "HTTP/1 protocol error: illegal chunk header: bytearray(b'zz')",
-            "broke the rules of HTTP: illegal chunk header: bytearray(b'zz')",
-        ),
-    ],
+    ROWS["a server that breaks its reply off"],
 )
 def test_a_server_that_breaks_its_reply_off(reason: str, words: str) -> None:
     assert fault_of(FLOW, reason).startswith(f"the model server at {HERE} {words}")

@@ -3,34 +3,11 @@ import pytest
 from converter.addon.redact.allow_list import HEADERS, REQUEST, cut_link, is_kept, kept
 from converter.addon.redact.scrubber import secrets_of_body
 from converter.core.dialects.server_fields import ROUTING_FIELDS, SHAPING_FIELDS
+from tests.support.rows import rows_of
 
-BODY = {
-    "model": "m",
-    "user": "johnny",
-    "metadata": {"user_id": "u"},
-    "mcp_servers": [{"authorization_token": "t"}],
-    "messages": [
-        {
-            "role": "user",
-            "content": [{"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral"}}],
-            "owner": "me",
-        },
-        {
-            "role": "user",
-            "content": [
-                {
-                    "type": "image_url",
-                    "image_url": {"url": "https://u:p@pics.example/a.png?sig=s#f"},
-                }
-            ],
-        },
-        {
-            "role": "user",
-            "content": [{"type": "image", "source": {"type": "file", "file_id": "file_of_mine"}}],
-        },
-    ],
-    "tools": [{"type": "web_search_1", "name": "web", "user_location": {"city": "Oslo"}}],
-}
+ROWS = rows_of(__file__)
+
+BODY = ROWS["body"]
 
 
 def test_what_is_not_on_the_list_is_left_out() -> None:

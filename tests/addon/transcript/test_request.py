@@ -12,8 +12,11 @@ from converter.addon.transcript import request, terminal, text
 from converter.addon.transcript.turns import Field, Media, Raw, ShownTurn, Transcript
 from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
 from tests.support import recorded
+from tests.support.rows import rows_of
 from tests.support.strategies import law
 from tests.support.transcript_samples import REQUESTS, words
+
+ROWS = rows_of(__file__)
 
 
 def read(**body: Any) -> Transcript:
@@ -136,31 +139,7 @@ def test_a_turn_is_read(message: dict[str, Any], expected: ShownTurn) -> None:
 
 @pytest.mark.parametrize(
     ("body", "asked"),
-    [
-        (
-            {"stream": True, "max_tokens": 9, "model": "m", "temperature": None},
-            {"model": "m", "max_tokens": 9, "stream": True},
-        ),
-        ({"thinking": {"type": "adaptive"}}, {"thinking": {"type": "adaptive"}}),
-        ({"thinking": {"odd": 1}}, {"thinking": {"odd": 1}}),
-        (
-            {"chat_template_kwargs": {"enable_thinking": False}},
-            {"chat_template_kwargs": {"enable_thinking": False}},
-        ),
-        (
-            {
-                "tools": [
-                    {"type": "function", "function": {"name": "look"}},
-                    {"name": "read", "input_schema": {}},
-                    {"type": "web_search_20250305"},
-                ]
-            },
-            {"tools": "look, read, web_search_20250305"},
-        ),
-        ({"tools": {"odd": 1}}, {"tools": {"odd": 1}}),
-        ({"tools": [3]}, {"tools": [3]}),
-        ({"stop": [], "logit_bias": {}}, {}),
-    ],
+    ROWS["settings are told in a line"],
 )
 def test_settings_are_told_in_a_line(body: dict[str, Any], asked: dict[str, object]) -> None:
     assert read(**body).asked == asked

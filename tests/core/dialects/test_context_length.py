@@ -9,6 +9,9 @@ from converter.core.dialects.context_length import ContextOverflow, find, named
 from converter.core.dialects.error_words import server_error
 from converter.core.dialects.responses import errors as responses_errors
 from tests.support.error_words import OVERFLOWS, REPLIES, TOGETHER
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 
 @pytest.mark.parametrize(("words", "numbers"), OVERFLOWS.values(), ids=OVERFLOWS)
@@ -96,58 +99,7 @@ def test_a_reply_that_never_fits_waits_for_the_count_of_the_prompt() -> None:
     )
 
 
-OTHER_WORDS = (
-    "Input is too long for requested model.",
-    "Too many input tokens. Max input tokens: 8192, request input token count: 12345",
-    "The model returned the following errors: prompt is too long: 208310 tokens > 200000 maximum",
-    "Unable to submit request because the input token count is 45000 but model only supports up to 32768. Reduce the input token count and try again.",
-    "Your input exceeds the context window of this model. Please adjust your input and try again.",
-    "too many tokens: size limit exceeded by 1000 tokens. Try using shorter or fewer inputs. The limit for this model is 4081 tokens.",
-    "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4128. Try using a shorter prompt.",
-    "Please reduce the length of the messages or completion.",
-    "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. Given: 4000 `inputs` tokens and 1000 `max_new_tokens`",
-    "The prompt is too long: 140000, model maximum context length: 131071",
-    "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
-    "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]",
-    "Prompt exceeds max length",
-    "Invalid request: Your request exceeded model token limit: 8192",
-    "Input token length too long",
-    "invalid params, context window exceeds limit (2013)",
-    "input token length exceeds limit",
-    "Input length 33000 exceeds the maximum length 32768",
-    "Total tokens of image and text exceed max message tokens.",
-    "Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192",
-    "Requested tokens 18000 exceed maximum 16384",
-    "Input length of input_ids is 4100, but `max_length` is set to 4096.",
-    "Token indices sequence length is longer than the specified maximum sequence length for this model (5000 > 4096).",
-    "Prompt length 5000 exceeds max_kv_size 4096",
-    "Prompt too long: 40000 tokens exceeds limit of 32768",
-    "Prompt length 9000 is greater than max_seq_len 8192.",
-    "Input prompt (9000 tokens) is too long and exceeds limit of 8192",
-    "ERROR: The prompt size exceeds the context window size and cannot be processed.",
-    "rpc error: code = Internal desc = context size exceeded",
-    "Number of prompt tokens: 5000 exceeds model max length: 4096",
-    "litellm.ContextWindowExceededError: litellm.BadRequestError: ContextWindowExceededError",
-    "prompt token count (9000) cannot exceed 4096. Please reduce the length of your prompt.",
-    "the number of input tokens 5000 cannot exceed the total tokens limit 4096 for this model",
-    "Prompt has too many tokens.",
-    "Exceeded model context window size",
-    "context window is full",
-    "llama_decode: the context is full, n_past 4096 >= n_ctx 4096",
-    "The total number of tokens (9000) is over the model's limit of 8192.",
-    "Conversation is too long, please start a new one.",
-    "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300000 tokens. Please reduce the length of the messages.",
-    "request exceeds max_position_embeddings (4096): 5000 tokens",
-    "The model's context length is only 4096 tokens, however the request needs 5000.",
-    "Sequence length 5000 exceeds max_sequence_length 4096",
-    "prompt does not fit into the context: 5000 tokens, n_ctx = 4096",
-    "The input is longer than the model can take: 5000 tokens of 4096",
-    "max_total_tokens exceeded: 5000 > 4096",
-    "Context overflow: prompt too large for the model (5000 tokens).",
-    "total tokens (prompt + completion) exceeds the maximum of 4096",
-    "Prompt 超长",
-    "输入内容过长，超过模型上下文限制",
-)  # fmt: skip
+OTHER_WORDS = ROWS["other words"]  # fmt: skip
 
 
 @pytest.mark.parametrize("words", OTHER_WORDS)
@@ -159,36 +111,7 @@ def test_other_words_are_read_by_their_meaning(words: str) -> None:
     assert find(found.message()).message() == found.message()  # type: ignore[union-attr]
 
 
-OTHER_LIMITS = (
-    "Rate limit reached for gpt-4o: Limit 30000 tokens per min, requested 41000. Please try again in 2s.",
-    "Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 8000, please reduce your message size.",
-    "You exceeded your current quota, please check your plan: too many input tokens",
-    "Too many requests: the token limit per day was exceeded for your messages",
-    "This request would exceed your organization's rate limit of 40,000 input tokens per minute",
-    "max_tokens must be at least 1, got 0",
-    "max_tokens is too large: 100000. This model supports at most 4096 completion tokens, whereas you provided 100000.",
-    "max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens for this model",
-    "The maximum tokens you requested exceeds the model limit of 8192. Try again with a maximum tokens value that is lower.",
-    "Range of max_tokens should be [1, 8192]",
-    "max_tokens: Input should be greater than or equal to 0",
-    "1 validation error for Request: max_tokens Input should be less than or equal to 4096",
-    "tokens: List should have at most 2048 items after validation, not 3000",
-    "`max_tokens` must be greater than `thinking.budget_tokens`",
-    "Invalid 'messages[0].name': string too long. Expected a string with maximum length 64, but got a string with length 80 instead.",
-    "Invalid 'tools[0].function.name': string too long. Expected a string with maximum length 64, but got a string with length 80 instead.",
-    "metadata.user_id: String should have at most 256 characters",
-    "input.0.call_id: String should have at most 64 characters",
-    "messages.0.content.1.image.source: image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes",
-    "Stop sequence too long: maximum length 100",
-    "413 Request Entity Too Large",
-    "context deadline exceeded",
-    "CUDA out of memory: the context length 131072 is too large",
-    "n_ctx is 4096",
-    "The model `x` was not found, or is too large to be loaded",
-    "Concurrency limit exceeded, please try again in 3s",
-    "temperature must be less than 2",
-    "Internal server error",
-)  # fmt: skip
+OTHER_LIMITS = ROWS["other limits"]  # fmt: skip
 
 
 @pytest.mark.parametrize("words", OTHER_LIMITS)

@@ -5,6 +5,9 @@ import pytest
 from converter.core.dialects.dialect import Endpoint
 from converter.core.dialects.table import DIALECTS, find
 from tests.support import endpoints
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 
 def test_a_dialect_is_shown_by_its_name() -> None:
@@ -77,49 +80,7 @@ def test_an_endpoint_is_known_behind_any_prefix_and_query(
     assert find(method, path) == (route, prefix)
 
 
-UNKNOWN = [
-    ("GET", "/v1/chat/completions"),
-    ("HEAD", "/v1/chat/completions"),
-    ("OPTIONS", "/v1/messages"),
-    ("GET", "/v1/messages"),
-    ("post", "/v1/messages"),
-    ("POST", "/chat/completions/x"),
-    ("POST", "/v1/chat/completionsX"),
-    ("POST", "/v1/chat%2Fcompletions"),
-    ("POST", "/v1/chat"),
-    ("POST", "/api/chat/completion"),
-    ("GET", "/api/chat"),
-    ("POST", "/v1/completions"),
-    ("POST", "/xchat/completions"),
-    ("POST", "/v1/embeddings"),
-    ("POST", "/v1/responsesX"),
-    ("GET", "/api/conversations/c1"),
-    ("PUT", "/v1/responses/resp_1"),
-    ("POST", "/v1/messagesX"),
-    ("POST", "/xv1/messages"),
-    ("POST", "/messages"),
-    ("POST", "/v1/messages/batches"),
-    ("POST", "/v1/messages/batches?beta=true"),
-    ("GET", "/v1/messages/batches/batch_1/results"),
-    ("POST", "/v1/messages/count_tokensX"),
-    ("POST", "/v1/messages/count_tokens/x"),
-    ("POST", "/v1/models"),
-    ("GET", "/v1/modelsX"),
-    ("GET", "/x"),
-    ("HEAD", "/x"),
-    ("HEAD", "/v1/models"),
-    ("HEAD", "/index.html?a=/"),
-    ("POST", "/"),
-    ("POST", ""),
-    ("POST", "*"),
-    ("POST", "/api/event_logging"),
-    ("POST", "/api/event_logging/x/batch"),
-    ("GET", "/api/event_logging/batch"),
-    ("POST", "/search?next=/v1/messages"),
-    ("POST", "/search?next=/v1/chat/completions"),
-    ("HEAD", "/search?next=/"),
-    ("POST", "/v1/messages\n"),
-]
+UNKNOWN = ROWS["unknown"]
 
 
 @pytest.mark.parametrize(("method", "path"), UNKNOWN, ids=repr)

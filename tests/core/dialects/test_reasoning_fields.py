@@ -16,6 +16,9 @@ from converter.core.dialects.reasoning_fields import (
     thoughts_of,
 )
 from converter.core.dialects.wire_form import Mapped
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 
 def test_a_row_gives_a_field_its_block_and_key() -> None:
@@ -37,28 +40,7 @@ def test_a_name_of_thinking_may_become_another_block() -> None:
     assert read_map(["reasoning=plan:steps"]) == {"reasoning": Mapped("plan", "steps")}
 
 
-BAD_ROWS = {
-    "no block": ("a", "FIELD=BLOCK:KEY"),
-    "no key": ("a=b", "FIELD=BLOCK:KEY"),
-    "an empty key": ("a=b:", "FIELD=BLOCK:KEY"),
-    "no field": ("=b:c", "FIELD=BLOCK:KEY"),
-    "blanks": ("a = b:c", "FIELD=BLOCK:KEY"),
-    "two keys": ("a=b:c:d", "FIELD=BLOCK:KEY"),
-    "nothing": ("", "FIELD=BLOCK:KEY"),
-    "a field that has its place": ("content=custom:x", "got content, which has its place"),
-    "calls": ("tool_calls=custom:x", "got tool_calls, which has its place"),
-    "thinking under another key": (
-        "a=thinking:words",
-        "expected thinking:thinking or a block of your own",
-    ),
-    "text": ("a=text:text", "expected thinking:thinking or a block of your own"),
-    "a block of the API's": (
-        "a=server_tool_use:x",
-        "expected thinking:thinking or a block of your own",
-    ),
-    "a delta of the API's": ("a=input_json:x", "expected thinking:thinking or a block of your own"),
-    "the key of every block's type": ("a=custom:type", "expected another key than type"),
-}
+BAD_ROWS = ROWS["bad rows"]
 
 
 @pytest.mark.parametrize(("row", "words"), BAD_ROWS.values(), ids=BAD_ROWS)
@@ -85,31 +67,7 @@ def test_what_says_something(value: object, said: bool) -> None:
     assert is_said(value) is said
 
 
-WORDS: dict[str, tuple[object, str]] = {
-    "a string": ("a", "a"),
-    "OpenRouter's text": ([{"type": "reasoning.text", "text": "a", "signature": "s"}], "a"),
-    "OpenRouter's summary": ([{"type": "reasoning.summary", "summary": "a"}], "a"),
-    "what is encrypted": ([{"type": "reasoning.encrypted", "data": "gAAA"}], ""),
-    "a signature after the text": (
-        [{"type": "reasoning.text", "text": None, "signature": "s"}],
-        "",
-    ),
-    "several entries": ([{"text": "a"}, {"data": "x"}, {"summary": "b"}], "ab"),
-    "Mistral's part": (
-        [
-            {
-                "type": "thinking",
-                "thinking": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
-            }
-        ],
-        "ab",
-    ),
-    "LiteLLM's block": ([{"type": "thinking", "thinking": "a", "signature": "s"}], "a"),
-    "an object alone": ({"effort": "low", "summary": "auto"}, ""),
-    "a number": (5, ""),
-    "null": (None, ""),
-    "odd entries": ([None, 1, [], {"text": {"a": 1}}], ""),
-}
+WORDS: dict[str, tuple[object, str]] = ROWS["words"]
 
 
 @pytest.mark.parametrize(("value", "words"), WORDS.values(), ids=WORDS)

@@ -11,9 +11,12 @@ from jiter import from_json
 
 from converter.core.wire.json_reader import SCALAR_LIMIT
 from converter.core.wire.partial_json import PartialJson, means_nothing, mended
+from tests.support.rows import rows_of
 from tests.support.strategies import cut, law
 
 pytestmark = pytest.mark.slow
+
+TABLES = rows_of(__file__)
 
 SCALARS = (
     st.none()
@@ -33,33 +36,7 @@ OBJECTS = st.dictionaries(
     ),
     max_size=3,
 )
-FRAGMENTS = [
-    "{",
-    "}",
-    "[",
-    "]",
-    '"',
-    ":",
-    ",",
-    " ",
-    "\n",
-    "\\",
-    "\\u00",
-    "\\u00e9",
-    "\\n",
-    "a",
-    "1",
-    "-",
-    "e5",
-    "tru",
-    "true",
-    "null",
-    "你",
-    "'",
-    "\t",
-    '{"a":',
-    '"b"',
-]
+FRAGMENTS = TABLES["fragments"]
 BROKEN = st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join)
 
 
@@ -71,28 +48,7 @@ def pieces_of(pieces: list[str]) -> tuple[list[str], PartialJson]:
     return out, machine
 
 
-ROWS = {
-    "an object as it is": ('{"a": [1, "b"]}', {"a": [1, "b"]}),
-    "blanks around it": (' \n{"a":1}\n', {"a": 1}),
-    "nothing": ("", {}),
-    "blanks only": (" \n", {}),
-    "null": ("null", {}),
-    "an object in a string": ('"{\\"a\\": 1}"', {"a": 1}),
-    "a bracket missing": ('{"a":"b"', {"a": "b"}),
-    "brackets missing": ('{"a":[{"b":true', {"a": [{"b": True}]}),
-    "a comma before the end": ('{"a":[1,],}', {"a": [1]}),
-    "commas": ('{,"a":1,,"b":2}', {"a": 1, "b": 2}),
-    "Python": (
-        "{'a': True, 'b': None, 'c': 'it\\'s \"d\"'}",
-        {"a": True, "b": None, "c": 'it\'s "d"'},
-    ),
-    "bare names": ("{a: 1, $b_2 : 2}", {"a": 1, "$b_2": 2}),
-    "comments": ('{/* a */"a": 1, // b\n"b": # c\n 2}', {"a": 1, "b": 2}),
-    "a bare line break in a string": ('{"a":"b\nc"}', {"a": "b\nc"}),
-    "a bare backslash": ('{"a":"\\d"}', {"a": "\\d"}),
-    "an end too many": ('{"a":1}}', {"a": 1}),
-    "a mark behind it": ('{"a":1} </tool_call>', {"a": 1}),
-}
+ROWS = TABLES["rows"]
 NO_MEANING = [
     *("{oops}", "[1]", "get it", "12", '{"a":"b', '{"a', '{"a"', '{"a":', '{"a":tr', '{"a":2'),
     *(

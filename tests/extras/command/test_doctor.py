@@ -12,9 +12,12 @@ from converter.extras.command.__main__ import main
 from tests.conftest import Llama
 from tests.support import frames
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
+from tests.support.rows import rows_of
 from tests.support.scripted_server import Asked
 
 pytestmark = pytest.mark.slow
+
+ROWS = rows_of(__file__)
 
 TAGGED = "<think>I add.</think>84"
 CALLED = b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"get_weather"}}]}}]}\n\n'
@@ -141,38 +144,7 @@ def test_a_model_that_refuses_the_question_is_not_asked_another(
 
 @pytest.mark.parametrize(
     ("owner", "rows"),
-    [
-        (
-            "llamacpp",
-            {
-                "/v1/models": {
-                    "data": [
-                        {
-                            "id": "small",
-                            "owned_by": "llamacpp",
-                            "meta": {"n_ctx": 8192, "n_ctx_train": 9},
-                        }
-                    ]
-                }
-            },
-        ),
-        ("llamacpp", {"/props": {"default_generation_settings": {"n_ctx": 8192}}}),
-        (
-            "organization_owner",
-            {
-                "/api/v0/models": {
-                    "data": [{"id": "x"}, {"id": "small", "loaded_context_length": 8192}]
-                }
-            },
-        ),
-        (
-            "library",
-            {
-                "/api/version": {"version": "1"},
-                "/api/ps": {"models": [{"name": "small", "context_length": 8192}]},
-            },
-        ),
-    ],
+    ROWS["the context is found where each server tells it"],
 )
 def test_the_context_is_found_where_each_server_tells_it(
     capsys: pytest.CaptureFixture[str], owner: str, rows: dict[str, object]

@@ -20,6 +20,9 @@ from converter.core.model.conversation import (
     ToolUse,
     Turn,
 )
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 HI = {"role": "user", "content": "hi"}
 TOOL = {"name": "f", "description": "does f", "input_schema": {"type": "object"}}
@@ -27,61 +30,7 @@ USE = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": 
 RESULT = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "ok"}]}
 
 # As Claude Code 2.1.197 writes it for a model it does not know.
-CLAUDE_CODE: dict[str, Any] = {
-    "model": "tiny",
-    "max_tokens": 32000,
-    "stream": True,
-    "system": [
-        {
-            "type": "text",
-            "text": "x-anthropic-billing-header: cc_version=2.1.197.a1; cc_entrypoint=cli; cch=00f3a;",
-        },
-        {"type": "text", "text": "You are Claude Code.", "cache_control": {"type": "ephemeral"}},
-        {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral", "ttl": "1h"}},
-    ],
-    "messages": [
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": "list files", "cache_control": {"type": "ephemeral"}}
-            ],
-        },
-        {"role": "system", "content": "The date is 1 November."},
-        {
-            "role": "assistant",
-            "content": [
-                {"type": "thinking", "thinking": "ls will do", "signature": "s"},
-                {"type": "text", "text": "Looking."},
-                {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}},
-            ],
-        },
-        {
-            "role": "user",
-            "content": [
-                {
-                    "type": "tool_result",
-                    "tool_use_id": "toolu_1",
-                    "content": "a.txt",
-                    "is_error": False,
-                    "cache_control": {"type": "ephemeral"},
-                }
-            ],
-        },
-    ],
-    "tools": [
-        {
-            "name": "Bash",
-            "description": "Runs.",
-            "input_schema": {"type": "object", "properties": {"command": {"type": "string"}}},
-        },
-        {"type": "web_search_20250305", "name": "web_search", "max_uses": 8},
-    ],
-    "thinking": {"type": "adaptive"},
-    "output_config": {"effort": "medium"},
-    "context_management": {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]},
-    "metadata": {"user_id": "user_1"},
-    "temperature": 1,
-}
+CLAUDE_CODE: dict[str, Any] = ROWS["claude code"]
 
 
 def ask(**fields: object) -> dict[str, object]:
