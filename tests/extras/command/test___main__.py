@@ -35,31 +35,6 @@ def test_a_reply_is_read(tmp_path: Path) -> None:
     assert "84" in shown
 
 
-def test_the_recordings_are_no_program_of_their_own() -> None:
-    """Or its old name would say nothing, and seem to have checked them."""
-    old = [sys.executable, "-m", "converter.extras.recordings", "check"]
-    done = subprocess.run(old, cwd=ROOT, check=False, capture_output=True, text=True)
-    assert (done.returncode, "cannot be directly executed" in done.stderr) == (1, True)
-
-
-def test_recordings_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["record", "list", "--dir", str(ROOT / "recordings")]) == 0
-    assert "llama-tags-stream" in capsys.readouterr().out
-
-
-def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
-    with ByPathServer() as server:
-        command = [sys.executable, "-u", "-m", "converter.command", "doctor", server.address]
-        with subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as doctor:
-            assert doctor.stdout
-            assert doctor.stderr
-            doctor.stdout.close()
-            complaints = doctor.stderr.read()
-    assert (doctor.returncode, complaints) == (141, b"")
-
-
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [

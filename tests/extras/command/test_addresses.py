@@ -9,7 +9,6 @@ from converter.extras.command.addresses import (
     CommandError,
     chosen_port,
     free_port,
-    refusal,
     server_address,
 )
 
@@ -58,17 +57,6 @@ def test_what_is_no_address_is_refused(given: str) -> None:
         server_address(given)
 
 
-def test_a_path_is_refused_with_the_reason() -> None:
-    with pytest.raises(CommandError, match="without the path '/api/v1'"):
-        server_address("http://localhost:3000/api/v1")
-
-
-@pytest.mark.parametrize("given", ["many", "0", "65536", "-1", "", "8e3"])
-def test_what_is_no_port_is_refused(given: str) -> None:
-    with pytest.raises(CommandError, match="expected a number from 1 to 65535 for --port, got"):
-        chosen_port("--port", given, LOCAL)
-
-
 def test_a_chosen_port_that_is_taken_is_named_with_what_to_set() -> None:
     with socket.create_server((LOCAL, 0)) as taken:
         port = taken.getsockname()[1]
@@ -86,9 +74,3 @@ def test_the_usual_port_makes_room_for_who_has_it() -> None:
         assert port < free_port("--port", port, LOCAL) < port + 20
     assert free_port("--port", port, LOCAL) == port
     assert free_port("--port", port, LOCAL, taken=port) > port
-
-
-def test_an_address_of_another_machine_is_refused() -> None:
-    assert refusal(1, "192.0.2.1") == "Cannot assign requested address"
-    with pytest.raises(CommandError, match=r"'no\.such\.host\.invalid' is no address to listen at"):
-        refusal(1, "no.such.host.invalid")

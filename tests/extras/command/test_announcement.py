@@ -3,7 +3,6 @@
 import json
 import logging
 import shlex
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -15,7 +14,6 @@ from mitmproxy import hooks
 from mitmproxy.addons.errorcheck import ErrorCheck
 from mitmproxy.test import taddons
 
-from converter.addon import extra_packages
 from converter.addon.bounds import ANSWER_LIMIT
 from converter.addon.servers.probes import addon_words
 from converter.addon.start_lines import UNKNOWN_MODEL
@@ -77,11 +75,6 @@ def test_a_server_that_lists_none_gets_a_place_to_fill_in(
     assert not caplog.records
 
 
-def test_a_server_without_a_list_is_asked_by_the_name_it_was_started_with() -> None:
-    with answering(404, b"{}") as address:
-        assert met(address)[2].startswith(f"{address} lists none: ask with the name")
-
-
 def test_a_server_that_wants_a_key_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
     with answering(401, b"{}") as address:
         assert met(address)[0] == UNKNOWN_MODEL
@@ -94,21 +87,6 @@ def test_claude_code_is_told_of_the_window_where_the_server_tells() -> None:
     assert "MAX_CONTEXT" not in announcement("http://s", "http://p", None, "qwen")
 
 
-def test_a_server_that_speaks_no_http_gets_one_too() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = Thread(target=_answer_otherwise, args=(listener,))
-        thread.start()
-        assert met(f"http://127.0.0.1:{listener.getsockname()[1]}")[0] == UNKNOWN_MODEL
-        thread.join()
-
-
-def _answer_otherwise(listener: socket.socket) -> None:
-    connection, _ = listener.accept()
-    with connection:
-        connection.recv(1000)
-        connection.sendall(b"220 mail.example ESMTP\r\n")
-
-
 def test_the_addon_is_told_from_a_server(caplog: pytest.LogCaptureFixture) -> None:
     with answering(200, addon_words("http://gpu:8000")) as address:
         met(address)
@@ -117,15 +95,6 @@ def test_the_addon_is_told_from_a_server(caplog: pytest.LogCaptureFixture) -> No
     with answering(200, b"{}") as address:
         met(address)
     assert len(caplog.messages) == 1
-
-
-def test_a_server_that_is_not_there_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
-    with answering(200, b"{}") as address, caplog.at_level(logging.WARNING):
-        met(address)
-    model, _, fault = met(address)
-    assert model == UNKNOWN_MODEL
-    assert fault.startswith(f"no model server at {address}: ")
-    assert caplog.messages == [fault] * 1
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -147,12 +116,6 @@ def test_mitmweb_is_named_when_there_is_one() -> None:
     assert "Watch:   http://127.0.0.1:8081/think?token=1" in told
     assert told.count("token=") == 1
     assert "mitmweb" not in announcement("http://a", "http://b", None, "m")
-
-
-def test_without_the_page_mitmweb_itself_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extra_packages, "load", lambda *_: None)
-    told = announcement("http://a", "http://b", "http://127.0.0.1:8081/?token=1", "m")
-    assert "mitmweb: http://127.0.0.1:8081/?token=1" in told
 
 
 def test_clients_are_told_where_to_go_and_what_to_ask_for() -> None:
@@ -184,18 +147,6 @@ def test_a_client_that_can_never_work_is_not_printed() -> None:
     assert "claude --model" not in told
 
 
-def test_a_fault_stands_in_the_models_place_within_a_small_terminal() -> None:
-    fault = (
-        "the certificate of https://gpu is not trusted (unable to get local issuer): " + 9 * "do "
-    )
-    told = announcement("https://gpu", "http://b", None, UNKNOWN_MODEL, fault=fault)
-    assert "\nModel:   the certificate of https://gpu is not trusted" in told
-    assert fault.split() == told.partition("Model:")[2].partition("Ctrl-C")[0].split()
-    assert UNKNOWN_MODEL not in told
-    assert max(map(len, told.splitlines())) <= 80
-    assert told.count("\n") <= 24
-
-
 def test_a_start_that_failed_is_not_announced(capsys: pytest.CaptureFixture[str]) -> None:
     check = ErrorCheck()
     try:
@@ -222,11 +173,6 @@ def test_an_option_that_nobody_declares_stops_the_start(caplog: pytest.LogCaptur
     finally:
         check.finish()
     assert caplog.messages == ["no option listen_prt; did you mean listen_port?"]
-
-
-def test_without_that_check_no_start_has_failed() -> None:
-    with taddons.context():
-        assert not failed()
 
 
 def test_nothing_that_it_imports_is_taken_for_a_hook() -> None:

@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-import socket
 
 import pytest
 
@@ -71,14 +70,6 @@ def test_a_server_that_wants_a_key_gets_a_line_that_works(
         assert (said.out, line in said.err) == ("", True)
 
 
-def test_a_port_without_a_model_server_gets_no_command(capsys: pytest.CaptureFixture[str]) -> None:
-    with ByPathServer({"/": Says(b"<html>hello</html>")}) as server:
-        assert main(["doctor", server.address]) == 1
-        said = capsys.readouterr()
-    assert "think-addon http" not in said.out
-    assert "lists no models, and answers a question with 'Not Found': give the addr" in said.err
-
-
 def test_what_a_user_must_do_is_marked_and_ends_in_options(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -134,14 +125,6 @@ def test_a_model_that_thinks_when_told_to_is_told_to(capsys: pytest.CaptureFixtu
     assert bodies[1]["chat_template_kwargs"]["enable_thinking"] is True
 
 
-def test_a_model_that_refuses_the_question_is_not_asked_another(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with served("84", rows={CHAT: Says({"error": {"message": "out of memory"}}, 500)}) as server:
-        status, lines, _ = report(capsys, server.address)
-    assert (status, lines["reply"], "tools" in lines) == (1, "out of memory", False)
-
-
 @pytest.mark.parametrize(
     ("owner", "rows"),
     ROWS["the context is found where each server tells it"],
@@ -154,41 +137,6 @@ def test_the_context_is_found_where_each_server_tells_it(
     ) as server:
         _, lines, _ = report(capsys, server.address)
     assert lines["context"].startswith("8,192 tokens: too few")
-
-
-def test_faculties_are_told_as_the_server_tells_them(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = {"capabilities": ["completion", "thinking", "vision"]}
-    rows = {"/api/version": Says({"version": "1"}), "/api/show": Says(shown)}
-    with served(TAGGED, owner="library", rows=rows) as server:
-        told = report(capsys, server.address)[1]["told"]
-    assert told == "thinks: yes, calls tools: no, sees pictures: yes"
-    with served(TAGGED) as server:
-        assert "told" not in report(capsys, server.address)[1]
-
-
-def test_another_model_can_be_asked_and_a_wrong_name_is_marked(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    listed = Says({"data": [{"id": "small"}, {"id": "large"}]})
-    with served(TAGGED, rows={"/v1/models": listed}) as server:
-        assert (
-            report(capsys, server.address, "--model", "large")[1]["models"]
-            == "small, large; large is asked"
-        )
-        status, lines, _ = report(capsys, server.address, "--model", "huge")
-        assert {body["model"] for body in server.bodies()} == {"large", "huge"}
-    assert (status, lines["models"]) == (1, "small, large; not among them: huge")
-
-
-def test_nobody_there_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        address = f"http://127.0.0.1:{probe.getsockname()[1]}"
-    assert main(["doctor", address]) == 1
-    assert (
-        capsys.readouterr().err
-        == f"think-addon: no model server at {address}: Connection refused; "
-        "start it, or give another address\n"
-    )
 
 
 def test_without_an_address_the_usual_ports_are_tried(
@@ -220,10 +168,3 @@ def test_llama_is_understood_however_it_was_started(
     )
     assert lines["tools"] == "as calls"
     assert (status, command) == (1, f"think-addon {llama.address}")
-
-
-def test_a_list_nested_beyond_measure_tells_no_context(capsys: pytest.CaptureFixture[str]) -> None:
-    deep = '{"data": ' + '{"a": ' * 3000 + '{"n_ctx": 8192}' + "}" * 3001
-    with served(TAGGED, rows={"/props": Says(deep.encode())}) as server:
-        _, lines, _ = report(capsys, server.address)
-    assert lines["context"].startswith("8,192 tokens: too few")

@@ -15,8 +15,6 @@ from converter.extras.command.doctor import (
     command_line,
     context,
     endpoints,
-    history,
-    shows_thinking,
     thinking,
     tools,
     verdict,
@@ -52,19 +50,6 @@ def test_a_closer_alone_is_said_to_the_addon_where_nobody_else_tells() -> None:
     assert (guessed.options, "--set think_start=thinking" in guessed.text) == ((), True)
 
 
-def test_thinking_under_a_name_of_its_own_needs_nothing() -> None:
-    found = thinking(
-        Heard(text="84", fields={"reasoning": "why"}, first=0.25),
-        GENERIC,
-        "small",
-        asks_for_thinking=False,
-    )
-    assert (found.text, found.options) == (
-        "yes: the server sends it apart, as `reasoning`; the first words came after 0.2 s",
-        (),
-    )
-
-
 def test_a_tag_that_no_family_reads_is_told_with_the_option_that_reads_it() -> None:
     assert told("<mythink>why</mythink>84").options == (
         "think_tags=auto",
@@ -72,23 +57,6 @@ def test_a_tag_that_no_family_reads_is_told_with_the_option_that_reads_it() -> N
     )
     assert told("[MY_THOUGHTS]why").options[1] == "think_tags=[MY_THOUGHTS] [/MY_THOUGHTS]"
     assert told("<b>84</i>").options == ()
-
-
-@pytest.mark.parametrize(
-    "text", ["84", "", "The tag <mythink> is none.", "Of <reason>this</reason> I am sure."]
-)
-def test_an_answer_without_thinking_is_none(text: str) -> None:
-    assert not shows_thinking(Heard(text=text))
-    assert told(text).text == "none was seen"
-
-
-def test_a_switch_that_was_needed_is_told() -> None:
-    assert (
-        thinking(Heard(text="84"), LLAMA, "small", asks_for_thinking=True).text
-        == "none was seen, though it was asked for"
-    )
-    found = thinking(Heard(text="<think>why</think>84"), LLAMA, "small", asks_for_thinking=True)
-    assert found.text.startswith("yes, when a client asks for it: in the text")
 
 
 @pytest.mark.parametrize(
@@ -101,13 +69,6 @@ def test_a_context_that_agents_would_fill_is_told_with_the_remedy(
     assert found.wrong is bool(short)
     assert ("start it with: llama-server -c 65536" in found.text) is bool(short)
     assert all(("too few" in found.text) and client in found.text for client in short)
-
-
-def test_a_context_that_nobody_tells_is_not_wrong() -> None:
-    assert context(None, GENERIC) == Finding(
-        "context",
-        "the server does not tell; agents need Claude Code (about 40,000) and Codex (about 12,000)",
-    )
 
 
 @pytest.mark.parametrize(
@@ -170,40 +131,6 @@ def test_who_needs_nothing_is_told_so(replies: dict[str, ProbeReply | None], nee
     assert said.endswith(f"; you need it for {needed}." if needed else "arrive apart.")
 
 
-def test_the_servers_own_endpoints_are_a_sentence() -> None:
-    refused = ProbeReply(404, {}, b"{}")
-    assert endpoints(ALL).text == (
-        "the server answers clients of OpenAI, Anthropic, OpenAI Responses and Ollama itself"
-    )
-    assert endpoints(dict.fromkeys(ALL, refused)) == Finding(
-        "endpoints",
-        "the server answers clients of OpenAI itself, but none of Anthropic, OpenAI Responses or"
-        " Ollama",
-        needed="clients of Anthropic, OpenAI Responses and Ollama",
-    )
-    assert endpoints({**ALL, MESSAGES: None}).text == (
-        "the server answers clients of OpenAI, OpenAI Responses and Ollama itself, but none of"
-        " Anthropic"
-    )
-
-
-@pytest.mark.parametrize(
-    ("found", "words"),
-    [
-        (told("<think>why</think>84"), "every client, since thinking stands in the text"),
-        (told("<mythink>why</mythink>84"), "every client, since thinking stands in the text"),
-        (tools(Heard(text="<tool_call>{}</tool_call>"), GENERIC), "agents, since calls stand"),
-    ],
-)
-def test_for_what_it_is_needed_is_told(found: Finding, words: str) -> None:
-    said = verdict([endpoints(ALL), APART, CALLED, found])
-    assert said.startswith(f"You need think-addon for {words}")
-
-
-def test_without_a_reply_nothing_is_known() -> None:
-    assert verdict([Finding("reply", "out of memory", wrong=True)]).startswith("Whether you need")
-
-
 def test_the_command_line_survives_the_shell_and_says_everything_once() -> None:
     found = [told("<mythink>a</mythink>b"), told("<mythink>a</mythink>b"), Finding("server", "x")]
     words = shlex.split(command_line("http://localhost:8000", found))
@@ -213,16 +140,3 @@ def test_the_command_line_survives_the_shell_and_says_everything_once() -> None:
         *["--set", "think_tags=auto"],
         *["--set", "think_tags=<mythink> </mythink>"],
     ]
-
-
-@pytest.mark.parametrize(
-    ("model", "words"),
-    [
-        ("GLM-5.2", "the model wants its earlier thoughts, with clear_thinking: false"),
-        ("Qwen3-8B", "the model wants its earlier thoughts, behind the user's last message"),
-        ("deepseek-r1", "the model wants none of its earlier thoughts"),
-        ("small", "what its template does with earlier thoughts is not known"),
-    ],
-)
-def test_what_a_model_wants_of_its_earlier_thoughts_is_told(model: str, words: str) -> None:
-    assert history(model) == Finding("history", words)

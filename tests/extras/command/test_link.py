@@ -27,13 +27,6 @@ def test_a_stream_is_heard_to_its_end_and_the_key_goes_along() -> None:
         assert server.asked[0].headers["authorization"] == "Bearer secret"
 
 
-def test_what_is_enough_is_not_waited_for() -> None:
-    endless = [frames.stream("word ")[0], *[frames.stream("word ")[1]] * 1000]
-    with ByPathServer({CHAT: Says(steps=endless)}) as server:
-        heard = ServerLink(server.address).hear(BODY, lambda reply: "word" in reply.text)
-    assert 0 < len(heard.text) < 5000
-
-
 @pytest.mark.parametrize(
     ("says", "words"),
     [
@@ -62,13 +55,6 @@ def test_nobody_there_is_said_with_the_address() -> None:
         ServerLink(address).get("/v1/models")
 
 
-def test_a_value_is_fetched_or_none() -> None:
-    with ByPathServer(owned_by("vllm")) as server:
-        link = ServerLink(server.address)
-        assert isinstance(link.get("/v1/models"), dict)
-        assert link.get("/props") is None
-
-
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> PrivateAuthority:
     return private_authority(tmp_path_factory.mktemp("authority"))
@@ -91,17 +77,3 @@ def test_an_address_without_its_s_is_told(authority: PrivateAuthority) -> None:
             CommandError, match=rf"speaks TLS: write https://.*{server.server_port}"
         ):
             ServerLink(server.address).get("/v1/models")
-
-
-def test_a_gateways_words_for_it_are_known() -> None:
-    words = b"Client sent an HTTP request to an HTTPS server.\n"
-    with ByPathServer({"/v1/models": Says(words, 400)}) as server:  # noqa: SIM117
-        with pytest.raises(CommandError, match="speaks TLS: write https://"):
-            ServerLink(server.address).get("/v1/models")
-
-
-def test_an_address_with_an_s_too_many_is_told() -> None:
-    with ByPathServer(owned_by("vllm")) as server:
-        address = server.address.replace("http:", "https:")
-        with pytest.raises(CommandError, match="speaks no TLS: write http://127"):
-            ServerLink(address, insecure=True).get("/v1/models")

@@ -56,19 +56,5 @@ def test_thinking_in_parts_of_the_content_has_a_name_of_its_own() -> None:
     assert (reply.text, reply.fields) == ("84", {PARTS: "why"})
 
 
-def test_a_server_that_does_not_stream_is_heard_too() -> None:
-    reply = heard(frames.whole("<think>a</think>b"))
-    assert reply.text == "<think>a</think>b"
-
-
 def test_an_error_in_the_stream_is_a_refusal() -> None:
     assert heard(b'data: {"error": {"message": "too\\nlong"}}\n\n').refused == "too long"
-
-
-def test_garbage_is_nothing() -> None:
-    reply = heard(
-        b"data: {\n\n: ping\n\ndata: []\n\n",
-        b'data: {"choices": 3}\n\n',
-        b'data: {"choices": [3]}\n\n',
-    )
-    assert (reply.text, reply.fields, reply.calls, reply.refused) == ("", {}, [], "")

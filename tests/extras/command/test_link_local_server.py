@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from converter.addon.servers.probes import ADDON_PATH, addon_words
-from converter.extras.command import link, start
+from converter.extras.command import link
 from converter.extras.command.addresses import CommandError
-from converter.extras.command.link import ServerLink, find_local_server, listed_models
+from converter.extras.command.link import find_local_server
 from tests.support.by_path_server import ByPathServer, Says, owned_by
 
 pytestmark = pytest.mark.slow
@@ -39,15 +39,6 @@ def test_the_first_that_lists_models_is_taken_and_told(
     assert capsys.readouterr().err == f"found {server.address}\n"
 
 
-def test_the_proxy_stands_in_front_of_it(
-    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(link, "USUAL_PORTS", {server.server_port: "ours"})
-    chosen, _ = start.read(["--dump"])
-    arguments = start.mitmproxy_arguments(chosen)
-    assert arguments[arguments.index("--mode") + 1] == f"reverse:{server.address}"
-
-
 def test_the_addon_itself_is_passed_over_and_named(
     server: ByPathServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -67,9 +58,3 @@ def test_without_one_the_ports_are_named(nobody: int, monkeypatch: pytest.Monkey
         f"no model server at the local ports {nobody} (none): start one, or give its URL, "
         "such as http://gpu-box:8000"
     )
-
-
-@pytest.mark.parametrize("said", [{}, [], {"data": 5}, {"data": [5, {}, {"id": 7}]}, "models"])
-def test_what_is_no_list_of_models_names_none(server: ByPathServer, said: object) -> None:
-    server.rows["/v1/models"] = Says(said)
-    assert listed_models(ServerLink(server.address)) == []

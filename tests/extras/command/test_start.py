@@ -5,11 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import mitmproxy.options
 import pytest
 
 from converter.addon.exchange import settings
-from converter.extras.command import addresses, start, workers
+from converter.extras.command import start, workers
 from converter.extras.command.addresses import CommandError, UsageError
 
 pytestmark = pytest.mark.slow
@@ -38,13 +37,6 @@ def test_it_stands_in_front_of_the_server_on_this_machine_only() -> None:
     assert "web_open_browser=false" in arguments
 
 
-@pytest.mark.parametrize("interface", ["--dump", "--console"])
-def test_without_a_page_nothing_is_said_of_one(interface: str) -> None:
-    words = given(URL, interface)
-    assert not [word for word in words if word.startswith(("--web", "web_"))]
-    assert ("flow_detail=0" in words) is (interface == "--dump")
-
-
 def test_page_and_proxy_never_share_a_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = str(probe.getsockname()[1])
@@ -70,17 +62,6 @@ def test_an_option_of_the_users_takes_the_place_of_ours(
     arguments = given(URL, flag, *between, "--set", users)
     assert users in arguments
     assert ours not in arguments
-
-
-def test_options_of_addresses_count_as_their_flags() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = str(probe.getsockname()[1])
-    arguments = given(URL, "--set", f"listen_port={port}", "--set", "web_host=::1")
-    assert (value(arguments, "--listen-port"), value(arguments, "--web-host")) == (port, "::1")
-    assert "--set" in arguments  # the browser's alone
-    assert f"listen_port={port}" not in arguments
-    with pytest.raises(UsageError, match="expected one of --port and listen_port, got both"):
-        given(URL, "--port", port, "--set", f"listen_port={port}")
 
 
 def test_options_go_on_in_order_and_what_stands_behind_two_dashes_as_it_is() -> None:
@@ -130,25 +111,6 @@ def test_who_opens_the_door_is_told_so(
     assert capsys.readouterr().err == ""
 
 
-def test_a_missing_part_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(start, "ADDON", tmp_path / "think_addon.py")
-    with pytest.raises(CommandError, match=f"think_addon.py is missing beside {tmp_path}"):
-        start.main([URL])
-
-
-def test_several_processes_have_no_page() -> None:
-    with pytest.raises(CommandError, match="--workers needs --dump"):
-        start.main([URL, "--workers", "2"])
-
-
-def test_a_number_of_processes_that_is_none_is_told_in_a_line(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with pytest.raises(UsageError, match="expected a number from 1 for --workers, got 0"):
-        start.main([URL, "--dump", "--workers", "0"])
-    assert not capsys.readouterr().err
-
-
 def test_several_processes_start_with_what_one_would_get(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[object] = []
 
@@ -177,20 +139,12 @@ def test_a_wrong_option_is_wrong_use_before_anything_starts(written: str, words:
         start.main([URL, "--set", written])
 
 
-def test_right_options_and_those_of_others_are_passed_on() -> None:
-    start.check_options(["think_print", "think_print=true", "think_budget_tokens=9", "thinking=x"])
-
-
 def test_a_home_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(CommandError, match=r"cannot be written: choose a folder by --set confdir="):
         start.check_folder(["--set", f"confdir={tmp_path / 'file' / 'inside'}"])
     start.check_folder(["--set", f"confdir={tmp_path / 'made'}"])
     assert (tmp_path / "made").is_dir()
-
-
-def test_the_usual_folder_is_mitmproxys() -> None:
-    assert mitmproxy.options.CONF_DIR == addresses.CONFDIR
 
 
 @pytest.mark.parametrize("program", start.PROGRAMS.values())

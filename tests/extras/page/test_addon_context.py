@@ -78,15 +78,6 @@ def test_each_part_has_the_tokens_that_the_server_gives_its_words(
             assert abs(parts[name] - len(json.loads(answer.body)["tokens"])) <= 1
 
 
-def test_a_thought_that_no_model_reads_is_said_to_be_none(web: Mitmweb) -> None:
-    """llama.cpp passes a field of this name over."""
-    thought = {"role": "assistant", "content": "42", "reasoning": "I multiply the two."}
-    more = {"role": "user", "content": "And 7 * 8?"}
-    asked(web, CHAT_PATH, {"messages": [{"role": "user", "content": "6 * 7"}, thought, more]})
-    parts = {name: tokens for kind, name, tokens in told(web)["parts"] if kind == "thought"}
-    assert parts == {"2 assistant (not in the prompt)": 0}
-
-
 def test_the_prompt_that_the_server_got_is_counted_not_the_clients(
     llamas: dict[str, Llama], proxy_folder: Path
 ) -> None:

@@ -9,7 +9,7 @@ from mitmproxy.test import taddons
 from converter.addon.probes.upstream_client import UpstreamClient
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.server_key import KEY_VARIABLE
-from converter.addon.start_lines import UNKNOWN_MODEL, Line
+from converter.addon.start_lines import Line
 from converter.extras.page import first_lines
 from tests.support.by_path_server import ByPathServer, Says
 
@@ -39,10 +39,6 @@ def test_a_proxy_is_named_where_it_listens(monkeypatch: pytest.MonkeyPatch) -> N
     assert first_lines.proxy_address() == "http://[::1]:81"
 
 
-def test_a_proxy_that_does_not_listen_has_no_lines() -> None:
-    assert _lines("reverse:http://127.0.0.1:9") == []
-
-
 def test_lines_name_the_first_model_whose_name_is_safe_to_paste(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -56,34 +52,6 @@ def test_lines_name_the_first_model_whose_name_is_safe_to_paste(
     assert '"model": "it\'"\'"\'s"' in curl
     assert claude.endswith("claude --model 'it'\"'\"'s'")
     assert "OPENAI_BASE_URL=http://127.0.0.1:8080/v1" in sdk
-
-
-@pytest.mark.parametrize(
-    ("told", "holds"),
-    [({"max_model_len": 65536}, "CLAUDE_CODE_MAX_CONTEXT_TOKENS=65536 "), ({}, "")],
-)
-def test_claude_code_is_told_the_models_window(told: dict[str, int], holds: str) -> None:
-    with ByPathServer({"/v1/models": Says({"data": [{"id": "a", **told}]})}) as server:
-        lines = dict(_lines(f"reverse:{server.address}", ("127.0.0.1", 8080)))
-    started = "ANTHROPIC_BASE_URL=http://127.0.0.1:8080 ANTHROPIC_API_KEY=unused"
-    assert lines["Claude Code"] == f"{started} {holds}claude --model a"
-
-
-def test_a_window_that_is_too_small_for_claude_code_is_told() -> None:
-    entry = {"id": "a", "max_model_len": 4096}
-    with ByPathServer({"/v1/models": Says({"data": [entry]})}) as server:
-        lines = dict(_lines(f"reverse:{server.address}", ("127.0.0.1", 8080)))
-    assert lines["Claude Code"] == "# Claude Code needs a window of about 40,000 tokens, not 4,096"
-
-
-def test_a_server_that_lists_no_model_leaves_a_word_for_it() -> None:
-    lines = _lines("reverse:http://127.0.0.1:9", ("127.0.0.1", 8080))
-    assert UNKNOWN_MODEL in lines[0][1]
-
-
-def test_a_forward_proxy_is_named_as_one() -> None:
-    [(_, line)] = _lines("regular", ("127.0.0.1", 8080))
-    assert line.startswith("HTTP_PROXY=http://127.0.0.1:8080 ")
 
 
 @pytest.mark.parametrize(

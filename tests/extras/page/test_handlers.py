@@ -13,7 +13,7 @@ import pytest
 
 from converter.extras.page.handlers import FILES, FOLDER
 from converter.extras.recordings.library import Library
-from tests.support.asked_sum import ANSWER, QUESTION, THOUGHT, question
+from tests.support.asked_sum import ANSWER, THOUGHT, question
 from tests.support.asked_sum import ask as ask_model
 from tests.support.by_path_server import CHAT, ByPathServer, Says, Step, owned_by
 from tests.support.clients import Client
@@ -75,27 +75,6 @@ def test_the_files_are_small_and_load_nothing_from_elsewhere() -> None:
 @pytest.mark.parametrize("name", [name for name in FILES if name.endswith(".js")])
 def test_a_script_is_read_at_one_sitting(name: str) -> None:
     assert len((FOLDER / name).read_text().splitlines()) <= LONGEST_FILE
-
-
-def test_the_page_is_where_the_log_says(web: Mitmweb) -> None:
-    [told] = web.wait_for(r"watch it think at (\S+)")
-    assert urlsplit(told).path == "/think"
-    assert urlsplit(told).query == urlsplit(web.page).query
-    answer = ask(web)
-    assert answer.status == 200
-    assert answer.body == (FOLDER / "think.html").read_bytes()
-    assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
-    assert "require-trusted-types-for 'script'" in answer.headers["Content-Security-Policy"]
-    assert answer.headers["Referrer-Policy"] == "no-referrer"
-    assert answer.headers["X-Frame-Options"] == "DENY"
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_its_files_come_with_their_types(web: Mitmweb, name: str) -> None:
-    answer = ask(web, f"/{name}")
-    assert answer.body == (FOLDER / name).read_bytes()
-    assert answer.headers["Content-Type"] == FILES[name]
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
 PATHS = (
@@ -232,31 +211,6 @@ def _upgrade(web: Mitmweb, headers: str) -> str:
     )
 
 
-def test_words_are_searched_for(web: Mitmweb) -> None:
-    assert json.loads(ask(web, "/search?words=seventy").body) == {"found": flows(web)[:1]}
-    assert json.loads(ask(web, "/search?words=eighty").body) == {"found": []}
-
-
-def test_an_exchange_can_be_copied(web: Mitmweb, exchange: str) -> None:
-    curl = ask(web, f"{exchange}/curl")
-    assert f"http://127.0.0.1:{web.port}/v1/chat/completions" in curl.body.decode()
-    assert curl.headers["Content-Type"] == "text/plain; charset=utf-8"
-    plain = ask(web, f"{exchange}/text").body.decode()
-    for words in (QUESTION, THOUGHT, ANSWER):
-        assert words in plain
-
-
-def test_what_fills_a_request_is_asked_for(web: Mitmweb, exchange: str) -> None:
-    told = json.loads(ask(web, f"{exchange}/context").body)
-    assert {kind for kind, _, _ in told["parts"]} == {kind for kind, _ in told["kinds"]} == {"turn"}
-
-
-def test_an_exchange_that_is_not_there_is_none(web: Mitmweb) -> None:
-    for form in ("curl", "text"):
-        assert ask(web, f"/exchanges/0a/{form}").status == 404
-    assert ask(web, "/exchanges/0a/again", {}).status == 404
-
-
 def test_an_exchange_is_kept_with_what_it_should_read(
     web: Mitmweb, exchange: str, kept: Path
 ) -> None:
@@ -279,15 +233,6 @@ def test_what_cannot_be_kept_is_refused(web: Mitmweb, exchange: str, body: objec
     answer = ask(web, f"{exchange}/keep", body)
     assert answer.status == 400
     assert b"Traceback" not in answer.body
-
-
-def test_an_exchange_is_asked_again(web: Mitmweb, exchange: str, server: ByPathServer) -> None:
-    asked, replies = len(server.bodies()), len(web.wait_for("reply: ", 0))
-    other = ask(web, f"{exchange}/again", {}).body.decode()
-    assert other != exchange.rpartition("/")[2]
-    web.wait_for("reply: ", replies + 1)
-    assert len(server.bodies()) == asked + 1
-    assert other in flows(web)
 
 
 def test_a_script_that_is_loaded_anew_has_its_page(

@@ -1,26 +1,22 @@
 """The list follows mitmweb's own, only while somebody looks, and tells what has changed."""
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 import pytest
 
-from converter.extras.page import listed
 from converter.extras.page.listed import Listed
 from converter.extras.page.row import Row
 from tests.support.addon_flows import (
-    ASKED,
     CHAT,
     EVENT_STREAM,
-    MESSAGES,
     request,
     response,
     streaming,
     wait,
 )
-from tests.support.frames import ROLE, stream, text
-from tests.support.kept_flows import Watched, pass_on, watched
+from tests.support.frames import stream
+from tests.support.kept_flows import Watched, watched
 
 
 @pytest.fixture
@@ -63,56 +59,6 @@ def test_what_comes_changes_and_goes_is_told_once(there: Watched) -> None:
     assert ids(exchanges) == []
 
 
-def test_a_list_that_is_cleared_has_no_rows(there: Watched) -> None:
-    exchanges = opened(there)
-    flows = [request(CHAT) for _ in range(2)]
-    there.view.add(flows)
-    assert len(ids(exchanges)) == 2
-    there.view.clear()
-    assert ids(exchanges) == []
-
-
-def test_what_runs_is_looked_at_each_time(there: Watched) -> None:
-    exchanges = opened(there)
-    flow = streaming(CHAT)
-    there.view.add([flow])
-    there.begin(flow, response(EVENT_STREAM))
-    assert ids(exchanges) == [flow.id]
-    told = dict(exchanges.rows)
-    pass_on(flow, ROLE, *text("<think>Hm"))
-    assert ids(exchanges, told) == [flow.id]
-    told = dict(exchanges.rows)
-    assert ids(exchanges, told) == []
-    there.break_off(flow, "gone")
-
-
-def test_nothing_is_followed_while_it_is_closed(there: Watched) -> None:
-    exchanges = opened(there)
-    exchanges.close()
-    there.view.add([request(CHAT)])
-    assert ids(exchanges) == []
-    exchanges.open()
-    assert len(ids(exchanges)) == 1
-
-
-def test_a_long_list_leaves_others_their_turn(
-    there: Watched, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listed, "SLICE", 0)
-    there.view.add([request(CHAT) for _ in range(50)])
-    exchanges, turns = opened(there), 0
-
-    async def others() -> None:
-        nonlocal turns
-        reading = asyncio.ensure_future(exchanges.refresh())
-        while not reading.done():
-            turns += 1
-            await asyncio.sleep(0)
-
-    wait(others())
-    assert turns >= 50
-
-
 def test_a_row_tells_what_the_numbers_at_the_head_count(there: Watched) -> None:
     exchanges = opened(there)
     flows = [streaming(CHAT) for _ in range(3)]
@@ -132,16 +78,6 @@ def test_a_row_tells_what_the_numbers_at_the_head_count(there: Watched) -> None:
         0
     ].keys()
     there.break_off(flows[2], "gone")
-
-
-def test_a_conversation_is_found_by_its_id(there: Watched) -> None:
-    exchanges = opened(there)
-    flow, other = request(CHAT), request("/v1/models", b"", "GET")
-    there.view.add([flow, other])
-    assert exchanges.find(flow.id) is flow
-    assert exchanges.find(other.id) is None
-    assert exchanges.find("none") is None
-    assert exchanges.flows() == [flow]
 
 
 def chat(*said: tuple[str, str], **more: object) -> dict[str, object]:
@@ -179,16 +115,6 @@ def test_a_sub_agents_rows_change_when_its_call_is_read(there: Watched) -> None:
     }
 
 
-def test_a_request_that_is_no_json_or_too_long_is_a_row_without_a_session(
-    there: Watched, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listed, "LONGEST_PROMPT", 200)
-    there.view.add([request(CHAT, b"{"), request(CHAT, chat(("user", "x" * 200)))])
-    exchanges = opened(there)
-    wait(exchanges.refresh())
-    assert ["session" in row for row in exchanges.rows.values()] == [False, False]
-
-
 def test_nothing_is_read_for_sessions_before_a_page_looks(
     there: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,23 +136,6 @@ def test_nothing_is_read_for_sessions_before_a_page_looks(
     there.view.update(flows)
     wait(made.refresh())
     assert sorted(reads) == sorted(flow.id for flow in flows)
-
-
-def test_a_request_under_way_is_known_by_what_its_client_sent(there: Watched) -> None:
-    """The server gets another dialect, with the system text as a message."""
-    exchanges = opened(there)
-    said = [{"role": role, "content": role} for role in ("user", "assistant", "user")]
-    asked = {**ASKED, "system": "Be brief."}
-    first = request(MESSAGES, {**asked, "messages": said[:1]})
-    goes_on = request(MESSAGES, {**asked, "messages": said})
-    there.answer(first, response(EVENT_STREAM), *stream("Yes?"))
-    for flow in (first, goes_on):
-        there.view.add([flow])
-    there.ask(goes_on)
-    assert goes_on.request.path == CHAT
-    wait(exchanges.refresh())
-    assert {row["session"] for row in exchanges.rows.values()} == {first.id}
-    there.break_off(goes_on, "gone")
 
 
 def test_a_request_that_is_told_late_is_still_the_first_of_its_session(there: Watched) -> None:

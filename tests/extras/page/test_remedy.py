@@ -33,12 +33,6 @@ def test_each_way_of_misreading_has_its_options(
     assert remedy_of(comment) == options
 
 
-def test_options_stand_as_on_a_command_line() -> None:
-    assert as_arguments({"start": ["text"]}) == "--set think_start=text"
-    tags = as_arguments({"tags": ["auto", "<mythink> </mythink>"]})
-    assert tags == "--set think_tags=auto --set 'think_tags=<mythink> </mythink>'"
-
-
 def test_a_misread_reply_is_read_as_its_options_say() -> None:
     flow = kept(streaming(CHAT), response(EVENT_STREAM), *stream(f"{THOUGHT}</think>{ANSWER}"))
     assert remedy_of(flow.comment) == {"start": ["thinking"]}
@@ -64,10 +58,3 @@ def test_a_remedy_is_set_for_all_replies_from_now_on(words: str, name: str, valu
         flow = there.answer(streaming(CHAT), response(EVENT_STREAM), *stream(words))
         assert as_arguments(remedy_of(flow.comment)) in apply(flow)
         assert getattr(there.options, name) == value
-
-
-def test_a_reply_that_was_read_rightly_has_no_remedy() -> None:
-    flow = kept(streaming(CHAT), response(EVENT_STREAM), *stream(f"<think>{THOUGHT}</think>"))
-    for act in (apply, reread):
-        with pytest.raises(ValueError, match="misread"):
-            act(flow)

@@ -10,8 +10,8 @@ from converter.addon.hooks import tap
 from converter.addon.keep.flow_record import UNDER_WAY
 from converter.extras.page.row import Row, is_listed, row
 from tests.support.addon_flows import CHAT, EVENT_STREAM, MESSAGES, request, response, streaming
-from tests.support.frames import END, ROLE, delta, stream, text, whole
-from tests.support.kept_flows import Watched, kept, pass_on, saved, watched
+from tests.support.frames import END, ROLE, delta, text
+from tests.support.kept_flows import Watched, kept, pass_on, watched
 
 CALL = {"index": 0, "id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
@@ -59,15 +59,6 @@ def test_it_says_what_the_model_is_at() -> None:
     assert (last["input_tokens"], last["output_tokens"], last["thoughts"]) == (7, 5, 1)
 
 
-def test_it_rests_in_its_state_while_nothing_comes() -> None:
-    with watched() as there:
-        flow = begun(there)
-        pass_on(flow, ROLE, *text("<think>Hm"))
-        first = of(flow)
-        assert of(flow, first) == first
-        there.break_off(flow, "Client disconnected")
-
-
 def test_what_is_asked_again_begins_anew() -> None:
     with watched() as there:
         flow = there.ask(streaming(CHAT))
@@ -99,12 +90,6 @@ def test_its_times_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made["end"] == pytest.approx(17)
 
 
-def test_a_whole_reply_is_waited_for() -> None:
-    made = of(kept(request(CHAT), response(), whole("<think>a</think>b")))
-    assert made["waited"] == made["end"]
-    assert made["thought"] == 0.0
-
-
 FAILURES: dict[str, tuple[tuple[Any, ...], str]] = {
     "the server refuses": ((response(status=404), b"{}"), "status 404"),
     "it says so in the stream": (
@@ -123,41 +108,6 @@ def test_a_broken_one_says_why(name: str) -> None:
     assert words in str(made["failure"])
 
 
-@pytest.mark.parametrize(("pieces", "state"), [((), "broken"), (END, "done")])
-def test_a_client_that_leaves_after_the_end_breaks_nothing(pieces: list[bytes], state: str) -> None:
-    with watched() as there:
-        flow = begun(there)
-        pass_on(flow, ROLE, *text("It is."), *pieces)
-        there.break_off(flow, "Client disconnected.")
-    assert of(flow)["state"] == state
-
-
-def test_one_of_a_file_has_the_same_row() -> None:
-    flow = kept(streaming(CHAT), response(EVENT_STREAM), *stream("<think>a</think>", "b"))
-    assert of(saved(flow)) == of(flow)
-
-
-def test_one_that_the_addon_has_not_kept_has_one_as_well() -> None:
-    flow = request(CHAT, user_agent="curl/8.1 (x)")
-    flow.live = False
-    flow.response = response(EVENT_STREAM)
-    flow.response.timestamp_start = flow.request.timestamp_start + 1
-    flow.response.timestamp_end = flow.request.timestamp_start + 3
-    made = of(flow)
-    assert (made["state"], made["client"], made["waited"], made["end"]) == (
-        "done",
-        "curl/8.1",
-        1,
-        3,
-    )
-
-
-def test_long_words_are_cut() -> None:
-    flow = request(CHAT, {"model": "m" * 9999, "messages": []}, user_agent="u" * 9999)
-    made = of(flow)
-    assert len(json.dumps(made)) < 3000
-
-
 def test_a_row_is_titled_by_the_questions_first_words() -> None:
     turns = [
         {"role": "user", "content": "What is\n12 * 7?"},
@@ -173,10 +123,3 @@ def test_what_a_client_adds_in_tags_is_no_title() -> None:
     words = "What is 2 < 3?\n  <system-reminder>\nSay nothing.\n</system-reminder>"
     asked = request(CHAT, {"messages": [{"role": "user", "content": words}]})
     assert of(asked)["title"] == "What is 2 < 3?"
-
-
-def test_a_misread_reply_has_a_state_of_its_own() -> None:
-    with watched() as there:
-        flow = begun(there)
-        pass_on(flow, b"".join(stream("<mythink>Hm.</mythink>It is.")), b"")
-        assert of(there.end(flow))["state"] == "misread"

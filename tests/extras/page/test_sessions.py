@@ -74,13 +74,6 @@ def test_a_conversation_that_grows_is_one_session() -> None:
     assert told.sessions.of("another") is None
 
 
-def test_moving_words_part_no_session() -> None:
-    told = Told()
-    told.add("a", SYSTEM, user("<system-reminder>Be brief.</system-reminder>\nHi, 13:05"))
-    told.add("b", {**SYSTEM, "content": "Today is 2026-11-24."}, user("Hi, 13:06"), says("x"))
-    assert told.of("b") == ("a", "")
-
-
 def test_a_question_asked_twice_is_two_sessions_and_each_goes_on_by_its_answer() -> None:
     told = Told()
     told.add("a", SYSTEM, user("Hi"))
@@ -100,15 +93,6 @@ def test_a_retry_and_a_side_question_stay_in_their_session() -> None:
     told.add("aside", user("Hi"), says("1"), user("next"), says("2"), user("Suggest a prompt"))
     told.add("on", user("Hi"), says("1"), user("next"), says("2"), user("third"))
     assert {told.of(name) for name in told.asked} == {("a", "")}
-
-
-def test_a_question_may_grow_before_its_answer() -> None:
-    told = Told()
-    told.add("a", user("Hi"))
-    told.add("b", user("Hi"), user("Are you there?"))
-    told.add("other", user("Hello"))
-    assert [told.of(name)[0] for name in "ab"] == ["a", "a"]
-    assert told.of("other")[0] == "other"
 
 
 def test_clients_are_kept_apart() -> None:
@@ -154,14 +138,6 @@ def test_another_clients_words_begin_no_branch() -> None:
     assert told.of("other") == ("other", "")
 
 
-@pytest.mark.parametrize("odd", [None, 5, "x", [], {}, {"role": 5}, {"content": [None, 5, []]}, {"tool_calls": [{"function": 5}]}, {"arguments": "{", "content": {}}, {"role": "user", "content": [{"text": 5}]}])  # fmt: skip
-def test_odd_messages_are_sessions_too(odd: Any) -> None:
-    told = Told()
-    told.add("a", odd)
-    told.add("b", odd, odd, user("x"), says("y"))
-    assert told.of("a")[0] == "a"
-
-
 def test_the_work_is_linear_in_the_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """1,000 exchanges of ten agents with 100 turns each: of a turn only what is new is looked at."""
     looked = 0
@@ -183,12 +159,3 @@ def test_the_work_is_linear_in_the_turns(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len({told.of(name) for name in told.asked}) == 10
     assert looked < 10 * len(told.asked)
     assert told.reads <= len(told.asked)
-
-
-def test_a_question_asked_a_thousand_times_costs_no_more_each_time() -> None:
-    told = Told()
-    for number in range(1000):
-        told.add(str(number), user("Hi"))
-    told.reads = 0
-    told.add("on", user("Hi"), says("x"))
-    assert told.reads <= 8

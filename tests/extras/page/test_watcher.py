@@ -10,7 +10,6 @@ from converter.extras.page.listed import Listed
 from converter.extras.page.watcher import Watcher
 from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response, streaming, wait
 from tests.support.frames import END, ROLE, stream, text, whole
-from tests.support.harness import SECONDS_TO_START
 from tests.support.kept_flows import Watched, pass_on, watched
 
 pytestmark = pytest.mark.slow
@@ -39,11 +38,6 @@ def texts(told: dict[str, Any]) -> list[str]:
     return [part["text"] for part in told.get("said", [])]
 
 
-def test_nothing_new_is_nothing(page: Watcher) -> None:
-    news(page)
-    assert news(page) == {}
-
-
 def test_rows_are_told_once_with_their_age(there: Watched, page: Watcher) -> None:
     flow = streaming(CHAT)
     there.view.add([flow])
@@ -56,14 +50,6 @@ def test_rows_are_told_once_with_their_age(there: Watched, page: Watcher) -> Non
     there.view.remove([flow])
     assert news(page)["gone"] == [flow.id]
     assert news(page) == {}
-
-
-def test_a_list_that_is_cleared_is_told(there: Watched, page: Watcher) -> None:
-    flows = [request(CHAT) for _ in range(2)]
-    there.view.add(flows)
-    assert len(news(page)["rows"]) == 2
-    there.view.clear()
-    assert sorted(news(page)["gone"]) == sorted(flow.id for flow in flows)
 
 
 def test_what_is_chosen_is_told_whole(there: Watched, page: Watcher) -> None:
@@ -93,15 +79,6 @@ def test_what_is_chosen_and_changes_is_told_again(there: Watched, page: Watcher)
     assert len(told["reply"]["turns"]) == 1
 
 
-def test_what_is_chosen_and_goes_is_told(there: Watched, page: Watcher) -> None:
-    flow = request(CHAT)
-    there.view.add([flow])
-    page.hear({"choose": [flow.id, "never"]})
-    news(page)
-    there.view.remove([flow])
-    assert news(page)["chosen"] == [{"id": flow.id, "gone": True}]
-
-
 def test_a_running_reply_is_told_as_it_grows(there: Watched, page: Watcher) -> None:
     flow = streaming(CHAT)
     there.view.add([flow])
@@ -121,21 +98,6 @@ def test_a_running_reply_is_told_as_it_grows(there: Watched, page: Watcher) -> N
     assert texts(told) == ["It"]
     assert ["stop", "stop"] in told["end"]["facts"]
     assert "chosen" not in news(page)
-
-
-def test_a_whole_reply_is_told_at_its_end(there: Watched, page: Watcher) -> None:
-    flow = request(CHAT)
-    there.view.add([flow])
-    there.ask(flow)
-    page.hear({"choose": [flow.id]})
-    assert news(page)["chosen"][0]["running"]
-    flow.response = response()
-    flow.response.content = whole("".join(TAGGED))
-    there.end(flow)
-    there.view.update([flow])
-    [told] = news(page)["chosen"]
-    assert told["running"] is False
-    assert len(told["reply"]["turns"]) == 1
 
 
 def test_frames_are_told_in_windows(
@@ -173,29 +135,3 @@ def test_frames_of_a_running_reply_are_told_as_they_come(there: Watched, page: W
     told = news(page)["wire"]
     assert (told["from"], told["total"]) == (3, 6)
     assert "wire" not in news(page)
-
-
-def test_a_page_that_asks_wakes_its_watcher_once(page: Watcher) -> None:
-    """Woken again and again, it would never leave mitmproxy its turn."""
-    page.hear({"choose": []})
-    assert page.asked.is_set()
-    wait(page.rest(SECONDS_TO_START))
-    assert not page.asked.is_set()
-    wait(page.rest(0.01))
-
-
-@pytest.mark.parametrize(
-    "message",
-    [None, [], "", {"choose": 5}, {"wire": {"id": 1, "from": "x"}}, {"wire": {}}, {"x": 1}],
-)
-def test_what_nobody_asks_for_is_passed_over(page: Watcher, message: object) -> None:
-    page.hear(message)
-    assert not page.asked.is_set()
-    news(page)
-
-
-def test_no_more_than_two_are_chosen(there: Watched, page: Watcher) -> None:
-    flows = [request(CHAT) for _ in range(3)]
-    there.view.add(flows)
-    page.hear({"choose": [*(flow.id for flow in flows), 5]})
-    assert len(news(page)["chosen"]) == 2

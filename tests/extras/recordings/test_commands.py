@@ -1,29 +1,24 @@
 """`think-addon record`, as a user types it."""
 
-import argparse
-import io
 import json
 import shlex
 import subprocess
 import sys
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowWriter
-from mitmproxy.test import tflow
 
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT
-from converter.extras.command import __main__ as think_addon
 from converter.extras.recordings import flow_file
-from converter.extras.recordings.commands import _COMMANDS, main
+from converter.extras.recordings.commands import main
 from converter.extras.recordings.library import Library
 from converter.extras.recordings.redact.redactor import redacted
 from tests.extras.recordings.conftest import PLANTED, Capture
 from tests.support.frames import stream
-from tests.support.harness import SECONDS_TO_START, TESTS, Program
-from tests.support.raw_exchanges import CHAT, exchange
+from tests.support.harness import SECONDS_TO_START, TESTS
+from tests.support.raw_exchanges import exchange
 
 pytestmark = pytest.mark.slow
 
@@ -62,18 +57,6 @@ def test_real_exchanges_are_kept_listed_and_checked(
     assert capsys.readouterr().out == ""
     told = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert [word for word in PLANTED if word in told] == []
-
-
-def test_of_a_file_of_several_one_is_chosen(
-    capture: Capture, tmp_path: Path, capsys: Output
-) -> None:
-    run(tmp_path, "add", str(capture.file), "one", fails=2)
-    said = capsys.readouterr().err.split("\n")
-    assert said[0] == f"{capture.file} holds {len(NAMES)} exchanges; choose one with --flow N:"
-    assert said[5].startswith("  5  POST /v1/messages")
-    run(tmp_path, "add", str(capture.file), "one", "--flow", "99", fails=2)
-    assert capsys.readouterr().err == f"{capture.file} has no exchange 99: it holds {len(NAMES)}\n"
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_added_twice_is_the_same_and_another_one_stays(
@@ -117,11 +100,6 @@ def test_show_shows_each_client_s_side(kept: Path, capsys: Output) -> None:
     run(kept, "show", "hello", "--for", "openai")
     assert both.startswith(capsys.readouterr().out)
     assert "an Anthropic client gets" in both
-
-
-def test_what_is_not_there_is_wrong_use(kept: Path) -> None:
-    for command in ("check", "list", "show", "bless"):
-        run(kept, command, "nothing", fails=2)
 
 
 def test_check_and_bless_name_what_differs(kept: Path, capsys: Output) -> None:
@@ -189,16 +167,6 @@ def test_what_this_version_cannot_read_costs_one_line_and_no_other(
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_a_flow_of_a_plain_mitmproxy_says_so(tmp_path: Path, capsys: Output) -> None:
-    file = io.BytesIO()
-    FlowWriter(file).add(tflow.tflow(resp=True))
-    (tmp_path / "plain.flows").write_bytes(file.getvalue())
-    run(tmp_path, "add", str(tmp_path / "plain.flows"), "x", fails=2)
-    said = capsys.readouterr().err
-    assert "captured without the addon" in said
-    assert said.count("\n") == 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -218,14 +186,6 @@ def test_bad_use_is_one_line(arguments: list[str], words: str, kept: Path, capsy
     assert said.count("\n") == 1
 
 
-def test_unknown_commands_and_options_are_one_line() -> None:
-    for arguments in ([], ["dance"], ["list", "--loud"]):
-        done = subprocess.run(
-            [*COMMAND, *arguments], cwd=TESTS.parent, capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-
-
 def test_it_runs_as_a_program_and_stops_quietly_when_nobody_reads(kept: Path) -> None:
     shell = f"{' '.join(COMMAND)} show hello --dir {kept} | head -n 1"
     done = subprocess.run(
@@ -238,33 +198,3 @@ def test_it_runs_as_a_program_and_stops_quietly_when_nobody_reads(kept: Path) ->
         check=True,
     )
     assert (done.stdout.count("\n"), done.stderr) == (1, "")
-
-
-def test_serve_answers_as_recorded(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    log = tmp_path_factory.mktemp("serve") / "serve.log"
-    with Program([*COMMAND, "serve", str(kept), "--port", "0", "--pace", "fast"], log) as server:
-        address = server.wait_for(r"ready http://(\S+):")[0]
-        connection = HTTPConnection(address)
-        connection.request(
-            "POST",
-            CHAT,
-            Library(kept).load("hello").sent.body,
-            {"content-type": "application/json"},
-        )
-        assert connection.getresponse().read() == Library(kept).load("hello").body
-        connection.close()
-
-
-def test_an_interrupted_command_says_nothing_and_leaves_nothing_behind(
-    kept: Path, capsys: Output
-) -> None:
-    def reads_and_is_interrupted(library: Library, chosen: argparse.Namespace) -> int:
-        del chosen
-        assert library.load("hello")
-        raise KeyboardInterrupt
-
-    does, _, takes = _COMMANDS["check"]
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(_COMMANDS, "check", (does, reads_and_is_interrupted, takes))
-        assert think_addon.main(["record", "check", "--dir", str(kept)]) == 130
-    assert capsys.readouterr() == ("", "")

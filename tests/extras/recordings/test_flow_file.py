@@ -69,12 +69,6 @@ def test_whole_and_broken_and_empty_replies_come_back(recording: Recording) -> N
     assert loads(flow_file.dumps(clean), clean.name) == clean
 
 
-def test_real_captures_come_back_as_they_were_redacted(capture: Capture) -> None:
-    for raw in flow_file.read_all(capture.file, "real"):
-        clean = redacted(raw)
-        assert loads(flow_file.dumps(clean), "real") == clean
-
-
 def test_a_capture_tells_who_asked_what_of_which_server(capture: Capture) -> None:
     found = list(flow_file.read_all(capture.file))
     assert [recording.client.name for recording in found] == ["openai"] * 2 + ["anthropic"] * 3 + [
@@ -151,26 +145,6 @@ def test_a_file_that_is_no_recording_says_why_in_one_line(
         flow_file.load(path)
     assert str(error.value).startswith(f"{path}: ")
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize("name", ["nowhere.mitm", "."])
-def test_what_cannot_be_opened_says_why(name: str, tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match=r"No such file|Is a directory"):
-        flow_file.load(tmp_path / name)
-
-
-def test_what_is_not_ours_in_a_capture_is_passed_over() -> None:
-    capture = saved(tflow.ttcpflow(), tflow.tflow(resp=True), flow_file.to_flow(CLEAN)) + note(
-        '{"version": 1, "replayed": true}'
-    )
-    assert loads(capture, "hello") == CLEAN
-
-
-def test_an_error_with_half_a_character_in_it_can_be_kept() -> None:
-    """Its words stand in the summary, and a flow file is UTF-8."""
-    spoiled = b'data: {"error": {"message": "\\ud800 gone"}}\n\n'
-    recording = exchange([spoiled])
-    assert loads(flow_file.dumps(recording), "hello").body == spoiled
 
 
 @given(st.integers(0, len(FILE) - 1), st.binary(min_size=1, max_size=3), st.booleans())

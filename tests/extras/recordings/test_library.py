@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT
-from converter.core.reading.engine.engine import Engine
 from converter.extras.recordings.library import Library
 from converter.extras.recordings.recording import RecordingError
 from laws import laws
@@ -58,14 +57,6 @@ def test_a_new_one_goes_into_a_folder_of_its_own_where_others_have_one(library: 
     assert library.path("third") == library.folder / "third" / "third.mitm"
 
 
-def test_kept_twice_is_the_same_bytes(library: Library) -> None:
-    library.keep(exchange())
-    before = digests(library)
-    library.keep(exchange())
-    library.keep(library.load("hello"))
-    assert digests(library) == before
-
-
 def test_another_one_of_the_name_stays_unless_told_to_go(library: Library) -> None:
     library.keep(exchange())
     before = digests(library)
@@ -102,27 +93,10 @@ def test_a_name_is_a_name_and_no_path(name: str, library: Library) -> None:
     assert not library.folder.exists()
 
 
-def test_blessing_twice_changes_nothing(library: Library) -> None:
-    library.keep(exchange())
-    before = digests(library)
-    golden = library.golden_path("hello", OPENAI_CHAT)
-    golden.write_text(golden.read_text().replace("Hello", "Goodbye"))
-    recording = library.load("hello")
-    first, second = library.bless(recording), library.bless(recording)
-    assert (digests(library), second) == (before, "")
-    assert "--- before/hello.openai.txt\n+++ now/hello.openai.txt\n" in first
-    assert [line for line in first.split("\n") if line.startswith("-") and "Goodbye" in line]
-
-
 def test_a_golden_that_no_client_has_is_taken_away(library: Library) -> None:
     library.keep(exchange())
     library.keep(exchange(client=ANTHROPIC, options={"native": ["messages"]}), replace=True)
     assert list(digests(library)) == FILES[:2]
-
-
-def test_what_is_as_it_should_be_is_not_told_of(library: Library) -> None:
-    library.keep(exchange())
-    assert library.check("hello", laws.told) == []
 
 
 def test_a_golden_that_says_otherwise_ends_with_the_command_that_accepts_it(
@@ -162,21 +136,3 @@ def test_a_broken_law_is_told_with_its_command(library: Library) -> None:
     library.keep(exchange())
     (wrong,) = library.check("hello", lambda _, command: [f"law 0 says no\n{command}"])
     assert wrong == f"law 0 says no\nthink-addon record check hello --dir {library.folder}"
-
-
-def test_a_law_that_cannot_read_a_recording_is_told_of(library: Library) -> None:
-    def check(*_: object) -> list[str]:
-        raise IndexError("none")
-
-    library.keep(exchange())
-    (wrong,) = library.check("hello", check)
-    assert wrong == "hello cannot be judged: IndexError: none"
-
-
-def test_a_fault_in_the_parser_is_found(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    library.keep(exchange())
-    monkeypatch.setattr(Engine, "feed", lambda *_: [])
-    wrong = library.check("hello", laws.told)
-    assert all(words.startswith("hello") for words in wrong)
-    assert any(words.startswith("hello breaks law") for words in wrong)
-    assert any(words.startswith("hello.anthropic.txt, line") for words in wrong)

@@ -26,16 +26,6 @@ def test_what_is_read_as_expected_is_met(sum_: Recording) -> None:
     assert differences(sum_, READ) == ""
 
 
-@pytest.mark.parametrize("text", ["\n\nIt is 5.\n", "It is 5.\r\n"])
-def test_line_ends_around_count_for_nothing(sum_: Recording, text: str) -> None:
-    assert differences(sum_, Expectation(text=text)) == ""
-
-
-def test_what_nobody_asks_for_is_not_compared(sum_: Recording) -> None:
-    assert differences(sum_, Expectation()) == ""
-    assert differences(sum_, Expectation(thinking="I add them.")) == ""
-
-
 def test_what_is_read_otherwise_is_told_in_lines(sum_: Recording) -> None:
     told = differences(sum_, Expectation("I add them twice.", "It is 5.", "it adds twice"))
     assert told.split("\n") == [
@@ -46,21 +36,6 @@ def test_what_is_read_otherwise_is_told_in_lines(sum_: Recording) -> None:
         "-I add them twice.",
         "+I add them.",
     ]
-
-
-def test_no_thinking_can_be_expected(sum_: Recording) -> None:
-    assert "+I add them." in differences(sum_, Expectation(thinking=""))
-
-
-def test_a_tag_left_in_the_text_is_text() -> None:
-    unread = streamed(*SAYS, options={"tags": [""]})
-    assert "+<think>" in differences(unread, READ)
-    assert differences(unread, Expectation("", "".join(SAYS))) == ""
-
-
-def test_thoughts_are_one_text() -> None:
-    two = streamed("<think>one</think>a", "<think>two</think>b")
-    assert differences(two, Expectation("one\n\ntwo", "a\n\nb")) == ""
 
 
 def test_it_is_kept_beside_the_recording(tmp_path: Path, sum_: Recording) -> None:

@@ -1,7 +1,6 @@
 """The commands, given to a real mitmweb as its page does; and what the command bar says of them."""
 
 import json
-import re
 import shutil
 import socket
 import urllib.request
@@ -30,7 +29,6 @@ pytestmark = pytest.mark.slow
 TOKEN = "token-of-this-test"
 HELLO = "hello <b>you</b>"
 GOOD = Reply(stream("<think>deep</think>", HELLO))
-NAMES = ("think.record", "think.show")
 
 
 class Web(Program):
@@ -127,29 +125,10 @@ def web(server: ScriptedServer, one_web: Web) -> Iterator[Web]:
     assert not FAULTS.search(one_web.output), one_web.output
 
 
-def test_each_command_has_a_help_of_one_sentence(web: Web) -> None:
-    listed = web.listed()
-    for name in NAMES:
-        words = " ".join(listed[name]["help"].split())
-        assert re.fullmatch(r"[A-Z].{30,150}\.", words), words
-    assert [listed[name]["signature_help"] for name in NAMES] == [
-        "think.record *flow_and_name",
-        "think.show flow target",
-    ]
-
-
 def test_show_writes_the_conversation_to_the_log(web: Web, dialect: Dialect) -> None:
     web.ask(dialect)
     assert web.call("think.show", "@focus") is None
     web.wait_for(rf"conversation:\n(?s:.*)user\n.*hi(?s:.*)assistant\n.*deep\n\n.*{HELLO}")
-
-
-def test_show_needs_a_clipboard_only_when_asked_for_one(web: Web) -> None:
-    web.ask()
-    with pytest.raises(CommandError, match=r"^expected log or clipboard, got 'page'$"):
-        web.call("think.show", "@focus", "page")
-    with pytest.raises(CommandError, match=r"^there is no clipboard: [^\n]*$"):
-        web.call("think.show", "@focus", "clipboard")
 
 
 def test_record_keeps_the_chosen_flow(web: Web, dialect: Dialect) -> None:
@@ -170,26 +149,6 @@ def test_record_without_a_flow_takes_the_last_reply_and_says_which(web: Web) -> 
     assert "secret" not in web.output
     web.wait_for("recording: kept .*/recordings/the-last.mitm")
     assert Library(web.recordings).load("the-last").asked.path == "/v1/messages"
-
-
-def test_record_wants_one_flow_and_a_name(web: Web) -> None:
-    with pytest.raises(CommandError, match="no reply is there yet"):
-        web.call("think.record", "early")
-    web.ask()
-    web.ask()
-    with pytest.raises(CommandError, match="expected one flow, got 2 by '@marked'"):
-        web.call("think.record", "@marked", "both")
-    with pytest.raises(CommandError, match="expected a name, or a flow and a name"):
-        web.call("think.record", "@focus", "two", "three")
-
-
-def test_record_takes_the_folder_of_the_option(server: ScriptedServer, tmp_path: Path) -> None:
-    server.answer(GOOD)
-    with Web(server.address, tmp_path, "--set", f"think_record={tmp_path / 'mine'}") as web:
-        web.ask()
-        web.call("think.record", "@focus", "odd-reply")
-        web.wait_for("kept .*odd-reply.mitm")
-    assert Library(tmp_path / "mine").names() == ["0001-chat-small", "odd-reply"]
 
 
 def _again(web: Web, _: Path) -> None:
@@ -264,14 +223,6 @@ def _keymap(*taken: str) -> Iterator[Keymap]:
         yield keys
 
 
-def test_a_key_asks_for_the_name_of_a_recording() -> None:
-    with _keymap() as keys:
-        bound = [keys.get(name, KEY) for name in KEY_CONTEXTS]
-    assert [binding.command for binding in bound if binding] == [
-        "console.command think.record @focus"
-    ] * 2
-
-
 def test_the_key_keeps_the_chosen_flow_of_the_console(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
@@ -295,8 +246,3 @@ def test_a_key_of_the_users_own_stays_theirs(taken: str) -> None:
     with _keymap(taken) as keys:
         bound = [keys.get(name, KEY) for name in [*KEY_CONTEXTS, "global"]]
     assert [binding.command for binding in bound if binding] == ["the.users.own"]
-
-
-def test_where_there_are_no_keys_none_is_offered() -> None:
-    with taddons.context():
-        RecordCommand(Recorder()).running()

@@ -18,21 +18,19 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.test import taddons
 
 from converter.core.dialects.table import DIALECTS
-from converter.extras.recordings import recorder, recording_work
+from converter.extras.recordings import recording_work
 from converter.extras.recordings.flow_file import to_flow
 from converter.extras.recordings.library import Library
 from converter.extras.recordings.recorder import Recorder
 from converter.extras.recordings.recording import Recording
 from converter.extras.recordings.recording_work import Order
 from tests.support.by_path_server import CHAT, ByPathServer, Says
-from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
-from tests.support.frames import END, ROLE, stream, text, whole
+from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, question
+from tests.support.frames import ROLE, stream, text, whole
 from tests.support.harness import (
     ADDON,
     MITMDUMP,
     SECONDS_TO_START,
-    VARIANTS,
-    LlamaServer,
     Program,
     Proxy,
     start_proxy,
@@ -102,14 +100,6 @@ def test_a_call_of_the_text_has_the_name_that_it_has_when_played_again(
     assert kept.replayed().body == kept.got.body
 
 
-def test_names_go_on_where_the_last_run_ended(server: ScriptedServer, tmp_path: Path) -> None:
-    server.answer(Reply(GOOD))
-    for _ in range(2):
-        with _recording(server.address, tmp_path) as (proxy, library):
-            _ask(proxy)
-    assert library.names() == ["0001-chat-small", "0002-chat-small"]
-
-
 def test_two_runs_at_once_take_no_name_twice(server: ScriptedServer, tmp_path: Path) -> None:
     server.answer(Reply(GOOD))
     with (
@@ -146,31 +136,6 @@ def test_a_stream_that_the_server_drops_is_kept(
     kept = _only(library)
     assert kept.ended
     assert b"<think>deep</think>hel" in kept.body
-
-
-def test_a_stream_that_the_client_leaves_is_kept(
-    server: ScriptedServer, tmp_path: Path, dialect: Dialect
-) -> None:
-    held = threading.Event()
-    server.answer(Reply([ROLE, *text("<think>deep</think>hel"), held, *END]))
-    with _recording(server.address, tmp_path) as (proxy, library):
-        with Client(proxy.ports[0]) as client:
-            Live(client.send(dialect.path, question(stream=True))).until(b"hel")
-        proxy.wait_for("reply: ")
-    assert "Client disconnected" in _only(library).ended
-
-
-@pytest.mark.long
-def test_what_is_to_be_written_is_written_before_mitmproxy_ends(
-    server: ScriptedServer, tmp_path: Path
-) -> None:
-    server.answer(Reply(stream(*(["<think>"] + ["word "] * 2000 + ["</think>", "hello"]))))
-    with _recording(server.address, tmp_path) as (proxy, library):
-        for _ in range(5):
-            _ask(proxy)
-        proxy.terminate()
-    assert len(library.names()) == 5
-    assert [path.name for path in library.folder.iterdir() if path.name.startswith(".")] == []
 
 
 def _kept(folder: Path, flow: HTTPFlow) -> Path:
@@ -228,19 +193,6 @@ def test_what_waits_when_mitmproxy_ends_is_kept_by_no_nice_process(
         assert [future.result(0).exists() for future in kept] == [True, True]
 
 
-def test_without_a_process_the_thread_keeps_a_long_exchange(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(recording_work, "keep_beside", lambda *_: None)
-    assert _kept(tmp_path, _flow(5000)).exists()
-
-
-def test_what_other_addons_have_noted_of_a_flow_is_not_kept(tmp_path: Path) -> None:
-    flow = _flow(5000)
-    flow.metadata["of another addon"] = {"any": object()}
-    assert _kept(tmp_path, flow).exists()
-
-
 def test_a_recording_that_cannot_be_written_costs_a_line_and_no_reply(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
@@ -252,20 +204,6 @@ def test_a_recording_that_cannot_be_written_costs_a_line_and_no_reply(
         proxy.wait_for("no recording: ")
         [trouble] = proxy.troubles()
     assert str(library.folder) in trouble
-
-
-def test_an_exchange_without_a_reply_costs_no_recording_and_no_complaint(tmp_path: Path) -> None:
-    with (
-        ByPathServer({CHAT: _hang_up}) as server,
-        _recording(server.address, tmp_path) as (proxy, library),
-    ):
-        _ask(proxy)
-        proxy.wait_for("recording: none of /v1/chat/completions")
-    assert library.names() == []
-
-
-def _hang_up(_: Asked) -> Says:
-    raise ConnectionError
 
 
 BAD = {
@@ -388,36 +326,3 @@ def test_no_secret_is_in_any_file(tmp_path: Path, answer: object) -> None:
     ]
     assert found == []
     assert not [name for name, data in written.items() if server.address.encode() in data]
-
-
-def test_a_real_models_replies_are_kept(tmp_path: Path) -> None:
-    body = question(
-        stream=True, model="tiny-think", messages=[{"role": "user", "content": "12 * 7"}]
-    )
-    with (
-        LlamaServer(VARIANTS["tags"], tmp_path / "llama") as llama,
-        _recording(llama.address, tmp_path, server="auto") as (proxy, library),
-        Client(proxy.ports[0]) as client,
-    ):
-        for dialect in (OPENAI, ANTHROPIC):
-            client.ask(dialect.path, body)
-        asked = {"model": "tiny-think", "input": "12 * 7", "stream": True}
-        client.ask("/v1/responses", json.dumps(asked).encode())
-    assert library.names() == [
-        "0001-chat-tiny-think",
-        "0002-messages-tiny-think",
-        "0003-responses-tiny-think",
-    ]
-    kept = [library.load(name) for name in library.names()]
-    assert [recording.found.server for recording in kept] == ["llama.cpp"] * 3
-    assert all(recording.chunks for recording in kept)
-    assert all(library.check(name, lambda *_: []) == [] for name in library.names())
-
-
-def test_a_recording_is_not_put_among_the_projects_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert recorder.usual_folder() == tmp_path / "recordings"
-    monkeypatch.chdir(Path(__file__).parents[3])
-    assert recorder.usual_folder().name == "captures"

@@ -3,9 +3,8 @@ from dataclasses import replace
 import pytest
 
 from converter.addon.keep.notes import Found
-from converter.core.dialects.table import ANTHROPIC, DIALECTS, OLLAMA, OPENAI_CHAT, Dialect, Form
+from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, Form
 from converter.extras.recordings.recording import RecordedRequest, RecordingError
-from tests.support.frames import stream
 from tests.support.raw_exchanges import JSON, WHOLE, exchange
 
 
@@ -40,18 +39,6 @@ def test_the_exchange_stands_as_it_did_when_the_reply_began() -> None:
     assert (written.model, written.form, written.body["model"]) == ("m", Form.STREAM, "m")
 
 
-@pytest.mark.parametrize("client", DIALECTS)
-def test_a_reply_that_begins_inside_a_thought_is_read_so(client: Dialect) -> None:
-    recording = exchange(
-        stream("deep", "</think>", "Hello"),
-        client,
-        options={"tags": ["auto"]},
-        found=Found(begins="thinking"),
-    )
-    assert b"</think>" not in recording.got.body
-    assert b'"deep"' in recording.got.body
-
-
 def test_a_request_that_the_addon_does_not_act_on_has_no_exchange() -> None:
     recording = replace(
         exchange(), asked=RecordedRequest("GET", "/favicon.ico", {"accept": JSON}, b"")
@@ -60,11 +47,6 @@ def test_a_request_that_the_addon_does_not_act_on_has_no_exchange() -> None:
         RecordingError, match=r"hello: GET /favicon\.ico is no request that the addon acts on"
     ):
         recording.exchange()
-
-
-def test_options_that_this_version_does_not_know_are_told_of() -> None:
-    with pytest.raises(RecordingError, match="hello: think_start: expected one of"):
-        replace(exchange(), options={"start": "sideways"}).exchange()
 
 
 def test_an_ollamas_own_reply_is_read_as_it_was_sent() -> None:

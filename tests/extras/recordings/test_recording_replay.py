@@ -4,7 +4,6 @@ import pytest
 
 from converter.core.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Form
 from converter.extras.recordings.recording import RecordedRequest, RecordingError
-from tests.support.frames import stream
 from tests.support.raw_exchanges import HELLO, JSON, WHOLE, exchange
 
 ERROR = b'{"error": {"message": "no", "type": "invalid_request_error", "code": 400}}'
@@ -27,25 +26,12 @@ def test_each_step_says_what_came_and_what_went_out_for_it() -> None:
     assert (replay.body.count(b"reasoning_content"), replay.end, replay.notes) == (2, b"", ())
 
 
-def test_a_reply_that_broke_off_has_no_end() -> None:
-    cut = stream("<think>de", "ep</thi")[:3]
-    complete, broken = (exchange(cut, ended=ended).replayed(ANTHROPIC) for ended in ("", "gone"))
-    assert b"event: error" in complete.body
-    assert complete.body == broken.body + complete.end
-
-
 def test_a_whole_reply_goes_out_at_its_end() -> None:
     for client in DIALECTS:
         replay = exchange(WHOLE, client, Form.WHOLE).replayed(client)
         assert [step.out for step in replay.steps] == [b""]
         assert b"deep" in replay.end
         assert replay.summary.thoughts == 1
-
-
-def test_a_whole_reply_that_broke_off_never_went_out() -> None:
-    assert (
-        exchange([WHOLE[0][:50]], form=Form.WHOLE, ended="gone").replayed(OPENAI_CHAT).body == b""
-    )
 
 
 def test_an_error_is_said_in_each_dialect() -> None:
@@ -63,14 +49,6 @@ def test_a_list_of_models_and_a_native_reply_are_for_anthropic_clients_only() ->
     native = exchange(client=ANTHROPIC, options={"native": ["messages"]})
     assert replace(exchange(), asked=models).dialects == native.dialects == (ANTHROPIC,)
     assert exchange().dialects == DIALECTS
-
-
-def test_each_client_gets_its_form() -> None:
-    streamed_for_whole = replace(
-        exchange(client=ANTHROPIC), got=exchange(WHOLE, form=Form.WHOLE).got
-    )
-    assert streamed_for_whole.form_for(ANTHROPIC) is Form.WHOLE
-    assert streamed_for_whole.form_for(OPENAI_CHAT) is Form.STREAM
 
 
 def test_a_recording_that_this_version_cannot_read_says_so() -> None:

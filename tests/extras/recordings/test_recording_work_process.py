@@ -13,11 +13,10 @@ import pytest
 from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowWriter
 
-from converter.addon.files import FileError
 from converter.extras.recordings import recording_work
 from converter.extras.recordings.flow_file import to_flow
-from converter.extras.recordings.library import Expectation, Library
-from converter.extras.recordings.recording_work import NothingToKeepError, Order
+from converter.extras.recordings.library import Library
+from converter.extras.recordings.recording_work import Order
 from tests.support.recorded import FOLDER
 
 pytestmark = pytest.mark.slow
@@ -43,26 +42,6 @@ def test_it_writes_byte_for_byte_what_the_thread_writes(tmp_path: Path) -> None:
     assert _files(Path(there.folder)) == _files(Path(here.folder))
 
 
-def test_a_named_one_says_what_it_should_read(tmp_path: Path) -> None:
-    expected = Expectation("deep", "hello", "I say so")
-    path = recording_work.keep_beside(_dumped(), Order(str(tmp_path), "one", expected))
-    assert path
-    assert path.stem == "one"
-    assert Library(path.parent).expectation(path.stem) == expected
-
-
-def test_what_cannot_be_kept_is_told(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    foreign = FLOW.copy()
-    foreign.metadata = {}
-    with pytest.raises(NothingToKeepError, match="captured without the addon"):
-        recording_work.keep_beside(_dumped(foreign), Order(str(tmp_path)))
-    with pytest.raises(FileError, match="file cannot be made"):
-        recording_work.keep_beside(_dumped(), Order(str(tmp_path / "file")))
-    with pytest.raises(RuntimeError, match="FlowReadException"):
-        recording_work.keep_beside(_dumped()[:-1], Order(str(tmp_path)))
-
-
 def test_it_hears_no_ctrl_c_and_leaves_mitmproxy_the_processor(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -74,14 +53,6 @@ def test_it_hears_no_ctrl_c_and_leaves_mitmproxy_the_processor(
     process, group, session, niceness = ast.literal_eval(told.read_text())
     assert (group, session) == (process, os.getsid(0))
     assert niceness > os.getpriority(os.PRIO_PROCESS, 0)
-
-
-@pytest.mark.parametrize("program", ["/bin/false", "/nowhere/python", ""])
-def test_where_it_does_not_start_nothing_is_kept(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str
-) -> None:
-    monkeypatch.setattr(sys, "executable", program)
-    assert recording_work.keep_beside(_dumped(), Order(str(tmp_path), "kept")) is None
 
 
 def test_one_that_is_killed_keeps_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

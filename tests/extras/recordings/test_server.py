@@ -2,24 +2,18 @@
 
 import json
 import socket
-import subprocess
-import sys
-from dataclasses import replace
-from http.client import HTTPConnection, IncompleteRead
 
 import pytest
 
 from converter.addon.keep.notes import Found
 from converter.extras.recordings import server as paces
 from converter.extras.recordings.library import Library
-from converter.extras.recordings.recording import Answered, Chunk, RecordedRequest, Recording
+from converter.extras.recordings.recording import Answered, Recording
 from converter.extras.recordings.server import FAST, RecordedServer
 from tests.support.clients import Client
-from tests.support.frames import finish, text
 from tests.support.made_recordings import (
     CHAT,
     EVENT_STREAM,
-    JSON,
     MESSAGES,
     PIECES,
     asked,
@@ -80,30 +74,6 @@ def test_chunks_come_as_they_were_cut() -> None:
     assert b"content-type: text/event-stream" in got
 
 
-def test_a_whole_reply_keeps_its_status_and_type() -> None:
-    whole = Answered(400, JSON)
-    refused = recording(chunks=(Chunk(0.1, b'{"error": 1}'),), answered=whole)
-    with serving(refused) as server, Client(server.server_port) as client:
-        answer = client.ask(CHAT, json.dumps(question()).encode())
-        again = client.ask(CHAT, json.dumps(question()).encode())  # the connection lives
-    assert (answer.status, answer.headers["content-type"], answer.body) == (
-        400,
-        JSON,
-        b'{"error": 1}',
-    )
-    assert again.body == answer.body
-
-
-def test_a_reply_that_broke_off_breaks_off_again() -> None:
-    with serving(recording(ended="Server disconnected")) as server:
-        connection = HTTPConnection("127.0.0.1", server.server_port, timeout=10)
-        connection.request("POST", CHAT, json.dumps(question()), {"content-type": JSON})
-        with pytest.raises(IncompleteRead) as broken:
-            connection.getresponse().read()
-        connection.close()
-    assert broken.value.partial == BODY
-
-
 def test_who_asks_something_else_is_told_what_there_is() -> None:
     with serving(recording()) as server:
         words = json.loads(ask(server, question("Bye"))[1])["error"]["message"]
@@ -131,17 +101,6 @@ def test_who_goes_on_behind_an_ended_thought_gets_the_second_reply() -> None:
     assert second[1] == b"".join(chunk.data for chunk in ended.second)
     assert b"reasoning_content" not in second[1]
     assert ended.body.endswith(second[1])
-
-
-def test_so_does_who_goes_on_behind_a_thought_alone() -> None:
-    first = b"".join([*text("<think>I add.</think>"), finish()])
-    alone = replace(
-        recording(pieces=[first, BODY], options={"unanswered": "ask"}), found=Found("llama.cpp")
-    )
-    begun = {"role": "assistant", "reasoning_content": "I add."}
-    with serving(alone) as server:
-        turns = [*question()["messages"], begun]
-        assert ask(server, {**question(), "messages": turns}) == (200, BODY)
 
 
 def test_the_recording_with_most_equal_fields_answers_and_equals_take_turns() -> None:
@@ -177,19 +136,6 @@ def test_the_list_of_models_tells_what_the_servers_were() -> None:
     ]
 
 
-def test_a_recorded_list_of_models_is_given_as_it_was() -> None:
-    models = RecordedRequest("GET", "/v1/models", {"x-api-key": ""}, b"")
-    listed = recording(
-        "models",
-        asked=models,
-        sent=models,
-        answered=Answered(200, JSON),
-        chunks=(Chunk(0.0, b'{"data": []}'),),
-    )
-    with serving(listed) as server:
-        assert ask(server, b"", "/v1/models", "GET") == (200, b'{"data": []}')
-
-
 def test_the_addon_is_told_again_what_it_had_found_out() -> None:
     opened = recording("opened", found=Found(begins="thinking"))
     counted = recording("counted", question("Long"), found=Found("vllm", counted=4408))
@@ -214,31 +160,3 @@ def test_each_chunk_waits_for_its_time(pace: float, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(paces, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
     sent = [now[0] - 100.0 for _ in paces.paced(paced.chunks, 100.0, pace)]
     assert sent == pytest.approx([chunk.at / pace for chunk in paced.chunks])
-
-
-def test_serve_says_where_and_a_taken_port_is_told() -> None:
-    with serving() as server:
-        code = (
-            f"from converter.extras.recordings.server import serve; serve([], {server.server_port})"
-        )
-        ended = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False
-        )
-    assert "Address already in use" in ended.stderr
-
-
-def test_the_sdk_reads_what_is_served() -> None:
-    import openai  # noqa: PLC0415 (the others need none)
-
-    with serving(recording(answered=Answered(200, EVENT_STREAM))) as server:
-        client = openai.OpenAI(base_url=f"{server.address}/v1", api_key="none", max_retries=0)
-        frames = list(client.chat.completions.create(**question()))
-        client.close()
-    assert (
-        "".join(frame.choices[0].delta.content or "" for frame in frames if frame.choices)
-        == "<think>a b</think>c"
-    )
-
-
-def test_a_hand_made_request_is_what_tests_think_it_is() -> None:
-    assert recording().awaited().request.body == json.loads(asked(question()).body)

@@ -4,7 +4,7 @@ from converter.addon.keep.flow_record import UNDER_WAY
 from converter.extras.page.watcher import WINDOW, steps_of_running, window
 from converter.extras.recordings.wire_steps import steps_of
 from tests.support.addon_flows import CHAT, EVENT_STREAM, MESSAGES, request, response, streaming
-from tests.support.frames import stream, whole
+from tests.support.frames import stream
 from tests.support.kept_flows import kept, pass_on, saved, watched
 
 FRAMES = stream("<think>a</thi", "nk>", "b")
@@ -42,30 +42,6 @@ def test_a_running_reply_has_the_same_steps_as_when_it_is_over() -> None:
         there.end(flow)
     complete, _ = steps_of(flow)
     assert [step[1:] for step in complete if step[1]] == [step[1:] for step in steps]
-
-
-def test_a_whole_reply_goes_out_at_its_end() -> None:
-    sent = whole("<think>a</think>b")
-    steps, _ = steps_of(kept(request(CHAT), response(), sent))
-    assert [came for _, came, _ in steps] == [sent, b""]
-    assert b"reasoning_content" in steps[-1][2]
-    assert steps[-1][0] is None
-
-
-def test_a_reply_without_notes_has_one_step() -> None:
-    flow = request(CHAT)
-    flow.response = response()
-    flow.response.content = b"{}"
-    steps, note = steps_of(flow)
-    assert steps == [(None, b"{}", b"{}")]
-    assert "captured without the addon" in note
-
-
-def test_a_reply_that_was_edited_is_told_of() -> None:
-    flow = kept(streaming(CHAT), response(EVENT_STREAM), *FRAMES)
-    assert flow.response
-    flow.response.content = b"data: other\n\n"
-    assert "other bytes" in steps_of(flow)[1]
 
 
 def test_a_window_has_so_many_and_bytes_that_are_no_text_are_told() -> None:

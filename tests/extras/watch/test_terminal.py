@@ -11,7 +11,7 @@ from threading import Event
 
 import pytest
 
-from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.by_path_server import CHAT
 from tests.support.clients import OPENAI, Client, Dialect, Live, question
 from tests.support.console import Console
 from tests.support.frames import DONE, END, ROLE, delta, stream, text, whole
@@ -96,15 +96,6 @@ def test_thinking_is_dim_and_the_answer_plain_while_the_reply_still_comes(
         program.wait_for(LINE)
 
 
-def test_a_whole_reply_is_printed_when_it_is_there(
-    server: ScriptedServer, printing: tuple[OnTerminal, int], dialect: Dialect
-) -> None:
-    program, port = printing
-    server.answer(Reply([whole(f"<think>{THOUGHT}</think>hello")], JSON))
-    _ask(port, dialect, streamed=False)
-    program.wait_for(rf"  \x1b\[2m│ {THOUGHT}\x1b\[0m\n\n  hello\n[^\n]*reply: ")
-
-
 LINES = {
     "streamed": (
         Reply(GOOD),
@@ -146,15 +137,6 @@ def test_an_exchange_is_one_short_line_of_the_log(
     assert "sesame" not in proxy.output.replace(f"{server.address}{dialect.path}?key=sesame", "")
 
 
-def test_a_terminal_without_colours_gets_none_of_ours(
-    server: ScriptedServer, tmp_path: Path
-) -> None:
-    server.answer(Reply(GOOD))
-    with _on_terminal(server.address, tmp_path, *PRINT, NO_COLOR="1") as (program, port):
-        _ask(port)
-        program.wait_for(rf"(?m)^── #1 {CHAT} small ──\n  │ {THOUGHT}\n\n  hello\n")
-
-
 def test_a_pipe_gets_no_colours_and_whole_lines(server: ScriptedServer, tmp_path: Path) -> None:
     server.answer(Reply(GOOD))
     with start_proxy([f"reverse:{server.address}"], PRINT, tmp_path, "piped") as proxy:
@@ -163,55 +145,6 @@ def test_a_pipe_gets_no_colours_and_whole_lines(server: ScriptedServer, tmp_path
             rf"(?m)^── #1 {CHAT} small ──\n  │ {THOUGHT}\n\n  hello\n\[[\d:.]+\] reply: "
         )
     assert "\x1b" not in proxy.output
-
-
-def test_nothing_that_a_model_writes_acts_on_the_terminal(
-    server: ScriptedServer, printing: tuple[OnTerminal, int]
-) -> None:
-    program, port = printing
-    hostile = "\x1b]0;owned\x07\x1b[2J\x9b31m\rover\u202e"
-    frames = [ROLE, delta(reasoning_content=f"t{hostile}"), delta(content=f"a{hostile}"), *END]
-    evil = [frame.replace(b'"small"', b'"\\u001b[2Jsmall"') for frame in frames]
-    server.answer(Reply(evil))
-    _ask(port)
-    program.wait_for(LINE)
-    seen = program.raw.decode().replace("\r\n", "\n")
-    assert not set(seen) & set("\r\x07\x9b\u202e")
-    assert "\x1b]" not in seen
-    assert "\x1b[2J" not in seen
-    assert "t␛]0;owned␇␛[2J\\x9b31m␍over\\u202e" in seen
-    assert "a␛]0;owned␇␛[2J\\x9b31m␍over\\u202e" in seen
-
-
-def test_replies_at_the_same_time_are_printed_one_after_another(tmp_path: Path) -> None:
-    held = Event()
-    first = stream("<think>one", " thought", "</think>", "first")
-    rows = {"/a" + CHAT: Says(steps=[*first[:2], held, *first[2:]]), "/b" + CHAT: Says(steps=GOOD)}
-    with (
-        ByPathServer(rows) as server,
-        _on_terminal(server.address, tmp_path, *PRINT, NO_COLOR="1") as (program, port),
-    ):
-        with Client(port) as client:
-            live = Live(client.send("/a" + CHAT, question(stream=True)))
-            program.wait_for("│ one")
-            _ask(port, path="/b" + CHAT)
-            program.wait_for(LINE)
-            held.set()
-            live.rest()
-        program.wait_for(LINE, 2)
-        seen = program.output
-    order = [
-        "── #1 /a",
-        "│ one",
-        "\n",
-        "reply: /b",
-        " thought",
-        "first\n",
-        "── #2 /b",
-        f"  │ {THOUGHT}\n\n  hello\n",
-        "reply: /a",
-    ]
-    assert re.search(".*".join(map(re.escape, order)), seen, re.DOTALL), seen
 
 
 def test_a_line_of_the_log_does_not_stand_in_the_middle_of_a_thought(
@@ -277,17 +210,6 @@ def _patiently(port: int) -> bytes:
     raise AssertionError("it never listened")
 
 
-def test_mitmwebs_terminal_is_one_too(server: ScriptedServer, tmp_path: Path) -> None:
-    server.answer(Reply(GOOD))
-    page = ["--web-host", "127.0.0.1", "--web-port", "0", "--no-web-open-browser"]
-    program = OnTerminal(
-        _command(server.address, tmp_path, *page, *PRINT, program="mitmweb"), tmp_path / "terminal"
-    )
-    with program:
-        _ask(_port(program))
-        program.wait_for(rf"  \x1b\[2m│ {THOUGHT}\x1b\[0m\n\n  hello\n")
-
-
 def test_nothing_is_printed_over_mitmproxys_console(server: ScriptedServer, tmp_path: Path) -> None:
     server.answer(Reply(GOOD))
     with Console(server.address, tmp_path, *PRINT) as console:
@@ -301,23 +223,3 @@ def test_nothing_is_printed_over_mitmproxys_console(server: ScriptedServer, tmp_
 def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with LlamaServer(VARIANTS["tags"], tmp_path_factory.mktemp("llama") / "log") as server:
         yield server.address
-
-
-def test_a_real_models_thinking_is_seen_on_the_terminal(
-    llama: str, tmp_path: Path, dialect: Dialect, streamed: bool
-) -> None:
-    body = question(streamed, model="tiny-think", messages=[{"role": "user", "content": "12 * 7"}])
-    with _on_terminal(llama, tmp_path, "--set", "think_print=true", NO_COLOR="1") as (
-        program,
-        port,
-    ):
-        with Client(port) as client:
-            said = dialect.read(client.ask(dialect.path, body).body, streamed)
-        program.wait_for(LINE)
-        seen = program.output
-    assert said.thinking
-    assert f"  │ {said.thinking}\n\n  {said.text.strip()}\n" in seen
-    assert re.search(
-        rf"reply: {dialect.path} tiny-think · 1 thought, {len(said.thinking)} chars.* · stop",
-        seen,
-    )

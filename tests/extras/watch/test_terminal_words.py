@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from time import sleep
 from typing import TextIO
 
 import pytest
@@ -16,7 +15,6 @@ from converter.core.model.events import (
     ThinkingEnd,
     ToolCall,
 )
-from converter.extras.watch import terminal as printers
 from converter.extras.watch.terminal import MARGIN, TERMINAL_LIMIT, Printer
 
 PATH = "/v1/messages"
@@ -90,12 +88,6 @@ def test_without_colours_a_line_at_the_left_sets_thinking_apart() -> None:
     )
 
 
-def test_words_are_printed_as_they_come(pipe: Pipe, printer: Printer) -> None:
-    for word in ("one", " two", " three"):
-        printer.hear("a", PATH, [Thinking(word)])
-        pipe.read(word)
-
-
 def test_replies_are_printed_one_after_another(pipe: Pipe, printer: Printer) -> None:
     printer.hear("a", PATH, [Start("a", "one"), Thinking("I")])
     printer.hear("b", PATH, _reply("two", "short", "done"))
@@ -112,15 +104,6 @@ def test_replies_are_printed_one_after_another(pipe: Pipe, printer: Printer) -> 
     printer.end("never heard")
     assert printer.make_room(SECONDS)
     assert pipe.rest() == "c2\n"
-
-
-def test_an_open_line_is_ended_once(pipe: Pipe, printer: Printer) -> None:
-    printer.hear("a", PATH, [Thinking("I")])
-    assert printer.make_room(SECONDS)
-    assert printer.make_room(SECONDS)
-    printer.hear("a", PATH, [Thinking(" am"), Failure("gone")])
-    assert printer.make_room(SECONDS)
-    assert pipe.rest() == "── #1 /v1/messages ──\n  │ I\n   am\n\n  error api_error: gone\n"
 
 
 def test_of_several_choices_the_first_is_printed() -> None:
@@ -156,10 +139,6 @@ def test_nothing_that_is_said_acts_on_the_terminal(events: Sequence[Event]) -> N
     assert not set(out) & set("\x1b\x07\x00\x7f\x9b\r\u202e")
 
 
-def test_a_reply_that_says_nothing_prints_nothing() -> None:
-    assert _printed([Start("a", "small"), Text("\n\n")], coloured=True) == ""
-
-
 def test_no_line_of_a_reply_passes_for_a_head_or_a_line_of_the_log() -> None:
     forged = ("── #2 /v1/messages other ──", "[12:00:00.123] think: a key is sent")
     said = _printed([Text(f"{line}\n{line}") for line in forged])
@@ -178,23 +157,6 @@ def test_a_full_pipe_keeps_nobody_waiting_and_loses_nothing_that_was_taken(
     assert pipe.read("x\n").endswith(f"\n  {'x' * 300_000}\n")
     printer.hear("a", PATH, [Text("end")])
     assert pipe.read("end") == "  end"
-
-
-def test_a_full_pipe_that_does_not_block_is_waited_for_in_peace(
-    pipe: Pipe, printer: Printer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    os.set_blocking(pipe.file.fileno(), False)  # as programs do that share a terminal
-    slept: list[float] = []
-
-    def noted(seconds: float) -> None:
-        slept.append(seconds)
-        sleep(seconds)
-
-    monkeypatch.setattr(printers, "sleep", noted)
-    printer.hear("a", PATH, [Text("x" * 200_000 + "end")])
-    assert not printer.make_room(1.0)
-    assert set(slept) == {printers._PAUSE}, "each look at the full pipe has its pause"
-    assert pipe.read("end\n").count("x") == 200_000
 
 
 def test_beyond_the_limit_is_left_out_and_a_line_says_how_much(
@@ -226,12 +188,6 @@ def test_a_reader_that_has_gone_is_no_error(pipe: Pipe, printer: Printer) -> Non
     for words in ("nobody reads this", "nor this"):
         printer.hear("a", PATH, [Text(words)])
         assert printer.make_room(SECONDS)
-
-
-def test_an_encoding_that_lacks_a_character_spells_it(pipe: Pipe) -> None:
-    with os.fdopen(os.dup(pipe.file.fileno()), "w", encoding="ascii") as ascii_file:
-        Printer(ascii_file, coloured=False).hear("a", PATH, [Text("é end")])
-        assert pipe.read(" end").endswith("  \\xe9 end")
 
 
 def test_a_fault_of_ours_costs_these_words_and_a_line_of_the_log(

@@ -142,25 +142,9 @@ def pipe(tmp_path: Path) -> Path:
     return made
 
 
-def test_a_pipe_gets_the_lines(pipe: Path) -> None:
-    with open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), "rb") as reader:
-        with watched(events=str(pipe)) as there:
-            exchanged(there)
-        assert json.loads(reader.read())["thought"] == "a"
-
-
 def test_a_pipe_that_nobody_reads_holds_nothing_up(
     pipe: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with watched(events=str(pipe)) as there:
         exchanged(there)
     assert "think_events: [Errno 6]" in caplog.text
-
-
-def test_a_full_pipe_holds_nothing_up(pipe: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with open(os.open(pipe, os.O_RDWR | os.O_NONBLOCK), "wb", buffering=0) as other:
-        while other.write(bytes(4096)):
-            pass
-        with watched(events=str(pipe)) as there:
-            exchanged(there)
-    assert "is full" in caplog.text

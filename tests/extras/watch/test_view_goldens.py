@@ -2,30 +2,15 @@
 nothing of them is shown raw.
 """
 
-import logging
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from mitmproxy.test import taddons
 
-from converter.extras.recordings.library import Library
 from converter.extras.watch.views import Views
 from tests.support import view_goldens
-from tests.support.view_goldens import COMMAND, GOLDENS, NAMES, RECORDINGS, VIEWS, flow_of, shown
-
-ALL = Library(RECORDINGS).names()
-_DETAIL = 'rest: |\n  {\n    "detail":'
-_FLAT = 'rest: |\n  {\n    "object": "error",'
-ODD = {
-    "sglang-newest-picture-whole": _FLAT,
-    "sglang-newest-reply-too-long-whole": _FLAT,
-    "sglang-newest-too-long-whole": _FLAT,
-    "transformers-refused-whole": _DETAIL,
-    "vllm-mlx-reply-too-long-whole": _DETAIL,
-    "xinference-too-long-whole": _DETAIL,
-}
-"""Replies of a shape that no dialect has: shown as they came."""
+from tests.support.view_goldens import COMMAND, GOLDENS, NAMES
 
 
 @pytest.fixture(autouse=True)
@@ -39,21 +24,6 @@ def test_both_views_show_what_they_showed_before(name: str) -> None:
     new = view_goldens.difference(name)
     if new:
         pytest.fail(f"{new}\n\nif that is right: {COMMAND}", pytrace=False)
-
-
-@pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("view", [*VIEWS, "auto"])
-def test_every_recording_is_read(name: str, view: str, caplog: pytest.LogCaptureFixture) -> None:
-    flow = flow_of(name)
-    talks = not flow.request.path.startswith("/v1/models")
-    for result in shown(flow, view):
-        assert "failed" not in result.description
-        assert not talks or result.view_name == ("Thinking" if view == "auto" else view)
-        assert (
-            not talks or "rest:" not in result.text or ODD.get(name, "rest: nothing") in result.text
-        )
-        assert not talks or result.text.strip()
-    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_no_golden_is_of_no_recording() -> None:

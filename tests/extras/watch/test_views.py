@@ -2,23 +2,17 @@
 content views.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from mitmproxy import contentviews
-from mitmproxy.addonmanager import Loader
-from mitmproxy.contentviews import Metadata
 from mitmproxy.http import HTTPFlow
-from mitmproxy.test import taddons, tflow
+from mitmproxy.test import taddons
 
 from converter.addon.keep.notes import METADATA
 from converter.extras.watch.views import (
-    LINES,
     TEXT_LIMIT,
     WIDTH,
-    ThinkingView,
     Views,
     newest,
     wrapped,
@@ -38,7 +32,6 @@ from tests.support.frames import ROLE, delta, stream, whole
 from tests.support.kept_flows import kept, pass_on, saved, shown, watched
 
 SERVER = "Thinking server"
-SAID = "  thinking:\n    #│ I add.\n  text: |\n    It is 4.\n"
 THOUGHT = stream("<think>I add.</think>", "It is 4.")
 
 
@@ -107,11 +100,6 @@ def test_what_is_no_model_traffic_is_left_to_mitmproxy(flow: HTTPFlow) -> None:
     assert shown(flow, flow.response).view_name not in ("Thinking", SERVER)
 
 
-def test_what_has_no_flow_is_left_to_mitmproxy() -> None:
-    assert ThinkingView().render_priority(b"{}", Metadata()) < 0
-    assert ThinkingView().render_priority(b"{}", Metadata(flow=tflow.ttcpflow())) < 0
-
-
 @pytest.mark.parametrize("from_file", [False, True], ids=["live", "from a file"])
 def test_the_servers_view_shows_what_it_was_asked_and_said(from_file: bool) -> None:
     body = stream("<think>I add.</think>", "It is 4.")
@@ -124,14 +112,6 @@ def test_the_servers_view_shows_what_it_was_asked_and_said(from_file: bool) -> N
     assert ("stream_options" in client_request, "stream_options" in server_request) == (False, True)
     assert ("stop: end_turn" in client_reply, "stop: stop" in server_reply) == (True, True)
     assert "#│ I add." in server_reply
-
-
-def test_the_servers_view_reads_a_reply_as_the_addon_did() -> None:
-    begun = stream("I add.</think>", "It is 4.")
-    flow = kept(asked(CHAT), response(EVENT_STREAM), *begun, start="thinking")
-    assert "#│ I add." in reply(flow)
-    assert "#│ I add." in reply(flow, SERVER)
-    assert "</think>" not in reply(flow, SERVER)
 
 
 def test_what_the_addon_wrote_is_not_split_again() -> None:
@@ -161,14 +141,6 @@ def test_a_reply_ends_with_what_is_known_of_it() -> None:
         assert words in said
 
 
-def test_without_notes_mitmproxys_own_times_are_told() -> None:
-    flow = bare(CHAT, EVENT_STREAM, b"".join(THOUGHT))
-    assert flow.response
-    flow.request.timestamp_start = 10.0
-    flow.response.timestamp_start, flow.response.timestamp_end = 11.5, 12.5
-    assert "times: first byte 1.50 s, end 2.50 s\nspeed: 5.0 tokens per second\n" in reply(flow)
-
-
 ODD = {
     "no JSON": b"no JSON at all",
     "half a frame": b"".join(THOUGHT)[:-40],
@@ -187,11 +159,6 @@ def test_a_view_never_fails(body: bytes, view: str) -> None:
     flow = bare(CHAT, JSON, body, body)
     for message in (flow.request, flow.response):
         assert shown(flow, message, view).view_name == view
-
-
-def test_what_can_be_read_comes_before_the_raw_rest() -> None:
-    said = reply(bare(CHAT, EVENT_STREAM, ROLE + delta(content="It is 4.") + b'data: {"cut off'))
-    assert said.index("It is 4.") < said.index("cut off")
 
 
 @pytest.mark.parametrize(
@@ -258,26 +225,6 @@ def test_a_running_reply_is_read_once() -> None:
         assert all(("still coming" in view) is (number < 2) for view in said[number])
 
 
-def test_the_views_are_offered_once() -> None:
-    with taddons.context() as context:
-        before = contentviews.registry["thinking"], contentviews.registry["thinking server"]
-        Views().load(Loader(context.master))
-        assert (
-            contentviews.registry["thinking"],
-            contentviews.registry["thinking server"],
-        ) == before
-    assert isinstance(before[0], ThinkingView)
-
-
-def test_room_is_made_unless_the_user_chose_otherwise() -> None:
-    for chosen, expected in ((None, LINES), (100, 100)):
-        with watched() as there:
-            if chosen:
-                there.options.update(content_view_lines_cutoff=chosen)
-            there.run()
-            assert there.options.content_view_lines_cutoff == expected
-
-
 NEWEST = {
     "all, where there is no limit": (0, "a\nb\nc\n"),
     "all, where there is room": (3, "a\nb\nc\n"),
@@ -304,15 +251,6 @@ def test_a_huge_reply_is_shown_to_a_limit_and_says_so() -> None:
     assert any("characters are left out here." in line for line in lines)
 
 
-def test_a_huge_request_is_shown_to_a_limit_and_says_so() -> None:
-    turns = [{"role": "user", "content": "How much is 2 + 2? " * 50} for _ in range(4000)]
-    flow = request(CHAT, {**ASKED, "messages": turns})
-    shown_request = shown(flow, flow.request, "auto").text
-    assert shown_request.startswith("# The first 1.0 of 3.")
-    assert "user: |" in shown_request
-    assert len(shown_request) < TEXT_LIMIT + 1000
-
-
 PROSE = "word " * 60
 
 
@@ -323,28 +261,3 @@ def test_long_lines_are_broken_at_blanks_and_stay_what_they_are() -> None:
     assert [line[:10] for line in lines[2:5]] == ["    #│ wor", "    #│   w", "    #│   w"]
     assert wrapped("short\n") == "short\n"
     assert " ".join(wrapped(f"a {PROSE}").split()) == " ".join(f"a {PROSE}".split())
-
-
-def test_a_further_piece_of_a_line_passes_for_no_line() -> None:
-    line = "call(" + "name, " * 30 + ")"
-    for lead in ("  ", "    # ", "    #│ "):
-        first, *further = wrapped(lead + line).split("\n")
-        assert first.startswith(f"{lead}call(name")
-        assert all(piece.startswith(f"{lead}  name") for piece in further)
-        assert max(map(len, further)) <= WIDTH
-
-
-def test_a_word_that_is_too_long_is_cut() -> None:
-    lines = wrapped("text: |\n  " + "x" * 200 + "\n").split("\n")[1:-1]
-    assert [line.startswith("    x") for line in lines] == [False, True, True]
-    assert max(map(len, lines)) <= WIDTH
-
-
-@pytest.mark.parametrize("written", ["", "\n", "a", "a\n", "a\n\nb\n"])
-def test_lines_that_fit_stay_and_empty_ones_get_a_height(written: str) -> None:
-    assert wrapped(written) == written.replace("\n\n", "\n \n")
-
-
-def test_json_keeps_its_words_when_it_is_broken() -> None:
-    value = json.dumps({"a": ["word " * 10] * 10})
-    assert "".join(wrapped(value).split()) == "".join(value.split())

@@ -12,7 +12,6 @@ from converter.extras.recordings.redact.json_tokens import (
     woven,
     written,
 )
-from tests.support.frames import data
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=8),
@@ -70,33 +69,6 @@ def test_a_frame_over_several_lines_is_one_value() -> None:
         (("a", "b"), 1),
         (("c",), 2),
     ]
-
-
-def test_a_byte_order_mark_before_a_stream_hides_nothing() -> None:
-    assert [token.value for token in tokens(b'\xef\xbb\xbfdata: {"id": "a"}\n\n', True)] == [
-        "id",
-        "a",
-    ]
-
-
-def test_what_is_cut_short_is_read_as_far_as_it_goes() -> None:
-    assert [token.value for token in tokens(b'{"a": "b", "c": "d', False)] == ["a", "b", "c"]
-
-
-@pytest.mark.parametrize("end", [b"", b"\\", b"\n", b"\\\r\n"])
-def test_a_cut_string_is_read_in_one_go(end: bytes) -> None:
-    body = b'{"a": "' + b'7 \\"b\\" {' * 100_000 + end  # a megabyte; each quote by itself: hours
-    cut_up = pieces(body, False)
-    assert [token.value for token in cut_up.tokens] == ["a"]
-    assert together(cut_up) == body
-
-
-def test_what_is_no_json_has_no_tokens() -> None:
-    assert (
-        list(tokens(b'<a href="x">1</a>', False))
-        == list(tokens(data("x").replace(b"data", b"event"), True))
-        == []
-    )
 
 
 def test_bytes_that_are_no_utf_8_stay_what_they_were() -> None:
@@ -170,11 +142,6 @@ def test_what_cannot_be_read_is_no_token(unread: bytes) -> None:
     assert found.gaps[1] == b": [" + unread + b", "
 
 
-def test_what_is_nested_deep_has_a_path_that_ends() -> None:
-    deep = b"data: " + b'{"a":[' * 500 + b'"x"\n' + b'data: "y"\n\ndata: {"b":"z"}'
-    assert [len(token.path) for token in tokens(deep, True) if not token.name] == [100, 0, 1]
-
-
 @given(
     st.lists(st.tuples(st.binary(max_size=5), st.none() | st.binary(max_size=5)), max_size=8),
     st.data(),
@@ -196,7 +163,3 @@ def test_borders_move_along(
         )
         inner = border - len(b"".join(before[:at]))
         assert place == len(b"".join(after[:at])) + (min(inner, len(after[at])) if inner else 0)
-
-
-def test_the_last_border_is_the_end() -> None:
-    assert moved([b"a", b"bc"], [b"a", b"xyz!"], [1, 3]) == [1, 5]
