@@ -9,6 +9,9 @@ from tests.faults.bench import FAULTS
 from tests.faults.hostile_server import Do, Fault, Step, chunk, head, sent
 from tests.faults.judge import FULL
 from tests.support.frames import END, ROLE, data, delta, whole
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 FAULTY = 0.05
 """The share of exchanges with a fault."""
@@ -24,28 +27,7 @@ _SLOW = 1.0
 _LARGE = 1 << 20
 """Bytes of a fault: a frame of 5 MB, held up to its limit, would hide what memory does by itself.
 """
-_WORDS = [
-    "the",
-    "a",
-    "model",
-    "thinks",
-    "about",
-    "你好",
-    "and",
-    "🙂",
-    "then",
-    "says",
-    "more",
-    "`",
-    "code",
-    "`",
-    "<b>",
-    "x",
-    "<",
-    "y",
-    "&",
-    "z",
-]
+_WORDS = ROWS["words"]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,10 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
+
 _MORE = int(os.environ.get("LAW_EXAMPLES", "0"))
 _SHARE = int(os.environ.get("LAW_SHARE", "1"))
 """Of so many rows one is taken: `make test` takes a fifth, `make test-fast` a tenth, CI all."""
@@ -66,22 +70,7 @@ TAGS = [
     "<channel|>",
     "◁think▷",
 ]
-HALF_TAGS = [
-    "<",
-    "<thi",
-    "</thi",
-    "nk>",
-    ">",
-    "</",
-    "[TH",
-    "<|channel>",
-    "◁",
-    "<think",
-    "<thinking",
-    "ing>",
-    "/>",
-    "INK]",
-]
+HALF_TAGS = ROWS["half tags"]
 SPECIAL = [
     "<|channel|>analysis<|message|>",
     "<|end|>",
@@ -103,23 +92,7 @@ LOOKALIKES = [
     "</b>",
     "<thinking/>",
 ]
-CODE = [
-    "`",
-    "``",
-    "```",
-    "````",
-    "~~~",
-    "\n```\n",
-    "\n```python\n",
-    "\n~~~\n",
-    "\n~~~~\n",
-    "\n\n",
-    "> ",
-    "- ",
-    "1. ",
-    "\\",
-    "    ",
-]
+CODE = ROWS["code"]
 BLANKS = ["\n", "\n\n", "\r\n", "\r", " ", "\t", "\u2028", "\u00a0", " \n"]
 WORDS = ["a", "word", "你好", "🙂", "e\u0301", "\x00", "x = 1", "\ufeff", "data: [DONE]"]
 ATTRIBUTE_FORMS = [

@@ -16,33 +16,16 @@ from mitmproxy.test import taddons
 
 from converter.extras.recordings.library import Library
 from converter.extras.watch.views import Views
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDINGS = ROOT / "recordings"
 GOLDENS = ROOT / "tests" / "extras" / "watch" / "views"
 VIEWS = ("Thinking", "Thinking server")
 COMMAND = "python -m tests.support.view_goldens bless"
-NAMES = (
-    "llama-agent-anthropic-stream",
-    "llama-attributes-stream",
-    "llama-code-fence-stream",
-    "llama-cut-in-thought-stream",
-    "llama-extracted-mapped-anthropic-stream",
-    "llama-models-whole",
-    "llama-native-tags-stream",
-    "llama-server-dropped-anthropic-stream",
-    "llama-steps-stream",
-    "llama-tags-anthropic-stream",
-    "llama-tags-stream",
-    "llama-tool-result-stream",
-    "llama-two-tool-calls-anthropic-stream",
-    "transformers-refused-whole",
-    "transformers-tool-text-stream",
-    "vllm-error-in-stream",
-    "vllm-no-such-model-anthropic-whole",
-    "vllm-parsers-two-tool-calls-stream",
-    "vllm-two-choices-stream",
-)
+NAMES = ROWS["names"]
 """The recordings that have a golden: one of each kind of exchange."""
 
 

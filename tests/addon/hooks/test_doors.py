@@ -25,6 +25,9 @@ from converter.addon.hooks.doors import (
 from converter.addon.keep.flow_record import UNDER_WAY
 from converter.core.dialects.table import ANTHROPIC
 from tests.support.addon_flows import CHAT, MESSAGES, ask, request, running
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 
 @pytest.mark.parametrize(
@@ -66,20 +69,7 @@ def test_a_server_that_speaks_messages_gets_what_belongs_to_them() -> None:
 
 @pytest.mark.parametrize(
     "address",
-    [
-        "127.0.0.1",
-        "127.9.9.9",
-        "::1",
-        "10.0.0.5",
-        "172.16.3.4",
-        "192.168.1.1",
-        "169.254.1.1",
-        "100.64.0.7",
-        "fd00::1",
-        "fe80::1%eth0",
-        "::ffff:192.168.1.1",
-        "[::1]",
-    ],
+    ROWS["addresses that are private"],
 )
 def test_addresses_that_are_private(address: str) -> None:
     assert is_private(address)
@@ -141,20 +131,7 @@ def test_a_name_that_takes_too_long_is_not(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize(
     "host",
-    [
-        "localhost:8080",
-        "LOCALHOST",
-        "localhost.:8080",
-        "127.0.0.1:8080",
-        "[::1]:8080",
-        "192.168.1.5",
-        "gpubox:80",
-        "model.localhost",
-        "host.docker.internal:8080",
-        "gpubox.lan",
-        "gpubox.local",
-        "",
-    ],
+    ROWS["hosts that no page can have come in"],
 )
 def test_hosts_that_no_page_can_have_come_in(host: str) -> None:
     assert foreign_page(host, None, ()) == ""

@@ -29,8 +29,11 @@ from converter.core.model.conversation import (
     ToolUse,
     Turn,
 )
+from tests.support.rows import rows_of
 
 pytestmark = pytest.mark.slow
+
+ROWS = rows_of(__file__)
 
 SERVER_NAMES = [server.name for server in SERVERS]
 F = Tool("f", {"type": "object"}, "does f")
@@ -171,24 +174,7 @@ FULL = Conversation(
             },
         ),
     ],
-    ids=[
-        "nothing asked",
-        "max_tokens",
-        "max_tokens 0 is 1",
-        "stop sequences",
-        "sampling",
-        "user id",
-        "a stream asks for usage",
-        "tools",
-        "choice auto",
-        "choice any",
-        "choice none",
-        "choice of one tool",
-        "no choice without tools",
-        "no parallel calls",
-        "strict tool",
-        "JSON output",
-    ],
+    ids=ROWS["each field"],
 )
 def test_each_field(fields: dict[str, Any], sent: dict[str, Any]) -> None:
     body = body_of(**fields)
@@ -306,132 +292,9 @@ def test_what_is_left_out_is_noted(
 
 
 def test_a_tool_loop_of_claude_code_as_a_whole() -> None:
-    asked = {
-        "model": "tiny",
-        "max_tokens": 32000,
-        "stream": True,
-        "system": [
-            {
-                "type": "text",
-                "text": "x-anthropic-billing-header: cc_version=2.1.197.a1; cch=00f3a;",
-            },
-            {
-                "type": "text",
-                "text": "You are Claude Code.",
-                "cache_control": {"type": "ephemeral"},
-            },
-        ],
-        "messages": [
-            {
-                "role": "user",
-                "content": [
-                    {"type": "text", "text": "<system-reminder>x</system-reminder>"},
-                    {"type": "text", "text": "list"},
-                ],
-            },
-            {"role": "system", "content": "The date is 1 November."},
-            {
-                "role": "assistant",
-                "content": [
-                    {"type": "thinking", "thinking": "ls will do", "signature": "s"},
-                    {"type": "text", "text": "Looking."},
-                    {
-                        "type": "tool_use",
-                        "id": "toolu_1",
-                        "name": "Bash",
-                        "input": {"command": "ls"},
-                    },
-                    {
-                        "type": "tool_use",
-                        "id": "toolu_2",
-                        "name": "Bash",
-                        "input": {"command": "cat x"},
-                    },
-                ],
-            },
-            {
-                "role": "user",
-                "content": [
-                    {
-                        "type": "tool_result",
-                        "tool_use_id": "toolu_1",
-                        "content": [{"type": "text", "text": "a.txt"}],
-                        "is_error": False,
-                    },
-                    {
-                        "type": "tool_result",
-                        "tool_use_id": "toolu_2",
-                        "content": "no such file",
-                        "is_error": True,
-                    },
-                    {"type": "text", "text": "go on", "cache_control": {"type": "ephemeral"}},
-                ],
-            },
-        ],
-        "tools": [
-            {
-                "name": "Bash",
-                "description": "Runs.",
-                "input_schema": {"type": "object"},
-                "cache_control": {"type": "ephemeral"},
-            }
-        ],
-        "thinking": {"type": "adaptive"},
-        "output_config": {"effort": "medium"},
-        "context_management": {"edits": []},
-        "metadata": {"user_id": "user_1"},
-    }
+    asked = ROWS["a tool loop of claude code as a whole"]
     body, _ = written(anthropic_request.read(asked), "llama.cpp")
-    assert body == {
-        "model": "tiny",
-        "max_tokens": 32000,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        "user": "user_1",
-        "chat_template_kwargs": {"reasoning_effort": "medium"},
-        "tools": [
-            {
-                "type": "function",
-                "function": {
-                    "name": "Bash",
-                    "description": "Runs.",
-                    "parameters": {"type": "object"},
-                },
-            }
-        ],
-        "messages": [
-            {"role": "system", "content": "You are Claude Code."},
-            {
-                "role": "user",
-                "content": (
-                    "<system-reminder>x</system-reminder>\n\nlist\n\n<system-reminder>\nThe date is 1 November.\n</system-reminder>"
-                ),
-            },
-            {
-                "role": "assistant",
-                "content": "<think>ls will do</think>\n\nLooking.",
-                "tool_calls": [
-                    {
-                        "id": "toolu_1",
-                        "type": "function",
-                        "function": {"name": "Bash", "arguments": '{"command": "ls"}'},
-                    },
-                    {
-                        "id": "toolu_2",
-                        "type": "function",
-                        "function": {"name": "Bash", "arguments": '{"command": "cat x"}'},
-                    },
-                ],
-            },
-            {"role": "tool", "tool_call_id": "toolu_1", "content": "a.txt"},
-            {
-                "role": "tool",
-                "tool_call_id": "toolu_2",
-                "content": "[The tool reported an error.]\nno such file",
-            },
-            {"role": "user", "content": "go on"},
-        ],
-    }
+    assert body == ROWS["a tool loop of claude code as a whole'"]
     check({name: value for name, value in body.items() if name in STANDARD})
 
 
