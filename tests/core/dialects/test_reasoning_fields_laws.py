@@ -4,17 +4,15 @@ import json
 from typing import Any
 
 import pytest
-from anthropic.types import Message
 from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.dialects.reasoning_fields import REASONING_FIELDS
-from converter.core.dialects.table import ANTHROPIC, Dialect, Form
-from laws import sdk_reading
+from converter.core.dialects.table import ANTHROPIC, Form
 from tests.support.frames import whole
 from tests.support.frames_of import OPENAI, STREAM, WHOLE, Json, values
-from tests.support.messages_of import folded, strictly_sequential
-from tests.support.reasoning_field_replies import custom, mapping, streamed, text, thinking, written
+from tests.support.messages_of import folded
+from tests.support.reasoning_field_replies import custom, streamed, written
 from tests.support.strategies import cut, law
 
 pytestmark = pytest.mark.slow
@@ -42,20 +40,6 @@ DELTAS = st.lists(
     | st.fixed_dictionaries({"content": WORDS}),
     max_size=8,
 )
-WAYS = st.sampled_from([(OPENAI, None), (ANTHROPIC, STREAM), (ANTHROPIC, WHOLE)])
-
-
-@law(150)
-@given(st.data(), DELTAS, WAYS)
-def test_law_1_bytes_cut_anywhere_give_the_same_bytes(
-    data: st.DataObject, deltas: list[Json], way: tuple[Dialect, Form | None]
-) -> None:
-    body = streamed(deltas)
-    through = mapping(way[0], STREAM, way[1])
-    pieces = [
-        piece for chunk in data.draw(cut(body)) for piece in through.feed(chunk)
-    ] + through.close()
-    assert b"".join(pieces) == b"".join(written(way[0], body, STREAM, way[1]))
 
 
 @law(150)
@@ -117,69 +101,3 @@ def _joined(bodies: list[Json], name: str) -> list[object]:
         elif value not in (None, "", [], {}):
             said.append(value)
     return said
-
-
-@law(150)
-@given(DELTAS)
-def test_law_9_every_anthropic_stream_is_strictly_sequential(deltas: list[Json]) -> None:
-    out = values(written(ANTHROPIC, streamed(deltas), STREAM, STREAM))
-    assert strictly_sequential(out)
-
-
-ASKING: Json = {"model": "small", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
-CUSTOM: list[Json] = [
-    {"reasoning": "t"},
-    {"my_custom_field": "a"},
-    {"my_custom_field": "b"},
-    {"plan": ["c"]},
-    {"content": "x"},
-]
-
-
-def test_law_7_the_sdk_puts_a_whole_block_together_and_of_a_streamed_one_only_the_start() -> None:
-    """anthropic 2.12 drops deltas of a kind it does not know: whoever wants the words reads the
-    stream's events.
-    """
-    wire = sdk_reading.Wire().serve(
-        b"".join(written(ANTHROPIC, streamed(CUSTOM), STREAM, STREAM)), STREAM
-    )
-    with wire.anthropic.messages.stream(**ASKING) as stream:
-        accumulated = stream.get_final_message()
-    assert _as_sent(accumulated) == [
-        thinking("t"),
-        custom(""),
-        {"type": "plan", "steps": ["c"]},
-        text("x"),
-    ]
-    wire.serve(b"".join(written(ANTHROPIC, streamed(CUSTOM), STREAM, WHOLE)), WHOLE)
-    created = wire.anthropic.messages.create(**ASKING)
-    assert _as_sent(created) == [
-        thinking("t"),
-        custom("ab"),
-        {"type": "plan", "steps": ["c"]},
-        text("x"),
-    ]
-
-
-def _as_sent(message: Message) -> list[Json]:
-    """The blocks without what the SDK adds. It warns about kinds it does not know only when it
-    writes them out.
-    """
-    keys = {"type", "thinking", "signature", "text", "custom_data", "steps"}
-    return [
-        {
-            name: value
-            for name, value in block.to_dict(warnings=False).items()
-            if name in keys and value is not None
-        }
-        for block in message.content
-    ]
-
-
-def test_law_7_the_sdks_events_hold_every_piece() -> None:
-    wire = sdk_reading.Wire().serve(
-        b"".join(written(ANTHROPIC, streamed(CUSTOM), STREAM, STREAM)), STREAM
-    )
-    with wire.anthropic.messages.stream(**ASKING) as stream:
-        deltas: list[Any] = [event.delta for event in stream if event.type == "content_block_delta"]
-    assert [piece.custom_data for piece in deltas if piece.type == "custom_delta"] == ["a", "b"]
