@@ -11,7 +11,7 @@ from threading import Event
 import pytest
 
 from tests.conftest import Llama
-from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, payloads, question
+from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, Said, payloads, question
 from tests.support.frames import DONE, ROLE, USAGE, finish, stream, text
 from tests.support.frames import stream as frames
 from tests.support.harness import Proxy, start_proxy
@@ -23,8 +23,6 @@ pytestmark = pytest.mark.slow
 
 ENOUGH = "12 times 7 is 84."
 SETTINGS = {"budget": "enforce", "budget_tokens": "10", "enough": ENOUGH}
-THOUGHT = f"I need 12 times 7. 10 times 7 is 70 and \n\n{ENOUGH}"
-ANSWER = "12 * 7 = 84"
 VARIANTS = ["tags", "extracted", "opened by the template", "opened by the template, extracted"]
 ASKED = {
     "model": "tiny-think",
@@ -82,6 +80,13 @@ def _slots(address: str) -> list[bool]:
     return [slot["is_processing"] for slot in slots]
 
 
+def _ends_behind(letters: int, said: Said) -> None:
+    """What the small model thinks and answers is its own; only that it does is judged."""
+    thought, _, enough = said.thinking.rpartition("\n\n")
+    assert (len(thought), enough) == (letters, ENOUGH)
+    assert said.text
+
+
 STREAMED = pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
 
 
@@ -93,7 +98,8 @@ def test_the_thought_ends_and_the_answer_comes(
     with Client(ending[name]) as client:
         answer = client.ask(dialect.path, question(stream=stream, **ASKED))
     said = dialect.read(answer.body, stream)
-    assert (said.thinking, said.text, said.stop) == (THOUGHT, ANSWER, dialect.finished)
+    _ends_behind(40, said)
+    assert said.stop == dialect.finished
     assert _slots(llamas[name].address) == [False]
 
 
@@ -112,7 +118,7 @@ def test_the_clients_budget_is_spent_here_and_the_server_is_not_told_of_it(
     with Client(ending[name]) as client:
         asked = question(stream=stream, **ASKED | BUDGETS[dialect.name])
         said = dialect.read(client.ask(dialect.path, asked).body, stream)
-    assert (said.thinking, said.text) == (f"{THOUGHT[:24]}\n\n{ENOUGH}", ANSWER)
+    _ends_behind(24, said)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
