@@ -31,9 +31,12 @@ from tests.support.addon_flows import (
     wait,
 )
 from tests.support.harness import ADDON, MITMDUMP
+from tests.support.rows import rows_of
 from think_addon import ThinkAddon
 
 pytestmark = pytest.mark.slow
+
+ROWS = rows_of(__file__)
 
 
 def _acts(addon: ThinkAddon, flow: http.HTTPFlow) -> bool:
@@ -51,23 +54,7 @@ ACTS = [
         f"{MESSAGES}/count_tokens?beta=true",
     ],
 ]
-LEAVES = [
-    *[
-        "/",
-        "/v1/completions",
-        "/v1/embeddings",
-        "/v1/embeddings",
-        "/v1/models",
-        "/x?y=/v1/chat/completions",
-    ],
-    *[
-        f"{MESSAGES}/batches",
-        f"{MESSAGES}/batches/1/results",
-        f"{CHAT}/1",
-        "/v1/chat/completionsx",
-        "/messages",
-    ],
-]
+LEAVES = ROWS["leaves"]
 
 
 @pytest.mark.parametrize("path", ACTS)

@@ -18,10 +18,13 @@ from laws.server_words import listen
 from tests.support.call_engine import call_engine
 from tests.support.frames import chat_stream, chat_whole
 from tests.support.recordings_of import JSON, STREAM, recording
+from tests.support.rows import rows_of
 from tests.support.strategies import cut, law
 from tests.support.tool_call_texts import TOOLS, WRITTEN, bare
 
 pytestmark = pytest.mark.slow
+
+ROWS = rows_of(__file__)
 
 type Ran = list[tuple[str, object]]
 type Calls = list[tuple[str, dict[str, str]]]
@@ -31,28 +34,7 @@ OFFERED = [
     for name, schema in TOOLS.items()
 ]
 
-CERTAIN = (
-    *(
-        "Oslo",
-        "a b",
-        "é🙂",
-        "x",
-        "7",
-        "true",
-        "null",
-        "\\",
-        "'",
-        '"',
-        "{",
-        "}",
-        "[",
-        "]",
-        ",",
-        ": ",
-    ),
-    *("</tool_call> x", "</function> x", "</invoke> x", "<think>", "</think>x", "<|call|> x"),
-    *('"}} x', '{"name": "now"}', "``", "to=functions.now json{}", "call:now{}", "<item>"),
-)
+CERTAIN = ROWS["certain"]
 """Parts of values in which no form has two readings."""
 UNCERTAIN = (
     *(

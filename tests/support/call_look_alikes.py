@@ -1,81 +1,16 @@
 """Replies that look like tool calls and are none, by the reason why."""
 
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
+
 CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'
 ONE_LINE = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
 FUNCTION = "<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>"
 
-WRONG_NAMES = [
-    '<tool_call>{"name": "rm_rf", "arguments": {}}</tool_call>',
-    '<tool_call>{"name": "Get_Weather", "arguments": {"city": "Oslo"}}</tool_call>',
-    '<tool_call>{"name": "", "arguments": {}}</tool_call>',
-    '<tool_call>{"name": "get_weather2", "arguments": {}}</tool_call> and more',
-    "<function=other>\n<parameter=x>\n1\n</parameter>\n</function>",
-    '<invoke name="other"><parameter name="x">1</parameter></invoke>',
-    "<tool_call>other<arg_key>x</arg_key><arg_value>1</arg_value></tool_call>",
-    "[TOOL_CALLS]other[ARGS]{}",
-    "<|python_tag|>" + '{"name": "other", "parameters": {}}',
-    "<|tool_call_start|>[other(x=1)]<|tool_call_end|>",
-    '<|tool_call>call:other{x:<|"|>get_weather<|"|>}<tool_call|>',
-    '<tool_call>{"name": "other", "arguments": {"x": "<function=now></function>"}}</tool_call>',
-    '{"name": "other", "arguments": {}}',
-    "[other(x=1)]",
-]
-PROSE = [
-    "The <tool_call> tag begins a call and </tool_call> ends it.",
-    "Qwen writes <tool_call>, Mistral [TOOL_CALLS], Llama <|python_tag|>.",
-    "Use <function=get_weather> to name the tool.",
-    "<function=get_weather> is how Qwen3-Coder begins.",
-    "Between <tool_call> and </tool_call> stands get_weather with its arguments.",
-    "<tool_call>get_weather is the name</tool_call> was what it wrote.",
-    f"One writes {ONE_LINE[:-12]} to ask for the time.",
-    f'It said "{ONE_LINE}" and stopped.',
-    f"It said ({ONE_LINE}) and stopped.",
-    '<invoke name="now"> opens the call.',
-    "[TOOL_CALLS] now comes a list of calls, as {this} shows.",
-    "<|tool_call_begin|> is a token of Kimi's; functions.now:0 follows it.",
-    "call:now{} is Gemma's way.",
-    "I call get_weather(city='Oslo') next.",
-    'The arguments are {"name": "now", "arguments": {}}, as JSON.',
-    'Tools: [now(), get_weather(city="Oslo")]',
-    "functools is a module of Python.",
-    "functools[partial] is no call.",
-    "-> tool/function_call\nis how HyperCLOVA X begins.",
-    "**Tool Call:** a call of a tool.",
-    '**Tool Call:**\n```json\n{"now": {}}\n```',
-    "<tool_call>function\nnow\nis a call</tool_call>",
-    "● Bash(ls)\n● <function is a word>",
-    "<tool_call><tool_call><tool_call>",
-    "</tool_call></function></invoke>",
-    "The answer is <tool_call>7</tool_call>.",
-    "<tool_calls> is the plural.",
-    "<function_calls>\nnow is a name\n</function_calls>",
-]
-ASKED_FOR = [
-    '{"name": "Ada", "age": 36}',
-    '{"answer": 42}',
-    '{"name": "now"}',
-    '{"name": "now", "description": "tells the time", "parameters": {}}',
-    '[{"name": "Ada", "arguments": {}}, {"name": "Eve"}]',
-    '{"tools": [{"name": "now", "arguments": {}}]}',
-    '{"name": "now", "arguments": {}}\n\nThis is the object that you asked for.',
-    'Here you are:\n{"name": "now", "arguments": {}}',
-    '```json\n{"name": "Ada", "arguments": {}}\n```',
-    '```json\n{"name": "now", "arguments": {}}\n```\nThat is how it is called.',
-    'An example:\n```json\n{"name": "now", "arguments": {}}\n```',
-    "```json\n{}\n```",
-    "```json\n[]\n```",
-    "[1, 2, 3]",
-    "[]",
-    "{}",
-    "[now](https://example.org)",
-    "[now] is a button.",
-    "{now}",
-    "```python\nnow()\n```",
-    '{"name": "now", "arguments": {}',
-    '{"name": "now", "arguments": [1]}',
-    '{"name": "now", "arguments": "not an object"}',
-    '{"name": {"first": "Ada"}, "arguments": {}}',
-]
+WRONG_NAMES = ROWS["wrong names"]
+PROSE = ROWS["prose"]
+ASKED_FOR = ROWS["asked for"]
 CODE = [
     f"`{ONE_LINE}`",
     f"``{ONE_LINE}``",
@@ -95,33 +30,5 @@ QUOTED_LINES = [
     f"> it wrote\n> {ONE_LINE}\n",
     "-<function=now>\n-</function>",
 ]
-HALF = [
-    "<tool_call",
-    "functools",
-    "functools[{",
-    "<tool_call>function\nnow\n",
-    "<tool_call:opensource>now<tool_sep:opensource>\n",
-    "<tool_call>",
-    "<tool_call>\n\n",
-    "<tool_call>{",
-    '<tool_call>{"name"',
-    '<tool_call>{"name": "now"',
-    '<tool_call>{"arguments": {"a": 1}',
-    "<function=",
-    "<function=now",
-    "<function=now>",
-    "[TOOL_CALLS]",
-    "[TOOL_CALLS]now",
-    "<|tool_call",
-    "<|tool_calls_section_begin|>",
-    "<|tool_call_begin|>functions.now:0",
-    "a < b and c <f",
-    "words and \n\n",
-    "<tool_call>{'name': now, 'arguments': {}}</tool_call>",
-    '<tool_call>{"name" "now"}</tool_call>',
-    "<|tool_call_start|>[now(]<|tool_call_end|>",
-    "<|tool_call_start|>[now(1)]<|tool_call_end|>",
-    "<|tool_call_start|>[now(**x)]<|tool_call_end|>",
-    "<|tool_call>call:now(a)<tool_call|>",
-]
+HALF = ROWS["half"]
 LOOK_ALIKES = [*WRONG_NAMES, *PROSE, *ASKED_FOR, *CODE, *QUOTED_LINES, *HALF]

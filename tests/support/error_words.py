@@ -1,6 +1,9 @@
 """How servers say that something is wrong."""
 
 from tests.support.by_path_server import Says
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 HTML = {"content-type": "text/html"}
 PAGE = b"<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1><hr>nginx</body></html>"
@@ -26,42 +29,9 @@ SHAPES: dict[str, Says] = {
 }
 
 LONG_LIMIT = "This model's maximum context length is 2048 tokens"
-OVERFLOWS: dict[str, tuple[str, str]] = {
-    "llama.cpp": (
-        "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it",
-        "5000 tokens > 4096",
-    ),
-    "vllm prompt": (
-        f"{LONG_LIMIT}. However, your request has 5000 input tokens. Please reduce the length of the input messages.",
-        "5000 tokens > 2048",
-    ),
-    "vllm prompt and reply": (
-        f"{LONG_LIMIT}. However, you requested 5200 tokens (5000 in the messages, 200 in the completion). "
-        "Please reduce the length of the messages or completion.",
-        "> 2048",
-    ),
-    "sglang": (
-        "The input (5000 tokens) is longer than the model's context length (4096 tokens).",
-        "5000 tokens > 4096",
-    ),
-}
+OVERFLOWS: dict[str, tuple[str, str]] = ROWS["overflows"]
 """A prompt that is too long by itself, and the numbers in it."""
-TOGETHER: dict[str, str] = {
-    "vllm of old": (
-        "'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context length is 32768 tokens and your "
-        "request has 5000 input tokens (32000 > 32768 - 5000)."
-    ),
-    "vllm": (
-        "This model's maximum context length is 32768 tokens. However, you requested 32000 output tokens and your prompt "
-        "contains at least 5000 input tokens, for a total of at least 37000 tokens. Please reduce the length of the input "
-        "prompt or the number of requested output tokens."
-    ),
-    "sglang": (
-        "Requested token count exceeds the model's maximum context length of 32768 tokens. You requested a total of 37000 "
-        "tokens: 5000 tokens from the input messages and 32000 tokens for the completion. Please reduce the number of tokens "
-        "in the input messages or the completion to fit within the limit."
-    ),
-}
+TOGETHER: dict[str, str] = ROWS["together"]
 """A prompt that would fit if max_tokens were less."""
 REPLIES: dict[str, str] = {
     "vllm": "max_tokens=900000 cannot be greater than max_model_len=65536. Please request fewer",

@@ -10,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.addon.memory.known_turns import SHORT, KnownTurns
-from tests.support.addon_flows import CHAT, MESSAGES, ask, request, running
+from tests.support.addon_flows import MESSAGES, ask, request, running
+from tests.support.rows import rows_of
 from tests.support.strategies import law
 from think_addon import ThinkAddon
+
+ROWS = rows_of(__file__)
 
 type Body = dict[str, Any]
 
@@ -21,43 +24,7 @@ _TEXT = {"type": "text", "text": "é 你 🙂 \\ud83d"}
 _FUNCTION = {"name": "f", "arguments": '{"n": 1}'}
 _TOOL = {"name": "f", "input_schema": {"type": "object"}}
 _CALLED = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
-TURNS: dict[str, list[Body]] = {
-    CHAT: [
-        {"role": "user", "content": "Hi"},
-        {"role": "assistant", "content": "a", "reasoning_content": "t"},
-        {
-            "role": "assistant",
-            "tool_calls": [{"id": "c", "type": "function", "function": _FUNCTION}],
-        },
-        {"role": "tool", "tool_call_id": "c", "content": [_TEXT]},
-        {"role": "system", "content": ""},
-    ],
-    MESSAGES: [
-        {"role": "user", "content": [_TEXT]},
-        {"role": "assistant", "content": [{"type": "thinking", "thinking": "t"}, _TEXT]},
-        {
-            "role": "assistant",
-            "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}],
-        },
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "1"}]},
-        {"role": "user", "content": [{"type": "image"}]},
-        {"role": "assistant", "content": [{"type": "server_tool_use", "id": "s", "name": "w"}]},
-    ],
-    "/v1/responses": [
-        {"role": "user", "content": "Hi"},
-        {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "t"}]},
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]},
-        _CALLED,
-        {"type": "function_call_output", "call_id": "c", "output": "1"},
-        {"id": "nobody_knows"},
-    ],
-    "/api/chat": [
-        {"role": "user", "content": "See", "images": ["iVBOR"]},
-        {"role": "assistant", "content": "a", "thinking": "t"},
-        {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"n": 1}}}]},
-        {"role": "tool", "content": "1", "tool_name": "f"},
-    ],
-}
+TURNS: dict[str, list[Body]] = ROWS["turns"]
 _WRITERS: list[Callable[[Any], str]] = [
     json.dumps,
     lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")),

@@ -8,6 +8,9 @@ import pytest
 from converter.addon.transcript.blocks import parts_of, plain
 from converter.addon.transcript.turns import Field, Media, Raw
 from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 PICTURE = base64.b64encode(bytes(1500)).decode()
 SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
@@ -124,22 +127,7 @@ def test_a_block_is_read(block: dict[str, Any], parts: list[object]) -> None:
 
 @pytest.mark.parametrize(
     "block",
-    [
-        {"type": "text", "text": 3},
-        {"type": "image"},
-        {
-            "type": "image",
-            "source": {"type": "base64", "media_type": "image/png", "data": "no base64"},
-        },
-        {"type": "image_url", "image_url": ["u"]},
-        {"type": "tool_use", "name": {}, "input": {}},
-        {"type": "tool_result", "tool_use_id": 3},
-        {"type": "from the future", "says": "hello"},
-        {"type": ["text"]},
-        {},
-        7,
-        [["nested"]],
-    ],
+    ROWS["what cannot be read is shown raw"],
 )
 def test_what_cannot_be_read_is_shown_raw(block: object) -> None:
     (part,) = parts_of([block])

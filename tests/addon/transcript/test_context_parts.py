@@ -9,6 +9,9 @@ from converter.addon.exchange import settings
 from converter.addon.transcript import context_parts
 from converter.addon.transcript.context_parts import MOST, read
 from converter.addon.transcript.turns import Part
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 PARAMETERS = {"type": "object", "properties": {"path": {"type": "string"}}}
 CALL = {"id": "a", "type": "function", "function": {"name": "look", "arguments": '{"path": "x"}'}}
@@ -52,22 +55,7 @@ MESSAGES = {
         },
     ],
 }
-RESPONSES = {
-    "instructions": "Be short. " * 20,
-    "tools": [{"type": "function", "name": name} for name in ("look", "write")],
-    "input": [
-        {
-            "role": "user",
-            "content": [
-                {"type": "input_text", "text": "Look."},
-                {"type": "input_image", "image_url": "data:image/png;base64,AAAA"},
-            ],
-        },
-        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "I should look."}]},
-        {"type": "function_call", "call_id": "a", "name": "look", "arguments": "{}"},
-        {"type": "function_call_output", "call_id": "a", "output": "found"},
-    ],
-}
+RESPONSES = ROWS["responses"]
 
 
 def parts(body: object, counted: int | None = None) -> list[tuple[str, str, int]]:

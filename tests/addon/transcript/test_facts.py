@@ -5,38 +5,14 @@ from typing import Any
 import pytest
 
 from converter.addon.transcript.facts import lines, together
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 
 @pytest.mark.parametrize(
     ("facts", "told"),
-    [
-        ({}, []),
-        ({"model": "small", "finish": "stop"}, [("model", "small"), ("stop", "stop")]),
-        ({"finish": "stop", "stop_sequence": "END"}, [("stop", "stop, at END")]),
-        ({"input_tokens": 1200, "output_tokens": 5}, [("tokens", "1,200 in, 5 out")]),
-        (
-            {"input_tokens": 12, "cached_tokens": 4, "output_tokens": 5, "thinking_tokens": 3},
-            [("tokens", "12 in (4 cached), 5 out (3 thinking)")],
-        ),
-        ({"thoughts": 2, "thinking": 1240}, [("thoughts", "2, 1,240 characters")]),
-        ({"thoughts": 0, "thinking": 0, "text": 4, "calls": 1}, []),
-        (
-            {"first_byte": 0.1, "first_thought": 0.2, "end": 4},
-            [("times", "first byte 0.10 s, thought 0.20 s, end 4.00 s")],
-        ),
-        ({"thinking_time": 3.14}, [("thinking time", "3.1 s")]),
-        ({"thinking_time": 0.001}, []),
-        ({"output_tokens": 45, "first_byte": 1.0, "end": 2.5}, None),
-        (
-            {"model": "m", "broke_off": "gone", "thoughts": 0},
-            [("model", "m"), ("broke off", "gone")],
-        ),
-        (
-            {"server": "llama.cpp", "odd_name": True, "gone": None},
-            [("server", "llama.cpp"), ("odd name", "true")],
-        ),
-        ({"output_tokens": "many", "thoughts": None, "first_byte": []}, []),
-    ],
+    ROWS["a line for each thing known"],
 )
 def test_a_line_for_each_thing_known(
     facts: dict[str, Any], told: list[tuple[str, str]] | None

@@ -8,33 +8,19 @@ from hypothesis import given
 from converter.addon.transcript import request, shown
 from converter.addon.transcript.accumulator import News
 from converter.addon.transcript.turns import (
-    FailurePart,
     Field,
-    Media,
     Part,
     Raw,
     ShownTurn,
     Transcript,
 )
-from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
+from converter.core.model.conversation import TextBlock, ThinkingBlock
+from tests.support.rows import rows_of
 from tests.support.transcript_samples import CONTENT
 
-PARTS: tuple[tuple[Part, dict[str, object]], ...] = (
-    (ThinkingBlock("deep", note="a note"), {"kind": "thinking", "note": "a note", "text": "deep"}),
-    (TextBlock("No.", "refusal"), {"kind": "text", "note": "refusal", "text": "No."}),
-    (
-        ToolUse("1", "f", '{"a":1}'),
-        {"kind": "call", "name": "f", "id": "1", "text": '{\n  "a": 1\n}'},
-    ),
-    (
-        ToolResult("1", (TextBlock("7 degrees"),), is_error=True, name="f"),
-        {"kind": "result", "name": "f", "id": "1", "text": "7 degrees", "failed": True},
-    ),
-    (Field("x", {"a": 1}), {"kind": "field", "name": "x", "text": '{"a": 1}'}),
-    (FailurePart("full", "busy"), {"kind": "error", "name": "busy", "text": "full"}),
-    (Raw("{"), {"kind": "raw", "text": "{"}),
-    (Media("image", address="http://a/b.png"), {"kind": "media", "text": "image http://a/b.png"}),
-)
+ROWS = rows_of(__file__)
+
+PARTS: tuple[tuple[Part, dict[str, object]], ...] = ROWS["parts"]
 
 
 @pytest.mark.parametrize(("part", "values"), PARTS, ids=lambda given: type(given).__name__)

@@ -13,15 +13,15 @@ from converter.core.dialects.table import OPENAI_CHAT
 from converter.core.model.conversation import (
     Data,
     Document,
-    Image,
     Linked,
     RequestError,
-    Sound,
     Stored,
     TextBlock,
-    ThinkingBlock,
 )
 from converter.core.wire.checked import Fields
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 
 @pytest.mark.parametrize(
@@ -80,29 +80,7 @@ def part(value: dict[str, Any]) -> object:
 
 @pytest.mark.parametrize(
     ("value", "block"),
-    [
-        ({"type": "text", "text": "a"}, TextBlock("a")),
-        ({"type": "refusal", "refusal": "no"}, TextBlock("no", "refusal")),
-        ({"type": "thinking", "thinking": "hm"}, ThinkingBlock("hm")),
-        ({"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, ThinkingBlock("hm")),
-        ({"type": "image_url", "image_url": {"url": "http://h/p.png"}}, Image(Linked("http://h/p.png"))),
-        ({"type": "image_url", "image_url": {"url": "http://h/p", "detail": "low"}}, Image(Linked("http://h/p"), "low")),
-        ({"type": "image_url", "image_url": "data:image/png;base64,aGk="}, Image(Data("image/png", "aGk="))),
-        (
-            {"type": "input_audio", "input_audio": {"data": "aGk=", "format": "mp3"}},
-            Sound(Data("audio/mp3", "aGk=")),
-        ),
-        ({"type": "video_url", "video_url": {"url": "http://h/v"}}, Document(Linked("http://h/v"))),
-        ({"type": "file", "file": {"file_id": "f1"}}, Document(Stored("f1"))),
-        (
-            {"type": "file", "file": {"file_data": "aGk=", "filename": "a.pdf"}},
-            Document(Data("", "aGk="), "a.pdf"),
-        ),
-        (
-            {"type": "file", "file": {"file_data": f"data:text/plain;base64,{TEXT}", "filename": "a.py"}},
-            Document((TextBlock("a = 1 # é"),), "a.py"),
-        ),
-    ],
+    ROWS["each content part has its block"],
 )  # fmt: skip
 def test_each_content_part_has_its_block(value: dict[str, Any], block: object) -> None:
     assert part(value) == block

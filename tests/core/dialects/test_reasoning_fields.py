@@ -87,20 +87,7 @@ def _told(*pieces: tuple[str, str]) -> str:
     return "|".join(voices.feed(name, text) for name, text in pieces)
 
 
-ONE_THOUGHT = {
-    "in step": ([("a", "The"), ("b", "The"), ("a", " cat"), ("b", " cat")], "The|| cat|"),
-    "one lags": (
-        [("a", "The"), ("a", " cat"), ("b", "T"), ("b", "he c"), ("b", "at")],
-        "The| cat|||",
-    ),
-    "one overtakes": (
-        [("a", "T"), ("b", "The"), ("a", "he"), ("a", " c"), ("b", " cat")],
-        "T|he|| c|at",
-    ),
-    "one begins at the end": ([("a", "The"), ("a", " cat"), ("b", "The cat sat")], "The| cat| sat"),
-    "three names": ([("a", "x"), ("b", "xy"), ("c", "xyz"), ("a", "yz")], "x|y|z|"),
-    "the same word again under one name": ([("a", "ha"), ("a", "ha")], "ha|ha"),
-}
+ONE_THOUGHT = ROWS["one thought"]
 
 
 @pytest.mark.parametrize(("pieces", "told"), ONE_THOUGHT.values(), ids=ONE_THOUGHT)
@@ -110,21 +97,7 @@ def test_one_text_under_several_names_is_told_once(
     assert _told(*pieces) == told
 
 
-SEVERAL = {
-    "from the first word": ([("a", "x"), ("b", "y"), ("a", "z"), ("b", "z")], "x|y|z|z"),
-    "after a common beginning": (
-        [("a", "The cat"), ("b", "The"), ("b", " dog"), ("b", "s")],
-        "The cat||The dog|s",
-    ),
-    "a third repeats the second": (
-        [("a", "x"), ("b", "y"), ("c", "y"), ("b", "1"), ("c", "1")],
-        "x|y||1|",
-    ),
-    "a third leaves one for the other": (
-        [("a", "ab"), ("b", "ac"), ("c", "a"), ("c", "c")],
-        "ab|ac||",
-    ),
-}
+SEVERAL = ROWS["several"]
 
 
 @pytest.mark.parametrize(("pieces", "told"), SEVERAL.values(), ids=SEVERAL)

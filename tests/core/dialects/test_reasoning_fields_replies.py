@@ -14,140 +14,21 @@ from tests.support.frames_of import OPENAI, STREAM, WHOLE, Json, entry, passed, 
 from tests.support.messages_of import folded, strictly_sequential
 from tests.support.reasoning_field_replies import (
     BLOCK_OF_CALL,
-    CALL,
     ROWS,
     custom,
-    details,
     mapping,
     streamed,
     text,
     thinking,
     written,
 )
+from tests.support.rows import rows_of
+
+TABLES = rows_of(__file__)
 
 CHUNKS = (1, 2, 3, 7, 64, 100_000)
 EMPTY: list[object] = [None, "", [], {}]
-TOLD: dict[str, tuple[list[Json], Json, list[Json]]] = {
-    "reasoning and content in one delta: reasoning first": (
-        [{"content": "x", "reasoning": "a"}, {"content": "y"}],
-        {"content": "xy", "reasoning": "a"},
-        [thinking("a"), text("xy")],
-    ),
-    "OpenRouter: one text in two fields": (
-        [
-            {"reasoning": "a", "reasoning_details": details("a")},
-            {"reasoning": "b", "reasoning_details": details("b")},
-        ],
-        {"content": None, "reasoning": "ab", "reasoning_details": details("ab")},
-        [thinking("ab")],
-    ),
-    "OpenRouter: a summary in its list alone": (
-        [{"reasoning_details": details("a", "summary")}, {"content": "x"}],
-        {"content": "x", "reasoning_details": details("a", "summary")},
-        [thinking("a"), text("x")],
-    ),
-    "OpenRouter: encrypted reasoning has no words": (
-        [{"reasoning_details": [{"type": "reasoning.encrypted", "data": "g"}]}, {"content": "x"}],
-        {"content": "x", "reasoning_details": [{"type": "reasoning.encrypted", "data": "g"}]},
-        [text("x")],
-    ),
-    "LiteLLM: one text in two fields, the signature alone at the end": (
-        [
-            {"reasoning_content": "a", "thinking_blocks": [{"type": "thinking", "thinking": "a"}]},
-            {
-                "reasoning_content": "",
-                "thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "s"}],
-            },
-            {"content": "x"},
-        ],
-        {
-            "content": "x",
-            "reasoning_content": "a",
-            "thinking_blocks": [{"type": "thinking", "thinking": "a", "signature": "s"}],
-        },
-        [thinking("a"), text("x")],
-    ),
-    "two names out of step are one thought": (
-        [
-            {"reasoning": "The"},
-            {"reasoning_content": "T"},
-            {"reasoning": " cat"},
-            {"reasoning_content": "he cat"},
-            {"content": "x"},
-        ],
-        {"content": "x", "reasoning": "The cat", "reasoning_content": "The cat"},
-        [thinking("The cat"), text("x")],
-    ),
-    "Mistral: parts": (
-        [
-            {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "a"}]}]},
-            {"content": "x"},
-        ],
-        {
-            "content": [
-                {"type": "thinking", "thinking": [{"type": "text", "text": "a"}]},
-                {"type": "text", "text": "x"},
-            ]
-        },
-        [thinking("a"), text("x")],
-    ),
-    "parts that repeat a field": (
-        [
-            {"reasoning_content": "a", "content": [{"type": "thinking", "thinking": "a"}]},
-            {"content": "x"},
-        ],
-        {
-            "reasoning_content": "a",
-            "content": [{"type": "thinking", "thinking": "a"}, {"type": "text", "text": "x"}],
-        },
-        [thinking("a"), text("x")],
-    ),
-    "a field that the user says is thinking": (
-        [{"musings": "a"}, {"musings": "b"}, {"content": "x"}],
-        {"content": "x", "musings": "ab"},
-        [thinking("ab"), text("x")],
-    ),
-    "a string in pieces is one block": (
-        [
-            {"my_custom_field": "a"},
-            {"my_custom_field": "b"},
-            {"my_custom_field": ""},
-            {"content": "x"},
-        ],
-        {"content": "x", "my_custom_field": "ab"},
-        [custom("ab"), text("x")],
-    ),
-    "a block of the user's stands between thinking and text": (
-        [{"reasoning": "t", "my_custom_field": "a", "content": "x"}],
-        {"content": "x", "my_custom_field": "a", "reasoning": "t"},
-        [thinking("t"), custom("a"), text("x")],
-    ),
-    "a block of the user's stands before a call": (
-        [{"reasoning": "t"}, {"my_custom_field": "a"}, {"tool_calls": [CALL]}],
-        {"content": None, "my_custom_field": "a", "reasoning": "t", "tool_calls": [CALL]},
-        [thinking("t"), custom("a"), BLOCK_OF_CALL],
-    ),
-    "an object is put whole": (
-        [{"my_custom_field": {"a": [1]}}, {"content": "x"}],
-        {"content": "x", "my_custom_field": {"a": [1]}},
-        [custom({"a": [1]}), text("x")],
-    ),
-    "empty values say nothing": (
-        [{"my_custom_field": empty, "content": "x"} for empty in EMPTY],
-        {"content": "xxxx", "my_custom_field": None},
-        [text("xxxx")],
-    ),
-    "two fields are two blocks": (
-        [{"my_custom_field": "a", "plan": ["b"]}, {"content": "x"}],
-        {"content": "x", "plan": ["b"], "my_custom_field": "a"},
-        [custom("a"), {"type": "plan", "steps": ["b"]}, text("x")],
-    ),
-    "tags are looked for beside a block of the user's": (
-        [{"my_custom_field": "a", "content": "<think>t</th"}, {"content": "ink>x"}],
-        {"content": "<think>t</think>x", "my_custom_field": "a"},
-        [custom("a"), thinking("t"), text("x")],
-    ),
-}
+TOLD: dict[str, tuple[list[Json], Json, list[Json]]] = TABLES["told"]
 TABLE = pytest.mark.parametrize(("deltas", "message", "blocks"), TOLD.values(), ids=TOLD)
 
 
@@ -333,30 +214,7 @@ def _notes(body: bytes, server: Form) -> list[str]:
     return through.notes
 
 
-NOTED: dict[str, tuple[Json, list[str]]] = {
-    "unmapped fields, each once": (
-        {"b_field": {"x": 1}, "a_field": "y", "content": "x"},
-        ["fields that a message has no place for: a_field, b_field"],
-    ),
-    "not what is told in a block": ({"my_custom_field": "a", "plan": [1], "content": "x"}, []),
-    "not what is thinking": (
-        {"reasoning": "a", "reasoning_details": details("a"), "content": "x"},
-        [],
-    ),
-    "not what says nothing": ({"a_field": None, "b_field": [], "content": "x"}, []),
-    "parts that nothing tells": (
-        {"content": [{"type": "image_url"}]},
-        ["fields that a message has no place for: content"],
-    ),
-    "not parts that are told": (
-        {"content": [{"type": "thinking", "thinking": "x"}, {"type": "text", "text": "y"}]},
-        [],
-    ),
-    "what is encrypted": (
-        {"reasoning_details": [{"type": "reasoning.encrypted", "data": "g"}], "content": "x"},
-        ["fields that a message has no place for: reasoning_details"],
-    ),
-}
+NOTED: dict[str, tuple[Json, list[str]]] = TABLES["noted"]
 
 
 @pytest.mark.parametrize(("fields", "notes"), NOTED.values(), ids=NOTED)

@@ -15,7 +15,10 @@ from converter.core.wire.sse import (
     read_frame,
     write_frame,
 )
+from tests.support.rows import rows_of
 from tests.support.strategies import cut, law
+
+TABLES = rows_of(__file__)
 
 STREAMS = st.lists(
     st.sampled_from(
@@ -51,21 +54,7 @@ def test_a_frame_ends_with_a_blank_line_of_any_kind(newline: bytes) -> None:
     assert b"".join(frame.raw for frame in frames) == body
 
 
-ROWS = {
-    "data lines are joined by LF": (b"data: a\ndata: b\n\n", b"a\nb"),
-    "one blank behind the colon is no data": (b"data:a\n\n", b"a"),
-    "a second one is": (b"data:  a \n\n", b" a "),
-    "a name without a colon has no value": (b"data\n\n", b""),
-    "no data line is no data": (b"event: e\n\n", None),
-    "a byte order mark is not part of the first name": (b"\xef\xbb\xbfdata: a\n\n", b"a"),
-    "U+2028 ends no line": ("data: a\u2028b\n\n".encode(), "a\u2028b".encode()),
-    "other control characters end no line": (
-        b"data: a\x0b\x0c\x1c\x85b\n\n",
-        b"a\x0b\x0c\x1c\x85b",
-    ),
-    "names are case-sensitive": (b"Data: a\n\n", None),
-    "a name that only begins so": (b"database: a\n\n", None),
-}
+ROWS = TABLES["rows"]
 
 
 @pytest.mark.parametrize(("raw", "data"), ROWS.values(), ids=ROWS.keys())

@@ -11,8 +11,11 @@ from converter.extras.command.addresses import (
     free_port,
     server_address,
 )
+from tests.support.rows import rows_of
 
 pytestmark = pytest.mark.slow
+
+ROWS = rows_of(__file__)
 
 
 @pytest.mark.parametrize(
@@ -35,20 +38,7 @@ def test_near_misses_of_an_address_are_understood(given: str, meant: str) -> Non
 
 @pytest.mark.parametrize(
     "given",
-    [
-        "",
-        "http://",
-        "0",
-        "80000",
-        "ftp://host",
-        "host:port",
-        "host:99999",
-        "host:0",
-        "me@host",
-        "a b",
-        "http://h/?a=b",
-        "::1",
-    ],
+    ROWS["what is no address is refused"],
 )
 def test_what_is_no_address_is_refused(given: str) -> None:
     with pytest.raises(

@@ -27,7 +27,10 @@ from converter.core.model.events import (
 )
 from tests.support.frames_of import Json, frames, whole_frame
 from tests.support.messages_of import HEAD, SIGNATURE, streamed, whole
+from tests.support.rows import rows_of
 from tests.support.strategies import PLAIN, law
+
+ROWS = rows_of(__file__)
 
 type Seen = tuple[str, ...]
 
@@ -181,35 +184,7 @@ def test_a_stop_sequence_that_the_server_does_not_name_stays_one() -> None:
 
 
 CACHED = {"cache_read_input_tokens": 3, "cache_creation_input_tokens": 2}
-COUNTS: dict[str, tuple[Json, Json, tuple[object, ...]]] = {
-    "split over start and end": (
-        {"input_tokens": 7},
-        {"output_tokens": 5},
-        (7, 5, None, None, None),
-    ),
-    "all at the end": ({}, {"input_tokens": 7, "output_tokens": 5}, (7, 5, None, None, None)),
-    "the later one wins": (
-        COUNTED,
-        {"input_tokens": 9, "output_tokens": 5},
-        (9, 5, None, None, None),
-    ),
-    "null is not told": (
-        COUNTED,
-        {"input_tokens": None, "output_tokens": 5},
-        (7, 5, None, None, None),
-    ),
-    "cached ones are of the input": (
-        {"input_tokens": 7, **CACHED},
-        {"output_tokens": 5},
-        (12, 5, 3, 2, None),
-    ),
-    "thinking is told": (
-        {},
-        {"output_tokens": 5, "output_tokens_details": {"thinking_tokens": 4}},
-        (0, 5, None, None, 4),
-    ),
-    "odd ones": ({"input_tokens": "7"}, {"output_tokens": {}}, (0, 0, None, None, None)),
-}
+COUNTS: dict[str, tuple[Json, Json, tuple[object, ...]]] = ROWS["counts"]
 
 
 @pytest.mark.parametrize(("first", "last", "expected"), COUNTS.values(), ids=COUNTS)
@@ -222,21 +197,7 @@ def test_counts_are_put_together(first: Json, last: Json, expected: tuple[object
     assert (usage.input, usage.output, usage.cached, usage.created, usage.thinking) == expected
 
 
-ERRORS = {
-    "of the API": (
-        _event("error", error={"type": "overloaded_error", "message": "m"}),
-        "overloaded_error",
-    ),
-    "without a type (vLLM, llama.cpp)": (
-        b'data: {"error": {"message": "m", "code": 400}}\n\n',
-        "api_error",
-    ),
-    "of another dialect's type": (
-        b'event: error\ndata: {"error": {"message": "m", "type": "BadRequestError"}}\n\n',
-        "BadRequestError",
-    ),
-    "only words": (b'data: {"error": "m"}\n\n', "api_error"),
-}
+ERRORS = ROWS["errors"]
 
 
 @pytest.mark.parametrize(("raw", "kind"), ERRORS.values(), ids=ERRORS)
@@ -313,22 +274,7 @@ def test_a_whole_message_says_what_its_stream_says() -> None:
     assert [type(event) for event in events[-3:]] == [Finish, Usage, End]
 
 
-ODD: list[Json] = [
-    {"content": None, "stop_reason": 7, "stop_sequence": {}, "usage": []},
-    {
-        "content": [
-            None,
-            "a",
-            {"type": "thinking", "thinking": None},
-        ]
-    },
-    {
-        "content": [
-            {"type": "tool_use", "id": 1, "name": None, "input": "x"},
-            {"type": "tool_use", "input": [1]},
-        ]
-    },
-]
+ODD: list[Json] = ROWS["odd"]
 
 
 @pytest.mark.parametrize("fields", ODD, ids=repr)

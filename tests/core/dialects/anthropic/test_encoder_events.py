@@ -22,6 +22,9 @@ from converter.core.model.events import (
 )
 from tests.support.frames_of import ASKED, Json
 from tests.support.messages_of import HEAD, blocks, complete, counts, ending, written
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 STOP = Finish("stop")
 
@@ -181,29 +184,7 @@ def test_a_finish_without_a_count_ends_the_message_all_the_same() -> None:
     assert counts(complete([Text("a"), STOP])) == {"input_tokens": 0, "output_tokens": 0}
 
 
-COUNTS = {
-    "cached tokens are counted apart": (
-        Usage(7, 5, cached=3),
-        {"input_tokens": 4, "cache_read_input_tokens": 3, "output_tokens": 5},
-    ),
-    "none cached is told": (
-        Usage(7, 5, cached=0),
-        {"input_tokens": 7, "cache_read_input_tokens": 0, "output_tokens": 5},
-    ),
-    "never less than nothing": (
-        Usage(2, 5, cached=3),
-        {"input_tokens": 0, "cache_read_input_tokens": 3, "output_tokens": 5},
-    ),
-    "created ones are taken off as well": (
-        Usage(9, 5, cached=3, created=2),
-        {
-            "input_tokens": 4,
-            "cache_read_input_tokens": 3,
-            "cache_creation_input_tokens": 2,
-            "output_tokens": 5,
-        },
-    ),
-}
+COUNTS = ROWS["counts"]
 
 
 @pytest.mark.parametrize(("usage", "expected"), COUNTS.values(), ids=COUNTS)

@@ -5,6 +5,9 @@ import json
 import pytest
 
 from converter.core.dialects.anthropic.errors import TYPES, error_body, error_reply
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 
 def _said(status: int, body: bytes) -> tuple[int, str, str]:
@@ -37,26 +40,7 @@ def test_a_status_has_its_type(status: int, expected: tuple[int, str]) -> None:
     assert _said(status, b'{"error":{"message":"m","type":"BadRequestError"}}') == (*expected, "m")
 
 
-WORDS = {
-    "chat completions": (b'{"error":{"message":"m","type":"t","code":400}}', "m"),
-    "Ollama": (b'{"error":"m"}', "m"),
-    "older vLLM": (b'{"object":"error","message":"m","type":"BadRequestError"}', "m"),
-    "FastAPI": (b'{"detail":"m"}', "m"),
-    "FastAPI with places": (
-        b'{"detail":[{"loc":["body"],"msg":"m"}]}',
-        '[{"loc":["body"],"msg":"m"}]',
-    ),
-    "an error without a message": (b'{"error":{"code":1}}', '{"code":1}'),
-    "JSON without words we know": (b'{"reason":"m"}', '{"reason":"m"}'),
-    "a gateway's page": (
-        b"<html><style>p {}</style><body>\n<h1>Bad  Gateway</h1><script>1</script></html>",
-        "Bad Gateway",
-    ),
-    "plain text": (b"out of\nmemory\n", "out of memory"),
-    "no UTF-8": (b"\xff!", "\ufffd!"),
-    "nothing": (b"", "the server answered with status 500 and no words"),
-    "an empty object": (b"{}", "the server answered with status 500 and no words"),
-}
+WORDS = ROWS["words"]
 
 
 @pytest.mark.parametrize(("body", "message"), WORDS.values(), ids=WORDS)

@@ -78,29 +78,7 @@ def test_reading_leaves_the_body_as_it_was() -> None:
 
 @pytest.mark.parametrize(
     ("system", "expected"),
-    [
-        (None, ()),
-        ("", ()),
-        ("Be brief.", ("Be brief.",)),
-        (
-            [
-                {"type": "text", "text": "a"},
-                {"type": "text", "text": " "},
-                {"type": "text", "text": "b"},
-            ],
-            ("a", "b"),
-        ),
-        ("x-anthropic-billing-header: cch=1;\nBe brief.", ("Be brief.",)),
-        (
-            "x-anthropic-billing-header: cch=1;\n\nx-anthropic-billing-header: cch=2;\nBe brief.",
-            ("Be brief.",),
-        ),
-        ("x-anthropic-billing-header: cch=1;", ()),
-        (
-            "Never write\nx-anthropic-billing-header: cch=1;",
-            ("Never write\nx-anthropic-billing-header: cch=1;",),
-        ),
-    ],
+    ROWS["system text without billing lines"],
 )
 def test_system_text_without_billing_lines(system: object, expected: tuple[str, ...]) -> None:
     assert read(ask(system=system)).system == expected
@@ -140,31 +118,7 @@ def test_a_system_message_of_nothing_but_a_billing_line_goes() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("service_tier", "auto"),
-        ("container", "c"),
-        ("context_management", {"edits": []}),
-        ("mcp_servers", [{"url": "http://x"}]),
-        ("betas", ["b"]),
-        ("inference_geo", "eu"),
-        ("speed", "fast"),
-        ("cache_control", {"type": "ephemeral"}),
-        ("never_heard_of", 1),
-        *(
-            (name, None)
-            for name in (
-                "system",
-                "tools",
-                "tool_choice",
-                "thinking",
-                "stop_sequences",
-                "metadata",
-                "output_config",
-                "stream",
-            )
-        ),
-        *((name, None) for name in ("temperature", "top_p", "top_k")),
-    ],
+    ROWS["service fields and nulls say nothing"],
 )
 def test_service_fields_and_nulls_say_nothing(name: str, value: object) -> None:
     assert read(ask(**{name: value})) == read(ask())

@@ -6,7 +6,6 @@ from converter.core.dialects.openai_chat.decoder import OpenAIDecoder, tool_call
 from converter.core.dialects.reasoning_fields import REASONING_FIELDS
 from converter.core.dialects.wire_form import Mapped
 from converter.core.model.events import (
-    NO_INDEX,
     End,
     Event,
     Failure,
@@ -23,6 +22,9 @@ from converter.core.model.events import (
 )
 from tests.support.frames import DONE, data
 from tests.support.frames_of import Json, choice, chunk, entry, frames, read, said, whole_frame
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 TOKENS = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
 
@@ -34,73 +36,7 @@ def test_a_count_that_is_none_counts_nothing(unknown: object) -> None:
     assert (usage.input, usage.output) == (0, 0)
 
 
-CALLS: dict[str, tuple[Json, ToolCall]] = {
-    "with an index": (
-        entry(3, "f", "{", id="a"),
-        ToolCall(
-            3, "a", "f", "{", 0, own=Own("openai", {"tool_calls": entry(3, "f", "{", id="a")})
-        ),
-    ),
-    "without an index": (
-        entry(None, "f", "{}"),
-        ToolCall(
-            NO_INDEX,
-            "",
-            "f",
-            "{}",
-            0,
-            own=Own("openai", {"tool_calls": entry(None, "f", "{}")}),
-            misshapen=True,
-        ),
-    ),
-    "with a null index": (
-        {"index": None, "function": {"name": "f"}},
-        ToolCall(
-            NO_INDEX,
-            "",
-            "f",
-            "",
-            0,
-            own=Own("openai", {"tool_calls": {"index": None, "function": {"name": "f"}}}),
-            misshapen=True,
-        ),
-    ),
-    "with null for what is not repeated": (
-        {"index": 1, "id": None, "function": {"name": None, "arguments": "1"}},
-        ToolCall(
-            1,
-            "",
-            "",
-            "1",
-            0,
-            own=Own(
-                "openai",
-                {
-                    "tool_calls": {
-                        "index": 1,
-                        "id": None,
-                        "function": {"name": None, "arguments": "1"},
-                    }
-                },
-            ),
-        ),
-    ),
-    "with arguments that are no text": (
-        {"index": 0, "function": {"name": "f", "arguments": {"a": 1}}},
-        ToolCall(
-            0,
-            "",
-            "f",
-            '{"a":1}',
-            0,
-            own=Own(
-                "openai",
-                {"tool_calls": {"index": 0, "function": {"name": "f", "arguments": {"a": 1}}}},
-            ),
-            misshapen=True,
-        ),
-    ),
-}
+CALLS: dict[str, tuple[Json, ToolCall]] = ROWS["calls"]
 
 
 @pytest.mark.parametrize(("sent", "expected"), CALLS.values(), ids=CALLS)
@@ -337,20 +273,7 @@ def test_unknown_fields_ride_along_beside_what_is_read() -> None:
     ]
 
 
-FAILURES = {
-    "an object": (
-        {"error": {"message": "bad grammar", "type": "BadRequestError", "code": 400}},
-        "bad grammar",
-    ),
-    "beside empty choices": ({"error": {"message": "gone"}, "choices": []}, "gone"),
-    "beside a choice that ends": (
-        {
-            "error": {"message": "gone"},
-            "choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "error"}],
-        },
-        "gone",
-    ),
-}
+FAILURES = ROWS["failures"]
 
 
 @pytest.mark.parametrize(("body", "message"), FAILURES.values(), ids=FAILURES)

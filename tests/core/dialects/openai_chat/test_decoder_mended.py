@@ -11,6 +11,9 @@ from converter.core.reading.reading import Reading
 from converter.core.reply.pipeline import Pipeline
 from converter.core.reply.stages import STAGES
 from converter.core.wire.sse import Frame
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 
 def _mended(**fields: object) -> object:
@@ -31,21 +34,7 @@ def test_an_index_is_a_number(index: object, mended: object) -> None:
 
 @pytest.mark.parametrize(
     ("delta", "mended"),
-    [
-        (None, {}),
-        ("a", {"content": "a"}),
-        (["a", "b"], {"content": "ab"}),
-        ({"content": ["a", {"type": "text", "text": "b"}]}, {"content": "ab"}),
-        ({"content": {"text": "a"}}, {"content": "a"}),
-        ({"content": []}, {"content": ""}),
-        ({"content": "a", "reasoning": 7, "reasoning_content": False}, {"content": "a"}),
-        ({"refusal": ["a"]}, {"refusal": "a"}),
-        ({"role": 7, "vendor": 5}, {"role": 7, "vendor": 5}),
-        (
-            {"tool_calls": {"index": "1", "id": "a"}},
-            {"tool_calls": [{"index": 1, "id": "a"}]},
-        ),
-    ],
+    ROWS["a delta says what it means"],
 )
 def test_a_delta_says_what_it_means(delta: object, mended: object) -> None:
     assert _mended(delta=delta) == {"index": 0, "delta": mended}

@@ -15,11 +15,13 @@ from converter.core.model.conversation import (
     Image,
     Linked,
     Sound,
-    Stored,
     TextBlock,
     ToolResult,
     Turn,
 )
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 PLAIN = RequestSettings()
 NO_LINKS = RequestSettings(image_links=False)
@@ -44,29 +46,7 @@ def said(role: str, content: object, **more: object) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     ("block", "text"),
-    [
-        (Document((TextBlock("body"),)), "<document>\n\nbody\n\n</document>"),
-        (
-            Document((TextBlock("body"),), "T", "C"),
-            "<document>\ntitle: T\ncontext: C\n\nbody\n\n</document>",
-        ),
-        (
-            Document(Data("application/pdf", "JVBE"), "T"),
-            '[the document "T" (application/pdf) was attached, but this server can only be given text and images]',
-        ),
-        (
-            Document(Linked("http://x/a.pdf")),
-            "[a document (http://x/a.pdf) was attached, but this server can only be given text and images]",
-        ),
-        (
-            Document(Stored("file_1")),
-            "[a document was attached as a stored file, which this server cannot reach]",
-        ),
-        (
-            Image(Stored("file_1")),
-            "[the image file_1 was attached as a stored file, which this server cannot reach]",
-        ),
-    ],
+    ROWS["documents are text and what cannot go is said"],
 )
 def test_documents_are_text_and_what_cannot_go_is_said(block: Block, text: str) -> None:
     messages = write(user(block, "read it"))

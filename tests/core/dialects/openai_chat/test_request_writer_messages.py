@@ -22,6 +22,9 @@ from converter.core.model.conversation import (
     ToolUse,
     Turn,
 )
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 PLAIN = RequestSettings()
 STRICT = "reasoning_content"
@@ -122,20 +125,7 @@ def test_an_assistant_turn_is_one_message(
 
 @pytest.mark.parametrize(
     ("history", "message"),
-    [
-        (
-            "tags",
-            said(
-                "assistant", "<think>first</think>\n\nHere is the answer.\n\n<think>second</think>"
-            ),
-        ),
-        (
-            "reasoning_content",
-            said("assistant", "Here is the answer.", reasoning_content="first\n\nsecond"),
-        ),
-        ("reasoning", said("assistant", "Here is the answer.", reasoning="first\n\nsecond")),
-        ("drop", said("assistant", "Here is the answer.")),
-    ],
+    ROWS["history goes where it is wanted"],
 )
 def test_history_goes_where_it_is_wanted(history: Any, message: dict[str, object]) -> None:
     messages = write(assistant(*INTERLEAVED), settings=RequestSettings(history))

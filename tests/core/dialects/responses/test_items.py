@@ -13,13 +13,9 @@ from converter.core.dialects.responses.items import Items
 from converter.core.dialects.responses.tools import Toolbox
 from converter.core.model.conversation import (
     Conversation,
-    Data,
-    Document,
     Image,
     Linked,
     RequestError,
-    Sound,
-    Stored,
     TextBlock,
     ThinkingBlock,
     ToolResult,
@@ -27,34 +23,19 @@ from converter.core.model.conversation import (
     Turn,
 )
 from converter.core.wire.checked import Fields
+from tests.support.rows import rows_of
 
 pytestmark = pytest.mark.slow
+
+ROWS = rows_of(__file__)
 
 TEXT = base64.b64encode(b"a = 1").decode()
 
 
 @pytest.mark.parametrize(
     ("part", "block"),
-    [
-        ({"type": "input_text", "text": "a"}, TextBlock("a")),
-        ({"type": "output_text", "text": "a", "annotations": []}, TextBlock("a")),
-        ({"type": "refusal", "refusal": "no"}, TextBlock("no", "refusal")),
-        ({"type": "input_image", "image_url": "http://h/p", "detail": "auto"}, Image(Linked("http://h/p"), "auto")),
-        ({"type": "input_image", "file_id": "f1", "detail": "high"}, Image(Stored("f1"), "high")),
-        ({"type": "input_image", "image_url": "data:image/png;base64,aGk="}, Image(Data("image/png", "aGk="))),
-        ({"type": "input_image", "file_id": "f1"}, Image(Stored("f1"))),
-        ({"type": "input_file", "file_url": "http://h/a.pdf"}, Document(Linked("http://h/a.pdf"))),
-        ({"type": "input_file", "file_id": "f1"}, Document(Stored("f1"))),
-        (
-            {"type": "input_file", "filename": "a.py", "file_data": f"data:text/x-python;base64,{TEXT}"},
-            Document((TextBlock("a = 1"),), "a.py"),
-        ),
-        (
-            {"type": "input_audio", "input_audio": {"data": "aGk=", "format": "mp3"}},
-            Sound(Data("audio/mp3", "aGk=")),
-        ),
-    ],
-)  # fmt: skip
+    ROWS["each part has its block"],
+)
 def test_each_part_has_its_block(part: dict[str, Any], block: object) -> None:
     assert turns({"role": "user", "content": [part]}) == [Turn("user", (block,))]  # type: ignore[arg-type]
 
@@ -64,6 +45,8 @@ def test_a_part_without_a_meaning_here_is_named() -> None:
 
 
 pytestmark = pytest.mark.slow
+
+ROWS = rows_of(__file__)
 
 ITEM = TypeAdapter[Any](ResponseInputItemParam)
 CALL = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": '{"a": 1}'}
@@ -100,12 +83,18 @@ def test_a_message_needs_no_type(role: str, expected: Any, kind: dict[str, str])
         ({"summary": [{"type": "summary_text", "text": "s"}], "content": []}, ThinkingBlock("s")),
         ({"summary": [], "encrypted_content": thoughts.encode("t")}, ThinkingBlock("t")),
         (
-            {"summary": [{"type": "summary_text", "text": "s"}], "encrypted_content": thoughts.encode("t")},
+            {
+                "summary": [{"type": "summary_text", "text": "s"}],
+                "encrypted_content": thoughts.encode("t"),
+            },
             ThinkingBlock("t"),
         ),
-        ({"summary": [{"type": "summary_text", "text": "s"}], "encrypted_content": "gAAA"}, ThinkingBlock("s")),
+        (
+            {"summary": [{"type": "summary_text", "text": "s"}], "encrypted_content": "gAAA"},
+            ThinkingBlock("s"),
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_thought_is_read_wherever_its_client_kept_it(item: dict[str, Any], block: object) -> None:
     assert turns({"type": "reasoning", "id": "rs_1", **item}) == [Turn("assistant", (block,))]  # type: ignore[arg-type]
 

@@ -20,34 +20,17 @@ from converter.core.model.conversation import (
     Sampling,
     TextBlock,
     ThinkingSwitch,
-    ToolChoice,
     ToolUse,
     Turn,
 )
 from converter.core.wire.checked import Fields
 from tests.support.responses_of import context_of
+from tests.support.rows import rows_of
 
+ROWS = rows_of(__file__)
 FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object"}}
 MCP = {"type": "namespace", "name": "mcp__m", "description": "d", "tools": [FUNCTION]}
-CODEX = {
-    "model": "m",
-    "input": [
-        {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "a"}]},
-        {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "b"}]},
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "c"}]},
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "d"}]},
-    ],
-    "tools": [FUNCTION, MCP, {"type": "web_search", "external_web_access": False}],
-    "tool_choice": "auto",
-    "parallel_tool_calls": True,
-    "reasoning": {"summary": "auto"},
-    "store": False,
-    "stream": True,
-    "include": ["reasoning.encrypted_content"],
-    "prompt_cache_key": "k",
-    "client_metadata": {"x": "y"},
-    "text": {"verbosity": "low"},
-}
+CODEX = ROWS["codex"]
 """As Codex 0.169 asks."""
 
 
@@ -123,23 +106,8 @@ def test_limits_and_sampling_are_read() -> None:
 
 @pytest.mark.parametrize(
     ("choice", "read_as", "names"),
-    [
-        (None, None, ["f", "mcp__m__f"]),
-        ("none", ToolChoice("none"), ["f", "mcp__m__f"]),
-        ({"type": "function", "name": "f"}, ToolChoice("named", "f"), ["f", "mcp__m__f"]),
-        (
-            {"type": "function", "name": "f", "namespace": "mcp__m"},
-            ToolChoice("named", "mcp__m__f"),
-            ["f", "mcp__m__f"],
-        ),
-        (
-            {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "f"}]},
-            ToolChoice("required"),
-            ["f"],
-        ),
-        ({"type": "web_search"}, ToolChoice("auto"), ["f", "mcp__m__f"]),
-    ],
-)  # fmt: skip
+    ROWS["the tool choice is read in every form"],
+)
 def test_the_tool_choice_is_read_in_every_form(
     choice: object, read_as: object, names: list[str]
 ) -> None:
@@ -205,6 +173,8 @@ def test_what_the_request_says_is_repeated() -> None:
 
 
 pytestmark = pytest.mark.slow
+
+ROWS = rows_of(__file__)
 
 
 def test_a_response_begins_as_the_apis_type() -> None:

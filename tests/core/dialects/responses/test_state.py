@@ -14,6 +14,9 @@ from converter.core.dialects.responses.state import (
 )
 from converter.core.model.conversation import RequestError
 from converter.core.model.memory import Memory
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 OUTPUT: list[dict[str, Any]] = [
     {"id": "rs_{}", "type": "reasoning", "summary": [{"type": "summary_text", "text": "t"}]},
@@ -92,21 +95,7 @@ def test_a_thought_that_is_no_longer_known_is_left_out_and_counted() -> None:
 
 @pytest.mark.parametrize(
     ("body", "status", "code", "words"),
-    [
-        (
-            {"input": "a", "previous_response_id": "resp_x"},
-            400,
-            "previous_response_not_found",
-            "Previous response with id 'resp_x' not found.",
-        ),
-        ({"input": "a", "conversation": "conv_x"}, 404, "", "Conversation with id 'conv_x' not found."),
-        (
-            {"input": [{"type": "item_reference", "id": "msg_x"}]},
-            404,
-            "",
-            "Item with id 'msg_x' not found.",
-        ),
-    ],
+    ROWS["what is not known is refused in the apis words"],
 )  # fmt: skip
 def test_what_is_not_known_is_refused_in_the_apis_words(
     body: dict[str, Any], status: int, code: str, words: str
