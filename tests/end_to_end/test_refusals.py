@@ -8,7 +8,6 @@ from typing import Any
 
 import httpx
 import ollama
-import openai
 import pytest
 
 from tests.conftest import Llama
@@ -131,11 +130,6 @@ def test_a_picture_for_a_model_that_cannot_see(kind: str, llamas: dict[str, Llam
                 assert made.status != "failed"
 
 
-def test_another_error_stays_one(llamas: dict[str, Llama]) -> None:
-    with pytest.raises(openai.APIStatusError), openai_client(llamas["tags"].port) as client:
-        client.chat.completions.create(model="m", messages="none")  # type: ignore[arg-type]
-
-
 REFUSED_BY = {
     "vLLM": "The provided JSON schema contains features not supported by xgrammar.",
     "guidance": "Grammar error: Unknown format: uri",
@@ -186,24 +180,6 @@ def good(stream: bool) -> Reply:
     return Reply([whole("<think>I add.</think>It is 5.")], JSON)
 
 
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("name", REFUSED_BY)
-def test_other_servers_words(name: str, stream: bool, proxy: Proxy, server: ScriptedServer) -> None:
-    server.answer(refusal(REFUSED_BY[name], 500 if name == "LM Studio" else 400, good(stream)))
-    asked = {**TOOL, "tools": [{**TOOL["tools"][0], "name": f"{name}{stream}"}], "stream": stream}
-    mark = proxy.mark()
-    for number in (2, 3):
-        reply = _post(proxy.ports[0], asked)
-        assert reply.status_code == 200
-        assert "It is 5." in reply.text.replace('"}}]}', "")
-        assert "I add." in reply.text
-        assert len(server.asked) == number
-    sent = [json.loads(each.body)["tools"][0]["function"] for each in server.asked]
-    held = ["pattern" in str(each["parameters"]) for each in sent]
-    assert held == [True, False, False]
-    assert proxy.output[mark:].count(AGAIN) == 1
-
-
 def in_stream(words: str, then: Reply) -> Reply:
     """What LM Studio's streams say: status 200, and nothing but an error."""
     error = json.dumps({"error": {"message": words}, "message": words})
@@ -227,15 +203,6 @@ def test_a_stream_that_is_nothing_but_a_refusal(
             assert len(server.asked) == number
         assert studio.output.count(AGAIN) == 2
         studio.check(0)
-
-
-def test_another_error_in_a_stream_stays_one(server: ScriptedServer, proxy_folder: Path) -> None:
-    server.answer(in_stream("the model is gone", good(stream=True)))
-    options = ["--set", "think_server=lmstudio"]
-    with start_proxy([f"reverse:{server.address}"], options, proxy_folder, "gone") as studio:
-        reply = _post(studio.ports[0], {**TOOL, "stream": True})
-    assert "the model is gone" in reply.text
-    assert len(server.asked) == 1
 
 
 TOO_LONG = (
@@ -272,14 +239,6 @@ def test_a_stream_without_a_byte_and_a_reason_is_cut_short(
     reply = _post(proxy.ports[0], {**TOOL, "stream": True})
     assert "the server's reply was empty" in reply.text
     assert "It is 5." not in reply.text
-
-
-def test_it_asks_again_once(proxy: Proxy, server: ScriptedServer) -> None:
-    words = REFUSED_BY["vLLM"]
-    server.answer(refusal(words, 400, refusal("still: " + words, 400, good(stream=False))))
-    reply = _post(proxy.ports[0], TOOL)
-    assert (reply.status_code, len(server.asked)) == (400, 2)
-    assert words in reply.text
 
 
 def test_a_stream_that_was_begun_early_goes_on(server: ScriptedServer, proxy_folder: Path) -> None:
