@@ -64,15 +64,25 @@ SERVERS: dict[str, tuple[dict[str, Says], set[str]]] = {
     "rapid-mlx": (owned_by("rapid-mlx"), {"top_k", "chat_template_kwargs"}),
     # mlx-lm is Python's own server of HTTP, as the one that answers here
     "mlx-lm": ({"/v1/models": Says({"data": [{"id": "m"}]})}, {"top_k", "chat_template_kwargs"}),
+    "fusion-mlx": (
+        {"/v1/models": Says({"data": [{"id": "m", "owned_by": "local", "modality": "text"}]})},
+        {"top_k", "chat_template_kwargs"},
+    ),
+    "mlx-vlm": (
+        {"/v1/models": Says({"data": [{"id": "m", "object": "model", "loaded": True}]})},
+        {"top_k", "enable_thinking"},
+    ),
+    "dasllama": (owned_by("dasllama"), {"top_k", "chat_template_kwargs"}),
+    "ogx": (owned_by("ogx"), {"reasoning_effort"}),
     "xinference": (owned_by("xinference"), set()),
-    "generic": ({}, set()),
+    "generic": ({}, {"reasoning_effort"}),
     "nonsense": (
         {"/v1/models": Says(b"<html>"), "/version": Says([1]), "/api/version": Says("x")},
-        set(),
+        {"reasoning_effort"},
     ),
     "one that says yes to all": (
         dict.fromkeys(("/v1/models", "/version", "/api/version", "/v1/metadata"), Says({})),
-        set(),
+        {"reasoning_effort"},
     ),
 }
 

@@ -111,6 +111,10 @@ def count_tokens(
     tokenizer to ask. `asked`: the client's own question, in its dialect.
     """
     if server.name == "llama.cpp":
+        # of autumn 2026; before that there is the prompt
+        counted = _field((yield ProbeRequest(_COUNTED_AT, json_text.write(body))), "input_tokens")
+        if type(counted) is int:
+            return counted
         tokens = yield from _tokens_on_llama(body)
         return None if tokens is None else len(tokens)
     told = server.name in _TOKENIZE_MESSAGES
@@ -226,6 +230,7 @@ _SHUT = (401, 403)
 """A server that did not let the client in has said nothing of itself, nor has one that is still
 starting.
 """
+_COUNTED_AT = "/v1/chat/completions/input_tokens"
 _TOKENIZE_MESSAGES = ("vllm", "sglang")
 """Servers whose `/tokenize` renders the messages itself: SGLang since 0.5.23 at the latest."""
 _TEMPLATED = ("model", "messages", "tools", TEMPLATE)

@@ -42,12 +42,17 @@ TEMPLATE_ON = _template(
 TEMPLATE_OFF = _template(
     enable_thinking=False, thinking=False, thinking_mode="disabled", reasoning=False
 )
+EFFORT_OFF = {EFFORT: "none"}
 TEMPLATE_BUDGET = f"{TEMPLATE}.thinking_budget"  # Seed-OSS; Qwen3 on SGLang
 
 # Three levels are what gpt-oss knows and what Ollama's endpoint accepts; a fourth is an error
 # there.
-EFFORTS = {"low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
-ALL_EFFORTS = {name: name for name in EFFORTS}
+EFFORTS = {
+    "minimal": "low",
+    **{name: name for name in ("low", "medium", "high")},
+    **dict.fromkeys(("xhigh", "max", "ultra"), "high"),
+}
+ALL_EFFORTS = {name: name for name in EFFORTS} | {"minimal": "low"}
 # Least budget in tokens -> effort, for models that know levels only (the steps LiteLLM uses).
 BUDGET_EFFORTS = ((4096, "high"), (2048, "medium"), (0, "low"))
 
@@ -96,6 +101,14 @@ next one. High and more are no limit.
 
 # In the order in which to ask a server: NIM is often vLLM inside and would answer to both names.
 SERVERS = (
+    # 1.108 says its version with each answer; it passes an effort on, and `none`
+    Server(
+        name="litellm",
+        marks=(Fingerprint("/v1/models", header="x-litellm-version", value="."),),
+        leaves_out=frozenset({"top_k"}),
+        off=EFFORT_OFF,
+        effort=EFFORT,
+    ),
     Server(
         name="nim",
         marks=(Fingerprint("/v1/metadata", field="modelInfo"),),
@@ -158,7 +171,7 @@ SERVERS = (
         leaves_out=frozenset({"top_k", "parallel_tool_calls", "tool_choice", "user"}),
         # Models that can think do so unasked; asking a model that cannot is a 400, so there is no
         # `on`.
-        off={EFFORT: "none"},
+        off=EFFORT_OFF,
         effort=EFFORT,
         effort_models=("gpt-oss",),
         image_links=False,
@@ -194,6 +207,34 @@ SERVERS = (
         on=TEMPLATE_ON,
         off=TEMPLATE_OFF,
     ),
+    # oMLX's and Rapid-MLX's heir, 0.10
+    Server(
+        name="fusion-mlx",
+        marks=(Fingerprint("/v1/models", field="owned_by", value="local", beside="modality"),),
+        on=TEMPLATE_ON,
+        off=TEMPLATE_OFF,
+    ),
+    # 0.7.10 thinks only when it is told so, and hands its template no `chat_template_kwargs`
+    Server(
+        name="mlx-vlm",
+        marks=(Fingerprint("/v1/models", field="loaded", lacks="owned_by"),),
+        on={"enable_thinking": True},
+        off={"enable_thinking": False},
+    ),
+    Server(
+        name="dasllama",
+        marks=(Fingerprint("/v1/models", field="owned_by", value="dasllama"),),
+        on=TEMPLATE_ON,
+        off=TEMPLATE_OFF,
+    ),
+    # 1.5, once Llama Stack: a gateway that passes an effort on
+    Server(
+        name="ogx",
+        marks=(Fingerprint("/v1/models", field="owned_by", value="ogx"),),
+        leaves_out=frozenset({"top_k"}),
+        off=EFFORT_OFF,
+        effort=EFFORT,
+    ),
     Server(
         name="mlx-lm",
         # 0.32 lists its models without an owner, by Python's own server of HTTP.
@@ -208,8 +249,8 @@ SERVERS = (
         leaves_out=frozenset({"top_k"}),
     ),
     # Plain OpenAI: what is no field of the chat-completions reference may be refused, so it is not
-    # sent.
-    Server(name="generic", leaves_out=frozenset({"top_k"})),
+    # sent. An effort is one, and eight servers and gateways took `none`.
+    Server(name="generic", leaves_out=frozenset({"top_k"}), off=EFFORT_OFF, effort=EFFORT),
 )
 
 # Models that are switched by words in the system turn: name -> words for on, words for off. Qwen3
@@ -293,7 +334,8 @@ def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> 
     for name, on, off in SYSTEM_SWITCHES:
         if name.search(model.lower()):
             order = on if switch.mode == "enabled" else off
-            return "" if order == "/no_think" and server.off else order
+            is_switched = server.off and server is not GENERIC  # which may read no effort
+            return "" if order == "/no_think" and is_switched else order
     return ""
 
 

@@ -23,6 +23,7 @@ _NAME = r"[\w$-]{1,64}"
 PATH = re.compile(rf"(?:messages\.)?{_NAME}")
 _PATH = rf"(?:messages(?:\.\d+|\[\d+\])\.)?{_NAME}"
 _REFUSED = r"(?:not (?:supported|allowed|permitted)|un(?:supported|known))"
+_ADDED = "stream_options|reasoning_effort"
 _ROWS = (
     # OpenAI's own words, which gateways and LM Studio repeat
     rf"Unknown parameter: '(?P<path>{_PATH})'",
@@ -37,9 +38,9 @@ _ROWS = (
     rf"Unsupported param: (?P<path>{_NAME})",  # llama.cpp: `echo`
     # vLLM of a request that is not streamed
     r"(?P<path>Stream options|stream_options) can only be (?:defined|set) when",
-    # the one field that the addon adds for clients of any server
-    rf"(?P<path>stream_options)\W.{{0,60}}?{_REFUSED}",
-    rf"(?i:{_REFUSED}).{{0,60}}?(?P<path>stream_options)",
+    # fields that the addon adds for clients of any server, and their values
+    rf"(?P<path>{_ADDED})\W.{{0,60}}?(?:{_REFUSED}|must be|does not support|(?i:invalid))",
+    rf"(?i:{_REFUSED}|invalid|literal_error|enum).{{0,60}}?(?P<path>{_ADDED})",
 )
 _PLACE = re.compile(r"(?:\.\d+|\[\d+\])")
 

@@ -208,7 +208,7 @@ FAMILIES = (
         WORDS,
         (" to=self<|message|>", "to=self<|message|>"),
         ("<|eom|>", "<|start|>assistant"),
-        models="Muse Glimmer",  # its prompt ends behind `<|start|>assistant`
+        models="Muse Glimmer, Muse Spark",  # its prompt ends behind `<|start|>assistant`
         ignored=(
             "<|eom|>",
             "<|start|>assistant",
@@ -216,7 +216,7 @@ FAMILIES = (
             f"to={SUFFIX}<|message|>",
             "<|eot|>",
         ),
-        model_pattern=r"\bmuse\b|glimmer",
+        model_pattern=r"\bmuse(?:\b|spark)|glimmer",
     ),
     _in_text(
         "reasoning",

@@ -114,6 +114,37 @@ REAL: dict[str, tuple[str, Answers]] = {
         "lmstudio",
         {"/v1/models": _models({"id": "m", "object": "model", "owned_by": "organization_owner"})},
     ),
+    "LiteLLM 1.108": (
+        "litellm",
+        {
+            "/v1/models": ProbeReply(
+                200,
+                {"x-litellm-version": "1.108.7"},
+                b'{"data":[{"id":"m","object":"model","owned_by":"openai"}],"object":"list"}',
+            )
+        },
+    ),
+    "mlx-vlm 0.7.10": (
+        "mlx-vlm",
+        {
+            "/v1/models": _models(
+                {"id": "tiny-think", "object": "model", "created": 1795904036, "loaded": True},
+                server="mlx_vlm/0.7.10",
+            )
+        },
+    ),
+    "fusion-mlx 0.10.24": (
+        "fusion-mlx",
+        {"/v1/models": _models({"id": "m", "owned_by": "local", "modality": "text"})},
+    ),
+    "dasllama 0.6.6": (
+        "dasllama",
+        {"/v1/models": _models({"id": "m", "owned_by": "dasllama"}, server="libhv/1.3.4")},
+    ),
+    "OGX 1.5": (
+        "ogx",
+        {"/v1/models": _models({"id": "claude-haiku-4-5", "owned_by": "ogx"}, server="uvicorn")},
+    ),
     "transformers serve 5.24 with a folder": (
         "transformers",
         {
@@ -245,8 +276,16 @@ def _said(ask: ProbeRequest) -> object:
     return json_text.read(ask.body)
 
 
-def test_llama_cpp_renders_the_template_and_then_counts() -> None:
-    count, (render, tokenize) = _counted(
+COUNTED_AT = "/v1/chat/completions/input_tokens"
+
+
+def test_llama_cpp_counts_a_chats_body() -> None:
+    count, (ask,) = _counted("llama.cpp", {COUNTED_AT: _ok({"input_tokens": 42})})
+    assert (count, ask.path, _said(ask)) == (42, COUNTED_AT, BODY)
+
+
+def test_an_older_llama_cpp_renders_the_template_and_then_counts() -> None:
+    count, (_, render, tokenize) = _counted(
         "llama.cpp", {"/apply-template": TEMPLATE, "/tokenize": _ok({"tokens": [1, 2, 3]})}
     )
     assert (count, render.path, _said(render)) == (3, "/apply-template", BODY)
@@ -287,8 +326,8 @@ UNCOUNTED: dict[str, ProbeReply | None] = {
     "no JSON": _ok(b"count"),
     "an array": _ok([1]),
     "other fields": _ok({"length": 3}),
-    "values of another type": _ok({"count": "3", "tokens": 3, "prompt": 3}),
-    "null": _ok({"count": None, "tokens": None, "prompt": None}),
+    "values of another type": _ok({"count": "3", "tokens": 3, "prompt": 3, "input_tokens": "3"}),
+    "null": _ok({"count": None, "tokens": None, "prompt": None, "input_tokens": None}),
 }
 
 
@@ -296,13 +335,13 @@ UNCOUNTED: dict[str, ProbeReply | None] = {
 @pytest.mark.parametrize("reply", UNCOUNTED.values(), ids=UNCOUNTED)
 def test_an_answer_that_cannot_be_read_is_no_count(name: str, reply: ProbeReply | None) -> None:
     count, asks = _counted(name, {}, reply)
-    assert (count, len(asks)) == (None, 1)
+    assert (count, len(asks)) == (None, 2 if name == "llama.cpp" else 1)
 
 
 @pytest.mark.parametrize("reply", UNCOUNTED.values(), ids=UNCOUNTED)
 def test_a_rendered_prompt_without_its_tokens_is_no_count(reply: ProbeReply | None) -> None:
     count, asks = _counted("llama.cpp", {"/apply-template": TEMPLATE}, reply)
-    assert (count, len(asks)) == (None, 2)
+    assert (count, len(asks)) == (None, 3)
 
 
 @pytest.mark.parametrize("count", [True, False], ids=repr)

@@ -3,8 +3,9 @@ import pytest
 from converter.addon.servers.profiles import SERVERS, by_name, system_switch, thinking_fields
 from converter.core.model.conversation import ThinkingSwitch
 
-MLX = ["mlx-lm", "vllm-mlx", "rapid-mlx"]
-TEMPLATE_SERVERS = ["nim", "vllm", "sglang", "llama.cpp", "transformers", *MLX]
+MLX = ["mlx-lm", "vllm-mlx", "rapid-mlx", "fusion-mlx"]
+TEMPLATE_SERVERS = ["nim", "vllm", "sglang", "llama.cpp", "transformers", "dasllama", *MLX]
+EFFORT_SERVERS = ["litellm", "ogx", "generic"]
 ENABLED = ThinkingSwitch("enabled", 8000)
 
 
@@ -25,14 +26,14 @@ def template(body: dict[str, object]) -> dict[str, object]:
 
 
 def test_every_server_of_the_documentation_has_a_row() -> None:
-    others = {"ollama", "lmstudio", "xinference", "generic"}
-    assert {server.name for server in SERVERS} == {*TEMPLATE_SERVERS, *others}
+    others = {"ollama", "lmstudio", "xinference", "mlx-vlm"}
+    assert {server.name for server in SERVERS} == {*TEMPLATE_SERVERS, *EFFORT_SERVERS, *others}
 
 
 def test_an_unknown_name_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(
         ValueError,
-        match=r"'vlm'.*generic, llama\.cpp, lmstudio, mlx-lm, nim, ollama, rapid-mlx, sglang, transf",
+        match=r"'vlm'.*dasllama, fusion-mlx, generic, litellm, llama\.cpp, lmstudio, mlx-lm, mlx-v",
     ):
         by_name("vlm")
 
@@ -59,11 +60,37 @@ def test_a_mark_is_a_header_or_a_field_of_a_path(mark: object) -> None:
     ],
 )
 @pytest.mark.parametrize("effort", [None, "low", "max"])
-@pytest.mark.parametrize("name", ["generic", "xinference"])
 def test_a_strict_server_gets_no_word_about_thinking(
-    name: str, switch: ThinkingSwitch | None, effort: str | None
+    switch: ThinkingSwitch | None, effort: str | None
 ) -> None:
-    assert fields(name, switch, effort, "gpt-oss") == {}
+    assert fields("xinference", switch, effort, "gpt-oss") == {}
+
+
+@pytest.mark.parametrize("name", EFFORT_SERVERS)
+@pytest.mark.parametrize(
+    ("switch", "effort", "sent"),
+    [
+        (None, None, {}),
+        (ThinkingSwitch("adaptive"), None, {}),
+        (ThinkingSwitch("enabled"), None, {}),
+        (ThinkingSwitch("disabled"), "high", {"reasoning_effort": "none"}),
+        (ThinkingSwitch("between_tools"), None, {"reasoning_effort": "none"}),
+        (None, "minimal", {"reasoning_effort": "low"}),
+        (ThinkingSwitch("adaptive"), "medium", {"reasoning_effort": "medium"}),
+        (ENABLED, None, {"reasoning_effort": "high"}),
+        (None, "max", {"reasoning_effort": "high"}),
+        (None, "unheard-of", {}),
+    ],
+)
+def test_a_server_that_nobody_knows_gets_the_effort_of_openais_reference(
+    name: str, switch: ThinkingSwitch | None, effort: str | None, sent: dict[str, object]
+) -> None:
+    assert fields(name, switch, effort) == sent
+
+
+def test_mlx_vlm_is_switched_beside_its_template() -> None:
+    assert fields("mlx-vlm", ENABLED, "low") == {"enable_thinking": True}
+    assert fields("mlx-vlm", ThinkingSwitch("disabled")) == {"enable_thinking": False}
 
 
 @pytest.mark.parametrize("name", TEMPLATE_SERVERS)
@@ -124,6 +151,7 @@ def test_no_limit_sends_no_budget(name: str) -> None:
         ("vllm", "max", {"reasoning_effort": "high"}),
         ("nim", "xhigh", {"reasoning_effort": "high"}),
         ("sglang", "max", {"reasoning_effort": "max"}),
+        ("sglang", "ultra", {"reasoning_effort": "ultra"}),
         ("llama.cpp", "medium", {"chat_template_kwargs": {"reasoning_effort": "medium"}}),
         ("ollama", "max", {"reasoning_effort": "high"}),
         ("lmstudio", "low", {"reasoning_effort": "low"}),
@@ -200,6 +228,7 @@ ON, OFF = ThinkingSwitch("enabled"), ThinkingSwitch("disabled")
         ("nim", ThinkingSwitch("adaptive"), V1, ""),
         ("nim", None, V1, ""),
         ("generic", OFF, "llama-3", ""),
+        ("generic", OFF, "Qwen/Qwen3-8B", "/no_think"),
     ],
 )
 def test_models_that_are_switched_in_the_system_turn(

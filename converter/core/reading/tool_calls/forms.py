@@ -297,7 +297,7 @@ FORMS = (
         _invoke("atem:"),
         section=_section("atem:function_calls"),
         alone=True,
-        models="Muse Glimmer",
+        models="Muse Glimmer, Muse Spark",
     ),
     _answering(
         "minicpm",
