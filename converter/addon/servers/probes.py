@@ -13,6 +13,7 @@ from converter.addon.servers.initial_state import end_of_prompt
 from converter.addon.servers.profiles import GENERIC, SERVERS, Fingerprint, Server
 from converter.addon.servers.unread_replies import TEMPLATE_PATH
 from converter.core.dialects.server_fields import TEMPLATE
+from converter.core.dialects.table import COMMON
 from converter.core.model.initial_state import InitialState
 from converter.core.model.raw_messages import messages_of, role_of, with_messages
 from converter.core.wire import json_text
@@ -230,7 +231,7 @@ _SHUT = (401, 403)
 """A server that did not let the client in has said nothing of itself, nor has one that is still
 starting.
 """
-_COUNTED_AT = "/v1/chat/completions/input_tokens"
+_COUNTED_AT = f"{COMMON.requests.path}/input_tokens"
 _TOKENIZE_MESSAGES = ("vllm", "sglang")
 """Servers whose `/tokenize` renders the messages itself: SGLang since 0.5.23 at the latest."""
 _TEMPLATED = ("model", "messages", "tools", TEMPLATE)
