@@ -14,7 +14,14 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from converter.addon.exchange.settings import Settings
-from converter.addon.servers.model_names import Entry, entries, with_aliases, with_variants
+from converter.addon.servers.model_names import (
+    GATEWAY_CLIENTS,
+    Entry,
+    entries,
+    with_aliases,
+    with_gateway_names,
+    with_variants,
+)
 from converter.addon.servers.model_names import find as find_model
 from converter.core.dialects.dialect import Counterpart, Endpoint, OwnRequest, Purpose
 from converter.core.dialects.signs_of_life import COMMENT, form_of
@@ -82,7 +89,8 @@ class Exchange:
     `prefix`: the path before the endpoint. `id`: a name for a reply that the server
     gives none. `created_at`: when it came, in seconds since 1970. `model_id`: the one model that is
     asked about. `features`: names in its header of features. `alive`: see `ReplyContext`. `owner`:
-    a hash of the client's key, or of none, to whom what is kept belongs. `at_home`: the server
+    a hash of the client's key, or of none, to whom what is kept belongs. `gateway_names`: the
+    client lists Anthropic's names alone. `at_home`: the server
     speaks the client's dialect itself.
 
     Decided once, from these: `kind`; `native`: the request goes to the server's own endpoint of the
@@ -100,6 +108,7 @@ class Exchange:
     owner: str = ""
     features: frozenset[str] = frozenset()
     alive: str = COMMENT
+    gateway_names: bool = False
     at_home: bool = False
     kind: Kind = field(init=False)
     native: bool = field(init=False)
@@ -214,6 +223,7 @@ class Exchange:
         rows, write = self.settings.models, self.client.answers.models
         models = with_aliases(served, rows)
         models = with_variants(models) if self.settings.variants else models
+        models = with_gateway_names(models) if self.gateway_names else models
         listed: object = {"object": "list", "data": models}
         if served and self.model_id:
             listed = find_model(served, rows, self.model_id)
@@ -252,7 +262,8 @@ def begin(
     as_asked = client is COMMON and not (settings.models or settings.variants)
     model_id = _model_id(path, prefix) if lists and not as_asked else ""
     alive = form_of(settings.alive, headers.get("user-agent", "")) if client is COMMON else COMMENT
-    own = (model_id, _owner(headers), _features(client, headers), alive)
+    gateway = lists and GATEWAY_CLIENTS.match(headers.get("user-agent", "")) is not None
+    own = (model_id, _owner(headers), _features(client, headers), alive, gateway)
     exchange = Exchange(endpoint, settings, prefix, name, client, created_at, *own)
     return None if exchange.native and endpoint.purpose is not Purpose.REPLY else exchange
 

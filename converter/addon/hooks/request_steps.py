@@ -34,7 +34,7 @@ from converter.addon.probes.upstream_client import UpstreamClient, credentials
 from converter.addon.servers import unread_replies
 from converter.addon.servers.earlier_calls import MODELS_WITH_IDS, with_ids_of_model
 from converter.addon.servers.known_servers import Upstream
-from converter.addon.servers.model_names import ends_as_variant, only_one, row_of, variant_of
+from converter.addon.servers.model_names import may_be_variant, only_one, row_of, variant_of
 from converter.addon.servers.probes import ProbeRequest, estimate_tokens
 from converter.addon.servers.profiles import Server
 from converter.addon.servers.unread_replies import RENDERED
@@ -214,7 +214,7 @@ async def model_name(asked: Asked) -> None:
     """
     request, record = asked.request, asked.record
     rows, name = record.exchange.settings.models, request.asked_model
-    row, varies = row_of(rows, name) if rows else None, ends_as_variant(rows, name)
+    row, varies = row_of(rows, name) if rows else None, may_be_variant(rows, name)
     if varies or (row and not row.name):
         listed = await asked.client.models(asked.upstream, asked.keys)
         row = (varies and variant_of(listed, rows, name)) or row

@@ -15,6 +15,12 @@ from converter.core.wire.json_text import as_object, objects
 
 OFF = "none"
 """The effort of a model that does not think at all."""
+GATEWAY = "anthropic/"
+"""Before a model's name for Claude Code 2.1.332, which lists names that begin with `claude` or
+`anthropic` alone.
+"""
+GATEWAY_CLIENTS = re.compile(r"claude-code/")
+"""User agents that list models so."""
 VARIANTS: Mapping[str, tuple[str, int | None]] = {
     "nothink": (OFF, None),
     "low": ("low", 2048),
@@ -70,18 +76,24 @@ def row_of(rows: Rows, name: str) -> Row | None:
     return next((row for row in rows if fnmatchcase(name, row.pattern)), None)
 
 
-def ends_as_variant(rows: Rows, name: str) -> bool:
-    """Tell whether a name may be that of a model with a wish about its thinking behind it."""
-    varies = name.rpartition("-")[2] in VARIANTS
+def may_be_variant(rows: Rows, name: str) -> bool:
+    """Tell whether a name may be that of a model with a wish about its thinking behind the name, or
+    with Claude Code's prefix before.
+    """
+    varies = name.startswith(GATEWAY) or name.rpartition("-")[2] in VARIANTS
     return varies and not any(row.pattern == name for row in rows)
 
 
 def variant_of(served: Sequence[Entry], rows: Rows, full_name: str) -> Row | None:
-    """Return the meaning of `NAME-low` and its like, where a model NAME is served and none by all
-    of that name.
+    """Return the meaning of `NAME-low` and of `anthropic/NAME`, where a model NAME is served and
+    none by all of that name.
     """
-    stem, _, suffix = full_name.rpartition("-")
     names = {entry["id"] for entry in served}
+    if full_name.startswith(GATEWAY) and full_name not in names:
+        bare = full_name.removeprefix(GATEWAY)
+        varied = variant_of(served, rows, bare)
+        return varied or (Row(full_name, bare) if bare in names else None)
+    stem, _, suffix = full_name.rpartition("-")
     row = None if stem in names else row_of(rows, stem)
     name = (row.name or only_one(served)) if row else stem
     if suffix not in VARIANTS or full_name in names or name not in names:
@@ -116,6 +128,14 @@ def with_variants(listed: Sequence[Entry]) -> list[Entry]:
     """Return the models, and each again with every wish about its thinking in its name."""
     wished = [{**entry, "id": f"{entry['id']}-{name}"} for entry in listed for name in VARIANTS]
     return [*listed, *wished]
+
+
+def with_gateway_names(listed: Sequence[Entry]) -> list[Entry]:
+    """Return the models, and each that Claude Code would not list again under a name that it
+    lists.
+    """
+    unlisted = [entry for entry in listed if not re.match("claude|anthropic", str(entry["id"]))]
+    return [*listed, *({**entry, "id": f"{GATEWAY}{entry['id']}"} for entry in unlisted)]
 
 
 _LATEST = ":latest"

@@ -425,3 +425,13 @@ def test_names_that_say_how_much_to_think_are_listed_if_asked_for(client: Dialec
     assert answer
     names = [entry["id"] for entry in json.loads(answer.body)["data"]]
     assert names == ["small", "small-nothink", "small-low", "small-high", "small-max"]
+
+
+def test_claude_code_is_listed_names_that_it_shows() -> None:
+    headers = {"user-agent": "claude-code/2.1.332", "anthropic-version": "2023-06-01"}
+    exchange = begin("GET", "/v1/models?limit=1000", headers, settings.read(), "0", reverse=True)
+    assert exchange
+    answer = exchange.models(200, b'{"object":"list","data":[{"id":"small"}]}')
+    assert answer
+    names = [entry["id"] for entry in json.loads(answer.body)["data"]]
+    assert names == ["small", "anthropic/small"]

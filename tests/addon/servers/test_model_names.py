@@ -13,6 +13,7 @@ from converter.addon.servers.model_names import (
     row_of,
     variant_of,
     with_aliases,
+    with_gateway_names,
     with_variants,
 )
 
@@ -120,3 +121,16 @@ def test_only_one_is_what_its_name_says() -> None:
 @pytest.mark.parametrize("listed", [None, [], {"data": 3}, {"data": [3, {"id": 4}, {}]}])
 def test_a_list_that_is_none_is_empty(listed: object) -> None:
     assert entries(listed) == []
+
+
+def test_claude_code_lists_each_model_and_asks_for_it() -> None:
+    listed = with_gateway_names([*SERVED, {"id": "claude-x"}])
+    names = ["small", "Qwen3-8B", "claude-x", "anthropic/small", "anthropic/Qwen3-8B"]
+    assert [entry["id"] for entry in listed] == names
+    assert variant_of(SERVED, (), "anthropic/small") == Row("anthropic/small", "small")
+    wished = variant_of(SERVED, (), "anthropic/small-high")
+    assert wished is not None
+    assert (wished.name, wished.effort) == ("small", "high")
+    assert variant_of(SERVED, (), "anthropic/other") is None
+    served: list[Entry] = [{"id": "anthropic/small"}]  # a gateway's own
+    assert variant_of(served, (), "anthropic/small") is None
