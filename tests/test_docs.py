@@ -12,7 +12,7 @@ import converter
 from converter.addon import bounds as of_the_addon
 from converter.addon.servers.chat_templates import TEMPLATES, Template
 from converter.core.reading.families import TABLE
-from converter.core.reading.thought_row import NO_MODEL, ThoughtRow
+from converter.core.reading.thought_row import ThoughtRow
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import FORMS
 from converter.core.wire import bounds as of_replies
@@ -25,10 +25,9 @@ ARCHITECTURE = (DOCS / "architecture.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 MAKE = re.compile(r"\bmake ([a-z-]+)")
 FAMILIES_TOLD = (DOCS / "options.md").read_text().partition("### Families of marks\n")[2]
-ALWAYS, BY_MODEL, NAMED = (
+ALWAYS, BY_MODEL = (
     "By `auto`, for every model",
     "By `auto`, if the request's model has such a name",
-    "Only if you name them",
 )
 
 
@@ -43,8 +42,7 @@ def family_line(family: ThoughtRow) -> str:
 
 @pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
 def test_every_family_has_its_row(family: ThoughtRow) -> None:
-    by_model = family.model_pattern != NO_MODEL
-    head = ALWAYS if not family.ambiguous_in_prose else BY_MODEL if by_model else NAMED
+    head = BY_MODEL if family.ambiguous_in_prose else ALWAYS
     listed = FAMILIES_TOLD.partition(f"**{head}**\n")[2].partition("\n**")[0]
     assert family_line(family) in listed.splitlines()
 

@@ -7,7 +7,7 @@ filter list of Open WebUI.
 from functools import partial
 
 from converter.core.reading.rows import GAP, LINE, PARAGRAPH, SENTENCE, SUFFIX, Counts, tag
-from converter.core.reading.thought_row import NO_MODEL, WORDS, Lone, ThoughtRow, Words
+from converter.core.reading.thought_row import WORDS, Lone, ThoughtRow, Words
 
 # a row's first word says where its openers count (`Counts`)
 _in_text = partial(ThoughtRow, counts=Counts.IN_TEXT)
@@ -225,7 +225,6 @@ FAMILIES = (
         models="Kimi-K2 and gpt-oss behind Bedrock, fine-tunes",
         model_pattern=r"\bopenai\.gpt-oss|\bmoonshot(?:ai)?\.kimi",
     ),
-    _in_text("reason", WORDS, *tag("reason"), models="fine-tunes", model_pattern=NO_MODEL),
     _in_text(
         "thought",
         WORDS,
@@ -233,7 +232,6 @@ FAMILIES = (
         models="EXAONE Deep, Gemini and MiniMax behind gateways, old fine-tunes",
         model_pattern="gemini|minimax|exaone-?deep",
     ),
-    _in_text("Thought", WORDS, *tag("Thought"), models="old fine-tunes", model_pattern=NO_MODEL),
 )
 WORD_FAMILIES = (
     _at_start(

@@ -9,7 +9,7 @@ from converter.core.reading.families import FAMILIES, TABLE
 from converter.core.reading.mark_search import head_of
 from converter.core.reading.reading import Reading
 from converter.core.reading.rows import Counts
-from converter.core.reading.thought_row import NO_MODEL, WORDS, ThoughtRow
+from converter.core.reading.thought_row import WORDS, ThoughtRow
 
 AUTO = "auto"
 _BY_NAME = {family.name: family for family in TABLE}
@@ -112,7 +112,7 @@ def _rows(name: str) -> Iterable[ThoughtRow]:
     pair = name.split(" ")
     if len(pair) == 2 and all(pair):
         own = ThoughtRow(name, WORDS, (pair[0],), (pair[1],), counts=Counts.IN_TEXT)
-        known = (row for row in FAMILIES if row.model_pattern in ("", NO_MODEL))
+        known = (row for row in FAMILIES if not row.model_pattern)
         return [next((row for row in known if [row.open, row.close] == pair), own)]
     raise ValueError(
         f"expected {AUTO}, a pair OPEN CLOSE with one space between, "

@@ -5,9 +5,6 @@ from dataclasses import dataclass
 
 from converter.core.reading.rows import Row
 
-NO_MODEL = "(?!)"
-"""The model pattern of a row that only the user switches on."""
-
 
 class Lone(enum.Enum):
     """The meaning of a closer that closes nothing, away from a reply's head. Those of THOUGHT and

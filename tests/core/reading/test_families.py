@@ -16,7 +16,7 @@ from converter.core.reading.engine.engine import STOP, Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.families import TABLE
 from converter.core.reading.family_choice import choose, for_model, joined
-from converter.core.reading.thought_row import NO_MODEL, ThoughtRow
+from converter.core.reading.thought_row import ThoughtRow
 from converter.core.wire.bounds import BLANKS_LIMIT
 from laws import oracle
 from laws.oracle_blocks import Block
@@ -163,9 +163,7 @@ REPLIES: dict[str, dict[str, Said]] = {
         " to=user<|message|>it is so to=me": [("", "it is so to=me")],
     },
     "reasoning": {"<reasoning>why</reasoning>so": [WHY, SO]},
-    "reason": {"<reason>why</reason>so": [WHY, SO]},
     "thought": {"<thought>why</thought>so": [WHY, SO]},
-    "Thought": {"<Thought>why</Thought>so": [WHY, SO]},
     "granite": {
         "Here is my thought process:\nwhy\n\nHere is my response:so": [WHY, SO],
         "\nHere's my thought process: why\nHere's my response: so": [("", "\n"), (">", " why"), ("", " so")],
@@ -277,7 +275,9 @@ def test_gemmas_closer_alone_means_the_same_by_each_of_its_rows(names: list[str]
 
 
 def test_every_family_that_a_models_name_switches_on_is_tried_that_way() -> None:
-    assert {row.name for row in TABLE if row.model_pattern not in ("", NO_MODEL)} == set(MODELS)
+    rows = [row for row in TABLE if row.model_pattern]
+    assert {row.name for row in rows} == set(MODELS)
+    assert all(row.ambiguous_in_prose for row in rows)
 
 
 BEGUN = [
@@ -459,9 +459,3 @@ def test_law_5_the_parser_and_the_oracle_agree_on_every_family(
         said, families, start, tools_offered=tools_offered, stopped=finish == STOP
     )
     assert parse(data.draw(cut(said)), names, mode, tools_offered, finish) == expected
-
-
-def test_a_row_that_only_some_models_or_the_user_switch_on_says_so() -> None:
-    asked = {row.name for row in TABLE if row.model_pattern == NO_MODEL}
-    assert asked == {"reason", "Thought"}
-    assert all(row.ambiguous_in_prose for row in TABLE if row.name in {*asked, *MODELS})
