@@ -14,7 +14,6 @@ from mitmproxy import http, version
 from mitmproxy.exceptions import OptionsError
 from mitmproxy.proxy.mode_specs import ProxyMode
 
-import think_addon
 from converter.addon.keep.flow_record import UNDER_WAY
 from tests.support.addon_flows import (
     CHAT,
@@ -90,30 +89,6 @@ def test_a_request_that_another_addon_has_answered_is_left_to_it(hook: str, path
         assert flow.response is refused
         assert flow.id not in UNDER_WAY
         assert hook == "request" or not flow.request.stream  # mitmproxy takes no answer then
-
-
-def test_a_stream_function_of_another_addon_stays_where_we_do_not_act() -> None:
-    with running() as (addon, _):
-        flow = request("/other")
-        flow.request.stream = bytes
-        ask(addon, flow)
-        flow.response = response()
-        flow.response.stream = bytes
-        wait(addon.responseheaders(flow))
-        assert (flow.request.stream, flow.response.stream) == (bytes, bytes)
-
-
-@pytest.mark.parametrize("path", [CHAT, MESSAGES])
-@pytest.mark.parametrize("method", ["GET", "OPTIONS", "DELETE", "PUT"])
-def test_other_methods_pass(path: str, method: str) -> None:
-    with running() as (addon, _):
-        assert not _acts(addon, request(path, method=method))
-
-
-@pytest.mark.parametrize("path", ["/health", "/v1/models", "/files/model.gguf"])
-def test_a_servers_own_answer_to_head_passes(path: str) -> None:
-    with running() as (addon, _):
-        assert ask(addon, request(path, b"", "HEAD")).response is None
 
 
 @pytest.mark.parametrize("path", ["/", "/?beta=true"])
@@ -223,17 +198,6 @@ def test_an_option_changed_while_it_runs_holds_for_the_next_reply() -> None:
         pieces = answer(addon, early, response(EVENT_STREAM), b"".join(THINKING))
         assert b'"old"' in b"".join(pieces or [])
         assert _signature(addon, streaming()) == "new"
-
-
-def test_options_that_are_not_ours_are_none_of_its_business() -> None:
-    with running(signature="old") as (addon, context):
-        context.options.update(http2=False)
-        assert _signature(addon, streaming()) == "old"
-
-
-def test_the_script_is_one_addon() -> None:
-    assert [type(addon) for addon in think_addon.addons] == [ThinkAddon]
-    assert Path(think_addon.__file__).name == "think_addon.py"
 
 
 def test_an_old_python_is_told_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -50,14 +49,6 @@ class Legacy(logging.NullHandler):
     """What calls the deprecated hook."""
 
 
-class Hears:
-    """An addon of the old kind."""
-
-    name = "hears"
-
-    def add_log(self, entry: object) -> None: ...
-
-
 @contextmanager
 def shown(level: str) -> Iterator[None]:
     """The log has one handler of this level, and that of the hook."""
@@ -76,13 +67,6 @@ def test_a_line_is_heard_where_a_handler_takes_it(level: str, heard: bool) -> No
         assert is_heard(logging.ERROR)
 
 
-def test_a_line_is_heard_by_an_addon_with_the_hook() -> None:
-    with shown("ERROR"):
-        assert not is_heard(logging.INFO)
-        ctx.master.addons.add(Hears())
-        assert is_heard(logging.INFO)
-
-
 def test_who_wants_no_lines_on_flows_gets_none_on_connections(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -95,17 +79,6 @@ def test_who_wants_no_lines_on_flows_gets_none_on_connections(
         line.info("client connect")
         line.warning("broken")
     assert caplog.messages == ["server connect", "broken"]
-
-
-def test_where_flows_are_shown_elsewhere_connections_have_no_lines(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    line = logging.getLogger("mitmproxy.proxy.server")
-    with shown("INFO"), caplog.at_level(logging.INFO, line.name):
-        logging.getLogger().addHandler(caplog.handler)
-        line.info("client connect")
-        line.warning("broken")
-    assert caplog.messages == ["broken"]
 
 
 @pytest.mark.parametrize(("level", "lines"), [("INFO", 2), ("ERROR", 1)])
@@ -129,12 +102,3 @@ def test_output_that_is_no_terminal_has_each_line_at_once(
         write_each_line_at_once()
         print("a line", file=output)
         assert file.read_text() == "a line\n"
-
-
-@pytest.mark.parametrize("output", [None, StringIO()])
-def test_output_that_is_no_file_is_left_alone(
-    output: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "stdout", output)
-    write_each_line_at_once()
-    assert sys.stdout is output

@@ -3,7 +3,6 @@ plays a model.
 """
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -179,19 +178,6 @@ def test_after_an_overflow_it_compacts_and_goes_on(
     assert "The user likes tea." in said
     assert "What matters?" not in said, "the summary is the answer without its thought"
     assert "It says hello." not in said, "what was said before is gone"
-
-
-@pytest.mark.long
-def test_it_is_patient_in_a_silence(codex: Ask, model: ByPathServer) -> None:
-    """The server is silent for longer than `think_ping` waits: 10 seconds."""
-    over = threading.Event()
-    threading.Timer(15, over.set).start()
-    begun, ended = text("<think>hm"), stream("</think>", "done")[1:]
-    model.rows[CHAT] = Says(steps=[ROLE, *begun, over, *ended])
-    session = codex("Wait.", settings=["stream_idle_timeout_ms = 300000"])
-    assert session.items[-1]["text"] == "done", session
-    assert over.is_set()
-    assert len(model.bodies()) == 1
 
 
 @pytest.mark.parametrize(

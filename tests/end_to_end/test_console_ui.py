@@ -173,14 +173,6 @@ def test_nothing_of_the_model_reaches_the_terminal_raw(
     assert [raw for raw in RAW if raw in written] == []
 
 
-def test_commands_are_taken(console: Console, server: ByPathServer) -> None:
-    _ask(console, server, *TAGGED)
-    console.shows("[1/1]")
-    console.command("think.show @focus")
-    console.press("E")
-    assert THOUGHT in console.shows(ANSWER)
-
-
 def test_a_key_keeps_a_flow_as_a_recording(
     server: ByPathServer, proxy_folder: Path, tmp_path: Path
 ) -> None:

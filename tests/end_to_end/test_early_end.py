@@ -54,14 +54,6 @@ def test_a_client_that_leaves_does_no_harm(
     assert len(complaints()) <= 1
 
 
-def test_a_stream_without_an_end_is_logged(
-    client: Client, server: ScriptedServer, complaints: Complaints
-) -> None:
-    server.answer(Reply([ROLE, *text("Hello")]))
-    client.ask(ANTHROPIC.path, question(stream=True))
-    assert len(complaints()) == 1
-
-
 def test_a_whole_message_is_not_made_of_a_stream_without_an_end(
     client: Client, server: ScriptedServer, complaints: Complaints
 ) -> None:

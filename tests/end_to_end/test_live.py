@@ -65,9 +65,6 @@ PAUSES = [
         "Done now.",
     ),
     Pause(
-        "text alone", ["No thought, "], "No thought, ", ["just text."], "", "No thought, just text."
-    ),
-    Pause(
         "an undecided opener",
         ["Hello <thi"],
         "Hello ",
@@ -76,37 +73,12 @@ PAUSES = [
         "Hello  you",
     ),
     Pause(
-        "an opener that becomes text",
-        ["Hello <thi"],
-        "Hello ",
-        ["s>is text"],
-        "",
-        "Hello <this>is text",
-    ),
-    Pause("an undecided closer", ["<think>deep</thi"], "deep", ["nk>Done"], "deep", "Done"),
-    Pause(
-        "a closer that becomes thinking",
-        ["<think>deep</th"],
-        "deep",
-        ["at></think>Done"],
-        "deep</that>",
-        "Done",
-    ),
-    Pause(
         "line breaks that may end it",
         ["<think>deep\n"],
         "deep",
         ["\nwater\n</think>Done"],
         "deep\n\nwater",
         "Done",
-    ),
-    Pause(
-        "attributes half said",
-        ["Text <thinking thought='a"],
-        "Text ",
-        [" > b' />end"],
-        "a > b",
-        "Text end",
     ),
 ]
 

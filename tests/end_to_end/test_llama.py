@@ -116,12 +116,6 @@ def test_a_hundred_streamed_requests_succeed_on_one_connection(
     assert said[0].thinking.startswith("I")
 
 
-def test_other_endpoints_of_the_server_are_as_without_the_addon(
-    llama: Llama, openai_clients: dict[str, openai.OpenAI]
-) -> None:
-    assert [model.id for model in openai_clients[llama.name].models.list()] == ["tiny-think"]
-
-
 ENDLESS = 3500
 """Tokens that a model without an end would write: seconds of work."""
 

@@ -16,8 +16,6 @@ from tests.support.frames import END, ROLE, delta, text, whole
 from tests.support.hostile_words import ACTING, LINKS, MARKUP, SHOWN
 from tests.support.mitmweb import Mitmweb, Page
 from tests.support.scripted_server import Asked
-from tests.support.think_page import flows
-from tools.view_benchmark import fetch
 
 pytestmark = pytest.mark.slow
 
@@ -165,27 +163,6 @@ HUGE = {
 """Larger ones are refused, or take long to rewrite, and are cut to the same length. Each takes long
 enough to draw for many pieces of a stream.
 """
-
-
-@pytest.mark.parametrize("kind", HUGE)
-def test_nobody_waits_for_the_view_of_a_huge_reply(
-    web: Mitmweb, server: ByPathServer, kind: str
-) -> None:
-    web.clear()
-    server.rows[CHAT] = HUGE[kind]
-    with Client(web.port, seconds=60) as client:
-        asked = {"model": "small", "stream": "stream" in kind, "messages": []}
-        client.ask(CHAT, json.dumps(asked).encode())
-    [flow] = flows(web)
-    meanwhile = Meanwhile(web)
-    server.rows[CHAT] = meanwhile.says
-    with meanwhile:
-        before = meanwhile.reads
-        drawn = fetch(web, "thinking", flow).decode()
-        went_on = meanwhile.reads - before
-    assert went_on > 2, "the loop was held while it was drawn"
-    assert len(drawn) < 500_000
-    assert "left out here" in drawn
 
 
 def test_a_huge_reply_is_drawn_in_the_browser(

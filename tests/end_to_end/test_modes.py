@@ -22,25 +22,9 @@ PUBLIC = ["8.8.8.8", "1.1.1.1:8000", "no-such-host.invalid"]
 
 
 @pytest.fixture
-def regular(proxy: Proxy) -> Iterator[Client]:
-    with Client(proxy.ports[REGULAR]) as client:
-        yield client
-
-
-@pytest.fixture
 def upstream(proxy: Proxy) -> Iterator[Client]:
     with Client(proxy.ports[UPSTREAM]) as client:
         yield client
-
-
-def test_a_regular_proxy_leaves_other_paths_alone(regular: Client, server: ScriptedServer) -> None:
-    server.answer(GOOD)
-    answer = regular.ask(f"{server.address}/v1/embeddings?x=1", question(stream=True))
-    assert answer.body == b"".join(step for step in GOOD.steps if isinstance(step, bytes))
-    assert (server.asked[0].target, server.asked[0].body) == (
-        "/v1/embeddings?x=1",
-        question(stream=True),
-    )
 
 
 @pytest.mark.parametrize("host", ["10.9.8.7", "192.168.0.7:8000", "100.64.0.1"])

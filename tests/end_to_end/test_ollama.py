@@ -14,7 +14,7 @@ from langchain_ollama import ChatOllama
 from tests.conftest import Llama
 from tests.support.by_path_server import ByPathServer, Says, owned_by
 from tests.support.clients import Client
-from tests.support.harness import LlamaServer, Proxy, Variant, free_ports, start_proxy
+from tests.support.harness import LlamaServer, Proxy, Variant, start_proxy
 from tests.support.scripted_server import Asked
 from tools.shots import OPENAI_TOOL
 
@@ -69,12 +69,6 @@ def test_a_tool_is_called_and_its_result_answered(client: ollama.Client) -> None
     )
     assert answer.message.content
     assert not answer.message.tool_calls
-
-
-def test_a_model_is_loaded_by_asking_nothing(client: ollama.Client) -> None:
-    loaded = client.generate(MODEL, "")
-    assert (loaded.done_reason, loaded.response) == ("load", "")
-    assert client.chat(MODEL, [], keep_alive=0).done_reason == "unload"
 
 
 def test_what_cannot_be_had_is_an_error_of_the_package(client: ollama.Client) -> None:
@@ -224,16 +218,6 @@ def test_a_good_reply_of_an_ollama_passes_byte_for_byte(real: ByPathServer, home
         assert b"success" in plain.ask("/api/pull", b"{}").body
 
 
-def test_nothing_is_said_to_run_where_no_server_is(proxy_folder: Path) -> None:
-    [nobody] = free_ports(1)
-    modes = [f"reverse:http://127.0.0.1:{nobody}"]
-    with start_proxy(modes, [], proxy_folder, "nobody") as proxy, Client(proxy.ports[0]) as plain:
-        for path in ("/", "/api/tags", "/api/version"):
-            answer = plain.ask(path, b"", method="GET")
-            assert answer.status == 502
-            assert "no model server at" in json.loads(answer.body)["error"]
-
-
 @pytest.fixture(scope="module")
 def vectors(proxy_folder: Path) -> Iterator[tuple[str, Proxy]]:
     """A llama.cpp that makes vectors, and the proxy in front of it."""
@@ -262,11 +246,3 @@ def test_words_become_the_servers_vectors(vectors: tuple[str, Proxy]) -> None:
         refused = plain.ask("/api/embed", b'{"model": "tiny-think"}')
     assert (refused.status, list(json.loads(refused.body))) == (400, ["error"])
     proxy.check()
-
-
-def test_a_head_has_no_body(address: str) -> None:
-    with Client(int(address.rpartition(":")[2])) as plain:
-        for path in ("/", "/api/tags"):
-            answer = plain.ask(path, b"", method="HEAD")
-            assert (answer.status, answer.body) == (200, b"")
-            assert plain.ask("/api/version", b"", method="GET").status == 200, "it goes on"

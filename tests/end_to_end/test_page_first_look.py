@@ -19,7 +19,6 @@ from tests.support.think_page import REPLY, ThinkPage
 pytestmark = pytest.mark.slow
 
 REMINDER = f"<system-reminder>\n{'Do not speak of it. ' * 200}\n</system-reminder>"
-LONG_THOUGHT = "I add and add. " * 100
 WHERE = "return document.querySelector({!r}).getBoundingClientRect().{}"
 
 
@@ -114,38 +113,6 @@ def test_the_thought_of_an_agents_question_is_on_the_first_screen(
     think.screenshot("think-agent")
 
 
-def test_a_long_thought_folds_when_its_reply_is_over_and_says_its_length(
-    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
-) -> None:
-    goes_on, ends = threading.Event(), threading.Event()
-    half = len(LONG_THOUGHT) // 2
-    steps: list[Step] = [ROLE, *text("<think>", LONG_THOUGHT[:half]), goes_on]
-    steps += [*text(LONG_THOUGHT[half:], "</think>", ANSWER), ends]
-    web_server.rows[CHAT] = Says(steps=[*steps, *END])
-    think.show(web, 0)
-    asked = {"model": "small", "stream": True, "messages": [{"role": "user", "content": QUESTION}]}
-    with Client(web.port) as client:
-        client.begin(CHAT, json.dumps(asked).encode())
-        think.until_shown("I add", "details.thinking")
-        goes_on.set()
-        think.until_shown(ANSWER, REPLY)
-        assert "I add" in think.text("details.thinking")
-        ends.set()
-        client.answer()
-    think.until(lambda: think.attribute("details.thinking", "open") == "None", "a folded thought")
-    label = think.text("details.thinking summary")
-    assert f"{len(LONG_THOUGHT):,} characters" in label
-    assert label.endswith((" s", " ms"))
-    think.press("details.thinking summary")
-    think.until_shown("I add", "details.thinking")
-    think.keys("t")
-    think.keys("t")  # who says how thoughts are to be finds them so
-    think.show(web)
-    think.pick()
-    assert "I add" in think.text("details.thinking")
-    think.script("localStorage.clear()")
-
-
 def test_a_misread_reply_offers_the_options_that_read_it(
     web: Mitmweb, web_server: ByPathServer, think: ThinkPage
 ) -> None:
@@ -171,17 +138,3 @@ def test_a_misread_reply_offers_the_options_that_read_it(
     think.until(lambda: len(think.rows()) == 2, "the second row")
     think.until_shown(THOUGHT, "details.thinking")
     assert think.elements(".remedy:not([hidden])") == 0
-
-
-def test_a_reply_that_breaks_off_tells_it_once(
-    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
-) -> None:
-    web_server.rows[CHAT] = Says(steps=[ROLE, *text(f"<think>{THOUGHT}</think>")])
-    asked = {"model": "small", "stream": True, "messages": [{"role": "user", "content": QUESTION}]}
-    with Client(web.port) as client:
-        client.ask(CHAT, json.dumps(asked).encode())
-    think.show(web)
-    think.until(lambda: think.elements(".exchange .error") == 1, "the failure")
-    failure = think.text(".exchange .error").partition("\n")[2]
-    assert failure
-    assert think.text(".exchange").count(failure) == 1

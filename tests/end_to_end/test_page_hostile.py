@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from mitmproxy.io import FlowReader, FlowWriter
 
-from tests.support.asked_sum import ask
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.clients import Client
 from tests.support.frames import END, ROLE, delta, stream, text
@@ -20,7 +19,6 @@ from tests.support.think_page import REPLY, ThinkPage, dump
 
 pytestmark = pytest.mark.slow
 
-MEGABYTE = 1_000_000
 THOUGHTS = 10_000
 
 
@@ -126,34 +124,6 @@ def test_what_acts_on_a_reader_is_spelled_out(
     think.fill("#words", "gnp.exe")
     think.until(lambda: len(think.rows()) == 1, "the exchange")
     think.fill("#words", "")
-
-
-def test_a_line_of_a_megabyte_is_shown(
-    web: Mitmweb, server: ByPathServer, think: ThinkPage
-) -> None:
-    ask(web, server, f"<think>{'x' * MEGABYTE}</think>{'y' * MEGABYTE}")
-    think.show(web)
-    think.pick()
-    think.until(lambda: think.elements(".end dl") == 1, "its end")
-    length = "return document.querySelector('.reply').textContent.length"
-    assert int(str(think.script(length))) > 2 * MEGABYTE
-    assert think.script("return document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_any_words_are_read_as_markdown(web: Mitmweb, think: ThinkPage) -> None:
-    think.show(web, 0)
-    read = """
-        const [words] = arguments, all = [];
-        return import(new URL("think/markdown.js", location.href).href).then(({blocks}) => {
-            all.push(...blocks(words));
-            return all.at(-1).textContent;
-        });
-    """
-    for filler in ("#", " #", "\t", "*a ", "_", "`", "|", "[", "\n- ", "\n> "):
-        lines = f"\n\n# a{filler * (20_000 // len(filler))}x" * 5
-        assert str(think.script(read, lines)).endswith("x"), filler
-    words = think.script(read, "# a # b ## \t")
-    assert words == "a # b"
 
 
 @pytest.mark.long

@@ -69,14 +69,6 @@ def test_a_real_llama_refuses_a_second_system_turn(strict: Proxy, stream: bool) 
     assert strict.output[mark:].count(AGAIN) == 1
 
 
-@pytest.mark.parametrize("stream", [True, False])
-def test_a_real_llama_refuses_two_begun_turns(strict: Proxy, stream: bool) -> None:
-    mark, port = strict.mark(), strict.ports[0]
-    for _ in range(2):
-        assert ask(port, "chat", [ASK, BEGUN, BEGUN], stream, model=f"b{stream}")
-    assert strict.output[mark:].count(AGAIN) == 1
-
-
 PREFILL = "Assistant response prefill is incompatible with enable_thinking."
 FIELD = "Unknown parameter: 'metadata'."
 KEYS = "Unexpected keys in the request: {'metadata'}"

@@ -81,12 +81,6 @@ def client_replayed(recorded: Recording, arguments: list[str], folder: Path) -> 
     return flow
 
 
-def test_client_replay_gets_what_the_server_said(tmp_path: Path) -> None:
-    flow = client_replayed(recording(), [], tmp_path)
-    assert flow.response
-    assert flow.response.content == recording().body
-
-
 @pytest.mark.parametrize("recorded", [recording(), translated()], ids=["openai", "anthropic"])
 def test_client_replay_through_the_addon_is_a_new_exchange_rewritten_once(
     recorded: Recording, tmp_path: Path
@@ -132,18 +126,6 @@ def test_server_replay_gives_the_client_what_the_client_got(
     assert [answer.body for answer in said] == [translated().got.body] * 2
     assert read_anthropic_stream(said[0].body).blocks == THOUGHT
     assert kept.read_bytes() == before
-
-
-@pytest.mark.parametrize("addon", [["-s", str(ADDON)]], ids=["addon"])
-def test_what_server_replay_does_not_know_goes_to_the_server_and_is_rewritten(
-    addon: list[str], kept: Path, tmp_path: Path
-) -> None:
-    other = recording(body=question("Other"), name="other")
-    with RecordedServer([other], 0, FAST) as server:
-        arguments = ["--server-replay", str(kept), "--set", "think_server=generic"]
-        with _proxy(addon, arguments, tmp_path, server.address) as port, Client(port) as client:
-            said = client.ask(MESSAGES, asked(question("Other")).body)
-    assert read_anthropic_stream(said.body).blocks == THOUGHT
 
 
 @WITH_AND_WITHOUT

@@ -14,7 +14,7 @@ from openai.types.responses import Response
 from tests.conftest import Llama
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.clients import Client, Live
-from tests.support.frames import DONE, ROLE, USAGE, delta, finish, pinged, stream, text, whole
+from tests.support.frames import DONE, ROLE, USAGE, delta, finish, stream, text, whole
 from tests.support.harness import Proxy
 from tests.support.prompts import MODEL
 from tests.support.responses_of import check, read_frame, types
@@ -154,15 +154,6 @@ def test_what_is_kept_can_be_read_listed_and_deleted(
     assert len(model.bodies()) == 1
 
 
-def test_a_client_that_stores_nothing_leaves_nothing(
-    sdk: openai.OpenAI, model: ByPathServer
-) -> None:
-    model.rows[CHAT] = Says(whole("hello"))
-    made = sdk.responses.create(model="m", input="hi", store=False)
-    with pytest.raises(openai.NotFoundError):
-        sdk.responses.retrieve(made.id)
-
-
 def test_a_conversation_is_made_shorter_and_goes_on(
     sdk: openai.OpenAI, model: ByPathServer
 ) -> None:
@@ -180,17 +171,6 @@ def test_a_conversation_is_made_shorter_and_goes_on(
     (said,) = model.bodies()[2]["messages"]
     assert said["content"].startswith("I like tea.\n\nAnd now?\n\nSummary of the conversation")
     assert said["content"].endswith("The user likes tea.\n\nSo?")
-
-
-def test_signs_of_life_disturb_nothing(sdk: openai.OpenAI, model: ByPathServer) -> None:
-    model.rows[CHAT] = Says(steps=pinged(stream("<think>", "It is cold.", "</think>", "Tea.")))
-    with sdk.responses.stream(model="m", input="hi") as events:
-        kinds = {event.type for event in events}
-        assert said(events.get_final_response()) == [
-            ("reasoning", "It is cold."),
-            ("message", "Tea."),
-        ]
-    assert "keepalive" in kinds
 
 
 def test_every_event_is_live_and_of_the_sdks_types(front: Client, model: ByPathServer) -> None:

@@ -23,7 +23,6 @@ from tests.support.console import Console
 from tests.support.frames import END, ROLE, delta
 from tests.support.harness import SECONDS_TO_START, VARIANTS, LlamaServer
 from tests.support.mitmweb import Mitmweb
-from tests.support.prompts import MODEL
 
 pytestmark = pytest.mark.slow
 
@@ -118,42 +117,6 @@ def test_a_real_models_reply_is_a_conversation(
     assert server["view_name"] == SERVER
     assert "\n  thinking:\n    #│ " in server["text"]
     assert "stop: stop\n" in server["text"]
-
-
-def test_a_request_of_items_is_a_conversation(llama_web: Mitmweb, streamed: bool) -> None:
-    asked = {"model": MODEL, "temperature": 0, "max_output_tokens": 100, "stream": streamed}
-    call = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": '{"at": 1}'}
-    given = {"type": "function_call_output", "call_id": "c1", "output": "sunny"}
-    items = [
-        {"role": "user", "content": "Look."},
-        call,
-        given,
-        {"role": "user", "content": "7 * 8"},
-    ]
-    with Client(llama_web.port) as client:
-        body = {**asked, "instructions": "Be brief.", "input": items}
-        client.ask("/v1/responses", json.dumps(body).encode())
-    looker = Looker(llama_web)
-    shown = looker.view("request")["text"]
-    assert "system: |\n  Be brief.\n" in shown
-    assert shown.index("  Look.") < shown.index("call look:  # c1") < shown.index("result c1: |")
-    assert "\nuser: |\n  7 * 8\n" in shown
-    assert "input" not in shown
-    assert "\n  thinking:\n    #│ " in looker.view("response")["text"]
-
-
-def test_revert_shows_what_the_server_sent(llama_web: Mitmweb) -> None:
-    with Client(llama_web.port) as client:
-        client.ask(ANTHROPIC.path, question(True, **ASK))
-    looker = Looker(llama_web)
-    assert looker.flows()[-1]["modified"]
-    assert "<think>" not in looker.view("response", "raw")["text"]
-    looker.revert()
-    assert "think" in looker.view("response", "raw")["text"]
-    assert "chat.completion.chunk" in looker.view("response", "raw")["text"]
-    assert "\n  thinking:\n    #│ " in looker.view("response")["text"]
-    [flow] = looker.flows()[-1:]
-    assert (flow["modified"], flow["marked"], str(flow["comment"])[:3]) == (False, "▪", "1 t")
 
 
 @pytest.mark.parametrize("path", [OPENAI.path, ANTHROPIC.path])

@@ -14,10 +14,8 @@ from tests.support.by_path_server import CHAT, MESSAGES, ByPathServer, Says
 from tests.support.clients import (
     Client,
     read_anthropic_stream,
-    read_anthropic_whole,
-    read_openai_stream,
 )
-from tests.support.frames import data, delta, finish, stream, whole
+from tests.support.frames import delta, stream, whole
 from tests.support.harness import start_proxy
 
 pytestmark = pytest.mark.slow
@@ -107,34 +105,6 @@ def test_a_thought_of_a_stream_that_dies_is_told(
     assert [event["thought"] for event in _told(file)] == ["half a thou"]
 
 
-def test_the_servers_own_thinking_is_told_as_well(
-    start: Start, server: ByPathServer, tmp_path: Path
-) -> None:
-    file = tmp_path / "thoughts.jsonl"
-    client = start(f"think_events={file}")
-    server.rows[CHAT] = Says(
-        steps=[delta(reasoning="\nown"), delta(content="x"), finish(), data("[DONE]")]
-    )
-    _ask(client)
-    assert [event["thought"] for event in _told(file)] == ["own"]
-
-
-def test_a_thought_from_a_servers_own_messages_endpoint_is_told_as_well(
-    start: Start, server: ByPathServer, tmp_path: Path
-) -> None:
-    file = tmp_path / "thoughts.jsonl"
-    client = start(f"think_events={file}", "think_native=messages")
-    content = [
-        {"type": "thinking", "thinking": "native", "signature": "s"},
-        {"type": "text", "text": "b"},
-    ]
-    server.rows[MESSAGES] = Says(
-        {"type": "message", "role": "assistant", "id": "m", "model": "small", "content": content}
-    )
-    _ask(client, MESSAGES, stream=False)
-    assert [event["thought"] for event in _told(file)] == ["native"]
-
-
 def test_a_model_is_asked_to_think_with_the_clients_budget(
     start: Start, server: ByPathServer
 ) -> None:
@@ -146,51 +116,3 @@ def test_a_model_is_asked_to_think_with_the_clients_budget(
     assert system["content"].startswith("be brief\n\n")
     assert "<thinking>" in system["content"]
     assert "1024 tokens" in system["content"]
-
-
-def test_a_model_is_not_asked_when_the_client_does_not_want_it(
-    start: Start, server: ByPathServer
-) -> None:
-    client = start("think_prompt=tags")
-    server.rows[CHAT] = Says(whole("b"))
-    assert read_anthropic_whole(_ask(client, MESSAGES, stream=False)).text == "b"
-    _ask(client, stream=False)
-    assert "<thinking>" not in json.dumps(server.bodies())
-
-
-def test_a_model_that_thinks_by_itself_is_not_asked(start: Start, server: ByPathServer) -> None:
-    client = start("think_prompt=tags")
-    server.rows[CHAT] = Says(steps=stream("<think>a</think>", "b"))
-    _ask(client)
-    _ask(client, MESSAGES, **THINKING)
-    _ask(client, MESSAGES, **THINKING, model="qwq-32b")
-    assert "<thinking>" not in json.dumps(server.bodies())
-
-
-def test_an_openai_client_that_wants_effort_has_its_model_asked_as_well(
-    start: Start, server: ByPathServer
-) -> None:
-    client = start("think_prompt=tags")
-    server.rows[CHAT] = Says(steps=stream("<thinking>a</thinking>", "b"))
-    assert read_openai_stream(_ask(client, reasoning_effort="low")).thinking == "a"
-    assert server.bodies()[0]["messages"][0]["role"] == "system"
-
-
-def test_phrases_are_read_as_thinking_when_wanted(start: Start, server: ByPathServer) -> None:
-    client = start("think_markers=true")
-    server.rows[CHAT] = Says(steps=stream("Let me think. 12 and 7.", " Now I'll", " answer: 84."))
-    said = read_openai_stream(_ask(client))
-    assert said.thinking.startswith("Let me think. 12 and 7.")
-    assert said.text.endswith("Now I'll answer: 84.")
-
-
-def test_a_field_of_the_servers_own_becomes_a_block_and_may_come_back(
-    start: Start, server: ByPathServer
-) -> None:
-    client = start("think_map=plan=plan:steps")
-    server.rows[CHAT] = Says(whole("b", plan=["one"]))
-    message = json.loads(_ask(client, MESSAGES, stream=False))
-    assert message["content"][0] == {"type": "plan", "steps": ["one"]}
-    history = [*ASKED["messages"], {"role": "assistant", "content": message["content"]}, *AGAIN[1:]]  # type: ignore[misc]
-    assert json.loads(_ask(client, MESSAGES, stream=False, messages=history))["type"] == "message"
-    assert server.bodies()[-1]["messages"][1]["content"] == "b"

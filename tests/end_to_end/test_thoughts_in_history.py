@@ -149,12 +149,3 @@ def test_the_cache_holds_the_whole_turn(
     # the last token of a prompt or reply is read again in any case
     assert max(restored) <= 2
     assert min(dropped) > 20
-
-
-def test_what_was_put_back_is_told(llamas: dict[str, Llama]) -> None:
-    llama = llamas["tags"]
-    mark = llama.proxy.mark()
-    by_sdk(llama.port, WANTS)
-    llama.proxy.check(mark)
-    assert "earlier thoughts put back" in llama.proxy.output[mark:]
-    assert "not known any more" not in llama.proxy.output[mark:]

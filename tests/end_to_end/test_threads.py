@@ -2,7 +2,6 @@
 the small model, and in front of a server that plays one.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,9 +12,6 @@ from anthropic.types.beta import BetaMessage, BetaMessageParam
 from anthropic.types.beta.parsed_beta_message import ParsedBetaMessage
 
 from tests.conftest import Llama
-from tests.support.by_path_server import CHAT, ByPathServer, Says
-from tests.support.clients import Client
-from tests.support.frames import DONE, ROLE, USAGE, finish, text
 from tests.support.prompts import MODEL
 from tests.support.sdks import SAMPLING, anthropic_client
 
@@ -84,29 +80,3 @@ def test_a_threads_second_turn_has_all_of_the_first(client: anthropic.Anthropic)
     )
     assert second.usage.input_tokens == unthreaded.usage.input_tokens
     assert text_of(second) == text_of(unthreaded) != ""
-
-
-def test_a_thread_that_is_lost_is_sent_again_whole(
-    sdk: anthropic.Anthropic, model: ByPathServer
-) -> None:
-    model.rows[CHAT] = Says(steps=[ROLE, *text("<think>a</think>b"), finish(), USAGE, DONE])
-    thread = sdk.beta.messages.thread(model=MODEL, max_tokens=9)
-    thread.send(said("one"))
-    thread._state._thread.previous_message_id = "msg_lost"  # type: ignore[union-attr]
-    thread.send(said("two"))
-    asked = model.bodies()[-1]["messages"]
-    assert [turn["role"] for turn in asked] == ["user", "assistant", "user"]
-
-
-def test_a_native_endpoint_is_told_of_no_thread(native: Client, unknown: ByPathServer) -> None:
-    body = {
-        "model": MODEL,
-        "max_tokens": 9,
-        "messages": [{"role": "user", "content": "Hi"}],
-        "thread": {"type": "create"},
-    }
-    answer = native.ask(unknown.address + "/v1/messages", json.dumps(body).encode())
-    error = json.loads(answer.body)["error"]
-    assert (answer.status, error["type"]) == (400, "invalid_request_error")
-    assert error["details"]["error_code"] == "thread_unsupported_request"
-    assert unknown.asked == []

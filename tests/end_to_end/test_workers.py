@@ -15,7 +15,7 @@ from urllib.request import urlopen
 import pytest
 
 from converter.extras.recordings.library import Library
-from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
+from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Said, question
 from tests.support.frames import stream
 from tests.support.harness import ADDON, FAULTS, Program, free_ports
@@ -107,15 +107,6 @@ def test_both_workers_answer_and_what_they_keep_does_not_collide(
     assert all(map(requests, metrics))
 
 
-def test_workers_find_out_what_the_server_is(tmp_path: Path) -> None:
-    """They run on a loop of their own, where uvloop is installed, and ask the server there."""
-    with (
-        ByPathServer({**owned_by("vllm"), CHAT: ANSWER}) as serving,
-        workers(serving, tmp_path, "--set", ASKED) as crew,
-    ):
-        crew.ask_all(ANTHROPIC)
-
-
 def requests(metrics: bytes) -> int:
     """The requests that a process has counted."""
     return sum(sum(series["requests"].values()) for series in json.loads(metrics))
@@ -147,12 +138,6 @@ def test_a_worker_that_dies_is_replaced(server: ByPathServer, tmp_path: Path) ->
         crew.wait_for("has ended .exit code -9.; another takes its place")
         crew.wait_for("listening at", 3)
         assert len(set(crew.ask_all()) - before) == 1
-
-
-def test_a_worker_that_cannot_start_ends_all(server: ByPathServer, tmp_path: Path) -> None:
-    with Workers(server.address, tmp_path, "--set", "think_start=never") as crew:
-        assert crew.exit_status() == 1
-    assert "has ended (exit code 1), so all are stopped" in crew.output
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

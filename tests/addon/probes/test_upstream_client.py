@@ -3,7 +3,6 @@ costs. The servers are real ones, on loopback.
 """
 
 import asyncio
-import gc
 import logging
 import re
 import socket
@@ -39,12 +38,10 @@ LIKELY = InitialState.LIKELY_THINKING
 HOST = "127.0.0.1"
 OPTIONS = Path(__file__).parents[3] / "docs" / "options.md"
 SMALL = {"model": "small", "messages": [{"role": "user", "content": "hi"}]}
-LARGE = {**SMALL, "model": "large"}
 BEGUN = {"messages": [{"role": "assistant", "content": "<think>hm"}]}
 OPENED = Says({"count": 5, "token_strs": ["<|im_start|>", "<think>", "Ċ"]})
 VLLM = by_name("vllm")
 NIM = by_name("nim")
-NO_HTTP = Says({"count": 1}, headers={"content-length": "long"})
 SHORT = 0.05
 
 
@@ -122,10 +119,6 @@ async def _settled(_: UpstreamClient) -> None:
     await asyncio.gather(*others, return_exceptions=True)
 
 
-def _pause(seconds: float) -> Step:
-    return lambda _: asyncio.sleep(seconds)
-
-
 def test_a_server_is_asked_once(server: ByPathServer) -> None:
     server.rows |= owned_by("vllm")
     assert _run(*[_recognise(_at(server))] * 3) == [VLLM] * 3
@@ -141,13 +134,6 @@ def test_a_server_is_asked_once_by_many_at_the_same_time(server: ByPathServer) -
 
     assert _run(many) == [[VLLM] * 5]
     assert sorted(server.paths()) == sorted(IDENTITY_PATHS)
-
-
-def test_what_a_server_is_will_be_remembered(server: ByPathServer) -> None:
-    server.rows |= owned_by("sglang")
-    known = KnownServers()
-    _run(_recognise(_at(server)), known=known)
-    assert known.server(_at(server)) is by_name("sglang")
 
 
 def _shares(client: UpstreamClient, store: Store) -> UpstreamClient:
@@ -246,11 +232,6 @@ def test_a_known_server_that_lets_nobody_in_is_left_alone_for_a_while(
     assert sorted(server.paths()) == sorted(2 * IDENTITY_PATHS)
 
 
-def test_a_generic_server_is_asked_once(server: ByPathServer) -> None:
-    assert _run(*[_recognise(_at(server))] * 2) == [GENERIC] * 2
-    assert len(server.asked) == len(IDENTITY_PATHS)
-
-
 def test_the_questions_carry_the_clients_key(server: ByPathServer) -> None:
     _run(_recognise(_at(server), authorization="Bearer secret"))
     assert {asked.headers["authorization"] for asked in server.asked} == {"Bearer secret"}
@@ -286,16 +267,6 @@ def test_a_server_that_cannot_even_be_connected_to_is_generic(
 
 def _no_authorities(_: str) -> ssl.SSLContext:
     raise FileNotFoundError("authorities.pem")
-
-
-def test_nobody_there_is_an_error_each_time() -> None:
-    upstream = _gone()
-
-    async def refused(client: UpstreamClient) -> None:
-        with pytest.raises(ConnectionError, match="refused"):
-            await client.recognise(upstream, {})
-
-    _run(refused, refused)
 
 
 def test_a_server_that_was_not_there_is_asked_when_it_is() -> None:
@@ -414,29 +385,6 @@ def test_a_server_that_was_silent_is_asked_again_in_the_background(
 
 
 @pytest.mark.usefixtures("short_patience")
-def test_a_silent_server_that_is_gone_when_it_is_asked_again_is_nobodys_error(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(upstream_client, "REST", 0.0)
-    listener = socket.create_server((HOST, 0))
-    recognise = _recognise(Upstream("http", HOST, listener.getsockname()[1]))
-
-    async def goes(_: UpstreamClient) -> None:
-        listener.close()
-
-    assert _run(recognise, goes, recognise, _settled, recognise)[2::2] == [GENERIC] * 2
-    gc.collect()  # an error that nobody has asked for is told when its task is forgotten
-    assert [record.name for record in caplog.records] == [upstream_client.__name__]
-
-
-@pytest.mark.usefixtures("short_patience")
-def test_a_silent_server_is_left_alone_while_it_rests(server: ByPathServer) -> None:
-    with _hanging(server, *IDENTITY_PATHS):
-        _run(*[_recognise(_at(server))] * 4, _count(_at(server)), _pause(0.2))
-    assert len(server.asked) == len(IDENTITY_PATHS)
-
-
-@pytest.mark.usefixtures("short_patience")
 def test_a_server_that_has_rested_is_asked_once_at_a_time(
     server: ByPathServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -461,25 +409,9 @@ def test_a_count_without_an_answer_is_waited_for_once(
     assert server.paths() == ["/tokenize"]
 
 
-def test_a_server_that_answers_again_is_waited_for_again(
-    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(upstream_client, "REST", 0.0)
-    server.rows["/tokenize"] = [NO_HTTP, Says({"count": 7})]
-    count = _count(_at(server))
-    assert _run(count, count, _settled, count) == [None, None, None, 7]
-
-
 def test_a_server_counts(server: ByPathServer) -> None:
     server.rows["/tokenize"] = Says({"count": 7})
     assert _run(_count(_at(server))) == [7]
-
-
-def test_the_models_of_a_server_are_asked_for_once(server: ByPathServer) -> None:
-    server.rows |= owned_by("vllm")
-    first, second = _run(*[lambda client: client.models(_at(server), {})] * 2)
-    assert first == second == [{"id": "small", "owned_by": "vllm"}]
-    assert server.paths() == ["/v1/models"]
 
 
 def _facts(upstream: Upstream, meets: bool = True, server: Server | None = None) -> Step:
@@ -517,10 +449,6 @@ def test_only_servers_that_are_there_and_were_sent_requests_tell_of_models(
     assert _run(_facts(_at(server), meets=False)) == [""]
     assert server.paths() == []
     assert _run(_facts(_gone())) == [""]
-
-
-def test_a_server_that_is_gone_counts_nothing() -> None:
-    assert _run(_count(_gone())) == [None]
 
 
 def test_where_a_reply_begins_is_asked_once_for_each_model_and_switch(server: ByPathServer) -> None:
@@ -591,12 +519,6 @@ def test_what_is_known_at_once_costs_no_turn_of_the_loop(name: str | None) -> No
     assert known.has_prompt(prompt_key(upstream, SMALL))
 
 
-def test_a_prompt_that_was_not_told_is_not_asked_for_again(server: ByPathServer) -> None:
-    ask, begins = _ask(_at(server), server="vllm"), _begins(_at(server))
-    _run(ask, begins, ask, begins)
-    assert server.paths() == ["/tokenize"]
-
-
 def test_a_server_that_was_not_there_yet_is_asked_again_where_its_replies_begin() -> None:
     upstream = _gone()
     ask, begins = _ask(upstream), _begins(upstream)
@@ -610,14 +532,6 @@ def test_a_server_that_was_not_there_yet_is_asked_again_where_its_replies_begin(
     reborn[0].shutdown()
     reborn[0].server_close()
     assert (found[1], found[4]) == (TEXT, THINKING)
-
-
-def test_a_server_that_did_not_say_what_it_is_is_asked_again_where_its_replies_begin(
-    server: ByPathServer,
-) -> None:
-    server.rows |= {"/tokenize": OPENED, "/v1/models": [Says({}, 503), *owned_by("vllm").values()]}
-    ask, begins = _ask(_at(server)), _begins(_at(server))
-    assert _run(ask, begins, ask, begins) == [None, TEXT, None, THINKING]
 
 
 def test_whatever_goes_wrong_changes_only_the_guess(
@@ -650,35 +564,6 @@ def test_a_failure_is_told_once_for_each_server(caplog: pytest.LogCaptureFixture
         (logging.WARNING, f"think: {upstream} was asked what it is: {words}")
         for upstream in (one, other)
     ]
-
-
-def test_a_server_that_answered_meanwhile_is_complained_of_again(
-    server: ByPathServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(upstream_client, "REST", 0.0)
-    server.rows["/tokenize"] = [NO_HTTP, NO_HTTP, Says({"count": 7}), NO_HTTP, NO_HTTP]
-    counted = _run(*[_count(_at(server)), _settled] * 5)
-    assert (counted[0], len(caplog.records)) == (None, 2)
-
-
-def test_a_failure_is_told_in_one_line(
-    server: ByPathServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    _run(_recognise(Upstream("http", HOST, server.server_port, "/a\x1b[2J\nb")))
-    (record,) = caplog.records
-    assert record.getMessage().isprintable()
-
-
-def _two() -> Probe[list[int]]:
-    first = yield ProbeRequest("/1")
-    second = yield ProbeRequest("/2")
-    return [reply.status for reply in (first, second) if reply]
-
-
-def test_a_probe_may_ask_twice(server: ByPathServer) -> None:
-    ask = partial(fetch, _at(server), {})
-    assert _run(lambda _: carried(_two(), ask, 0)) == [[404, 404]]
-    assert server.paths() == ["/1", "/2"]
 
 
 def _where() -> Probe[list[str]]:

@@ -93,22 +93,6 @@ def test_an_ask_with_a_body_is_a_post(server: ScriptedServer) -> None:
     assert asked.headers["content-type"] == "application/json"
 
 
-def test_an_empty_body_is_a_post(server: ScriptedServer) -> None:
-    assert _exchanged(server, GOOD, ProbeRequest("/x", b""))[1].method == "POST"
-
-
-def test_a_path_begins_after_the_prefix(server: ScriptedServer) -> None:
-    server.answer(GOOD)
-    _ask(_at(server.server_port, prefix="/gateway/small"), ProbeRequest("/v1/models"))
-    assert server.asked[-1].target == "/gateway/small/v1/models"
-
-
-def test_headers_are_passed(server: ScriptedServer) -> None:
-    _, asked = _exchanged(server, GOOD, authorization="Bearer secret")
-    assert asked.headers["authorization"] == "Bearer secret"
-    assert asked.headers["accept"] == "application/json"
-
-
 def test_a_key_goes_out_as_the_bytes_that_came(server: ScriptedServer) -> None:
     key = "Bearer \u4f60\udcff"  # as mitmproxy holds bytes that are UTF-8, and one that is not
     _, asked = _exchanged(server, GOOD, authorization=key)
@@ -157,29 +141,6 @@ def test_nobody_listening_is_an_error_of_its_own() -> None:
         port = listener.getsockname()[1]
     with pytest.raises(ConnectionError, match="refused"):
         _ask(_at(port, prefix="/p"))
-
-
-def test_nobody_listening_at_any_address_of_a_name_is_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A machine without IPv6 says so of the first address, and that the second refuses."""
-
-    failures = [OSError(99, "Cannot assign"), ConnectionRefusedError(111, "no")]
-    both = [(0, 0, 0, "", (HOST, port)) for port in (1, 2)]
-
-    async def failing(*_: object, **__: object) -> None:
-        raise failures.pop(0)
-
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: both)
-    monkeypatch.setattr(asyncio, "open_connection", failing)
-    with pytest.raises(ConnectionError, match="refused"):
-        _ask(_at(1, host="localhost"))
-    assert failures == []
-
-
-def test_a_name_that_is_none_is_nobody() -> None:
-    with pytest.raises(ConnectionError):
-        _ask(_at(1, host="nobody.invalid"))
 
 
 def test_an_address_that_cannot_be_reached_is_no_reply(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,17 +210,6 @@ def test_a_longer_reply_than_the_limit_is_no_reply(
     assert _exchanged(server, GOOD)[0].body == b'{"a":1}'
     with pytest.raises(NoReplyError, match="at most 7 bytes"):
         _exchanged(server, Scripted([b'{"a":', b"12}"], JSON))
-
-
-def test_words_before_the_reply_are_not_the_reply() -> None:
-    early = b"HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n"
-    with _speaking(early, b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}") as port:
-        assert _ask(_at(port)) == ProbeReply(200, {"content-length": "2"}, b"{}")
-
-
-def test_a_reply_may_end_with_its_connection() -> None:
-    with _speaking(b"HTTP/1.0 200 OK\r\n\r\n", b"{}") as port:
-        assert _ask(_at(port)).body == b"{}"
 
 
 UNSAYABLE: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {

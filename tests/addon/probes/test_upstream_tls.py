@@ -83,10 +83,6 @@ def test_an_authority_that_the_user_names_is_trusted(
     assert _status(server, {"trusted_folder": str(authority.folder)}) == 200
 
 
-def test_any_certificate_will_do_when_the_user_says_so(server: ScriptedServer) -> None:
-    assert _status(server, {"insecure": True}) == 200
-
-
 def test_a_certificate_for_another_host_is_refused(authority: PrivateAuthority) -> None:
     trusted = {"trusted_ca": str(authority.file)}
     with ScriptedServer() as scripted:
@@ -117,22 +113,12 @@ def test_the_versions_that_the_user_allows_are_spoken(
     server.socket.context.maximum_version = ssl.TLSVersion.MAXIMUM_SUPPORTED
 
 
-def test_the_ciphers_that_the_user_names_are_offered() -> None:
-    named = context(ciphers="ECDHE-RSA-AES128-GCM-SHA256", most="TLS1_2")
-    offered = {cipher["name"] for cipher in named.get_ciphers() if cipher["protocol"] == "TLSv1.2"}
-    assert offered == {"ECDHE-RSA-AES128-GCM-SHA256"}
-
-
 def test_public_authorities_are_those_of_the_proxy_unless_the_user_names_others(
     authority: PrivateAuthority,
 ) -> None:
     public = context().cert_store_stats()["x509_ca"]
     assert public == Path(certifi.where()).read_text().count("BEGIN CERTIFICATE")
     assert context(trusted_ca=str(authority.file)).cert_store_stats()["x509_ca"] == 1
-
-
-def test_the_same_options_are_read_once() -> None:
-    assert context() is context()
 
 
 def test_mitmproxys_options_decide(
@@ -163,13 +149,6 @@ def test_mitmproxys_options_decide(
         }
 
 
-def test_every_version_that_mitmproxy_knows_is_known_here() -> None:
-    with taddons.context(TlsConfig()) as proxy:
-        choices = proxy.options._options["tls_version_server_min"].choices
-    assert {context(least=name).minimum_version for name in choices}
-    assert {context(most=name).maximum_version for name in choices}
-
-
 def test_a_context_is_made_of_the_options_in_force(authority: PrivateAuthority) -> None:
     with taddons.context(TlsConfig()) as proxy:
         assert tls_for_host(HOST).verify_mode is ssl.CERT_REQUIRED
@@ -189,12 +168,6 @@ def test_a_client_certificate_is_a_file_or_one_for_each_host(tmp_path: Path) -> 
     assert client_certificate(str(folder), "127.0.0.2") is None
     assert client_certificate(str(tmp_path / "none.pem"), HOST) is None
     assert client_certificate(None, HOST) is None
-
-
-def test_a_home_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "one.pem").touch()
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert client_certificate("~/one.pem", HOST) == str(tmp_path / "one.pem")
 
 
 @pytest.mark.parametrize(

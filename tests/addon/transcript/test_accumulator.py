@@ -1,8 +1,8 @@
 """Parts as they grow: what is new, and all of them."""
 
 from converter.addon.transcript import shown
-from converter.addon.transcript.accumulator import Accumulator, FieldAccumulator, News
-from converter.addon.transcript.turns import FailurePart, Field
+from converter.addon.transcript.accumulator import Accumulator, News
+from converter.addon.transcript.turns import Field
 from converter.core.model import events
 from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
 
@@ -29,13 +29,6 @@ def test_words_go_on_until_something_else_comes() -> None:
     ]
 
 
-def test_parts_may_be_asked_for_at_any_time() -> None:
-    growing, _ = fed(events.Text("a"))
-    assert growing.parts() == (TextBlock("a"),)
-    growing.feed(events.Text("b"))
-    assert growing.parts() == growing.parts() == (TextBlock("ab"),)
-
-
 def test_a_call_is_told_once_it_is_complete() -> None:
     pieces = [
         events.ToolCall(0, "a", "look", ""),
@@ -49,12 +42,6 @@ def test_a_call_is_told_once_it_is_complete() -> None:
     assert growing.finish == "tool_calls"
 
 
-def test_a_call_that_nothing_follows_is_told_at_the_end() -> None:
-    growing, _ = fed(events.ToolCall(0, "a", "look", "{}"))
-    assert growing.close() == [News(ToolUse("a", "look", "{}"))]
-    assert growing.close() == []
-
-
 def test_calls_at_one_index_are_told_apart_by_their_ids() -> None:
     growing, _ = fed(
         events.ToolCall(0, "a", "look", "{"),
@@ -62,20 +49,6 @@ def test_calls_at_one_index_are_told_apart_by_their_ids() -> None:
         events.ToolCall(0, "b", "", "]"),
     )
     assert growing.parts() == (ToolUse("a", "look", "{"), ToolUse("b", "see", "[]"))
-
-
-def test_text_of_another_field_is_a_part_of_its_own() -> None:
-    growing, _ = fed(
-        events.Text("Hi"),
-        events.Text("No.", refusal=True),
-        events.Text("x", own=events.Own("openai")),
-    )
-    assert growing.parts() == (TextBlock("Hi"), TextBlock("No.", "refusal"), TextBlock("x"))
-
-
-def test_an_attribute_form_says_more() -> None:
-    growing, _ = fed(events.Thinking("deep"), events.ThinkingEnd(0, "plan", 0.7))
-    assert growing.parts() == (ThinkingBlock("deep", note="plan, confidence 0.7"),)
 
 
 def test_fields_of_the_servers_own_come_last() -> None:
@@ -88,14 +61,6 @@ def test_fields_of_the_servers_own_come_last() -> None:
     )
     assert growing.parts() == (TextBlock("Hi"), Field("x", "ab"), Field("y", {"z": 1}))
     assert [new.part for new in [*said, *growing.close()]] == list(growing.parts())
-
-
-def test_a_field_that_is_told_is_not_told_twice() -> None:
-    growing, _ = fed(
-        events.Opaque("openai", {"plan": ["a"]}, {}, told=("plan",)),
-        events.MappedField("plan", "steps", ["a"]),
-    )
-    assert growing.parts() == (Field("plan.steps", ["a"]),)
 
 
 def test_a_part_of_a_content_that_no_event_tells_is_read() -> None:
@@ -130,19 +95,6 @@ def test_a_block_of_the_messages_api_is_read() -> None:
         ToolUse("s", "web_search", '{"query": "x"}'),
         Field("citations.citation", "c"),
     )
-
-
-def test_a_failure_is_a_part() -> None:
-    growing, said = fed(events.Text("Hi"), events.Failure("broken", "api_error"))
-    assert growing.parts() == (TextBlock("Hi"), FailurePart("broken", "api_error"))
-    assert said[-1] == News(FailurePart("broken", "api_error"))
-
-
-def test_gathered_values_are_kept_when_they_change() -> None:
-    gathered = FieldAccumulator()
-    for value in (1, 1, 2):
-        gathered.add("n", value)
-    assert gathered.parts() == (Field("n", [1, 2]),)
 
 
 def test_a_call_says_where_it_was_read_from() -> None:

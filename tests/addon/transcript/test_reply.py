@@ -11,19 +11,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from converter.addon.exchange import settings
 from converter.addon.transcript import reply, terminal, text
 from converter.addon.transcript.reply import ReplyReader
-from converter.addon.transcript.turns import FailurePart, Field, Part, ShownTurn, Transcript
+from converter.addon.transcript.turns import FailurePart, Part, ShownTurn, Transcript
 from converter.core.dialects.table import ANTHROPIC, Form
 from converter.core.model.conversation import TextBlock, ThinkingBlock
-from converter.core.model.initial_state import InitialState
 from converter.core.reading.families import FAMILIES
 from converter.core.reading.mark_search import expression
-from converter.core.reading.reading import Expected
-from converter.core.wire.printable import in_json
 from tests.support import recorded
-from tests.support.frames import DONE, HEAD, data, delta, stream, whole
+from tests.support.frames import DONE, HEAD, data, delta, stream
 from tests.support.frames_of import OPENAI, STREAM, WHOLE, passed, rewriter
 from tests.support.native_streams import STREAMS
 from tests.support.quirk_streams import QUIRKS, Quirk
@@ -100,20 +96,6 @@ def test_recordings_read_the_same_before_and_after_the_rewriter(name: str) -> No
             assert given_by(got)[0].replace("\n", "") == given_by(seen)[0].replace("\n", "")
 
 
-@pytest.mark.parametrize("name", recorded.names())
-def test_every_rendering_takes_every_recording(name: str) -> None:
-    transcript = reply.read(recorded.load(name).body)
-    plain = text.write(transcript), terminal.write(transcript)
-    said = [
-        word
-        for part in parts(transcript)
-        if isinstance(part, TextBlock | ThinkingBlock)
-        for word in part.text.split()
-    ]
-    for word in said:
-        assert all(word in rendered for rendered in plain)
-
-
 def test_the_end_of_a_reply_is_told() -> None:
     usage = {
         "prompt_tokens": 7,
@@ -142,37 +124,6 @@ def test_the_end_of_a_reply_is_told() -> None:
     }
 
 
-def test_times_are_told_when_they_are_known() -> None:
-    reader = ReplyReader()
-    for at, piece in enumerate(stream("<think>", "deep", "</think>", "Hi"), 1):
-        reader.feed(piece, float(at))
-    reader.close()
-    facts = reader.transcript().facts
-    assert (
-        facts["first_byte"],
-        facts["first_thought"],
-        facts["first_text"],
-        facts["thinking_time"],
-    ) == (1, 3, 5, 1)
-
-
-def test_the_matched_stop_string_is_told() -> None:
-    body = data(
-        {
-            **HEAD,
-            "choices": [
-                {
-                    "index": 0,
-                    "delta": {"content": "x"},
-                    "finish_reason": "stop",
-                    "stop_reason": "END",
-                }
-            ],
-        }
-    )
-    assert reply.read(body).facts["stop_sequence"] == "END"
-
-
 def test_each_choice_is_a_turn() -> None:
     body = b"".join(
         [delta(0, content="<think>a</think>b"), delta(1, content="c"), delta(0, content="d")]
@@ -183,26 +134,6 @@ def test_each_choice_is_a_turn() -> None:
     )
 
 
-def test_tags_are_text_where_the_reply_brings_thinking_of_its_own() -> None:
-    body = b"".join([delta(reasoning_content="deep"), delta(content="<think>said</think>")])
-    assert reply.read(body).turns == (
-        ShownTurn("assistant", (ThinkingBlock("deep"), TextBlock("<think>said</think>"))),
-    )
-
-
-def test_a_complete_stream_tells_where_it_began() -> None:
-    body = stream("deep", "</think>", "Hi")
-    assert thought_and_said(fed(body, complete=True).transcript()) == ("deep", "Hi")
-    assert thought_and_said(fed(body).transcript()) == ("", "deep</think>Hi")
-
-
-def test_a_live_stream_may_be_known_to_begin_inside_a_thought() -> None:
-    reader = ReplyReader(expected=Expected(InitialState.THINKING))
-    for piece in stream("deep", "</think>", "Hi"):
-        reader.feed(piece)
-    assert thought_and_said(reader.transcript()) == ("deep", "Hi")
-
-
 def test_what_has_come_can_be_seen_while_more_comes() -> None:
     reader = ReplyReader()
     seen = []
@@ -210,25 +141,6 @@ def test_what_has_come_can_be_seen_while_more_comes() -> None:
         reader.feed(piece)
         seen.append(thought_and_said(reader.transcript()))
     assert seen == [("", ""), ("", ""), ("de", ""), ("deep", ""), ("deep", ""), ("deep", "Hi")]
-
-
-def test_what_cannot_be_read_yet_is_shown_raw() -> None:
-    reader = ReplyReader()
-    reader.feed(b'{"choices": [{"mess')
-    assert reader.transcript().rest == ('{"choices": [{"mess',)
-    reader.feed(b'age": {"content": "Hi"}}]}')
-    reader.close()
-    assert reader.transcript() == reply.read(b'{"choices": [{"message": {"content": "Hi"}}]}')
-    assert reader.transcript().rest == ()
-
-
-def test_a_stream_of_nothing_known_is_shown_raw() -> None:
-    reader = ReplyReader()
-    reader.feed(b"data: one\n\ndata: two\n\n")
-    assert "two" in reader.transcript().rest[0]
-    reader.close()
-    assert reader.transcript().rest == ("data: one\n\n", "data: two\n\n")
-    assert reader.recogniser.dialect is None
 
 
 @pytest.mark.parametrize(
@@ -252,23 +164,6 @@ def test_an_error_within_a_stream_comes_behind_what_was_said() -> None:
     assert parts(reply.read(body)) == [ThinkingBlock("deep"), FailurePart("gone", "api_error")]
 
 
-def test_fields_of_the_servers_own_are_told() -> None:
-    body = whole("Hi", plan=["a", "b"], annotations=[])
-    assert parts(reply.read(body)) == [TextBlock("Hi"), Field("plan", ["a", "b"])]
-    beside = reply.read(data({**HEAD, "choices": [], "usage": {}, "timings": {"n": 1}}))
-    assert (beside.turns, beside.beside) == ((), (Field("timings", {"n": 1}),))
-
-
-def test_items_that_only_their_dialect_has_are_told() -> None:
-    call = {"type": "custom_tool_call", "call_id": "c1", "name": "patch", "input": "*** x"}
-    search = {"type": "web_search_call", "id": "w1", "action": {"query": "q"}}
-    head = {"id": "resp_1", "object": "response", "created_at": 5, "model": "m"}
-    body = json.dumps({**head, "status": "completed", "output": [search, call]}).encode()
-    told = reply.read(body)
-    assert calls(told) == [("web_search", in_json({"query": "q"})), ("patch", "*** x")]
-    assert told.beside == ()
-
-
 def test_odd_frames_stand_whole_in_the_rest() -> None:
     odd = data({"choice": "none"}).decode()
     seen = reply.read(b"".join([delta(content="Hi"), odd.encode(), b"data: \xff\n\n", DONE]))
@@ -289,38 +184,6 @@ def test_odd_frames_stand_whole_in_the_rest() -> None:
 def test_a_message_of_odd_content_loses_nothing(content: object) -> None:
     body = {"type": "message", "model": "m", "content": content, "usage": {}}
     assert "words" in words(reply.read(json.dumps(body).encode()))
-
-
-def test_a_delta_of_odd_shape_loses_nothing() -> None:
-    event = {
-        "type": "content_block_delta",
-        "index": 0,
-        "delta": {"type": "text_delta", "text": {"odd": "words"}},
-    }
-    assert "words" in words(reply.read(data(event)))
-
-
-def test_blocks_of_servers_tools_are_told() -> None:
-    result = {
-        "type": "web_search_tool_result",
-        "tool_use_id": "s",
-        "content": [{"type": "web_search_result", "title": "found"}],
-    }
-    body = {
-        "type": "message",
-        "content": [result, {"type": "redacted_thinking", "data": "AAAA"}],
-        "usage": {},
-    }
-    assert "found" in words(reply.read(json.dumps(body).encode()))
-
-
-def test_the_map_of_the_settings_counts() -> None:
-    chosen = settings.read({"map": ["musings=thinking:thinking", "plan=plan:steps"]})
-    assert parts(reply.read(whole("Hi", musings="deep", plan=["a"]), chosen)) == [
-        ThinkingBlock("deep"),
-        TextBlock("Hi"),
-        Field("plan.steps", ["a"]),
-    ]
 
 
 @law(200)

@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.addon.exchange import settings
-from converter.addon.transcript import request, terminal, text
+from converter.addon.transcript import request, text
 from converter.addon.transcript.turns import Field, Media, Raw, ShownTurn, Transcript
 from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
-from tests.support import recorded
 from tests.support.rows import rows_of
 from tests.support.strategies import law
 from tests.support.transcript_samples import REQUESTS, words
@@ -157,21 +155,6 @@ def test_the_system_turn_of_messages_comes_first() -> None:
     )
 
 
-def test_a_long_setting_stands_below_the_turns() -> None:
-    schema = {"type": "object", "description": "d" * 300}
-    assert read(messages=[], response_format=schema) == Transcript(
-        (ShownTurn("settings", (Field("response_format", schema),)),)
-    )
-
-
-def test_the_tags_are_those_of_the_settings() -> None:
-    body = json.dumps(
-        {"messages": [{"role": "assistant", "content": "<hm>deep</hm>Hello <think>"}]}
-    ).encode()
-    (read_turn,) = request.read(body, settings.read({"tags": ["<hm> </hm>"]})).turns
-    assert read_turn.parts == (ThinkingBlock("deep"), TextBlock("Hello <think>"))
-
-
 @pytest.mark.parametrize(
     ("body", "rest"),
     [
@@ -186,11 +169,6 @@ def test_what_is_no_request_is_the_rest(body: bytes, rest: str) -> None:
 
 def test_an_empty_body_asks_nothing() -> None:
     assert request.read(b"") == Transcript()
-
-
-def test_messages_of_odd_shape_are_told() -> None:
-    assert read(messages={"a": "b"}).turns == (ShownTurn("?", (Raw('{\n  "a": "b"\n}'),)),)
-    assert read(messages=["a"]).turns == (ShownTurn("?", (Raw('"a"'),)),)
 
 
 @law(300)
@@ -228,27 +206,3 @@ def test_nothing_of_a_request_is_lost(body: dict[str, Any]) -> None:
                 else content
             ):
                 assert word in said or json.dumps(word, ensure_ascii=False)[1:-1] in said
-
-
-@law(300)
-@given(REQUESTS)
-def test_every_rendering_takes_every_request(body: dict[str, Any]) -> None:
-    transcript = request.read(json.dumps(body).encode())
-    assert text.write(transcript) or not transcript.turns
-    terminal.write(transcript, colour=True)
-
-
-@pytest.mark.parametrize("name", recorded.names())
-def test_recorded_requests_are_read_without_a_rest(name: str) -> None:
-    asked = recorded.load(name).asked
-    transcript = request.read(json.dumps(asked).encode())
-    assert transcript.rest == ()
-    assert [turn.role for turn in transcript.turns] == [
-        message["role"] for message in asked["messages"]
-    ]
-    assert transcript.asked["model"] == asked["model"]
-    said = [message["content"] for message in asked["messages"]]
-    parts = [part for each in said if isinstance(each, list) for part in each]
-    texts = [each for each in said if isinstance(each, str)]
-    texts += [part["text"] for part in parts if part["type"] == "text"]
-    assert all(each in words(transcript) for each in texts if "<think>" not in each)

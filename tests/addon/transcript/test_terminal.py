@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.addon.transcript import reply, terminal
+from converter.addon.transcript import terminal
 from converter.addon.transcript.accumulator import News
 from converter.addon.transcript.reply import ReplyReader
 from converter.addon.transcript.terminal import TerminalWriter
@@ -63,14 +63,6 @@ def test_colours_only_when_asked_for() -> None:
     )
 
 
-def test_a_request_begins_with_its_settings() -> None:
-    transcript = Transcript(
-        (ShownTurn("user", (TextBlock("Hi"),)), ShownTurn("user", (TextBlock("a"),), 1)),
-        {"model": "m", "stream": True},
-    )
-    assert terminal.write(transcript) == "model: m\nstream: true\n\nuser\nHi\n\nuser 2\na\n"
-
-
 def test_words_come_as_they_are_told() -> None:
     writer, reader = TerminalWriter(), ReplyReader()
     told = [
@@ -79,11 +71,6 @@ def test_words_come_as_they_are_told() -> None:
     ]
     assert told[1:10] == ["", "│ de", "ep", "\n│ deeper", "", "\n\nHi", "\n!", "", ""]
     assert writer.feed(reader.close()) + writer.close() == "\n"
-
-
-def test_words_of_another_choice_are_told_apart() -> None:
-    said = [News(TextBlock("a")), News(TextBlock("b"), 1), News(TextBlock("c"), 0, fresh=False)]
-    assert TerminalWriter().feed(said) == "a\n\nchoice 2\nb\n\nchoice 1\nc"
 
 
 @law(300)
@@ -119,8 +106,3 @@ def test_no_escape_sequence_but_ours_reaches_the_terminal(said: str) -> None:
     )
     left = OURS.sub("", written).replace("\n", "").replace("\t", "")
     assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", left)
-
-
-def test_a_reply_read_whole_shows_what_was_shown_live() -> None:
-    body = b"".join(stream("<think>deep</think>", "Hi"))
-    assert "│ deep\n\nHi\n" in terminal.write(reply.read(body))

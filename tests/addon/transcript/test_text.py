@@ -24,7 +24,6 @@ from tests.support.strategies import law
 from tests.support.transcript_samples import JSON
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-    from mitmproxy_rs.syntax_highlight import highlight
     from ruamel.yaml import YAML
 
 DATA = "A" * 4000
@@ -109,36 +108,6 @@ def test_a_request_reads_from_top_to_bottom() -> None:
     )
 
 
-def test_facts_from_elsewhere_are_told_as_well() -> None:
-    transcript = Transcript(facts={"model": "m", "finish": "end_turn"})
-    more = {"finish": "stop", "thinking_time": 2.0}
-    assert text.write(transcript, more) == "model: m\nstop: end_turn\nthinking time: 2.0 s\n"
-
-
-def test_what_stands_beside_a_reply_comes_last_in_a_line_where_it_fits() -> None:
-    beside = (Field("timings", {"n": 1, "ms": [2.5]}), Field("long", ["x"] * 200))
-    written = text.write(
-        Transcript(
-            (ShownTurn("assistant", (TextBlock("Hi"),)),), facts={"model": "m"}, beside=beside
-        )
-    )
-    assert (
-        '  text: |\n    Hi\n\nmodel: m\ntimings: {"n": 1, "ms": [2.5]}\nlong: |\n  [\n    "x",\n'
-        in written
-    )
-
-
-def test_choices_are_numbered() -> None:
-    assert (
-        text.write(Transcript((ShownTurn("assistant", (TextBlock("a"),), 1),)))
-        == "assistant 2:\n  text: |\n    a\n"
-    )
-
-
-def test_the_rest_stands_at_the_end() -> None:
-    assert text.write(Transcript(rest=("data: x\n\n",))) == "rest: |\n  data: x\n"
-
-
 _LIKE_YAML = st.lists(
     st.sampled_from(
         [
@@ -211,30 +180,3 @@ def test_the_text_is_valid_yaml_whatever_is_written_in_it(transcript: Transcript
     yaml = YAML(typ="safe", pure=True)
     yaml.allow_duplicate_keys = True
     yaml.load(text.write(transcript))
-
-
-@law(500)
-@given(_LIKE_YAML, _LIKE_YAML, _LIKE_YAML)
-def test_the_highlighter_sees_thinking_and_text_as_what_they_are(
-    thought: str, said: str, result: str
-) -> None:
-    turns = (
-        ShownTurn(
-            "assistant",
-            (ThinkingBlock(f"t{thought}"), TextBlock(f"s{said}"), ToolUse("a", "look", said)),
-        ),
-        ShownTurn("tool", (ToolResult("", (TextBlock(result),)),)),
-        ShownTurn("assistant", (TextBlock("LAST"),)),
-    )
-    written = text.write(Transcript(turns, facts={"model": "END"}))
-    chunks = highlight(written, text.HIGHLIGHT)
-    assert "".join(chunk for _, chunk in chunks) == written
-    of_kind = {
-        kind: "".join(chunk for name, chunk in chunks if name == kind)
-        for kind in ("comment", "string", "name", "")
-    }
-    assert of_kind["comment"].count("\n") >= f"t{thought}".strip("\r\n").count("\n")
-    assert "#│ t" in of_kind["comment"]
-    assert "LAST" in of_kind["string"]
-    assert "END" in of_kind["string"]
-    assert not of_kind[""].replace(":", "").strip()

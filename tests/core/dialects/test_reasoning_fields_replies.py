@@ -14,11 +14,9 @@ from tests.support.frames_of import OPENAI, STREAM, WHOLE, Json, entry, passed, 
 from tests.support.messages_of import folded, strictly_sequential
 from tests.support.reasoning_field_replies import (
     BLOCK_OF_CALL,
-    ROWS,
     custom,
     mapping,
     streamed,
-    text,
     thinking,
     written,
 )
@@ -27,7 +25,6 @@ from tests.support.rows import rows_of
 TABLES = rows_of(__file__)
 
 CHUNKS = (1, 2, 3, 7, 64, 100_000)
-EMPTY: list[object] = [None, "", [], {}]
 TOLD: dict[str, tuple[list[Json], Json, list[Json]]] = TABLES["told"]
 TABLE = pytest.mark.parametrize(("deltas", "message", "blocks"), TOLD.values(), ids=TOLD)
 
@@ -79,14 +76,6 @@ def test_an_openai_client_gets_every_field_as_it_came_and_the_names_it_wants(
         }
 
 
-@pytest.mark.parametrize(("deltas", "message"), [row[:2] for row in TOLD.values()], ids=TOLD)
-def test_rows_of_blocks_change_nothing_for_openai_clients(
-    deltas: list[Json], message: Json
-) -> None:
-    for server, body in ((STREAM, streamed(deltas)), (WHOLE, whole(**message))):
-        assert written(OPENAI, body, server, rows=ROWS[2:]) == written(OPENAI, body, server)
-
-
 def test_a_block_of_the_users_is_started_filled_and_stopped() -> None:
     stream = values(
         written(
@@ -114,35 +103,6 @@ def test_a_block_of_the_users_is_started_filled_and_stopped() -> None:
         },
         {"type": "content_block_stop", "index": 0},
     ]
-
-
-def test_a_value_that_is_no_string_stands_in_the_start_and_each_is_a_block() -> None:
-    stream = values(
-        written(
-            ANTHROPIC,
-            streamed([{"my_custom_field": [1]}, {"my_custom_field": [2]}]),
-            STREAM,
-            STREAM,
-        )
-    )
-    assert [event.get("content_block") for event in stream[1:-2]] == [
-        custom([1]),
-        None,
-        custom([2]),
-        None,
-    ]
-
-
-def test_pieces_with_text_between_them_are_blocks_of_their_own() -> None:
-    deltas = [
-        {"my_custom_field": "a"},
-        {"content": "x"},
-        {"my_custom_field": "b"},
-        {"content": "y"},
-    ]
-    out = written(ANTHROPIC, streamed(deltas), STREAM, STREAM)
-    assert folded(out)["content"] == [custom("a"), text("x"), custom("b"), text("y")]
-    assert strictly_sequential(values(out))
 
 
 def test_a_piece_within_a_call_waits_for_its_end() -> None:
@@ -174,24 +134,6 @@ def test_choices_think_apart() -> None:
     assert [body["choices"][0]["delta"] for body in bodies] == [
         {"reasoning": "a", "reasoning_content": "a"}
     ] * 2
-
-
-def test_a_server_that_repeats_under_the_name_asked_for_does_not_double_it() -> None:
-    deltas: list[Json] = [
-        {"reasoning": "a"},
-        {"reasoning_content": "a"},
-        {"reasoning": "b"},
-        {"reasoning_content": "b"},
-    ]
-    got = _joined(values(written(OPENAI, streamed(deltas), STREAM)))
-    assert (got["reasoning"], got["reasoning_content"]) == ("ab", "ab")
-
-
-def test_two_thoughts_of_one_message_both_go_under_the_name_asked_for() -> None:
-    got = json.loads(b"".join(written(OPENAI, whole("x", reasoning="a", thinking="b"), WHOLE)))[
-        "choices"
-    ][0]["message"]
-    assert (got["reasoning"], got["thinking"], got["reasoning_content"]) == ("a", "b", "ab")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,6 @@
 """Events are flat values."""
 
 import dataclasses
-from typing import get_args
-
-import pytest
 
 from converter.core.model import events
 from converter.core.model.events import (
@@ -16,37 +13,6 @@ from converter.core.model.events import (
     ToolCall,
     joined,
 )
-
-KINDS = get_args(events.Event.__value__)
-
-
-def test_every_value_of_the_module_is_an_event() -> None:
-    here = {value for value in vars(events).values() if dataclasses.is_dataclass(value)}
-    assert here == {*KINDS, events.Own, events.LateCloser}  # a late closer is an end of thinking
-    assert issubclass(events.LateCloser, events.ThinkingEnd)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_event_cannot_be_changed_and_has_no_room_for_more(kind: type) -> None:
-    assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
-    assert hasattr(kind, "__slots__")
-
-
-@pytest.mark.parametrize("kind", [events.Text, events.Thinking])
-def test_words_belong_to_the_first_choice_unless_they_say_so(
-    kind: type[events.Text | events.Thinking],
-) -> None:
-    assert kind("a") == kind("a", choice=0)
-    assert kind("a") != kind("a", choice=1)
-
-
-def test_thinking_and_text_of_the_same_words_are_not_the_same() -> None:
-    thinking, text = (kind("a") for kind in (events.Thinking, events.Text))
-    assert thinking != text
-
-
-def test_the_fields_of_two_events_are_not_shared() -> None:
-    assert events.Own("a").fields is not events.Own("a").fields
 
 
 def test_what_only_one_dialect_can_write_back_is_given_to_that_one() -> None:

@@ -8,7 +8,6 @@ from converter.core.model.raw_messages import (
     content_of,
     content_parts,
     entries_of,
-    is_request,
     known_by,
     messages_of,
     role_of,
@@ -41,13 +40,6 @@ def test_messages_stand_under_one_of_two_names(name: str) -> None:
     assert not messages_of({name: "Hi"})
     assert [*said_in({name: [IN_PARTS]})] == [IN_PARTS]
     assert [*said_in({name: "Hi"})] == [ASKED]
-
-
-def test_a_request_is_told_from_a_reply() -> None:
-    assert is_request({"messages": []})
-    assert is_request({"input": "Hi"})
-    assert not is_request({"choices": [], "messages": []})
-    assert not is_request([])
 
 
 def test_a_reply_goes_on_from_the_models_own_last_message() -> None:
@@ -106,16 +98,6 @@ def test_a_message_is_known_by_its_words_and_not_by_its_form() -> None:
     assert known_by(ASKED) == known_by(IN_PARTS)
     assert alike([ASKED, IN_PARTS], [IN_PARTS, ASKED, ASKED]) == 2
     assert alike([ASKED], [{"role": "user", "content": "Ho"}]) == 0
-
-
-def test_words_that_move_are_not_known() -> None:
-    reminded = "<system-reminder>10:30</system-reminder>\nHi"
-    assert known_by({"role": "user", "content": reminded}) == known_by(ASKED)
-
-
-def test_a_thought_is_told_from_text() -> None:
-    message = {"role": "assistant", "reasoning_content": "a", "content": [{"text": "b"}]}
-    assert sorted(texts_in(message)) == [(False, "b"), (True, "a")]
 
 
 def test_the_prompt_is_told_in_the_order_of_templates() -> None:

@@ -14,7 +14,6 @@ from tests.support.frames import (
     DONE,
     END,
     ROLE,
-    TOKENS,
     USAGE,
     data,
     delta,
@@ -36,7 +35,7 @@ from tests.support.frames_of import (
     stream_to,
     values,
 )
-from tests.support.messages_of import blocks, ending, folded, strictly_sequential
+from tests.support.messages_of import blocks, ending, strictly_sequential
 
 HELD = delta(content="a<thi")
 THEN = {
@@ -157,30 +156,6 @@ def test_without_tags_nothing_is_looked_for() -> None:
     assert b"".join(passed(rewriter(OPENAI, tags=[]), chunks)) == b"".join(chunks)
 
 
-REPLIES: dict[str, list[bytes]] = {
-    "thinking and text": stream("<think>a</think>", "b"),
-    "calls": [
-        ROLE,
-        *text("<think>a</think>"),
-        call(0, "f", '{"x"', id="a"),
-        call(0, arguments=":1}"),
-        finish("tool_calls"),
-        DONE,
-    ],
-    "native thinking": [ROLE, delta(reasoning="a\n"), delta(content="\n\nb"), *END],
-    "as transformers ends": [
-        ROLE,
-        *text("<think>a"),
-        data({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": TOKENS}),
-    ],
-}
-
-
-@pytest.mark.parametrize("chunks", REPLIES.values(), ids=REPLIES)
-def test_a_client_that_wants_it_whole_gets_the_stream_folded(chunks: list[bytes]) -> None:
-    assert message_of(*chunks) == folded(passed(rewriter(ANTHROPIC), chunks))
-
-
 def test_a_whole_reply_to_a_streaming_client_is_a_stream() -> None:
     body = whole(
         "<think>a</think>b", tool_calls=[{"id": "c", "function": {"name": "f", "arguments": "{}"}}]
@@ -189,27 +164,6 @@ def test_a_whole_reply_to_a_streaming_client_is_a_stream() -> None:
     assert strictly_sequential(made)
     assert blocks(made) == [("thinking", "a"), ("text", "b"), ("tool_use", "f {}")]
     assert ending(made) == ("tool_use", None)
-
-
-@pytest.mark.parametrize("client", [OPENAI, ANTHROPIC])
-@pytest.mark.parametrize("chunks", REPLIES.values(), ids=REPLIES)
-def test_no_piece_is_ever_empty(client: object, chunks: list[bytes]) -> None:
-    through = rewriter(OPENAI if client is OPENAI else ANTHROPIC)
-    raw = b"".join(chunks)
-    assert all(passed(through, [raw[index : index + 1] for index in range(len(raw))]))
-
-
-@pytest.mark.parametrize("client", [OPENAI, ANTHROPIC])
-@pytest.mark.parametrize("chunks", REPLIES.values(), ids=REPLIES)
-def test_a_stream_cut_at_any_byte_is_the_same_reply(client: object, chunks: list[bytes]) -> None:
-    raw = b"".join(chunks)
-    bytewise = passed(
-        rewriter(OPENAI if client is OPENAI else ANTHROPIC),
-        [raw[index : index + 1] for index in range(len(raw))],
-    )
-    assert b"".join(bytewise) == b"".join(
-        passed(rewriter(OPENAI if client is OPENAI else ANTHROPIC), chunks)
-    )
 
 
 def _failed(*chunks: bytes) -> Json:

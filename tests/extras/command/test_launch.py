@@ -20,7 +20,7 @@ from converter.core.dialects.model_facts import SAID_AT
 from converter.extras.command import launch
 from converter.extras.command.__main__ import main
 from converter.extras.command.addresses import CommandError, UsageError
-from converter.extras.command.clients import CLIENTS, ClientFacts
+from converter.extras.command.clients import CLIENTS
 from converter.extras.command.doctor import facts_until_window
 from converter.extras.command.link import ServerLink
 from tests.support.by_path_server import ByPathServer, Says, owned_by
@@ -30,16 +30,6 @@ from tests.support.scripted_server import Asked
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
-UNKNOWN = ClientFacts("http://127.0.0.1:8080", "qwen")
-
-
-def test_a_place_has_the_words_of_the_server_behind(server: ByPathServer) -> None:
-    server.rows[ADDON_PATH] = Says(addon_words(server.address))
-    assert not launch.facts_at(server.address).sees
-    listed = _models()
-    listed["data"][0]["capabilities"] = ["completion", "multimodal"]
-    server.rows["/v1/models"] = Says(listed)
-    assert launch.facts_at(server.address) == ClientFacts(server.address, "qwen", 4096, True)
 
 
 def test_a_client_that_is_not_there_is_told_how_to_get(
@@ -69,11 +59,6 @@ def test_run_wants_a_program() -> None:
 def test_wrong_use_is_told_before_anything_starts(words: list[str], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
         launch.main("claude", words)
-
-
-def test_nearly_a_command_is_no_host(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["docter"]) == 2
-    assert "did you mean `think-addon doctor`?" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -117,13 +102,6 @@ def test_aider_is_told_of_the_model_by_a_file(server: ByPathServer, tmp_path: Pa
     assert passed_on == "--model openai/qwen --message hello"
 
 
-def test_a_file_is_there_for_the_client_only(tmp_path: Path) -> None:
-    needs = CLIENTS["aider"].needs(UNKNOWN)
-    assert "AIDER_MODEL_METADATA_FILE" not in launch._told(needs)
-    file = Path(launch._told(needs, tmp_path)["AIDER_MODEL_METADATA_FILE"])
-    assert list(json.loads(file.read_text())["openai/qwen"]) == ["litellm_provider", "mode"]
-
-
 @pytest.fixture
 def running(server: ByPathServer, tmp_path: Path) -> Iterator[str]:
     """The address of a proxy that its user has started."""
@@ -152,12 +130,6 @@ def test_a_proxy_at_any_port_is_used_with_its_options(server: ByPathServer, tmp_
     assert done.stdout.split() == [f"{address}/v1"]
 
 
-def test_a_url_that_is_the_proxys_is_for_the_server_behind(running: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "converter.command", "run", "--url", running]
-    done = _run(tmp_path, [*command, "--", sys.executable, "-c", WHERE])
-    assert done.stdout.split() == [f"{running}/v1"]
-
-
 def test_a_server_that_is_down_is_named(
     server: ByPathServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -168,13 +140,6 @@ def test_a_server_that_is_down_is_named(
         launch.facts_at(server.address)
     assert main(["run", "--url", "http://127.0.0.1:1", "--", sys.executable]) == 1
     assert "no model server at http://127.0.0.1:1: " in capsys.readouterr().err
-
-
-def test_a_window_that_is_too_small_is_told(server: ByPathServer, tmp_path: Path) -> None:
-    _program(tmp_path, "codex", "exit 0")
-    words = ["codex", "--url", server.address]
-    done = _run(tmp_path, [sys.executable, "-m", "converter.command", *words])
-    assert "Codex needs a window of about 12,000 tokens, not 4,096: start the server" in done.stderr
 
 
 def test_llm_gets_a_proxy_that_takes_its_names_though_another_runs(
@@ -322,24 +287,7 @@ def _listens(address: str) -> bool:
         return probe.connect_ex((parts.hostname or "", parts.port or 0)) == 0
 
 
-def test_a_port_that_never_answers_costs_the_patience_of_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        monkeypatch.setattr(launch, "PORT", one.getsockname()[1])
-        monkeypatch.setattr(launch, "PORTS_TRIED", 1)
-        monkeypatch.setattr(launch, "_PATIENCE_FOR_OURS", 0.01)
-        assert launch.running_proxy("") == ""
-
-
 SLEEPS = "import time; print('here', flush=True); time.sleep(600)"
-
-
-def test_limits_of_the_users_own_are_kept(
-    server: ByPathServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CLAUDE_CODE_MAX_CONTEXT_TOKENS", "200000")
-    assert _launched(server, tmp_path, PROGRAM).stdout.splitlines()[1] == "200000"
 
 
 def test_a_signal_reaches_the_program(server: ByPathServer, tmp_path: Path) -> None:
@@ -457,12 +405,6 @@ def test_a_name_that_acts_on_a_shell_is_in_no_line(
     assert said.out == ""
     assert said.err.count("can be printed") == 5
     assert name not in said.err
-
-
-def test_of_several_models_the_first_that_can_be_printed_is_told(server: ByPathServer) -> None:
-    server.rows[ADDON_PATH] = Says(addon_words(server.address))
-    server.rows["/v1/models"] = Says({"data": [{"id": "x\ny"}, {"id": "good"}]})
-    assert launch.facts_at(server.address).model == "good"
 
 
 def test_a_proxy_that_cannot_start_says_why(server: ByPathServer, tmp_path: Path) -> None:

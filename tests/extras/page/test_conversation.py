@@ -10,10 +10,8 @@ from mitmproxy.http import HTTPFlow
 
 from converter.addon.hooks.refused import METADATA
 from converter.addon.keep.flow_record import UNDER_WAY
-from converter.addon.keep.shown_flow import transcript_of
 from converter.addon.keep.side_reader import SideReader
 from converter.addon.transcript.shown import said as values
-from converter.extras.page import conversation as conversations
 from converter.extras.page.conversation import Search, conversation, end_of
 from tests.support.addon_flows import (
     ASKED,
@@ -24,7 +22,7 @@ from tests.support.addon_flows import (
     response,
     streaming,
 )
-from tests.support.frames import END, ROLE, delta, stream, text, whole
+from tests.support.frames import END, ROLE, stream, text, whole
 from tests.support.kept_flows import kept, pass_on, saved, watched
 
 THOUGHT, ANSWER = "I add them.", "It is 5."
@@ -50,11 +48,6 @@ def test_request_and_reply_are_shown(path: str) -> None:
         assert (shown["kept"], shown["status"], shown["ended"]) == (True, "", "")
 
 
-def test_tags_that_the_client_got_are_shown() -> None:
-    flow = kept(streaming(CHAT), response(EVENT_STREAM), *stream(*TAGGED), tags=[""])
-    assert said(of(flow)) == [("text", "".join(TAGGED))]
-
-
 def test_a_reply_that_the_addon_has_not_written_is_read() -> None:
     flow = request(CHAT)
     flow.response = response(EVENT_STREAM)
@@ -64,28 +57,11 @@ def test_a_reply_that_the_addon_has_not_written_is_read() -> None:
     assert shown["kept"] is False
 
 
-def test_a_reverted_reply_is_read_as_the_servers() -> None:
-    flow = kept(streaming(CHAT), response(EVENT_STREAM), *stream(*TAGGED))
-    flow.revert()
-    assert said(of(flow)) == [("thinking", THOUGHT), ("text", ANSWER)]
-
-
 def test_an_error_is_shown_as_the_client_saw_it() -> None:
     body = b'{"error": {"message": "no such model", "type": "not_found"}}'
     shown = of(kept(request(MESSAGES), response(status=404), body))
     assert ("error", "no such model") in said(shown)
     assert shown["status"].startswith("404")
-
-
-def test_what_broke_it_off_is_told() -> None:
-    with watched() as there:
-        flow = there.begin(streaming(CHAT), response(EVENT_STREAM))
-        pass_on(flow, ROLE, *text(*TAGGED))
-        there.break_off(flow, "server closed connection")
-    shown = of(flow)
-    assert shown["ended"] == "server closed connection"
-    assert any("closed the connection" in note for note in shown["notes"])
-    assert said(shown) == [("thinking", THOUGHT), ("text", ANSWER)]
 
 
 def test_thinking_that_the_client_asked_not_to_see_is_withheld() -> None:
@@ -95,14 +71,6 @@ def test_thinking_that_the_client_asked_not_to_see_is_withheld() -> None:
     assert ("thinking", THOUGHT) not in said(shown)
     assert shown["withheld"] == [THOUGHT]
     assert any(note.startswith("Withheld") for note in shown["notes"])
-
-
-def test_a_guess_is_told() -> None:
-    sent = stream(f"{THOUGHT}</think>", ANSWER)
-    flow = kept(streaming(CHAT), response(EVENT_STREAM), *sent, start="thinking")
-    assert said(of(flow)) == [("thinking", THOUGHT), ("text", ANSWER)]
-    plain = kept(streaming(CHAT), response(EVENT_STREAM), *stream(*TAGGED))
-    assert of(plain)["notes"] == []
 
 
 def test_a_running_reply_is_followed_to_its_end() -> None:
@@ -125,27 +93,6 @@ def test_a_running_reply_is_followed_to_its_end() -> None:
         ended = end_of(flow, follower.transcript())
     assert ["stop", "stop"] in ended["facts"]
     assert ended["kept"] is True
-
-
-def test_tool_calls_come_at_the_end_of_a_running_reply() -> None:
-    function = {"name": "f", "arguments": '{"a":1}'}
-    call = delta(tool_calls=[{"index": 0, "id": "1", "type": "function", "function": function}])
-    with watched() as there:
-        flow = there.begin(streaming(CHAT), response(EVENT_STREAM))
-        follower = SideReader(UNDER_WAY[flow.id])
-        pass_on(flow, ROLE, call, *END, b"")
-        there.end(flow)
-        [part] = values(follower.close())
-    assert (part["kind"], part["name"], part["text"]) == ("call", "f", '{\n  "a": 1\n}')
-
-
-def test_both_are_one_transcript() -> None:
-    flow = kept(request(CHAT), response(), whole("".join(TAGGED)))
-    transcript, facts = transcript_of(flow)
-    assert [turn.role for turn in transcript.turns] == ["user", "assistant"]
-    assert facts["finish"] == "stop"
-    flow.response = None
-    assert [turn.role for turn in transcript_of(flow)[0].turns] == ["user"]
 
 
 def test_both_requests_are_shown_where_the_server_refused_one() -> None:
@@ -191,31 +138,3 @@ def find(flows: list[HTTPFlow], words: str, using: Search | None = None) -> list
 )
 def test_all_words_must_stand_in_it(flows: list[HTTPFlow], words: str, expected: list[int]) -> None:
     assert find(flows, words) == expected
-
-
-@pytest.mark.slow
-def test_a_conversation_is_read_once(
-    flows: list[HTTPFlow], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    searched = Search()
-    assert find(flows, "oslo", searched) == [0]
-    monkeypatch.setattr(conversations, "_said_in", lambda _: pytest.fail("read twice"))
-    assert find(flows, "hello", searched) == [1]
-
-
-def test_what_does_not_fit_is_read_again(
-    flows: list[HTTPFlow], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(conversations, "SEARCH_LIMIT", 5)
-    searched = Search()
-    assert [find(flows, "oslo", searched) for _ in range(2)] == [[0], [0]]
-    assert searched._size <= 5
-
-
-def test_what_still_comes_is_read_again(
-    flows: list[HTTPFlow], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    coming, said, searched = flows[0].copy(), iter(["one", "one two"]), Search()
-    coming.live = True
-    monkeypatch.setattr(conversations, "_said_in", lambda _: next(said))
-    assert [find([coming], "two", searched) for _ in range(2)] == [[], [0]]

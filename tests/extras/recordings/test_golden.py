@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.core.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
-from converter.extras.recordings.golden import golden, one_line, shown
+from converter.core.dialects.table import ANTHROPIC, DIALECTS, Dialect
+from converter.extras.recordings.golden import golden, shown
 from converter.extras.recordings.redact.redactor import redacted
-from tests.support.frames import stream
 from tests.support.raw_exchanges import STREAMS, exchange
 
 EXPECTED = """\
@@ -60,40 +59,11 @@ def test_a_golden_tells_what_came_in_and_what_went_out_and_when() -> None:
     assert golden(recording, ANTHROPIC) == EXPECTED
 
 
-def test_what_goes_on_as_it_came_is_said_once() -> None:
-    text = golden(exchange(stream("Hello")), OPENAI_CHAT)
-    assert text.count("Hello") == 1
-    assert text.count("<< as it came") == text.count(">> +") - 2  # a finish waits for its counts
-    assert text.endswith("<< as it came\n-- end\n")
-
-
-def test_what_every_frame_repeats_is_said_once() -> None:
-    text = golden(redacted(exchange()), OPENAI_CHAT)
-    assert text.count("1700000000") == 2  # as the server writes it, and as we do
-    assert text.count("⟨#1⟩") > 5
-    assert text.count("⟨#2⟩") == 3
-
-
-def test_the_notes_of_a_reply_stand_at_its_end() -> None:
-    text = golden(exchange([*stream("Hello")[:2], b"oops\n\n"]), ANTHROPIC)
-    cut, unread, end = text.split("\n")[-3:]
-    assert cut.startswith("# the server's reply was cut short")
-    assert unread.startswith("# 1 frames cannot be read")
-    assert end == ""
-
-
 @pytest.mark.parametrize("name", STREAMS)
 @pytest.mark.parametrize("client", DIALECTS)
 def test_a_golden_is_the_same_each_time(name: str, client: Dialect) -> None:
     clean = redacted(exchange(STREAMS[name]))
     assert golden(clean, client) == golden(replace(clean), client)
-
-
-def test_an_empty_and_a_whole_reply_have_goldens() -> None:
-    assert golden(exchange([]), OPENAI_CHAT).endswith("\n\n# the server's reply was empty\n")
-    assert "-- end\n<< as it came\n" in golden(
-        exchange([b'{"error":{"message":"no"}}'], form=Form.WHOLE, status=404), OPENAI_CHAT
-    )
 
 
 def test_what_nobody_sees_is_shown() -> None:
@@ -126,12 +96,3 @@ def unescaped(lines: list[str]) -> bytes:
 @given(st.binary(max_size=30) | st.text(max_size=15).map(str.encode))
 def test_bytes_can_be_told_from_what_is_shown(data: bytes) -> None:
     assert unescaped(shown(data)) == data
-
-
-@given(st.text(st.characters(codec="utf-8")))
-def test_one_line_is_one_line(text: str) -> None:
-    shown_text = one_line(text)
-    assert shown_text.splitlines() == [shown_text] * bool(shown_text)
-    assert not [
-        character for character in shown_text if ord(character) < 32 or 127 <= ord(character) < 160
-    ]
