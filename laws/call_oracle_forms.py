@@ -7,12 +7,17 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
 
+from converter.core.reading.tool_calls.bodies import (
+    Elements,
+    Gemma,
+    Header,
+    Json,
+    Pairs,
+    Python,
+    Tags,
+)
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import FORMS
-from converter.core.reading.tool_calls.gemma_body import Gemma
-from converter.core.reading.tool_calls.json_body import Header, Json
-from converter.core.reading.tool_calls.python_body import Python
-from converter.core.reading.tool_calls.tag_body import Elements, Pairs, Tags
 from laws.call_oracle_readers import (
     JSON_NEXT,
     Reader,

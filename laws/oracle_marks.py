@@ -8,10 +8,10 @@ from functools import cache
 from converter.core.reading.families import CLOSERS
 from converter.core.reading.rows import GAP, SUFFIX, Counts
 from converter.core.reading.thought_row import Lone, ThoughtRow
+from converter.core.reading.tool_calls.bodies import Tags
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.forms import CLOSERS as CLOSERS_OF_CALLS
 from converter.core.reading.tool_calls.forms import FORMS
-from converter.core.reading.tool_calls.tag_body import Tags
 
 # what may stand before a fence: blanks, and the marks of quotations and lists
 _MARGIN = r"[ \t\r>*+\-0-9.)]*+"

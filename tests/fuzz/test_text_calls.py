@@ -13,7 +13,7 @@ from converter.core.dialects.table import DIALECTS, Dialect, Form
 from converter.core.model.events import ToolCall, joined
 from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import FORMS as FORM_ROWS
-from converter.core.reading.tool_calls.place import Expectations
+from converter.core.reading.tool_calls.head import Expectations
 from laws.server_words import listen
 from tests.support.call_engine import call_engine
 from tests.support.frames import chat_stream, chat_whole

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.model.events import Text, ToolCall, joined
-from converter.core.reading.tool_calls.place import Expectations
+from converter.core.reading.tool_calls.head import Expectations
 from laws.call_oracle import calls, same, without
 from tests.support.call_engine import call_engine
 from tests.support.strategies import law

@@ -2,7 +2,7 @@
 
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.tool_calls.place import Expectations
+from converter.core.reading.tool_calls.head import Expectations
 
 
 def call_engine(asked: Expectations, whole_calls: bool = True) -> Engine:
@@ -13,6 +13,5 @@ def call_engine(asked: Expectations, whole_calls: bool = True) -> Engine:
 
 def held_by(engine: Engine) -> str:
     """Return the text that waits, but for that of a thought."""
-    call = engine._calling.open
-    read = "".join(call.place.text.held) if call else ""
-    return engine.answer.lead + read + engine._source.rest
+    candidate = engine._candidate
+    return engine.answer.lead + (candidate.text if candidate else "") + engine._source.rest

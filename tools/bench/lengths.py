@@ -15,7 +15,7 @@ from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.family_choice import AUTO, choose
 from converter.core.reading.thought import Guess
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS
-from converter.core.reading.tool_calls.place import Expectations
+from converter.core.reading.tool_calls.head import Expectations
 from converter.core.wire import json_text
 
 AIM = 7.0

@@ -93,7 +93,8 @@ def _of_part(part: str, offered: Collection[str]) -> str:
 
 def _candidates(part: str) -> Iterator[str]:
     """Yield the part without a count, then what is left behind each namespace."""
-    for bare in dict.fromkeys((part, _NUMBER.sub("", part), part.removesuffix("()"))):
+    numbered, called = _NUMBER.sub("", part), part.removesuffix("()")
+    for bare in dict.fromkeys((part, numbered, called, part.removesuffix(".call"))):
         yield bare
         for separator in _SEPARATORS.finditer(bare):
             yield bare[separator.end() :].strip(_EDGES)

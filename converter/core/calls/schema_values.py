@@ -117,7 +117,7 @@ def typed(text: str, types: frozenset[str]) -> str:
         return _WORDS[bare]
     wanted = types & _READ
     wanted |= _NUMBERS if wanted & _NUMBERS else frozenset()
-    for read, write in ((_json, lambda _: bare), (_python, literal)):
+    for read, write in ((_json, lambda _: bare), (_python, literal), (_escaped, literal)):
         read_value = read(bare) if wanted else None
         if _KINDS.get(type(read_value)) in wanted:
             return write(read_value)
@@ -128,6 +128,14 @@ def _json(text: str) -> object:
     try:
         return json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError):
+        return None
+
+
+def _escaped(text: str) -> object:
+    """Read JSON as it stands in a string, with its quotes escaped."""
+    try:
+        return _json(json.loads(f'"{text}"')) if '\\"' in text else None
+    except ValueError:
         return None
 
 

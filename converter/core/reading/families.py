@@ -86,7 +86,7 @@ FAMILIES = (
         "harmony",
         WORDS,
         ("<|channel|>analysis<|message|>", f"<|channel|>analysis{GAP}<|message|>"),
-        ("<|end|>", "<|start|>assistant", *_ANSWERS),
+        ("<|end|>", "<|start|>assistant", *_ANSWERS, *(f"<|start|>{it}" for it in _ANSWERS)),
         models="gpt-oss",  # also with `<|end|>` left out, or a tool's name in the next header
         # headers as they should be, then the rests of broken ones
         ignored=(
@@ -116,7 +116,7 @@ FAMILIES = (
         ("<|channel>",),
         ("<channel|>", "<|channel>response\n"),
         models="Gemma 4",  # the channel's name `thought` and a line break may follow
-        ignored=("<|channel>response\n", "<turn|>"),
+        ignored=("<|channel>response\n", "<|channel>content\n", "<|channel>final\n", "<turn|>"),
         lone=Lone.NOTHING,
     ),
     _in_text(
@@ -205,7 +205,7 @@ FAMILIES = (
     # answer
     _in_text(
         "muse",
-        WORDS,
+        Words(shown=(" to=user<|message|>", "to=user<|message|>")),
         (" to=self<|message|>", "to=self<|message|>"),
         ("<|eom|>", "<|start|>assistant"),
         models="Muse Glimmer, Muse Spark",  # its prompt ends behind `<|start|>assistant`
@@ -214,6 +214,7 @@ FAMILIES = (
             "<|start|>assistant",
             f" to={SUFFIX}<|message|>",  # of the answer, to=user, or of a call
             f"to={SUFFIX}<|message|>",
+            "<|message|>",
             "<|eot|>",
         ),
         model_pattern=r"\bmuse(?:\b|spark)|glimmer",

@@ -3,6 +3,7 @@
 import enum
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from converter.core.reading.rows import GAP, PLACES, SUFFIX
 
@@ -10,7 +11,7 @@ SUFFIX_LIMIT = 32
 """Characters of a suffix: vocabularies name eight hex digits, and the held text stays short."""
 GAP_LIMIT = 48
 """Characters of a gap: gpt-oss writes blanks there, and a type of content."""
-_SUFFIX_CHARACTER = "[0-9A-Za-z_-]"
+_SUFFIX_CHARACTER = "[0-9A-Za-z_.:-]"
 _CONSTRAIN = "<|constrain|>"
 _WORDS = rf"(?:(?!to=)[^<]){{0,{GAP_LIMIT}}}+"
 _WHOLE = {
@@ -31,7 +32,7 @@ class Mark(enum.Enum):
 
     WHOLE is a thought in one tag, `<thinking thought="..."/>`; WITH_ATTRIBUTES opens one of that
     kind. SILENT is no text, UNMATCHED a closer without opener. LABEL names the kind of a thought
-    behind its opener. TOOL_OVER belongs to the text behind a call. FRAME and FRAME_END are answer
+    behind its opener. FRAME and FRAME_END are answer
     tags. PHRASE begins a thought, PHRASE_END ends it, and both stay in the text. WORDS are no mark:
     text that is not blank.
     """
@@ -47,7 +48,6 @@ class Mark(enum.Enum):
     FRAME_END = enum.auto()
     TOOL = enum.auto()
     TOOL_END = enum.auto()
-    TOOL_OVER = enum.auto()
     PHRASE = enum.auto()
     PHRASE_END = enum.auto()
     WORDS = enum.auto()
@@ -110,6 +110,12 @@ class MarkSearch:
             if text[place:] in self._beginnings or self._begun.match(text, place):
                 return len(text) - place
         return 0
+
+
+@lru_cache(maxsize=256)
+def marks_of(*marks: str) -> MarkSearch:
+    """Return the search for these marks, made once."""
+    return MarkSearch(dict.fromkeys(marks, Mark.CLOSE))
 
 
 _PHRASE_LIMIT = 40

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 
-from converter.core.reading.mark_search import MarkSearch
+from converter.core.reading.mark_search import MarkSearch, marks_of
 from converter.core.reading.thought_row import ThoughtRow
-from converter.core.reading.tool_calls.source import marks_of
 
 HEAD = 64
 """Characters of a thought by which it is known again, blanks around it aside."""

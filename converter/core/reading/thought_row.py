@@ -20,12 +20,13 @@ class Lone(enum.Enum):
 class Words:
     """The body of a thought. `again`: openers that say nothing when they come once more in it.
     `labels`: lines that may stand first in it and name its kind. `attributes`: the opener has forms
-    with attributes.
+    with attributes. `shown`: headers behind which calls are shown to the user.
     """
 
     again: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     attributes: bool = False
+    shown: tuple[str, ...] = ()
 
 
 WORDS = Words()

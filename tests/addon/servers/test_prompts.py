@@ -7,7 +7,7 @@ import pytest
 
 from converter.addon.servers.prompts import FAMILIES, HERMES, Family, family_of, tell_tools
 from converter.core.model.events import Event, ToolCall, joined
-from converter.core.reading.tool_calls.place import Expectations
+from converter.core.reading.tool_calls.head import Expectations
 from tests.support.call_engine import call_engine
 
 TOOL = {

@@ -36,6 +36,7 @@ OFFERED = {"get_weather", "get", "mcp__files__read", "Calendar.create", "a.b.wri
         "to=functions.get_weather",
         "to=functions.get_weather<|channel|>commentary",
         "get_weather()",
+        "get_weather.call",
         "get_weather:",
         "get_weatherget_weather",
         "get_weather" * 5,

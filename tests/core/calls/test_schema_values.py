@@ -74,3 +74,8 @@ def test_a_schema_without_properties_has_none() -> None:
 def test_a_value_nested_too_deeply_to_read_is_a_string() -> None:
     deep = "[" * 100_000 + "]" * 100_000
     assert json.loads(typed(deep, frozenset({"array"}))) == deep
+
+
+def test_json_with_escaped_quotes_is_read_where_the_schema_wants_no_string() -> None:
+    assert typed(r"[{\"id\": \"1\"}]", frozenset({"array"})) == '[{"id": "1"}]'
+    assert typed(r"\"a\"", frozenset({"array"})) == r'"\\\"a\\\""'

@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.model.events import Event, Text, ToolCall, joined
+from converter.core.reading.engine.behind_mark import begins_words
+from converter.core.reading.engine.call_scanner import RESCAN_LIMIT
 from converter.core.reading.engine.context import Context, MarkPlace
-from converter.core.reading.engine.engine import PIECE, RESCAN_LIMIT
-from converter.core.reading.engine.open_call import begins_words
+from converter.core.reading.engine.engine import PIECE
+from converter.core.reading.engine.source import Source
 from converter.core.reading.tool_calls.forms import OPENERS, SECTIONS, WHOLE
-from converter.core.reading.tool_calls.place import Expectations
-from converter.core.reading.tool_calls.source import Source
-from converter.core.wire.bounds import BLANKS_LIMIT, HELD_LIMIT
+from converter.core.reading.tool_calls.head import Expectations
+from converter.core.wire.bounds import BLANKS_LIMIT, HELD_LIMIT, PYTHON_LIMIT
 from tests.support.call_engine import call_engine
 from tests.support.call_look_alikes import CALL, LOOK_ALIKES, ONE_LINE
 from tests.support.strategies import cut, law
@@ -95,13 +96,11 @@ def test_calls_and_text_keep_their_places(text: str, wanted: list[object] | None
     assert said(text) == said(*text) == (wanted or [text])
 
 
-def test_arguments_that_break_off_in_an_error_stay_unfinished_and_the_rest_is_text() -> None:
+def test_a_call_whose_arguments_have_no_meaning_is_broken() -> None:
+    parser = call_engine(Expectations(TOOLS))
     text = '<tool_call>{"name": "now", "arguments": {"at": 15:30}}</tool_call> done'
-    call, rest = read(text)
-    assert read(*text) == [call, rest]
-    assert isinstance(call, ToolCall)
-    assert call.arguments == '{"at": 15'
-    assert rest == Text(":30}}</tool_call> done")
+    assert parser.feed(f"Well.\n{text}") == [Text("Well.")]
+    assert parser.calls.broken == "now"
 
 
 def test_ids_are_counted_and_choices_kept() -> None:
@@ -118,7 +117,7 @@ def test_ids_are_counted_and_choices_kept() -> None:
 
 def test_a_refused_call_takes_no_number() -> None:
     none, two = '{"name": "none", "arguments": {}}', '{"name": "now", "arguments": {}}'
-    events = read(f"<tool_call>\n{none}\n{two}\n{two}\n</tool_call>")
+    events = read(f"<tool_call>\n{two}\n{none}\n{two}\n</tool_call>")
     assert [event.index for event in events if isinstance(event, ToolCall)] == [0, 1]
 
 
@@ -163,7 +162,7 @@ def test_ordinary_text_is_not_held() -> None:
     [
         ('<tool_call>{"x": "' + "a" * (HELD_LIMIT + 10), HELD_LIMIT),
         ('{"arguments": {"x": "' + "a" * (HELD_LIMIT + 10), HELD_LIMIT),
-        ("<|tool_call_start|>[now(x='" + "a" * (HELD_LIMIT + 10), HELD_LIMIT),
+        ("<|tool_call_start|>[now(x='" + "a" * (PYTHON_LIMIT + 10), PYTHON_LIMIT),
         ("[TOOL_CALLS]" + "a" * 2000, 1000),
         ("<tool_call>" + "a" * 2000, 1000),
         ("<function=" + "a" * 2000, 1000),
@@ -183,12 +182,6 @@ def test_what_is_held_is_bounded(text: str, limit: int) -> None:
         assert called or at + 64 - given_out <= limit + 200
     rest = parser.flush()
     assert called or given_out + sum(len(e.text) for e in rest if isinstance(e, Text)) == len(text)
-
-
-def test_a_value_that_is_no_string_waits_no_longer_than_it_may() -> None:
-    text = "<function=write_file>\n<parameter=tags>\n" + "[1, " * 100_000
-    events = read(*[text[at : at + 1000] for at in range(0, len(text), 1000)])
-    assert sum(len(event.arguments) for event in events if isinstance(event, ToolCall)) > 300_000
 
 
 HOSTILE = {
@@ -276,7 +269,7 @@ def test_text_that_holds_no_call_is_itself_and_calls_are_whole_or_open(text: str
         assert len(events) <= 1
         assert _is_itself("".join(e.text for e in events if isinstance(e, Text)), text)
     for call, made in zip(calls, parser.calls.read, strict=True):
-        assert (call.name, call.id) == (made.name, made.id)
+        assert call.name == made.name
         if made.done:
             assert isinstance(json.loads(call.arguments), dict)
         else:
@@ -317,7 +310,7 @@ def test_the_call_behind_one_whose_arguments_are_none_is_made(arguments: str) ->
     write = "<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{}\n```<｜tool▁call▁end｜>\n"
     text = section.format(write.format(arguments) + write.format("{}"))
     none = text[: text.index("<｜tool▁call▁begin｜>", 30)]
-    assert said(text) == said(*text) == [none, NOW, "So."]
+    assert said(text) == said(*text) == [none.rstrip(), NOW, "So."]
 
 
 UNFINISHED = [

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.core.reading.beginning import Mode
+from converter.core.reading.engine.behind_mark import may_begin_call
 from converter.core.reading.engine.context import Context
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import (
@@ -13,7 +14,6 @@ from converter.core.reading.engine.mark_table import (
     mark_table,
     openers_in_thought,
 )
-from converter.core.reading.engine.open_call import may_begin_call
 from converter.core.reading.family_choice import choose
 from converter.core.reading.rows import Counts
 from converter.core.reading.tool_calls.forms import FORMS
@@ -190,7 +190,6 @@ def test_answers_about_marks_pass_unchanged(thought: str) -> None:
         ("<think>a. <tool_call>run", "<tool_call>run"),
         ("<think>a. <tool_call>{", "<tool_call>{"),
         ("<think>a<|tool_call_begin|>", "<|tool_call_begin|>"),
-        ("<think>a<tool_call>{</tool", "</tool"),
     ],
 )
 def test_no_more_is_held_than_it_takes_to_decide(said: str, held: str) -> None:

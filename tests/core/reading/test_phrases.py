@@ -526,8 +526,8 @@ BESIDE = {
         [(">", "Let me think: [a."), ("", "Now I'll go")],
     ),
     "no phrase begins in a call's text": (
-        "<tool_call>\n\nLet me think.</tool_call>",
-        [("", "<tool_call>\n\nLet me think.</tool_call>")],
+        "<function=x></function>\n\nLet me think.</function>",
+        [("", "<function=x></function>\n\n"), (">", "Let me think.</function>")],
     ),
 }
 

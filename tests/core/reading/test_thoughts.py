@@ -14,6 +14,7 @@ from converter.core.reading.family_choice import choose
 from converter.core.reading.rows import Counts
 from converter.core.reading.thought import UNREADABLE_CONFIDENCE
 from converter.core.reading.thought_row import Lone, ThoughtRow
+from converter.core.reading.tool_calls.head import Expectations
 from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of
 
@@ -364,8 +365,9 @@ def test_after_a_flush_what_follows_is_a_new_block() -> None:
 
 
 def test_a_closer_behind_the_call_that_ended_its_thought_is_told_where_it_is_wanted() -> None:
-    text = "<think>why\n<tool_call>{}</tool_call></think>so</think>"
+    text = '<think>why\n<tool_call>{"name": "f"}</tool_call></think>so</think>'
     for wanted, told in ((True, [LateCloser()]), (False, [])):
-        parser = Engine(mark_table(choose(["auto"]), reads_calls=wanted))
+        asked = Expectations({"f": {}})
+        parser = Engine(mark_table(choose(["auto"]), reads_calls=wanted), asked=asked)
         events = [*parser.feed(text), *parser.flush()]
         assert [event for event in events if isinstance(event, LateCloser)] == told

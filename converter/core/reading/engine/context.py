@@ -71,6 +71,11 @@ class Context:
         return _BEGINNINGS[place].search(start + before + blanks) is not None
 
     @property
+    def at_line_head(self) -> bool:
+        """Tell whether nothing but blanks stands before it in its line."""
+        return not self.before.rpartition("\n")[2].strip()
+
+    @property
     def in_code(self) -> bool:
         """Tell whether code is open, by the rules of Markdown."""
         self._read()

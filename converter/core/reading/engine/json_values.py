@@ -32,20 +32,18 @@ class JsonValues:
         """The characters with which a value may begin in an answer."""
         return "[{" if self._wanted else ""
 
-    def look(self, state: State, offered: bool, in_call: bool) -> None:
-        """Find out where values may begin in a state. `offered`: the request offers tools;
-        `in_call`: a call's arguments may.
-        """
-        self._find = _VALUE.search if in_call and not self.open else None
+    def look(self, state: State, offered: bool) -> None:
+        """Find out where values may begin in a state. `offered`: the request offers tools."""
+        self._find = None
         if state in IN_TEXT and state is not State.PHRASED and not self.open:
             if self._wanted and state not in UNDECIDED:
                 self._find = _VALUE.search
             elif (self._wanted or offered) and state in SILENT_SO_FAR:
                 self._find = _VALUE_AT_HEAD.match
 
-    def begin(self, header: bool = False) -> None:
-        """Begin a value. `header`: a tool's name may stand before it."""
-        self.open = JsonExtent(header)
+    def begin(self) -> None:
+        """Begin a value."""
+        self.open = JsonExtent()
 
     def begins(self, text: str, stop: int) -> int | None:
         """Return where a value begins before `stop`."""

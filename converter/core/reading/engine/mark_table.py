@@ -4,18 +4,19 @@ Rows of thoughts and rows of calls become one table here: for each state the mar
 and the effect of each. `MarkTable` is made once for the same rows and kept.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from converter.core.reading.engine.states import COUNTING, NEXT_STATE, Group, State
 from converter.core.reading.families import CLOSERS
-from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch
+from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch, expression
 from converter.core.reading.rows import Counts
 from converter.core.reading.thought_row import Lone, ThoughtRow
+from converter.core.reading.tool_calls.bodies import Tags
 from converter.core.reading.tool_calls.forms import CLOSERS as CALL_CLOSERS
 from converter.core.reading.tool_calls.forms import FORMS, OPENERS, SECTIONS
-from converter.core.reading.tool_calls.tag_body import Tags
 
 _ATTRIBUTE_BLANKS = " \t\r\n"
 _PHRASES = {Mark.PHRASE, Mark.PHRASE_END}
@@ -84,13 +85,10 @@ def openers_in_thought(offered: bool) -> tuple[str, ...]:
     return tuple(mark for mark, row in GUARDED.items() if row.ends_thought(offered))
 
 
-_CLOSING = tuple(row.close for row in GUARDED.values() if row.close)
-_FORBIDDEN = dict.fromkeys((*GUARDED, *_CLOSING), Mark.SILENT)
-"""The marks within a call that is forbidden."""
 ALL_CLOSERS = (*CALL_CLOSERS, *CLOSERS)
 """Marks that say nothing behind a call."""
 _CALLS = dict.fromkeys(CALL_MARKS, Mark.TOOL)
-NO_MARK = CallMark("", "", guards=False)
+_WITHIN_VALUE, _NO_MARKS = MarkSearch(_CALLS), MarkSearch({})
 
 
 class MarkTable:
@@ -127,6 +125,7 @@ class MarkTable:
         }
         telling = [row for row in rows if row.lone is not Lone.TEXT]
         self.bare_closers = tuple(mark for row in telling for mark in row.closes)
+        self.shows_calls = {mark for row in rows for mark in row.body.shown}
         self.offered, self.reads_calls = offered and bool(rows), reads_calls
         self.forbids_calls = forbids_calls
         self._in_thought = dict.fromkeys(openers_in_thought(offered) if rows else (), Mark.TOOL)
@@ -137,6 +136,9 @@ class MarkTable:
         for state, counting in COUNTING.items():
             for group in counting:
                 self._base[state] |= groups[group]
+        if forbids_calls:
+            self._base[State.CALLED] |= dict.fromkeys(CALL_CLOSERS, Mark.SILENT)
+        self.calls = re.compile("|".join(map(re.escape, sorted(CALL_MARKS, key=len, reverse=True))))
         self._made: dict[object, MarkSearch] = {}
 
     @property
@@ -154,20 +156,28 @@ class MarkTable:
         silent = (mark for row in self.families for mark in row.ignored if text.startswith(mark))
         return max(silent, key=len, default="")
 
+    def without_silent(self, text: str) -> str:
+        """Return a text without the marks that are no text."""
+        silent = [expression(mark) for row in self.families for mark in row.ignored]
+        return re.sub("|".join(sorted(silent, key=len, reverse=True)), "", text) if silent else text
+
     def marks(
         self,
         state: State,
         frame: str = "",
         frame_end: str = "",
         *,
+        late: tuple[str, ...] = (),
+        again: tuple[str, ...] = (),
         thought: bool = False,
         told: bool = False,
     ) -> MarkSearch:
         """Return the marks that count in `state`, and an answer's tags, if given. `thought`: the
         reply has held one, so that a closer in its words tells nothing; `told`: it has said words,
-        so that phrases tell nothing.
+        so that phrases tell nothing; `late`: closing marks of a call before these words, which say
+        nothing; `again`: marks of another call of its section.
         """
-        key = (state, frame, frame_end, thought, told)
+        key = (state, frame, frame_end, late, again, thought, told)
         if key not in self._made:
             frames = {frame: Mark.FRAME, frame_end: Mark.FRAME_END}
             frames.pop("", None)
@@ -176,21 +186,17 @@ class MarkTable:
                 mute.add(Mark.CLOSE)
             kinds = {mark: kind for mark, kind in self._base[state].items() if kind not in mute}
             made = MarkSearch if _PHRASES.isdisjoint(kinds.values()) else PhraseSearch
-            self._made[key] = made(kinds | frames)
+            self._made[key] = made(_marked(late, again) | kinds | frames)
         return self._made[key]
 
     def within_thought(self, row: ThoughtRow, suffix: str, head: bool) -> MarkSearch:
         """Return the marks that count in a thought of `row`. `head`: it has said nothing yet."""
         return _within_thought(row, suffix, head, tuple(self._in_thought))
 
-    def within_call(self, call: CallMark) -> MarkSearch:
-        """Return the marks that count in a text between a call's marks that is none."""
-        return _within_call(call, self.reads_calls, self.forbids_calls)
-
     @property
     def within_value(self) -> MarkSearch:
         """The marks that count in JSON."""
-        return _within_call(NO_MARK, self.reads_calls, self.forbids_calls)
+        return _WITHIN_VALUE if self.reads_calls else _NO_MARKS
 
     def _groups(
         self, families: tuple[ThoughtRow, ...], phrases: tuple[ThoughtRow, ...]
@@ -221,6 +227,10 @@ class MarkTable:
         }
 
 
+def _marked(late: tuple[str, ...], again: tuple[str, ...]) -> dict[str, Mark]:
+    return dict.fromkeys(late, Mark.SILENT) | dict.fromkeys(again, Mark.TOOL)
+
+
 @lru_cache(maxsize=64)
 def _within_thought(row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, ...]) -> MarkSearch:
     kinds = dict.fromkeys(calls, Mark.TOOL) | dict.fromkeys(row.closes, Mark.CLOSE)
@@ -234,14 +244,6 @@ def _within_thought(row: ThoughtRow, suffix: str, head: bool, calls: tuple[str, 
             for closer in row.closes
         }
     return MarkSearch(kinds, suffix)
-
-
-@lru_cache(maxsize=64)
-def _within_call(call: CallMark, reads_calls: bool, forbids_calls: bool) -> MarkSearch:
-    ends = {call.close: Mark.TOOL_END} if call.close else {}
-    ends |= dict.fromkeys(call.before, Mark.TOOL_OVER)
-    silent = _FORBIDDEN if forbids_calls and call is not NO_MARK else {}
-    return MarkSearch((_CALLS if reads_calls else silent) | ends)
 
 
 @lru_cache(maxsize=64)

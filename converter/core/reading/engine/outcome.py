@@ -6,13 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from converter.core.model.events import Event, Text
-from converter.core.reading.engine.mark_table import NO_MARK, CallMark
-from converter.core.reading.engine.open_call import OpenCall
 from converter.core.reading.rows import SUFFIX
 from converter.core.reading.thought import Guess, Said, Thought
 from converter.core.reading.thought_row import ThoughtRow
-from converter.core.reading.tool_calls.call import Call
-from converter.core.reading.tool_calls.place import CallPlace, Expectations, Fate
 from converter.core.wire.bounds import GUESS_LIMIT, HELD_LIMIT
 
 _NONE = ("", "")
@@ -147,58 +143,49 @@ class Answer:
 
 
 @dataclass(slots=True)
+class ReadCall:
+    """A call that has gone out. `form`: how it stood; `done`: it was all there."""
+
+    index: int
+    name: str
+    form: str
+    done: bool
+
+
+@dataclass(slots=True)
 class CallLog:
-    """The calls of a reply's text. `read`: those that have gone out, those that are `done` were all
-    there; `cut`: the tools of calls that were cut off so early that they are text; `broken`: the
-    first call that had gone out when it proved to be none.
+    """The calls of a reply's text. `read`: those that have gone out; `cut`: the tools of calls that
+    were cut off so early that they are text; `broken`: the tool of a call that must not run.
     """
 
-    read: list[Call] = field(default_factory=list)
+    read: list[ReadCall] = field(default_factory=list)
     cut: list[str] = field(default_factory=list)
-    broken: Call | None = None
-
-    def note_cut(self, place: CallPlace, last: bool) -> None:
-        """Take note of a call that the text's end has cut off."""
-        cut = place.refused and last and place.text.fate is not Fate.TEXT
-        if cut and place.current.name and (place.text.doubted or not place.current.begun):
-            self.cut.append(place.current.name)
-
-    def note(self, place: CallPlace, last: bool) -> None:
-        """Take note of the calls that have gone out, and of one that goes on as none does."""
-        begun = [call for call in place.calls if call.begun]
-        if place.refused and not last:
-            self.broken = self.broken or next((it for it in begun if not it.done), None)
-        self.read += begun
+    broken: str = ""
 
 
 @dataclass(slots=True)
 class Draft:
-    """A call within a thought that is not closed, and all behind it: until that tells whether the
-    call was meant, nothing of it goes out, since no client acts before the finish.
+    """Calls within a thought that is not closed, and all behind them: until that tells whether they
+    were meant, nothing of it goes out, since no client acts before the finish.
 
-    It is a call when the reply ends behind it, or nothing but blanks, closers and more calls
-    follows in the thought; a draft when the thought goes on behind it and is closed, or goes on for
-    long. `thought`, `calls`, `calling`: as they were before the call; `out`: what was said before;
-    `text`: all that came since, from the call's mark on; `words`: characters behind the last call.
+    They are calls when the reply ends behind them, or nothing but blanks, closers and more calls
+    follows in the thought; a draft when the thought goes on behind them and is closed, or goes on
+    for long. `events`: what they become as calls; `words`: those behind the last call; `written`:
+    all text since the first mark; `before`: the number of calls before; `counts`: all of them are
+    whole, of models that are known to call in a thought that they close.
     """
 
-    thought: OpenThought
-    calls: CallLog
-    calling: "Calling"
-    out: list[Event]
-    text: list[str]
+    before: int
+    written: list[str]
     length: int
-    words: int = 0
+    events: list[Event] = field(default_factory=list)
+    words: str = ""
+    counts: bool = True
 
     def feed(self, text: str) -> None:
         """Take the next piece of the text."""
-        self.text.append(text)
+        self.written.append(text)
         self.length += len(text)
-
-    def take_out(self) -> list[Event]:
-        """Return what was said before, once."""
-        out, self.out = self.out, []
-        return out
 
     @property
     def is_long(self) -> bool:
@@ -208,25 +195,8 @@ class Draft:
     @property
     def goes_on(self) -> bool:
         """Tell whether the thought goes on for so long that the call was a draft."""
-        return self.words > GUESS_LIMIT
+        return len(self.words) > GUESS_LIMIT
 
-    def told(self, left: int) -> str:
+    def said_until(self, left: int) -> str:
         """Return the text up to its last `left` characters."""
-        return "".join(self.text)[: self.length - left]
-
-
-@dataclass(slots=True)
-class Calling:
-    """The place of the scan among calls. `asked`: the calls that count. `at_head`: the reply may
-    still be one call without marks; `behind`: nothing but blanks and closers stands behind a call.
-    `open`: the call that is read; `between`: the marks around a text that is none, `has_arguments`:
-    behind which a brace stands. `draft`: a call within a thought that is not closed.
-    """
-
-    asked: Expectations
-    at_head: bool = False
-    behind: bool = False
-    open: OpenCall | None = None
-    between: CallMark = NO_MARK
-    has_arguments: bool = False
-    draft: Draft | None = None
+        return "".join(self.written)[: self.length - left]

@@ -9,20 +9,20 @@ from collections.abc import Callable, Sequence
 
 from converter.core.model.events import Event, LateCloser
 from converter.core.reading.beginning import Grammar, Mode
+from converter.core.reading.engine.candidate import Candidate, heads_in_section
 from converter.core.reading.engine.context import BLANKS, Context
 from converter.core.reading.engine.grammar_start import GrammarStart
 from converter.core.reading.engine.json_values import JsonValues
 from converter.core.reading.engine.mark_table import (
     ALL_CLOSERS,
     CALL_MARKS,
-    NO_MARK,
     MarkTable,
 )
-from converter.core.reading.engine.outcome import Answer, Calling, CallLog, OpenThought
+from converter.core.reading.engine.outcome import Answer, CallLog, Draft, OpenThought
+from converter.core.reading.engine.source import Source
 from converter.core.reading.engine.states import (
     BEHIND_CALL,
     FIRST_STATE,
-    IN_CALL,
     IN_TEXT,
     IN_THOUGHT,
     MAY_BE_DRAFT,
@@ -34,8 +34,8 @@ from converter.core.reading.engine.states import (
 )
 from converter.core.reading.mark_search import Mark, MarkSearch, PhraseSearch
 from converter.core.reading.thought import ENDS, Said, attribute_tag
-from converter.core.reading.tool_calls.place import Expectations
-from converter.core.reading.tool_calls.source import Source
+from converter.core.reading.tool_calls.call_row import CallRow
+from converter.core.reading.tool_calls.head import Expectations
 from converter.core.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT
 
 _NO_CALLS = Expectations({})
@@ -70,7 +70,14 @@ class Scanner(ABC):
         self.thought = OpenThought(choice, self._start.mode is Mode.GUESSED)
         self.answer = Answer(choice)
         self.calls = CallLog()
-        self._calling = Calling(asked or _NO_CALLS, table.reads_calls and whole_calls)
+        self._asked = asked or _NO_CALLS
+        self._at_head = table.reads_calls and whole_calls
+        self._candidate: Candidate | None = None
+        self._section: tuple[CallRow, ...] = ()  # rows of which another call may follow directly
+        self._behind = False
+        self._draft: Draft | None = None
+        self._late: tuple[str, ...] = ()  # closing marks of a call, which may come behind words
+        self._shown = False  # calls are shown to the user here
         self._values = JsonValues(json_answer)
         self._out: list[Event] = []
         self._look()
@@ -87,26 +94,27 @@ class Scanner(ABC):
 
     def _look(self) -> None:
         """Find the marks that count here, and the search for JSON, where such may begin."""
-        table, state, between = self._table, self._state, self._calling.between
-        if self._values.open and not between.before:
+        table, state = self._table, self._state
+        if self._values.open:
             self._marks: MarkSearch = table.within_value
-        elif state in IN_CALL:
-            self._marks = table.within_call(between)
         elif self.thought.row and state in IN_THOUGHT:
             head = state is State.OPENED
             self._marks = table.within_thought(self.thought.row, self.thought.suffix, head)
         else:
             thought = self.thought
             self._marks = table.marks(
-                state, *self.answer.frames, thought=thought.begun, told=thought.told
+                state,
+                *self.answer.frames,
+                late=self._late if state in (State.ANSWERING, State.CALLED) else (),
+                again=heads_in_section(self._section) if state in BEHIND_CALL else (),
+                thought=thought.begun,
+                told=thought.told,
             )
-        begins = bool(between.before) and not self._calling.has_arguments
-        in_call = state in IN_CALL and begins
-        self._values.look(state, table.offered, in_call)
+        self._values.look(state, table.offered)
 
     def _scan(self) -> bool:
         """Say the text up to a mark and take the mark; tell whether there is more to read."""
-        if self._calling.behind and not self._skip_behind_call():
+        if self._behind and not self._skip_behind_call():
             return False
         source, marks = self._source, self._marks
         text, last = source.rest, source.last
@@ -115,7 +123,7 @@ class Scanner(ABC):
         if found and not last and found.start() >= until:
             found = None  # it may become a longer mark
         stop = found.start() if found else until
-        if self._calling.at_head and (begun := self._look_at_head(stop)) is not None:
+        if self._at_head and (begun := self._look_at_head(stop)) is not None:
             return begun
         lead = self._lead_before(text, stop, found)
         if self._begins_value(text, stop) or self._ends_value(text, stop - lead):
@@ -186,8 +194,6 @@ class Scanner(ABC):
             return False
         self._say(self._source.take(end))
         self._values.open = None
-        if self._state in IN_CALL and not self._calling.between.close:
-            self._step(Mark.TOOL_END)
         self._look()
         return True
 
@@ -195,7 +201,7 @@ class Scanner(ABC):
         """Give out ordinary text, as the state reads it."""
         if not text:
             return
-        self._calling.behind = False
+        self._behind, self._section = False, ()
         if self._state in SILENT_SO_FAR and not text.isspace():
             self.answer.closed_by("", {})
             self._begins_by(text)
@@ -206,16 +212,15 @@ class Scanner(ABC):
             self._go(Mark.WORDS)
         # a backtick in JSON begins no code
         self._context.feed("{" if self._values.open else text)
-        if self._calling.draft:
-            self._calling.draft.words += len(text) if self._state is State.RESUMED else 0
-            if self._calling.draft.goes_on:
+        if self._draft:
+            self._draft.words += text if self._state is State.RESUMED else ""
+            if self._draft.goes_on:
                 self._settle_draft(as_thought=True)
-                return
+            return
         if self._state in SAID_AS_THINKING:
             self._tell(self.thought.hear(text))
             return
-        self._calling.at_head = False
-        self._calling.has_arguments = self._calling.has_arguments or "{" in text
+        self._at_head = False
         waits = self._state in UNDECIDED
         self._out += self.answer.say(text, waits=waits)
         if waits and (state := self._start.by_length(text)):
@@ -267,6 +272,8 @@ class Scanner(ABC):
         if meeting := self._meeting(mark):
             return meeting(found[0])
         self._source.take(len(found[0]))
+        self._shown = found[0] in self._table.shows_calls
+        self._late = () if found[0] in self._late else self._late
         if mark is Mark.UNMATCHED and not self.thought.told:
             self.answer.dropped_closer = True
         if mark is Mark.CLOSE and self._state is State.PHRASED:
@@ -283,16 +290,14 @@ class Scanner(ABC):
             Mark.FRAME_END: self._meet_frame_end,
             Mark.WITH_ATTRIBUTES: self._meet_attributes,
             Mark.TOOL: self._meet_call,
-            Mark.TOOL_OVER: self._meet_header,
-            Mark.TOOL_END: self._meet_call_end,
             Mark.PHRASE: self._meet_phrase,
             Mark.PHRASE_END: self._meet_phrase,
         }.get(mark)
 
     def _is_words(self, mark: Mark, literal: str) -> bool:
         """Tell whether a mark is text, by its place."""
-        if self._state in IN_CALL and self._values.open:
-            return self._values.open.quoted
+        if self._values.open and self._values.open.quoted:
+            return not (mark is Mark.TOOL and CALL_MARKS[literal].special)
         if self._state not in IN_TEXT or mark in (Mark.FRAME_END, Mark.TOOL):
             return False
         if mark in (Mark.PHRASE, Mark.PHRASE_END) and not self._context.begins(literal[0]):
@@ -341,33 +346,17 @@ class Scanner(ABC):
             self._step(Mark.FRAME_END)
         return self._source.last
 
-    def _meet_header(self, _: str) -> bool:
-        """End a text that is no call before the next header; one before a brace is its own."""
-        if not self._calling.has_arguments:
-            return self._ordinary()
-        self._values.open = None
-        self._step(Mark.TOOL_OVER)
-        return True
-
-    def _meet_call_end(self, literal: str) -> bool:
-        """End a text between a call's marks at the last one, which is text as the first one is."""
-        self._values.open = None
-        self._source.take(len(literal))
-        if not (self._calling.behind or self._table.forbids_calls):
-            self._context.feed(literal)
-            self._out += self.answer.say(literal)
-        self._step(Mark.TOOL_END)
-        return True
-
     def _step(self, mark: Mark, literal: str = "") -> None:
         """Take the table's step, and begin anew behind the mark."""
-        if mark is Mark.CLOSE and self._state is State.RESUMED:
-            self._settle_draft(as_thought=True, behind=len(literal))
+        if self._draft and NEXT_STATE[self._state, mark] not in MAY_BE_DRAFT:
+            directly = self._state is State.CALLED_INSIDE and self._draft.counts
+            as_thought = mark is Mark.CLOSE and not directly
+            self._settle_draft(as_thought=as_thought, behind=len(literal))
         if mark not in (Mark.SILENT, Mark.UNMATCHED):
             self._settle_before(mark)
             self._tell(self.thought.settle())
         guess_ends = self._state is State.PHRASED and mark is not Mark.SILENT
-        if guess_ends or mark in (Mark.CLOSE, Mark.TOOL):
+        if guess_ends or (mark in (Mark.CLOSE, Mark.TOOL) and not self._draft):
             self._tell(self.thought.end())
         late = mark is Mark.CLOSE and self._state in BEHIND_CALL
         if late and self._table.reads_calls:
@@ -384,30 +373,26 @@ class Scanner(ABC):
 
     def _go(self, mark: Mark) -> None:
         self._state = NEXT_STATE[self._state, mark]
-        if self._state is State.RESUMED:
-            self.thought.begin_guess()
-        elif self._calling.draft and self._state not in MAY_BE_DRAFT:
-            self._settle_draft()
-        if self._state not in IN_CALL:
-            self._calling.between = NO_MARK
         self._look()
 
-    def _settle_draft(self, as_thought: bool = False, behind: int = 0) -> None:
-        """Let the call in a thought go out. `as_thought`: it was a draft, because the thought went
-        on, so that all that waited is a part of the thought, but the last characters, `behind`.
+    def _settle_draft(self, as_thought: bool = False, behind: int = 0) -> str:
+        """Let the calls in a thought go out; return the words behind the last one. `as_thought`:
+        they were a draft, because the thought went on, so that all that waited is a part of the
+        thought, but the last characters, `behind`.
         """
-        draft, self._calling.draft = self._calling.draft, None
+        draft, self._draft = self._draft, None
         if draft is None:
-            return
-        if not as_thought:
-            self._out = [*draft.take_out(), *self._out]
-            return
-        self._out = draft.take_out()
-        self.thought, self.calls, self._calling = draft.thought, draft.calls, draft.calling
-        self.answer.lead = ""
-        self._state = State.THINKING
-        self._tell(self.thought.hear(draft.told(len(self._source.rest) + behind)))
-        self._look()
+            return ""
+        if as_thought:
+            del self.calls.read[draft.before :]
+            self._state, self._behind = State.THINKING, False
+            self._tell(self.thought.hear(draft.said_until(len(self._source.rest) + behind)))
+            self._look()
+            return ""
+        self._tell(self.thought.settle())
+        self._tell(self.thought.end())
+        self._out += draft.events
+        return draft.words
 
     def _settle_before(self, mark: Mark) -> None:
         """Give out the words of UNDECIDED: a thought if a closer comes first, and else text."""
@@ -421,7 +406,7 @@ class Scanner(ABC):
     def _is_torn(self) -> bool:
         """Tell whether the held text is the beginning of a mark that is never prose."""
         held = self._source.rest
-        if self._calling.open or self._state in IN_CALL or not held.startswith(self._table.torn):
+        if self._candidate or not held.startswith(self._table.torn):
             return False
         in_code = self._state in IN_TEXT and self._context.in_code
         return not in_code and self._marks.is_torn(held)

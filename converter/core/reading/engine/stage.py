@@ -30,10 +30,9 @@ from converter.core.reading.family_choice import families_of
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Reading
 from converter.core.reading.repeated_thought import NOTHING_REPEATED, RepeatedThought
-from converter.core.reading.tool_calls.call import Call
 from converter.core.reading.tool_calls.calls_read import BY_ITSELF, CUT, NO_FORM
 from converter.core.reading.tool_calls.forms import without_opener
-from converter.core.reading.tool_calls.place import Expectations
+from converter.core.reading.tool_calls.head import Expectations
 
 
 class ReadingStage:
@@ -206,8 +205,6 @@ class ReadingStage:
     def _out(self, events: Sequence[Event]) -> list[Event]:
         """Return the events that go out; take note of what they show."""
         out: list[Event] = []
-        if broken := self._engine.broken:
-            events = _up_to(broken, events)
         for event in events:
             self._note(event)
             if isinstance(event, LateCloser):
@@ -222,7 +219,8 @@ class ReadingStage:
         answer = self._engine.answer
         if self._reads_tags and (answer.unmatched_closer or answer.dropped_closer):
             self._evidence.find_closer(answer)
-        return [*out, failure_of(broken.name, NO_FORM)] if broken else out
+        broken = self._engine.calls.broken
+        return [*out, failure_of(broken, NO_FORM)] if broken else out
 
     def _note(self, event: Event) -> None:
         self._evidence.hear(event)
@@ -237,15 +235,6 @@ class ReadingStage:
             self._said = self._said or not event.text.isspace()
         if calls and not isinstance(event, ToolCall):
             calls.end()
-
-
-def _up_to(call: Call, events: Sequence[Event]) -> Sequence[Event]:
-    """Return the events up to the last piece of a call: all behind it is text of that call."""
-    for at in range(len(events), 0, -1):
-        match events[at - 1]:
-            case ToolCall(index=call.index):
-                return events[:at]
-    return []
 
 
 def _without_opener(held: list[Event]) -> list[Event]:

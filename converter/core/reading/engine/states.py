@@ -41,10 +41,8 @@ class State(enum.Enum):
     BEGINNING = enum.auto()  # in a thought that the template opened; it has said nothing yet
     OPENED = enum.auto()  # in a thought whose opener came; it has said nothing yet
     THINKING = enum.auto()
-    CALLING = enum.auto()  # in a tool call that the model wrote into its text
-    CALLING_INSIDE = enum.auto()  # in one that ended a thought
-    CALLED = enum.auto()  # behind one: another may follow, and a closer here closes nothing
-    CALLED_INSIDE = enum.auto()
+    CALLED = enum.auto()  # behind a call: another may follow, and a closer here closes nothing
+    CALLED_INSIDE = enum.auto()  # behind one that stands in a thought
     RESUMED = enum.auto()  # words behind it: a thought, if its closer comes
     __hash__ = object.__hash__  # Enum's own is written in Python, and each mark looks rows up
 
@@ -111,10 +109,9 @@ _UNPHRASED = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED, State.ANSWERI
 IN_TEXT = frozenset((*_UNPHRASED, State.PHRASED))
 IN_THOUGHT = frozenset((State.BEGINNING, State.OPENED, State.THINKING, State.RESUMED))
 SAID_AS_THINKING = IN_THOUGHT | {State.PHRASED}
-IN_CALL = frozenset((State.CALLING, State.CALLING_INSIDE))
 BEHIND_CALL = frozenset((State.CALLED, State.CALLED_INSIDE, State.RESUMED))
-MAY_BE_DRAFT = frozenset((State.CALLING_INSIDE, State.CALLED_INSIDE, State.RESUMED))
-"""States behind the opener of a call that a thought holds, until that thought has an end."""
+MAY_BE_DRAFT = frozenset((State.CALLED_INSIDE, State.RESUMED))
+"""States behind a call that a thought holds, until that thought has an end."""
 _OPENING = (*IN_TEXT, State.CALLED_INSIDE)
 _SILENT_IN_ANSWER = (State.HEAD, State.BEHIND, State.ENDED, State.CALLED)
 _SILENT_IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING)
@@ -123,11 +120,8 @@ NEXT_STATE = {
     **{(state, Mark.OPEN): State.OPENED for state in _OPENING},
     **{(state, Mark.WITH_ATTRIBUTES): State.THINKING for state in _OPENING},
     **{(state, Mark.WHOLE): State.BEHIND for state in _OPENING},
-    **{(state, Mark.TOOL): State.CALLING for state in (*IN_TEXT, State.CALLING)},
-    **{
-        (state, Mark.TOOL): State.CALLING_INSIDE
-        for state in (*IN_THOUGHT, State.CALLED_INSIDE, State.CALLING_INSIDE)
-    },
+    **{(state, Mark.TOOL): State.CALLED for state in IN_TEXT},
+    **{(state, Mark.TOOL): State.CALLED_INSIDE for state in (*IN_THOUGHT, State.CALLED_INSIDE)},
     **{(state, Mark.CLOSE): State.ENDED for state in IN_THOUGHT},
     # the words before were a thought
     (State.UNDECIDED, Mark.CLOSE): State.ENDED,
@@ -156,11 +150,6 @@ NEXT_STATE = {
     (State.HEAD, Mark.FRAME_END): State.BEHIND,
     (State.BEHIND, Mark.FRAME_END): State.BEHIND,
     (State.ANSWERING, Mark.FRAME_END): State.BEHIND,
-    **{(state, Mark.SILENT): state for state in IN_CALL},
-    (State.CALLING, Mark.TOOL_END): State.CALLED,
-    (State.CALLING, Mark.TOOL_OVER): State.CALLED,
-    (State.CALLING_INSIDE, Mark.TOOL_END): State.CALLED_INSIDE,
-    (State.CALLING_INSIDE, Mark.TOOL_OVER): State.CALLED_INSIDE,
     (State.CALLED_INSIDE, Mark.TOOL_END): State.CALLED_INSIDE,
     **{(state, Mark.WORDS): State.ANSWERING for state in _SILENT_IN_ANSWER},
     (State.CALLED_INSIDE, Mark.WORDS): State.RESUMED,

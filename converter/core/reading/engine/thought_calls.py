@@ -13,9 +13,9 @@ from converter.core.calls.ids import is_counted
 from converter.core.model.events import Event, Text, ToolCall
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.tool_calls.call import Call
+from converter.core.reading.engine.outcome import ReadCall
 from converter.core.reading.tool_calls.forms import THINKERS
-from converter.core.reading.tool_calls.place import Expectations
+from converter.core.reading.tool_calls.head import Expectations
 from converter.core.wire.bounds import HELD_LIMIT
 
 
@@ -29,7 +29,7 @@ class ThoughtCalls:
         self._asked = asked
         only_calls = mark_table((), reads_calls=True)
         self._engine = Engine(only_calls, asked=Expectations(asked.tools, in_sentences=False))
-        self._arguments: dict[int, list[str]] = {}
+        self._calls: dict[int, ToolCall] = {}
         self._length = 0
         self._last: set[int] = set()  # calls behind which this thought has said nothing
         self._ending: set[int] = set()  # those that ended their thought
@@ -43,7 +43,7 @@ class ThoughtCalls:
     def end(self) -> None:
         """End the thought: nothing that follows belongs to it."""
         if self._engine.holds:
-            self._keep(self._engine.flush())
+            self._keep(self._engine.flush(cut=True))
         read = self._engine.calls.read
         if all(read[index].done for index in self._last):  # else the thought ended amid a call
             self._ending |= self._last
@@ -53,7 +53,7 @@ class ThoughtCalls:
         for event in events:
             if isinstance(event, ToolCall):
                 self._length += len(event.arguments)
-                self._arguments.setdefault(event.index, []).append(event.arguments)
+                self._calls[event.index] = event
                 self._last.add(event.index)
             elif isinstance(event, Text) and event.text.strip():
                 self._last.clear()
@@ -63,23 +63,24 @@ class ThoughtCalls:
         `answered`: the reply has said something else.
         """
         self.end()
-        places: dict[tuple[str, str], tuple[Call, str]] = {}
+        places: dict[tuple[str, str], tuple[ReadCall, str, str]] = {}
         calls = self._engine.calls.read if self._length <= HELD_LIMIT else ()
         for index, call in enumerate(calls):
             draft = answered and index not in self._ending
             if call.done and not draft and (call.form in THINKERS or not answered):
-                said = "".join(self._arguments[index])
-                places.setdefault((call.name, meaning_of(said) or said), (call, said))
+                made = self._calls[index]
+                said = made.arguments
+                places.setdefault((call.name, meaning_of(said) or said), (call, said, made.id))
         counted = [*places.values()][: self._asked.most]
-        self.forms = [call.form for call, _ in counted]
+        self.forms = [call.form for call, _, _ in counted]
         ids, choice = self._asked.ids, self._asked.choice
         return [
             ToolCall(
                 number,
-                call.id if is_counted(call.id) else f"{ids}{number}",
+                written if is_counted(written) else f"{ids}{number}",
                 *(call.name, said, choice),
                 read_from=f"a thought ({call.form})",
                 ends=True,
             )
-            for number, (call, said) in enumerate(counted)
+            for number, (call, said, written) in enumerate(counted)
         ]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from converter.core.reading.rows import Counts, Row
-from converter.core.reading.tool_calls.call import Body
+from converter.core.reading.tool_calls.bodies import Body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -12,15 +12,20 @@ GLM-4.7 (opencode 6883), Kimi-K2 Thinking (llxprt-code 749), MiniMax-M2 (vllm-ml
 template has them there.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from converter.core.reading.rows import Counts, tag
+from converter.core.reading.tool_calls.bodies import (
+    Elements,
+    Gemma,
+    Header,
+    Json,
+    Pairs,
+    Python,
+    Tags,
+)
 from converter.core.reading.tool_calls.call_row import CallRow
-from converter.core.reading.tool_calls.gemma_body import Gemma
-from converter.core.reading.tool_calls.json_body import Header, Json
-from converter.core.reading.tool_calls.python_body import Python
-from converter.core.reading.tool_calls.tag_body import Elements, Pairs, Tags
 
 
 def _section(name: str) -> tuple[str, str]:
@@ -57,8 +62,11 @@ PAIRS = Pairs(
     separator="<tool_sep>",
     reads_unknown=True,
 )
-DSML = _invoke("｜DSML｜")
+_BARS = "｜|‖"
+"""The bars of DeepSeek's marks; some decoders, and histories, write others than the model's."""
 _MINIMAX = "]<]minimax[>["
+_FUNCTION_CALL = "function call<|role_sep|>\n"
+_HUNYUAN_END = "<end_of_tool_call>"
 _ASSISTANT, _CALLS = "<|im_start|>assistant", " -> tool/function_call\n"
 # a row's first word says where its marks count (`Counts`)
 _special = partial(CallRow, counts=Counts.EVERYWHERE)
@@ -66,6 +74,21 @@ _tagged = partial(CallRow, counts=Counts.IN_THOUGHTS)
 _offered = partial(CallRow, counts=Counts.IN_THOUGHTS_WITH_TOOLS)
 _answering = partial(CallRow, counts=Counts.IN_ANSWERS)
 _whole = partial(CallRow, counts=Counts.AS_WHOLE_REPLY)
+
+
+def _dsml(bar: str) -> Iterator[CallRow]:
+    """Return DeepSeek's forms since V3.2, with a bar in their marks."""
+    for name, prefix, word, models in (
+        ("dsml", f"{bar}DSML{bar}", "function_calls", "DeepSeek V3.2"),
+        ("dsml-tools", f"{bar}DSML{bar}", "tool_calls", "DeepSeek V4"),
+        ("dsml-doubled", f"{bar * 2}DSML{bar * 2}", "tool_calls", "DeepSeek V4 Flash"),
+        ("dsml-calls", f"{bar}DSML{bar} ", "calls", "DeepSeek V4.1"),
+    ):
+        alone = name != "dsml-tools"  # its calls begin as V3.2's do
+        section = _section(prefix + word)
+        yield _special(name, _invoke(prefix), section=section, alone=alone, models=models)
+
+
 FORMS = (
     _tagged(
         "hermes",
@@ -87,9 +110,11 @@ FORMS = (
     _tagged(
         "glm",
         PAIRS,
-        *tag("tool_call"),
+        ("<tool_call>",),
+        ("</tool_call>", _HUNYUAN_END),
         section=_section("tool_calls"),
         models="GLM-4.5 to 5, Laguna, Spark 3, Hunyuan v3's preview",
+        ignored=("</arg_value>",),
         in_thoughts=True,
     ),
     _tagged(
@@ -106,7 +131,8 @@ FORMS = (
             ("<arg_value:opensource>", "</arg_value:opensource>"),
             separator="<tool_sep:opensource>",
         ),
-        *tag("tool_call:opensource"),
+        ("<tool_call:opensource>",),
+        ("</tool_call:opensource>", "<end_of_tool_call:opensource>", _HUNYUAN_END),
         section=_section("tool_calls:opensource"),
         models="Hunyuan v3 as it ships",
     ),
@@ -179,26 +205,7 @@ FORMS = (
         models="DeepSeek V3, R1, V3.1, Cogito",
         ignored=("<｜end▁of▁sentence｜>",),
     ),
-    _special(
-        "dsml",
-        DSML,
-        section=("<｜DSML｜function_calls>", "</｜DSML｜function_calls>"),
-        alone=True,
-        models="DeepSeek V3.2",
-    ),
-    _special(
-        "dsml-tools",
-        DSML,
-        section=("<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>"),
-        models="DeepSeek V4",
-    ),
-    _special(
-        "dsml-doubled",
-        _invoke("｜｜DSML｜｜"),
-        section=("<｜｜DSML｜｜tool_calls>", "</｜｜DSML｜｜tool_calls>"),
-        alone=True,
-        models="DeepSeek V4 Flash",
-    ),
+    *(row for bar in _BARS for row in _dsml(bar)),
     _answering(
         "mistral",
         JSON,
@@ -219,8 +226,13 @@ FORMS = (
         models="Llama 3.1, 3.2, 3.3",
         ignored=("<|eom_id|>", "<|eot_id|>"),
     ),
+    _answering(
+        "llama", Python(("",)), ("<|python_tag|>",), models="the same, by the model's own tools"
+    ),
     _answering("llama4", Python(), ("<|python_start|>",), ("<|python_end|>",), models="Llama 4"),
-    _special("lfm2", Python(), ("<|tool_call_start|>",), ("<|tool_call_end|>",), models="LFM2"),
+    _special(
+        "lfm2", Python(("[", "{")), ("<|tool_call_start|>",), ("<|tool_call_end|>",), models="LFM2"
+    ),
     _special(
         "internlm",
         JSON,
@@ -250,7 +262,14 @@ FORMS = (
         tool="functions",
         before=("<|channel|>", "<|start|>", "<|end|>", "<|return|>"),
     ),
-    _special("gemma", Gemma('<|"|>'), ("<|tool_call>",), ("<tool_call|>",), models="Gemma 4"),
+    _special(
+        "gemma",
+        Gemma('<|"|>'),
+        ("<|tool_call>",),
+        ("<tool_call|>",),
+        models="Gemma 4",
+        ignored=("<|tool_response>",),
+    ),
     _answering(
         "function-gemma",
         Gemma("<escape>"),
@@ -304,8 +323,8 @@ FORMS = (
         Tags(
             heads=("<function name=",),
             end=("</function>",),
-            parameters=("<param name=",),
-            ends=("</param>",),
+            parameters=("<param name=", "<parameter name="),
+            ends=("</param>", "</parameter>"),
             padded=False,
             cdata=True,
         ),
@@ -338,12 +357,14 @@ FORMS = (
         *tag("longcat_tool_call"),
         models="LongCat-Flash behind gateways",
     ),
-    _answering("gigachat", JSON, ("<|function_call|>",), models="GigaChat 3"),
-    _special(
-        "dsml-calls",
-        _invoke("｜DSML｜ "),
-        section=("<｜DSML｜ calls>", "</｜DSML｜ calls>"),
-        models="DeepSeek V4.1",
+    _answering(
+        "gigachat",
+        JSON,
+        ("<|function_call|>", f"<|message_sep|>\n\n{_FUNCTION_CALL}"),
+        models="GigaChat 3",
+    ),
+    _whole(
+        "gigachat", JSON, (_FUNCTION_CALL,), models="GigaChat 3, whose prompt has begun the header"
     ),
     _special(
         "gcml",
@@ -414,6 +435,7 @@ FORMS = (
     ),
     _whole("gemma", Gemma('<|"|>', ("call:",)), models="Gemma 4 without its marks"),
     _whole("functools", JSON, ("functools",), models="Phi-4-mini, if its prompt says so"),
+    _answering("functools", JSON, ("\nfunctools",), models="the same behind words"),
     _whole(
         "rwkv",
         STRICT,

@@ -7,11 +7,11 @@ value that nothing but such a rule ends holds no mark of a call.
 """
 
 import re
+from collections.abc import Collection
 from typing import NoReturn
 
 from converter.core.calls.arguments import meaning_of
 from converter.core.calls.schema_values import (
-    NULLS,
     Schema,
     literal,
     part,
@@ -19,7 +19,7 @@ from converter.core.calls.schema_values import (
     type_names,
     typed,
 )
-from converter.core.reading.tool_calls.gemma_body import Gemma
+from converter.core.reading.tool_calls.bodies import Gemma
 from converter.core.reading.tool_calls.json_object import json_object
 from converter.core.reading.tool_calls.python_judge import python_arguments
 from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed
@@ -35,9 +35,9 @@ _KEY = re.compile(r"""["']?([^"':,{}\[\]<\n]{1,256}+)["']?\s*+:""")
 _KEY_BEGUN = re.compile(r"""["']?[^"':,{}\[\]<]{0,256}+["']?\s*\Z""")
 _WORD = re.compile(r"[^\W\d][\w.-]*+\s*\Z")
 _UNOPENED = re.compile(r"""[^:{}\[\]"'<]{1,4096}+""")
-_BARE_STOP = re.compile(r"[,}\]{\[]")
+_BARE_STOP = re.compile(r"[,}\]{\[\"]")
 _UNESCAPED = re.compile(r'\\.|"', re.DOTALL)
-_QUOTE = {quote: re.compile(rf"\\.|{quote}", re.DOTALL) for quote in "\"'"}
+_QUOTES = {quote: re.compile(rf"\\.|{quote}", re.DOTALL) for quote in "\"'"}
 _MARK = re.compile(
     r"<\|?/?\|?(?:tool_call|function|invoke|start_function|end_function)|\[TOOL_CALLS\]"
     r"|\bcall:[\w.-]+\s*[{(]"
@@ -181,9 +181,10 @@ class _Values:
             read = self._object if mark == "{" else self._list
             return read(at + 1, schema, depth + 1)
         if self._text.startswith(self._quote, at):
-            return self._string(at + len(self._quote), around)
-        if mark in _QUOTE:
-            return self._quoted(at + 1, mark, around)
+            quote = re.compile(re.escape(self._quote))
+            return self._string(at + len(self._quote), quote, around)
+        if mark in _QUOTES:
+            return self._string(at + 1, _QUOTES[mark], around)
         unopened = _UNOPENED.match(self._text, at)
         if unopened and self._text.startswith(self._quote, unopened.end()):
             words = unopened[0]
@@ -192,73 +193,75 @@ class _Values:
                 return unopened.end() + len(self._quote)
         return self._bare(at, schema, around)
 
-    def _goes_on(self, at: int, around: Schema | None) -> bool:
-        """Tell whether the form goes on behind a value."""
+    def _goes_on(self, at: int, around: Schema | None, sure: bool = False) -> bool:
+        """Tell whether the form goes on behind a value. `sure`: its mark shows its end, so that the
+        next key may be any.
+        """
         at = self._span.gap(at)
         mark, behind = self._text[at : at + 1], self._span.gap(at + 1)
         if mark == "," and around is not None and self._text[behind : behind + 1] != "}":
-            return self._is_key(behind, around)
+            return self._is_key(behind, properties_of({} if sure else around))
         return mark in ("", ",", "}", "]") or self._span.closes(at)
 
-    def _is_key(self, at: int, around: Schema) -> bool:
-        """Tell whether a key comes next: one of the object's properties where these are known."""
+    def _is_key(self, at: int, known: Collection[str]) -> bool:
+        """Tell whether a key comes next: one of `known` where there are any."""
         if self._text.startswith(self._quote, at):
             return True
-        found, known = _KEY.match(self._text, at), properties_of(around)
-        if not found:
-            return False
-        name = found[1].strip()
+        found = _KEY.match(self._text, at)
+        name = found[1].strip() if found else ""
         return name in known if known else bool(_WORD.match(name))
 
-    def _string(self, at: int, around: Schema | None) -> int:
-        """Read a string up to its mark. The token stands for quotation marks within it as well."""
-        end = self._text.find(self._quote, at)
-        while end >= 0 and not self._goes_on(end + len(self._quote), around):
-            end = self._text.find(self._quote, end + 1)
-        within = '"' if '"' in self._quote else self._quote
-        words = self._text[at : end if end >= 0 else self._span.length]
-        written = literal(words.replace(self._quote, within))
-        if end < 0:
-            raise Unclosed(self._name, "".join([*self.out, written[:-1]]))
-        self.out.append(written)
-        return end + len(self._quote)
-
-    def _quoted(self, at: int, quote: str, around: Schema | None) -> int:
-        """Read a string in ordinary quotes, up to the one behind which the form goes on."""
-        uncertain = False
-        for found in _QUOTE[quote].finditer(self._text, at):
-            if found[0] != quote:
+    def _string(self, at: int, quote: re.Pattern[str], around: Schema | None) -> int:
+        """Read a string up to the quote behind which the form goes on: any key at the first quote,
+        a known one behind further quotes.
+        """
+        sure = True
+        for found in quote.finditer(self._text, at):
+            if found[0].startswith("\\"):
                 continue
-            if self._goes_on(found.end(), around):
+            if self._goes_on(found.end(), around, sure):
                 words = self._text[at : found.start()]
-                if uncertain and _MARK.search(words):
+                if not sure and self._quote not in found[0] and _MARK.search(words):
                     self._fail()
-                self.out.append(_escaped(words))
+                self.out.append(self._written(words, found[0]))
                 return found.end()
-            uncertain = True
-        words = _escaped(self._text[at : self._span.length])
-        raise Unclosed(self._name, "".join([*self.out, words[:-1]]))
+            sure = False
+        words = self._text[at : self._span.length]
+        raise Unclosed(self._name, "".join([*self.out, self._written(words, quote.pattern)[:-1]]))
+
+    def _written(self, words: str, quote: str) -> str:
+        """Return the words of a string as JSON. The token of Gemma 4's mark stands for quotation
+        marks within it as well.
+        """
+        if quote in _QUOTES:
+            return _escaped(words)
+        return literal(words.replace(self._quote, '"') if '"' in self._quote else words)
 
     def _bare(self, at: int, schema: Schema, around: Schema | None) -> int:
         """Read a value without quotes and brackets."""
-        several, types = False, type_names(schema, self._root)
-        for found in _BARE_STOP.finditer(self._text, at, at + _BARE_LIMIT):
-            if found[0] != "," or around is None or self._goes_on(found.start(), around):
-                break
-            several = True
-        else:
-            if len(self._text) - at < _BARE_LIMIT:
-                raise Unclosed(self._name, "".join(self.out))
+        end, types = self._bare_end(at, around), type_names(schema, self._root)
+        words = self._text[at:end].strip()
+        is_marked = _MARK.search(words) or self._quote in words or self._text[end] in "{["
+        if is_marked or ("," in words and types and "string" not in types):
             self._fail()
-        words = self._text[at : found.start()].strip()
-        is_marked = _MARK.search(words) or self._quote in words or found[0] in "{["
-        if not words or is_marked or (several and types and "string" not in types):
+        is_string = "string" in types and words != "null"
+        self.out.append(literal(words) if is_string else typed(words, (types or _TYPES) | {"null"}))
+        return end
+
+    def _bare_end(self, at: int, around: Schema | None) -> int:
+        """Return where a value without quotes and brackets ends: a comma within a quoted phrase is
+        part of the phrase.
+        """
+        quoted, most = False, at + _BARE_LIMIT
+        for found in _BARE_STOP.finditer(self._text, at, most):
+            mark, place = found[0], found.start()
+            if mark == '"':
+                quoted = not quoted and self._text.find('"', place + 1, most) >= 0
+            elif mark != "," or around is None or (not quoted and self._goes_on(place, around)):
+                return place
+        if len(self._text) >= most:
             self._fail()
-        if "string" in types and not ("null" in types and words in NULLS):
-            self.out.append(literal(words))
-        else:
-            self.out.append(typed(words, types or _TYPES))
-        return found.start()
+        raise Unclosed(self._name, "".join(self.out))
 
 
 def _escaped(words: str) -> str:

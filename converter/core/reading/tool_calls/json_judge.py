@@ -16,13 +16,12 @@ from typing import NoReturn
 from converter.core.calls.arguments import ARGUMENT_KEYS, meaning_of
 from converter.core.calls.ids import is_counted
 from converter.core.calls.schema_values import literal
-from converter.core.reading.tool_calls.json_body import Header, Json
-from converter.core.reading.tool_calls.json_object import OTHER_KEYS, JsonObject, json_object
+from converter.core.reading.tool_calls.bodies import NAME_KEYS, OTHER_KEYS, Header, Json
+from converter.core.reading.tool_calls.json_object import JsonObject, json_object
 from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed, once
 from converter.core.reading.tool_calls.verdict import End, JudgedCall
 from converter.core.wire.partial_json import PartialJson, mended
 
-NAME_KEYS = ("name", "tool_name", "function", "function_name", "tool")
 _BETWEEN = ",;}]"
 """Marks between a call and what belongs to it behind its end, or the next call."""
 _NOTHING: tuple[object, ...] = (None, "", [])
@@ -219,7 +218,7 @@ class _Call:
         span = self.span
         half = span.last and span.begins_closer(span.text[read.end :].strip() or "x")
         unfit = read.unfit and not half
-        over = span.closes(read.end) if unfit else span.end is not End.CUT
+        over = span.closes(read.end) if unfit else span.end is not End.CUT and not self.strict
         if read.missing is not None and over:
             read.complete()
             return

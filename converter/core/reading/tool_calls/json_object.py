@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 
 from converter.core.calls.schema_values import NO_STRING, literal, typed
 from converter.core.reading.families import CLOSERS
+from converter.core.reading.tool_calls.bodies import OTHER_KEYS
 from converter.core.wire.bounds import TooMuchError
 from converter.core.wire.json_reader import HIGH, LOW, STRICT, JsonReader, Part, Want
 
-OTHER_KEYS = ("id", "type", "tool_call_id", "index")
-"""Keys of the object around a call: they are no arguments where it has any."""
 _PIECE = 4096
 _BLANKS = r"[ \t\r\n]*+"
 _EMPTY = re.compile(rf"\{{{_BLANKS}\}}")

@@ -10,16 +10,21 @@ from dataclasses import replace
 from typing import Protocol
 
 from converter.core.calls.schema_values import Schema
+from converter.core.reading.tool_calls.bodies import (
+    Elements,
+    Gemma,
+    Header,
+    Json,
+    Pairs,
+    Python,
+    Tags,
+)
 from converter.core.reading.tool_calls.call_row import CallRow
-from converter.core.reading.tool_calls.gemma_body import Gemma
 from converter.core.reading.tool_calls.gemma_judge import GemmaCalls
-from converter.core.reading.tool_calls.json_body import Header, Json
 from converter.core.reading.tool_calls.json_judge import HeaderCalls, JsonCalls
 from converter.core.reading.tool_calls.keyed_judge import KeyedCalls
-from converter.core.reading.tool_calls.python_body import Python
 from converter.core.reading.tool_calls.python_judge import PythonCalls
 from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed
-from converter.core.reading.tool_calls.tag_body import Elements, Pairs, Tags
 from converter.core.reading.tool_calls.verdict import End, Failed, JudgedCall, Verdict
 
 

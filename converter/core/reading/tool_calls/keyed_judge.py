@@ -27,10 +27,10 @@ from converter.core.calls.schema_values import (
     typed,
     types_of,
 )
+from converter.core.reading.tool_calls.bodies import HEADER, Elements, Pairs, Tags
 from converter.core.reading.tool_calls.json_judge import read_arguments
 from converter.core.reading.tool_calls.json_object import JsonObject
 from converter.core.reading.tool_calls.keyed_marks import (
-    HEADER,
     Half,
     Kind,
     Mark,
@@ -39,7 +39,6 @@ from converter.core.reading.tool_calls.keyed_marks import (
     unopened_key,
 )
 from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed
-from converter.core.reading.tool_calls.tag_body import Elements, Pairs, Tags
 from converter.core.reading.tool_calls.verdict import End, JudgedCall
 from converter.core.wire.bounds import HELD_LIMIT
 

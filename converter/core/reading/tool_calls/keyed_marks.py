@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
-from converter.core.reading.tool_calls.call import Body
+from converter.core.reading.tool_calls.bodies import HEADER, Body, Elements, Pairs, Tags
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.span import Span
-from converter.core.reading.tool_calls.tag_body import Elements, Pairs, Tags
 from converter.core.reading.tool_calls.verdict import End
 
 
@@ -130,10 +129,6 @@ class Marks:
         """Tell whether a text is the beginning of a closing mark, or of a value's opening one."""
         opening, closing = _halves(self.span.row)
         return any(mark.startswith(written) for mark in (*opening, *closing))
-
-
-HEADER = re.compile(r"""\s*(?:(?:name|key|tool)=)?["']?([^"'\s]+)["']?(.*)""", re.DOTALL)
-"""A name in a tag, and the other text in it."""
 
 
 def name_in(tag: str) -> str:

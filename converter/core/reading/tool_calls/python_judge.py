@@ -12,23 +12,27 @@ from converter.core.calls.schema_values import literal, parsed, types_of
 from converter.core.reading.tool_calls.json_judge import JsonCalls
 from converter.core.reading.tool_calls.json_object import JsonObject
 from converter.core.reading.tool_calls.span import Broken, NoCall, Span, Unclosed, once
-from converter.core.reading.tool_calls.verdict import JudgedCall
+from converter.core.reading.tool_calls.verdict import End, JudgedCall
 from converter.core.wire.bounds import PYTHON_LIMIT
 
 _NAME = re.compile(r"([A-Za-z_][\w.-]{0,255}+)\s{0,255}+\(")
 _LONG = r"""(?P<long>"{3}|'{3})(?:\\.|[^\\])*?(?P=long)"""
-_SHORT = r""""(?:\\.|[^"\\])*+"|'(?:\\.|[^'\\])*+'"""
+_SHORT = "|".join(
+    rf"""{quote}(?:\\.|[^{quote}\\]|{quote}(?!\s*+(?:[,:)\]}}]|\Z)))*+{quote}""" for quote in "\"'"
+)
+"""A string in single quotation marks ends where the form goes on: models leave them in words."""
 _STRING = rf"(?s:{_LONG}|{_SHORT})"
 _TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}},]|[^"'()\[\]{{}},<]++|<""")
-_LINE_ENDS = re.compile(r"\\.|[\r\n]", re.DOTALL)
-_ESCAPES = {"\r": "\\r", "\n": "\\n"}
+_UNESCAPED = re.compile(r"""\\.|[\r\n"']""", re.DOTALL)
+_ESCAPES = {"\r": "\\r", "\n": "\\n", '"': '\\"', "'": "\\'"}
 _KEYWORD = re.compile(r"\s*+([^\W\d]\w*+)\s*+=(?!=)(.*)", re.DOTALL)
 _ARGUMENT = re.compile(r"""["'\d\-(\[{]|\w+\s*+=""")
 _OBJECT_BEHIND = re.compile(r"\]\s*+,\s*+\{")
 """An object behind the list's end, which may have stood too early."""
 _LEADING_ZEROS = re.compile(rf"({_STRING})|(?<![\w.])0++(?=\d)")
 _DIGITS = re.compile(r"-?0\d+")
-_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
+_BRACKETS = {"(": ")", "[": "]", "{": "}"}
+_ENDS = ("'", '"', ")", "]", "}")
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _BETWEEN = frozenset(",;")
 
@@ -82,8 +86,11 @@ def python_arguments(span: Span, name: str, at: int, quote: str = "") -> tuple[s
     """Return the arguments behind a parenthesis, JSON, and the offset behind the one that closes
     the call. `quote`: a mark that stands around strings as well.
     """
-    written, end = _arguments(span.text, at, quote)
+    written, end, missing = _arguments(span.text, at, quote)
     last = written.pop()
+    is_closed = span.closed or last.rstrip()[-1:] in _ENDS
+    if end < 0 and missing and is_closed and span.end is not End.CUT:
+        last, end = last + missing, span.length
     pairs = [pair for each in written for pair in _pairs(span, name, each)]
     if end < 0:
         raise Unclosed(name, JsonObject(pairs).text[:-1])
@@ -93,23 +100,26 @@ def python_arguments(span: Span, name: str, at: int, quote: str = "") -> tuple[s
     return JsonObject([*made.items()]).text, end
 
 
-def _arguments(text: str, at: int, quote: str) -> tuple[list[str], int]:
+def _arguments(text: str, at: int, quote: str) -> tuple[list[str], int, str]:
     """Return the text of each argument, and the offset behind the parenthesis that closes them; -1
-    for none.
+    for none, and then the brackets that are missing, nothing within a string.
     """
-    arguments, depth = [""], 0
+    arguments, missing, end = [""], [")"], at
     for token, is_string, end in _tokens(text, at, quote):
-        if not is_string:
-            depth += (token in _OPENING) - (token in _CLOSING)
-        if end - at > PYTHON_LIMIT or (depth < 0 and token != ")"):
+        if end - at > PYTHON_LIMIT:
             raise NoCall
-        if depth < 0:
-            return arguments, end
-        if token == "," and not depth:
+        if not is_string and token in _BRACKETS:
+            missing.append(_BRACKETS[token])
+        elif not is_string and token in _BRACKETS.values():
+            if missing.pop() != token:
+                raise NoCall
+            if not missing:
+                return arguments, end, ""
+        if token == "," and len(missing) == 1 and not is_string:
             arguments.append("")
         else:
             arguments[-1] += token
-    return arguments, -1
+    return arguments, -1, "".join(missing[:0:-1]) + " " if end == len(text) else ""
 
 
 def _tokens(text: str, at: int, quote: str) -> Iterator[tuple[str, bool, int]]:
@@ -128,8 +138,9 @@ def _tokens(text: str, at: int, quote: str) -> Iterator[tuple[str, bool, int]]:
         if not found:
             return
         token, at = found[0], found.end()
-        if found["string"] and not found["long"]:  # models leave line ends in
-            token = _LINE_ENDS.sub(lambda it: _ESCAPES.get(it[0], it[0]), token)
+        if found["string"] and not found["long"]:  # models leave line ends and quotes in
+            inner = _UNESCAPED.sub(lambda it: _ESCAPES.get(it[0], it[0]), token[1:-1])
+            token = token[0] + inner + token[0]
         yield token, found["string"] is not None, at
 
 

@@ -64,7 +64,9 @@ class Span:
     @property
     def closers(self) -> tuple[str, ...]:
         """The marks that close the call."""
-        return (*self.row.ends, *getattr(self.row.body, "end", ()))
+        body = self.row.body
+        tail = filter(None, (getattr(body, "tail", ""),))
+        return (*self.row.ends, *getattr(body, "end", ()), *tail)
 
     def closes(self, at: int) -> bool:
         """Tell whether a mark that closes the call stands at an offset."""

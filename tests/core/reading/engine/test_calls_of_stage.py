@@ -26,7 +26,7 @@ from converter.core.reading.engine.thought_calls import ThoughtCalls
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Expected, ExpectedCalls, Reading
 from converter.core.reading.tool_calls.calls_read import CallsRead, Tools
-from converter.core.reading.tool_calls.place import Expectations
+from converter.core.reading.tool_calls.head import Expectations
 from converter.core.wire.bounds import HELD_LIMIT
 from tests.support.strategies import cut, law
 from tests.support.tool_call_texts import TOOLS, WRITTEN
@@ -117,10 +117,8 @@ def test_nothing_behind_a_broken_call_goes_out_wherever_the_text_is_cut(
         failure = next(at for at, event in enumerate(out) if isinstance(event, Failure))
         made.append(joined(out[: failure + 1]))
     assert made[0] == made[1] == made[2]
-    *_, call, failed = made[0]
-    assert isinstance(failed, Failure)
-    assert isinstance(call, ToolCall)
-    assert (call.name, call.ends) == ("get_weather", False)
+    assert isinstance(made[0][-1], Failure)
+    assert calls(made[0]) == ([("now", "{}")] if NOW in before else [])
 
 
 def test_from_the_servers_first_call_on_text_is_text() -> None:
@@ -194,7 +192,7 @@ def test_a_call_that_was_cut_off_is_told() -> None:
 
 def test_a_call_that_was_cut_off_so_early_that_it_is_text_is_told() -> None:
     read = CallsRead()
-    assert run(stage(read), Text('<tool_call>{"name": "now", "arg'), Finish("length"))
+    assert run(stage(read), Text('{"name": "now", "arguments": {'), Finish("length"))
     assert read.notes == ["a call of 'now' was cut off and stays text"]
 
 
@@ -269,12 +267,7 @@ def test_thoughts_go_out_as_they_come_while_text_waits_for_its_head() -> None:
     assert made.plain(Thinking) is None
 
 
-def test_words_of_arguments_come_out_as_they_are() -> None:
-    made = stage()
-    made.feed(Text('<tool_call>\n{"name": "now", "arguments": {"a": "b'))
-    plain = made.plain(Text)
-    assert plain
-    assert (plain[0], '"' in plain[1], "<" in plain[1]) == (ToolCall, True, False)
+def test_words_of_the_servers_arguments_come_out_as_they_are() -> None:
     server = stage()
     assert server.plain(ToolCall) is None
     server.feed(ToolCall(0, "a", "now", '{"a": "b'))
@@ -320,17 +313,6 @@ def test_a_call_that_is_the_draft_goes() -> None:
 )
 def test_another_call_passes_as_it_came(other: str) -> None:
     assert calls(behind(OSLO, *other)) == calls(run(stage(), Text(other)))
-
-
-def test_another_call_waits_for_its_end_and_only_behind_a_late_closer() -> None:
-    begun, rest = OSAKA[:-20], OSAKA[-20:]
-    for closed in (True, False):
-        made = stage()
-        made.feed(Text(OSLO))
-        if closed:
-            fed(made, LateCloser())
-        assert bool(calls(made.feed(Text(begun)))) is not closed
-        assert calls([*made.feed(Text(rest)), *made.feed(Text(" so"))])
 
 
 def test_calls_behind_one_that_went_take_its_number() -> None:
@@ -426,8 +408,7 @@ def test_too_many_words_in_calls_are_no_calls_and_are_not_kept() -> None:
     long = '<tool_call>{"name": "write_file", "arguments": {"content": "'
     for piece in (long, *["a" * 1000] * (HELD_LIMIT // 1000 + 100), '"}}</tool_call>', NOW):
         calls.feed(piece)
-    assert calls.take(False) == []
-    assert sum(map(len, calls._arguments[0])) < HELD_LIMIT + 3000
+    assert [call.name for call in calls.take(False)] == ["now"]
 
 
 @law(200)

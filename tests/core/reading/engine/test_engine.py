@@ -15,7 +15,7 @@ from converter.core.model.events import (
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.family_choice import choose
-from converter.core.reading.tool_calls.place import Expectations
+from converter.core.reading.tool_calls.head import Expectations
 from tests.support.call_look_alikes import CALL, LOOK_ALIKES, ONE_LINE
 from tests.support.tool_call_texts import TOOLS, WRITTEN
 
@@ -72,7 +72,7 @@ def test_every_form_is_read_in_an_answer(name: str) -> None:
         (f"a\n<think></think>\n{CALL}", ["a", OSLO]),
         (
             "<tool_call>x <think>y</think></tool_call>z",
-            ["<tool_call>x <think>y</think></tool_call>z"],
+            ["<tool_call>x ", "(y)", "</tool_call>z"],
         ),
         (
             '<tool_call>{"name": "now", "arguments": {"a": "</tool_call><think>"}}</tool_call>.',

@@ -3,7 +3,7 @@
 import pytest
 
 from converter.core.reading.engine.mark_table import CALL_MARKS, mark_table
-from converter.core.reading.engine.states import IN_CALL, State
+from converter.core.reading.engine.states import State
 from converter.core.reading.family_choice import choose
 from converter.core.reading.mark_search import Mark
 from converter.core.reading.rows import Counts
@@ -31,7 +31,7 @@ def test_a_mark_is_special_where_its_row_counts_everywhere() -> None:
     assert not CALL_MARKS["<function="].special
 
 
-@pytest.mark.parametrize("state", [state for state in State if state not in IN_CALL])
+@pytest.mark.parametrize("state", list(State))
 def test_calls_count_in_a_text_where_tools_are_offered(state: State) -> None:
     offered = mark_table(AUTO, offered=True).marks(state)
     assert offered.search("<|tool_call_begin|>")
@@ -42,13 +42,17 @@ def test_calls_count_in_a_text_where_tools_are_offered(state: State) -> None:
     )
 
 
-def test_between_the_marks_of_a_call_no_thought_begins() -> None:
-    grammar = mark_table(AUTO, offered=True, reads_calls=True)
-    marks = grammar.within_call(CALL_MARKS["<tool_call>"])
+def test_in_json_no_thought_begins() -> None:
+    marks = mark_table(AUTO, offered=True, reads_calls=True).within_value
     assert not marks.search("<think></think>")
-    found = marks.search("a</tool_call>")
+    found = marks.search("a<tool_call>")
     assert found
-    assert marks.read(found[0])[0] is Mark.TOOL_END
+    assert marks.read(found[0])[0] is Mark.TOOL
+    assert not mark_table(AUTO, offered=True).within_value.search("<tool_call>")
+
+
+def test_marks_that_say_nothing_go_from_a_text() -> None:
+    assert mark_table(AUTO).without_silent("a<|end|>b<|call|>") == "ab"
 
 
 def test_a_closer_of_no_family_in_force_says_nothing_behind_a_call() -> None:

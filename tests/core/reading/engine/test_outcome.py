@@ -7,9 +7,9 @@ import pytest
 from converter.core.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall, joined
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
-from converter.core.reading.engine.outcome import Answer, Calling, CallLog, Draft, OpenThought
+from converter.core.reading.engine.outcome import Answer, Draft, OpenThought
 from converter.core.reading.family_choice import choose
-from converter.core.reading.tool_calls.place import Expectations
+from converter.core.reading.tool_calls.head import Expectations
 from converter.core.wire.bounds import GUESS_LIMIT, HELD_LIMIT
 
 NOW = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
@@ -128,9 +128,8 @@ def test_a_draft_that_was_none_leaves_no_call_behind() -> None:
 
 
 def test_what_waits_is_bounded() -> None:
-    before = OpenThought(0, guessed=False), CallLog(), Calling(Expectations({}))
-    draft = Draft(*before, [], ["a"], 1)
+    draft = Draft(0, ["a"], 1)
     assert not draft.is_long
     draft.feed("b" * HELD_LIMIT)
     assert draft.is_long
-    assert draft.told(left=HELD_LIMIT) == "a"
+    assert draft.said_until(left=HELD_LIMIT) == "a"

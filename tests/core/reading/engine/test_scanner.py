@@ -4,7 +4,7 @@ from converter.core.model.events import Text
 from converter.core.reading.engine.engine import Engine
 from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.family_choice import choose
-from converter.core.reading.tool_calls.place import Expectations
+from converter.core.reading.tool_calls.head import Expectations
 
 AUTO = choose(["auto"])
 

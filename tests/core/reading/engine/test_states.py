@@ -4,7 +4,6 @@ from converter.core.reading.engine.mark_table import mark_table
 from converter.core.reading.engine.states import (
     COUNTING,
     FIRST_STATE,
-    IN_CALL,
     IN_TEXT,
     IN_THOUGHT,
     NEXT_STATE,
@@ -20,20 +19,21 @@ def test_every_state_is_reached() -> None:
     assert {*FIRST_STATE.values(), *NEXT_STATE.values()} == set(State)
 
 
-def test_every_state_but_a_calls_has_its_marks() -> None:
-    assert {*COUNTING} == {*State} - IN_CALL
+def test_every_state_has_its_marks() -> None:
+    assert {*COUNTING} == {*State}
     assert {group for groups in COUNTING.values() for group in groups} == {*Group}
 
 
 def test_a_state_is_of_one_kind() -> None:
-    kinds = [*IN_TEXT, *IN_THOUGHT, *IN_CALL, State.CALLED_INSIDE]
+    kinds = [*IN_TEXT, *IN_THOUGHT, State.CALLED_INSIDE]
     assert sorted(kinds, key=list(State).index) == list(State)
 
 
-def test_a_call_may_begin_in_every_state_and_holds_no_thought() -> None:
+def test_a_call_may_begin_in_every_state() -> None:
     for state in State:
-        assert NEXT_STATE[state, Mark.TOOL] in IN_CALL
-    assert not {mark for state, mark in NEXT_STATE if state in IN_CALL} & {Mark.OPEN, Mark.CLOSE}
+        inside = state in IN_THOUGHT or state is State.CALLED_INSIDE
+        behind = State.CALLED_INSIDE if inside else State.CALLED
+        assert NEXT_STATE[state, Mark.TOOL] is behind
 
 
 def test_words_end_what_is_silent() -> None:
@@ -42,7 +42,7 @@ def test_words_end_what_is_silent() -> None:
 
 def test_every_mark_that_a_state_looks_for_has_a_row_or_stays_text() -> None:
     grammar = mark_table(choose(["auto", "think-answer", "granite"]), offered=True)
-    for state in set(State) - {State.OPENED, *IN_CALL}:
+    for state in set(State) - {State.OPENED}:
         kinds = set(grammar.marks(state)._kinds.values())
         without = {kind for kind in kinds if (state, kind) not in NEXT_STATE}
         # a closer without its opener, which is only noted

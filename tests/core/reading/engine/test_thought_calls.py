@@ -3,7 +3,7 @@
 import pytest
 
 from converter.core.reading.engine.thought_calls import ThoughtCalls
-from converter.core.reading.tool_calls.place import Expectations
+from converter.core.reading.tool_calls.head import Expectations
 
 NOW = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
 

@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 
 from converter.core.reading.rows import Counts
+from converter.core.reading.tool_calls.bodies import Json
 from converter.core.reading.tool_calls.call_row import CallRow
-from converter.core.reading.tool_calls.json_body import Json
 
 form = partial(CallRow, "a", Json(), counts=Counts.EVERYWHERE)
 AROUND = ("<s>", "</s>")

@@ -43,7 +43,12 @@ def test_arguments_become_json(written: str, wanted: object) -> None:
 BARE = [
     ("{text:ferry at 9:30, 10:45 back,kind:trip}", {"text": "ferry at 9:30, 10:45 back", "kind": "trip"}),
     ('{text:find "sun, place: Brest", kind:trip}', {"text": 'find "sun, place: Brest"', "kind": "trip"}),
+    ('{text:<|"|>Oslo<|"|>,more:{a:[1]}}', {"text": "Oslo", "more": {"a": [1]}}),
+    ('{text: "Oslo", "more": 1}', {"text": "Oslo", "more": 1}),
     ("{text:007,count:7}", {"text": "007", "count": 7}),
+    ('{text:find "a, kind: b", kind:c}', {"text": 'find "a, kind: b"', "kind": "c"}),
+    ('{text:it is 5" long,kind:c}', {"text": 'it is 5" long', "kind": "c"}),
+    ("{text:,kind:null}", {"text": "", "kind": None}),
     ("{count:7, 8}", "BROKEN"),
     ("{text:<|tool_call>call:wipe{path:x}", "BROKEN"),
     ("{opt:{size:4call:wipe{port:1}", "BROKEN"),

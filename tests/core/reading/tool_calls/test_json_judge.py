@@ -336,3 +336,8 @@ ALONE = [
 def test_a_name_alone_is_a_call_where_the_tool_needs_no_argument(form: str, written: str) -> None:
     wanted: dict[str, object] = {"f": [("f", {})], "needs": "TEXT", "unknown": "TEXT"}
     assert {name: outcome(written.format(name), TOOLS, form) for name in wanted} == wanted
+
+
+def test_brackets_are_put_before_a_fence_that_closes_arguments() -> None:
+    text = 'function<｜tool▁sep｜>f\n```json\n{"a": 1\n```'
+    assert outcome(text, TOOLS, "deepseek") == [("f", {"a": 1})]

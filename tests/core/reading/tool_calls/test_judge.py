@@ -102,7 +102,7 @@ WHOLE = [
     ("harmony", 'to=functions.now json{}\nassistantcommentary to=functions.now json{"a": 1}', 2),
     ("harmony", "to=functions.now json{} and so", 0),
     ("json", '{"name": "now", "arguments": {}}; {"name": "x", "arguments": {}}', 0),
-    ("json", '{"name": "now", "arguments": {}', 1),
+    ("json", '{"name": "now", "arguments": {}', 0),
     ("python", "[now(), now(a=1)]", 2),
     ("python", "[now()] and so", 0),
 ]

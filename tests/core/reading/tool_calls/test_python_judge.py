@@ -38,6 +38,7 @@ TOOLS = {
         ("zip=07, n=07, a=[01, '01']", {"zip": "07", "n": 7, "a": [1, "01"]}),
         ("a={'x', 'y'}", {"a": ["x", "y"]}),
         ("a=1, a=1", {"a": 1}),
+        ("a={'x':'it's so', 'y':'Johns' car.'}", {"a": {"x": "it's so", "y": "Johns' car."}}),
     ],
 )  # fmt: skip
 def test_arguments_are_literals(written: str, wanted: object) -> None:
@@ -119,6 +120,13 @@ def test_what_is_no_literal_is_text(written: str) -> None:
 def test_a_call_that_does_not_end_is_open() -> None:
     assert outcome("[f(a=1, b='x]", TOOLS, "lfm2") == "UNCLOSED"
     assert outcome("[f(a=1, b='x", TOOLS, "lfm2", End.CUT) == [("f", '{"a": 1')]
+    for text in ("[f(a=1, b='x'", "[f(a=1, b=['x'", '[f(a=1, b={"c": ("x",'):
+        assert outcome(text, TOOLS, "lfm2", End.STOP) in (
+            [("f", {"a": 1, "b": "x"})],
+            [("f", {"a": 1, "b": ["x"]})],
+            [("f", '{"a": 1')],
+        )
+    assert outcome("[f(a=1", TOOLS, "lfm2", End.STOP) == [("f", "{")]
     assert outcome("[f(a=1, a=2)]", TOOLS, "lfm2") == "BROKEN"
 
 

@@ -1,0 +1,51 @@
+"""The tests of the text behind a mark that may begin a call."""
+
+import re
+
+from converter.core.reading.engine.context import MarkPlace
+from converter.core.reading.families import CLOSERS
+
+_GAP_LIMIT = 64
+"""Characters of blanks behind a mark, or of a tool's name, that are waited through."""
+_NAME = rf"\w[\w.-]{{0,{_GAP_LIMIT}}}+"
+_GAP = rf"\s{{0,{_GAP_LIMIT}}}+"
+_CLOSER = rf"(?:{'|'.join(map(re.escape, CLOSERS))}){_GAP}"
+_CALL = re.compile(
+    rf"{_GAP}(?:{_CLOSER})?+(?:[\[{{]|<[^/])"
+    rf"|{_NAME}{_GAP}(?:[\[{{(]|<[^/])|{_NAME}[^\S\n]*+\n"
+)
+"""Arguments, an inner tag, or a name with either behind it; a thought's closer before the first two
+is the call's.
+"""
+_CALL_AT_BREAK = re.compile(rf"(?:(?=[^\S\n]*\n){_GAP})?+\w")
+"""A name, where the mark stands at a break."""
+_UNDECIDED = re.compile(rf"(?:{_GAP}|{_NAME}{_GAP})<?\Z")
+_BEGUN = {mark[:length] for mark in CLOSERS for length in range(1, len(mark))}
+_BEHIND_CLOSER = re.compile(rf"{_GAP}(?:{'|'.join(map(re.escape, _BEGUN))}|{_CLOSER}<?)\Z")
+_WORDS = re.compile(rf"{_GAP}{_NAME}:?(?:[ \t]++[^\s<{{\[(`]|[^\w\s.:<{{\[(`-]|:\s)")
+"""A word that goes on as words do, and as no call of a section does."""
+_WORDS_BEGUN = re.compile(rf"{_GAP}(?:{_NAME}:?[ \t]*+)?\Z")
+
+
+def may_begin_call(place: MarkPlace, behind: str, last: bool) -> bool | None:
+    """Tell whether a mark that prose may say begins a call; None: more text must tell.
+
+    `behind`: the text behind it, as far as it has come. `last`: no more will.
+    """
+    if place in (MarkPlace.QUOTED, MarkPlace.IN_SENTENCE):
+        return False
+    if not last and _BEHIND_CLOSER.match(behind):
+        return None  # a closer may begin as an inner tag or a list does
+    at_break = place is MarkPlace.AT_BREAK
+    if _CALL.match(behind) or (at_break and _CALL_AT_BREAK.match(behind)):
+        return True
+    if _UNDECIDED.match(behind):
+        return at_break if last else None
+    return False
+
+
+def begins_words(behind: str, last: bool) -> bool | None:
+    """Tell whether words stand behind the mark of a section; None: not decided."""
+    if _WORDS.match(behind):
+        return True
+    return None if _WORDS_BEGUN.match(behind) and not last else False

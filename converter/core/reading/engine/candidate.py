@@ -1,0 +1,375 @@
+"""A candidate: text that begins as a call does, held until its end, and judged there once.
+
+It begins with a mark and the head of a call (`head`). Its extent tells where it may end, the judge
+which calls it is, and `FOLLOWS` whether these count by what stands behind them.
+"""
+
+import enum
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from converter.core.reading.engine.context import BLANKS
+from converter.core.reading.engine.mark_table import CallMark
+from converter.core.reading.engine.source import Source
+from converter.core.reading.families import CLOSERS as THOUGHT_CLOSERS
+from converter.core.reading.mark_search import Mark, MarkSearch
+from converter.core.reading.tool_calls.bodies import (
+    Elements,
+    Gemma,
+    Header,
+    Json,
+    Pairs,
+    Python,
+    Tags,
+)
+from converter.core.reading.tool_calls.call_row import CallRow
+from converter.core.reading.tool_calls.extent import Extent, Marks, Point
+from converter.core.reading.tool_calls.forms import CLOSERS, OPENERS, SECTIONS, WHOLE
+from converter.core.reading.tool_calls.head import Head, Tools, head_of
+from converter.core.reading.tool_calls.judge import judge
+from converter.core.reading.tool_calls.verdict import End, Failed, Verdict
+from converter.core.wire.bounds import BLANKS_LIMIT
+
+_BRACKETED = tuple(mark for mark in (*OPENERS, *CLOSERS) if mark.startswith("["))
+"""Marks that begin as a list of calls does."""
+_BETWEEN = re.compile(
+    rf"(?:\s++|{'|'.join(map(re.escape, sorted(THOUGHT_CLOSERS, key=len, reverse=True)))})*+"
+)
+"""Blanks and a thought's closers, which models that call in a thought put anywhere."""
+_OPENING = (*OPENERS, *SECTIONS)
+_LINE_BLANKS = " \t"
+MOST_TRIES = 8
+"""Points at which a candidate is judged, and as many in what may be its strings."""
+_HEAD_LIMIT = 4096
+_TEXT = Verdict(failed=Failed.TEXT)
+_NO_TEXT = (Mark.SILENT, Mark.UNMATCHED, Mark.FRAME_END)
+_THOUGHT = (Mark.OPEN, Mark.WITH_ATTRIBUTES)
+
+
+class Stands(enum.Enum):
+    """The place of a candidate."""
+
+    ALONE = enum.auto()  # at a break, or behind a special token: it is a call
+    IN_SENTENCE = enum.auto()
+    AS_REPLY = enum.auto()  # a form without marks: it must be the whole reply
+    IN_THOUGHT = enum.auto()
+
+
+class Behind(enum.Enum):
+    """The text behind a candidate, as far as it matters."""
+
+    END = enum.auto()  # of the reply; marks that are no text may stand before
+    LINE_END = enum.auto()
+    CALL = enum.auto()
+    THOUGHT = enum.auto()
+    WORDS = enum.auto()
+
+
+COUNTS: Mapping[tuple[Stands, Behind], bool] = {
+    (Stands.IN_SENTENCE, Behind.END): True,
+    (Stands.IN_SENTENCE, Behind.LINE_END): True,
+    (Stands.IN_SENTENCE, Behind.CALL): True,
+    (Stands.IN_SENTENCE, Behind.WORDS): False,
+    (Stands.AS_REPLY, Behind.END): True,
+    (Stands.AS_REPLY, Behind.THOUGHT): True,
+    (Stands.AS_REPLY, Behind.WORDS): False,
+}
+"""By its place and the text behind it: is a candidate the calls that it says, or text? Anywhere
+else it is the calls, and in a thought `Draft` has the word.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A row whose call may begin at a mark. `body`: where its body begins in the text from the mark
+    on.
+    """
+
+    row: CallRow
+    body: int
+    opened: bool
+    head: Head
+
+
+def find_start(
+    mark: CallMark, text: str, tools: Tools | None, last: bool, rows: Sequence[CallRow] = ()
+) -> Start | None:
+    """Return the row that begins best at the mark with which `text` begins; None: no call does.
+    `rows`: those to try where the mark is none of its own.
+    """
+    starts = [
+        Start(row, place, opened, head_of(row, text[place:], tools, last))
+        for row, place, opened in _bodies(mark.begins, text, rows)
+        if not (isinstance(row.body, Pairs) and text[len(mark.begins) : place].strip("\n") == " ")
+    ]
+    waits = not last and len(text) <= _HEAD_LIMIT
+    if waits and any(_may_open(start, text) for start in starts):
+        return Start(starts[0].row, 0, False, Head.WAITING)
+    best = min(starts, key=lambda start: start.head, default=None)
+    if best is None or best.head is Head.NONE or (best.head is Head.WAITING and not waits):
+        return None
+    if best.head is Head.UNNAMED and tools is None:
+        return replace(best, head=Head.UNOFFERED)
+    return best
+
+
+def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[CallRow, int, bool]]:
+    """Yield the rows of a mark, where the body of each begins, and whether a mark stands before
+    it.
+    """
+    if mark in SECTIONS:
+        place = _behind(text, len(mark))
+        # a row that has no mark of its own for a call comes first
+        for row in sorted(SECTIONS[mark], key=lambda row: bool(row.opens)):
+            openers = [it for it in row.opens if text.startswith(it, place)]
+            yield row, _behind(text, place + len(max(openers, key=len, default=""))), True
+        return
+    of_mark = OPENERS.get(mark) if mark not in WHOLE else None
+    for row in of_mark or [row for row in rows if mark in row.in_section]:
+        opened = mark in row.opens
+        yield row, _behind(text, len(mark)) if opened else 0, opened or not (of_mark or row.whole)
+
+
+def _may_open(start: Start, text: str) -> bool:
+    """Tell whether the text ends in the beginning of the row's own mark, or of a thought's
+    closer.
+    """
+    rest = text[start.body :]
+    marks = (*start.row.opens, *THOUGHT_CLOSERS) if start.opened else ()
+    return any(len(rest) < len(mark) and mark.startswith(rest) for mark in marks)
+
+
+def _behind(text: str, place: int) -> int:
+    found = _BETWEEN.match(text, place)
+    return found.end() if found else place
+
+
+@lru_cache(maxsize=256)
+def marks_of_row(row: CallRow, whole: bool) -> Marks:
+    """Return the marks that matter to the extent of a row's call."""
+    body, section = row.body, row.section
+    closers = tuple(filter(None, (*row.closes, section[1])))
+    openers = tuple(filter(None, (*row.opens, section[0])))
+    if isinstance(body, Tags):
+        nexts = (*body.parameters, *body.ends)
+        return Marks(closers, tuple(body.end), nexts, (*openers, *body.heads), row.before)
+    if isinstance(body, Elements):
+        ends = (f"{body.mark}</{body.tag}>",)
+        return Marks(closers, ends, (f"{body.mark}<",), (*openers, *body.heads), row.before)
+    if not isinstance(body, Json | Header | Python | Gemma):
+        return Marks(closers, openers=openers, stops=row.before)
+    tail = (body.tail,) if isinstance(body, Header) and body.tail else ()
+    return Marks(
+        closers,
+        openers=tuple(dict.fromkeys((*openers, *(() if whole else _BRACKETED)))),
+        stops=row.before,
+        brackets=True,
+        quote=body.quote if isinstance(body, Gemma) else "",
+        calls=isinstance(body, Python | Gemma),
+        skips=(*tail, *THOUGHT_CLOSERS),
+        header=isinstance(body, Header),
+        again=tuple(filter(None, body.heads))
+        if whole and not isinstance(body, Json | Python)
+        else (),
+    )
+
+
+@dataclass(slots=True)
+class Candidate:
+    """The text from a mark on. `start`: None for a text that only looks like a call, in which
+    nothing is a tag. `stands`: its place; `ends`: the verdict, and the place behind it, once the
+    text behind it must tell.
+    """
+
+    mark: CallMark
+    start: Start | None
+    stands: Stands
+    extent: Extent
+    pieces: list[str] = field(default_factory=list)
+    length: int = 0
+    said: int = 0
+    tries: list[Point] = field(default_factory=list)
+    ended: tuple[Verdict, Point] | None = None
+
+    @classmethod
+    def begin(
+        cls,
+        mark: CallMark,
+        start: Start | None,
+        stands: Stands,
+        text: str,
+        forbidden: bool = False,
+    ) -> "Candidate":
+        """Begin at the mark with which `text` begins. `forbidden`: no call is wanted."""
+        if start is None or (start.head is Head.UNOFFERED and not forbidden):
+            opens = not mark.close or text[len(mark.mark) :].lstrip()[:1] in ("{", "[")
+            closers = tuple(filter(None, (mark.close,)))
+            header = opens and text[len(mark.mark) :].lstrip()[:1] not in ("{", "[")
+            marks = Marks(closers, stops=mark.before, brackets=opens, header=header)
+        else:
+            marks = marks_of_row(start.row, stands is Stands.AS_REPLY)
+        if stands is Stands.IN_THOUGHT:
+            marks = replace(marks, drafts=THOUGHT_CLOSERS)
+        return cls(mark, start, stands, Extent(marks))
+
+    @property
+    def row(self) -> CallRow:
+        """The row of its call."""
+        assert self.start
+        return self.start.row
+
+    @property
+    def opened(self) -> bool:
+        """Tell whether a mark of its form stands before its body."""
+        return self.start is not None and self.start.opened
+
+    def closes(self, point: Point) -> bool:
+        """Tell whether its own closing mark stands at a point."""
+        return self.text[point.at : point.behind] in self.row.closes
+
+    def is_draft(self, point: Point) -> bool:
+        """Tell whether the thought around it is closed at a point."""
+        return point.end is End.CUT and point.at < len(self.text)
+
+    def waits(self, point: Point, in_sentences: bool) -> bool:
+        """Tell whether what stands behind its calls must tell whether they count."""
+        closed = in_sentences and (point.end is End.MARK or not (self.opened and self.row.closes))
+        doubted = self.stands is Stands.IN_SENTENCE and not closed
+        return doubted or self.stands is Stands.AS_REPLY
+
+    @property
+    def is_text(self) -> bool:
+        """Tell whether it is text in any case: no tool has the name."""
+        return self.start is None or self.start.head is Head.UNOFFERED
+
+    @property
+    def named(self) -> bool:
+        """Tell whether its head is complete."""
+        return self.start is not None and self.start.head is Head.NAMED
+
+    @property
+    def is_python(self) -> bool:
+        """Tell whether it is read as Python."""
+        return self.start is not None and isinstance(self.start.row.body, Python)
+
+    @property
+    def body(self) -> int:
+        """The place where its body begins."""
+        return self.start.body if self.start else len(self.mark.mark)
+
+    @property
+    def blanks(self) -> str:
+        """The blanks between the marks and its body."""
+        return "".join(re.findall(r"\s+", self.text[: self.body]))
+
+    def in_value(self, point: Point) -> bool:
+        """Tell whether a value between marks is open at a point."""
+        body = self.start and self.start.row.body
+        if not isinstance(body, Tags):
+            return False
+        text = self.text[self.body : point.at]
+        return sum(map(text.count, body.parameters)) > sum(map(text.count, body.ends))
+
+    def feed(self, text: str, last: bool) -> Point | None:
+        """Take the next text; return the next point where it may end, from the mark on."""
+        if text:
+            skipped = 0 if self.pieces else self.body
+            self.length += len(text)
+            self.pieces.append(text)
+            text = text[skipped:]
+        point = self.extent.feed(text, last)
+        body = self.body
+        return point and replace(point, at=point.at + body, behind=point.behind + body)
+
+    @property
+    def sure(self) -> int:
+        """The place up to which the text belongs to it."""
+        return self.extent.sure + self.body
+
+    @property
+    def text(self) -> str:
+        """All of it so far."""
+        self.pieces = ["".join(self.pieces)]
+        return self.pieces[0]
+
+    def take_said(self, end: int) -> str:
+        """Return the text up to `end` that was not returned before."""
+        said, self.said = self.text[self.said : end], end
+        return said
+
+    def name(self, tools: Tools) -> str:
+        """Return the offered tool that is named first, for people."""
+        text = self.text
+        places = {text.find(tool, len(self.mark.mark)): tool for tool in tools}
+        return places[min((place for place in places if place >= 0), default=max(places))]
+
+    def verdict(self, point: Point, tools: Tools) -> Verdict | None:
+        """Return the verdict at a point; None where it goes on."""
+        if point.end is End.CUT:
+            return None if self.in_value(point) else _TEXT
+        if self.is_text:
+            return _TEXT
+        if sum(point.quoted is it.quoted for it in self.tries) == MOST_TRIES:
+            return None
+        self.tries.append(point)
+        verdict = self._judge(point, tools, last=False)
+        return None if verdict.failed is Failed.UNCLOSED else verdict
+
+    def last_verdict(self, end: End, tools: Tools) -> tuple[Verdict, Point]:
+        """Return the verdict at the reply's end, and the point that it is of."""
+        length = len(self.text)
+        whole, failed = Point(end, length, length), None
+        if self.is_text:
+            return _TEXT, whole
+        for point in self.tries:
+            verdict = self._judge(point, tools, last=True)
+            if verdict.calls and not verdict.failed and not verdict.calls[-1].is_open:
+                return verdict, point
+            failed = failed or (verdict if verdict.failed is Failed.BROKEN else None)
+        verdict = self._judge(whole, tools, last=True)
+        return verdict if verdict.calls or not failed else failed, whole
+
+    def _judge(self, point: Point, tools: Tools, last: bool) -> Verdict:
+        assert self.start
+        body = self.text[self.body : point.at]
+        return judge(self.start.row, body, point.end, tools, last=last)
+
+    def counts(self, source: Source, marks: MarkSearch) -> bool | None:
+        """Tell whether its calls count, by the text behind it; None: more must tell. `marks`: those
+        that count there.
+        """
+        behind = _follow(source, self.stands, marks)
+        return None if behind is None else COUNTS[self.stands, behind]
+
+
+def _follow(source: Source, stands: Stands, marks: MarkSearch) -> Behind | None:
+    """Return the text that follows; None: more must tell."""
+    whole = stands is Stands.AS_REPLY
+    rest = source.rest.lstrip(BLANKS if whole else _LINE_BLANKS)
+    if len(source.rest) - len(rest) > BLANKS_LIMIT:
+        return Behind.WORDS
+    if whole:
+        return _ends(rest, source.last, marks)
+    if not rest:
+        return Behind.END if source.last else None
+    if rest[0] in BLANKS:
+        return Behind.LINE_END
+    opener = source.look(_OPENING, _LINE_BLANKS)
+    return None if opener is None else Behind.CALL if opener[0] else Behind.WORDS
+
+
+def _ends(rest: str, last: bool, marks: MarkSearch) -> Behind | None:
+    while rest and (last or marks.undecided(rest, 0) < len(rest)):
+        found = marks.search(rest)
+        mark = marks.read(found[0])[0] if found and not found.start() else None
+        if not found or mark not in _NO_TEXT:
+            return Behind.THOUGHT if mark in _THOUGHT else Behind.WORDS
+        rest = rest[found.end() :].lstrip(BLANKS)
+    return Behind.END if last and not rest else None
+
+
+def heads_in_section(rows: Sequence[CallRow]) -> tuple[str, ...]:
+    """Return the marks that may begin another call of a section."""
+    return tuple({mark for row in rows for mark in row.in_section if mark})

@@ -1,0 +1,262 @@
+"""The head of a call: its form's first words, up to the tool's name.
+
+A candidate begins when its head is complete. A mark whose head fails is text, and reading goes on
+behind the mark.
+
+    head_of(row, text, tools) -> Head, for the text from the body's beginning on
+"""
+
+import enum
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from converter.core.calls.arguments import ARGUMENT_KEYS
+from converter.core.calls.names import offered_name
+from converter.core.calls.schema_values import Schema
+from converter.core.reading.families import CLOSERS
+from converter.core.reading.json_extent import HEADER_LIMIT
+from converter.core.reading.tool_calls.bodies import (
+    HEADER,
+    NAME_KEYS,
+    OTHER_KEYS,
+    Elements,
+    Gemma,
+    Header,
+    Json,
+    Pairs,
+    Python,
+    Tags,
+)
+from converter.core.reading.tool_calls.call_row import CallRow
+
+type Tools = Mapping[str, Schema]
+NAME_LIMIT = 256
+"""Characters of a key or a name; no API allows as many in a tool's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectations:
+    """The facts known of the calls before they come: the tools' schemas by name, how their ids
+    begin, and how many of them there may be. `in_sentences`: a whole call counts in the middle of a
+    sentence; not so in a thought.
+    """
+
+    tools: Tools
+    ids: str = "call_"
+    choice: int = 0
+    most: int | None = None
+    in_sentences: bool = True
+
+
+class Head(enum.IntEnum):
+    """The state of a head, the better ones first."""
+
+    NAMED = enum.auto()  # it is complete: an offered tool
+    WAITING = enum.auto()  # more text must tell
+    UNNAMED = enum.auto()  # a call's object, whose name may stand behind its arguments
+    UNOFFERED = enum.auto()  # complete, but of no tool
+    NONE = enum.auto()  # no call begins here
+
+
+_BLANKS = re.compile(r"\s*+")
+_OBJECT = re.compile(r"\s*+(?:\[\s*+)*+\{\s*+")
+_OBJECT_BEGUN = re.compile(r"\s*+(?:\[\s*+)*+\Z")
+_KEY = re.compile(
+    r"""\s*+,?\s*+(?:"([^"\\]{0,64}+)"|'([^'\\]{0,64}+)'|([A-Za-z_]\w{0,63}+))\s*+:\s*+"""
+)
+_KEY_BEGUN = re.compile(r"""\s*+,?\s*+(?:["'][^"'\\]{0,64}+["']?\s*+|\w{0,64}+\s*+)?\Z""")
+_MEMBER = re.compile(r"""\s*+(?:,\s*+)?["'\w}]""")
+_STRING_OR_WORD = re.compile(r""""((?:[^"\\]|\\.)*+)"|'((?:[^'\\]|\\.)*+)'|[\w.+-]++(?=\s*+[,}])""")
+_CALL = re.compile(r"\s*+([A-Za-z_][\w.-]*+)\s*+\(")
+_CALL_BEGUN = re.compile(r"\s*+(?:[A-Za-z_][\w.-]*+\s*+)?\Z")
+_WORD = re.compile(r"\s*+([\w.:/-]++)(\s*+)")
+_WORD_BEGUN = re.compile(r"\s*+[\w.:/-]*+\Z")
+_TAG = re.compile(r"""(?:"[^"\n]{0,256}+"|'[^'\n]{0,256}+'|[^"'\n<>])*+""")
+_NO_HEADER = re.compile(r"[^\w\s.:<>|\[\]｜▁`/=-]")
+
+
+def head_of(row: CallRow, text: str, tools: Tools | None, last: bool = False) -> Head:
+    """Return the state of a call's head. `tools`: those that are offered; None: any name counts."""
+    head = _HEADS[type(row.body)](row, text, tools)
+    if head is Head.WAITING and last and isinstance(row.body, Tags) and row.body.open_ended:
+        return _of_tags(row, text + row.body.end[0], tools)  # nothing need follow the name
+    return head
+
+
+def _named(written: str, tools: Tools | None) -> Head:
+    if tools is None:
+        return Head.UNOFFERED if written else Head.NONE
+    return Head.NAMED if offered_name(written, tools) else Head.UNOFFERED
+
+
+def _of_json(row: CallRow, text: str, tools: Tools | None) -> Head:
+    body = row.body
+    strict = isinstance(body, Json) and body.strict
+    return _of_object(text, tools, strict, isinstance(body, Json) and body.name_is_key)
+
+
+def _of_object(text: str, tools: Tools | None, strict: bool, name_is_key: bool = False) -> Head:
+    found = _OBJECT.match(text)
+    if not found:
+        return Head.WAITING if _OBJECT_BEGUN.match(text) else Head.NONE
+    place, other = found.end(), Head.NONE if strict else Head.UNNAMED
+    while key := _KEY.match(text, place):
+        name, place = key[1] or key[2] or key[3] or "", key.end()
+        if name_is_key:
+            return _named(name, tools)
+        if name in NAME_KEYS and text[place : place + 1] == "{":
+            place += 1  # the object that chat completions have it in
+        elif name in (*NAME_KEYS, *OTHER_KEYS) and (value := _STRING_OR_WORD.match(text, place)):
+            if name in NAME_KEYS:
+                return _named(value[1] or value[2] or "", tools)
+            place = value.end()
+        else:
+            return _of_member(name, text[place:], other)
+    if _KEY_BEGUN.match(text, place):
+        return Head.WAITING
+    return other if _MEMBER.match(text, place) else Head.NONE
+
+
+def _of_member(key: str, value: str, other: Head) -> Head:
+    """Return the state of an object at a member that is no name. `other`: where it is not known."""
+    if key in NAME_KEYS or key in OTHER_KEYS:
+        begins = value[:1] in ("", '"', "'") or key in OTHER_KEYS
+        return Head.WAITING if begins and len(value) < NAME_LIMIT else other
+    return Head.UNNAMED if key in ARGUMENT_KEYS else other
+
+
+def _of_header(row: CallRow, text: str, tools: Tools | None) -> Head:
+    body = row.body
+    assert isinstance(body, Header)
+    heads = [head for head in body.heads if text.startswith(head)]
+    if not heads:
+        return Head.WAITING if any(head.startswith(text) for head in body.heads) else Head.NONE
+    text = text[len(max(heads, key=len)) :]
+    ends = [place for end in ("{", *row.ends) if (place := text.find(end)) >= 0]
+    header = text[: min(ends, default=len(text))]
+    if ends:
+        found = re.fullmatch(body.pattern, header, re.DOTALL)
+        if not found and text[len(header) :][:1] != "{":
+            found = re.fullmatch(r"\s*+(?P<name>[\w.:-]+)\s*+", header)
+        return _named(found["name"], tools) if found else Head.NONE
+    unfit = _NO_HEADER.search(header) or len(header) > HEADER_LIMIT
+    return Head.NONE if unfit else Head.WAITING
+
+
+def _begins(marks: Sequence[str], text: str, place: int) -> Head:
+    """Return NAMED where one of the marks comes next, behind blanks and a thought's closers."""
+    while True:
+        found = _BLANKS.match(text, place)
+        place = found.end() if found else place
+        closer = next((mark for mark in CLOSERS if text.startswith(mark, place)), "")
+        if not closer:
+            break
+        place += len(closer)
+    if text.startswith(tuple(marks), place):
+        return Head.NAMED
+    behind = text[place:]
+    return Head.WAITING if any(m.startswith(behind) for m in (*marks, *CLOSERS)) else Head.NONE
+
+
+def _of_tags(row: CallRow, text: str, tools: Tools | None) -> Head:
+    body = row.body
+    assert isinstance(body, Tags)
+    head = next((head for head in body.heads if text.startswith(head)), None)
+    if head is None:
+        return Head.WAITING if any(head.startswith(text) for head in body.heads) else Head.NONE
+    written = _TAG.match(text, len(head), len(head) + 2 * NAME_LIMIT)
+    tag = written[0] if written else ""
+    end = len(head) + len(tag)
+    if not text.startswith(body.tag_end, end):
+        begun = body.tag_end.startswith(text[end:]) or text[end : end + 1] in ("'", '"')
+        return Head.WAITING if begun and len(tag) < 2 * NAME_LIMIT else Head.NONE
+    found = HEADER.fullmatch(tag)
+    nexts = (*body.parameters, *body.end, "{", *row.ends)
+    goes_on = _begins(nexts, text, end + len(body.tag_end))
+    if not found or goes_on is not Head.NAMED:
+        return goes_on if found else Head.NONE
+    return _named(found[1], tools)
+
+
+def _of_pairs(row: CallRow, text: str, tools: Tools | None) -> Head:
+    body = row.body
+    assert isinstance(body, Pairs)
+    found = _WORD.match(text)
+    if not found or found.end() == len(text):
+        waits = _WORD_BEGUN.match(text.rstrip()) and len(text) <= NAME_LIMIT
+        return Head.WAITING if waits else Head.NONE
+    nexts = filter(None, (body.key[0], body.separator, "{", *row.ends, body.value[1]))
+    goes_on = _begins([*nexts], text, found.end())
+    if goes_on is Head.NAMED:
+        return _named(found[1], tools)
+    if goes_on is Head.NONE and body.key[0] and tools is not None:
+        return _unopened(body.key[1], text, found[1], tools)
+    return goes_on
+
+
+def _unopened(closer: str, text: str, written: str, tools: Tools) -> Head:
+    """Return the state of a name behind which a key's opening mark was left out."""
+    if not any(written.startswith(tool) for tool in tools):
+        return Head.NONE
+    key = re.match(rf"\s*+[\w.:/-]++\s*+(?:\w++\s*+)?(?={re.escape(closer[0])}|\Z)", text)
+    if not key:
+        return Head.NONE
+    behind = text[key.end() :]
+    if behind.startswith(closer):
+        return Head.NAMED
+    return Head.WAITING if closer.startswith(behind) else Head.NONE
+
+
+def _of_elements(row: CallRow, text: str, tools: Tools | None) -> Head:
+    body = row.body
+    assert isinstance(body, Elements)
+    head = next((head for head in body.heads if text.startswith(head)), None)
+    if head is None:
+        return Head.WAITING if any(head.startswith(text) for head in body.heads) else Head.NONE
+    end = text.find(">", len(head), len(head) + NAME_LIMIT)
+    if end < 0:
+        return Head.WAITING if len(text) < len(head) + NAME_LIMIT else Head.NONE
+    return _named(text[len(head) : end].strip("\"' "), tools)
+
+
+def _of_python(row: CallRow, text: str, tools: Tools | None) -> Head:
+    body = row.body
+    assert isinstance(body, Python)
+    inner = text.lstrip()
+    if "[" in body.heads:
+        if not inner.startswith(tuple(body.heads)):
+            return Head.NONE if inner else Head.WAITING
+        inner = inner.removeprefix("[").lstrip()
+    elif inner.startswith("["):
+        inner = inner[1:].lstrip()
+    if inner.startswith("{"):
+        return _of_object(inner, tools, body.objects.strict)
+    if found := _CALL.match(inner):
+        return _named(found[1], tools)
+    waits = _CALL_BEGUN.match(inner) and len(inner) <= NAME_LIMIT
+    return Head.WAITING if waits else Head.NONE
+
+
+def _of_gemma(row: CallRow, text: str, tools: Tools | None) -> Head:
+    body = row.body
+    assert isinstance(body, Gemma)
+    head = next((head for head in body.heads if text.startswith(head)), None)
+    if head is None:
+        return Head.WAITING if any(head.startswith(text) for head in body.heads) else Head.NONE
+    found = re.compile(r"([^{(\n<]{0,256}+)([{(]?)").match(text, len(head))
+    assert found
+    if found[2]:
+        return _named(found[1], tools)
+    return Head.WAITING if found.end() == len(text) else Head.NONE
+
+
+_HEADS: Mapping[type, Callable[[CallRow, str, Tools | None], Head]] = {
+    Json: _of_json,
+    Header: _of_header,
+    Tags: _of_tags,
+    Pairs: _of_pairs,
+    Elements: _of_elements,
+    Python: _of_python,
+    Gemma: _of_gemma,
+}

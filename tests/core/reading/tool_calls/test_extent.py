@@ -1,0 +1,72 @@
+"""Where the text of a call may end: the same points however it is cut."""
+
+import pytest
+
+from converter.core.reading.tool_calls.extent import Extent, Marks
+from converter.core.reading.tool_calls.verdict import End
+
+JSON = Marks(("</tool_call>",), openers=("<tool_call>",), brackets=True, skips=("</think>",))
+TAGS = Marks(("</tool_call>",), ("</function>",), ("<parameter=", "</parameter>"), ("<function=",))
+GEMMA = Marks(("<tool_call|>",), brackets=True, quote='<|"|>')
+HEADER = Marks(("<end>",), stops=("<stop>",), brackets=True, header=True, skips=("```",))
+CASES = {
+    "its closing mark": (JSON, '{"a": 1}\n</tool_call> so', [(End.MARK, "</tool_call>")]),
+    "a mark in a string": (
+        JSON,
+        '{"a": "</tool_call>"}</tool_call>',
+        [(End.MARK, "</tool_call>"), (End.MARK, "</tool_call>")],
+    ),
+    "words behind it": (JSON, '{"a": 1} and so', [(End.BODY, "")]),
+    "another object": (JSON, '{"a": 1}, {"b": 2}</tool_call>', [(End.MARK, "</tool_call>")]),
+    "a thought's closer": (JSON, '{"a": 1}</think></tool_call>', [(End.MARK, "</tool_call>")]),
+    "an opener on a new line": (JSON, '{"a": 1\n<tool_call>', [(End.OPENER, "")]),
+    "an opener in a line": (JSON, '{"a": <tool_call>', []),
+    "the body's end": (TAGS, "<function=a></function> so", [(End.BODY, "")]),
+    "an end in a value": (
+        TAGS,
+        "<function=a><parameter=x></function></parameter></function></tool_call>",
+        [(End.MARK, "</tool_call>")],
+    ),
+    "a quote of its own": (
+        GEMMA,
+        'call:a{b:<|"|>}<|"|>}<tool_call|>',
+        [(End.MARK, "<tool_call|>")],
+    ),
+    "a mark in the header": (HEADER, "a<stop>[1]{}\n```<end>", [(End.MARK, "<end>")]),
+    "a mark behind the header": (HEADER, 'a{"b": 1<stop>', [(End.OPENER, "")]),
+}
+
+
+def points(marks: Marks, text: str, size: int) -> list[tuple[End, str]]:
+    extent, found = Extent(marks), []
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    for piece in (*pieces, ""):
+        given, last = piece, piece == ""
+        while point := extent.feed(given, last):
+            given = ""
+            found.append((point.end, text[point.at : point.behind]))
+    return found
+
+
+@pytest.mark.parametrize(("marks", "text", "wanted"), CASES.values(), ids=CASES)
+def test_the_points_are_the_same_however_the_text_is_cut(
+    marks: Marks, text: str, wanted: list[tuple[End, str]]
+) -> None:
+    for size in (len(text), 7, 1):
+        assert points(marks, text, size) == wanted
+
+
+def test_a_mark_in_a_string_is_told_as_such() -> None:
+    extent = Extent(JSON)
+    point = extent.feed('{"a": "</tool_call>')
+    assert point
+    assert point.quoted
+
+
+@pytest.mark.parametrize(
+    ("behind", "is_draft"), [("so", True), ('"b": 2', False), ("</tool_call>", False)]
+)
+def test_a_thoughts_closer_in_an_open_object_tells_of_a_draft(behind: str, is_draft: bool) -> None:
+    marks = Marks(("</tool_call>",), brackets=True, drafts=("</think>",))
+    point = Extent(marks).feed(f'{{"a": 1, </think>{behind}', last=True)
+    assert (point is not None and point.end is End.CUT) is is_draft
