@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.judge import CLIENTS, FULL, Client, Heard, Verdict, hear, heard_http2, verdict_of
+from tests.faults.judge import CLIENTS, Client, Heard, hear
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import END, ROLE, text
 from tests.support.harness import Proxy, start_proxy
-from tests.support.http2_client import Http2Client
 from tests.support.scripted_server import Asked
 
 pytestmark = pytest.mark.slow
@@ -107,17 +106,3 @@ def test_a_reply_is_read_no_further_while_its_hook_waits(
     assert said.body.count(b"x" * 1000) == 20 * PIECES
     assert b"Hello" in said.body
     assert said.body.endswith(b"data: [DONE]\n\n")
-
-
-def test_the_other_streams_of_a_client_go_on_meanwhile(proxy: Proxy, model: ByPathServer) -> None:
-    long = model.rows[CHAT] = Long()
-    client = CLIENTS["openai"]
-    with Http2Client(proxy.ports[0]) as connection:
-        connection.ask(client.path, asks(client, "long"))
-        standing = long.standing()
-        for _ in range(3):
-            answer = connection.end_of(connection.ask(client.path, asks(client, "other")))
-            assert verdict_of(heard_http2(answer), client, True) == Verdict(FULL, ("deep", "Hello"))
-        assert long.sent == standing < SOCKETS
-        connection.leave()
-    assert long.left.wait(10)  # its server hears at once that the client has left

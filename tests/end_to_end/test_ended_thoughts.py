@@ -15,8 +15,6 @@ from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, Said
 from tests.support.frames import DONE, ROLE, USAGE, finish, stream, text
 from tests.support.frames import stream as frames
 from tests.support.harness import Proxy, start_proxy
-from tests.support.http2_client import Http2Client
-from tests.support.http2_server import End, Http2Server
 from tests.support.scripted_server import JSON, Drop, Framing, Reply, ScriptedServer
 
 pytestmark = pytest.mark.slow
@@ -50,18 +48,10 @@ def ending(llamas: dict[str, Llama], proxy_folder: Path) -> Iterator[dict[str, i
 
 
 @pytest.fixture(scope="module")
-def newer() -> Iterator[Http2Server]:
-    with Http2Server() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def scripted(
-    scripted_server: ScriptedServer, newer: Http2Server, proxy_folder: Path
-) -> Iterator[Proxy]:
-    """A proxy for a scripted server, of HTTP/1 and of HTTP/2."""
-    modes = [f"reverse:{scripted_server.address}", f"reverse:{newer.address}"]
-    options = [*_options(start="text", server="llama.cpp"), "--set", "ssl_insecure=true"]
+def scripted(scripted_server: ScriptedServer, proxy_folder: Path) -> Iterator[Proxy]:
+    """A proxy for a scripted server."""
+    modes = [f"reverse:{scripted_server.address}"]
+    options = _options(start="text", server="llama.cpp")
     with start_proxy(modes, options, proxy_folder, "ending-scripted") as proxy:
         yield proxy
 
@@ -240,36 +230,6 @@ def test_a_client_that_leaves_meanwhile_takes_the_server_along(
     live.until(b"The")
     ended.close()
     scripted.check(mark)
-
-
-@STREAMED
-def test_a_server_of_http_2_goes_on_in_another_stream(
-    scripted: Proxy, newer: Http2Server, dialect: Dialect, stream: bool
-) -> None:
-    mark = scripted.mark()
-    second = [ROLE, *text("The", " answer"), finish(), USAGE, DONE]
-    newer.answer([*_frames(LONG), *text("more")], End.NEVER, then=second)
-    newer.connections = 0
-    with Http2Client(scripted.ports[1]) as client:
-        asked = client.end_of(client.ask(dialect.path, question(stream=stream)))
-        said = dialect.read(asked.body, stream)
-        again = client.end_of(client.ask(dialect.path, question(stream=stream)))
-    assert (said.thinking, said.text) == (f"{LONG[:40]}\n\n{ENOUGH}", "The answer")
-    assert said.stop == dialect.finished
-    assert dialect.read(again.body, stream).text == "The answer"
-    assert (len(newer.asked), len(newer.left), newer.connections) == (3, 1, 1)
-    scripted.check(mark)
-
-
-@STREAMED
-def test_so_does_a_client_of_http_2_at_a_server_of_http_1(
-    scripted: Proxy, server: ScriptedServer, dialect: Dialect, stream: bool
-) -> None:
-    server.answer(Reply([*_frames(LONG), *text("more")], then=GOES_ON))
-    with Http2Client(scripted.ports[0]) as client:
-        answer = client.end_of(client.ask(dialect.path, question(stream=stream)))
-    said = dialect.read(answer.body, stream)
-    assert (said.text, said.stop) == ("The answer", dialect.finished)
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,9 @@ from tests.faults.hostile_server import (
     chunk,
     head,
 )
-from tests.faults.judge import CLIENTS, CUT, Client, Heard, failure, hear
+from tests.faults.judge import CLIENTS, CUT, Client, failure, hear
 from tests.support.frames import ROLE, text
 from tests.support.harness import start_proxy
-from tests.support.http2_client import ask_http2
 
 pytestmark = pytest.mark.slow
 
@@ -59,17 +58,6 @@ def test_a_stream_ends_properly_when_the_proxy_does(tmp_path: Path, speaker: Cli
     )
     verdict = speaker.stream(heard)
     assert (verdict.word, verdict.said) == (CUT, ("deep", "Hel"))
-    assert verdict.error == "the proxy is shutting down"
-
-
-def test_a_stream_of_http_2_ends_properly_when_the_proxy_does(
-    tmp_path: Path, speaker: Client
-) -> None:
-    answer = ended_during(
-        lambda port: ask_http2(port, speaker.path, speaker.question(True)), HALF, tmp_path
-    )
-    assert answer.ended
-    verdict = speaker.stream(Heard(200, "text/event-stream", answer.body))
     assert verdict.error == "the proxy is shutting down"
 
 

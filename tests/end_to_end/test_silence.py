@@ -21,10 +21,9 @@ from tests.faults.hostile_server import (
     head,
     sent,
 )
-from tests.faults.judge import CLIENTS, CUT, FULL, Client, Verdict, hear, heard_http2
+from tests.faults.judge import CLIENTS, CUT, FULL, Client, Verdict, hear
 from tests.support.frames import END, ROLE, text, whole
 from tests.support.harness import Proxy, start_proxy
-from tests.support.http2_client import Http2Client
 
 pytestmark = pytest.mark.slow
 
@@ -50,15 +49,6 @@ class Silence:
         verdict = speaker.stream(hear(port, speaker.path, speaker.question(True), self._listen))
         assert self.over.is_set(), "the server waited in vain"
         return verdict
-
-    def hear_http2(self, port: int, speaker: Client) -> Verdict:
-        with Http2Client(port) as client:
-            stream = client.ask(speaker.path, speaker.question(True))
-            answer = client.answers[stream]
-            client.until(lambda: answer.body.count(self.ping) >= self.pings or answer.is_over)
-            assert not answer.is_over, "the server waited in vain"
-            self.over.set()
-            return speaker.stream(heard_http2(client.end_of(stream)))
 
     def _listen(self, chunk: bytes) -> None:
         self._heard += chunk
@@ -128,27 +118,11 @@ def test_silence_within_a_reply_is_filled_with_pings(
     assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
 
 
-def test_a_client_of_http_2_hears_pings_as_well(
-    port: int, slow: HostileServer, speaker: Client, silence: Silence
-) -> None:
-    does(slow, *quiet_in_the_middle(silence.over))
-    verdict = silence.hear_http2(port, speaker)
-    assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
-
-
 def test_a_stream_begins_before_the_servers_head_has_come(
     port: int, slow: HostileServer, speaker: Client, silence: Silence
 ) -> None:
     does(slow, silence.over, *GOOD_STREAM)
     verdict = silence.hear(port, speaker)
-    assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
-
-
-def test_a_stream_of_http_2_begins_early_as_well(
-    port: int, slow: HostileServer, speaker: Client, short: Silence
-) -> None:
-    does(slow, short.over, *GOOD_STREAM)
-    verdict = short.hear_http2(port, speaker)
     assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
 
 

@@ -16,30 +16,22 @@ from tests.faults.judge import CLIENTS, CUT, FAILED, FULL, Verdict, WrongError, 
 from tests.support.harness import Proxy, start_proxy
 
 FAULTS = [*transport_faults.FAULTS, *content_faults.FAULTS, *body_faults.FAULTS]
-OVER_HTTP2 = [*transport_faults.FAULTS, *content_faults.FAULTS[::5], *body_faults.FAULTS[::5]]
-"""What a client of HTTP/2 meets: all that the transport may do, and a cut through the rest, which
-its layers never see.
-"""
 FORMS = {True: "stream", False: "whole"}
 
 
 @dataclass(frozen=True)
 class Case:
-    """One fault as one client meets it. `native`: the server speaks the client's own dialect;
-    `http2`: the client speaks HTTP/2.
-    """
+    """One fault as one client meets it. `native`: the server speaks the client's own dialect."""
 
     fault: Fault
     dialect: str
     stream: bool
     native: bool = False
-    http2: bool = False
 
     @property
     def name(self) -> str:
         server = "native " if self.native else ""
-        client = "HTTP/2 " if self.http2 else ""
-        return f"{server}{client}{self.fault.name}: {self.dialect}, {FORMS[self.stream]}"
+        return f"{server}{self.fault.name}: {self.dialect}, {FORMS[self.stream]}"
 
 
 def _cases(faults: list[Fault], dialects: Iterable[str], **how: bool) -> list[Case]:
@@ -55,7 +47,6 @@ def _cases(faults: list[Fault], dialects: Iterable[str], **how: bool) -> list[Ca
 NATIVE = {speech.dialect: native_faults.faults(speech) for speech in native_faults.SPEECHES}
 CASES = [
     *_cases(FAULTS, CLIENTS),
-    *_cases(OVER_HTTP2, CLIENTS, http2=True),
     *(
         case
         for dialect, faults in NATIVE.items()
@@ -80,7 +71,7 @@ class Bench:
         self.server.fault = case.fault
         try:
             port = self.native if case.native else self.ports[case.fault.server]
-            verdict = judge(port, case.dialect, case.stream, case.http2)
+            verdict = judge(port, case.dialect, case.stream)
         except WrongError as error:
             return str(error)
         return _complaint(case.fault, verdict)

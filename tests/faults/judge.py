@@ -13,7 +13,6 @@ from typing import Any
 
 from laws.response_view import ResponseReader, words_of
 from tests.support.clients import ANTHROPIC, OPENAI, Said, question
-from tests.support.http2_client import Http2Answer, Http2Client
 
 SECONDS = 9  # less than a server hangs
 FULL, CUT, FAILED = "full", "cut", "failed"
@@ -63,23 +62,6 @@ def hear_on(
             raise WrongError("no end, after seconds") from None
         except OSError as error:
             raise WrongError(f"the connection broke: {error}") from None
-
-
-def hear_http2(port: int, path: str, body: bytes) -> Heard:
-    """Ask over HTTP/2 and TLS; a stream that is reset has no proper end."""
-    try:
-        with Http2Client(port, seconds=SECONDS) as client:
-            return heard_http2(client.end_of(client.ask(path, body)))
-    except TimeoutError:
-        raise WrongError("no end, after seconds") from None
-    except OSError as error:
-        raise WrongError(f"the connection broke: {error}") from None
-
-
-def heard_http2(answer: Http2Answer) -> Heard:
-    if not answer.ended:
-        raise WrongError(f"the stream has no proper end (reset: {answer.reset})")
-    return Heard(answer.status, answer.headers.get("content-type", ""), answer.body)
 
 
 def _heard(reader: Any, listen: Listen) -> Heard:
@@ -380,11 +362,10 @@ CLIENTS = {
 STREAMS = {client.name: client.stream for client in CLIENTS.values()}
 
 
-def judge(port: int, dialect: str, stream: bool, http2: bool = False) -> Verdict:
+def judge(port: int, dialect: str, stream: bool) -> Verdict:
     """Ask as a client of a dialect does, and say what came; raise WrongError for what never may."""
     client = CLIENTS[dialect]
-    ask = hear_http2 if http2 else hear
-    return verdict_of(ask(port, client.path, client.question(stream)), client, stream)
+    return verdict_of(hear(port, client.path, client.question(stream)), client, stream)
 
 
 def verdict_of(heard: Heard, client: Client, stream: bool) -> Verdict:

@@ -13,8 +13,7 @@ pytestmark = pytest.mark.slow
 FAULTS: dict[str, list[Case]] = {}
 for case in CASES:
     server = f"native {case.dialect} " if case.native else ""
-    client = "HTTP/2 " if case.http2 else ""
-    FAULTS.setdefault(f"{server}{client}{case.fault.name}", []).append(case)
+    FAULTS.setdefault(f"{server}{case.fault.name}", []).append(case)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ The plan. A reply's bytes take one of two lanes:
 - Every stream begins in the lane of the layers (`connection`, `promises`): its head is read there,
   the hooks are called, the first words of the body go that way.
 - `StreamLayer.start_response_stream` moves it by `splice()`, the switch, when its head is out.
-  Only plain HTTP/1 on both sides can move; TLS, tunnels and HTTP/2 stay in the layers.
+  Only plain HTTP/1 on both sides can move; TLS and tunnels stay in the layers.
 - `Splice.data_received` gives a single read back to the layers when there is anything to wait for,
   and `Splice._end` gives back the stream with its end. A fault is the layers' as well.
 - One `WholeReads` (`chunks`) reads the body for both lanes out of one buffer, so that a stream can

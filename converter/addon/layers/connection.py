@@ -1,7 +1,6 @@
 """All exchanges of one client's connection: they get our stream layer, and one timer."""
 
 import asyncio
-from asyncio import ReadTransport
 from collections.abc import Sequence
 from time import monotonic
 from typing import Any
@@ -28,12 +27,6 @@ from converter.addon.layers.guard import (
     layer_within,
 )
 from converter.addon.layers.mends.http1_server import take_over
-from converter.addon.layers.mends.http2_client import (
-    HTTP_2,
-    ClientConnection,
-    let_all_streams_in,
-    note_prior_knowledge,
-)
 from converter.addon.layers.mends.request_trailers import HTTP_1, PlainClient
 from converter.addon.layers.promises import StreamLayer, Tick
 from converter.addon.log_lines import write_heard
@@ -164,25 +157,6 @@ class ReplyLayer(HttpLayer):
         await task
         await self.connection_handler.server_event(events.HookCompleted(hook))
 
-    def is_shared(self, server: Connection) -> bool:
-        """Tell whether a server's connection serves other exchanges as well, now or later.
-
-        mitmproxy never gives an HTTP/1 server's connection to a second stream of an HTTP/2 client.
-        """
-        return self.context.client.alpn != HTTP_2 or server.alpn == HTTP_2
-
-    def _reads_of(self, stream_id: int) -> ReadTransport | None:
-        """Return the socket on which a stream's reply comes, if nothing else does."""
-        stream = self.streams.get(stream_id)
-        if (
-            stream is None
-            or self.connection_handler is None
-            or self.is_shared(stream.context.server)
-        ):
-            return None
-        transport = self.connection_handler.transports.get(stream.context.server)
-        return transport.writer.transport if transport and transport.writer else None
-
     def _own(self, event: events.Event) -> CommandGenerator[None] | None:
         """Return what is done about an event that mitmproxy's layer knows nothing of. Whether a
         client speaks HTTP/2 is known at the start, when TLS has negotiated it.
@@ -199,10 +173,7 @@ class ReplyLayer(HttpLayer):
 
     def _meet_client(self) -> None:
         client = self.context.client
-        if client.alpn == HTTP_2:
-            self.connections[client] = ClientConnection(self.context.fork(), self._reads_of)
-            let_all_streams_in(self.connection_handler)
-        elif client.alpn in HTTP_1 and not [*MENDS.lacks, *SPEED.lacks]:
+        if client.alpn in HTTP_1 and not [*MENDS.lacks, *SPEED.lacks]:
             # a client playback has its own
             self.connections.setdefault(client, PlainClient(self.context.fork()))
 
@@ -302,8 +273,6 @@ def put_in_place(
     if type(theirs) is not HttpLayer:
         return None
     layers.remove(theirs)
-    if theirs.mode is HTTPMode.transparent:  # a forward proxy is spoken to in HTTP/1, or over TLS
-        note_prior_knowledge(nextlayer)
     ours = ReplyLayer(nextlayer.context, theirs.mode, listener, handler)
     if handler and not SPEED.lacks:
         write_heard(handler)

@@ -140,9 +140,6 @@ class Connections(Protocol):
     def streams(self) -> Mapping[int, Any]:
         """The exchanges."""
 
-    def is_shared(self, server: Connection) -> bool:
-        """Tell whether a server's connection serves other exchanges as well, now or later."""
-
 
 class Stream(Protocol):
     """An exchange, as the splice knows it."""

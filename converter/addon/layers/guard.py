@@ -43,7 +43,6 @@ with suppress(ImportError):  # the promises lack every name that is not there
     )
     from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpResponseHook
     from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server
-    from mitmproxy.proxy.layers.http._http2 import Http2Server
     from mitmproxy.proxy.utils import ReceiveBuffer
 
 
@@ -56,13 +55,11 @@ def _if_there(module: str, name: str) -> Any:
 
 
 AddonManager = _if_there("mitmproxy.addonmanager", "AddonManager")
-BufferedH2Connection = _if_there("mitmproxy.proxy.layers.http._http2", "BufferedH2Connection")
 ChunkedReader = _if_there("mitmproxy.proxy.layers.http._http1", "ChunkedReader")
 ConnectionHandler = _if_there("mitmproxy.proxy.server", "ConnectionHandler")
 ConnectionIO = _if_there("mitmproxy.proxy.server", "ConnectionIO")
 DestinationKnown = _if_there("mitmproxy.proxy.layers.modes", "DestinationKnown")
 Http1Buffer = _if_there("mitmproxy.proxy.layers.http._http1", "ReceiveBuffer")
-Http2Client = _if_there("mitmproxy.proxy.layers.http._http2", "Http2Client")
 HttpProxy = _if_there("mitmproxy.proxy.layers.modes", "HttpProxy")
 TimeoutWatchdog = _if_there("mitmproxy.proxy.server", "TimeoutWatchdog")
 TunnelLayer = _if_there("mitmproxy.proxy.tunnel", "TunnelLayer")
@@ -139,8 +136,6 @@ PROMISES = GuardedPart(
     HttpStream: state_wait_for_response_headers(self, event) stream_id
     Http1Client: __init__(self, context) buf conn read_headers(self, event) request
     Http1Client: send(self, event) state stream_id
-    Http2Server: _handle_event(self, event) h2_conn is_closed(self, stream_id) streams
-    BufferedH2Connection: stream_buffers
     Http1Buffer: maybe_extract_lines(self)
     layer.Layer: _handle_event(self, event) _paused _paused_event_queue context
     layer.Layer: handle_event(self, event)
@@ -189,13 +184,10 @@ SPEED = GuardedPart(
     """,
 )
 MENDS = GuardedPart(
-    "a request's trailers and broken chunks, a sixth reply over HTTP/2 and one whose thought is "
-    "ended are mitmproxy's",
+    "a request's trailers and broken chunks are mitmproxy's",
     """
-    ConnectionHandler: max_conns
     Http1Server: __init__(self, context) body_reader conn read_body(self, event) request_done
     Http1Server: response
-    Http2Client: our_stream_id streams
     """,
 )
 PARTS = [part for part in list(globals().values()) if isinstance(part, GuardedPart)]
@@ -223,20 +215,6 @@ def layer_within(layer: Any, kind: type) -> Any:
     while layer is not None and not isinstance(layer, kind):
         layer = getattr(layer, "child_layer", None)
     return layer
-
-
-def server_of_http_2(layer: Any) -> Any:
-    """Return the connection to a server of HTTP/2 that is within a layer, if streams of it can be
-    asked for again.
-    """
-    return None if MENDS.lacks else layer_within(layer, Http2Client)
-
-
-def forget_stream(connection: Any, stream_id: int) -> None:
-    """Forget the HTTP/2 server's stream that was reset: the client's next request opens a new
-    stream, and late frames of the old stream reach nobody.
-    """
-    connection.streams.pop(connection.our_stream_id.pop(stream_id, None), None)
 
 
 def is_outermost(layer: Layer) -> bool:

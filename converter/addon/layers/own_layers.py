@@ -58,13 +58,17 @@ class OwnLayers:
         the first client on, because the port is open before `running`.
 
         By default mitmproxy opens one for each client that connects, and closes the client without
-        a word where it cannot. A person's own choice stays.
+        a word where it cannot. Have clients choose HTTP/1, because mitmproxy takes all that a
+        server sends an HTTP/2 client, however slowly it reads, and opens five connections to the
+        server for it (12.3.1). A person's own choice stays.
         """
         if "stream_large_bodies" in updated and ctx.options.stream_large_bodies:
             _log.warning("think: stream_large_bodies is switched off: a body may have to be whole")
             ctx.options.update(stream_large_bodies=None)
         if "mode" in updated and not PROMISES.lacks:
             self._choose_strategy()
+            if not mitmproxy_internals.is_set_by_user("http2"):
+                ctx.options.update(http2=False)
 
     def _choose_strategy(self) -> None:
         ours = self._lazy and ctx.options.connection_strategy == "lazy"

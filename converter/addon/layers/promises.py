@@ -33,14 +33,11 @@ from converter.addon.layers.guard import (
     ResponseProtocolError,
     SendHttp,
     awaited_command,
-    forget_stream,
     forget_waiting,
     is_paused,
     layer_within,
-    server_of_http_2,
 )
 from converter.addon.layers.mends.http1_server import ServerConnection
-from converter.addon.layers.mends.http2_client import is_stopped
 from converter.addon.layers.splice import splice
 from converter.addon.layers.turns import (
     call_in_turns,
@@ -81,7 +78,6 @@ class StreamLayer(HttpStream):
         self._layer = layer
         self._function: StreamFunction | None = None
         self._early: Response | None = None
-        self._owns_server = False
         self._resumed: asyncio.Future[None] | None = None
         self.spoke = monotonic()
         self.response_body_buf: BodyBuffer = BodyBuffer()  # type: ignore[no-untyped-call]  # theirs
@@ -158,26 +154,12 @@ class StreamLayer(HttpStream):
         self.has_spoken()
         splice(self._layer.connection_handler, cast(HttpLayer, self._layer), self)
 
-    def make_server_connection(self) -> Generator[Any, Any, bool]:
-        """Get a connection to the server, and note whether no other exchange will ever use it."""
-        made: bool = yield from super().make_server_connection()
-        self._owns_server = made and not self._layer.is_shared(self.context.server)
-        return made
-
-    def flow_done(self) -> CommandGenerator[None]:
-        """End the exchange, and its own connection, because mitmproxy would leave it open."""
-        yield from super().flow_done()
-        if self._owns_server and self.child_layer is None:
-            yield commands.CloseConnection(self.context.server)
-
     def state_stream_response_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Pass bytes on the long way: with the head, through TLS or HTTP/2, or in a long call."""
+        """Pass bytes on the long way: with the head, through TLS, or in a long call."""
         function = self._function
         if function and isinstance(event, ResponseData):
             if event.data:  # HTTP/2 has empty frames anywhere, which would be the end
-                client = self._layer.connections[self.context.client]
-                at_once = is_stopped(client, self.stream_id)
-                yield from call_in_turns(function, event.data, self._say, at_once)
+                yield from call_in_turns(function, event.data, self._say)
                 if may_leave(function) and function.stopped:
                     yield from self._leave(function)
             return
@@ -195,18 +177,14 @@ class StreamLayer(HttpStream):
         """
         server = self.context.server
         connection = self._layer.connections.get(server)
-        older = layer_within(connection, ServerConnection)
-        newer = server_of_http_2(connection)
-        again = function.again(possible=bool(older or newer))
-        self._owns_server = False
+        ours = layer_within(connection, ServerConnection)
+        again = function.again(possible=bool(ours))
         forget_waiting(self, (ResponseData, ResponseEndOfMessage, ResponseProtocolError))
-        if older:
-            yield from older.leave()
+        if ours:
+            yield from ours.leave()
         else:
             words, code = "the addon leaves the reply", ErrorCode.CANCEL
             yield SendHttp(RequestProtocolError(self.stream_id, words, code), server)
-        if newer:
-            forget_stream(newer, self.stream_id)
         if again:
             yield from self._ask_again(again)
         else:

@@ -6,7 +6,6 @@ call of its stream function, and a server is read no further while its reply wai
 While a hook waits, for a server's answer to a probe or for a person, mitmproxy reads on, holds all
 bytes, and rewrites them in one go afterwards: two seconds for five megabytes of thoughts, in which
 no other stream moves. So the task that reads the server waits as well, and with it this one socket.
-A server of HTTP/2 is read on, because other exchanges may wait for its frames.
 
 The end of a long frame is rewritten beside mitmproxy's loop. A long read of short frames, up to 64
 kB when the client is slow or a hook has waited, is rewritten on the loop in steps, between which
@@ -23,7 +22,6 @@ from mitmproxy.proxy.commands import StartHook
 from mitmproxy.proxy.layer import CommandGenerator
 
 from converter.addon.layers.contract import Connections, StreamFunction
-from converter.addon.layers.mends.http2_client import HTTP_2
 
 LONG_READ = 16 * 1024
 """Bytes of a read after which other connections have their turn: some 8 milliseconds of the slowest
@@ -58,7 +56,7 @@ def give_turns(layer: Connections, handler: Any) -> None:
 
 async def hold_back(layer: Connections, read: Connection | None) -> None:
     """Wait, in the task that has read from a connection, for the exchange whose reply that was."""
-    if read is None or read.alpn == HTTP_2:
+    if read is None:
         return
     for stream in [one for one in layer.streams.values() if one.context.server is read]:
         await stream.resumed()
@@ -68,14 +66,11 @@ def call_in_turns(
     function: StreamFunction,
     chunk: bytes,
     say: Callable[[list[bytes]], CommandGenerator[None]],
-    at_once: bool = False,
 ) -> CommandGenerator[None]:
     """Call the function and say what it returns; the exchange waits where that takes long, and with
     it the reading of its server (`turns.hold_back`).
-
-    `at_once`: the client takes no more now, and its server would be read on in the meantime.
     """
-    if not function.is_long and (at_once or len(chunk) <= LONG_READ):
+    if not function.is_long and len(chunk) <= LONG_READ:
         yield from say(function(chunk))
         return
     task = asyncio.ensure_future(_in_steps(function, chunk))

@@ -27,7 +27,6 @@ from converter.addon.layers.chunks import WholeReads
 from converter.addon.layers.connection import ReplyLayer
 from converter.addon.layers.guard import GuardedPart
 from converter.addon.layers.mends.http1_server import ServerConnection
-from converter.addon.layers.mends.http2_client import let_all_streams_in
 from converter.addon.layers.mends.request_trailers import PlainClient
 from tests.support.proxy_core import HEAD, Core, Marker, Says, chunk
 
@@ -42,7 +41,6 @@ class Handler:
 
     def __init__(self, core: Core) -> None:
         self.client, self.transports = core.client, dict[object, object]()
-        self.max_conns: dict[object, object] = {}
         self.called: list[str] = []
 
     async def drain_writers(self) -> None: ...
@@ -73,15 +71,6 @@ def streaming(core: Core) -> None:
     core.streams_with(Marker())
     core.ask()
     core.answer(HEAD + chunk(b"a"))
-
-
-def with_many_streams(core: Core) -> bool:
-    let_all_streams_in(handler := Handler(core))
-    return (
-        bool(handler.max_conns["a server"])
-        if hasattr(handler.max_conns, "default_factory")
-        else False
-    )
 
 
 def at_the_edge(core: Core) -> bool:
@@ -120,11 +109,6 @@ def with_trailers(_: Core) -> bool:
         return PlainClient in known or bool(guard.SPEED.lacks)  # whose reader it needs
 
 
-def asked_again(core: Core) -> bool:
-    connection = guard.Http2Client(core.layer.context.fork())
-    return guard.server_of_http_2(SimpleNamespace(child_layer=connection)) is connection
-
-
 def without_unheard_lines(core: Core) -> bool:
     chosen(core, handler := Handler(core))
     return "log" in vars(handler)
@@ -143,7 +127,7 @@ STANDS: dict[str, tuple[Callable[[Core], bool], ...]] = {
         from_socket_to_socket,
         without_unheard_lines,
     ),
-    "MENDS": (with_many_streams, with_trailers, asked_again),
+    "MENDS": (with_trailers,),
 }
 """Whether something of a part is in place."""
 

@@ -64,6 +64,12 @@ def test_what_a_person_has_chosen_stays() -> None:
         assert context.options.connection_strategy == "eager"
 
 
+@pytest.mark.parametrize("chosen", [{}, {"http2": True}, {"http2": False}], ids=str)
+def test_clients_choose_http_1_unless_a_person_has_set_the_option(chosen: dict[str, bool]) -> None:
+    with running("regular", **chosen) as context:
+        assert context.options.http2 is chosen.get("http2", False)
+
+
 def test_our_layer_replaces_the_one_that_mitmproxy_chooses() -> None:
     with running():
         assert type(decided().layer) is ReplyLayer

@@ -11,7 +11,6 @@ from mitmproxy.proxy.events import HookCompleted
 from mitmproxy.proxy.layer import CommandGenerator
 
 from converter.addon.hooks.tap import Tap
-from converter.addon.layers.mends.http2_client import HTTP_2
 from converter.addon.layers.turns import (
     LONG_READ,
     UnfinishedHook,
@@ -86,16 +85,6 @@ def test_who_else_is_read_goes_on(other: Callable[[Core], Connection | None]) ->
             read = other(core)
             assert read is not core.servers[-1]
             await asyncio.wait_for(hold_back(core.layer, read), SECONDS)
-            assert not hook.task.done()
-
-    asyncio.run(goes_on())
-
-
-def test_a_server_on_whose_connection_others_may_wait_is_read_on() -> None:
-    async def goes_on() -> None:
-        with waiting() as (core, hook):
-            core.servers[-1].alpn = HTTP_2
-            await asyncio.wait_for(hold_back(core.layer, core.servers[-1]), SECONDS)
             assert not hook.task.done()
 
     asyncio.run(goes_on())

@@ -1,10 +1,9 @@
-"""The connection to an HTTP/1 server: a bad head is a fault at once, and a request says where it
-ends.
+"""The connection to an HTTP/1 server: a bad head is a fault at once.
 
-mitmproxy 12.2.3 has four faults here. It reads on for ever after bytes that are no head. It takes
-an interim head for the reply. It breaks on trailers, and on a switch of protocols that nobody asked
-for. It sends an HTTP/2 client's request on without a length. The mend can go when mitmproxy's
-`Http1Client` has none of these faults; the reader of a whole body (`read_body`) stays.
+mitmproxy 12.2.3 has three faults here. It reads on for ever after bytes that are no head. It takes
+an interim head for the reply. It breaks on a switch of protocols that nobody asked for. The mend
+can go when mitmproxy's `Http1Client` has none of these faults; the reader of a whole body
+(`read_body`) stays.
 """
 
 import re
@@ -20,11 +19,7 @@ from converter.addon.layers.guard import (
     ErrorCode,
     Http1Client,
     HttpClient,
-    HttpEvent,
     ReceiveHttp,
-    RequestData,
-    RequestHeaders,
-    RequestTrailers,
     ResponseProtocolError,
     hand_events_to,
 )
@@ -38,18 +33,6 @@ _SWITCHING = re.compile(rb"HTTP/1\.\d 101\b")
 
 class ServerConnection(Http1Client):
     """mitmproxy's HTTP/1 client with our reader of bodies, and with limits for a head."""
-
-    def send(self, event: HttpEvent) -> CommandGenerator[None]:
-        """Send a part of a request; one of HTTP/2 need not name its length, one of HTTP/1 must.
-        Trailers stay here, because mitmproxy breaks on them, and nobody needs them (RFC 9110, 6.5).
-        """
-        if isinstance(event, RequestTrailers):
-            return
-        if isinstance(event, RequestHeaders) and not event.end_stream:
-            _frame(event.request)
-        if isinstance(event, RequestData) and not event.data:
-            return  # HTTP/2 may have an empty frame anywhere; to HTTP/1 an empty chunk is the end
-        yield from super().send(event)
 
     def leave(self) -> CommandGenerator[None]:
         """Close the connection, and let nobody hear of what still comes on it."""
@@ -73,18 +56,6 @@ class ServerConnection(Http1Client):
         if not SPEED.lacks and not isinstance(self.body_reader, WholeReads):
             self.body_reader = WholeReads(self.body_reader)  # type: ignore[assignment]
         yield from super().read_body(event)
-
-
-def _frame(request: Request) -> None:
-    """Add the head that says where a request's body ends. Without it mitmproxy (12.2.3) sends the
-    body's bytes behind the head, and a server takes them for the next request.
-    """
-    if "content-length" in request.headers or "transfer-encoding" in request.headers:
-        return
-    if request.raw_content is None:
-        request.headers["transfer-encoding"] = "chunked"
-    else:
-        request.headers["content-length"] = str(len(request.raw_content))
 
 
 def fault_of_head(received: bytes, request: Request | None = None) -> str:

@@ -1,11 +1,10 @@
-"""The connection to an HTTP/1 server: a bad head is a fault at once, a request says where it ends."""
+"""The connection to an HTTP/1 server: a bad head is a fault at once."""
 
 import pytest
-from mitmproxy.http import Headers, Request
+from mitmproxy.http import Headers
 from mitmproxy.test import tutils
 
 from converter.addon.bounds import LONGEST_HEAD
-from converter.addon.layers.guard import RequestData, RequestHeaders
 from converter.addon.layers.mends.http1_server import ServerConnection, fault_of_head
 from tests.support.proxy_core import END, HEAD, Core, Marker, chunk
 
@@ -77,41 +76,3 @@ def test_a_connection_is_taken_over_once_and_stays_in_its_place() -> None:
         layer = core.layer.connections[core.servers[0]].child_layer  # type: ignore[attr-defined]
         assert type(layer) is ServerConnection
         assert [type(known) for known in layer.context.layers][-1] is ServerConnection
-
-
-@pytest.mark.parametrize(
-    ("body", "name", "value"),
-    [(b"{}", "content-length", "2"), (None, "transfer-encoding", "chunked")],
-    ids=["known", "streamed"],
-)
-def test_a_request_of_http_2_says_where_its_body_ends(
-    body: bytes | None, name: str, value: str
-) -> None:
-    request = Request.make("POST", "http://x/", b"")
-    request.headers.clear()
-    request.raw_content = body
-    connection = ServerConnection(Core().layer.context)
-    list(connection.send(RequestHeaders(1, request, end_stream=False)))
-    assert dict(request.headers) == {name: value}
-
-
-def test_a_request_without_a_body_is_left_as_it_is() -> None:
-    request = Request.make("GET", "http://x/")
-    request.headers.clear()
-    connection = ServerConnection(Core().layer.context)
-    list(connection.send(RequestHeaders(1, request, end_stream=True)))
-    assert dict(request.headers) == {}
-
-
-def test_an_empty_frame_of_http_2_does_not_end_a_request_without_a_length() -> None:
-    connection = ServerConnection(Core().layer.context)
-    request = Request.make("POST", "http://x/")
-    del request.headers["content-length"]
-    request.raw_content = None
-    list(connection.send(RequestHeaders(1, request, end_stream=False)))
-    sent = [
-        command.data  # type: ignore[attr-defined]
-        for data in (b"a", b"", b"b")
-        for command in connection.send(RequestData(1, data))
-    ]
-    assert sent == [chunk(b"a"), chunk(b"b")]
