@@ -55,7 +55,7 @@ def mount(app: Any, page: Page) -> Callable[[], None]:
         (rf"{PATH}/lines", FirstLines, arguments),
         (rf"{exchange}/(?P<action>keep|again|apply)", Button, arguments),
         (rf"{exchange}/(?P<form>curl|text|context|reread)", Written, arguments),
-        (rf"{exchange}/session(?P<form>|\.html|\.jsonl)", SessionShown, arguments),
+        (rf"{exchange}/session", SessionShown, arguments),
         (mitmweb.CONTENT, Shown),
     ]
     return mitmweb.add_handlers(app, handlers)
@@ -177,23 +177,15 @@ class Written(_PageHandler):
 
 
 class SessionShown(_PageHandler):
-    """A session whole: a page to read, or a file to keep."""
+    """A session whole, as a page to read."""
 
-    async def get(self, flow_id: str, form: str) -> None:
-        """Return the page, with two requests compared where it asks for that, or the file."""
-        found = await self.page.session(self.found(flow_id))
+    async def get(self, flow_id: str) -> None:
+        """Return the page, with two requests compared where it asks for that."""
+        exchanges = await self.page.session(self.found(flow_id))
         pair = self.get_query_argument("from", ""), self.get_query_argument("to", "")
-        style = (FOLDER / "think.css").read_text()
-        written: Mapping[str, Callable[[], str]] = {
-            "": lambda: session.page(found, _LINKED, False, pair),
-            ".html": lambda: session.page(found, f"<style>{style}</style>", True),
-            ".jsonl": lambda: session.lines(found),
-        }
-        text = await aside(sum(len(each.body) for each in found), written[form], SHOWING)
-        self.closed("application/jsonl" if form == ".jsonl" else "text/html")
-        if form:
-            name = f"attachment; filename=think-session-{flow_id[:8]}{form}"
-            self.set_header("Content-Disposition", name)
+        size = sum(len(each.body) for each in exchanges)
+        text = await aside(size, partial(session.page, exchanges, _LINKED, pair), SHOWING)
+        self.closed("text/html")
         self.finish(text.encode(errors="backslashreplace"))
 
 

@@ -84,11 +84,6 @@ def called(exchanges: Iterable[Told]) -> set[str]:
     return {part.name for turn in turns for part in turn.parts if isinstance(part, ToolUse)}
 
 
-def lines(exchanges: Iterable[Told]) -> str:
-    """Return an exchange a line, as JSON."""
-    return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in read(exchanges))
-
-
 def _question(before: Fields | None, now: Fields) -> Transcript:
     """Return the turns that a request adds to the request before it and to its reply."""
     if before is None:
@@ -126,7 +121,6 @@ def _compared(before: str, now: str) -> list[str]:
 
 type _Exchange = Mapping[str, Any]
 
-_SECURITY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _KNOWN = (
     ("model", "{}"),
     ("client", "{}"),
@@ -140,23 +134,21 @@ _KNOWN = (
 """What a row knows of an exchange, and how it is told."""
 
 
-def page(told: Sequence[Told], style: str, saved: bool, pair: tuple[str, str] = ("", "")) -> str:
-    """Return a session for people to read, as one HTML file in the page's own ink, in which all
-    that a client or a model wrote is text. `style`: the element of its style sheet. `saved`: it
-    asks the proxy for nothing, and needs nothing else: no script, nothing from elsewhere. `pair`:
-    the exchanges whose requests are compared.
+def page(told: Sequence[Told], head: str, pair: tuple[str, str] = ("", "")) -> str:
+    """Return a session for people to read, as one HTML page in which all that a client or a model
+    wrote is text. `head`: the element of its style sheet. `pair`: the exchanges whose requests are
+    compared.
     """
     exchanges: list[_Exchange] = [
         {**each, "number": number} for number, each in enumerate(read(told), 1)
     ]
     title = _text(next((each["title"] for each in exchanges), "") or "A session")
-    rule = f'<meta http-equiv="Content-Security-Policy" content="{_SECURITY}">'
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{rule * saved}'
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="color-scheme" content="light dark"><title>{title}</title>{style}'
+        f'<meta name="color-scheme" content="light dark"><title>{title}</title>{head}'
         f'</head><body class="session"><main><h1>{title}</h1>'
-        f"{'' if saved else _actions(exchanges, pair)}{_differences(told, *pair)}"
+        f"{_comparison(exchanges, pair)}{_differences(told, *pair)}"
         f"{_tree(exchanges)}</main></body></html>\n"
     )
 
@@ -172,8 +164,8 @@ def _differences(told: Iterable[Told], before: str, now: str) -> str:
     return f"<section id=differs><h2>What differs</h2>{''.join(found) or 'Nothing.'}</section>"
 
 
-def _actions(exchanges: Sequence[_Exchange], pair: tuple[str, str]) -> str:
-    """Return the links and the form that compares two requests: at first the last two."""
+def _comparison(exchanges: Sequence[_Exchange], pair: tuple[str, str]) -> str:
+    """Return the form that compares two requests: at first the last two."""
     last = [str(each["id"]) for each in exchanges[-2:]] or [""]
     chosen = pair[0] or last[0], pair[1] or last[-1]
     choices = "".join(
@@ -183,11 +175,7 @@ def _actions(exchanges: Sequence[_Exchange], pair: tuple[str, str]) -> str:
             ("with that of", "to", chosen[1]),
         )
     )
-    return (
-        '<p class="actions"><a class="button" href="session.html">Save as HTML</a>'
-        '<a class="button" href="session.jsonl">Save as JSON lines</a></p>'
-        f'<form class="actions">{choices}<button>Show what differs</button></form>'
-    )
+    return f'<form class="actions">{choices}<button>Show what differs</button></form>'
 
 
 def _options(exchanges: Iterable[_Exchange], chosen: str) -> str:

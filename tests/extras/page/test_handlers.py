@@ -13,7 +13,7 @@ import pytest
 
 from converter.extras.page.handlers import FILES, FOLDER
 from converter.extras.recordings.library import Library
-from tests.support.asked_sum import ANSWER, THOUGHT, question
+from tests.support.asked_sum import THOUGHT, question
 from tests.support.asked_sum import ask as ask_model
 from tests.support.by_path_server import CHAT, ByPathServer, Says, Step, owned_by
 from tests.support.clients import Client
@@ -253,14 +253,7 @@ def test_a_script_that_is_loaded_anew_has_its_page(
         web.check()
 
 
-def test_a_session_is_a_page_and_two_files(web: Mitmweb, exchange: str) -> None:
-    page, file, lines = (ask(web, f"{exchange}/session{form}") for form in ("", ".html", ".jsonl"))
+def test_a_session_is_a_page(web: Mitmweb, exchange: str) -> None:
+    page = ask(web, f"{exchange}/session")
     assert THOUGHT in page.body.decode()
     assert "script-src 'self'" in page.headers["Content-Security-Policy"]
-    assert "<style>" in file.body.decode()
-    assert THOUGHT in file.body.decode()
-    assert ".html" in file.headers["Content-Disposition"]
-    [line] = [json.loads(line) for line in lines.body.splitlines()]
-    [thought, answer] = line["reply"]["turns"][0]["parts"]
-    assert (thought["text"], answer["text"].strip()) == (THOUGHT, ANSWER)
-    assert lines.headers["Content-Type"] == "application/jsonl; charset=utf-8"

@@ -64,13 +64,6 @@ def test_a_request_that_cannot_be_read_is_told_as_it_came() -> None:
     assert [part["text"] for part in read["rest"]] == ['{"messages": [']
 
 
-def test_an_exchange_is_a_line_of_json() -> None:
-    first = exchange("1", asked(ASKED), "1", title="a\nb\u2028")
-    lines = session.lines([first, exchange("2", b"{".decode(), "2")]).split("\n")
-    assert [json.loads(line)["id"] for line in lines[:-1]] == ["1", "2"]
-    assert json.loads(lines[0])["title"] == "a\nb\u2028"
-
-
 def test_tools_are_called_anywhere_in_the_session() -> None:
     chunks = [ROLE, delta(tool_calls=[{"index": 0, **CALL}]), finish("tool_calls"), DONE]
     flow = kept(request(CHAT, asked(ASKED, tools=TOOLS)), response(EVENT_STREAM), *chunks)
@@ -141,7 +134,7 @@ SESSION = (
 
 
 def test_branches_stand_behind_what_began_them() -> None:
-    written = page(SESSION, "", saved=True)
+    written = page(SESSION, "")
     places = [written.index(f'<article id="x{number}">') for number in (1, 2, 3, 4)]
     assert places == sorted(places)
     assert written.count('<details class="part branch" open>') == 2
@@ -153,48 +146,39 @@ def test_branches_stand_behind_what_began_them() -> None:
 def test_nothing_in_it_is_markup_that_others_wrote() -> None:
     name = f'"{HOSTILE}'  # flows of a file may be called anything
     hostile = exchange(name, asked(ASKED), name, "1", title=HOSTILE, model=HOSTILE)
-    for saved in (True, False):
-        read = Read(page([*SESSION, hostile], "<style></style>" * saved, saved, ("1", "3")))
-        assert read.open == []
-        assert "script" not in read.seen
-
-
-def test_a_saved_file_asks_for_nothing() -> None:
-    written = page(SESSION, "<style>i {}</style>", saved=True)
-    read = Read(written)
-    assert not {"a", "form", "link"} & read.seen
-    assert not {"href", "action"} & {name for name, _ in read.attributes}
-    assert "default-src 'none'" in written
+    read = Read(page([*SESSION, hostile], "", ("1", "3")))
+    assert read.open == []
+    assert "script" not in read.seen
 
 
 def test_two_requests_are_compared() -> None:
-    written = page(SESSION, "", saved=False)
+    written = page(SESSION, "")
     assert '<option value="2">2 · Look</option>' in written
     assert re.findall('value="(.)" selected', written) == ["3", "4"], "the last two at first"
     assert "What differs" not in written
-    differs = page(SESSION, "", False, ("1", "2"))
+    differs = page(SESSION, "", ("1", "2"))
     assert "<summary>message 1 (user)" in differs
     assert re.findall('value="(.)" selected', differs) == ["1", "2"]
     assert "<del>-Mend b.py</del>\n<ins>+Look</ins>" in differs
-    assert "Nothing." in page(SESSION, "", False, ("1", "1"))
-    assert "What differs" not in page(SESSION, "", False, ("1", "gone"))
+    assert "Nothing." in page(SESSION, "", ("1", "1"))
+    assert "What differs" not in page(SESSION, "", ("1", "gone"))
 
 
 @pytest.mark.parametrize("gone", [(0,), (1,), (0, 3), (0, 1), (1, 2), (0, 2, 3)])
 def test_what_is_left_of_a_session_is_told_whole(gone: tuple[int, ...]) -> None:
     """mitmweb's list lets go of flows, the first of a session or of a branch as well."""
     left = [each for number, each in enumerate(SESSION) if number not in gone]
-    written = page(left, "", saved=True)
+    written = page(left, "")
     assert written.count("<article ") == len(left)
     assert all(f'<article id="x{number}">' in written for number in range(1, len(left) + 1))
 
 
 def test_nothing_left_is_an_empty_page() -> None:
-    assert "<h1>A session</h1>" in page([], "", saved=False)
+    assert "<h1>A session</h1>" in page([], "")
 
 
 def test_a_later_branch_of_a_branch_that_lost_its_first_stays_in_it() -> None:
     goes_on = exchange("5", asked(SYSTEM, GIVEN, CALLED, FOUND), "2", "1", title="Look")
     left = [SESSION[0], SESSION[2], goes_on]
-    written = page(left, "", saved=True)
+    written = page(left, "")
     assert written.count('<details class="part branch" open>') == 2
