@@ -66,7 +66,7 @@ def _(body: Header, form: CallRow) -> Iterator[tuple[str, Reader]]:
 @_read.register
 def _(body: Tags, _form: CallRow) -> Iterator[tuple[str, Reader]]:
     tag_end, close = re.escape(body.tag_end), _either(body.ends)
-    value = r"<!\[CDATA\[(?P<value>.*?)\]\]>" if body.cdata else "(?P<value>.*?)"
+    value = r"(?:<!\[CDATA\[)?(?P<value>.*?)(?:\]\]>)?" if body.cdata else "(?P<value>.*?)"
     parameter = f"{_either(body.parameters)}{_ATTRIBUTE.format('key')}{tag_end}{value}{close}"
     ended = f"(?:{_either(body.end)})?" if body.open_ended else _either(body.end)
     behind = rf"(?=\s*(?:{_either(body.parameters)}|{_either(body.end)}|\{{))"
@@ -78,14 +78,14 @@ def _(body: Tags, _form: CallRow) -> Iterator[tuple[str, Reader]]:
 def _(body: Pairs, form: CallRow) -> Iterator[tuple[str, Reader]]:
     key, key_end, value, value_end = map(re.escape, (*body.key, *body.value))
     kind = rf"(?:\s*{re.escape(body.kind[0])}.*?{re.escape(body.kind[1])})?" if body.kind[0] else ""
-    opened, close = _either(form.opens), re.escape(form.close)
+    opened, close = _either(form.opens), _either(form.closes)
     # a value without its mark ends with its call
     last = rf"(?:(?!{key}|{value_end}).)*\Z"
     another = rf"\s*{opened}(?:(?!{value_end}).)*?{key}"
     ended = rf"(?:{value_end}|(?=\n?{close}(?:{last}|{another})))"
     parameter = rf"{key}(?P<key>.*?){key_end}{kind}\s*{value}(?P<value>.*?){ended}"
     between = rf"(?:{re.escape(body.separator)}\s*)?" if body.separator else ""
-    begin = rf"\s*{_NAME}\s*{between}(?={key}|{close})"
+    begin = rf"\s*{_NAME}\s*{between}(?={key}|{close}|\{{)"
     yield begin, tags(parameter, close, padded=False)
 
 
@@ -94,7 +94,7 @@ def _(body: Python, form: CallRow) -> Iterator[tuple[str, Reader]]:
     if "" not in body.heads and form.whole:
         yield r"\s*(?=\[\s*[A-Za-z_])", python("")
     else:
-        yield r"\s*(?=[\w\[])", python(_last(form))
+        yield r"\s*(?=[\w\[{])", python(_last(form))
 
 
 @_read.register

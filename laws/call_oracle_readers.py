@@ -199,7 +199,7 @@ def python(close: str) -> Reader:
     """Read calls in Python's words, or the objects that some write in their place."""
 
     def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
-        end = text.find(close, found.end()) if close else len(text)
+        end = text.find(close, found.end()) if close else _python_end(text, found.end())
         body = text[found.end() : max(0, end)].strip()
         values = [node.value for node in ast.parse(body).body if isinstance(node, ast.Expr)]
         nodes = [each for node in values for each in getattr(node, "elts", [node])]
@@ -209,9 +209,20 @@ def python(close: str) -> Reader:
     return read
 
 
+def _python_end(text: str, begin: int) -> int:
+    """Return where the longest Python ends that begins there."""
+    for end in reversed([found.end() for found in re.finditer(r"[)\]]", text[begin:])]):
+        try:
+            ast.parse(text[begin : begin + end].strip())
+        except _UNREADABLE:
+            continue
+        return begin + end
+    return len(text)
+
+
 def _python_call(node: ast.Call) -> Said:
     arguments = {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
-    return ast.unparse(node.func), arguments
+    return ast.unparse(node.func).removesuffix(".call"), arguments
 
 
 def gemma(quote: str, close: str) -> Reader:

@@ -139,6 +139,13 @@ def _minicpm(name: str, arguments: Arguments) -> str:
     return f'<function name="{name}">{pairs}</function>'
 
 
+def _minicpm_parameters(name: str, arguments: Arguments) -> str:
+    pairs = "".join(
+        f'<parameter name="{key}">{bare(value)}</parameter>' for key, value in arguments.items()
+    )
+    return f'<function name="{name}">{pairs}</function>'
+
+
 def _bullet(name: str, arguments: Arguments) -> str:
     pairs = "".join(
         f"<parameter={key}>{bare(value)}</parameter>" for key, value in arguments.items()
@@ -308,6 +315,14 @@ WRITTEN: dict[str, Written] = {
             + "\n</tool_calls>"
         ),
     ),
+    "hunyuan v3, with JSON": Written(
+        "glm",
+        _each(
+            lambda name, arguments: (
+                f"<tool_call>{name}<tool_sep>{dumps(arguments)}<end_of_tool_call>"
+            )
+        ),
+    ),
     "step-audio": Written(
         "step-audio",
         _each(
@@ -378,6 +393,10 @@ WRITTEN: dict[str, Written] = {
     "dsml": Written(
         "dsml", _around("<｜DSML｜function_calls>\n", "</｜DSML｜function_calls>", _dsml)
     ),
+    "dsml, other bars": Written(
+        "dsml",
+        lambda calls: WRITTEN["dsml"].write(calls).replace("｜", "|"),
+    ),
     "dsml-tools": Written(
         "dsml-tools", _around("<｜DSML｜tool_calls>\n", "</｜DSML｜tool_calls>", _dsml)
     ),
@@ -401,6 +420,14 @@ WRITTEN: dict[str, Written] = {
             + "; ".join(_json(name, arguments, "parameters") for name, arguments in calls)
         ),
     ),
+    "llama, by the tool's name": Written(
+        "llama",
+        _each(
+            lambda name, arguments: (
+                f"<|python_tag|>{_python(name, arguments).replace('(', '.call(', 1)}"
+            )
+        ),
+    ),
     "llama4": Written(
         "llama4", lambda calls: f"<|python_start|>{_list(_python)(calls)}<|python_end|>"
     ),
@@ -409,6 +436,9 @@ WRITTEN: dict[str, Written] = {
     ),
     "lfm2, as JSON": Written(
         "lfm2", lambda calls: f"<|tool_call_start|>{_list(_json)(calls)}<|tool_call_end|>"
+    ),
+    "lfm2, an object": Written(
+        "lfm2", _each(_marked("<|tool_call_start|>", "<|tool_call_end|>", _json))
     ),
     "internlm": Written(
         "internlm",
@@ -467,6 +497,7 @@ WRITTEN: dict[str, Written] = {
         _around("<atem:function_calls>\n", "</atem:function_calls>", _invoke("atem:")),
     ),
     "minicpm": Written("minicpm", _each(_minicpm)),
+    "minicpm, with other tags": Written("minicpm", _each(_minicpm_parameters)),
     "bullet": Written("bullet", _each(_bullet), bare=False),
     "granite": Written(
         "granite", lambda calls: f"<|tool_call|>{_list(_json)(calls)}<|/tool_call|>"
@@ -477,6 +508,17 @@ WRITTEN: dict[str, Written] = {
     ),
     "longcat-tags": Written("longcat-tags", _each(_pairs("longcat_"))),
     "gigachat": Written("gigachat", _each(_marked("<|function_call|>", "", _json))),
+    "gigachat, with its header": Written(
+        "gigachat",
+        _each(_marked("<|message_sep|>\n\nfunction call<|role_sep|>\n", "", _json), ""),
+    ),
+    "gigachat, header begun": Written(
+        "gigachat", lambda calls: f"function call<|role_sep|>\n{_list(_json)(calls)}", whole=True
+    ),
+    "dsml-calls, without its section": Written(
+        "dsml-calls",
+        _each(lambda *call: _dsml(*call).replace("｜DSML｜", "｜DSML｜ "), ""),
+    ),
     "dsml-calls": Written(
         "dsml-calls",
         _around(

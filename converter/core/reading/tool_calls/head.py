@@ -136,8 +136,10 @@ def _of_header(row: CallRow, text: str, tools: Tools | None) -> Head:
     ends = [place for end in ("{", *row.ends) if (place := text.find(end)) >= 0]
     header = text[: min(ends, default=len(text))]
     if ends:
+        alone = text[len(header) :][:1] != "{"
+        header = header.rstrip().removesuffix(body.tail) if alone else header
         found = re.fullmatch(body.pattern, header, re.DOTALL)
-        if not found and text[len(header) :][:1] != "{":
+        if not found and alone:
             found = re.fullmatch(r"\s*+(?P<name>[\w.:-]+)\s*+", header)
         return _named(found["name"], tools) if found else Head.NONE
     unfit = _NO_HEADER.search(header) or len(header) > HEADER_LIMIT
