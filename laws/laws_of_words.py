@@ -218,7 +218,7 @@ def untouched(case: Case) -> bool:
     """
     settings, awaited = case.recording.settings, case.recording.awaited()
     expected = awaited.expected
-    if awaited.as_text or not case.words.complete or expected.calls.read or expected.told_off:
+    if awaited.as_text or not case.words.complete or expected.calls.read or expected.no_thought_due:
         return False  # an error follows, or blanks wait for what follows them, as behind a thought
     if any(_stops(case, heard) for heard in case.words.choices.values()):
         return False

@@ -30,7 +30,7 @@ class Case:
         said = listen(
             recording.body, recording.server_form, recording.server_dialect, recording.settings.map
         )
-        if recording.awaited().expected.told_off:
+        if recording.awaited().expected.no_thought_due:
             for heard in said.choices.values():
                 heard.take_for_answer()
         return said

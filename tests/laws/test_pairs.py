@@ -91,7 +91,7 @@ class Sent:
 
     def words(self) -> ServerWords:
         words = listen(self.body, self.form, self.server, self.settings.map)
-        if self.expected.told_off:
+        if self.expected.no_thought_due:
             for heard in words.choices.values():
                 heard.take_for_answer()
         return words

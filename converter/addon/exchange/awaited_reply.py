@@ -12,7 +12,12 @@ from converter.addon.exchange.option_readers import FOLDED
 from converter.addon.exchange.read_request import Body, ReadRequest
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.servers import initial_state
-from converter.addon.servers.initial_state import Facts, thinking_is_off, turns_thinking_off
+from converter.addon.servers.initial_state import (
+    Facts,
+    ends_in_closed_thought,
+    thinking_is_off,
+    turns_thinking_off,
+)
 from converter.addon.servers.known_servers import KnownServers, Upstream
 from converter.addon.servers.probes import estimate_tokens
 from converter.addon.servers.profiles import GENERIC, Server
@@ -22,6 +27,7 @@ from converter.core.dialects.error_words import server_message
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.request_facts import (
     COUNTING,
+    choices_of,
     forbids_calls,
     grammar_of,
     token_limit,
@@ -88,7 +94,8 @@ class AwaitedReply:
             stops=request.stops,
             wants_json=wants_json(request.body),
             grammar=grammar_of(request.body),
-            told_off=turns_thinking_off(request.body),
+            no_thought_due=turns_thinking_off(request.body) or ends_in_closed_thought(request.body),
+            choices=choices_of(request.body),
             limit=token_limit(self.sent or request.body),
         )
 
@@ -97,13 +104,15 @@ class AwaitedReply:
         """The limits of its thoughts. Of several choices none can be ended alone."""
         exchange = self.request.exchange
         options = exchange.settings
+        stops = self.request.stops
+        shows = options.unanswered == "show" and not stops
         if self.request.body.get("n") not in (None, 1):
-            return ThoughtLimits(loops=options.loops).only_told
+            return ThoughtLimits(loops=options.loops, shows=shows).only_told
         goes_on = bool(self.server.continues) and not exchange.native
         budget = self.request.ceiling if options.budget == "enforce" else None
         enough = options.enough if goes_on else ""
-        answers = options.unanswered == "ask" and not self.request.stops
-        return ThoughtLimits(budget, options.loops, goes_on, enough, answers)
+        answers = options.unanswered == "ask" and not stops
+        return ThoughtLimits(budget, options.loops, goes_on, enough, answers, shows)
 
     @cached_property
     def watched(self) -> bool:

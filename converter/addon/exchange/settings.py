@@ -170,7 +170,7 @@ class Settings:
     loops: str = _choice(("tell", "end", "off"), "what is done about a thought that repeats itself")
     enough: str = _option(ENOUGH, "the words that close a thought which was ended")
     unanswered: str = _choice(
-        ("tell", "ask"), "what becomes of a reply that is a thought and no answer"
+        ("tell", "ask", "show"), "what becomes of a reply that is a thought and no answer"
     )
     unasked: str = _choice(("show", "hide"), "what a client gets that did not ask for thinking")
     blanks: str = _choice(("keep", "trim"), "blanks around thoughts")

@@ -63,6 +63,13 @@ def request(facts: Facts) -> InitialState | None:
     return InitialState.THINKING if inside else InitialState.TEXT
 
 
+def ends_in_closed_thought(body: Body) -> bool:
+    """Tell whether the request ends with the beginning of its reply, behind a thought."""
+    begun = content_of(begun_message(body))
+    closed = isinstance(begun, str) and any(closer in begun for closer in _CLOSERS)
+    return closed and request(Facts(body)) is InitialState.TEXT
+
+
 def server(facts: Facts) -> InitialState | None:
     """Trust a server that takes thoughts out, whatever its template opens; a correction overrules
     it, and overrules the prompt where the server may repeat an opener.

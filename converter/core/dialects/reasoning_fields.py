@@ -139,9 +139,14 @@ class ReasoningMerger:
         """All names so far."""
         return list(self._offsets)
 
-    def feed(self, name: str, text: str) -> str:
-        """Return the new part of `text`, the next piece under `name`."""
+    def feed(self, name: str, text: str, is_whole: bool = False) -> str:
+        """Return the new part of `text`, the next piece under `name`. `is_whole`: the piece may
+        repeat the last words under this name.
+        """
         thought, offset = self._offsets.get(name) or (None, 0)
+        begin = offset - len(text)
+        if is_whole and thought and begin >= 0 and thought.text(begin, len(text)) == text:
+            return ""
         if thought is None or not thought.agrees(offset, text):
             text, offset = (thought.text(0, offset) if thought else "") + text, 0
             thought = self._agreeing(text)

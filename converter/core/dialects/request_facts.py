@@ -168,6 +168,12 @@ def grammar_of(body: Mapping[str, object]) -> Grammar:
     return Grammar.OTHER if any(body.get(name) for name in _GRAMMARS) else Grammar.NONE
 
 
+def choices_of(body: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the answers of which a server is to choose one; none where the request names none."""
+    named = as_object(body.get("structured_outputs")).get("choice") or body.get("guided_choice")
+    return tuple(each for each in named if isinstance(each, str)) if isinstance(named, list) else ()
+
+
 def _of(body: Mapping[str, object], path: Sequence[str]) -> object:
     inner: object = body
     for name in (*path, "type"):

@@ -16,6 +16,10 @@ class Mode(enum.Enum):
     UNDECIDED = enum.auto()
 
 
+JSON_BEGINS = ("[", "{", '"')
+"""The beginnings of an answer in JSON; a thought begins with a word."""
+
+
 class Grammar(enum.Enum):
     """The grammar by which a server makes an answer. The answer begins with the first character, so
     the model has no room for a thought, unless the server keeps room for one.

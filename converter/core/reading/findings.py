@@ -10,8 +10,8 @@ from converter.core.reading.tool_calls.calls_read import CallsRead
 
 _UNANSWERED = "the reply was a thought and no answer, and the server was asked to go on behind it"
 _ANSWERED = (
-    "the server sent the answer as thinking, though the request turns thinking off: it was told as "
-    "text (its reasoning parser takes a reply without a closer for a thought)"
+    "the server sent the answer as thinking: it was told as text (its reasoning parser takes what "
+    "has no closer, or all of the reply, for a thought)"
 )
 
 
@@ -44,6 +44,7 @@ class Ends:
 class Findings:
     """Notes of all stages on one reply.
 
+<<<<<<< HEAD
     `native`: the server sent thinking of its own. `thought`: there was any. `unclosed`: choices
     whose last thought began with a phrase, and no phrase ended it. `calls`: the tool calls that
     were read from the text. `unread`: the marks of a thought that no family reads, by the text's
@@ -51,6 +52,15 @@ class Findings:
     the last thought, unless they stood in no text. `loop`: the words that a thought repeats.
     `answers_as_thinking`: the server sent the answer as thinking, though the request turns thinking
     off.
+=======
+    `native`: the server sent thinking of its own. `thought`: there was any. `withheld`: characters
+    of thinking beyond the budget. `unclosed`: choices whose last thought began with a phrase, and
+    no phrase ended it. `calls`: the tool calls that were read from the text. `unread`: the marks of
+    a thought that no family reads, by the text's head: its opener, and the closer that most likely
+    ends it. `marks`: the opener and the closer of the last thought, unless they stood in no text.
+    `loop`: the words that a thought repeats. `answers_as_thinking`: the server sent the answer as
+    thinking.
+>>>>>>> 323849c8 (thought field: an answer in it is the answer where a sign says so)
     """
 
     native: bool = False

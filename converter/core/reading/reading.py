@@ -19,7 +19,7 @@ class ThoughtLimits:
     """Limits of a reply's thoughts: `budget`, in tokens for all of them; `loops`: `end` a thought
     that repeats itself, `tell` of it, or `off`. `goes_on`: the server can be asked to go on behind
     a thought that was ended; `sentence`: the words that close it then. `answers`: it is asked to
-    behind a thought that has no answer.
+    behind a thought that has no answer. `shows`: such a thought is the answer as well.
     """
 
     budget: int | None = None
@@ -27,6 +27,7 @@ class ThoughtLimits:
     goes_on: bool = False
     sentence: str = ""
     answers: bool = False
+    shows: bool = False
 
     @property
     def cuts(self) -> bool:
@@ -41,7 +42,8 @@ class ThoughtLimits:
     @property
     def only_told(self) -> "ThoughtLimits":
         """The limits of a reply of which nothing can be ended."""
-        return ThoughtLimits(loops="off" if self.loops == "off" else "tell")
+        loops = "off" if self.loops == "off" else "tell"
+        return ThoughtLimits(loops=loops, shows=self.shows)
 
 
 NO_LIMITS = ThoughtLimits()
@@ -84,9 +86,11 @@ class Expected:
     """The facts known of a reply before it comes.
 
     `initial`: the best guess at where it begins. `model`: the name that the client asked for.
-    `off`: thinking is turned off, so that no thought comes before the text; `told_off`: the request
-    turns it off, of a model that can be told so. `stops`: the request's own stop strings.
-    `wants_json`: it asks for an answer in JSON. `grammar`: how the server makes the answer.
+    `off`: thinking is turned off, so that no thought comes before the text; `no_thought_due`: the
+    request turns it off, of a model that can be told so, or ends in a thought that is closed.
+    `stops`: the request's own stop strings.
+    `wants_json`: it asks for an answer in JSON. `grammar`: how the server makes the answer;
+    `choices`: the answers that it can be, if these are few.
     `limit`: the tokens that the server may write; 0: the request does not say.
     """
 
@@ -95,10 +99,11 @@ class Expected:
     thoughts: ExpectedThoughts = ExpectedThoughts()  # it is frozen
     calls: ExpectedCalls = ExpectedCalls()  # it is frozen
     off: bool = False
-    told_off: bool = False
+    no_thought_due: bool = False
     stops: tuple[str, ...] = ()
     wants_json: bool = False
     grammar: Grammar = Grammar.NONE
+    choices: tuple[str, ...] = ()
     limit: int = 0
 
 

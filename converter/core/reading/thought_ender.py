@@ -117,7 +117,8 @@ class ThoughtEnder:
         self._finder: LoopFinder | None = None
         self._looks = limits.loops != "off"
         # nothing but thoughts so far, of a reply that does not go on already
-        self._alone = limits.answers and limits.goes_on and not findings.ends.reasons
+        asks = limits.answers and limits.goes_on and not findings.ends.reasons
+        self._alone = asks or limits.shows
         self._turn: list[Text | Thinking] = []
         self._has_calls = self._thinks = self._is_over = False
         self._in_thought = False  # nothing was said since a thought, though it have its closer
@@ -133,7 +134,8 @@ class ThoughtEnder:
                 return [replace(event, reason="length")]
             case Finish(reason="stop", stop_sequence=None) if self._alone:
                 thoughts = [said for said in self._turn if isinstance(said, Thinking)]
-                return self._go_on(event, thoughts) if thoughts else [event]
+                told = self._shown if self._limits.shows else self._go_on
+                return told(event, thoughts) if thoughts else [event]
             case Text():
                 if event.text.strip():
                     self._alone = self._in_thought = False
@@ -196,6 +198,11 @@ class ThoughtEnder:
         self._ends.reasons.append(why)
         closed = [ThinkingEnd(event.choice)] if events or self._thinks else []
         return [*(_shortened(event, words) for words in events), *closed]
+
+    def _shown(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
+        """Return a thought that has no answer as the answer, too."""
+        answer = "".join(said.text for said in thoughts)
+        return [ThinkingEnd(finish.choice), Text(answer, finish.choice), finish]
 
     def _go_on(self, finish: Finish, thoughts: list[Thinking]) -> list[Event]:
         """End a reply that is nothing but thoughts. Marks in the text are the model's own tokens;

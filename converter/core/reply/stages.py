@@ -6,14 +6,20 @@ from converter.core.calls.typed_values import TypedValues
 from converter.core.reading.blanks import BlanksTrimmer
 from converter.core.reading.call_in_name import call_in_name
 from converter.core.reading.engine.stage import ReadingStage
+from converter.core.reading.family_choice import families_of
+from converter.core.reading.field_answer import FieldAnswer
 from converter.core.reading.folding import ThoughtFolder
 from converter.core.reading.half_characters import HalfCharacters
 from converter.core.reading.reading import NO_LIMITS
 from converter.core.reading.thinking_hider import ThinkingHider
 from converter.core.reading.thought_ender import ThoughtEnder
-from converter.core.reading.unasked_thought import UnaskedThought
 from converter.core.reply.chain import Choice, Stage, Table
 from converter.core.reply.thought_events import ThoughtEvents
+
+
+def _field_answer(choice: Choice) -> Stage:
+    closers = tuple(mark for row in families_of(choice.reading) for mark in row.closes)
+    return FieldAnswer(choice.expected, closers, choice.findings)
 
 
 def _reading(choice: Choice) -> Stage:
@@ -47,7 +53,7 @@ def _thought_events(choice: Choice) -> Stage | None:
 
 STAGES: Table = (
     lambda _: HalfCharacters(),
-    lambda of: UnaskedThought(of.findings) if of.expected.told_off else None,
+    _field_answer,
     _reading,
     lambda of: BlanksTrimmer() if of.reading.trims_blanks else None,
     _assembler,

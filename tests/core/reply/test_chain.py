@@ -66,7 +66,7 @@ HELD = ("a<thi", "<think>a", "<think>\na\n", "b \n", "let me think. now i", "\ud
 def test_a_finish_empties_the_stages_of_its_choice_and_no_others(held: str, choice: int) -> None:
     chosen = settings.read({"blanks": "trim", "markers": True, "loops": "end"})
     thoughts = ExpectedThoughts(folds=True, task="task")
-    reading = reading_of(chosen, Expected(thoughts=thoughts, told_off=True), whole=False)
+    reading = reading_of(chosen, Expected(thoughts=thoughts, no_thought_due=True), whole=False)
     stages = Stages(STAGES, reading)
     for each in (0, 1):
         stages.feed(Text(held, each))

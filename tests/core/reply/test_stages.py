@@ -11,7 +11,7 @@ from converter.core.reading.reading import Expected, ExpectedThoughts, Reading, 
 from converter.core.reply.chain import Choice
 from converter.core.reply.stages import STAGES
 
-ALWAYS = ["HalfCharacters", "ReadingStage", "Assembler"]
+ALWAYS = ["HalfCharacters", "FieldAnswer", "ReadingStage", "Assembler"]
 AUTO_READING = Reading(choose([AUTO]))
 
 
@@ -27,7 +27,6 @@ def test_a_plain_reply_has_few() -> None:
 @pytest.mark.parametrize(
     ("expected", "stage"),
     [
-        (Expected(told_off=True), "UnaskedThought"),
         (Expected(thoughts=ExpectedThoughts(limits=ThoughtLimits(10))), "ThoughtEnder"),
         (Expected(thoughts=ExpectedThoughts(task="task")), "ThoughtEvents"),
         (Expected(thoughts=ExpectedThoughts(hidden=True)), "ThinkingHider"),
@@ -40,4 +39,4 @@ def test_a_stage_is_made_for_who_needs_it(expected: Expected, stage: str) -> Non
 
 def test_the_users_choice_makes_a_stage() -> None:
     chosen = replace(AUTO_READING, trims_blanks=True)
-    assert _made(chosen) == [*ALWAYS[:2], "BlanksTrimmer", *ALWAYS[2:]]
+    assert _made(chosen) == [*ALWAYS[:3], "BlanksTrimmer", *ALWAYS[3:]]

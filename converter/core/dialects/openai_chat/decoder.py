@@ -252,7 +252,7 @@ class OpenAIDecoder(DialectDecoder):
         if key == "message" and (thoughts or answer) and "content" not in inner:
             inner["content"] = ""
         if inner or outer or beside:
-            yield Opaque(NAME, inner, outer, index, (*blocks, *_told_parts(inner)))
+            yield Opaque(NAME, inner, outer, index, tuple(blocks))
         yield from thoughts
         yield from (
             MappedField(row.block, row.key, inner[name], index) for name, row in blocks.items()
@@ -275,7 +275,8 @@ class OpenAIDecoder(DialectDecoder):
                 raise MisshapenError
             if not (thinking := thinking_in(inner[name])):
                 continue
-            new = self._mergers[index].feed(name, thinking)
+            is_whole = _is_signed(inner[name])
+            new = self._mergers[index].feed(name, thinking, is_whole=is_whole)
             sent = {name: inner.pop(name)}
             if thoughts and not (thoughts[-1][0] and new):
                 new, sent = thoughts[-1][0] + new, thoughts.pop()[1] | sent
@@ -287,7 +288,7 @@ class OpenAIDecoder(DialectDecoder):
         if isinstance(content, list) and any(
             object_of(part).get("type", "text") != "text" for part in content
         ):
-            return self._parts(content, index)
+            return self._parts(content, inner, index)
         events: list[Event] = []
         for name, text in (("content", content), ("refusal", inner.get("refusal"))):
             if text is None or text == "":
@@ -298,18 +299,30 @@ class OpenAIDecoder(DialectDecoder):
             events.append(Text(text, index, name == "refusal"))
         return events
 
-    def _parts(self, content: list[object], index: int) -> list[Event]:
-        """Read a content of parts, as Mistral's API sends it; the list itself stays where it is."""
+    def _parts(self, content: list[object], inner: dict[str, object], index: int) -> list[Event]:
+        """Read a content of parts, as Mistral's API sends it. A list with parts of another kind
+        than text and thinking stays where it is, beside its words.
+        """
         events: list[Event] = []
+        kinds = {part.get("type") for part in map(object_of, content)}
+        own = None if kinds <= {"text", "thinking"} else _IN_PARTS
+        if own is None:
+            del inner["content"]
         for part in map(object_of, content):
             kind = part.get("type")
             if kind == "text":
-                events.append(Text(string_of(part.get("text")), index, own=_IN_PARTS))
+                events.append(Text(string_of(part.get("text")), index, own=own))
             elif kind == "thinking" and (
                 new := self._mergers[index].feed("content[]", thinking_in([part]))
             ):
-                events.append(Thinking(new, index, _IN_PARTS))
+                events.append(Thinking(new, index, own))
         return events
+
+
+def _is_signed(thought: object) -> bool:
+    """Return whether a thought comes with its signature: LiteLLM then repeats all of its words."""
+    blocks = thought if isinstance(thought, list) else []
+    return any(isinstance(block, dict) and block.get("signature") for block in blocks)
 
 
 def _goes_on(choice: object) -> bool:
@@ -317,15 +330,6 @@ def _goes_on(choice: object) -> bool:
     where the model ran in a circle. A server that has no such field has ended.
     """
     return isinstance(choice, dict) and choice.get("finish_reason", "") is None
-
-
-def _told_parts(inner: Mapping[str, object]) -> list[str]:
-    """Name the content, when all its parts are told."""
-    parts = inner.get("content")
-    are_objects = isinstance(parts, list) and all(
-        isinstance(part, dict) and part.get("type") in ("text", "thinking") for part in parts
-    )
-    return ["content"] if are_objects else []
 
 
 # Chat completions that are not quite of the shape: parts with a clear meaning are put right. A

@@ -193,12 +193,10 @@ class OpenAIEncoder(Encoder):
 
     def frames(self, events: Sequence[Event], raw: bytes | None) -> Iterator[Body | bytes]:
         """Yield the frames of the events; a failure is an error's body, without choices."""
-        native = [
-            event for event in events if isinstance(event, Thinking) and _names(event) is not None
-        ]
+        thoughts = [event for event in events if isinstance(event, Thinking)]
         raw = None if self._apart.waits else raw
         events = [*map(self._apart.feed, events)]
-        if raw is not None and all(self._fields(event) == _names(event) for event in native):
+        if raw is not None and all(self._fields(event) == _names(event) for event in thoughts):
             for told in events:
                 self._turn(told)
             self._news = False  # the raw frame tells it

@@ -4,10 +4,9 @@ Such a reply begins as text though it were to begin in a thought, unless it has 
 JSON is wanted, begins with a word.
 """
 
-from converter.core.reading.beginning import Grammar, Mode
+from converter.core.reading.beginning import JSON_BEGINS, Grammar, Mode
 from converter.core.reading.engine.states import State
 
-_JSON_BEGINS = ("[", "{", '"')
 _LIMIT = 4096
 """Characters of an answer by a grammar that wait for a mark, if it is no JSON: a choice, a number,
 some lines; models that think before it write the closer within as much, or are read as text."""
@@ -29,7 +28,7 @@ class GrammarStart:
         if self._grammar is not Grammar.JSON:
             return None
         self._grammar = Grammar.NONE
-        in_text = text.lstrip().startswith(_JSON_BEGINS)
+        in_text = text.lstrip().startswith(JSON_BEGINS)
         return State.HEAD if in_text else State.BEGINNING
 
     def by_length(self, text: str) -> State | None:

@@ -237,10 +237,12 @@ def test_a_field_with_a_block_of_the_users_is_told_and_stays_where_it_was() -> N
     ]
 
 
-@pytest.mark.parametrize(("kind", "told"), [("thinking", ("content",)), ("image_url", ())])
-def test_a_content_in_parts_is_told_when_every_part_is(kind: str, told: tuple[str, ...]) -> None:
-    content = {"content": [{"type": kind}]}
-    assert said(chunk(choice(delta=content)))[0] == Opaque("openai", content, {}, told=told)
+def test_a_content_in_parts_becomes_words_when_every_part_is_read() -> None:
+    thought: dict[str, object] = {"type": "thinking", "thinking": [{"type": "text", "text": "a"}]}
+    read = said(chunk(choice(delta={"content": [thought, {"type": "text", "text": "b"}]})))
+    assert read == [Thinking("a"), Text("b")]
+    picture = {"content": [thought, {"type": "image_url"}]}
+    assert said(chunk(choice(delta=picture)))[0] == Opaque("openai", picture, {})
 
 
 def test_two_texts_under_two_names_are_two_pieces() -> None:

@@ -1,0 +1,196 @@
+"""An answer that a server sends as thinking: a stage that makes it an answer again.
+
+Readers of servers take a reply without a closer for one long thought: SGLang 0.5.23 with
+`--reasoning-parser deepseek-r1`, vLLM 0.32 with `deepseek_r1` in whole replies, LM Studio where a
+grammar makes the answer. Others leave closer and answer in the field: mlx-lm, of Kimi-K2.6.
+
+A sign must say that the field holds the answer: no thought is due, the field can be what the
+request's grammar makes, or a closer stands in it. From there on the server's thinking waits for
+what tells: it is the answer where the model stops without another word or a call, else a thought.
+"""
+
+import enum
+from collections.abc import Sequence
+from dataclasses import replace
+
+from converter.core.model.events import (
+    Event,
+    Finish,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    WordKind,
+)
+from converter.core.reading.beginning import JSON_BEGINS, Grammar
+from converter.core.reading.findings import Findings
+from converter.core.reading.reading import Expected
+from converter.core.reading.tool_calls.source import marks_of
+from converter.core.wire import json_text
+
+LONGEST = 1 << 18
+"""Characters that wait. A thought may be longer than that, an answer hardly."""
+
+
+class _Sign(enum.Enum):
+    """What says that the words of the field may be the answer. DECIDED: they are not."""
+
+    NONE = enum.auto()
+    NO_THOUGHT_DUE = enum.auto()
+    GRAMMAR = enum.auto()
+    CLOSER = enum.auto()
+    DECIDED = enum.auto()
+
+
+class FieldAnswer:
+    """Events of one choice in, events out, before tags are read. `closers`: those of thoughts of
+    the reply's model.
+
+    A thought of nothing but blanks goes nowhere.
+    """
+
+    def __init__(self, expected: Expected, closers: Sequence[str], findings: Findings) -> None:
+        self._expected, self._findings = expected, findings
+        self._marks = marks_of(*closers)
+        by_grammar = expected.choices or expected.grammar is Grammar.JSON
+        self._sign = _Sign.GRAMMAR if by_grammar else _Sign.NONE
+        self._sign = _Sign.NO_THOUGHT_DUE if expected.no_thought_due else self._sign
+        self._held: list[Event] = []
+        self._size = 0
+        self._blank = True  # this thought has said nothing but blanks
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Return the events that are decided."""
+        match event:
+            case Thinking(text=text) if text:
+                self._held.append(event)
+                self._size += len(text)
+                return self._decided()
+            case ThinkingEnd() | Text(refusal=False, own=None) if _is_silent(event):
+                if self._waits and self._held and not self._blank:
+                    self._held.append(event)
+                    return []
+                return [event] if isinstance(event, Text) else self._released(event)
+            case Finish(reason="stop", at_limit=False):
+                return [*self._answer(event.choice), *self._released(event)]
+            case Text() | ToolCall() | Finish():
+                self._sign = _Sign.DECIDED
+                return self._released(event)
+            case _:
+                return [event]
+
+    def close(self) -> Sequence[Event]:
+        """Return the thinking that waits, but for blanks alone."""
+        held = [] if self._blank else self._held
+        self._held, self._size = [], 0
+        return held
+
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        """Return words as they are where none wait. A closer may begin in those of a thought."""
+        if self._held or self._waits or self._blank == (kind is Thinking):
+            return None
+        if self._sign is _Sign.DECIDED:
+            return kind, ""
+        return (kind, self._marks.firsts) if kind is Thinking else None
+
+    @property
+    def _waits(self) -> bool:
+        """Whether the words of the field wait for the reply's end."""
+        return self._sign not in (_Sign.NONE, _Sign.DECIDED)
+
+    def _released(self, event: Event) -> Sequence[Event]:
+        """Return the thinking that waits, and the event that ends the thought."""
+        out = [*self.close(), event]
+        self._blank = True
+        return out
+
+    def _decided(self) -> Sequence[Event]:
+        """Return the words of the field that are a thought."""
+        self._blank = self._blank and not _said(self._held).strip()
+        if self._size > LONGEST:
+            self._sign, self._blank = _Sign.DECIDED, False
+        if self._blank:
+            return []
+        if self._sign is _Sign.GRAMMAR and not self._may_be_made():
+            self._sign = _Sign.NONE
+        if self._sign is _Sign.NONE:
+            return self._up_to_closer()
+        return [] if self._waits else self.close()
+
+    def _may_be_made(self) -> bool:
+        """Return whether the grammar may make an answer that begins as the field does."""
+        if choices := self._expected.choices:
+            short = self._size <= 2 * max(map(len, choices))
+            said = _said(self._held).strip() if short else ""
+            return short and any(choice.startswith(said) for choice in choices)
+        first = next(words for each in self._held if (words := _words(each).lstrip()))
+        return first.startswith(JSON_BEGINS)
+
+    def _is_made(self, said: str) -> bool:
+        """Return whether the grammar has made the field's words."""
+        if choices := self._expected.choices:
+            return said.strip() in choices
+        return json_text.readable(said.encode(errors="surrogatepass"), json_text.read_strictly)
+
+    def _up_to_closer(self) -> Sequence[Event]:
+        """Return the words before a closer, or before what may become one."""
+        said = _said(self._held)
+        closer = self._marks.search(said)
+        at = closer.start() if closer else len(said) - self._marks.undecided(said, 0)
+        self._sign = _Sign.CLOSER if closer else self._sign
+        before, self._held = _split(self._held, at)
+        self._size = len(said) - at
+        return before
+
+    def _answer(self, choice: int) -> Sequence[Event]:
+        """Return the answer that the field proves to hold, behind words of the thought, if any."""
+        thought: Sequence[Event] = []
+        if self._sign is _Sign.GRAMMAR and not self._is_made(_said(self._held)):
+            self._sign = _Sign.NONE
+            thought = self._up_to_closer()
+        said = _said(self._held)
+        if self._sign is _Sign.CLOSER and (closer := self._marks.search(said)):
+            said = said[closer.end() :]
+        if not (self._waits and said.strip()):
+            return thought
+        self._findings.answers_as_thinking = True
+        self._held = []
+        return [*thought, Text(said, choice)]
+
+
+def _is_silent(event: Event) -> bool:
+    return not isinstance(event, Text) or not event.text.strip()
+
+
+def _words(event: Event) -> str:
+    return event.text if isinstance(event, Text | Thinking) else ""
+
+
+def _said(events: Sequence[Event]) -> str:
+    return "".join(map(_words, events))
+
+
+def _split(events: Sequence[Event], at: int) -> tuple[list[Event], list[Event]]:
+    """Return the events before the character `at` of their words, and those behind it."""
+    before, behind = list[Event](), list[Event]()
+    for event in events:
+        size = len(_words(event))
+        if 0 < at < size and isinstance(event, Thinking):
+            before.append(_part(event, event.text[:at]))
+            behind.append(_part(event, event.text[at:], rest=True))
+        else:
+            (before if at > 0 else behind).append(event)
+        at -= size
+    return before, behind
+
+
+def _part(event: Thinking, text: str, rest: bool = False) -> Thinking:
+    """Return a part of a thought. Fields that tell it in another form go with the `rest`."""
+    if event.own is None:
+        return replace(event, text=text)
+    fields = {
+        name: text if isinstance(value, str) else value
+        for name, value in event.own.fields.items()
+        if rest or isinstance(value, str)
+    }
+    return replace(event, text=text, own=replace(event.own, fields=fields))
