@@ -162,27 +162,28 @@ class AwaitedReply:
         speaker, server = client or exchange.client, exchange.server_dialect
         if self.counts_for_us and speaker is server:
             speaker = server = UNCOUNTED
+        count = self._prompt_tokens(speaker, form)
         rewriter = rewriter_of(
             exchange.settings,
             speaker,
             server_form,
             form or request.form,
             server=TEXT_COMPLETIONS if self.as_text else server,
-            context=replace(request.reply_context, prompt_tokens=self._prompt_tokens(form)),
+            context=replace(request.reply_context, prompt_tokens=count),
             expected=expected,
         )
         if request.called:
             rewriter.call_model(request.called)
         return rewriter
 
-    def _prompt_tokens(self, form: Form | None) -> Callable[[], int] | None:
+    def _prompt_tokens(self, client: Dialect, form: Form | None) -> Callable[[], int] | None:
         """Return the estimate of the prompt's tokens, for a client that wants counts in any case:
         one of chat completions only where it asks, or where its one body comes of a stream.
         """
         request = self.request
         asked = as_object(request.body.get(COUNTING)).get("include_usage")
         whole = (form or request.form) is Form.WHOLE and self.watched
-        if request.exchange.client is COMMON and not (asked or whole):
+        if client in (COMMON, UNCOUNTED) and not (asked or whole):
             return None
         return partial(estimate_tokens, request.body)
 

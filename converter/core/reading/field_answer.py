@@ -140,7 +140,7 @@ class FieldAnswer:
         self._sign = _Sign.CLOSER if closer else self._sign
         before, self._held = _split(self._held, at)
         self._size = len(said) - at
-        return before
+        return _as_one(before)
 
     def _answer(self, choice: int) -> Sequence[Event]:
         """Return the answer that the field proves to hold, behind words of the thought, if any."""
@@ -182,6 +182,21 @@ def _split(events: Sequence[Event], at: int) -> tuple[list[Event], list[Event]]:
             (before if at > 0 else behind).append(event)
         at -= size
     return before, behind
+
+
+def _as_one(events: list[Event]) -> list[Event]:
+    """Return words that waited in one event with those behind them, if all fields are strings."""
+    names = {tuple(each.own.fields) if each.own else () for each in events if _is_plain(each)}
+    if len(events) < 2 or len(names) != 1 or not all(map(_is_plain, events)):
+        return events
+    first = events[0]
+    assert isinstance(first, Thinking)
+    return [_part(first, _said(events))]
+
+
+def _is_plain(event: Event) -> bool:
+    fields = event.own.fields.values() if isinstance(event, Thinking) and event.own else ()
+    return isinstance(event, Thinking) and all(isinstance(value, str) for value in fields)
 
 
 def _part(event: Thinking, text: str, rest: bool = False) -> Thinking:

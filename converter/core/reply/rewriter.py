@@ -168,7 +168,7 @@ class Rewriter:
         server cannot go on, and the second time.
         """
         if not self.continuation.begin(self._tokens):
-            return self._encoder.feed(self._noted(self._tokens.told(CUT)))
+            return self._encoder.feed(self._noted(self._with_counts(CUT)))
         self.continuation.thoughts = self._pipeline.stages.take_thoughts()
         expected = replace(self._reading.expected, initial=InitialState.TEXT)
         reading = replace(self._reading, chosen_start=InitialState.TEXT, expected=expected)
@@ -216,7 +216,7 @@ class Rewriter:
             if self._fast:
                 self._fast.settle()
             drained = [*self._pipeline.stages.close(), *drain()]
-            events = self._noted(self._tokens.told(drained, is_last=not self.end.failure))
+            events = self._noted(self._with_counts(drained, is_last=True))
             rest = [*self._encoder.feed(events), *self._encoder.close()]
         except Exception as error:
             return [*out, *self._fault(error, whole)]
@@ -275,7 +275,7 @@ class Rewriter:
     def _sent(self, each: ReadFrame) -> list[bytes]:
         came, frame, read = each.came, each.frame, each.events
         made = self._pipeline.feed(self.end.feed(read))
-        events = self._noted(self._tokens.told(self.continuation.feed(made)))
+        events = self._noted(self._with_counts(self.continuation.feed(made)))
         passes = (
             self._same_dialect
             and not self.continuation.goes_on
@@ -307,6 +307,9 @@ class Rewriter:
             self.changed = self.changed or fast.changes
         return taken
 
+    def _with_counts(self, events: Sequence[Event], is_last: bool = False) -> list[Event]:
+        return [*events] if self.end.failure else self._tokens.told(events, is_last)
+
     def _noted(self, events: list[Event]) -> list[Event]:
         for event in events:
             match event:
@@ -314,7 +317,7 @@ class Rewriter:
                     self.end.failed(event)
                 case Finish():
                     self._finished = bool(event.reason)
-                case Usage():
+                case Usage() if event.input or event.output or self._same_dialect:
                     self._tokens.usage = event
         self.events += events
         return events

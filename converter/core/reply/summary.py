@@ -18,6 +18,7 @@ from converter.core.model.events import (
     ToolCall,
     Usage,
 )
+from converter.core.reply.token_counts import counts_of
 
 LONGEST_NAME = 300
 """Characters of a model's name; servers choose it, and it is kept with the flow."""
@@ -95,7 +96,7 @@ class Summary:
     @property
     def counted(self) -> Usage | None:
         """The server's counts; from llama.cpp's timings what its usage does not tell."""
-        usage, timed = self.usage, _counted(self.timings)
+        usage, timed = self.usage, counts_of(self.timings)
         if usage and timed and usage.cached is None:
             return replace(usage, cached=timed.cached)
         return usage or timed
@@ -147,15 +148,6 @@ class Summary:
     def _ended(self, choice: int, at: float) -> None:
         began = self._began.pop(choice, None)
         self.thinking_time += at - began if began is not None else 0.0
-
-
-def _counted(timings: Mapping[str, object]) -> Usage | None:
-    """Return llama.cpp's own counts, which it sends where no client has asked for usage."""
-    read, cached, written = (timings.get(name) for name in ("prompt_n", "cache_n", "predicted_n"))
-    if type(read) is not int or type(written) is not int:
-        return None
-    known = cached if type(cached) is int else 0
-    return Usage(read + known, written, cached=known)
 
 
 def in_words(summary: Mapping[str, object]) -> str:

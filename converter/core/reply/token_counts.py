@@ -1,6 +1,6 @@
 """The tokens of one reply: as its server counts them, else estimated."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from converter.core.model.events import (
@@ -8,11 +8,13 @@ from converter.core.model.events import (
     End,
     Event,
     Failure,
+    Start,
     Text,
     Thinking,
     ToolCall,
     Usage,
 )
+from converter.core.wire.json_text import as_object
 
 _FULL_FRAME = 2 * BYTES_PER_TOKEN
 """Bytes of a frame that holds more than one token, as under load vLLM's and llama.cpp's do."""
@@ -36,8 +38,11 @@ class TokenCounts:
         """Count the words of a frame, or of so many; take note of the server's counts."""
         size = 0
         for event in events:
-            if isinstance(event, Usage):
+            if isinstance(event, Usage) and (event.input or event.output):
                 self._counted = event
+            elif isinstance(event, Start) and event.own:
+                timings = as_object(event.own.fields.get("timings"))
+                self._counted = self._counted or counts_of(timings)
             size += _size_of(event)
         self._size += size
         self._frames += frames if size else 0
@@ -56,7 +61,7 @@ class TokenCounts:
         `is_last`: nothing comes behind these events.
         """
         kinds = [type(event) for event in events]
-        if Usage in kinds or not (End in kinds or (is_last and Failure not in kinds)):
+        if {Usage, Failure} & {*kinds} or not (is_last or End in kinds):
             return [*events]
         place = kinds.index(End) if End in kinds else len(kinds)
         return [*events[:place], *self.missing(), *events[place:]]
@@ -73,6 +78,15 @@ class TokenCounts:
         prompt = first.input if first else self._prompt()
         cached = first.cached if first else None
         return [Usage(prompt, self._before + written, cached=cached, estimated=True)]
+
+
+def counts_of(timings: Mapping[str, object]) -> Usage | None:
+    """Return llama.cpp's own counts, which it sends where no client has asked for usage."""
+    read, cached, written = (timings.get(name) for name in ("prompt_n", "cache_n", "predicted_n"))
+    if type(read) is not int or type(written) is not int:
+        return None
+    known = cached if type(cached) is int else 0
+    return Usage(read + known, written, cached=known)
 
 
 def _size_of(event: Event) -> int:

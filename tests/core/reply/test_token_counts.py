@@ -10,7 +10,7 @@ from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dia
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import Text, Usage
 from converter.core.reply.token_counts import TokenCounts
-from tests.support.frames import DONE, ROLE, chat_whole, delta, finish
+from tests.support.frames import DONE, ROLE, chat_whole, data, delta, finish
 
 
 def tokens(prompt: int | None = 11) -> TokenCounts:
@@ -48,6 +48,13 @@ def test_a_second_reply_that_nobody_counts_adds_its_frames() -> None:
     assert both.go_on() == 30
     both.read([Text("b")])
     assert both.missing() == [Usage(4, 31, estimated=True)]
+
+
+def test_a_reply_that_failed_gets_no_estimate() -> None:
+    frames = [delta(content="a"), data({"error": {"message": "gone"}}), DONE]
+    context = ReplyContext(prompt_tokens=lambda: 11)
+    through = rewriter_of(settings.read(), OPENAI_CHAT, Form.STREAM, context=context)
+    assert b"usage" not in b"".join(through.whole(b"".join(frames)))
 
 
 @pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC, RESPONSES])
