@@ -33,7 +33,7 @@ LONGEST = 1 << 18
 
 
 class _Sign(enum.Enum):
-    """What says that the words of the field may be the answer. DECIDED: they are not."""
+    """A sign that the words of the field may be the answer. DECIDED: they are not."""
 
     NONE = enum.auto()
     NO_THOUGHT_DUE = enum.auto()
@@ -95,7 +95,7 @@ class FieldAnswer:
 
     @property
     def _waits(self) -> bool:
-        """Whether the words of the field wait for the reply's end."""
+        """Tell whether the words of the field wait for the reply's end."""
         return self._sign not in (_Sign.NONE, _Sign.DECIDED)
 
     def _released(self, event: Event) -> Sequence[Event]:
@@ -186,17 +186,13 @@ def _split(events: Sequence[Event], at: int) -> tuple[list[Event], list[Event]]:
 
 def _as_one(events: list[Event]) -> list[Event]:
     """Return words that waited in one event with those behind them, if all fields are strings."""
-    names = {tuple(each.own.fields) if each.own else () for each in events if _is_plain(each)}
-    if len(events) < 2 or len(names) != 1 or not all(map(_is_plain, events)):
+    thoughts = [each for each in events if isinstance(each, Thinking)]
+    fields = [each.own.fields if each.own else {} for each in thoughts]
+    if len(events) < 2 or len(thoughts) < len(events) or len({(*each,) for each in fields}) > 1:
         return events
-    first = events[0]
-    assert isinstance(first, Thinking)
-    return [_part(first, _said(events))]
-
-
-def _is_plain(event: Event) -> bool:
-    fields = event.own.fields.values() if isinstance(event, Thinking) and event.own else ()
-    return isinstance(event, Thinking) and all(isinstance(value, str) for value in fields)
+    if not all(isinstance(value, str) for each in fields for value in each.values()):
+        return events
+    return [_part(thoughts[0], _said(events))]
 
 
 def _part(event: Thinking, text: str, rest: bool = False) -> Thinking:

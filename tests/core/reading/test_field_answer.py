@@ -131,7 +131,7 @@ def test_a_thought_of_blanks_goes_nowhere() -> None:
         [STOP],
         [],
     ]
-    assert read(blank, A, STOP, expected=Expected())[:2] == [[], [blank, A]]
+    assert read(blank, A, STOP, expected=Expected())[:2] == [[], [Thinking("\n\n12 * 7 ")]]
 
 
 def test_words_are_plain_as_soon_as_nothing_waits() -> None:

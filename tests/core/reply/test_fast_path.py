@@ -264,7 +264,8 @@ def test_words_that_wait_do_not_make_the_next_ones_unknown(client: Dialect, name
     waiting = [" a", " <", " b", "", ".\n", "c", " d"] * 50
     words = ["<think>so", *waiting, "</think>", "then", *waiting] if name == "content" else waiting
     fast, _ = _both(_stream(name, words), settings.read(), client)
-    assert fast.hurried > 0.35 * len(words)
+    # in a thought of the server's own two frames wait for a closer, once in seven
+    assert fast.hurried > (0.35 if name == "content" else 0.12) * len(words)
 
 
 @CLIENTS
