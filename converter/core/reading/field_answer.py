@@ -24,8 +24,8 @@ from converter.core.model.events import (
 )
 from converter.core.reading.beginning import JSON_BEGINS, Grammar
 from converter.core.reading.findings import Findings
+from converter.core.reading.mark_search import marks_of
 from converter.core.reading.reading import Expected
-from converter.core.reading.tool_calls.source import marks_of
 from converter.core.wire import json_text
 
 LONGEST = 1 << 18
