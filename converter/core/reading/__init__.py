@@ -7,13 +7,8 @@
   `json_extent` (where nothing is a mark), and `tool_calls` (the bodies of calls). Before it,
   `repeated_thought` drops a thought that the server's field has told.
 - The other files are stages for events, which do not know each other. Before the engine:
-<<<<<<< HEAD
-  `half_characters`, `unasked_thought`. Behind it: `blanks`, `thought_ender`,
+  `half_characters`, `field_answer`. Behind it: `blanks`, `thought_ender`,
   `thinking_hider`, `folding`. `earlier_folds` is for requests.
-=======
-  `half_characters`, `field_answer`. Behind it: `blanks`, `thought_ender`, `budget`,
-  `folding`. `earlier_folds` is for requests.
->>>>>>> 323849c8 (thought field: an answer in it is the answer where a sign says so)
 - `reading` has what is known beforehand (`beginning`: how the reply begins), `findings` what the
   stages tell beside the events.
 """

@@ -44,23 +44,12 @@ class Ends:
 class Findings:
     """Notes of all stages on one reply.
 
-    <<<<<<< HEAD
-        `native`: the server sent thinking of its own. `thought`: there was any. `unclosed`: choices
-        whose last thought began with a phrase, and no phrase ended it. `calls`: the tool calls that
-        were read from the text. `unread`: the marks of a thought that no family reads, by the text's
-        head: its opener, and the closer that most likely ends it. `marks`: the opener and the closer of
-        the last thought, unless they stood in no text. `loop`: the words that a thought repeats.
-        `answers_as_thinking`: the server sent the answer as thinking, though the request turns thinking
-        off.
-    =======
-        `native`: the server sent thinking of its own. `thought`: there was any. `withheld`: characters
-        of thinking beyond the budget. `unclosed`: choices whose last thought began with a phrase, and
-        no phrase ended it. `calls`: the tool calls that were read from the text. `unread`: the marks of
-        a thought that no family reads, by the text's head: its opener, and the closer that most likely
-        ends it. `marks`: the opener and the closer of the last thought, unless they stood in no text.
-        `loop`: the words that a thought repeats. `answers_as_thinking`: the server sent the answer as
-        thinking.
-    >>>>>>> 323849c8 (thought field: an answer in it is the answer where a sign says so)
+    `native`: the server sent thinking of its own. `thought`: there was any. `unclosed`: choices
+    whose last thought began with a phrase, and no phrase ended it. `calls`: the tool calls that
+    were read from the text. `unread`: the marks of a thought that no family reads, by the text's
+    head: its opener, and the closer that most likely ends it. `marks`: the opener and the closer of
+    the last thought, unless they stood in no text. `loop`: the words that a thought repeats.
+    `answers_as_thinking`: the server sent the answer as thinking.
     """
 
     native: bool = False
