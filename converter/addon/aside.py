@@ -6,13 +6,15 @@ Python with the loop takes both a fourth more time.
 
 One thread works on whole bodies, one body after another; a second thread on streams, which do not
 wait for bodies; a third draws the views that people look at. While a thread works, Python gives the
-loop its turn, but not within one call of C, such as reading a JSON text. A process would need no
-turns, but the official binary of mitmproxy cannot start a Python process.
+loop its turn, but not within one call of C, so long JSON is read and written in many calls
+(`converter.core.wire.long_json`). A process would need no turns, but the official binary of
+mitmproxy cannot start a Python process.
 """
 
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from random import randrange
 
 AT_ONCE = 128 * 1024
 """Bytes of a body that are worked on at once: some milliseconds; a thread's turn costs 0.1."""
@@ -27,10 +29,9 @@ _QUOTES = 1 << 15
 _VALUES = 1 << 16
 """Values in such a request: C reads so many in 15 milliseconds, an object's short keys among them.
 """
-_APART = 251
-"""Bytes from one sample of a request to the next: fewer than a number has that takes long, and a
-prime, so that no period of a text hides from it.
-"""
+_SAMPLED = 250
+"""Bytes of a request of which one is looked at: fewer than a number has that takes long."""
+_SLICES = 8
 BODIES = ThreadPoolExecutor(1, "think-aside")
 _OF_STREAMS = ThreadPoolExecutor(1, "think-aside-streams")
 SHOWING = ThreadPoolExecutor(1, "think-showing")
@@ -40,15 +41,23 @@ type Worker = ThreadPoolExecutor | asyncio.Lock
 """Does long work: a thread, or the loop itself, one work after the other, by this lock."""
 
 
+def sample_of(data: bytes) -> bytes:
+    """Return one byte of some `_SAMPLED`: others each time, so that nothing hides by its period."""
+    usual = _SLICES * _SAMPLED
+    steps = [randrange(usual // 2, usual * 3 // 2) for _ in range(_SLICES)]
+    return b"".join(data[randrange(step) :: step] for step in steps)
+
+
 def is_quick(body: bytes) -> bool:
     """Tell whether a request is read, translated and written in some milliseconds: it has few
     values, few strings (so that it has few messages), and few digits, because the time for a number
     of thousands of digits grows with their square.
     """
-    sample = body[::_APART].decode("latin-1")
-    few_strings = sample.count('"') * _APART <= _QUOTES
-    few_values = sum(map(sample.count, ",[{")) * _APART <= _VALUES
-    few_digits = 4 * sum(map(sample.count, "0123456789")) < len(sample)
+    sample = sample_of(body)
+    apart = len(body) / max(len(sample), 1)
+    few_strings = sample.count(b'"') * apart <= _QUOTES
+    few_values = sum(map(sample.count, (b",", b"[", b"{"))) * apart <= _VALUES
+    few_digits = 4 * sum(map(sample.count, b"0123456789")) < len(sample)
     return len(body) <= _IN_TURN and few_strings and few_values and few_digits
 
 

@@ -97,16 +97,23 @@ _TEXT = 'She said "no", and the file of forty lines was as before: {a: [1]}. So 
 _MESSAGE = {"role": "user", "content": _TEXT * 32}
 
 
+def _periodic(period: int) -> bytes:
+    """A megabyte of small messages whose marks stand at the same bytes of each period."""
+    unit = (b'{"role":"user","content":"x"},' * (period // 31)).ljust(period)
+    return b'{"messages":['.ljust(period) + unit * (1_000_000 // period)
+
+
 @pytest.mark.parametrize(
     ("body", "quick"),
     [
         (_body(*[_MESSAGE] * 200), True),
+        *((_periodic(period), False) for period in (250, 251, 2000, 2008)),
         (_body(*[_MESSAGE] * 400), False),
         (_body(*[{"role": "user", "content": "hi"}] * 5000), False),
         (_body(list(range(100_000))), False),
         (_body([[]] * 100_000), False),
     ],
-    ids=["an agent's", "1 MB", "short messages", "numbers", "lists"],
+    ids=["an agent's", *["periodic"] * 4, "1 MB", "short messages", "numbers", "lists"],
 )
 def test_a_request_of_few_messages_is_quick_work(body: bytes, quick: bool) -> None:
     assert is_quick(body) is quick

@@ -42,7 +42,7 @@ from converter.core.dialects.dialect import OwnRequest
 from converter.core.dialects.request_facts import COUNTED, COUNTING
 from converter.core.model.conversation import RequestError
 from converter.core.model.memory import AwayError, Memory, Store
-from converter.core.wire import json_text
+from converter.core.wire import json_text, long_json
 from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import UnreadableError
 
@@ -382,9 +382,8 @@ async def send(asked: Asked) -> None:
         if repeated:
             asked.turns.keep(record.exchange.owner, repeated, came)
         return
-    writing = partial(json_text.write, sent)
-    if repeated:
-        writing = partial(repeated.body, sent, json_text.write)
+    write = long_json.write if asked.worker is BODIES else json_text.write
+    writing = partial(repeated.body, sent, write) if repeated else partial(write, sent)
     body = await aside(came, writing, asked.worker)
     if repeated:
         asked.turns.keep(record.exchange.owner, repeated, came)

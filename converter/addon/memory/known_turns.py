@@ -2,17 +2,16 @@
 
 from dataclasses import dataclass
 
+from converter.addon.aside import sample_of
 from converter.addon.bounds import KNOWN_TURNS, KNOWN_TURNS_BYTES
 from converter.core.model.conversation import Turn
 from converter.core.model.raw_messages import MESSAGE_FIELDS
 from converter.core.model.repeated_turns import RepeatedTurns
-from converter.core.wire import json_text, known_json
+from converter.core.wire import known_json, long_json
 from converter.core.wire.known_json import KnownObject
 
 SHORT = 16 * 1024
 """Bytes of a request that is as soon read anew as looked for."""
-_APART = 61
-"""Bytes from one sample of a request to the next, a prime."""
 _WEIGHTS = {b"{": 24, b"[": 16, b",": 8}
 """Bytes that a request counts for each mark in it, if that is more than the request has: a small
 value takes twenty times its bytes. Text of code has many such marks, and takes no more for them.
@@ -45,7 +44,7 @@ class KnownTurns:
         if len(body) <= KNOWN_TURNS_BYTES:
             read = known_json.read(body, [each.request for each in kept], MESSAGE_FIELDS)
         if read is None:
-            return json_text.read(body), RepeatedTurns()
+            return long_json.read(body), RepeatedTurns()
         before = None if read.before is None else kept[read.before].turns
         return read.value, RepeatedTurns(before, read.known)
 
@@ -68,5 +67,6 @@ class KnownTurns:
 
 def _weight_of(data: bytes) -> int:
     """Return the bytes that the values of a request take by a sample of its marks."""
-    sample = data[::_APART]
-    return _APART * sum(weight * sample.count(mark) for mark, weight in _WEIGHTS.items())
+    sample = sample_of(data)
+    weights = sum(weight * sample.count(mark) for mark, weight in _WEIGHTS.items())
+    return weights * len(data) // max(len(sample), 1)

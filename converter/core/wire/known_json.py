@@ -9,12 +9,14 @@ takes. Nobody may change a value that was read here, because later requests shar
 import codecs
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import is_
 from typing import NamedTuple
 
 from converter.core.wire import json_text
+from converter.core.wire.long_json import LONG, LongText
 
 _BEGIN = re.compile(rb"[ \t\n\r]*+(\{)")
 _NAME = re.compile(rb'[ \t\n\r]*+"([^"\\\x00-\x1f\x80-\xff]*+)"[ \t\n\r]*+:[ \t\n\r]*+')
@@ -147,6 +149,7 @@ class _Reading:
         self._at = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
         self._place = 0
         self._text: str | None = None
+        self._scan: Callable[[int], tuple[object, int]]
         self._before: int | None = None
 
     def object(self, lists: Collection[str]) -> Read:
@@ -231,7 +234,7 @@ class _Reading:
         first = place = self._place
         values, places, mark = list[object](), Places(), ","
         while mark == ",":
-            value, end = json_text.scan(text, place)
+            value, end = self._scan(place)
             behind = _NEXT_IN_TEXT.match(text, end)
             if behind is None or len(values) == _MOST_ELEMENTS:
                 raise ValueError(f"expected few elements, and an end behind {len(values)}")
@@ -248,7 +251,7 @@ class _Reading:
     def _new(self) -> Known:
         """Read a value that is not known."""
         text = self._rest()
-        value, end = json_text.scan(text, self._place)
+        value, end = self._scan(self._place)
         begin, size = self._at, len(text[self._place : end].encode())
         self._at, self._place = begin + size, end
         return Known(begin, begin + size, value)
@@ -257,6 +260,9 @@ class _Reading:
         """Return the text from the first new value on."""
         if self._text is None:
             self._text = str(memoryview(self._data)[self._at :], "utf-8")
+            self._scan = LongText(self._text, json_text.scan).value
+            if len(self._text) <= LONG:
+                self._scan = partial(json_text.scan, self._text)
         return self._text
 
     def _take(self, pattern: re.Pattern[bytes]) -> bytes:

@@ -1,0 +1,116 @@
+"""Long JSON: the same values, bytes and refusals as in one call of C."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.core.wire import json_text, known_json, long_json
+from tests.support.strategies import law
+
+_TEXTS = st.lists(
+    st.sampled_from(["a", "\\", '"', "\n", "é", "🙂", "\ud83d", '","', "},", "],", " : "]),
+    max_size=20,
+).map("".join)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_infinity=False) | _TEXTS,
+    lambda inner: st.lists(inner, max_size=9) | st.dictionaries(_TEXTS, inner, max_size=6),
+    max_leaves=40,
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small() -> Iterator[None]:
+    """Windows that hardly anything fits into."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(long_json, "WINDOW", 8)
+        patch.setattr(long_json, "LONG", 0)
+        patch.setattr(known_json, "LONG", 0)
+        patch.setattr(long_json, "_MOST", 4)
+        yield
+
+
+def outcome(read: Callable[[bytes], object], data: bytes) -> object:
+    try:
+        return repr(read(data))
+    except json_text.UnreadableError:
+        return None
+
+
+@law(150)
+@given(VALUES, st.booleans(), st.sampled_from([(",", ":"), (" , ", ":\n "), ("\t\r\n,", " : ")]))
+def test_a_value_is_read_as_at_once(
+    value: object, ascii_only: bool, separators: tuple[str, str]
+) -> None:
+    text = f" {json.dumps(value, ensure_ascii=ascii_only, separators=separators)}\n"
+    data = text.encode(errors="replace")
+    assert outcome(long_json.read, data) == outcome(json_text.read, data)
+
+
+@law(200)
+@given(VALUES, st.data())
+def test_what_is_no_json_is_refused_as_at_once(value: object, data: st.DataObject) -> None:
+    text = json.dumps(value, ensure_ascii=False).encode(errors="replace")
+    place = data.draw(st.integers(0, len(text)))
+    spoiled = text[:place] + data.draw(
+        st.sampled_from([b"", b",", b"]", b'"', b"}", b"{", b"[", b":", b"\\", b"1", b"NaN", b"\n"])
+    )
+    spoiled += text[place + data.draw(st.integers(0, 2)) :]
+    assert outcome(long_json.read, spoiled) == outcome(json_text.read, spoiled)
+
+
+@law(150)
+@given(VALUES)
+def test_a_value_is_written_as_at_once(value: object) -> None:
+    assert long_json.write(value) == json_text.write(value)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"[" * 100_000,
+        b'{"a":' * 500 + b"1" + b"}" * 500,
+        b'"' + b"a" * 500,
+        b"[1,2" * 99,
+        b"[" + b" " * 99 + b"]",
+        b'{"a":1,"a":[2,3,4,5,6,7]}',
+        b"[" + b"9" * 5000 + b",[1]]",
+        b"[[1,2,3,4,5,6}]",
+    ],
+)
+def test_extremes_are_read_as_at_once(data: bytes) -> None:
+    assert outcome(long_json.read, data) == outcome(json_text.read, data)
+
+
+def test_what_is_deep_is_written() -> None:
+    value: object = 1
+    for _ in range(5000):
+        value = [value]
+    assert long_json.write(value) == b"[" * 5000 + b"1" + b"]" * 5000
+
+
+def test_no_call_of_c_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a container may be opened, C gets no more than a window and no more than some values."""
+    monkeypatch.setattr(long_json, "WINDOW", 100)
+    monkeypatch.setattr(long_json, "_MOST", 100)
+    value = {"a": [[[1] * 500, {str(at): 10**4000 for at in range(9)}]] * 3, "b": [{"c": 1}] * 200}
+    read, written = list[int](), list[int]()
+
+    def scan(text: str, at: int) -> tuple[object, int]:
+        found, end = json_text.scan(text, at)
+        read.append(end - at)
+        return found, end
+
+    def write(one: object, usual: Callable[[object], bytes] = json_text.write) -> bytes:
+        written.append(len(json.dumps(one)))
+        return usual(one)
+
+    monkeypatch.setattr(json_text, "write", write)
+    text = json.dumps(value)
+    assert long_json.LongText(text, scan).whole() == value
+    assert json.loads(long_json.write(value)) == value
+    assert max(read) == 4001
+    assert max(written) <= 4010
