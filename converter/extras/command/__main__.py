@@ -14,7 +14,6 @@ FAILED, WRONG_USE, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 CLIENTS = ("claude", "codex", "opencode", "aider", "llm", "run")
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "doctor": ("converter.extras.command.doctor", "main"),
-    "read": ("converter.extras.command.saved_reply", "main"),
     "record": ("converter.extras.recordings.commands", "main"),
     "env": ("converter.extras.command.launch", "show"),
     **dict.fromkeys(CLIENTS, ("converter.extras.command.launch", "main")),

@@ -44,7 +44,6 @@ Start the proxy in front of a model server, or do one of these; each has --help 
   think-addon claude ...      start Claude Code on a local model; also codex, opencode, aider, llm,
                               `run -- PROGRAM ...`; `env NAME` prints what they are started with
   think-addon doctor [URL]    say what the server is, how its model thinks, which options follow
-  think-addon read [FILE]     show a saved reply
   think-addon record COMMAND  keep, show, check and serve recordings"""
 
 

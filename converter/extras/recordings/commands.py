@@ -12,7 +12,7 @@ from converter.addon.exchange import settings
 from converter.addon.files import FileError
 from converter.core.dialects.table import COMMON, DIALECTS
 from converter.core.wire.printable import one_line, shortened, visible
-from converter.extras.recordings import flow_file, server
+from converter.extras.recordings import flow_file, saved_reply, server
 from converter.extras.recordings.golden import golden
 from converter.extras.recordings.library import Expectation, Library
 from converter.extras.recordings.recording import Recording, RecordingError, Replay
@@ -100,6 +100,12 @@ def _list(library: Library, chosen: argparse.Namespace) -> int:
 
 
 def _show(library: Library, chosen: argparse.Namespace) -> int:
+    file = Path(chosen.name)
+    if chosen.name == saved_reply.STANDARD_INPUT or (file.is_file() and file.suffix != ".mitm"):
+        options = settings.read(with_options({}, chosen.set))
+        client = next((each for each in DIALECTS if each.name == chosen.client), None)
+        saved_reply.show(chosen.name, options, client)
+        return 0
     recording = library.load(chosen.name)
     if chosen.request:
         print(server.request_of(recording))
@@ -276,7 +282,8 @@ _TAKEN_BY_ADD = {
     "--expect-text": _WORDS,
 }
 _TAKEN_BY_SHOW = {
-    "name": _NAME,
+    "name": {"metavar": "NAME|FILE", "help": "a recording, or a file with a reply; - is stdin"},
+    "--set": _OPTION,
     "--for": {"dest": "client", "choices": _CLIENTS, "help": "one client only"},
     "--request": {"action": "store_true", "help": "a curl command that asks `serve` for it"},
 }
@@ -290,7 +297,7 @@ _COMMANDS: Mapping[
 ] = {
     "add": ("keep an exchange of a flow file, redacted", _add, _TAKEN_BY_ADD),
     "list": ("what there is", _list, {"names": _NAMES}),
-    "show": ("what came in and what goes out, chunk by chunk", _show, _TAKEN_BY_SHOW),
+    "show": ("what came in and what goes out, or a saved reply", _show, _TAKEN_BY_SHOW),
     "bless": ("accept what comes out now as right", _bless, {"names": _NAMES, "--set": _OPTION}),
     "check": ("hold recordings to all laws", _check, {"names": _NAMES}),
     "serve": ("answer as the recorded servers did", _serve, _TAKEN_BY_SERVE),

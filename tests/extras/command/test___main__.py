@@ -25,10 +25,9 @@ def test_a_reply_is_read(tmp_path: Path) -> None:
         sys.executable,
         "-m",
         "converter.extras.command",
-        "read",
+        "record",
+        "show",
         str(file),
-        "--to",
-        "transcript",
     ]
     shown = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert "I add." in shown

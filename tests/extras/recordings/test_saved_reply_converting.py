@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from converter.addon.exchange import settings
 from converter.addon.transcript import reply
 from converter.core.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
-from converter.extras.command.saved_reply import converted, headless
+from converter.extras.recordings.saved_reply import converted, headless
 from tests.support.frames import data, stream, whole
 from tests.support.native_streams import STREAMS
 from tests.support.strategies import cut, law

@@ -1,4 +1,4 @@
-"""`think-addon read`, run as people run it: files, pipes, terminals. What is no matter of a process
+"""`think-addon record show FILE`, run as people run it: files, pipes, terminals. What is no matter of a process
 runs in this one, because each takes a second to start.
 """
 
@@ -22,7 +22,7 @@ from tests.support.frames import stream, whole
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[3]
-COMMAND = [sys.executable, "-m", "converter.command", "read"]
+COMMAND = [sys.executable, "-m", "converter.command", "record", "show"]
 STREAM = b"".join(stream("<think>deep</think>", "Hi"))
 PLAIN = "│ deep\n\nHi\n\nmodel: small\nstop: stop\ntokens: 7 in, 5 out\nthoughts: 1, 4 characters\n"
 
@@ -47,7 +47,7 @@ def run(*arguments: str, given: bytes = b"") -> Done:
         patch.setattr(sys, "stdout", written)
         patch.setattr(sys, "stderr", complained)
         try:
-            status = main(["read", *arguments])
+            status = main(["record", "show", *arguments])
         except SystemExit as ended:  # argparse's
             status = int(ended.code or 0)
     said = written.detach()
@@ -90,24 +90,8 @@ def saved(tmp_path: Path) -> Path:
 
 
 def test_a_file_becomes_a_transcript(saved: Path) -> None:
-    done = run_program(str(saved), "--to", "transcript")
-    assert (done.stdout.decode(), done.stderr, done.returncode) == (PLAIN, b"", 0)
-
-
-def test_standard_input_is_the_default_and_a_dash(saved: Path) -> None:
-    shown = [
-        run_program(*where, "--to", "transcript", given=saved.read_bytes()).stdout
-        for where in ([], ["-"])
-    ]
-    assert shown[0].startswith("│ deep\n\nHi\n".encode())
-    assert shown[1].startswith("│ deep\n\nHi\n".encode())
-
-
-def test_a_pipe_gets_a_chat_completion(saved: Path) -> None:
     done = run_program(str(saved))
-    assert done.returncode == 0
-    assert b'"reasoning_content":"deep"' in done.stdout
-    assert done.stdout.endswith(b"data: [DONE]\n\n")
+    assert (done.stdout.decode(), done.stderr, done.returncode) == (PLAIN, b"", 0)
 
 
 def test_a_terminal_gets_a_transcript_in_colours(saved: Path) -> None:
@@ -121,7 +105,9 @@ def test_no_color_is_respected(saved: Path) -> None:
 
 
 def test_a_model_cannot_act_on_the_terminal() -> None:
-    shown = on_terminal(given=whole("\x1b[31mred\x1b]0;title\x07 \x9b2J \u202eleft"), NO_COLOR="1")
+    shown = on_terminal(
+        "-", given=whole("\x1b[31mred\x1b]0;title\x07 \x9b2J \u202eleft"), NO_COLOR="1"
+    )
     assert shown.startswith("␛[31mred␛]0;title␇ \\x9b2J \\u202eleft\n")
     assert "\x1b" not in shown
 
@@ -130,9 +116,9 @@ def test_a_model_cannot_act_on_the_terminal() -> None:
 @pytest.mark.parametrize("name", ["llama-tags-stream", "llama-two-tool-calls-whole"])
 def test_a_recorded_reply_is_rewritten(client: str, name: str) -> None:
     recording = recorded.load(name)
-    done = run("--to", client, given=recording.body)
+    done = run("-", "--for", client, given=recording.body)
     assert done.returncode == 0
-    back = run("--to", "openai", given=done.stdout)
+    back = run("-", "--for", "openai", given=done.stdout)
     assert b"reasoning_content" in back.stdout
     assert (done.stdout[:1] == b"{") == (not recording.streamed)
     if client == "anthropic" and not recording.streamed:
@@ -149,7 +135,7 @@ def test_a_stream_is_shown_while_it_comes() -> None:
     """
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [*COMMAND],
+        [*COMMAND, "-"],
         stdin=subprocess.PIPE,
         stdout=theirs,
         cwd=ROOT,
@@ -178,70 +164,54 @@ def test_a_stream_is_shown_while_it_comes() -> None:
 
 def test_a_request_is_shown_too() -> None:
     asked = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}).encode()
-    assert run("--to", "transcript", given=asked).stdout == b"model: m\n\nuser\nHi\n"
-    refused = run("--to", "anthropic", given=asked)
-    assert (refused.returncode, refused.stdout) == (1, b"")
-    assert refused.stderr == b"think-addon: -: a request; --to transcript shows it\n"
+    assert run("-", given=asked).stdout == b"model: m\n\nuser\nHi\n"
+    refused = run("-", "--for", "anthropic", given=asked)
+    assert (refused.returncode, refused.stdout) == (2, b"")
+    assert refused.stderr == b"-: a request: leave --for out\n"
 
 
 def test_a_head_that_curl_saved_is_no_trouble() -> None:
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
-    assert run("--to", "transcript", given=head + STREAM).stdout.startswith(
-        "│ deep\n\nHi\n".encode()
-    )
-    assert run(given=head + STREAM).stdout.startswith(b"data: {")
+    assert run("-", given=head + STREAM).stdout.startswith("│ deep\n\nHi\n".encode())
+    assert run("-", "--for", "openai", given=head + STREAM).stdout.startswith(b"data: {")
 
 
 def test_tags_and_start_are_those_of_the_addon() -> None:
     own = whole("<hm>deep</hm>Hi")
-    assert run("--to", "transcript", "--tags", "<hm> </hm>", given=own).stdout.startswith(
+    assert run("-", "--set", "think_tags=<hm> </hm>", given=own).stdout.startswith(
         "│ deep\n\nHi\n".encode()
     )
     begun = b"".join(stream("deep", "</think>", "Hi"))
-    assert run("--to", "transcript", "--start", "thinking", given=begun).stdout.startswith(
+    assert run("-", "--set", "start=thinking", given=begun).stdout.startswith(
         "│ deep\n\nHi\n".encode()
     )
-    assert run("--to", "transcript", given=begun).stdout.startswith(b"deep</think>Hi\n")
+    assert run("-", given=begun).stdout.startswith(b"deep</think>Hi\n")
 
 
 def test_a_file_tells_by_itself_that_it_began_inside_a_thought(saved: Path) -> None:
     saved.write_bytes(b"".join(stream("deep", "</think>", "Hi")))
-    assert run(str(saved), "--to", "transcript").stdout.startswith("│ deep\n\nHi\n".encode())
+    assert run(str(saved)).stdout.startswith("│ deep\n\nHi\n".encode())
 
 
 @pytest.mark.parametrize(
-    ("arguments", "given", "code", "words"),
+    ("arguments", "given", "words"),
     [
-        (["/no/such/file"], b"", 2, "think-addon: /no/such/file: No such file or directory\n"),
-        (["."], b"", 2, "think-addon: .: Is a directory\n"),
-        (
-            ["--to", "openai"],
-            b"garbage",
-            1,
-            "think-addon: -: no reply of chat completions, the Messages API or the Responses API\n",
-        ),
-        (
-            ["--to", "transcript"],
-            b"",
-            1,
-            "think-addon: -: no reply of chat completions, the Messages API or the Responses API\n",
-        ),
-        (["--start", "never"], b"", 2, ""),
-        (["--tags", "nosuch"], b"", 2, "think-addon: --tags: expected auto, a pair"),
+        (["/no/such/file"], b"", "expected a name"),
+        (["-", "--for", "openai"], b"garbage", "-: no reply of chat completions"),
+        (["-"], b"", "-: no reply of chat completions"),
+        (["-", "--set", "start=never"], STREAM, "think_start: expected one of: auto"),
     ],
 )
-def test_errors_are_one_clear_line(
-    arguments: list[str], given: bytes, code: int, words: str
-) -> None:
+def test_errors_are_one_clear_line(arguments: list[str], given: bytes, words: str) -> None:
     done = run(*arguments, given=given)
-    assert (done.returncode, done.stdout) == (code, b"")
+    assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode().startswith(words)
-    assert "Traceback" not in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1
 
 
 def test_garbage_is_shown_all_the_same() -> None:
-    done = run("--to", "transcript", given=b"<html>gone</html>")
-    assert (done.stdout, done.returncode) == (b"<html>gone</html>\n", 1)
+    done = run("-", given=b"<html>gone</html>")
+    assert (done.stdout, done.returncode) == (b"<html>gone</html>\n", 2)
 
 
 def test_a_reader_that_leaves_is_no_error(saved: Path) -> None:
@@ -266,23 +236,9 @@ OTHERS = {
 
 
 @pytest.mark.parametrize(("given", "hint"), OTHERS.values(), ids=OTHERS)
-@pytest.mark.parametrize("to", ["openai", "transcript"])
-def test_what_people_take_for_a_reply_gets_a_hint(given: bytes, hint: str, to: str) -> None:
-    done = run("--to", to, given=given)
-    assert done.returncode == 1
+@pytest.mark.parametrize("to", [["--for", "openai"], []])
+def test_what_people_take_for_a_reply_gets_a_hint(given: bytes, hint: str, to: list[str]) -> None:
+    done = run("-", *to, given=given)
+    assert done.returncode == 2
     assert hint in done.stderr.decode()
     assert done.stderr.count(b"\n") == 1
-
-
-@pytest.mark.parametrize("closed", ["<&-", ">&-"])
-def test_a_closed_end_is_one_clear_line(closed: str) -> None:
-    done = subprocess.run(
-        ["sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND],
-        check=False,
-        capture_output=True,
-        cwd=ROOT,
-    )
-    assert (done.returncode, done.stderr) == (
-        2,
-        b"think-addon: standard input or output is closed\n",
-    )
