@@ -89,14 +89,3 @@ def test_thinking_arrives_without_an_extra(
             )
             assert arrives(asked(port, each, streams=False)), each
         assert not FAULTS.search(proxy.output), proxy.output
-
-
-def test_an_option_that_needs_a_deleted_extra_says_so(tmp_path: Path) -> None:
-    addon = copied(tmp_path, ["redis"])
-    command = [
-        *("env", f"PYTHONPATH={tmp_path}", sys.executable, str(MITMDUMP), "-n", "-s", str(addon)),
-        *("--set", f"confdir={tmp_path / 'm'}", "--set", "think_memory=redis://127.0.0.1:1"),
-    ]
-    with Program(command, tmp_path / "log", copied=False) as proxy:
-        proxy.exit_status()
-    assert "expected converter/extras/redis, which is not there" in proxy.output

@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import Llama
 from tests.support import claude_code, codex
 from tests.support.harness import TESTS, LlamaServer, Variant
-from tests.support.led_llama import SUMMARISED, LedLlama
+from tests.support.led_llama import LedLlama
 from tests.support.npm import installed
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,6 @@ BEYOND_IT = (
     *(f"features.{name}" for name in ("goals", "multi_agent", "shell_tool", "unified_exec")),
 )
 """Parts of Codex's prompt that are more than the small model reads."""
-ANYTHING_GOES = "--dangerously-bypass-approvals-and-sandbox"
 TOOL = [str(TESTS / "support" / "weather_tool.py"), "pictured", "hours"]
 """Its schema and its picture are refused by llama.cpp."""
 WEATHER = "What is the weather in Oslo?"
@@ -140,28 +139,3 @@ def test_claude_code_does_a_task_beyond_the_window(
     assert "failed to parse grammar" in schema
     assert "image input is not supported" in picture
     assert {FULL in words for words in full} == ({True} if hidden else set()), led.refusals
-
-
-@pytest.mark.long
-def test_codex_does_a_task_beyond_the_window(
-    request: pytest.FixtureRequest, led: LedLlama, tmp_path: Path
-) -> None:
-    """It compacts at nine tenths of the window, of which it was told. Its own words for the schema
-    leave out what llama.cpp refuses.
-    """
-    program = installed(request, "Codex", codex.install)
-    tool = f"mcp_servers.w.command={json.dumps(sys.executable)}"
-    settings = (tool, f"mcp_servers.w.args={json.dumps(TOOL)}")
-    words = (ANYTHING_GOES, WEATHER)
-    lines = asked_of_codex(program, led.address, tmp_path, *words, settings=settings)
-    items = [line["item"] for line in lines if line["type"] == "item.completed"]
-    kinds = [item["type"] for item in items if item["type"] != "error"]
-    assert kinds[:2] == ["reasoning", "mcp_tool_call"], items
-    assert kinds[-2:] == ["reasoning", "agent_message"]
-    assert "sunny, 21 degrees" in json.dumps(items)
-    assert lines[-1]["type"] == "turn.completed"
-    *_, compacting, after = [json.dumps(body["messages"]) for body in led.bodies()]
-    assert SUMMARISED in compacting
-    assert "sunny, 21 degrees" in compacting
-    assert "sunny, 21 degrees" not in after
-    assert ["image input is not supported" in words for words in led.refusals] == [True]

@@ -124,16 +124,6 @@ def test_without_the_option_nothing_is_collected_and_nothing_imported(
     assert (status, "1 passed" in said) == (0, True), said
 
 
-def test_the_setting_counts_when_no_files_are_named(project: Path, installed: Path) -> None:
-    (project / "pytest.ini").write_text(
-        "[pytest]\nthink_recordings = captures\nfilterwarnings = error\n"
-    )
-    assert "captures/sum-whole.mitm: 13" in run(project, installed, "--co", "-qq")[1]
-    assert "captures" not in run(project, installed, "--co", "-qq", "test_mine.py")[1]
-    one = run(project, installed, "captures/sum-whole.mitm::law 5 the oracle agrees", "-q")
-    assert "1 passed" in one[1]
-
-
 def test_a_damaged_file_fails_in_one_line_and_harms_no_other(
     project: Path, installed: Path
 ) -> None:

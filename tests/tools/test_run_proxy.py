@@ -1,7 +1,6 @@
 """`make run`, started for real: with the embedded model server, with a given server, and in a terminal that goes away."""
 
 import os
-import pty
 import re
 import shlex
 import signal
@@ -176,25 +175,6 @@ def test_mitmweb_opens_with_the_address_it_prints_and_only_with_it(
 
 
 @reads_proc
-@pytest.mark.parametrize(
-    ("part", "name"), [(0, "the embedded llama.cpp server"), (1, "think-addon")]
-)
-def test_when_a_part_dies_the_rest_is_stopped(
-    tmp_path: Path, ports: list[str], part: int, name: str
-) -> None:
-    with launched(tmp_path, *LAUNCHER, "--dump", *ports) as run:
-        run.wait_ready()
-        children = sorted(run.children())
-        os.kill(children[part], signal.SIGKILL)
-        assert run.end() == 1
-    assert (
-        run.said().splitlines()[-1]
-        == f"make run: {name} has ended with exit code -9, so everything was stopped."
-    )
-    assert not any(map(is_alive, children))
-
-
-@reads_proc
 def test_ctrl_c_while_it_starts_leaves_nothing(tmp_path: Path, ports: list[str]) -> None:
     with launched(tmp_path, *LAUNCHER, "--dump", *ports) as run:
         wait_until(lambda: bool(run.children()))
@@ -225,28 +205,3 @@ def test_a_port_that_cannot_be_used_stops_everything(tmp_path: Path) -> None:
         "think-addon: expected a number from 1 to 65535 for --port, got 'many'",
         "make run: think-addon has ended with exit code 2, so everything was stopped.",
     ]
-
-
-@reads_proc
-def test_it_ends_with_its_terminal_though_make_keeps_the_signal(tmp_path: Path) -> None:
-    """GNU make leads the session here: it gets the hang-up, and waits for its children to end by themselves."""
-    makefile = tmp_path / "Makefile"
-    words = [*LAUNCHER, "--dump", "--port", str(free_port()), "--", "--set", f"confdir={tmp_path}"]
-    makefile.write_text(f"run:\n\t@exec {shlex.join(words)}\n")
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        ["setsid", "--ctty", "make", "-f", str(makefile)],
-        cwd=ROOT,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-    )
-    os.close(theirs)
-    said = b""
-    while READY.encode() not in said:
-        said += os.read(ours, 65536)
-    children = Launched(process, makefile).children()
-    os.close(ours)
-    process.wait(PATIENCE)
-    assert len(children) == 1
-    assert not any(map(is_alive, children))

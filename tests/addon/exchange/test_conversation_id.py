@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.addon.exchange.conversation_id import conversation_id
+from tests.support.rows import rows_of
 from tests.support.strategies import law
+
+ROWS = rows_of(__file__)
 
 SYSTEM, FIRST = {"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}
 TURN: dict[str, Any] = {"messages": [SYSTEM, FIRST]}
@@ -47,22 +50,7 @@ def parts(*texts: str) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize(
     "body",
-    [
-        {"messages": [{"role": "developer", "content": "Be brief."}, FIRST]},
-        {
-            "messages": [
-                {"role": "system", "content": parts("Be brief.")},
-                {"role": "user", "content": parts("Hello")},
-            ]
-        },
-        {"messages": [{"role": "system", "content": f"{BILLING.format(1)}\nBe brief."}, FIRST]},
-        {"messages": [{"role": "system", "content": parts(BILLING.format(2), "Be brief.")}, FIRST]},
-        {"messages": [FIRST], "system": "Be brief."},
-        {"messages": [FIRST], "system": parts(BILLING.format(3), "Be brief.")},
-        {"messages": [SYSTEM, {"role": "assistant", "content": "How can I help?"}, FIRST]},
-        {"input": "Hello", "instructions": "Be brief."},
-        {"input": [{"type": "additional_tools"}, FIRST], "instructions": "Be brief."},
-    ],
+    ROWS["the same words in another form are the same conversation"],
 )
 def test_the_same_words_in_another_form_are_the_same_conversation(body: dict[str, object]) -> None:
     assert conversation_id(body) == ID

@@ -11,6 +11,9 @@ from converter.addon.exchange.settings import OPTIONS, Option
 from converter.core.dialects.table import DIALECTS
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.families import FAMILIES
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 PAGE = Path(__file__).parents[3] / "docs" / "options.md"
 CONTRACT = {
@@ -154,24 +157,7 @@ def test_a_server_is_a_row_and_auto_is_none() -> None:
     assert settings.read({"server": "auto"}).server is None
 
 
-BAD: dict[str, tuple[str, object, list[str]]] = {
-    "no family": ("tags", ["thonk"], ["'thonk'", "auto", "OPEN CLOSE", "think", "mistral"]),
-    "half a pair": ("tags", ["<a> "], ["OPEN CLOSE"]),
-    "a pair with two spaces": ("tags", ["<a>  </a>"], ["one space"]),
-    "marks that begin each other": ("tags", ["<a </a>", "<ab </ab>"], ["'<a'", "'<ab'"]),
-    "a place nobody knows": ("start", "middle", ["'middle'", "auto", "text", "thinking"]),
-    "a field nobody reads": (
-        "fields",
-        ["thoughts"],
-        ["thoughts", "reasoning_content", "reasoning"],
-    ),
-    "no field": ("fields", [], ["reasoning_content", "reasoning"]),
-    "a dialect nobody speaks": ("native", ["both"], ["'both'", "messages", "responses"]),
-    "a server nobody knows": ("server", "gpt", ["gpt", "vllm", "llama.cpp", "generic"]),
-    "a history nobody writes": ("history", ["all"], ["'all'", "tags", "drop", "tools-first"]),
-    "a home nobody has": ("events", "~nobody-has-it/x", ["home"]),
-    "two places for thoughts": ("history", ["tags", "drop"], ["one place", "tags", "drop"]),
-}
+BAD: dict[str, tuple[str, object, list[str]]] = ROWS["bad"]
 
 
 @pytest.mark.parametrize(("name", "written", "allowed"), BAD.values(), ids=BAD)

@@ -8,7 +8,6 @@ from converter.addon.servers.model_names import (
     Row,
     entries,
     find,
-    only_one,
     read_rows,
     row_of,
     variant_of,
@@ -82,10 +81,6 @@ def test_a_name_may_wish_how_much_is_thought(asked: str, row: Row | None) -> Non
     assert variant_of(SERVED, ROWS, asked) == row
 
 
-def test_a_model_that_is_served_by_such_a_name_is_itself() -> None:
-    assert variant_of([*SERVED, {"id": "small-max"}], ROWS, "small-max") is None
-
-
 def test_all_wishes_are_listed_behind_the_models() -> None:
     listed = with_variants(SERVED[:1])
     assert [entry["id"] for entry in listed] == ["small", *(f"small-{name}" for name in VARIANTS)]
@@ -112,10 +107,6 @@ def test_one_model_is_found_by_any_of_its_names() -> None:
     assert find(SERVED, ROWS, "claude-opus") == {"id": "claude-opus", "max_model_len": 9}
     assert find(SERVED, ROWS, "other") is None
     assert find(SERVED[:1], ROWS, "other") == {"id": "other", "owned_by": "vllm"}
-
-
-def test_only_one_is_what_its_name_says() -> None:
-    assert (only_one(SERVED[:1]), only_one(SERVED), only_one([])) == ("small", "", "")
 
 
 @pytest.mark.parametrize("listed", [None, [], {"data": 3}, {"data": [3, {"id": 4}, {}]}])

@@ -2,6 +2,9 @@ import pytest
 
 from converter.addon.servers.profiles import SERVERS, by_name, system_switch, thinking_fields
 from converter.core.model.conversation import ThinkingSwitch
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 MLX = ["mlx-lm", "vllm-mlx", "rapid-mlx", "fusion-mlx"]
 TEMPLATE_SERVERS = ["nim", "vllm", "sglang", "llama.cpp", "transformers", "dasllama", *MLX]
@@ -214,22 +217,7 @@ ON, OFF = ThinkingSwitch("enabled"), ThinkingSwitch("disabled")
 
 @pytest.mark.parametrize(
     ("server", "switch", "model", "words"),
-    [
-        ("nim", ON, V1, "detailed thinking on"),
-        ("nim", OFF, V1, "detailed thinking off"),
-        ("nim", OFF, V1_5, ""),
-        ("lmstudio", OFF, V1_5, "/no_think"),
-        ("lmstudio", OFF, "qwen/qwen3-8b", "/no_think"),
-        ("lmstudio", ON, "qwen/qwen3-8b", ""),
-        ("vllm", OFF, "Qwen/Qwen3-8B", ""),
-        ("lmstudio", OFF, "qwen3-coder-30b", ""),
-        ("lmstudio", OFF, "qwen3-4b-instruct-2507", ""),
-        ("lmstudio", OFF, "qwen3.5-9b", ""),
-        ("nim", ThinkingSwitch("adaptive"), V1, ""),
-        ("nim", None, V1, ""),
-        ("generic", OFF, "llama-3", ""),
-        ("generic", OFF, "Qwen/Qwen3-8B", "/no_think"),
-    ],
+    ROWS["models that are switched in the system turn"],
 )
 def test_models_that_are_switched_in_the_system_turn(
     server: str, switch: ThinkingSwitch | None, model: str, words: str

@@ -40,6 +40,9 @@ from converter.addon.servers.refusals import (
     without_schemas,
 )
 from converter.addon.servers.unread_replies import READER, RENDERED
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 DATE = {"type": "string", "pattern": r"\d", "format": "date", "default": {"pattern": 1}}
 SCHEMA = {"type": "object", "properties": {"pattern": DATE, "at": {"items": [DATE]}}}
@@ -219,20 +222,7 @@ def test_a_schema_goes_without_the_words_and_keeps_its_names() -> None:
 
 @pytest.mark.parametrize(
     ("given", "kept"),
-    [
-        ({"items": True}, {"items": {}}),
-        ({"anyOf": [{"type": "strange", "title": "T"}]}, {"anyOf": [{"title": "T"}]}),
-        ({"type": ["string", {}]}, {}),
-        ({"enum": []}, {}),
-        ({"type": "object", "properties": {}, "additionalProperties": False}, {"type": "object"}),
-        ({"enum": [1], "not": False}, {"enum": [1], "not": False}),
-        ({"properties": {"a": {"$ref": "#/$defs/none"}}}, {"properties": {"a": {}}}),
-        ({"properties": {"a": {"$ref": "./x.json"}}}, {"properties": {"a": {}}}),
-        (
-            {"$ref": "#/$defs/a~1b", "$defs": {"a/b": {}}},
-            {"$ref": "#/$defs/a~1b", "$defs": {"a/b": {}}},
-        ),
-    ],
+    ROWS["a schema without a meaning allows anything"],
 )
 def test_a_schema_without_a_meaning_allows_anything(given: object, kept: object) -> None:
     tool = {"function": {"name": "f", "parameters": given}}
@@ -311,21 +301,7 @@ PICTURED = {"model": "Qwen-Vision", "messages": [{"role": "user", "content": [SE
 
 @pytest.mark.parametrize(
     ("status", "words", "are"),
-    [
-        (400, "model 'm' has no vision arm: start the server with an image mmproj", True),
-        (500, "Model 'm' does not support image, video, or audio inputs.", True),
-        (422, "Unsupported content type image_url", True),
-        (415, "IMAGE input?", True),
-        (404, "image input", False),
-        (400, "the provision of this service ends", False),
-        (400, "Qwen-Vision is overloaded", False),
-        (400, "bad request: Why does it say: no images allowed here?", False),
-        (400, "image is too large", False),
-        (400, "You may send at most 5 images", False),
-        (500, "cannot decode image", False),
-        (400, "Failed to load image or audio file", False),
-        (400, "image prompt: maximum context length is 4096 tokens", False),
-    ],
+    ROWS["any words about pictures refuse them"],
 )
 def test_any_words_about_pictures_refuse_them(status: int, words: str, are: bool) -> None:
     assert refuses_pictures(status, words, PICTURED) is are

@@ -12,6 +12,9 @@ from converter.addon.servers.refused_turns import (
     without_thought_behind_prefill,
 )
 from converter.core.dialects.openai_chat.request_writer import INLINE_SYSTEM
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 type Turn = dict[str, Any]
 ASK: Turn = {"role": "user", "content": "q"}
@@ -54,29 +57,7 @@ def test_turns_that_are_to_go_on_are_one() -> None:
 
 @pytest.mark.parametrize(
     ("turns", "sent"),
-    [
-        ([system("A"), system("B", "developer"), ASK], [system("A\n\nB"), ASK]),
-        ([system("A", "developer"), ASK], [system("A"), ASK]),
-        (
-            [system("A"), ASK, BEGUN, system("B")],
-            [system("A"), ASK, BEGUN, {"role": "user", "content": LATER}],
-        ),
-        ([ASK, system("B"), BEGUN], [{"role": "user", "content": f"q\n\n{LATER}"}, BEGUN]),
-        ([ASK, system("")], [ASK]),
-        (
-            [{"role": "user", "content": [{"type": "image_url"}]}, system("B")],
-            [
-                {
-                    "role": "user",
-                    "content": [{"type": "image_url"}, {"type": "text", "text": LATER}],
-                }
-            ],
-        ),
-        (
-            [{"role": "user", "content": "q", "name": "n"}, system("B")],
-            [{"role": "user", "content": "q", "name": "n"}, {"role": "user", "content": LATER}],
-        ),
-    ],
+    ROWS["one system turn stands at the head"],
 )
 def test_one_system_turn_stands_at_the_head(turns: list[Turn], sent: list[Turn]) -> None:
     made = with_one_system_turn({"messages": turns})

@@ -28,33 +28,7 @@ CHAT = {
         {"role": "tool", "tool_call_id": "a", "content": "found"},
     ],
 }
-MESSAGES = {
-    "system": "Be short. " * 20,
-    "tools": [{"name": name, "input_schema": PARAMETERS} for name in ("look", "write")],
-    "messages": [
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": "Look."},
-                {
-                    "type": "image",
-                    "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"},
-                },
-            ],
-        },
-        {
-            "role": "assistant",
-            "content": [
-                {"type": "thinking", "thinking": "I should look.", "signature": "s"},
-                {"type": "tool_use", "id": "a", "name": "look", "input": {"path": "x"}},
-            ],
-        },
-        {
-            "role": "user",
-            "content": [{"type": "tool_result", "tool_use_id": "a", "content": "found"}],
-        },
-    ],
-}
+MESSAGES = ROWS["messages"]
 RESPONSES = ROWS["responses"]
 
 

@@ -23,8 +23,11 @@ from tests.support.frames import DONE, HEAD, data, delta, stream
 from tests.support.frames_of import OPENAI, STREAM, WHOLE, passed, rewriter
 from tests.support.native_streams import STREAMS
 from tests.support.quirk_streams import QUIRKS, Quirk
+from tests.support.rows import rows_of
 from tests.support.strategies import Reply, cut, law, replies
 from tests.support.transcript_samples import calls, parts, thought_and_said, words
+
+ROWS = rows_of(__file__)
 
 
 def fed(pieces: list[bytes], *, complete: bool = False) -> ReplyReader:
@@ -244,20 +247,7 @@ def test_nothing_of_a_reply_is_lost(drawn: Reply) -> None:
             assert f"x_{number}" in told or number >= len(drawn.frames())
 
 
-_OF_BOTH = [
-    "choices",
-    "delta",
-    "message",
-    "content",
-    "text",
-    "thinking",
-    "type",
-    "index",
-    "usage",
-    "error",
-    "finish_reason",
-    "x",
-]
+_OF_BOTH = ROWS["of both"]
 _OF_ONE = ["tool_calls", "function", "id", "input", "content_block", "stop_reason"]
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 2) | st.text(max_size=4),

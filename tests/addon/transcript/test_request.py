@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.addon.transcript import request, text
-from converter.addon.transcript.turns import Field, Media, Raw, ShownTurn, Transcript
-from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
+from converter.addon.transcript.turns import ShownTurn, Transcript
+from converter.core.model.conversation import TextBlock
 from tests.support.rows import rows_of
 from tests.support.strategies import law
 from tests.support.transcript_samples import REQUESTS, words
@@ -28,108 +28,7 @@ def turn(**message: Any) -> ShownTurn:
 
 @pytest.mark.parametrize(
     ("message", "expected"),
-    [
-        ({"role": "user", "content": "Hi"}, ShownTurn("user", (TextBlock("Hi"),))),
-        (
-            {"role": "developer", "content": "Be kind."},
-            ShownTurn("developer", (TextBlock("Be kind."),)),
-        ),
-        (
-            {"role": "assistant", "content": "<think>\ndeep\n</think>\n\nHello"},
-            ShownTurn("assistant", (ThinkingBlock("deep"), TextBlock("\n\nHello"))),
-        ),
-        (
-            {"role": "assistant", "content": "<think>a</think><think>b</think>c"},
-            ShownTurn("assistant", (ThinkingBlock("a"), ThinkingBlock("b"), TextBlock("c"))),
-        ),
-        (
-            {"role": "assistant", "content": "deep</think>Hello"},
-            ShownTurn("assistant", (ThinkingBlock("deep"), TextBlock("Hello"))),
-        ),
-        (
-            {"role": "user", "content": "<think>a</think>"},
-            ShownTurn("user", (TextBlock("<think>a</think>"),)),
-        ),
-        (
-            {"role": "assistant", "content": "<think>no</think>", "reasoning_content": "deep"},
-            ShownTurn("assistant", (ThinkingBlock("deep"), TextBlock("<think>no</think>"))),
-        ),
-        (
-            {
-                "role": "assistant",
-                "content": "Hello",
-                "reasoning": "deep",
-                "reasoning_content": "deep",
-            },
-            ShownTurn("assistant", (ThinkingBlock("deep"), TextBlock("Hello"))),
-        ),
-        (
-            {
-                "role": "assistant",
-                "content": [
-                    {"type": "thinking", "thinking": "deep"},
-                    {"type": "text", "text": "<think>x"},
-                ],
-            },
-            ShownTurn("assistant", (ThinkingBlock("deep"), TextBlock("<think>x"))),
-        ),
-        (
-            {
-                "role": "assistant",
-                "content": None,
-                "tool_calls": [
-                    {
-                        "id": "a",
-                        "type": "function",
-                        "function": {"name": "look", "arguments": '{"at":1}'},
-                    }
-                ],
-            },
-            ShownTurn("assistant", (ToolUse("a", "look", '{"at":1}'),)),
-        ),
-        (
-            {
-                "role": "assistant",
-                "tool_calls": [
-                    {"id": "a", "type": "custom", "custom": {"name": "sh", "input": "ls"}}
-                ],
-            },
-            ShownTurn("assistant", (ToolUse("a", "sh", "ls"),)),
-        ),
-        (
-            {"role": "assistant", "function_call": {"name": "look", "arguments": "{}"}},
-            ShownTurn("assistant", (ToolUse("", "look", "{}"),)),
-        ),
-        (
-            {"role": "assistant", "refusal": "No."},
-            ShownTurn("assistant", (TextBlock("No.", "refusal"),)),
-        ),
-        (
-            {"role": "tool", "tool_call_id": "a", "content": "wet"},
-            ShownTurn("tool", (ToolResult("a", (TextBlock("wet"),)),)),
-        ),
-        (
-            {"role": "function", "name": "look", "content": "wet"},
-            ShownTurn("function", (ToolResult("", (TextBlock("wet"),), name="look"),)),
-        ),
-        (
-            {"role": "user", "content": "Hi", "name": "Ann"},
-            ShownTurn("user", (TextBlock("Hi"), Field("name", "Ann"))),
-        ),
-        ({"role": "user", "content": "Hi", "x": None}, ShownTurn("user", (TextBlock("Hi"),))),
-        ({"content": "Hi"}, ShownTurn("?", (Raw('{\n  "content": "Hi"\n}'),))),
-        ({"role": 7}, ShownTurn("?", (Raw('{\n  "role": 7\n}'),))),
-        (
-            {
-                "role": "user",
-                "content": [
-                    {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-                ],
-            },
-            ShownTurn("user", (Media("image", "image/png", 3),)),
-        ),
-        ({"role": "assistant", "tool_calls": "none"}, ShownTurn("assistant", (Raw('"none"'),))),
-    ],
+    ROWS["a turn is read"],
 )
 def test_a_turn_is_read(message: dict[str, Any], expected: ShownTurn) -> None:
     assert turn(**message) == expected

@@ -24,6 +24,9 @@ from converter.core.model.events import (
 )
 from converter.core.wire.bounds import BLANKS_LIMIT
 from tests.support.messages_of import blocks, complete, ending
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 CALLED = Finish("tool_calls")
 
@@ -201,26 +204,7 @@ def test_words_delayed_behind_a_call_that_is_never_completed_come_at_the_end() -
     assert blocks(stream) == [("tool_use", 'f {"x":'), ("text", "b")]
 
 
-REASONS = {
-    "a call": ([_piece(0, "{}", "f", "a")], Finish("tool_calls"), ("tool_use", None)),
-    "the old word for it": (
-        [_piece(0, "{}", "f", "a")],
-        Finish("function_call"),
-        ("tool_use", None),
-    ),
-    "a forced call that ends with stop": (
-        [_piece(0, "{}", "f", "a")],
-        Finish("stop"),
-        ("tool_use", None),
-    ),
-    "a call wins over a stop string": (
-        [_piece(0, "{}", "f", "a")],
-        Finish("stop", "END"),
-        ("tool_use", None),
-    ),
-    "length wins over a call": ([_piece(0, "{", "f", "a")], Finish("length"), ("max_tokens", None)),
-    "a call that was announced and never came": ([], Finish("tool_calls"), ("end_turn", None)),
-}
+REASONS = ROWS["reasons"]
 
 
 @pytest.mark.parametrize(("pieces", "finish", "expected"), REASONS.values(), ids=REASONS)

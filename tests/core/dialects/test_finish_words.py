@@ -3,25 +3,11 @@
 import pytest
 
 from converter.core.dialects.finish_words import NOT_WHOLE, is_known, meaning_of
+from tests.support.rows import rows_of
 
-MEANINGS = {
-    "stop": "stop",
-    "STOP": "stop",
-    "eos_token": "stop",
-    "stop_sequence": "stop",
-    "eos": "stop",
-    "end_turn": "stop",
-    "load": "stop",
-    "unload": "stop",
-    "MAX_TOKENS": "length",
-    "model_length": "length",
-    "repetition": "length",
-    "function_call": "tool_calls",
-    "refusal": "content_filter",
-    "abort": NOT_WHOLE,
-    "Cancelled": NOT_WHOLE,
-    "timeout": NOT_WHOLE,
-}
+ROWS = rows_of(__file__)
+
+MEANINGS = ROWS["meanings"]
 
 
 @pytest.mark.parametrize(("word", "meaning"), MEANINGS.items())

@@ -2,33 +2,14 @@ from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolUse
 from converter.core.model.events import (
     Event,
     Failure,
-    Finish,
-    Start,
-    Text,
-    Thinking,
-    ThinkingEnd,
-    ToolCall,
     Usage,
 )
 from converter.core.reply.message import Message, message_of
+from tests.support.rows import rows_of
 
-EVENTS: list[Event] = [
-    Start("1", "m"),
-    Thinking("a"),
-    Thinking("b"),
-    ThinkingEnd(signature="s"),
-    Thinking("c"),
-    ThinkingEnd(),
-    Text("d"),
-    ToolCall(0, "c0", "f", '{"x"'),
-    ToolCall(1, "c1", "g", ""),
-    ToolCall(0, "", "", ": 1}"),
-    Text("e"),
-    Text("other", choice=1),
-    Finish("stop", choice=1),
-    Finish("tool_calls"),
-    Usage(1, 2),
-]
+ROWS = rows_of(__file__)
+
+EVENTS: list[Event] = ROWS["events"]
 
 
 def test_a_message_has_its_blocks_in_their_order() -> None:

@@ -15,6 +15,9 @@ from converter.core.model.events import (
     Usage,
 )
 from converter.core.reply.summary import Summary, in_words
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 
 def told(*events: tuple[float, Event], end: float = 9.0) -> dict[str, object]:
@@ -121,20 +124,7 @@ def test_a_failure_is_kept_and_what_is_not_known_is_left_out() -> None:
     }
 
 
-WORDS = {
-    "nothing": ({}, "no thought"),
-    "no thought": ({"thoughts": 0, "thinking": 0}, "no thought"),
-    "one": ({"thoughts": 1, "thinking": 6}, "1 thought, 6 chars"),
-    "many": (
-        {"thoughts": 2, "thinking": 1240, "thinking_time": 3.14},
-        "2 thoughts, 1,240 chars in 3.1 s",
-    ),
-    "all at once": (
-        {"thoughts": 2, "thinking": 1240, "thinking_time": 0.001},
-        "2 thoughts, 1,240 chars",
-    ),
-    "a usual reply": (USUAL, "1 thought, 6 chars in 2.0 s"),
-}
+WORDS = ROWS["words"]
 
 
 @pytest.mark.parametrize(("said", "words"), WORDS.values(), ids=WORDS)

@@ -15,6 +15,9 @@ from converter.extras.watch.thought_hook import AT_A_TIME, ThoughtEvents, Though
 from tests.support.addon_flows import CHAT, EVENT_STREAM, part_of, request, response, streaming
 from tests.support.frames import stream
 from tests.support.kept_flows import Watched, pass_on, watched
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 
 class Listener:
@@ -110,20 +113,7 @@ def test_a_file_that_cannot_be_written_costs_a_line(
     assert "think_events" in caplog.text
 
 
-NOTES = {
-    "nothing to say": ([], [], ""),
-    "empty notes say nothing": (["", ""], [], ""),
-    "a note ends at its colon": (
-        ["opener missing: it began so"],
-        ["opener missing"],
-        "opener missing: it began so",
-    ),
-    "each note for itself": (["a: b", "c"], ["a", "c"], "a: b; c"),
-    "a colon inside a word is none": (["no a:b"], ["no a:b"], "no a:b"),
-    "lines become one": (["a\n b"], ["a b"], "a b"),
-    "a long one is cut": (["x" * 200], ["x" * 119 + "…"], "x" * 200),
-    "nothing acts on a terminal": (["a\x9b31m"], ["a\\x9b31m"], "a\\x9b31m"),
-}
+NOTES = ROWS["notes"]
 
 
 @pytest.mark.parametrize(("words", "short", "line"), NOTES.values(), ids=NOTES)

@@ -12,7 +12,6 @@ from converter.core.model.events import (
     Event,
     Failure,
     Finish,
-    MappedField,
     OpaqueFrame,
     Own,
     Text,
@@ -24,6 +23,9 @@ from converter.core.model.events import (
 from converter.core.wire.partial_json import WRAPPED
 from tests.support.frames_of import ASKED, Json
 from tests.support.messages_of import HEAD, SIGNATURE, complete, folded, streamed, whole
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 EVENTS: list[Event] = [
     Thinking("Six."),
@@ -90,42 +92,7 @@ def test_an_error_takes_the_messages_place() -> None:
 PING = OpaqueFrame(Own("anthropic", raw=b": ping\n\n"), comment=True)
 CALL = ToolCall(0, "a", "f", '{"x":[1,"é"]}')
 
-REPLIES: dict[str, list[Event]] = {
-    "text": [HEAD, Text("a"), Finish("stop"), Usage(7, 5, cached=2), End()],
-    "thinking and text": [
-        HEAD,
-        Thinking("a"),
-        ThinkingEnd(),
-        Text("b"),
-        Thinking("c"),
-        Finish("length"),
-    ],
-    "calls": [HEAD, Text("a"), CALL, ToolCall(1, "b", "g", ""), Finish("tool_calls"), End()],
-    "calls whose pieces alternate": [
-        HEAD,
-        ToolCall(0, "a", "f", '{"x":'),
-        ToolCall(1, "b", "g", '{"y"'),
-        Text("later"),
-        ToolCall(0, "", "", "1}"),
-        ToolCall(1, "", "", ":2}"),
-        Finish("tool_calls"),
-    ],
-    "blocks of the user's": [
-        HEAD,
-        Thinking("a"),
-        MappedField("custom", "data", "b"),
-        MappedField("custom", "data", "c"),
-        MappedField("custom", "data", {"d": 1}),
-        Text("e"),
-        Finish("stop"),
-    ],
-    "a stop string": [HEAD, Text("a"), Finish("stop", "END")],
-    "half a surrogate pair": [HEAD, Text("\ud83d"), Finish("stop")],
-    "nothing but a finish": [HEAD, Finish("stop")],
-    "an error": [HEAD, Text("a"), Failure("gone")],
-    "a cut": [HEAD, Text("a")],
-    "nothing": [],
-}
+REPLIES: dict[str, list[Event]] = ROWS["replies"]
 
 
 @pytest.mark.parametrize("events", REPLIES.values(), ids=REPLIES)

@@ -6,10 +6,8 @@ from converter.core.dialects.openai_chat.decoder import OpenAIDecoder, tool_call
 from converter.core.dialects.reasoning_fields import REASONING_FIELDS
 from converter.core.dialects.wire_form import Mapped
 from converter.core.model.events import (
-    End,
     Event,
     Failure,
-    Finish,
     MappedField,
     Opaque,
     OpaqueFrame,
@@ -20,7 +18,7 @@ from converter.core.model.events import (
     ToolCall,
     Usage,
 )
-from tests.support.frames import DONE, data
+from tests.support.frames import data
 from tests.support.frames_of import Json, choice, chunk, entry, frames, read, said, whole_frame
 from tests.support.rows import rows_of
 
@@ -87,75 +85,7 @@ def _usage(**fields: object) -> Usage:
     return Usage(7, 5, own=Own("openai", {**TOKENS, **fields}))
 
 
-SEEN: dict[str, tuple[bytes, list[Event]]] = {
-    "llama.cpp begins with null content": (
-        chunk(choice(delta={"role": "assistant", "content": None}, finish_reason=None)),
-        [Opaque("openai", {"role": "assistant", "content": None}, {})],
-    ),
-    "llama.cpp thinks in reasoning_content": (
-        chunk(choice(delta={"reasoning_content": "The"}, finish_reason=None)),
-        [Thinking("The", 0, own=Own("openai", dict.fromkeys(("reasoning_content",), "The")))],
-    ),
-    "llama.cpp ends with an empty delta": (chunk(choice(finish_reason="stop")), [Finish("stop")]),
-    "a frame that says something beside its choices": (
-        chunk(choice(), timings={}),
-        [Opaque("openai", {}, {})],
-    ),
-    "llama.cpp counts in a frame without choices": (chunk(usage=TOKENS), [_usage()]),
-    "vLLM begins with empty content": (
-        chunk(
-            choice(delta={"role": "assistant", "content": ""}, logprobs=None, finish_reason=None)
-        ),
-        [Opaque("openai", {"role": "assistant", "content": ""}, {"logprobs": None})],
-    ),
-    "vLLM thinks in reasoning": (
-        chunk(choice(delta={"reasoning": "\nThe"}, finish_reason=None)),
-        [Thinking("\nThe", 0, own=Own("openai", dict.fromkeys(("reasoning",), "\nThe")))],
-    ),
-    "vLLM sends content null beside a tool call": (
-        chunk(choice(delta={"content": None, "tool_calls": [entry(0, arguments="{}")]})),
-        [
-            Opaque("openai", {"content": None}, {}),
-            ToolCall(
-                0, "", "", "{}", 0, own=Own("openai", {"tool_calls": entry(0, arguments="{}")})
-            ),
-        ],
-    ),
-    "vLLM finishes on a frame with content": (
-        chunk(choice(delta={"content": "."}, **STOPPED)),
-        [Opaque("openai", {}, {"logprobs": None}), Text("."), Finish("stop")],
-    ),
-    "vLLM names the stop string": (
-        chunk(choice(delta={"content": ""}, finish_reason="stop", stop_reason="END")),
-        [Opaque("openai", {"content": ""}, {"stop_reason": "END"}), Finish("stop", "END")],
-    ),
-    "vLLM names the stop token by its number": (
-        chunk(choice(finish_reason="stop", stop_reason=151645)),
-        [Opaque("openai", {}, {"stop_reason": 151645}), Finish("stop")],
-    ),
-    "SGLang names the stop string": (
-        chunk(choice(finish_reason="stop", matched_stop="END")),
-        [Opaque("openai", {}, {"matched_stop": "END"}), Finish("stop", "END")],
-    ),
-    "vLLM counts in every frame when asked": (
-        chunk(choice(delta={"content": "a"}), usage=TOKENS),
-        [Opaque("openai", {}, {}), Text("a"), _usage()],
-    ),
-    "transformers sends no finish_reason but the last": (
-        chunk(choice(delta={"content": "a"})),
-        [Text("a")],
-    ),
-    "transformers counts in the last frame": (
-        chunk(choice(**STOPPED), usage=TOKENS),
-        [Opaque("openai", {}, {"logprobs": None}), Finish("stop"), _usage()],
-    ),
-    "an unused count is no count": (chunk(choice(delta={"content": "a"}), usage=None), [Text("a")]),
-    "two choices in one frame": (
-        chunk(choice(delta={"content": "a"}), choice(1, delta={"content": "b"})),
-        [Text("a"), Text("b", 1)],
-    ),
-    "the end": (DONE, [End(Own("openai", raw=DONE))]),
-}
+SEEN: dict[str, tuple[bytes, list[Event]]] = ROWS["seen"]
 
 
 @pytest.mark.parametrize(("raw", "expected"), SEEN.values(), ids=SEEN)

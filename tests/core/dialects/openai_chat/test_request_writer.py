@@ -120,60 +120,7 @@ FULL = Conversation(
 
 @pytest.mark.parametrize(
     ("fields", "sent"),
-    [
-        ({}, {}),
-        ({"max_tokens": 5}, {"max_tokens": 5}),
-        ({"max_tokens": 0}, {"max_tokens": 1}),
-        ({"stop_sequences": ("a", "b")}, {"stop": ["a", "b"]}),
-        ({"sampling": Sampling(0.0, 0.5)}, {"temperature": 0.0, "top_p": 0.5}),
-        ({"user_id": "u"}, {"user": "u"}),
-        ({"stream": True}, {"stream": True, "stream_options": {"include_usage": True}}),
-        ({"tools": (F, G)}, {"tools": [F_SENT, G_SENT]}),
-        (
-            {"tools": (F,), "tool_choice": ToolChoice("auto")},
-            {"tools": [F_SENT], "tool_choice": "auto"},
-        ),
-        (
-            {"tools": (F,), "tool_choice": ToolChoice("required")},
-            {"tools": [F_SENT], "tool_choice": "required"},
-        ),
-        (
-            {"tools": (F,), "tool_choice": ToolChoice("none")},
-            {"tools": [F_SENT], "tool_choice": "none"},
-        ),
-        (
-            {"tools": (F, G), "tool_choice": ToolChoice("named", "f")},
-            {
-                "tools": [F_SENT, G_SENT],
-                "tool_choice": {"type": "function", "function": {"name": "f"}},
-            },
-        ),
-        ({"tool_choice": ToolChoice("required"), "parallel_tool_use": False}, {}),
-        (
-            {"tools": (F,), "parallel_tool_use": False},
-            {"tools": [F_SENT], "parallel_tool_calls": False},
-        ),
-        (
-            {"tools": (replace(G, strict=True),)},
-            {
-                "tools": [
-                    {
-                        "type": "function",
-                        "function": {"name": "g", "parameters": {"type": "object"}, "strict": True},
-                    }
-                ]
-            },
-        ),
-        (
-            {"output_schema": {"type": "object"}},
-            {
-                "response_format": {
-                    "type": "json_schema",
-                    "json_schema": {"name": "output", "schema": {"type": "object"}},
-                }
-            },
-        ),
-    ],
+    ROWS["each field"],
     ids=ROWS["each field"],
 )
 def test_each_field(fields: dict[str, Any], sent: dict[str, Any]) -> None:

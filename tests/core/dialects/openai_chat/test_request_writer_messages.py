@@ -12,7 +12,6 @@ from converter.core.model.conversation import (
     Block,
     Conversation,
     Data,
-    Document,
     Image,
     Linked,
     RedactedThinking,
@@ -80,31 +79,7 @@ def test_texts_are_joined_with_a_blank_line_unless_they_bring_a_break(
 
 @pytest.mark.parametrize(
     ("blocks", "message"),
-    [
-        (
-            INTERLEAVED,
-            said(
-                "assistant", "<think>first</think>\n\nHere is the answer.\n\n<think>second</think>"
-            ),
-        ),
-        ((TextBlock("so"), FIRST), said("assistant", "so\n\n<think>first</think>")),
-        ((FIRST, SECOND), said("assistant", "<think>first</think>\n\n<think>second</think>")),
-        (
-            (FIRST, TextBlock("\n\nas it was"), SECOND),
-            said("assistant", "<think>first</think>\n\nas it was\n\n<think>second</think>"),
-        ),
-        (
-            (ThinkingBlock("\n two \n lines \n"),),
-            said("assistant", "<think>\n two \n lines \n</think>"),
-        ),
-        ((ThinkingBlock(" "), TextBlock("x")), said("assistant", "x")),
-        ((RedactedThinking("secret"), TextBlock("x")), said("assistant", "x")),
-        (
-            (FIRST, CALL, TextBlock("after")),
-            said("assistant", "<think>first</think>\n\nafter", tool_calls=[CALL_PART]),
-        ),
-        ((CALL,), said("assistant", "", tool_calls=[CALL_PART])),
-    ],
+    ROWS["an assistant turn is one message"],
     ids=[
         "thinking and text interleaved",
         "text first",
@@ -226,21 +201,7 @@ def test_system_text_inside_keeps_its_place_as_user_text() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "text"),
-    [
-        (ToolResult("a", (TextBlock("ok"),)), "ok"),
-        (ToolResult("a", (TextBlock("x"), TextBlock("y"))), "x\n\ny"),
-        (ToolResult("a"), "(no output)"),
-        (ToolResult("a", (TextBlock(" "),)), "(no output)"),
-        (
-            ToolResult("a", (TextBlock("no such file"),), True),
-            "[The tool reported an error.]\nno such file",
-        ),
-        (ToolResult("a", (), True), "[The tool reported an error.]\n(no output)"),
-        (
-            ToolResult("a", (Document((TextBlock("body"),), "T"),)),
-            "<document>\ntitle: T\n\nbody\n\n</document>",
-        ),
-    ],
+    ROWS["a tool result is text"],
     ids=["text", "texts", "empty", "blank", "error", "empty error", "document"],
 )
 def test_a_tool_result_is_text(answer: ToolResult, text: str) -> None:

@@ -17,7 +17,6 @@ from converter.core.model.conversation import (
     Linked,
     RequestError,
     TextBlock,
-    ThinkingBlock,
     ToolResult,
     ToolUse,
     Turn,
@@ -76,24 +75,7 @@ def test_a_message_needs_no_type(role: str, expected: Any, kind: dict[str, str])
 
 @pytest.mark.parametrize(
     ("item", "block"),
-    [
-        ({"summary": [{"type": "summary_text", "text": "s"}]}, ThinkingBlock("s")),
-        ({"summary": [], "content": [{"type": "reasoning_text", "text": "r"}]}, ThinkingBlock("r")),
-        ({"summary": [{"type": "summary_text", "text": "s"}], "content": None}, ThinkingBlock("s")),
-        ({"summary": [{"type": "summary_text", "text": "s"}], "content": []}, ThinkingBlock("s")),
-        ({"summary": [], "encrypted_content": thoughts.encode("t")}, ThinkingBlock("t")),
-        (
-            {
-                "summary": [{"type": "summary_text", "text": "s"}],
-                "encrypted_content": thoughts.encode("t"),
-            },
-            ThinkingBlock("t"),
-        ),
-        (
-            {"summary": [{"type": "summary_text", "text": "s"}], "encrypted_content": "gAAA"},
-            ThinkingBlock("s"),
-        ),
-    ],
+    ROWS["a thought is read wherever its client kept it"],
 )
 def test_a_thought_is_read_wherever_its_client_kept_it(item: dict[str, Any], block: object) -> None:
     assert turns({"type": "reasoning", "id": "rs_1", **item}) == [Turn("assistant", (block,))]  # type: ignore[arg-type]
@@ -147,21 +129,7 @@ def test_each_call_of_the_history_is_a_call(item: dict[str, Any], block: ToolUse
     assert turns(item) == [Turn("assistant", (block,))]
 
 
-OUTPUTS: list[tuple[dict[str, Any], ToolResult]] = [
-    ({"type": "function_call_output", "output": "o"}, ToolResult("c1", (TextBlock("o"),))),
-    ({"type": "custom_tool_call_output", "output": "o"}, ToolResult("c1", (TextBlock("o"),))),
-    (
-        {"type": "custom_tool_call_output", "status": "failed", "output": "no"},
-        ToolResult("c1", (TextBlock("no"),), is_error=True),
-    ),
-    (
-        {"type": "tool_search_output", "tools": [
-            {"type": "namespace", "name": "n", "description": "d", "tools": [{"type": "function", "name": "f"}]}
-        ]},
-        ToolResult("c1", (TextBlock("Tools found: n__f"),)),
-    ),
-    ({"type": "tool_search_output", "tools": []}, ToolResult("c1", (TextBlock("Tools found: none"),))),
-]  # fmt: skip
+OUTPUTS: list[tuple[dict[str, Any], ToolResult]] = ROWS["outputs"]  # fmt: skip
 
 
 @pytest.mark.parametrize(("item", "block"), OUTPUTS, ids=[item["type"] for item, _ in OUTPUTS])
