@@ -121,7 +121,7 @@ FULL = Conversation(
 @pytest.mark.parametrize(
     ("fields", "sent"),
     ROWS["each field"],
-    ids=ROWS["each field"],
+    ids=ROWS["names of fields"],
 )
 def test_each_field(fields: dict[str, Any], sent: dict[str, Any]) -> None:
     body = body_of(**fields)
