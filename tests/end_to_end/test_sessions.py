@@ -3,7 +3,6 @@ that plays a model.
 """
 
 import json
-import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Llama
 from tests.end_to_end.test_claude_code import named
 from tests.support import claude_code, codex
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.frames import DONE, ROLE, USAGE, delta, finish, stream, text
 from tests.support.mitmweb import Mitmweb
 from tests.support.npm import installed
-from tests.support.think_page import ThinkPage, ask, flows
+from tests.support.think_page import ThinkPage
 
 pytestmark = pytest.mark.slow
 
@@ -79,46 +77,3 @@ def test_a_sub_agent_of_codex_folds_into_its_session(
         # it may ask once more, with what it was told of the sub-agent's end
         assert "Mend b.py." in think.until_shown("turns · 1 sub-agent", HEAD)
         think.until(lambda: think.elements("#rows li") == 1, "one row for all")
-
-
-@pytest.fixture
-def llama_web(llamas: dict[str, Llama], proxy_folder: Path) -> Iterator[Mitmweb]:
-    with Mitmweb(llamas["extracted"].address, proxy_folder) as made:
-        yield made
-        made.check()
-
-
-def test_turns_of_claude_code_on_llama_cpp_are_one_session_counted_by_the_server(
-    request: pytest.FixtureRequest, llama_web: Mitmweb, tmp_path: Path
-) -> None:
-    program = installed(request, "Claude Code", claude_code.install)
-    told = [*claude_code.NO_TOOLS, "--model", "tiny-think"]
-    for prompt, *more in (("12 * 7",), ("6 * 7", "--continue")):
-        session = claude_code.ask(program, llama_web.port, tmp_path, prompt, *told, *more)
-        assert session.status == 0, session
-    _are_one_session(llama_web)
-
-
-def test_turns_of_codex_on_llama_cpp_are_one_session_counted_by_the_server(
-    request: pytest.FixtureRequest, llama_web: Mitmweb, tmp_path: Path
-) -> None:
-    program = installed(request, "Codex", codex.install)
-    for prompt, resume in (("12 * 7", False), ("6 * 7", True)):
-        asked = (program, llama_web.port, tmp_path, prompt)
-        session = codex.ask(*asked, tools=False, resume=resume)
-        assert session.status == 0, session
-    _are_one_session(llama_web)
-
-
-def _are_one_session(web: Mitmweb) -> None:
-    """The newest exchange's session holds both turns, and its parts are the server's own count."""
-    newest = f"/exchanges/{flows(web)[-1]}"
-    page = ask(web, f"{newest}/session").body.decode()
-    titles = re.findall("<article [^>]*><div[^>]*><h2>(.*?)</h2>", page)
-    assert "Sub-agent" not in page
-    assert ["12 * 7" in titles[0], "6 * 7" in titles[-1]] == [True, True]
-    tokens_read = int(re.findall(r"([\d,]+) tokens read", page)[-1].replace(",", ""))
-    shown = json.loads(ask(web, f"{newest}/context").body)
-    total = sum(tokens for _, _, tokens in shown["parts"])
-    assert "each part counted by the server" in shown["note"]
-    assert abs(total - tokens_read) <= 0.02 * tokens_read
