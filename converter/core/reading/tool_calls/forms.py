@@ -226,9 +226,7 @@ FORMS = (
         models="Llama 3.1, 3.2, 3.3",
         ignored=("<|eom_id|>", "<|eot_id|>"),
     ),
-    _answering(
-        "llama", Python(("",)), ("<|python_tag|>",), models="the same, by the model's own tools"
-    ),
+    _answering("llama", Python(("",)), ("<|python_tag|>",), models="Llama 3.1, 3.2, 3.3"),
     _answering("llama4", Python(), ("<|python_start|>",), ("<|python_end|>",), models="Llama 4"),
     _special(
         "lfm2", Python(("[", "{")), ("<|tool_call_start|>",), ("<|tool_call_end|>",), models="LFM2"
@@ -363,9 +361,7 @@ FORMS = (
         ("<|function_call|>", f"<|message_sep|>\n\n{_FUNCTION_CALL}"),
         models="GigaChat 3",
     ),
-    _whole(
-        "gigachat", JSON, (_FUNCTION_CALL,), models="GigaChat 3, whose prompt has begun the header"
-    ),
+    _whole("gigachat", JSON, (_FUNCTION_CALL,), models="GigaChat 3"),
     _special(
         "gcml",
         _invoke("｜GCML｜"),
@@ -411,7 +407,7 @@ FORMS = (
         JSON,
         (_CALLS.lstrip(),),
         ("<|im_end|>",),
-        models="HyperCLOVA X SEED Think, whose prompt has begun the header",
+        models="HyperCLOVA X SEED Think",
     ),
     _special(
         "functionary",
@@ -435,7 +431,7 @@ FORMS = (
     ),
     _whole("gemma", Gemma('<|"|>', ("call:",)), models="Gemma 4 without its marks"),
     _whole("functools", JSON, ("functools",), models="Phi-4-mini, if its prompt says so"),
-    _answering("functools", JSON, ("\nfunctools",), models="the same behind words"),
+    _answering("functools", JSON, ("\nfunctools",), models="Phi-4-mini, if its prompt says so"),
     _whole(
         "rwkv",
         STRICT,
