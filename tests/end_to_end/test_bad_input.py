@@ -2,8 +2,6 @@
 in one line, all goes on.
 """
 
-import json
-
 import pytest
 
 from tests.conftest import Complaints
@@ -21,40 +19,6 @@ pytestmark = pytest.mark.slow
 
 MEGABYTES = 20 * 2**20
 LINE = 3 * 2**20
-
-UNREADABLE = {
-    "no JSON": b"Internal nonsense",
-    "JSON cut short": whole("Hello")[:-9],
-    "null": b"null",
-    "a list": b"[1]",
-    "a string": b'"choices"',
-    "no choices": b'{"object": "chat.completion"}',
-    "choices null": b'{"choices": null}',
-    "choices a number": b'{"choices": 5}',
-    "choices a list of null": b'{"choices": [null]}',
-    "content a number": b'{"choices": [{"index": 0, "message": {"content": 5}, "finish_reason": "stop"}]}',
-    "nothing": b"",
-}
-
-
-def cases(table: dict[str, bytes]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("bad", table.values(), ids=table.keys())
-
-
-@cases(UNREADABLE)
-def test_a_whole_reply_that_cannot_be_read_is_an_error(
-    client: Client,
-    server: ScriptedServer,
-    dialect: Dialect,
-    complaints: Complaints,
-    bad: bytes,
-    streamed: bool,
-) -> None:
-    server.answer(Reply([bad], JSON, framing=Framing.LENGTH))
-    answer = client.ask(dialect.path, question(stream=streamed))
-    assert (answer.status, answer.headers["content-type"]) == (502, "application/json")
-    assert json.loads(answer.body)["error"]["message"]
-    assert len(complaints()) == 1
 
 
 def test_a_line_of_three_megabytes_arrives_whole(

@@ -19,7 +19,6 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from tests.support.by_path_server import CHAT, ByPathServer, Says, Step
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
-from tests.support.console import Console
 from tests.support.frames import END, ROLE, delta
 from tests.support.harness import SECONDS_TO_START, VARIANTS, LlamaServer
 from tests.support.mitmweb import Mitmweb
@@ -146,30 +145,3 @@ def test_a_reply_is_seen_while_it_comes(proxy_folder: Path, path: str) -> None:
         1,
         1,
     ]
-
-
-def test_the_console_shows_what_comes_now(proxy_folder: Path) -> None:
-    last = threading.Event()
-    lines = "".join(f"line {number}\n" for number in range(100))
-    steps: list[Step] = [
-        ROLE,
-        delta(content=f"<think>{lines}"),
-        last,
-        delta(content="</think>It is 84."),
-        *END,
-    ]
-    with (
-        ByPathServer({CHAT: Says(steps=steps)}) as server,
-        Console(server.address, proxy_folder) as console,
-        Client(console.port) as client,
-    ):
-        reply = Live(client.send(CHAT, question(True)))
-        reply.until(b"line 99")
-        console.shows("/v1/chat/completions")
-        console.press("Enter")
-        console.shows("Request")
-        console.press("Tab")
-        assert "lines above, until the reply is complete" in console.shows("#│ line 99")
-        last.set()
-        reply.rest()
-        assert "#│ line 0" in console.hides("lines above")
