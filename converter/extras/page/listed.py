@@ -11,7 +11,8 @@ from mitmproxy.http import HTTPFlow, Request
 from converter.addon.bounds import LONGEST_PROMPT
 from converter.addon.http_messages import content_of
 from converter.addon.keep.flow_record import UNDER_WAY
-from converter.core.model.raw_messages import messages_of
+from converter.core.model.housekeeping import wish_of
+from converter.core.model.raw_messages import Fields, messages_of
 from converter.core.wire import json_text
 from converter.extras.page import row as rows
 from converter.extras.page import session
@@ -107,8 +108,10 @@ class Listed:
 
     def _session(self, listed: HTTPFlow, client: str) -> Row:
         """Return the session of an exchange, once its request has come, and whose branch it is."""
-        if not self._sessions.of(listed.id) and (asked := self._asked(listed.id)):
-            self._stale |= dict.fromkeys(self._sessions.add(listed.id, client, asked))
+        if not self._sessions.of(listed.id) and (fields := self._fields(listed.id)):
+            wish = wish_of(fields, listed.request.path)
+            added = self._sessions.add(listed.id, client, messages_of(fields), wish)
+            self._stale |= dict.fromkeys(added)
         self._coming.pop(listed.id, None)
         if listed.request.timestamp_end is None and listed.error is None:
             self._coming[listed.id] = None
@@ -116,11 +119,16 @@ class Listed:
         return {"session": found.name, "within": found.within} if found else {}
 
     def _asked(self, name: str) -> Messages:
-        """Return the messages that a client sent, none of a request too long for a step."""
+        return messages_of(self._fields(name))
+
+    def _fields(self, name: str) -> Fields:
+        """Return the request that a client sent, nothing of one too long for a step, or without
+        messages.
+        """
         listed = self.find(name)
         body = content_of(self._request(listed)) if listed else b""
-        read = json_text.read_or_none(body) if len(body) <= LONGEST_PROMPT else None
-        return messages_of(read) if isinstance(read, dict) else ()
+        read = json_text.object_in(body) if len(body) <= LONGEST_PROMPT else {}
+        return read if messages_of(read) else {}
 
     def _request(self, flow: HTTPFlow) -> Request:
         """Return the client's request. A flow under way shows the one that the server gets, maybe

@@ -1,6 +1,6 @@
-"""Exchanges that belong together: a conversation that grows is one session, and a conversation
-that a session's tool call began is a branch of this session. Found by the words of the messages
-alone, as `raw_messages` compares them.
+"""Exchanges that belong together: a conversation that grows is one session, also behind a summary
+of it. A conversation that a session's tool call began, and a request for a session's title, is a
+branch of this session. Found by the words of the messages alone, as `raw_messages` compares them.
 """
 
 from collections import deque
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from converter.core.model.housekeeping import COMPACTION, TITLE, goes_on_from_summary
 from converter.core.model.raw_messages import (
     SYSTEM,
     alike,
@@ -29,6 +30,10 @@ _KEPT = 8
 """Sessions whose newest request stays parsed; others are read again when they go on."""
 _DEEP = 3
 """Levels of a call's arguments in which a sub-agent's words may stand."""
+_NEWEST = 8
+"""Sessions of a client that a title may be for, and titles that came before their session."""
+_LONGEST_WORDS, _LONGEST_TITLE = 500, 20_000
+"""Characters of a first question, and of a request for a title, in which the question stands."""
 
 
 @dataclass(slots=True, eq=False)
@@ -56,6 +61,9 @@ class Sessions:
         self._openings = dict[int, deque[Session]]()
         self._begun = dict[int, list[Session]]()
         self._told = dict[int, Session]()
+        self._asked = dict[str, deque[tuple[str, Session]]]()
+        self._titles = dict[str, deque[tuple[str, Session]]]()
+        self._summed_up = dict[str, Session]()
 
     def of(self, exchange: str) -> Session | None:
         """Return the session of an exchange, none of one that nobody told of."""
@@ -76,20 +84,61 @@ class Sessions:
             session = self._of[session.within]
         return session
 
-    def add(self, exchange: str, client: str, messages: Messages) -> list[str]:
-        """Put an exchange into its session; return the exchanges that became those of a branch."""
+    def add(self, exchange: str, client: str, messages: Messages, wish: str = "") -> list[str]:
+        """Put an exchange into its session; return the exchanges that became those of a branch.
+        `wish`: what its client wants for itself, as `housekeeping` tells it.
+        """
         opening = _opening(messages)
-        keys = _keys(client, opening)
+        if wish == TITLE:
+            self._add_title(
+                Session(exchange, len(self._of), len(messages), exchange), client, opening
+            )
+            return []
+        keys, taken = _keys(client, opening), list[str]()
         session, same = self._going_on(keys, messages, len(opening))
+        if session is None and any(map(goes_on_from_summary, opening)):
+            session = self._summed_up.pop(client, None)
+            if session:
+                session.first = len(messages)
+                self._openings.setdefault(keys[-1], deque(maxlen=_LOOKED_AT)).append(session)
         if session is None:
             session = Session(exchange, len(self._of), len(messages), exchange)
             self._openings.setdefault(keys[-1], deque(maxlen=_LOOKED_AT)).append(session)
             self._find_parent(session, client, opening)
+            taken = self._take_titles(session, client, opening)
+        if wish == COMPACTION:
+            self._summed_up[client] = session
         session.first = min(session.first, len(messages))
         session.newest = exchange
+        self._put(exchange, session)
+        return taken + self._tell(session, client, messages[same:])
+
+    def _put(self, exchange: str, session: Session) -> None:
         session.exchanges.append(exchange)
         self._of[exchange] = session
-        return self._tell(session, client, messages[same:])
+
+    def _add_title(self, title: Session, client: str, opening: Messages) -> None:
+        """Put the request for a title below the session whose first words stand in it."""
+        text = "\n".join(text for message in opening for text in spoken(message))[:_LONGEST_TITLE]
+        asked = [pair for pair in self._asked.get(client, ()) if pair[0] in text]
+        if asked:
+            title.within = max(reversed(asked), key=lambda pair: len(pair[0]))[1].name
+        else:
+            self._titles.setdefault(client, deque(maxlen=_NEWEST)).append((text, title))
+        self._put(title.name, title)
+
+    def _take_titles(self, session: Session, client: str, opening: Messages) -> list[str]:
+        """Take the titles in that were asked for before the session's first request came."""
+        words = max(_questions(opening), key=len, default="")[:_LONGEST_WORDS]
+        if not words:
+            return []
+        self._asked.setdefault(client, deque(maxlen=_NEWEST)).append((words, session))
+        titles = self._titles.get(client, deque())
+        mine = [pair for pair in titles if words in pair[0]]
+        for pair in mine:
+            titles.remove(pair)
+            pair[1].within = session.name
+        return [pair[1].name for pair in mine]
 
     def _going_on(
         self, keys: Sequence[int], messages: Messages, opening: int
@@ -148,6 +197,13 @@ def _words_of(client: str, opening: Messages) -> Iterator[int]:
     for text in (text for message in asked for text in spoken(message)):
         if plain := _plain(text):
             yield hash((client, plain))
+
+
+def _questions(opening: Messages) -> Iterator[str]:
+    """Yield what a user asks at first, without a client's own text in tags."""
+    asked = (message for message in opening if role_of(message) == "user")
+    texts = (text.strip() for message in asked for text in spoken(message))
+    return (text for text in texts if text and not text.startswith("<"))
 
 
 def _plain(text: str) -> str:

@@ -9,6 +9,7 @@ from converter.addon.aside import begun_aside
 from converter.addon.keep.flow_record import BEFORE, FlowRecord
 from converter.addon.log_lines import report
 from converter.addon.watcher import Watcher
+from converter.core.model.housekeeping import wish_of
 from converter.extras.prompt_cache.prefix import Break, Prompt, Prompts, broken, is_repeated
 
 
@@ -35,7 +36,7 @@ class PromptCache(Watcher):
     def asked(self, seen: FlowRecord) -> None:
         """Begin to compare a prompt with the one before it."""
         sent = seen.awaited.sent if seen.awaited else {}
-        if not sent:
+        if not sent or wish_of(sent):  # its other prompt is the client's own way
             return
         name, size = seen.flow.id, seen.length
         prompt = Prompt(f"{seen.exchange.owner} {seen.upstream}", name, sent, size)

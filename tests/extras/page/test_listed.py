@@ -119,13 +119,13 @@ def test_nothing_is_read_for_sessions_before_a_page_looks(
     there: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads = list[str]()
-    plain = Listed._asked
+    plain = Listed._fields
 
     def counted(exchanges: Listed, name: str) -> object:
         reads.append(name)
         return plain(exchanges, name)
 
-    monkeypatch.setattr(Listed, "_asked", counted)
+    monkeypatch.setattr(Listed, "_fields", counted)
     made = Listed(there.view)
     flows = [request(CHAT) for _ in range(5)]
     there.view.add(flows)

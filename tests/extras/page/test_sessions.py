@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from converter.core.model import raw_messages
+from converter.core.model.housekeeping import COMPACTION, TITLE
 from converter.extras.page import sessions as rooms
 from converter.extras.page.sessions import Messages, Sessions
 
@@ -54,9 +55,11 @@ class Told:
         self.reads += 1
         return self.asked[exchange]
 
-    def add(self, name: str, *messages: Message, client: str = "agent") -> list[str]:
+    def add(
+        self, name: str, *messages: Message, client: str = "agent", wish: str = ""
+    ) -> list[str]:
         self.asked[name] = json.loads(json.dumps(messages))
-        return self.sessions.add(name, client, self.asked[name])
+        return self.sessions.add(name, client, self.asked[name], wish)
 
     def of(self, name: str) -> tuple[str, str]:
         session = self.sessions.of(name)
@@ -129,6 +132,32 @@ def test_a_branch_of_a_branch_and_no_circle() -> None:
     told.add("sub2", user(TASK), *messages_call("Deeper"), *messages_call("Mend it"))
     told.add("deep", user("Deeper"))
     assert [told.of(name)[1] for name in ("main", "sub", "deep")] == ["", "main", "sub"]
+
+
+def test_a_title_is_below_its_session_whichever_comes_first() -> None:
+    told = Told()
+    told.add("other", user("Mend"))
+    told.add("main", user("<system-reminder>x</system-reminder>"), user("Mend it"))
+    wish = user("<session>\nMend it\n</session>\n\nWrite it.")
+    assert told.add("title", wish, wish=TITLE) == []
+    early = user("<session>\nRead it\n</session>")
+    told.add("early", early, wish=TITLE)
+    assert told.of("early") == ("early", "")
+    assert told.add("late", user("Read it")) == ["early"]
+    told.add("alien", wish, wish=TITLE, client="another")
+    assert [told.of(name)[1] for name in ("title", "early", "alien")] == ["main", "late", ""]
+
+
+def test_a_session_goes_on_behind_its_summary() -> None:
+    told = Told()
+    turns = [user("Mend it"), says("Hm"), user("go on"), says("So")]
+    told.add("main", *turns[:1])
+    told.add("sum", *turns, user("CONTEXT CHECKPOINT COMPACTION"), wish=COMPACTION)
+    summary = user("Another language model started to solve this problem and produced a summary.")
+    told.add("on", user("Mend it, all of it"), summary)
+    told.add("further", user("Mend it, all of it"), summary, says("x"), user("y"))
+    told.add("again", summary)
+    assert [told.of(name)[0] for name in told.asked] == [*["main"] * 4, "again"]
 
 
 def test_another_clients_words_begin_no_branch() -> None:

@@ -38,3 +38,12 @@ def test_a_prompt_that_goes_on_says_nothing() -> None:
         second = said(addon, "Be brief.", *MORE)
     assert BEFORE not in second.metadata
     assert "broken" not in second.comment
+
+
+def test_a_clients_own_request_breaks_nothing() -> None:
+    """Claude Code sums its session up without its tools, which no user can change."""
+    summary = {"role": "user", "content": "Your task is to create a detailed summary of all."}
+    with running() as (addon, _):
+        said(addon, "Be brief.")
+        second = said(addon, "Sum up.", *MORE[:1], summary)
+    assert BEFORE not in second.metadata

@@ -1,0 +1,75 @@
+"""Requests that a client makes for itself, in the midst of a conversation: a title for it, or a
+summary that takes the place of its turns.
+"""
+
+import re
+from collections.abc import Iterator
+
+from converter.core.model.raw_messages import (
+    SYSTEM,
+    SYSTEM_FIELDS,
+    Fields,
+    messages_of,
+    role_of,
+    said_in,
+    spoken,
+)
+
+TITLE, COMPACTION = "title", "compaction"
+_HEAD = 4000
+"""Characters of a text in which a client says what it wants."""
+_WISHES = (
+    # Claude Code 2.1, Codex 0.169
+    (
+        COMPACTION,
+        re.compile(r"Your task is to create a detailed summary of|CONTEXT CHECKPOINT COMP"),
+    ),
+    # Codex, Open WebUI 0.6, older Claude Code; opencode 1.0; Claude Code 2.1
+    (TITLE, re.compile(r"\bGenerate a (?:concise|short|brief)\b[^.\n]{0,80}\btitle\b")),
+    (TITLE, re.compile(r"\AYou are a title generator")),
+    (TITLE, re.compile(r"\A\s*<session>\n")),
+)
+_GOES_ON = re.compile(
+    r"This session is being continued from a previous conversation"  # Claude Code 2.1
+    r"|Another language model started to solve this problem and produced a summary"  # Codex 0.169
+)
+
+
+def wish_of(body: Fields, path: str = "") -> str:
+    """Return `TITLE` or `COMPACTION` for a request that its client makes for itself, else nothing.
+    A title is asked for without tools, and a conversation that is summed up has a reply in it.
+    """
+    last = messages_of(body)[-1:]
+    if path.partition("?")[0].endswith("/compact") or any(
+        _is_item(message, "compaction_trigger") for message in last
+    ):
+        return COMPACTION
+    texts = list(_instructions(body))
+    users = ("user", *SYSTEM)
+    replied = any(role_of(message) not in users for message in said_in(body))
+    may_be = {TITLE: not body.get("tools"), COMPACTION: replied}
+    for kind, pattern in _WISHES:
+        if may_be[kind] and any(pattern.search(text[:_HEAD]) for text in texts):
+            return kind
+    return ""
+
+
+def goes_on_from_summary(message: object) -> bool:
+    """Tell whether a message hands the summary of an earlier conversation to the model."""
+    return _is_item(message, "compaction") or any(
+        _GOES_ON.search(text[:_HEAD]) for text in spoken(message)
+    )
+
+
+def _is_item(message: object, kind: str) -> bool:
+    return isinstance(message, dict) and message.get("type") == kind
+
+
+def _instructions(body: Fields) -> Iterator[str]:
+    """Yield the system's texts and those of the last message."""
+    messages = said_in(body)
+    systems: list[object] = [{"content": body.get(name)} for name in SYSTEM_FIELDS]
+    systems += [message for message in messages if role_of(message) in SYSTEM]
+    for message in [*systems, *messages[-1:]]:
+        if role_of(message) != "assistant":
+            yield from spoken(message)

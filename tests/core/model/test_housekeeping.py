@@ -1,0 +1,45 @@
+"""Requests that clients make for themselves, in the words of each client."""
+
+import pytest
+
+from converter.core.model.housekeeping import COMPACTION, TITLE, goes_on_from_summary, wish_of
+
+ASKED = {"role": "user", "content": "Mend it"}
+SAID = {"role": "assistant", "content": "Hm"}
+
+
+def user(words: str) -> dict[str, object]:
+    return {"role": "user", "content": [{"type": "text", "text": words}]}
+
+
+@pytest.mark.parametrize(
+    ("body", "wish"),
+    [
+        ({"messages": [user("<session>\nMend it\n</session>\n\nWrite the title.")]}, TITLE),
+        ({"system": "Generate a concise, sentence-case title (3-7 words)", "messages": [ASKED]}, TITLE),
+        ({"input": [user("Generate a concise, single-line task title of at most 40")]}, TITLE),
+        ({"messages": [{"role": "system", "content": "You are a title generator."}, ASKED]}, TITLE),
+        ({"messages": [user("Generate a short title for my book")], "tools": [{"name": "f"}]}, ""),
+        ({"messages": [ASKED, SAID, user("Your task is to create a detailed summary of it")]}, COMPACTION),
+        ({"input": [ASKED, SAID, user("You are performing a CONTEXT CHECKPOINT COMPACTION.")]}, COMPACTION),
+        ({"messages": [user("Your task is to create a detailed summary of this paper")]}, ""),
+        ({"input": [ASKED, SAID, {"type": "compaction_trigger"}]}, COMPACTION),
+        ({"messages": [ASKED, SAID, ASKED]}, ""),
+        ({"messages": 5, "system": 7}, ""),
+        ({}, ""),
+    ],
+)  # fmt: skip
+def test_the_wish_is_told(body: dict[str, object], wish: str) -> None:
+    assert wish_of(body) == wish
+
+
+def test_the_endpoint_tells_a_compaction() -> None:
+    assert wish_of({"input": [ASKED]}, "/v1/responses/compact?x=1") == COMPACTION
+
+
+def test_a_summary_that_is_handed_on_is_known() -> None:
+    summary = "This session is being continued from a previous conversation that ran out of room."
+    assert goes_on_from_summary(user(summary))
+    assert goes_on_from_summary({"type": "compaction", "encrypted_content": "x"})
+    assert not goes_on_from_summary(ASKED)
+    assert not goes_on_from_summary(None)
