@@ -210,7 +210,7 @@ def test_a_conversation_with_tools_and_a_picture(
     assert think.script("return document.querySelector('.asked img').naturalWidth") == 1
     assert "Be brief." not in think.text(".asked")
     for fold in (1, 2, 3):
-        think.press(f".asked details:nth-of-type({fold}) > summary")
+        think.press(f".asked .folds > details:nth-of-type({fold}) > summary")
     for words in ("stream true", "Be brief.", "An earlier one", "7 degrees"):
         think.until_shown(words, ".asked")
     think.screenshot("think-tools")
@@ -287,13 +287,13 @@ def test_a_session_with_a_sub_agent_is_one_row_that_unfolds(
     think.show(web, 0)
     think.until_shown("3 turns · 1 sub-agent", HEAD)
     assert "Mend <img src=x onerror=alert(1)> \\u202eit" in think.text(HEAD)
-    assert "21 (6 cached) → 15 tokens" in think.text(HEAD)
+    assert "context 7 · wrote 15 in all" in think.text(HEAD)
     assert (think.attribute(HEAD, "aria-expanded"), think.rows()) == ("false", [])
     think.keys("j" + Keys.ENTER)
     think.until(lambda: len(think.rows()) == 3, "the session's exchanges")
     assert think.attribute(HEAD, "aria-expanded") == "true"
     assert think.elements("#rows a.sub") == 1
-    think.keys("j")
+    think.press("#rows a.row")
     think.until_shown("deep", REPLY)
     _is_legible(think, "think-session")
     _is_read_whole(web, think)
@@ -301,6 +301,7 @@ def test_a_session_with_a_sub_agent_is_one_row_that_unfolds(
     think.until_shown("3 turns · 1 sub-agent", HEAD)
     think.press(HEAD)
     think.until(lambda: len(think.rows()) == 3, "the session unfolded")
+    _is_shown(think)
     think.press(HEAD)
     think.until(lambda: think.rows() == [], "the session folded")
 
@@ -326,7 +327,7 @@ def test_a_broken_prompt_has_its_mark_and_shows_what_broke_it(
     think.pick(0)
     think.until_shown("broken at message 0 (system), character 10: the date or the time", ".how")
     assert think.text("[data-do=session]") == "What broke the cache"
-    _open_session(web, think)
+    _open_session(web, think, "[data-do=session]")
     think.until_shown("-It is 13:05.\n+It is 13:06.", "#differs")
     places = [think.script("return " + PLACES.format(side)) for side in ("top", "left")]
     [[top, other_top], [left, other_left]] = cast(list[list[float]], places)
@@ -337,11 +338,11 @@ def test_a_broken_prompt_has_its_mark_and_shows_what_broke_it(
 def _is_legible(think: ThinkPage, name: str) -> None:
     """All has a name, stands out light and dark, and fits."""
     assert think.script(NAMELESS) == []
-    for theme in ("Light", "Dark"):
+    for theme in ("light", "dark"):
         think.press("#theme")
-        assert think.text("#theme") == theme
+        assert think.text("#theme") == f"Theme: {theme}"
         assert think.script(CONTRAST) == []
-        think.screenshot(f"{name}-{theme.lower()}")
+        think.screenshot(f"{name}-{theme}")
     think.press("#theme")
     _fits_a_narrow_screen(think)
 
@@ -354,8 +355,20 @@ def _fits_a_narrow_screen(think: ThinkPage) -> None:
         think.unsize()
 
 
-def _open_session(web: Mitmweb, think: ThinkPage) -> None:
-    link = think.attribute("[data-do=session]", "href").partition("#")[0]
+def _is_shown(think: ThinkPage) -> None:
+    """The session in the page: how its context grew, its turns, and what its tools cost."""
+    shown = think.until_shown("Tokens, about", ".overview")
+    assert "2 turns · 1 sub-agent" in shown
+    assert "Context of the newest turn: 7 tokens; the most was 7." in shown
+    assert think.elements(".graph a") == 2
+    assert think.elements(".turns a.row") == 3
+    assert think.text(".turns li:last-child .model") == "← a tool: here"
+    assert think.script(NAMELESS) == []
+    assert think.script(CONTRAST) == []
+
+
+def _open_session(web: Mitmweb, think: ThinkPage, link: str) -> None:
+    link = think.attribute(link, "href").partition("#")[0]
     base, _, query = web.page.partition("?")
     path = link.partition("think/")[2]
     think.open_address(f"{base}think/{path}{'&' if '?' in path else '?'}{query}")
@@ -363,7 +376,10 @@ def _open_session(web: Mitmweb, think: ThinkPage) -> None:
 
 def _is_read_whole(web: Mitmweb, think: ThinkPage) -> None:
     """The session as a page of its own, reached by its link: its tree, and what differs."""
-    _open_session(web, think)
+    think.press(HEAD)
+    think.press(HEAD)
+    think.until_shown("Turns", ".overview")
+    _open_session(web, think, "[data-do=whole]")
     think.until_shown("Sub-agent · Look for the fault", "details.branch")
     assert "<img src=x onerror=alert(1)>" in think.text("h1")
     assert think.elements("img, script") == 0
@@ -534,11 +550,11 @@ def test_everything_that_can_be_used_has_a_name(
     assert think.script(NAMELESS) == []
     roles = "return [...document.querySelectorAll('main, header, nav, [role=search], h1, h2, h3')].length"
     assert int(str(think.script(roles))) >= 6
-    for theme in ("Light", "Dark"):
+    for theme in ("light", "dark"):
         think.press("#theme")
-        assert think.text("#theme") == theme
+        assert think.text("#theme") == f"Theme: {theme}"
         assert think.script(CONTRAST) == []
-        think.screenshot(f"think-{theme.lower()}")
+        think.screenshot(f"think-{theme}")
     think.press("#theme")
 
 
@@ -568,7 +584,7 @@ def test_a_saved_file_is_shown_as_well(
     with Mitmweb(web_server.address, proxy_folder, "-r", str(saved)) as other:
         think.show(other)
         think.pick()
-        assert THOUGHT in think.text("details.thinking")
+        think.until_shown(THOUGHT, "details.thinking")
         think.until_shown("Requests\n1", "#numbers")
         think.leave()
         other.check()

@@ -49,9 +49,9 @@ def test_an_empty_page_says_where_to_connect_and_what_to_copy(
 ) -> None:
     think.show(web, 0)
     shown = think.until_shown(f"http://127.0.0.1:{web.port}", "#first")
-    for line in ("curl -sN", "ANTHROPIC_BASE_URL=", "OPENAI_BASE_URL="):
+    for line in ("think-addon claude", "curl -sN", "ANTHROPIC_BASE_URL=", "OPENAI_BASE_URL="):
         assert line in shown
-    think.press("#first .code:first-of-type .copy")
+    think.press("#first .code:nth-of-type(2) .copy")
     assert think.copied().startswith(f"curl -sN http://127.0.0.1:{web.port}{CHAT} ")
     think.screenshot("think-empty")
 

@@ -28,7 +28,7 @@ from converter.core.wire import json_text
 from converter.extras.page import first_lines, remedy, session
 from converter.extras.page.conversation import Search
 from converter.extras.page.listed import Listed
-from converter.extras.page.session import Told
+from converter.extras.page.session import Told, ToolCost
 from converter.extras.page.watcher import NO_RECORDER, Watcher
 
 _log = logging.getLogger(__name__)
@@ -70,11 +70,12 @@ class Page:
         finally:
             self.closed(watcher)
 
-    async def context(self, flow: HTTPFlow) -> dict[str, object]:
+    async def context(self, flow: HTTPFlow, counts: bool = True) -> dict[str, object]:
         """Return the parts of the prompt that the server got, by size, and the server's facts of
-        the model. The server is asked only when somebody opens the tab *Context*.
+        the model. `counts`: the server's tokenizer is asked, and the session's other exchanges are
+        read, as is done only for who opens the tab *Context*.
         """
-        whole = await self.session(flow)
+        whole = await self.session(flow) if counts else []
         sent = sent_of(flow) or flow.request  # of a flow that was let go
         chosen = reading_of(flow, of_server=True)[0]
         body, counted = content_of(sent), facts_of(flow).get("input_tokens")
@@ -84,15 +85,31 @@ class Page:
             written = partial(_completion, exchange, body)
             server, headers = upstream(flow, exchange), credentials(sent.headers)
             facts = await self._client.facts(server, headers, chosen.server, model_of(body))
-            pieces = await self._client.pieces(server, headers, chosen.server, written)
+            if counts:
+                pieces = await self._client.pieces(server, headers, chosen.server, written)
         tokens = counted if isinstance(counted, int) else None
 
         def parts() -> dict[str, object]:
             called = session.called(whole)
             told = context_parts.read(body, chosen, tokens, pieces, called)
-            return {"about": facts.line, "window": facts.window, **told}
+            return {"about": facts.line, "window": facts.window, "counted": tokens, **told}
 
         return await aside(len(body), parts, SHOWING)
+
+    async def tools(self, flow: HTTPFlow) -> list[ToolCost]:
+        """Return what each tool has cost over the session."""
+        whole = await self.session(flow)
+        size = sum(len(each.body) for each in whole)
+        return await aside(size, lambda: session.tools(whole), SHOWING)
+
+    async def forget(self, flow: HTTPFlow) -> str:
+        """Take an exchange out of mitmweb's list, and so out of the file of `think_page`. Raises
+        ValueError.
+        """
+        if flow.live:
+            raise ValueError(_RUNS)
+        ctx.master.view.remove([flow])  # type: ignore[attr-defined]
+        return "deleted"
 
     async def keep(self, flow: HTTPFlow, asked: object) -> str:
         """Keep an exchange as a recording under a name, and what it should read; return where it

@@ -2,7 +2,7 @@
 
 import { el, number, plural } from "./elements.js";
 
-const share = (tokens, whole) => (whole ? `${((100 * tokens) / whole).toFixed(1)}%` : "–");
+export const share = (tokens, whole) => (whole ? `${((100 * tokens) / whole).toFixed(1)}%` : "–");
 
 export function draw(into, { note, about, window: room, unused, kinds, parts }) {
   const mark = (at, grow = 0) => {

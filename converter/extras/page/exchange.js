@@ -1,17 +1,19 @@
 // One exchange: its head, the conversation, its end, and the frames of both sides.
 
 import { ask, send } from "./connection.js";
-import { draw } from "./context.js";
+import { draw, share } from "./context.js";
 import { $, copy, el, number, plural, say, seconds, visible } from "./elements.js";
 import { GrowingText } from "./growing_text.js";
 import { keep } from "./keep.js";
-import { rows } from "./rows.js";
-import { LONG_THOUGHT, PARTS, Turn, folded, later, thoughtsOpen, turn } from "./turns.js";
+import { root, rows } from "./rows.js";
+import { LONG_THOUGHT, PARTS, Turn, apart, folded, later, line, speaks, thoughtsOpen, turn } from "./turns.js";
 
 const SEGMENTS = ["waited", "thought", "answered"];
 const CALLED = { waited: "waiting", thought: "thinking", answered: "answer" };
+const SURE = "Delete: sure?";
 const MOST_FRAMES = 1500;
-const STEPS = 2; // of a tool loop, the last of which are in sight
+const RESULTS = 3; // of tools, the last of which are in sight, a line each
+const KINDS = { result: "results of tools", tool: "descriptions of tools", turn: "questions and answers", system: "the system prompt", thought: "earlier thoughts", call: "calls", picture: "pictures" };
 
 function spans(row) {
   const now = row.running ? Math.max(row.end ?? 0, (Date.now() - row.began) / 1000) : row.end;
@@ -28,9 +30,11 @@ export function drawBar(bar, row) {
   return times;
 }
 
-export const STATES = { waiting: "waiting", thinking: "thinking", answering: "answering", calling: "calling a tool", done: "done", misread: "misread", broken: "broken" };
+export const STATES = { waiting: "waiting", thinking: "thinking", answering: "answering", calling: "calling a tool", done: "done", left: "left", misread: "misread", broken: "broken" };
 
+// What was read and written: of an exchange, or of a session, where the sizes of prompts have no sum.
 export function tokens(row) {
+  if ("context" in row) return `${row.context ? `context ${number(row.context)} · ` : ""}wrote ${number(row.output_tokens)} in all`;
   if (row.output_tokens == null) {
     const said = (row.thinking || 0) + (row.text || 0);
     return said ? `${number(said)} characters` : "";
@@ -56,12 +60,15 @@ export class Exchange {
 
   part(selector) { return this.root.querySelector(selector); }
 
+  rowsChanged(changed) { if (changed.some((row) => row.id === this.id)) this.row(); }
+
   // Draw what the list knows.
   row() {
     const row = rows.get(this.id);
     if (!row) return;
     const link = this.part("[data-do=session]");
-    link.href = `think/exchanges/${row.id}/session${row.broke ? `?from=${row.broke}&to=${row.id}#differs` : ""}`;
+    link.href = row.broke ? `think/exchanges/${row.id}/session?from=${row.broke}&to=${row.id}#differs` : `#s${root(row)}`;
+    link.target = row.broke ? "_blank" : "";
     if (row.broke) link.textContent = "What broke the cache";
     this.root.classList.remove(...Object.keys(STATES));
     this.root.classList.add(row.state);
@@ -76,13 +83,14 @@ export class Exchange {
       return el("span", "", mark, `${CALLED[name]} ${seconds(times[name])}`);
     }) : [];
     this.part(".legend").replaceChildren(...legend, el("span", "", tokens(row)));
-    for (const name of ["keep", "again"]) this.part(`[data-do=${name}]`).disabled = row.running;
+    for (const name of ["keep", "again", "forget"]) this.part(`[data-do=${name}]`).disabled = row.running;
   }
 
   // Take all of it, or what is new.
   hear(data) {
     const follows = data.request || this.atEnd();
     if (data.gone) this.part(".reply").replaceChildren(el("p", "note", "This exchange is not in mitmweb's list any more."));
+    if (data.request || data.end) this.reads().catch((error) => say(error.message));
     if (data.request) this.whole(data);
     for (const part of data.said || []) this.choice(part.choice).add(part, part.fresh);
     if (data.said && data.said.length) this.part(".waiting")?.remove();
@@ -108,18 +116,36 @@ export class Exchange {
     if (!data.running) this.end({ ...data, facts: data.reply.facts, beside: data.reply.beside });
   }
 
+  // Say in a line what fills the prompt.
+  async reads() {
+    const { window: room, counted, kinds, unused } = JSON.parse(await ask(`exchanges/${this.id}/read`));
+    const sum = kinds.reduce((all, [, tokens]) => all + tokens, 0);
+    const [largest] = [...kinds].sort(([, one], [, other]) => other - one);
+    const words = [`Read ${counted ? "" : "about "}${room ? `${number(sum)} of ${number(room)} tokens (${share(sum, room)})` : plural(sum, "token")}`];
+    if (largest && kinds.length > 1) words.push(`most: ${KINDS[largest[0]] || largest[0]}, about ${number(largest[1])}`);
+    if (unused) words.push(`tools never called: about ${number(unused)}`);
+    this.part(".read").textContent = sum ? words.join(" · ") : "";
+  }
+
   asked(request) {
-    const made = [];
-    if (request.asked.length) made.push(later(plural(request.asked.length, "setting"), () => [el("p", "asks", ...request.asked.map(([name, words]) => el("span", "", `${name} ${words}`)))]));
+    const made = [], folds = el("div", "folds");
+    if (request.asked.length) folds.append(later(plural(request.asked.length, "setting"), () => [el("p", "asks", ...request.asked.map(([name, words]) => el("span", "", `${name} ${words}`)))]));
     const system = request.turns.filter((each) => each.role === "system" || each.role === "developer");
     const others = request.turns.filter((each) => !system.includes(each));
-    const last = Math.max(0, others.findLastIndex((each) => each.role === "user"));
-    if (system.length) made.push(later("System prompt", () => system.map((each) => turn(each, this))));
-    if (last) made.push(later(plural(last, "earlier turn"), () => others.slice(0, last).map((each) => turn(each, this))));
+    const last = Math.max(0, others.findLastIndex((each) => each.role === "user" && speaks(each)));
+    if (system.length) folds.append(later("System prompt", () => system.map((each) => turn(each, this))));
+    if (last) folds.append(later(plural(last, "earlier turn"), () => others.slice(0, last).map((each) => turn(each, this))));
     const [asking, ...steps] = others.slice(last);
-    if (asking) made.push(turn(asking, this));
-    if (steps.length > STEPS) made.push(later(plural(steps.length - STEPS, "step"), () => steps.slice(0, -STEPS).map((each) => turn(each, this))));
-    made.push(...steps.slice(-STEPS).map((each) => turn(each, this)), ...request.rest.map((part) => PARTS[part.kind](part, this)));
+    made.push(folds, ...(asking ? [turn(asking, this)] : []));
+    const old = steps.findLastIndex((each) => each.role === "assistant") + 1;
+    const more = el("div", "folds");
+    if (old) more.append(later(plural(old, "earlier step"), () => steps.slice(0, old).map((each) => turn(each, this))));
+    const named = new Map(others.flatMap((each) => each.parts).filter((part) => part.kind === "call").map((part) => [part.id, part.name]));
+    const fresh = steps.slice(old).flatMap((each) => each.parts).flatMap((part) => [...apart(part)]).map((part) => (part.kind === "result" ? { ...part, name: part.name || named.get(part.id) } : part));
+    const seen = fresh.filter((part) => part.kind !== "beside"), below = seen.slice(-RESULTS);
+    const above = fresh.filter((part) => !below.includes(part));
+    if (above.length) more.append(later(plural(above.length, "more part"), () => above.map((part) => line(part, this))));
+    made.push(more, ...below.map((part) => line(part, this)), ...request.rest.map((part) => PARTS[part.kind](part, this)));
     return made;
   }
 
@@ -155,10 +181,11 @@ export class Exchange {
     const failure = rows.get(this.id)?.failure || "";
     const told = this.part(".reply .error b"); // its words stand there already
     if (told && data.status) told.textContent = visible(`The client got ${data.status}`);
+    else if (rows.get(this.id)?.state === "left") made.push(el("p", "note", "The client hung up before the reply was whole."));
     else if (!told && (data.status || data.ended || failure)) {
       made.push(el("div", "part error", el("b", "", data.status ? `The client got ${data.status}` : "The connection ended"), data.ended || (data.status ? "" : failure)));
     }
-    if (data.notes.length) made.push(el("div", "how", ...data.notes.map((words) => el("p", "", words))));
+    this.part(".how").replaceChildren(...data.notes.map((words) => el("p", "", words)));
     made.push(...thoughts);
     const facts = el("dl", "", ...data.facts.filter(([label]) => label !== "broke off").flatMap(([label, words]) => [el("dt", "", label), el("dd", "", words)]));
     if (data.facts.length) made.push(facts);
@@ -225,6 +252,12 @@ export class Exchange {
     async apply() { say(await ask(`exchanges/${this.id}/apply`, {})); },
     frames() { send({ wire: { id: this.id, from: this.frames } }); },
     async again() { const other = await ask(`exchanges/${this.id}/again`, {}); location.hash = `${this.id}&${other}`; },
+    async forget() {
+      const button = this.part("[data-do=forget]");
+      if (button.textContent !== SURE) { button.textContent = SURE; return; }
+      await ask(`exchanges/${this.id}/forget`, {});
+      location.hash = "";
+    },
     async curl() { await copy(await ask(`exchanges/${this.id}/curl`), "as curl"); },
     async text() { await copy(await ask(`exchanges/${this.id}/text`), "as text"); },
   };

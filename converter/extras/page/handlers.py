@@ -53,8 +53,8 @@ def mount(app: Any, page: Page) -> Callable[[], None]:
         (rf"{PATH}/updates", Updates, arguments),
         (rf"{PATH}/search", SearchField, arguments),
         (rf"{PATH}/lines", FirstLines, arguments),
-        (rf"{exchange}/(?P<action>keep|again|apply)", Button, arguments),
-        (rf"{exchange}/(?P<form>curl|text|context|reread)", Written, arguments),
+        (rf"{exchange}/(?P<action>keep|again|apply|forget)", Button, arguments),
+        (rf"{exchange}/(?P<form>curl|text|context|read|tools|reread)", Written, arguments),
         (rf"{exchange}/session", SessionShown, arguments),
         (mitmweb.CONTENT, Shown),
     ]
@@ -145,7 +145,7 @@ class FirstLines(_PageHandler):
 
 
 class Button(_PageHandler):
-    """The buttons *Keep as recording*, *Ask again* and *Read it so from now on*."""
+    """The buttons *Keep as recording*, *Ask again*, *Delete* and *Read it so from now on*."""
 
     async def post(self, flow_id: str, action: str) -> None:
         """Do what the button says; answer when that is done."""
@@ -153,21 +153,27 @@ class Button(_PageHandler):
         acts: Mapping[str, Callable[[], Awaitable[str]]] = {
             "again": lambda: page.again(flow),
             "apply": lambda: page.apply(flow),
+            "forget": lambda: page.forget(flow),
             "keep": lambda: page.keep(flow, self.json),
         }
         await self.answer(acts[action]())
 
 
 class Written(_PageHandler):
-    """The buttons that copy, and the tab *Context*, counted when somebody opens it."""
+    """The buttons that copy, the line of what was read, a session's tools, and the tab *Context*,
+    counted when somebody opens it.
+    """
 
     async def get(self, flow_id: str, form: str) -> None:
         """Return the exchange as one command or as plain text; or the parts of what the server got,
         by size; or a misread reply as it should have been read.
         """
         flow = self.found(flow_id)
-        if form == "context":
-            self.write(await self.page.context(flow))
+        if form in ("context", "read"):
+            self.write(await self.page.context(flow, counts=form == "context"))
+            return
+        if form == "tools":
+            self.write(json.dumps(await self.page.tools(flow)))
             return
         if form == "reread":
             self.write(await asyncio.to_thread(reread, flow) if remedy_of(flow.comment) else {})

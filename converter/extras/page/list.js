@@ -3,18 +3,11 @@
 import { ask } from "./connection.js";
 import { $, el, number, plural, seconds, visible } from "./elements.js";
 import { STATES, drawBar, tokens } from "./exchange.js";
-import { rows, shown } from "./rows.js";
+import { root, rows, shown } from "./rows.js";
 
 export const SHOWN = 1000; // rows that are drawn; older ones when they are asked for
 const GROUPED = ["session", "within"];
 export const CHOICES = { model: "models", server: "servers", client: "clients", state: "states" };
-
-// The session at the head of a row's branches.
-function root(row) {
-  let name = row.session || row.id;
-  for (let up = row; up?.within; up = rows.get(name)) name = up.within;
-  return name;
-}
 
 export const list = {
   items: new Map(),
@@ -43,14 +36,15 @@ export const list = {
     else for (const name of grown) if (this.items.has(`s${name}`)) this.draw(this.head(name));
   },
 
-  // A session as a row: what its exchanges took together.
+  // A session as a row: what its exchanges took together, and how much its newest turn read.
   head(name) {
     const of = this.groups.get(name).map((id) => rows.get(id));
     const sum = (key) => of.reduce((total, row) => total + (row[key] || 0), 0);
-    const branches = new Set(of.map((row) => row.session)).size - 1;
-    const model = [plural(of.length, "turn"), branches && plural(branches, "sub-agent")].filter(Boolean).join(" · ");
-    const made = { ...of[0], id: `s${name}`, title: (rows.get(name) || of.at(-1)).title || "no words", model, running: false };
-    for (const key of ["waited", "thought", "end", "input_tokens", "cached_tokens", "output_tokens"]) made[key] = sum(key);
+    const branches = new Set(of.filter((row) => row.wish !== "title").map((row) => row.session)).size - 1;
+    const model = [plural(of.filter((row) => row.wish !== "title").length, "turn"), branches && plural(branches, "sub-agent")].filter(Boolean).join(" · ");
+    const made = { ...of[0], id: `s${name}`, title: (rows.get(name) || of.at(-1)).title || "no words", model, running: false, broke: "" };
+    for (const key of ["waited", "thought", "end", "output_tokens"]) made[key] = sum(key);
+    made.context = of.find((row) => row.session === name && row.input_tokens)?.input_tokens;
     return made;
   },
 
@@ -105,15 +99,18 @@ export const list = {
     return made;
   },
 
-  // Make a session's row a button that folds and unfolds it.
+  // Make a session's row a button that shows and unfolds it, or folds it.
   fold(made, id) {
     const name = id.slice(1), button = el("button", "row", ...made.firstElementChild.childNodes);
     button.id = id;
     button.ariaExpanded = String(this.open.has(name));
+    if (shown.has(id)) button.setAttribute("aria-current", "true");
     button.onclick = () => {
-      if (!this.open.delete(name)) this.open.add(name);
-      button.ariaExpanded = String(this.open.has(name));
+      const unfolds = !this.open.delete(name);
+      if (unfolds) this.open.add(name);
+      button.ariaExpanded = String(unfolds);
       this.arrange();
+      if (unfolds) location.hash = id;
     };
     made.replaceChildren(button);
     return made;

@@ -1,7 +1,7 @@
 """One exchange as a row of the page's list: plain values, of a flow and of its running reply."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from mitmproxy.http import HTTPFlow
@@ -10,9 +10,17 @@ from converter.addon.http_messages import content_of, model_of
 from converter.addon.keep.flow_record import BEFORE, FlowRecord, client_left, notes_of
 from converter.addon.keep.shown_flow import facts_of
 from converter.addon.transcript import request
+from converter.addon.transcript.turns import Part, ShownTurn
 from converter.core.dialects.table import find
-from converter.core.model.conversation import TextBlock
+from converter.core.model.conversation import TextBlock, ToolResult, ToolUse
+from converter.core.model.housekeeping import (
+    COMPACTION,
+    TITLE,
+    goes_on_from_summary,
+    wish_of,
+)
 from converter.core.reply import reply_notes
+from converter.core.wire import json_text
 from converter.core.wire.printable import shortened
 
 type Row = dict[str, object]
@@ -34,9 +42,11 @@ _SHOWN = (
     "first_thought",
     "first_text",
 )
-_TITLE = 80
+_TITLE = 70
 _BESIDE = re.compile(r"\n\s*<[a-z][\w-]*>")
 """A client's words in tags, behind its user's."""
+_WISHES = {TITLE: "Title of the session", COMPACTION: "Summary of the session (compaction)"}
+"""Names of requests that a client makes for itself."""
 _LONGEST_READ = 1 << 19
 """Bytes of a request that is read for its question, which mitmproxy's loop waits for."""
 _LONGEST = 300
@@ -64,7 +74,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
         # the client's own name for itself, without what follows its version
         "client": _short(flow.request.headers.get("user-agent", "").partition(" ")[0]),
         "model": _short(str(facts.get("model") or "")) or _asked_model(flow, before),
-        "title": (str(before["title"]) if before else "") or _title(flow),
+        **_request(flow, before),
         "server": _server(flow, running, noted),
         "status": flow.response.status_code if flow.response else 0,
         "again": flow.is_replay == "request",
@@ -79,7 +89,8 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     misread = any(note in flow.comment for note in reply_notes.MISREAD)
     values["state"] = "misread" if misread else "done"
     if failure := _failure(flow, facts, noted):
-        values |= {"state": "broken", "failure": _short(failure)}
+        left = client_left(flow) and not facts.get("failure")
+        values |= {"state": "left"} if left else {"state": "broken", "failure": _short(failure)}
     return values
 
 
@@ -145,20 +156,46 @@ def _asked_model(flow: HTTPFlow, before: Row | None) -> str:
     return _short(model_of(content_of(flow.request)))
 
 
-def _title(flow: HTTPFlow) -> str:
-    """Return the first words of the user's newest question, without a client's own text in tags."""
+def _request(flow: HTTPFlow, before: Row | None) -> Row:
+    """Return what is new in a request, which is read once, and what its client wants for itself."""
+    if before and before["title"]:
+        return {name: before[name] for name in ("title", "wish")}
     body = content_of(flow.request)
-    turns = request.read(body).turns if len(body) <= _LONGEST_READ else ()
-    asked = [
-        part.text
-        for turn in turns
-        if turn.role == "user"
-        for part in turn.parts
-        if isinstance(part, TextBlock)
-    ]
-    last = next((text for text in reversed(asked) if not text.lstrip().startswith("<")), "")
+    fields = json_text.object_in(body) if len(body) <= _LONGEST_READ else {}
+    wish = wish_of(fields, flow.request.path)
+    return {"title": _WISHES.get(wish) or _title(request.of_fields(fields).turns), "wish": wish}
+
+
+def _title(turns: Sequence[ShownTurn]) -> str:
+    """Return the first words of what a request adds to the reply before it: the user's newest
+    question, without a client's own text in tags, or the results of tools.
+    """
+    replies = [at for at, turn in enumerate(turns) if turn.role in ("assistant", "model")]
+    new = turns[replies[-1] + 1 :] if replies else turns
+    if not (last := _question(new)):
+        last = _results(turns, new) or _question(turns)
+    if goes_on_from_summary({"content": last}):
+        return "Goes on from the summary"
     own = _BESIDE.split(last[:_LONGEST], maxsplit=1)[0]
     return shortened(" ".join(own.split()), _TITLE)
+
+
+def _question(turns: Sequence[ShownTurn]) -> str:
+    parts = [part for turn in turns if turn.role == "user" for part in turn.parts]
+    asked = [part.text for part in parts if isinstance(part, TextBlock)]
+    return next((text for text in reversed(asked) if not text.lstrip().startswith("<")), "")
+
+
+def _results(turns: Sequence[ShownTurn], new: Sequence[ShownTurn]) -> str:
+    """Return the tools whose results are new, and how the last result begins."""
+    calls = {part.id: part.name for part in _parts(turns) if isinstance(part, ToolUse)}
+    results = [part for part in _parts(new) if isinstance(part, ToolResult)]
+    names = [part.name or calls.get(part.tool_use_id, "") or "a tool" for part in results]
+    return f"← {', '.join(dict.fromkeys(names))}: {results[-1].text[:_LONGEST]}" if results else ""
+
+
+def _parts(turns: Sequence[ShownTurn]) -> list[Part]:
+    return [part for turn in turns for part in turn.parts]
 
 
 def _short(text: str) -> str:

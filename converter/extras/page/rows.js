@@ -2,3 +2,16 @@
 
 export const rows = new Map();
 export const shown = new Map();
+
+// The session at the head of a row's branches.
+export function root(row) {
+  let name = row.session || row.id;
+  for (let up = row; up?.within; up = rows.get(name)) name = up.within;
+  return name;
+}
+
+// The exchanges of a session in their order: those that carry the conversation on, and those of all its branches.
+export function sessionOf(name) {
+  const all = [...rows.values()].filter((row) => root(row) === name).sort((one, other) => one.at - other.at);
+  return { all, turns: all.filter((row) => (row.session || row.id) === name) };
+}

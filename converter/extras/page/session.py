@@ -5,6 +5,7 @@ What may change of flows is taken on mitmproxy's loop; reading it may take its t
 
 import difflib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -82,6 +83,53 @@ def called(exchanges: Iterable[Told]) -> set[str]:
     """Return the names of the tools that models have called."""
     turns = (turn for each in exchanges if each.got for turn in each.got().turns)
     return {part.name for turn in turns for part in turn.parts if isinstance(part, ToolUse)}
+
+
+type ToolCost = tuple[str, int, int, int, int, int]
+"""A tool's name, its calls, those that failed, and about how many tokens its calls, its results and
+its description have.
+"""
+_NEVER_CALLED = "never called"
+_BYTES = 4
+"""Bytes of a token of English text or JSON."""
+
+
+def tools(exchanges: Sequence[Told]) -> list[ToolCost]:
+    """Return what each tool has cost: a call and a result are counted where they are new."""
+    counts = dict[str, Counter[str]]()
+    names, described = dict[str, str](), dict[str, int]()
+    for each in exchanges:
+        offered = each.fields().get("tools")
+        for tool in offered if isinstance(offered, list) else []:
+            described[request.tool_name(tool)] = len(json_text.write(tool))
+    for shown_exchange in read(exchanges):
+        written, new = _parts_of(shown_exchange["reply"]), _parts_of(shown_exchange["request"])
+        calls = [part for part in (*written, *new) if part["kind"] == "call"]
+        names |= {part["id"].partition(",")[0]: part["name"] for part in calls}
+        for part in written:
+            if part["kind"] == "call":
+                counts.setdefault(part["name"], Counter()).update(calls=1, written=_size(part))
+        for part in new:
+            if part["kind"] == "result":
+                name = part["name"] or names.get(part["id"], "") or "unknown"
+                failed = bool(part["failed"])
+                counts.setdefault(name, Counter()).update(failed=failed, results=_size(part))
+    costs = [_cost(name, counts[name], described.pop(name, 0)) for name in counts]
+    idle = [_cost(_NEVER_CALLED, Counter(), sum(described.values()))] if described else []
+    return [*sorted(costs, key=lambda cost: (-cost[1], -sum(cost[3:]))), *idle]
+
+
+def _cost(name: str, of: Counter[str], described: int) -> ToolCost:
+    sizes = [size // _BYTES for size in (of["written"], of["results"], described)]
+    return name, of["calls"], of["failed"], sizes[0], sizes[1], sizes[2]
+
+
+def _parts_of(shown: Values) -> list[Values]:
+    return [part for turn in shown["turns"] for part in turn["parts"]]
+
+
+def _size(part: Values) -> int:
+    return len(part["text"].encode(errors="replace"))
 
 
 def _question(before: Fields | None, now: Fields) -> Transcript:

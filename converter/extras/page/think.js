@@ -8,19 +8,20 @@ import { CHOICES, SHOWN, list } from "./list.js";
 import { codeBlock } from "./markdown.js";
 import { drawNumbers } from "./numbers.js";
 import { rows, shown } from "./rows.js";
+import { Session } from "./session.js";
 import { thoughtsOpen } from "./turns.js";
 
 let follows = !location.hash; // until somebody chooses, the newest is shown
 
 function choose() {
   if (location.hash === "#talk") return;
-  const ids = location.hash.slice(1).split("&").filter((id) => /^[0-9a-f-]+$/.test(id)).slice(0, 2);
+  const ids = location.hash.slice(1).split("&").filter((id) => /^s?[0-9a-f-]+$/.test(id)).slice(0, 2);
   put(ids);
 }
 
 function put(ids) {
   shown.clear();
-  for (const id of ids) shown.set(id, new Exchange(id));
+  for (const id of ids) shown.set(id, id.startsWith("s") ? new Session(id) : new Exchange(id));
   $("shown").replaceChildren(...[...shown.values()].map((each) => each.root));
   $("shown").classList.toggle("two", ids.length > 1);
   $("nothing").hidden = ids.length > 0;
@@ -28,7 +29,7 @@ function put(ids) {
   for (const [id, item] of list.items) item.firstElementChild.toggleAttribute("aria-current", shown.has(id));
   for (const id of ids) list.items.get(id)?.firstElementChild.setAttribute("aria-current", "true");
   $("talk").scrollTop = 0;
-  send({ choose: ids });
+  send({ choose: ids.filter((id) => !id.startsWith("s")) });
 }
 
 // Show the newest until somebody chooses, but no other while it runs; a narrow screen has room for the list alone.
@@ -44,7 +45,7 @@ async function greet() {
   $("first").hidden = rows.size > 0;
   if (rows.size || $("first").childElementCount) return;
   const { proxy, lines } = JSON.parse(await ask("lines"));
-  if (proxy) $("first").replaceChildren(el("p", "", "Clients connect to ", el("b", "", proxy)), ...lines.map(([title, line]) => codeBlock(line, title)));
+  if (proxy) $("first").replaceChildren(el("p", "", "Clients connect to ", el("b", "", proxy)), codeBlock("think-addon claude", "Claude Code, set up by itself (also codex, opencode, aider)"), ...lines.map(([title, line]) => codeBlock(line, title)));
 }
 
 function begin() {
@@ -57,7 +58,7 @@ function begin() {
 function hear(news) {
   if (news.rows || news.gone) {
     list.hear(news.rows || [], news.gone || []);
-    for (const row of news.rows || []) shown.get(row.id)?.row();
+    for (const view of shown.values()) view.rowsChanged(news.rows || []);
     if (news.gone || news.rows.some((row) => !row.running)) drawNumbers();
   }
   for (const data of news.chosen || []) shown.get(data.id)?.hear(data);
@@ -77,12 +78,11 @@ setInterval(() => {
 
 // Keys, buttons, light and dark.
 
-const THEMES = { "": "Auto", light: "Light", dark: "Dark" };
+const THEMES = { "": "auto", light: "light", dark: "dark" };
 
 function theme(name) {
   document.documentElement.style.colorScheme = name || "light dark";
-  $("theme").textContent = THEMES[name] || THEMES[""];
-  $("theme").setAttribute("aria-label", `Colours: ${$("theme").textContent}`);
+  $("theme").textContent = `Theme: ${THEMES[name] || THEMES[""]}`;
 }
 
 function foldThoughts() {
@@ -95,7 +95,7 @@ function foldThoughts() {
 
 function turnTo(tab) {
   const [first] = shown.values();
-  first?.show(first.tab === tab ? "talk" : tab);
+  first?.show?.(first.tab === tab ? "talk" : tab);
 }
 
 const KEYS = {

@@ -1,6 +1,6 @@
 // The parts of a turn, and a turn whose parts may grow.
 
-import { el, number, plural, stored } from "./elements.js";
+import { el, number, plural, stored, visible } from "./elements.js";
 import { GrowingText } from "./growing_text.js";
 import { picture } from "./markdown.js";
 
@@ -38,6 +38,19 @@ export const PARTS = {
   error: (part) => el("div", "part error", el("b", "", `Error ${part.name}`), part.text),
   raw: (part) => el("pre", "part", part.text),
 };
+
+// A new result as one line that opens.
+export function line(part, view) {
+  const made = PARTS[part.kind]({ ...part, grows: false }, view);
+  if (part.kind === "text") new GrowingText(made.lastElementChild).add(part.text);
+  if (part.kind !== "result") return made;
+  made.open = false;
+  made.firstElementChild.lastChild.textContent = visible(`${part.text.trim().split("\n", 1)[0].slice(0, 90)} · ${plural(part.text.length, "character")}`);
+  return made;
+}
+
+// Whether a turn has words that are not a client's own in tags.
+export const speaks = (data) => data.parts.some((part) => part.kind !== "result" && [...apart(part)].some((each) => each.kind !== "beside" && (each.kind !== "text" || each.text.trim())));
 
 const SHORT_RESULT = 600; // characters of one that is open
 const AT_ONCE = 500; // parts of a turn that are drawn; more when they are asked for
@@ -99,7 +112,7 @@ export class Turn {
 // Take what a client puts in tags beside its user's words out of them: blocks that begin a line.
 const BESIDE = /^[ \t]*<([a-z][\w-]*)>[^]*?<\/\1>[ \t]*$/gm;
 
-function* apart(part) {
+export function* apart(part) {
   if (part.kind !== "text") return yield part;
   let at = 0;
   for (const found of part.text.matchAll(BESIDE)) {

@@ -15,6 +15,17 @@ from tests.support.kept_flows import Watched, kept, pass_on, watched
 
 CALL = {"index": 0, "id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
+CHAT_CALL = {"role": "assistant", "tool_calls": [CALL]}
+BLOCK_CALL = {
+    "role": "assistant",
+    "content": [{"type": "tool_use", "id": "1", "name": "Read", "input": {}}],
+}
+BLOCK_RESULT = {"type": "tool_result", "tool_use_id": "1", "content": "# A file"}
+RESPONSES_CALL = (
+    {"type": "function_call", "call_id": "1", "name": "shell", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "1", "output": "ok"},
+)
+
 
 def of(flow: HTTPFlow, before: Row | None = None) -> Row:
     return row(flow, UNDER_WAY.get(flow.id), before)
@@ -108,6 +119,15 @@ def test_a_broken_one_says_why(name: str) -> None:
     assert words in str(made["failure"])
 
 
+@pytest.mark.parametrize(("pieces", "state"), [((), "left"), (END, "done")])
+def test_a_client_that_leaves_after_the_end_breaks_nothing(pieces: list[bytes], state: str) -> None:
+    with watched() as there:
+        flow = begun(there)
+        pass_on(flow, ROLE, *text("It is."), *pieces)
+        there.break_off(flow, "Client disconnected.")
+    assert of(flow)["state"] == state
+
+
 def test_a_row_is_titled_by_the_questions_first_words() -> None:
     turns = [
         {"role": "user", "content": "What is\n12 * 7?"},
@@ -117,6 +137,22 @@ def test_a_row_is_titled_by_the_questions_first_words() -> None:
     asked = request(CHAT, json.dumps({"model": "small", "messages": turns}).encode())
     assert of(asked)["title"] == "What is 12 * 7?"
     assert of(request(CHAT, b"no JSON"))["title"] == ""
+
+
+@pytest.mark.parametrize(
+    ("turns", "title"),
+    [
+        ([CHAT_CALL, {"role": "tool", "tool_call_id": "1", "content": "7\ndegrees"}], "← f: 7 degrees"),
+        ([BLOCK_CALL, {"role": "user", "content": [BLOCK_RESULT]}], "← Read: # A file"),
+        ([*RESPONSES_CALL], "← shell: ok"),
+        ([{"role": "user", "content": "Your task is to create a detailed summary of all."}],
+         "Summary of the session (compaction)"),
+    ],
+)  # fmt: skip
+def test_a_row_is_titled_by_what_is_new_in_it(turns: list[Any], title: str) -> None:
+    said = {"role": "assistant", "content": "Hm."}
+    messages = [{"role": "user", "content": "The question"}, said, *turns]
+    assert of(request(CHAT, {"messages": messages}))["title"] == title
 
 
 def test_what_a_client_adds_in_tags_is_no_title() -> None:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from converter.addon.transcript.turns import ShownTurn, Transcript
+from converter.core.model.conversation import ToolUse
 from converter.extras.page import session
-from converter.extras.page.session import Told, differences, page, told
+from converter.extras.page.session import Told, differences, page, told, tools
 from tests.extras.page.test_session_html import HOSTILE, Read
 from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response
 from tests.support.frames import DONE, ROLE, delta, finish, stream
@@ -182,3 +184,17 @@ def test_a_later_branch_of_a_branch_that_lost_its_first_stays_in_it() -> None:
     left = [SESSION[0], SESSION[2], goes_on]
     written = page(left, "")
     assert written.count('<details class="part branch" open>') == 2
+
+
+def test_each_tools_calls_and_results_are_counted_once() -> None:
+    offered = [*TOOLS, {"type": "function", "function": {"name": "idle"}}]
+    begun = [ASKED]
+    goes_on = [ASKED, CALLED, {**FOUND, "content": "x" * 400}]
+    reply = Transcript((ShownTurn("assistant", (ToolUse("c1", "task", "x" * 40),)),))
+    exchanges = [
+        Told({"session": "s"}, json.dumps(asked(*messages, tools=offered)).encode(), got, {})
+        for messages, got in ((begun, lambda: reply), (goes_on, None), (goes_on, None))
+    ]
+    task, idle = tools(exchanges)
+    assert task[:5] == ("task", 1, 0, 10, 100)
+    assert idle == ("never called", 0, 0, 0, 0, task[5])
