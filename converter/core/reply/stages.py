@@ -13,6 +13,7 @@ from converter.core.reading.half_characters import HalfCharacters
 from converter.core.reading.reading import NO_LIMITS
 from converter.core.reading.thinking_hider import ThinkingHider
 from converter.core.reading.thought_ender import ThoughtEnder
+from converter.core.reading.turn_end import TurnEnd
 from converter.core.reply.chain import Choice, Stage, Table
 from converter.core.reply.thought_events import ThoughtEvents
 
@@ -55,6 +56,7 @@ STAGES: Table = (
     lambda _: HalfCharacters(),
     _field_answer,
     _reading,
+    lambda _: TurnEnd(),
     lambda of: BlanksTrimmer() if of.reading.trims_blanks else None,
     _assembler,
     lambda of: ForbiddenCalls() if of.expected.calls.forbidden else None,

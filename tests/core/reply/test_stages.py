@@ -11,7 +11,7 @@ from converter.core.reading.reading import Expected, ExpectedThoughts, Reading, 
 from converter.core.reply.chain import Choice
 from converter.core.reply.stages import STAGES
 
-ALWAYS = ["HalfCharacters", "FieldAnswer", "ReadingStage", "Assembler"]
+ALWAYS = ["HalfCharacters", "FieldAnswer", "ReadingStage", "TurnEnd", "Assembler"]
 AUTO_READING = Reading(choose([AUTO]))
 
 
@@ -39,4 +39,4 @@ def test_a_stage_is_made_for_who_needs_it(expected: Expected, stage: str) -> Non
 
 def test_the_users_choice_makes_a_stage() -> None:
     chosen = replace(AUTO_READING, trims_blanks=True)
-    assert _made(chosen) == [*ALWAYS[:3], "BlanksTrimmer", *ALWAYS[3:]]
+    assert _made(chosen) == [*ALWAYS[:4], "BlanksTrimmer", *ALWAYS[4:]]

@@ -1,0 +1,69 @@
+"""End-of-turn tokens: a stage that leaves them out where an answer ends.
+
+vLLM 0.33 leaves special tokens in the text, so that calls can be read from it; with these comes the
+token by which the model has ended its turn.
+"""
+
+import re
+from dataclasses import replace
+
+from converter.core.model.events import Event, Finish, Text, WordKind
+
+TOKENS = (
+    *("<|im_end|>", "<|endoftext|>"),  # Qwen and others
+    *("<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"),  # Llama 3
+    *("<end_of_turn>", "<turn|>"),  # Gemma
+    *("<|end|>", "<|return|>"),  # Phi, gpt-oss
+    "<｜end▁of▁sentence｜>",  # DeepSeek
+    "<|END_OF_TURN_TOKEN|>",  # Cohere
+    *("<|endofturn|>", "<|end_of_turn|>", "<|eot|>"),
+)
+_WHOLE = "|".join(map(re.escape, TOKENS))
+_PARTS = "|".join(
+    sorted({re.escape(token[:length]) for token in TOKENS for length in range(1, len(token))})
+)
+_TAIL = re.compile(rf"(?:(?:{_WHOLE})\s*)*(?:{_WHOLE}|{_PARTS})?\s*\Z")
+_TOKENS = re.compile(rf"(?:(?:{_WHOLE})\s*)+")
+_MOST = 200
+"""Characters of a text's end that are looked at: some tokens, and blanks."""
+
+
+class TurnEnd:
+    """Events of one choice in, events out: a token at a text's end waits for what follows."""
+
+    def __init__(self) -> None:
+        self._held: Text | None = None
+
+    def feed(self, event: Event) -> list[Event]:
+        """Return the events that go out now. A token that the answer ends with never does."""
+        if isinstance(event, Text) and not event.refusal:
+            return self._hear(event)
+        if isinstance(event, Finish):
+            return [*self.close(), event]
+        return [*self._released(), event]
+
+    def close(self) -> list[Event]:
+        """Return the held text unless it is tokens."""
+        if self._held is not None and _TOKENS.fullmatch(self._held.text):
+            self._held = None
+        return self._released()
+
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        """Return any words; text with a token's first character is looked at."""
+        return None if self._held else (kind, "<" if kind is Text else "")
+
+    def _released(self) -> list[Event]:
+        held, self._held = self._held, None
+        return [held] if held else []
+
+    def _hear(self, event: Text) -> list[Event]:
+        held, self._held = self._held, None
+        if held is None and "<" not in event.text:
+            return [event]
+        text = (held.text if held else "") + event.text
+        head = max(0, len(text) - _MOST)
+        found = _TAIL.search(text, text.find("<", head)) if "<" in text[head:] else None
+        begin = len(text) if found is None or found[0].isspace() else found.start()
+        rest = text[begin:]
+        self._held = replace(event, text=rest) if rest else None
+        return [replace(event, text=text[:begin])] if begin else []
