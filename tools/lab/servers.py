@@ -11,7 +11,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 from tests.support.harness import TESTS, Program
-from tools.lab.installing import INSTALLERS, MissingError, Place, place_of, run
+from tools.lab.installing import INSTALLERS, MissingError, Place, libraries_of, place_of, run
 
 MODEL = "tiny-think"
 FOR_CLAUDE_CODE = "tiny"
@@ -19,6 +19,8 @@ FOR_CLAUDE_CODE = "tiny"
 WINDOW = 65536
 SECONDS_TO_START = 600
 """vLLM takes 46 quiet seconds, and compiles in minutes on busy cores."""
+WITH_GGUF = ("ollama", "llama-cpp-python")
+"""Servers that load the model's one file, and no folder of it."""
 _MAKER = TESTS / "tiny_model" / "make_model.py"
 _GGUF = TESTS / "tiny_model" / "tiny-think.gguf"
 _QUIET = {
@@ -42,6 +44,8 @@ _VLLM_CALLS = ("--enable-auto-tool-choice", "--tool-call-parser")
 CONFIGURATIONS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "ollama": {NO_PARSER: ()},
     "mlx-lm": {RIGHT: ()},
+    "mlx-vlm": {NO_PARSER: ()},
+    "llama-cpp-python": {NO_PARSER: ()},
     "transformers": {NO_PARSER: ()},
     "vllm": {
         NO_PARSER: _TELL_CACHED,
@@ -129,7 +133,7 @@ def started(name: str, folder: Path, options: Sequence[str] = ()) -> Iterator[St
     place, port = place_of(name), free_port()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "home" / "hub").mkdir(parents=True, exist_ok=True)
-    if name != "ollama":
+    if name not in WITH_GGUF:
         make_models(place, folder)
     command = [*_command(name, place, port), *options]
     environment = {**_QUIET, **_environment(name, place, folder, port)}
@@ -154,8 +158,11 @@ def _command(name: str, place: Place, port: int) -> Sequence[str]:
     match name:
         case "ollama":
             return (place.program("ollama-lib"), "serve")
-        case "mlx-lm":
-            return (place.program("mlx_lm.server"), "--model", MODEL, *at)
+        case "mlx-lm" | "mlx-vlm":
+            return (place.program(f"{name.replace('-', '_')}.server"), "--model", MODEL, *at)
+        case "llama-cpp-python":
+            loaded = ("--model", str(_GGUF), "--model_alias", MODEL, "--n_ctx", str(WINDOW))
+            return (str(place.python), "-m", "llama_cpp.server", *loaded, *at)
         case "transformers":
             return (place.program("transformers"), "serve", *at)
         case "vllm":
@@ -175,6 +182,13 @@ def _environment(name: str, place: Place, folder: Path, port: int) -> dict[str, 
         "HF_HOME": str(folder / "home"),
         "PATH": f"{place.folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
     }
+    if name == "llama-cpp-python":
+        libraries = libraries_of(place)
+        variables |= {
+            "LLAMA_CPP_LIB_PATH": str(libraries),
+            "LD_LIBRARY_PATH": str(libraries),
+            "GGML_BACKEND_PATH": str(libraries / "libggml-cpu-haswell.so"),
+        }
     if name == "ollama":
         variables |= {
             "HOME": str(folder),
