@@ -17,9 +17,8 @@ from tests.support.clients import (
     Live,
     headers_of,
     question,
-    read_openai_stream,
 )
-from tests.support.frames import DONE, END, ROLE, delta, finish, stream, text, whole
+from tests.support.frames import END, ROLE, delta, stream, text, whole
 from tests.support.harness import Proxy
 from tests.support.scripted_server import JSON, Framing, Reply, ScriptedServer
 
@@ -162,29 +161,6 @@ def test_replies_at_the_same_time_do_not_mix(proxy: Proxy, server: ScriptedServe
             dialect.read_stream(live.rest()) for dialect, live in zip(dialects, lives, strict=True)
         ]
     assert [(one.thinking, one.text) for one in said] == [("deep", "Hello")] * 4
-
-
-def test_each_of_several_choices_has_its_own_thought(
-    client: Client, server: ScriptedServer
-) -> None:
-    go_on = Event()
-    first = [delta(index, content=content) for content in ("<think>", "idea") for index in (0, 1)]
-    second = [
-        delta(0, content="</think>A"),
-        delta(1, content=" two</think>"),
-        delta(1, content="B"),
-    ]
-    ends = [finish(), finish("length", 1), DONE]
-    server.answer(Reply([*first, go_on, *second, *ends]))
-    live = ask(client, OPENAI)
-    assert live.until(b"idea").count(b"reasoning_content") >= 1
-    go_on.set()
-    body = live.rest()
-    said = [read_openai_stream(body, index) for index in (0, 1)]
-    assert [(one.thinking, one.text, one.stop) for one in said] == [
-        ("idea", "A", "stop"),
-        ("idea two", "B", "length"),
-    ]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,6 @@ pytestmark = pytest.mark.slow
 
 GOOD = Reply(stream("<think>deep</think>Hello"))
 GOOD_BODY = b"".join(stream("<think>deep</think>Hello"))
-EVERY_WAY = [(dialect, streamed) for dialect in (OPENAI, ANTHROPIC) for streamed in (True, False)]
 DEFAULTS = {
     "think_tags": ["auto"],
     "think_start": "auto",
@@ -82,32 +81,6 @@ def bench(changing_proxy: Proxy, server: ScriptedServer) -> Iterator[Bench]:
     with Client(changing_proxy.ports[REVERSE]) as client:
         assert Bench(client, server).set(**DEFAULTS).status == 200
     changing_proxy.check(mark)
-
-
-@pytest.mark.parametrize(
-    ("tags", "content", "said"),
-    [
-        ([], "<think>deep</think>Hello", ("", "<think>deep</think>Hello")),
-        (
-            ["auto"],
-            "<think>a</think>[THINK]b[/THINK]<seed:think>c</seed:think>Hello",
-            ("a\n\nb\n\nc", "Hello"),
-        ),
-        (["auto"], "<reasoning>deep</reasoning>Hello", ("", "<reasoning>deep</reasoning>Hello")),
-        (["reasoning"], "<reasoning>deep</reasoning>Hello<think>", ("deep", "Hello<think>")),
-        (
-            ["think", "reasoning"],
-            "<reasoning>a</reasoning>Hello<think>b</think>",
-            ("a\n\nb", "Hello"),
-        ),
-        (["«denk» «/denk»"], "«denk»deep«/denk»Hello <think>", ("deep", "Hello <think>")),
-    ],
-)
-def test_think_tags_says_what_to_look_for(
-    bench: Bench, tags: list[str], content: str, said: tuple[str, str]
-) -> None:
-    assert bench.set(think_tags=tags).status == 200
-    assert [bench.said(dialect, content, streamed) for dialect, streamed in EVERY_WAY] == [said] * 4
 
 
 @pytest.mark.parametrize(

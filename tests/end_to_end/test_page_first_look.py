@@ -11,15 +11,12 @@ import pytest
 
 from tests.support.asked_sum import ANSWER, QUESTION, THOUGHT, ask
 from tests.support.by_path_server import CHAT, ByPathServer, Says, Step, owned_by
-from tests.support.clients import ANTHROPIC, Client
-from tests.support.frames import END, ROLE, stream, text
-from tests.support.mitmweb import SIZE, Mitmweb
+from tests.support.clients import Client
+from tests.support.frames import END, ROLE, text
+from tests.support.mitmweb import Mitmweb
 from tests.support.think_page import REPLY, ThinkPage
 
 pytestmark = pytest.mark.slow
-
-REMINDER = f"<system-reminder>\n{'Do not speak of it. ' * 200}\n</system-reminder>"
-WHERE = "return document.querySelector({!r}).getBoundingClientRect().{}"
 
 
 @pytest.fixture(scope="module")
@@ -79,38 +76,6 @@ def test_the_newest_exchange_is_open_until_somebody_chooses(
     ask(web, web_server, "<think>The third.</think>Yes.")
     think.until(lambda: len(think.rows()) == 3, "the third row")
     assert "First step." in think.text(REPLY)
-
-
-def test_the_thought_of_an_agents_question_is_on_the_first_screen(
-    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
-) -> None:
-    web_server.rows[CHAT] = Says(steps=[*stream(f"<think>{THOUGHT}</think>", ANSWER), *END])
-    blocks = [REMINDER, REMINDER, f"{QUESTION}\n{REMINDER}\nBe quick: 2 <b>3</b>."]
-    content = [{"type": "text", "text": block} for block in blocks]
-    body = {
-        "model": "small",
-        "max_tokens": 99,
-        "stream": True,
-        "temperature": 1,
-        "top_k": 5,
-        "system": "You are an agent. " * 99,
-        "tools": [{"name": f"tool{n}", "input_schema": {"type": "object"}} for n in range(30)],
-        "messages": [{"role": "user", "content": content}],
-    }
-    with Client(web.port) as client:
-        client.ask(ANTHROPIC.path, json.dumps(body).encode())
-    think.show(web)
-    think.until_shown(THOUGHT, "details.thinking")
-    assert float(str(think.script(WHERE.format("details.thinking", "bottom")))) < SIZE[1]
-    assert think.text(".exchange h2") == QUESTION
-    asked = think.text(".asked .user")
-    assert QUESTION in asked
-    assert "Be quick: 2 <b>3</b>." in asked
-    assert "Do not speak of it." not in asked
-    assert asked.count("<system-reminder> · ") == 3
-    think.press(".asked .user summary")
-    think.until_shown("Do not speak of it.", ".asked .user")
-    think.screenshot("think-agent")
 
 
 def test_a_misread_reply_offers_the_options_that_read_it(

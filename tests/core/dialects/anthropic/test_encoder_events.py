@@ -77,13 +77,6 @@ def test_blocks_stand_in_the_order_they_were_written() -> None:
     ]
 
 
-def test_pieces_of_one_kind_fill_one_block() -> None:
-    assert blocks(complete([Thinking("a"), Thinking("b"), Text("c"), Text("d"), STOP])) == [
-        ("thinking", "ab"),
-        ("text", "cd"),
-    ]
-
-
 def test_starts_of_blocks_are_empty() -> None:
     starts = [
         event["content_block"]
@@ -145,20 +138,6 @@ def test_native_thinking_loses_line_ends_at_both_ends_and_nothing_else() -> None
     ]
 
 
-def test_native_thinking_after_text_is_trimmed_anew() -> None:
-    said: list[Event] = [Thinking("a\n"), Text("b"), Thinking("\nc\n"), Text("d"), STOP]
-    assert blocks(complete(said)) == [
-        ("thinking", "a"),
-        ("text", "b"),
-        ("thinking", "c"),
-        ("text", "d"),
-    ]
-
-
-def test_native_thinking_of_nothing_but_blanks_is_no_block() -> None:
-    assert blocks(complete([Thinking("\n \n"), Text("a"), STOP])) == [("text", "a")]
-
-
 def test_blanks_of_a_thought_that_was_none_do_not_come_out_in_a_later_one() -> None:
     assert blocks(complete([Thinking("\n \n"), Text("a"), Thinking("b"), STOP])) == [
         ("text", "a"),
@@ -178,10 +157,6 @@ def test_a_count_before_the_finish_is_as_good() -> None:
         "input_tokens": 7,
         "output_tokens": 5,
     }
-
-
-def test_a_finish_without_a_count_ends_the_message_all_the_same() -> None:
-    assert counts(complete([Text("a"), STOP])) == {"input_tokens": 0, "output_tokens": 0}
 
 
 COUNTS = ROWS["counts"]
@@ -254,10 +229,6 @@ def test_a_whole_call_before_one_that_was_cut_off_is_not_to_be_run_alone() -> No
 def test_a_whole_call_that_the_finish_does_not_tell_of_is_run() -> None:
     stream = complete([ToolCall(0, "a", "weather", '{"city": "Oslo"}'), STOP, End()])
     assert ending(stream) == ("tool_use", None)
-
-
-def test_an_end_without_a_finish_is_a_normal_one() -> None:
-    assert ending(complete([Text("a"), End()])) == ("end_turn", None)
 
 
 def test_after_the_end_nothing_is_said() -> None:
@@ -363,16 +334,6 @@ def test_a_value_that_is_no_string_is_a_block_without_deltas() -> None:
     assert [event["type"] for event in stream if event.get("index") == 1] == [
         "content_block_start",
         "content_block_stop",
-    ]
-
-
-def test_one_block_with_two_keys_is_two_blocks() -> None:
-    stream = complete(
-        [MappedField("custom", "data", "a"), MappedField("custom", "more", "b"), STOP]
-    )
-    assert [event["content_block"] for event in stream if "content_block" in event] == [
-        {"type": "custom", "data": ""},
-        {"type": "custom", "more": ""},
     ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from converter.core.dialects.openai_chat.encoder import OpenAIEncoder
-from converter.core.model.events import Event, MappedField, Opaque, Text, ThinkingEnd, ToolCall
+from converter.core.model.events import Event, MappedField, Opaque, Text, ToolCall
 from converter.core.wire.sse import write_frame
 from tests.support.frames import DONE, END, ROLE, data, delta, finish, stream, text
 from tests.support.frames_of import (
@@ -172,11 +172,6 @@ def test_thoughts_are_joined_by_a_blank_line() -> None:
     assert _joined(bodies, "content") == "b"
 
 
-def test_the_joint_stands_once_however_many_pieces_a_thought_comes_in() -> None:
-    bodies = stream_to(OPENAI, *text("<think>a</think>b<think>c", "d", "e"))
-    assert _joined(bodies, "reasoning_content") == "a\n\ncde"
-
-
 def test_a_thought_that_goes_on_after_a_call_is_another() -> None:
     bodies = stream_to(OPENAI, *text("<think>a"), call(0, "f", "{}", id="x"), *text("b</think>c"))
     assert _joined(bodies, "reasoning_content") == "a\n\nb"
@@ -190,14 +185,6 @@ def test_a_finish_stays_with_its_choice() -> None:
         (choice["index"], choice["finish_reason"]) for body in bodies for choice in body["choices"]
     ]
     assert finishes == [(0, None), (1, "stop")]
-
-
-def test_thoughts_of_different_choices_are_not_joined() -> None:
-    bodies = stream_to(
-        OPENAI, delta(content="<think>a</think>x"), delta(1, content="<think>b</think>y")
-    )
-    assert [_joined(bodies, "reasoning_content", index) for index in (0, 1)] == ["a", "b"]
-    assert [_joined(bodies, "content", index) for index in (0, 1)] == ["x", "y"]
 
 
 def test_the_choices_of_one_frame_keep_their_own() -> None:
@@ -273,10 +260,6 @@ def test_a_call_nobody_sent_is_written_as_the_format_has_it() -> None:
 
 def _encoded(*events: Event) -> list[bytes]:
     return OpenAIEncoder().feed(events)
-
-
-def test_a_thoughts_end_alone_says_nothing() -> None:
-    assert _encoded(ThinkingEnd()) == []
 
 
 def test_an_end_that_the_server_left_out_is_not_made_up() -> None:

@@ -17,8 +17,6 @@ from tests.support.frames_of import (
     rewriter,
 )
 
-BOTH = ["reasoning_content", "reasoning"]
-
 
 def _completion(*messages: Json, **fields: object) -> Json:
     choices = [
@@ -61,17 +59,6 @@ def test_all_other_fields_are_kept() -> None:
     expected = json.loads(json.dumps(sent))
     expected["choices"][0]["message"] |= {"content": "b", "reasoning_content": "a"}
     assert body_of(sent) == expected
-
-
-@pytest.mark.parametrize("names", [["reasoning_content"], ["reasoning"], BOTH])
-def test_thinking_goes_under_every_name_asked_for(names: list[str]) -> None:
-    [message] = _messages(whole("<think>a</think>b"), fields=names)
-    assert message == {"role": "assistant", "content": "b", **dict.fromkeys(names, "a")}
-
-
-def test_thoughts_are_joined_by_a_blank_line_and_texts_by_nothing() -> None:
-    [message] = _messages(whole("<think>a</think>b<think>c</think>d"))
-    assert (message["reasoning_content"], message["content"]) == ("a\n\nc", "bd")
 
 
 @pytest.mark.parametrize("content", ["<think>a</think>", "<think>a", "a</think>"])
@@ -125,12 +112,6 @@ def test_half_a_surrogate_pair_is_a_replacement_character() -> None:
     )
 
 
-def test_a_body_fed_in_pieces_is_one_body() -> None:
-    body = whole("<think>ä</think>b")
-    pieces = [body[index : index + 1] for index in range(len(body))]
-    assert passed(rewriter(OPENAI, WHOLE), pieces) == passed(rewriter(OPENAI, WHOLE), [body])
-
-
 @pytest.mark.parametrize("beside", [None, [], {}, "x", [{"content": "a"}]])
 def test_a_delta_beside_a_message_is_not_read(beside: object) -> None:
     body = _completion({"content": "<think>a</think>b"})
@@ -159,11 +140,6 @@ def test_a_null_in_a_later_frame_takes_nothing_away() -> None:
     deltas += [{"reasoning_content": None, "content": "b"}, {"content": None, "vendor": 1}]
     message = _folded(*(choice(delta=delta) for delta in deltas))["message"]
     assert message == {"reasoning_content": "a", "content": "b", "vendor": 1}
-
-
-def test_a_role_in_each_frame_is_said_once() -> None:
-    message = _folded(*(choice(delta={"role": "assistant", "content": said}) for said in "ab"))
-    assert message["message"] == {"role": "assistant", "content": "ab"}
 
 
 def test_the_logprobs_of_all_frames_are_kept() -> None:

@@ -104,13 +104,6 @@ def test_each_thought_is_an_item_in_its_place() -> None:
     assert [item["summary"][0]["text"] for item in items if "summary" in item] == ["a", "b", "d"]
 
 
-def test_a_thought_loses_its_line_ends_and_blank_ones_make_no_item() -> None:
-    items = output(
-        complete([Thinking("\na\n"), ThinkingEnd(), Thinking("\n"), ThinkingEnd(), STOP])
-    )
-    assert [item["summary"][0]["text"] for item in items] == ["a"]
-
-
 def test_a_thought_comes_as_opaque_content_when_asked_for() -> None:
     stream = complete([Thinking("é"), STOP], context_of(include=["reasoning.encrypted_content"]))
     (item,) = output(stream)
@@ -120,18 +113,6 @@ def test_a_thought_comes_as_opaque_content_when_asked_for() -> None:
 def test_an_answer_of_blanks_alone_makes_no_item() -> None:
     items = output(complete([Thinking("a"), Text("\n\n"), call("{}"), CALLED]))
     assert kinds(items) == ["reasoning", "function_call"]
-
-
-def test_blanks_before_words_are_part_of_them() -> None:
-    (item,) = output(complete([Text("\n"), Text(" a"), STOP]))
-    assert item["content"][0]["text"] == "\n a"
-
-
-def test_arguments_pass_as_they_come() -> None:
-    stream = complete([call('{"a": '), ToolCall(0, "", "", "1}"), CALLED], context_of(tools=TOOLS))
-    pieces = [event["delta"] for event in stream if event["type"].endswith("arguments.delta")]
-    assert "".join(pieces) == '{"a": 1}'
-    assert len(pieces) == 2
 
 
 def test_alternating_calls_become_one_item_after_another() -> None:
