@@ -44,8 +44,8 @@ _VLLM_CALLS = ("--enable-auto-tool-choice", "--tool-call-parser")
 CONFIGURATIONS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "ollama": {NO_PARSER: ()},
     "mlx-lm": {RIGHT: ()},
-    "mlx-vlm": {NO_PARSER: ()},
-    "llama-cpp-python": {NO_PARSER: ()},
+    "mlx-vlm": {NO_PARSER: ("--enable-thinking",)},
+    "llama-cpp-python": {NO_PARSER: ("--interrupt_requests", "false")},
     "transformers": {NO_PARSER: ()},
     "vllm": {
         NO_PARSER: _TELL_CACHED,

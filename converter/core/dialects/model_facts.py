@@ -182,6 +182,8 @@ def _said(rows: Mapping[str, object]) -> Iterator[tuple[str, bool]]:
     for each in _objects(list(rows.values())):
         for name in _WORDS:
             yield from _switches(each.get(name))
+        if isinstance(values := as_object(each.get("thinking")).get("values"), list):
+            yield _THINKS[0], any(value is not False for value in values)
         if isinstance(inputs := each.get(_INPUTS), list):
             yield "image", "image" in inputs
         if isinstance(sees := each.get("has_image_understanding"), bool):

@@ -70,6 +70,14 @@ CASES: dict[str, tuple[dict[str, object], ModelFacts]] = {
         {"/api/ps": {"models": [{"name": "m", "context_length": 4096}]}, "/api/show": SHOWN},
         ModelFacts(4096, thinks=False, calls_tools=True, sees=False),
     ),
+    "Ollama 0.34": (
+        {"/api/show": SHOWN | {"thinking": {"values": ["low", "high"], "default": "low"}}},
+        ModelFacts(thinks=True, calls_tools=True, sees=False),
+    ),
+    "llama.cpp of autumn 2026": (
+        {"/v1/models": {"data": [{"id": "m", "architecture": {"input_modalities": ["text"]}}]}},
+        ModelFacts(sees=False),
+    ),
     "a gateway": (
         {"/v1/models": {"data": [GATEWAY]}},
         ModelFacts(9000, 500, thinks=True, calls_tools=True, sees=True),

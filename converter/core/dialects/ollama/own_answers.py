@@ -81,6 +81,10 @@ def _loaded(entry: Body) -> dict[str, object]:
     return listed | about | ({"context_length": length} if length else {})
 
 
+_THINKING: Body = {"values": [False, True, "low", "medium", "high"], "default": True}
+"""The values of `think` that a request may have, as Ollama 0.34 tells them."""
+
+
 def _show(body: bytes, served: Sequence[Body]) -> tuple[int, Body]:
     fields = json_text.object_in(body)
     name = str(fields.get("model") or fields.get("name") or "")
@@ -91,13 +95,16 @@ def _show(body: bytes, served: Sequence[Body]) -> tuple[int, Body]:
     details, length = _details(entry), of_entry(entry).window
     family = str(details["family"])
     lengths = {f"{family}.context_length": length} if length else {}
+    capabilities = _capabilities(entry)
+    thinking = {"thinking": _THINKING} if "thinking" in capabilities else {}
     return 200, {
         "modelfile": "",
         "parameters": f"num_ctx {length}" if length else "",
         "template": "",
         "details": details,
         "model_info": {"general.architecture": family, "general.basename": name, **lengths},
-        "capabilities": _capabilities(entry),
+        "capabilities": capabilities,
+        **thinking,
         "modified_at": created_at(entry),
     }
 

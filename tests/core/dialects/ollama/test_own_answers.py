@@ -63,6 +63,7 @@ def test_a_model_is_shown_with_what_it_can(name: str, family: str, length: int, 
     assert told["model_info"][f"{family}.context_length"] == length
     assert ("vision" in told["capabilities"]) is sees
     assert {"completion", "tools", "thinking"} <= set(told["capabilities"])
+    assert told["thinking"]["values"][:2] == [False, True]
     assert b"null" not in json.dumps(told).encode()
 
 
@@ -78,6 +79,7 @@ def test_what_the_server_denies_or_never_said_is_not_claimed() -> None:
     assert answer
     assert isinstance(answer[1], dict)
     assert answer[1]["capabilities"] == ["completion", "tools"]
+    assert "thinking" not in answer[1]
     assert answer[1]["parameters"] == ""
 
 
