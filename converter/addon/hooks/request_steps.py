@@ -357,8 +357,9 @@ async def ask_usage(asked: Asked) -> None:
     server = settings.server or servers.server(asked.upstream)
     counts = server is not None and (server.counts or COUNTING in server.leaves_out)
     off = settings.usage == "off" or counts or not servers.takes(asked.upstream, sent, COUNTING)
-    if off or awaited is None:
+    if off:
         return
+    assert awaited  # since the step before
     counted = {**sent, COUNTING: COUNTED}
     record.awaited = replace(awaited, sent=counted)
     if asked.request.mended or sent is not asked.request.body:

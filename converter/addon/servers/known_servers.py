@@ -175,7 +175,7 @@ def switch_of(body: Body) -> str:
     same key begin alike.
     """
     switches = {name: body[name] for name in _SWITCHES if name in body}
-    return _SORTED.encode(switches) if switches else "{}"
+    return _SORTED.encode(switches)
 
 
 def prompt_key(upstream: Upstream, body: Body) -> Key:

@@ -18,6 +18,7 @@ from converter.addon.hooks.request_steps import STEPS, Asked, Step
 from converter.addon.keep.flow_record import UNDER_WAY
 from converter.addon.memory.known_turns import SHORT, KnownTurns
 from converter.addon.probes.upstream_client import UpstreamClient
+from converter.addon.servers.unread_replies import COMPLETION_PATH, RENDERED
 from converter.core.model.memory import AwayError, Memory
 from converter.core.wire import json_text
 from tests.support.addon_flows import (
@@ -536,3 +537,25 @@ def test_counts_that_the_addon_asked_for_are_its_own(body: dict[str, object]) ->
         pieces = answer(addon, flow, response("text/event-stream"), said)
         assert pieces is not None
         assert (USAGE in pieces[0]) == ("stream_options" in body)
+
+
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+
+
+@pytest.mark.parametrize(
+    ("content", "path"), [("hi", COMPLETION_PATH), ([PICTURE], CHAT)], ids=["text", "a picture"]
+)
+def test_an_unread_model_is_asked_for_text_where_text_says_it_all(
+    content: object, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def prompt(*_: object) -> str:
+        return "<|im_start|>hi"
+
+    asked = {"model": "m", "messages": [{"role": "user", "content": content}]}
+    monkeypatch.setattr(UpstreamClient, "prompt", prompt)
+    with running() as (addon, _):
+        upstream = UNDER_WAY[ask(addon, request(CHAT, asked)).id].upstream
+        addon._requests._client.servers.saw_refusal(upstream, asked, frozenset({RENDERED}))
+        flow = ask(addon, request(CHAT, asked))
+    assert flow.request.path == path
+    assert ("prompt" in json.loads(flow.request.text or "")) is (path == COMPLETION_PATH)
