@@ -34,10 +34,15 @@ _TYPES = frozenset({"null", "boolean", "number"})
 _KEY = re.compile(r"""["']?([^"':,{}\[\]<\n]{1,256}+)["']?\s*+:""")
 _KEY_BEGUN = re.compile(r"""["']?[^"':,{}\[\]<]{0,256}+["']?\s*\Z""")
 _WORD = re.compile(r"[^\W\d][\w.-]*+\s*\Z")
-_UNOPENED = re.compile(r"""[^:{}\[\]"'<]{1,4096}+""")
+_NUMBERS = re.compile(r"\[(?:\s*+-?(?:0|[1-9]\d*+)(?:\.\d++)?+\s*+(?:,(?!\s*+\])|(?=\])))++\]")
+"""A list of numbers, which is JSON."""
+_UNOPENED = {it: re.compile(rf"""[^:{{}}\[\]"'<{it}]{{1,4096}}+""") for it in ("", ",")}
+"""A string without its first mark; in a list, up to a comma."""
 _BARE_STOP = re.compile(r"[,}\]{\[\"]")
 _UNESCAPED = re.compile(r'\\.|"', re.DOTALL)
-_QUOTES = {quote: re.compile(rf"\\.|{quote}", re.DOTALL) for quote in "\"'"}
+_BEHIND = r"(?=\s*+(?:[,}\]<\[]|\Z))"
+_QUOTES = {quote: re.compile(rf"\\.|{quote}{_BEHIND}", re.DOTALL) for quote in "\"'"}
+"""A quote behind which the form may go on."""
 _MARK = re.compile(
     r"<\|?/?\|?(?:tool_call|function|invoke|start_function|end_function)|\[TOOL_CALLS\]"
     r"|\bcall:[\w.-]+\s*[{(]"
@@ -76,7 +81,7 @@ class GemmaCalls:
             told = False
         else:
             values = _Values(span, name, self._body.quote)
-            end = values.read(head.end())
+            end = values.inside(head.end(), span.schema(name), "}")
             arguments, told = "".join(values.out), len(values.out) > len("{}")
         behind = span.gap(end)
         comma = text[behind : behind + 1] == ","
@@ -96,10 +101,6 @@ class _Values:
         self._root = span.schema(name)
         self.out: list[str] = ["{"]
 
-    def read(self, at: int) -> int:
-        """Read the arguments behind their brace; return the offset behind them."""
-        return self._object(at, self._root, 0)
-
     def _fail(self) -> NoReturn:
         raise Broken(self._name) if len(self.out) > 1 else NoCall
 
@@ -115,30 +116,33 @@ class _Values:
             raise Unclosed(self._name, "".join(self.out))
         return True
 
-    def _object(self, at: int, schema: Schema, depth: int) -> int:
-        """Read members up to the brace; write them and the brace."""
+    def inside(self, at: int, schema: Schema, end: str, depth: int = 0) -> int:
+        """Read members up to a brace, or items up to a bracket; write them and the end."""
+        text, gap, out, is_object = self._text, self._span.gap, self.out, end == "}"
         given: dict[str, str] = {}
-        gap, first = self._span.gap, True
-        while self._text[(at := gap(at)) : at + 1] != "}":
-            if not first and self._is_over(at):
+        separator = ""
+        while text[(at := gap(at)) : at + 1] != end:
+            if separator and self._is_over(at):
                 break
-            if not first and self._text[at] != ",":
+            if separator and text[at] != ",":
                 self._fail()
-            at = at if first else gap(at + 1)
-            if self._text[at : at + 1] == "}":  # a comma too many
+            at = gap(at + 1) if separator else at
+            if text[at : at + 1] == end:  # a comma too many
                 break
-            name, at = self._key(at)
-            begin = len(self.out)
-            self.out.append(f"{'' if first else ', '}{literal(name)}: ")
-            at, first = self._value(at, part(schema, name, self._root), schema, depth), False
-            written = "".join(self.out[begin + 1 :])
-            before = given.setdefault(name, written)
-            if before is not written:
+            name, at = self._key(at) if is_object else ("", at)
+            begin = len(out)
+            out.append(separator + (f"{literal(name)}: " if is_object else ""))
+            at, separator = (
+                self._value(at, part(schema, name, self._root), schema, end, depth),
+                ", ",
+            )
+            written = "".join(out[begin + 1 :])
+            if is_object and (before := given.setdefault(name, written)) is not written:
                 if meaning_of(before) != meaning_of(written):
                     raise Broken(self._name)
-                del self.out[begin:]
-        self.out.append("}")
-        return min(at + 1, len(self._text)) if self._text[at : at + 1] == "}" else at
+                del out[begin:]
+        out.append(end)
+        return at + 1 if text[at : at + 1] == end else at
 
     def _key(self, at: int) -> tuple[str, int]:
         """Return the key at an offset, and the offset behind its colon."""
@@ -156,36 +160,25 @@ class _Values:
             self._fail()
         return found[1].strip(), self._span.gap(found.end())
 
-    def _list(self, at: int, schema: Schema, depth: int) -> int:
-        gap, first = self._span.gap, True
-        while self._text[(at := gap(at)) : at + 1] != "]":
-            if not first and self._is_over(at):
-                break
-            if not first and self._text[at] != ",":
-                self._fail()
-            at = at if first else gap(at + 1)
-            self.out.append("" if first else ", ")
-            at, first = self._value(at, part(schema, "", self._root), None, depth), False
-        self.out.append("]")
-        return at + 1 if self._text[at : at + 1] == "]" else at
-
-    def _value(self, at: int, schema: Schema, around: Schema | None, depth: int) -> int:
-        """Read a value; return the offset behind it. `around`: the schema of its object, None
-        within a list.
+    def _value(self, at: int, schema: Schema, within: Schema, end: str, depth: int) -> int:
+        """Read a value; return the offset behind it. `within`, `end`: the schema of what the value
+        stands in, and its end.
         """
-        mark = self._text[at : at + 1]
+        mark, around = self._text[at : at + 1], within if end == "}" else None
         if depth > _LIMIT:
             self._fail()
+        if mark == "[" and (numbers := _NUMBERS.match(self._text, at)):
+            self.out.append(numbers[0])
+            return numbers.end()
         if mark in ("{", "["):
             self.out.append(mark)
-            read = self._object if mark == "{" else self._list
-            return read(at + 1, schema, depth + 1)
+            return self.inside(at + 1, schema, "}" if mark == "{" else "]", depth + 1)
         if self._text.startswith(self._quote, at):
-            quote = re.compile(re.escape(self._quote))
+            quote = re.compile(re.escape(self._quote) + _BEHIND)
             return self._string(at + len(self._quote), quote, around)
         if mark in _QUOTES:
             return self._string(at + 1, _QUOTES[mark], around)
-        unopened = _UNOPENED.match(self._text, at)
+        unopened = _UNOPENED["," if around is None else ""].match(self._text, at)
         if unopened and self._text.startswith(self._quote, unopened.end()):
             words = unopened[0]
             if not words.rstrip().endswith(","):  # Gemma 4 leaves a string's first mark out
@@ -215,19 +208,16 @@ class _Values:
         """Read a string up to the quote behind which the form goes on: any key at the first quote,
         a known one behind further quotes.
         """
-        sure = True
         for found in quote.finditer(self._text, at):
-            if found[0].startswith("\\"):
-                continue
-            if self._goes_on(found.end(), around, sure):
+            sure = found.start() <= self._text.find(found[0], at)
+            if found[0][0] != "\\" and self._goes_on(found.end(), around, sure):
                 words = self._text[at : found.start()]
                 if not sure and self._quote not in found[0] and _MARK.search(words):
                     self._fail()
                 self.out.append(self._written(words, found[0]))
                 return found.end()
-            sure = False
-        words = self._text[at : self._span.length]
-        raise Unclosed(self._name, "".join([*self.out, self._written(words, quote.pattern)[:-1]]))
+        begun = self._written(self._text[at : self._span.length], self._text[at - 1])
+        raise Unclosed(self._name, "".join([*self.out, begun[:-1]]))
 
     def _written(self, words: str, quote: str) -> str:
         """Return the words of a string as JSON. The token of Gemma 4's mark stands for quotation

@@ -16,7 +16,10 @@ from converter.core.wire.bounds import TooMuchError
 from converter.core.wire.json_reader import HIGH, LOW, STRICT, JsonReader, Part, Want
 
 _PIECE = 4096
+_TRIES = 16
+"""Values that C may fail to read: it counts lines for each error."""
 _BLANKS = r"[ \t\r\n]*+"
+_SPACE = re.compile(_BLANKS)
 _EMPTY = re.compile(rf"\{{{_BLANKS}\}}")
 _KEY = re.compile(rf'{_BLANKS}"([^"\\\x00-\x1f]*+)"{_BLANKS}:{_BLANKS}')
 _BEHIND = re.compile(rf"{_BLANKS}([,}}])")
@@ -93,7 +96,7 @@ def _strictly(text: str, at: int) -> JsonObject | None:
 class _Reading:
     """Reads an object part by part."""
 
-    def __init__(self, text: str, at: int, inside: bool) -> None:
+    def __init__(self, text: str, at: int, inside: bool, depth: int = 0) -> None:
         self._text, self._at = text, at
         self._reader = JsonReader(Want.OBJECT)
         if inside:
@@ -101,7 +104,8 @@ class _Reading:
         self._made = JsonObject(mended=True)
         self._key: list[str] = []
         self._value: list[str] | None = None  # of a member, from the colon on
-        self._begin = 0  # of the value
+        self._begin = self._behind = 0  # of the value; behind one that C has read
+        self._tries, self._depth = 0, depth
 
     def read(self) -> JsonObject:
         made, reader = self._made, self._reader
@@ -132,6 +136,9 @@ class _Reading:
             self._at += len(piece)
             for part, said, end in self._reader.feed(piece):
                 yield part, said, begin + end
+                if self._behind:
+                    self._at, self._behind = self._behind, 0
+                    break
 
     def _take(self, part: Part, said: str, end: int) -> None:
         at_top = len(self._reader.nested) == 1
@@ -140,6 +147,7 @@ class _Reading:
         elif self._value is None:
             if part is Part.COLON:
                 self._value, self._begin = [], end
+                self._strict_value()
             elif part not in (Part.OPEN, Part.BLANK, Part.COMMA):
                 self._key.append(said)
         elif part is not Part.BLANK or not at_top:
@@ -148,6 +156,25 @@ class _Reading:
                 del self._value[-1]
                 self._drop_comma(self._value)
                 self._value.append(said)
+
+    def _strict_value(self) -> None:
+        """Read a value by C if it is JSON, and go on behind it."""
+        begin = _SPACE.match(self._text, self._begin).end()  # type: ignore[union-attr]
+        if self._tries == _TRIES or self._text[begin : begin + 1] not in ("{", "[", '"'):
+            return
+        try:
+            _, end = STRICT.raw_decode(self._text, begin)
+            value = self._text[begin:end]
+        except (ValueError, RecursionError):
+            self._tries += 1
+            read = JsonObject()
+            if self._text[begin] == "{" and self._depth < _TRIES:
+                read = _Reading(self._text, begin, inside=False, depth=self._depth + 1).read()
+            if not read.closed:
+                return
+            value, end = read.text, read.end
+        if _BEHIND.match(self._text, end) and not ("\\u" in value and _HALF.search(value)):
+            self._value, self._behind, self._reader.want = [value], end, Want.NEXT
 
     @staticmethod
     def _drop_comma(value: list[str]) -> None:

@@ -12,7 +12,6 @@ so holds no mark of a call.
 """
 
 import re
-from collections.abc import Mapping
 from typing import NoReturn
 
 from converter.core.calls.arguments import meaning_of
@@ -286,15 +285,14 @@ class _Call:
         `first`; the number of marks for one that the text's end closes.
         """
         marks, depth, uncertain = self._marks, 0, False
-        lacking = {name: ""} | self._values
         for at in range(first, len(marks)):
             kind, may = marks.all[at].kind, self._may(first, at)
             if kind is Kind.CLOSE:
-                if (may or not depth) and self._goes_on(at, lacking, depth):
+                if (may or not depth) and self._goes_on(at, name, depth):
                     return at
                 uncertain = uncertain or not depth  # a closing mark did not count
                 depth = max(0, depth - 1)
-            elif may and self._is_end(begin, at, lacking, uncertain):
+            elif may and self._is_end(begin, at, name, uncertain):
                 if uncertain:
                     self._fail()
                 return at
@@ -304,11 +302,11 @@ class _Call:
             return len(marks)
         raise self._unclosed(name, self._begun(begin, types))
 
-    def _is_end(self, begin: int, at: int, values: Mapping[str, str], uncertain: bool) -> bool:
+    def _is_end(self, begin: int, at: int, of: str, uncertain: bool) -> bool:
         """Tell whether a mark that is not the value's own ends the value."""
         kind = self._marks.all[at].kind
         if kind is Kind.KEY:
-            return self._is_next(begin, at, values, uncertain)
+            return self._is_next(begin, at, of, uncertain)
         return kind in (Kind.END, Kind.OUTER) and not uncertain and self._is_over(at)
 
     def _is_over(self, at: int) -> bool:
@@ -327,7 +325,7 @@ class _Call:
         """Tell whether the second rule may end a value that holds the marks from `first` on."""
         return self._lenient and self._marks.of_calls[first] == self._marks.of_calls[at]
 
-    def _goes_on(self, at: int, values: Mapping[str, str], depth: int) -> bool:
+    def _goes_on(self, at: int, of: str, depth: int) -> bool:
         """Tell whether the form may go on behind a value's closing mark."""
         marks, next_at = self._marks, at + 1
         for _ in range(_REPEATS):
@@ -341,21 +339,21 @@ class _Call:
             return mark is None or mark.kind is Kind.HEAD
         if kind is Kind.KEY and depth:
             name = name_in(marks.all[next_at].tag)
-            return self._knows(name) and name not in values
+            return self._lacks(name) and name != of
         if kind in (Kind.HEAD, Kind.OPENER):
             return marks.least[next_at] >= marks.balance[next_at]
         if kind in (Kind.WORDS, Kind.BEGUN):
             return marks.half(end, next_at) is not Half.NONE
         return kind is not Kind.CLOSE
 
-    def _is_next(self, begin: int, at: int, values: Mapping[str, str], uncertain: bool) -> bool:
+    def _is_next(self, begin: int, at: int, of: str, uncertain: bool) -> bool:
         """Tell whether another parameter's mark ends a value without its own: at a line's head, or
         where no closing mark follows, or where the tool needs the parameter; and not where the
         parameter comes once more behind a closing mark, or more is closed than opened.
         """
         marks, mark = self._marks, self._marks.all[at]
         name, over = name_in(mark.tag), marks.next_end[at]
-        if not self._knows(name) or name in values:
+        if not self._lacks(name) or name == of:
             return False
         closed = marks.closers[over] - marks.closers[at]
         opened = marks.balance[over] - marks.balance[at + 1] + closed

@@ -143,10 +143,10 @@ def unopened_key(body: Pairs) -> re.Pattern[str]:
 
 
 def _mark(found: re.Match[str]) -> Mark:
-    groups = found.groupdict()
-    kind = next(kind for kind in Kind if groups.get(kind.value) is not None)
-    tag = groups.get(f"{kind.value}_tag") or ""
-    return Mark(kind, found.start(), found.end(), tag, groups.get("value_opened", "") is not None)
+    kind, groups = Kind(found.lastgroup), found.re.groupindex
+    tag = found[f"{kind.value}_tag"] if f"{kind.value}_tag" in groups else ""
+    opened = "value_opened" not in groups or found["value_opened"] is not None
+    return Mark(kind, *found.span(), tag, opened)
 
 
 @lru_cache(maxsize=128)
@@ -158,7 +158,10 @@ def _pattern(row: CallRow) -> re.Pattern[str]:
         Kind.OPENER: _any(mark for mark in openers if mark not in body.heads),
         **_kinds(body),
     }
-    return re.compile("|".join(f"(?P<{kind.value}>{it})" for kind, it in kinds.items() if it))
+    marks = (*row.ends, *openers, *body.heads, *_halves(row)[0], *_halves(row)[1])
+    firsts = re.escape("".join({mark[0] for mark in marks if mark}))  # found fast
+    kinds_of = "|".join(f"(?P<{kind.value}>{it})" for kind, it in kinds.items() if it)
+    return re.compile(f"(?=[{firsts}])(?:{kinds_of})")
 
 
 def _kinds(body: Body) -> dict[Kind, str]:

@@ -6,7 +6,7 @@ dictionary behind `**`, and be a number as people write it (`07`).
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from converter.core.calls.schema_values import literal, parsed, types_of
 from converter.core.reading.tool_calls.json_judge import JsonCalls
@@ -23,6 +23,8 @@ _SHORT = "|".join(
 """A string in single quotation marks ends where the form goes on: models leave them in words."""
 _STRING = rf"(?s:{_LONG}|{_SHORT})"
 _TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}},]|[^"'()\[\]{{}},<]++|<""")
+_DEEP_TOKEN = re.compile(rf"""(?P<string>{_STRING})|[()\[\]{{}}]|[^"'()\[\]{{}}<]++|<""")
+"""The same within brackets, where a comma separates no arguments."""
 _UNESCAPED = re.compile(r"""\\.|[\r\n"']""", re.DOTALL)
 _ESCAPES = {"\r": "\\r", "\n": "\\n", '"': '\\"', "'": "\\'"}
 _KEYWORD = re.compile(r"\s*+([^\W\d]\w*+)\s*+=(?!=)(.*)", re.DOTALL)
@@ -104,8 +106,8 @@ def _arguments(text: str, at: int, quote: str) -> tuple[list[str], int, str]:
     """Return the text of each argument, and the offset behind the parenthesis that closes them; -1
     for none, and then the brackets that are missing, nothing within a string.
     """
-    arguments, missing, end = [""], [")"], at
-    for token, is_string, end in _tokens(text, at, quote):
+    arguments, missing, end = [list[str]()], [")"], at
+    for token, is_string, end in _tokens(text, at, quote, missing):
         if end - at > PYTHON_LIMIT:
             raise NoCall
         if not is_string and token in _BRACKETS:
@@ -114,17 +116,20 @@ def _arguments(text: str, at: int, quote: str) -> tuple[list[str], int, str]:
             if missing.pop() != token:
                 raise NoCall
             if not missing:
-                return arguments, end, ""
+                return ["".join(it) for it in arguments], end, ""
         if token == "," and len(missing) == 1 and not is_string:
-            arguments.append("")
+            arguments.append([])
         else:
-            arguments[-1] += token
-    return arguments, -1, "".join(missing[:0:-1]) + " " if end == len(text) else ""
+            arguments[-1].append(token)
+    closing = "".join(missing[:0:-1]) + " " if end == len(text) else ""
+    return ["".join(it) for it in arguments], -1, closing
 
 
-def _tokens(text: str, at: int, quote: str) -> Iterator[tuple[str, bool, int]]:
-    """Yield strings, brackets, commas and other text, as Python has them, with the offset behind
-    each.
+def _tokens(
+    text: str, at: int, quote: str, missing: Sequence[str]
+) -> Iterator[tuple[str, bool, int]]:
+    """Yield strings, brackets, commas between arguments and other text, with the offset behind
+    each. `missing`: the brackets that are open there.
     """
     while at < len(text):
         if quote and text.startswith(quote, at):
@@ -134,7 +139,7 @@ def _tokens(text: str, at: int, quote: str) -> Iterator[tuple[str, bool, int]]:
             words, at = text[at + len(quote) : end], end + len(quote)
             yield repr(words), True, at
             continue
-        found = _TOKEN.match(text, at)
+        found = (_DEEP_TOKEN if len(missing) > 1 else _TOKEN).match(text, at)
         if not found:
             return
         token, at = found[0], found.end()
