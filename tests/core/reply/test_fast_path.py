@@ -209,20 +209,6 @@ def test_calls_in_the_text_come_out_alike(
     _both(frames, settings.read(), client, OFFERED)
 
 
-@pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC, RESPONSES], ids=repr)
-@pytest.mark.parametrize(
-    "name", ["hermes", "qwen3-coder", "glm", "gemma", "minimax", "minimax-m3", "dsml"]
-)
-def test_most_frames_of_an_argument_are_not_parsed(name: str, client: Dialect) -> None:
-    text = WRITTEN[name].write([("write_file", {"path": "a", "content": "WORDS"})])
-    before, words, behind = text.partition("WORDS")
-    said = [" Look", ".", "\n", *_pieces(before, 4), " so", *LONG, *_pieces(behind, 4)]
-    fast, slow = _both([b"".join(_stream("content", said))], settings.read(), client, OFFERED)
-    assert words
-    assert fast.hurried > 0.95 * len(LONG)
-    assert slow.hurried == 0
-
-
 def _calls(pieces: Sequence[tuple[int, str, str]]) -> list[bytes]:
     """Frames of a server's own calls: index, name, piece of the arguments."""
     entries = [

@@ -285,6 +285,8 @@ class CallScanner(Scanner):
         row = candidate.row
         behind = candidate.text[candidate.body + verdict.length : point.at]
         self._source.rest = (behind if behind.strip(_EDGES) else "") + self._source.rest
+        if self._source.last and candidate.is_half_closer(self._source.rest.strip()):
+            self._source.rest = ""  # what can only begin a closing mark is no text
         events = [event for call in verdict.calls for event in self._events(call, row.name)]
         lacks_mark = candidate.opened and bool(row.closes) and point.end is not End.MARK
         if candidate.stands is Stands.IN_THOUGHT:

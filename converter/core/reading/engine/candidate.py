@@ -229,6 +229,10 @@ class Candidate:
         """Tell whether its own closing mark stands at a point."""
         return self.text[point.at : point.behind] in self.row.closes
 
+    def is_half_closer(self, rest: str) -> bool:
+        """Tell whether a text at the reply's end can only begin the call's closing mark."""
+        return len(rest) > 1 and any(mark.startswith(rest) for mark in self.row.ends)
+
     def is_draft(self, point: Point) -> bool:
         """Tell whether the thought around it is closed at a point."""
         return point.end is End.CUT and point.at < len(self.text)

@@ -133,6 +133,17 @@ class Engine(CallScanner):
         return self._state in IN_THOUGHT or self._draft is not None
 
     @property
+    def in_call(self) -> bool:
+        """Tell whether a call with an offered name is held."""
+        return self._candidate is not None and self._candidate.named
+
+    @property
+    def unread(self) -> int:
+        """The number of characters that wait in an answer."""
+        held = self._candidate.length if self._candidate else 0
+        return len(self._source.rest) + len(self.answer.lead) + held
+
+    @property
     def holds(self) -> bool:
         """Tell whether text waits that `flush` would give out."""
         return bool(self._source.rest or self.answer.lead or self._candidate or self._draft)

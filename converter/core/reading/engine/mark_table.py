@@ -47,11 +47,13 @@ class CallMark:
         """Tell whether prose never says the mark."""
         return self.counts is Counts.EVERYWHERE
 
-    def ends_thought(self, offered: bool) -> bool:
-        """Tell whether the mark ends one. `offered`: the request offers tools."""
+    def ends_thought(self, offered: bool, reads: bool = False) -> bool:
+        """Tell whether the mark ends one. `offered`: the request offers tools; `reads`: calls are
+        read, so that a body's beginning counts if it names one.
+        """
         with_tools = self.counts is Counts.IN_THOUGHTS_WITH_TOOLS
         ends = self.special or self.counts is Counts.IN_THOUGHTS or (offered and with_tools)
-        return ends and not self.alone
+        return ends and (reads or not self.alone)
 
 
 def _of_forms() -> Iterator[CallMark]:
@@ -80,9 +82,11 @@ CALL_MARKS = {
 """All marks that begin calls."""
 
 
-def openers_in_thought(offered: bool) -> tuple[str, ...]:
-    """Return the marks that end a thought. `offered`: the request offers tools."""
-    return tuple(mark for mark, row in GUARDED.items() if row.ends_thought(offered))
+def openers_in_thought(offered: bool, reads: bool = False) -> tuple[str, ...]:
+    """Return the marks that end a thought. `offered`: the request offers tools; `reads`: their
+    calls are read.
+    """
+    return tuple(mark for mark, row in GUARDED.items() if row.ends_thought(offered, reads))
 
 
 ALL_CLOSERS = (*CALL_CLOSERS, *CLOSERS)
@@ -128,7 +132,9 @@ class MarkTable:
         self.shows_calls = {mark for row in rows for mark in row.body.shown}
         self.offered, self.reads_calls = offered and bool(rows), reads_calls
         self.forbids_calls = forbids_calls
-        self._in_thought = dict.fromkeys(openers_in_thought(offered) if rows else (), Mark.TOOL)
+        self._in_thought = dict.fromkeys(
+            openers_in_thought(offered, reads_calls) if rows else (), Mark.TOOL
+        )
         others = tuple(mark for mark in CLOSERS if mark not in self.bare_closers)
         self.behind_calls = (*CALL_CLOSERS, *others)
         groups = self._groups(families, phrases)

@@ -34,6 +34,9 @@ from converter.core.reading.tool_calls.calls_read import BY_ITSELF, CUT, NO_FORM
 from converter.core.reading.tool_calls.forms import without_opener
 from converter.core.reading.tool_calls.head import Expectations
 
+_MOST_WAITING = 4096
+"""Events of the server's own that wait behind a call in the text."""
+
 
 class ReadingStage:
     """Events of one choice in, events out. Held text comes out before what starts or ends
@@ -66,6 +69,7 @@ class ReadingStage:
         self._evidence = Evidence(reading, findings.beginning)
         self._said = False  # words of the answer that are no blanks
         self._in_call = False  # nothing was said since the server's last piece of a call
+        self._waiting: list[Event] = []  # the server's own, behind a candidate
 
     @property
     def _table(self) -> MarkTable:
@@ -82,7 +86,30 @@ class ReadingStage:
         )
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events that the event becomes."""
+        """Return the events that the event becomes. While a call is held, the server's thinking and
+        its own calls wait behind the call, in order.
+        """
+        if not (self._waiting or self._engine.in_call):
+            return self._fed(event)
+        if isinstance(event, Text) and not (event.refusal or event.own):
+            return [*self._fed(event), *self._go_on()]
+        if isinstance(event, Finish):
+            cut = event.reason == CUT or event.at_limit
+            return [*self._flush("", event.reason, cut), *self._go_on(), *self._fed(event)]
+        if not isinstance(event, Thinking | ThinkingEnd | ToolCall | Text):
+            return [event]
+        self._waiting.append(event)
+        return [] if len(self._waiting) <= _MOST_WAITING else [*self._flush(""), *self._go_on()]
+
+    def _go_on(self) -> list[Event]:
+        """Return what waited behind a call, once the call is decided."""
+        out: list[Event] = []
+        while self._waiting and not self._engine.in_call:
+            waiting, self._waiting = self._waiting, []
+            out += [made for event in waiting for made in self._fed(event)]
+        return out
+
+    def _fed(self, event: Event) -> Sequence[Event]:
         match event:
             case Text(refusal=False, own=None):
                 self._in_call = False
@@ -100,11 +127,14 @@ class ReadingStage:
                 return [*held, event]
             case ThinkingEnd() if self._thought_calls:
                 self._thought_calls.end()
-        return [event]
+        return [*(self._drafted() if isinstance(event, ThinkingEnd) else ()), event]
 
     def close(self) -> Sequence[Event]:
         """Return the held words: the reply is over, cut short if it has said no finish."""
-        return self._close("", cut=True)
+        if self._waiting:
+            held = [*self._flush("", cut=True), *self._go_on()]
+            return [*held, *self._close("", cut=True)]
+        return [*self._drafted(), *self._close("", cut=True)]
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
         """Return what plain words become: the server's own thinking goes through, but encoders hold
@@ -117,14 +147,16 @@ class ReadingStage:
         if kind is Text:
             return self._engine.plain() if self._again.over else None
         passes = not self._reads_tags and self._engine.at_head and not self._again.listens
-        return (kind, "\r\n") if passes else None
+        wakes = self._thought_calls.wakes if self._thought_calls else ""
+        return (kind, "\r\n" + wakes) if passes and wakes is not None else None
 
     def _read(self, event: Text) -> Sequence[Event]:
         """Return the words and calls that are decided once the text has come."""
         if self._reads_tags:
             self._evidence.read(event.text)
+        drafted = [] if event.text.isspace() else self._drafted()
         text = self._again.feed(event.text)
-        return self._out(self._engine.feed(text)) if text else []
+        return [*drafted, *(self._out(self._engine.feed(text)) if text else [])]
 
     def _hear(self, event: Thinking) -> Sequence[Event]:
         """Read no tags from here on; return the held words, and the server's own."""
@@ -139,12 +171,21 @@ class ReadingStage:
             self._engine.follow_field(self._table)
         self._again.hear(event.text)
         self._findings.native = self._findings.thought = True
-        if self._thought_calls:
-            self._thought_calls.feed(event.text)
-        return [*held, event]
+        if self._thought_calls is None:
+            return [*held, event]
+        text = self._thought_calls.feed(event.text)
+        if text == event.text:
+            return [*held, event]
+        return [*held, Thinking(text, event.choice)] if text else held
+
+    def _drafted(self) -> list[Event]:
+        """Return the words of the server's thought that might have been a call."""
+        text = self._thought_calls.release() if self._thought_calls else ""
+        return [Thinking(text, self._engine.answer.choice)] if text else []
 
     def _server_call(self, event: ToolCall) -> Sequence[Event]:
         """Pass a call of the server's own; hold it while it may repeat one that was read."""
+        drafted = self._drafted()
         out = [] if self._in_call else _without_opener(self._held("", cut=False))
         self._in_call = True
         if self._reads_calls:
@@ -155,15 +196,17 @@ class ReadingStage:
         number = len(self._engine.calls.read)
         numbered = number and event.index != NO_INDEX
         moved = replace(event, index=event.index + number) if numbered else event
-        return [*out, *self._repeats.feed([moved])]
+        return [*drafted, *out, *self._repeats.feed([moved])]
 
     def _finish(self, event: Finish) -> Sequence[Event]:
         out = [*self._close(event.reason, cut=event.reason == CUT or event.at_limit)]
         calls, alone = self._thought_calls, self._reads_calls and not self._engine.calls.read
         if calls and alone and event.reason in BY_ITSELF:
-            out += calls.take(self._said)
+            taken = calls.take(self._said)
+            out += [*([] if taken else self._drafted()), *taken]
+            calls.release()
             self._findings.calls.thought.update(calls.forms)
-        return [*out, event]
+        return [*out, *self._drafted(), event]
 
     def _close(self, finish: str, cut: bool) -> list[Event]:
         """Return all that is held. `finish`: why the choice ended, if it has."""
@@ -228,8 +271,9 @@ class ReadingStage:
         if isinstance(event, Thinking):
             self._findings.thought = True
             self._findings.marks = self._engine.thought.marks
-            if calls:
+            if calls:  # a thought of the text has gone out, or waits in the engine
                 calls.feed(event.text)
+                calls.release()
             return
         if isinstance(event, Text):
             self._said = self._said or not event.text.isspace()

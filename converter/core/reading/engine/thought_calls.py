@@ -31,14 +31,30 @@ class ThoughtCalls:
         self._engine = Engine(only_calls, asked=Expectations(asked.tools, in_sentences=False))
         self._calls: dict[int, ToolCall] = {}
         self._length = 0
+        self._written = ""  # words that wait
         self._last: set[int] = set()  # calls behind which this thought has said nothing
         self._ending: set[int] = set()  # those that ended their thought
         self.forms: list[str] = []
 
-    def feed(self, text: str) -> None:
-        """Take the next words of a thought."""
+    def feed(self, text: str) -> str:
+        """Take the next words of a thought; return those that go out: no call that may count."""
+        self._written += text
         if self._length <= HELD_LIMIT:
             self._keep(self._engine.feed(text))
+        held = self._engine.unread if self._length <= HELD_LIMIT else 0
+        return "" if self._last and held <= HELD_LIMIT else self.release(held)
+
+    def release(self, held: int = 0) -> str:
+        """Return the words that waited, all but the last `held` characters."""
+        free = len(self._written) - held
+        out, self._written = self._written[:free], self._written[free:]
+        return out
+
+    @property
+    def wakes(self) -> str | None:
+        """The characters without which words go out at once; None while they would not."""
+        plain = self._engine.plain()
+        return None if self._last or self._written or plain is None else plain[1]
 
     def end(self) -> None:
         """End the thought: nothing that follows belongs to it."""

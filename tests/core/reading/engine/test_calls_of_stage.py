@@ -262,7 +262,9 @@ def test_thoughts_go_out_as_they_come_while_text_waits_for_its_head() -> None:
     made = stage()
     assert made.plain(Text) is None
     made.feed(Thinking("why"))
-    assert made.plain(Thinking) == (Thinking, "\r\n")
+    plain = made.plain(Thinking)
+    assert plain
+    assert {"\r", "\n", "<"} <= set(plain[1])  # a call may begin in it
     made.feed(Text("a <tool"))
     assert made.plain(Thinking) is None
 
@@ -422,3 +424,46 @@ def test_a_thought_cut_anywhere_has_the_same_calls(data: st.DataObject) -> None:
         calls.feed(piece)
     got = [(call.name, json.loads(call.arguments)) for call in calls.take(answered)]
     assert got == read(thought, answered=answered)
+
+
+# What waits behind a call that is held.
+
+
+@pytest.mark.parametrize(
+    ("rest", "behind"),
+    [
+        (OSLO[len(CUT) :], [("get_weather", '{"city": "Oslo"}'), ("now", "{}")]),
+        ("", [("get_weather", '{"city": "Os'), ("now", "{}")]),
+    ],
+)
+def test_the_servers_own_waits_behind_a_call_that_is_held(
+    rest: str, behind: list[tuple[str, str]]
+) -> None:
+    made, native = stage(), ToolCall(0, "own", "now", "{}", own=own(0))
+    assert made.feed(Text(CUT)) == []
+    for event in (Thinking("hm"), ThinkingEnd(), native):
+        assert made.feed(event) == []
+    assert made.feed(Usage(1, 2)) == [Usage(1, 2)]
+    out = [*made.feed(Text(rest))] if rest else []
+    out += made.feed(Finish("length"))
+    assert calls(out) == behind
+    assert [type(event) for event in out][:3] == [ToolCall, Thinking, ThinkingEnd]
+    assert out[-1] == Finish("length")
+
+
+# The markup of a call in the server's thought.
+
+
+def test_the_markup_of_a_call_that_went_out_is_no_thinking() -> None:
+    made = stage()
+    out = [event for piece in (f"I look.\n{NOW}") for event in made.feed(Thinking(piece))]
+    assert joined(out) == [Thinking("I look.")]
+    assert made.feed(Finish("stop")) == [ToolCall(0, "call_0", "now", "{}"), Finish("stop")]
+
+
+@pytest.mark.parametrize("behind", [" So.", ""])
+def test_the_markup_of_a_draft_stays_thinking(behind: str) -> None:
+    made, thought = stage(), f"I look.\n{OSLO}{behind}"
+    out = [event for piece in thought for event in made.feed(Thinking(piece))]
+    out += [*made.feed(Text("Yes.")), *made.feed(Finish("length"))]
+    assert joined(out) == [Thinking(thought), Text("Yes."), Finish("length")]

@@ -119,7 +119,7 @@ WORDS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "a section before words, in a thought": (
         "",
         f"<think>So. {SECTION}I look.</think>Yes.",
-        [(">", "So. I look."), ("", "Yes.")],
+        [(">", f"So. {SECTION}I look."), ("", "Yes.")],
     ),
     "a section that is shown": ("", f"`{SECTION}I look`", [("", f"`{SECTION}I look`")]),
     "a section with its call": ("", f"So.\n{SECTION}{KIMI}", [("", "So."), ("call", "now")]),
