@@ -590,6 +590,34 @@ def test_a_saved_file_is_shown_as_well(
         other.check()
 
 
+def test_exchanges_outlive_mitmweb_until_they_are_deleted(
+    web_server: ByPathServer, think: ThinkPage, proxy_folder: Path, tmp_path: Path
+) -> None:
+    keeps = ["--set", f"think_page={tmp_path / 'kept.sqlite'}"]
+    with Mitmweb(web_server.address, proxy_folder, *keeps) as web:
+        ask(web, web_server)
+        ask(web, web_server, "<think>Another thought.</think>Yes.")
+        web.check()
+    with Mitmweb(web_server.address, proxy_folder, *keeps) as web:
+        think.show(web, 2)
+        think.fill("#words", "SEVENTY fourteen")
+        think.until(lambda: len(think.rows()) == 1, "the one that is looked for")
+        think.pick()
+        think.until_shown(THOUGHT, "details.thinking")
+        think.press("[data-do=forget]")
+        think.until_shown("Delete: sure?", "[data-do=forget]")
+        think.press("[data-do=forget]")
+        think.until(lambda: think.rows() == [], "nothing that is looked for")
+        think.leave()
+        web.check()
+    with Mitmweb(web_server.address, proxy_folder, *keeps) as web:
+        think.show(web)
+        think.until_shown("Another thought.", REPLY)
+        assert len(think.rows()) == 1
+        think.leave()
+        web.check()
+
+
 def test_a_login_is_asked_for(web: Mitmweb, web_server: ByPathServer) -> None:
     ask(web, web_server)
     with ThinkPage() as stranger:

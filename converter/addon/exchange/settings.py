@@ -178,6 +178,7 @@ class Settings:
     record: str = _unrecorded(
         "", "folder that keeps each rewritten exchange as a recording", read_folder
     )
+    page: str = _unrecorded("", "file that keeps exchanges for mitmweb's next start", read_path)
     print: bool = _unrecorded(False, "print thinking and answers in the terminal, as they come")
     metrics: MetricsPlace | None = _unrecorded(
         "", "port, address or file for Prometheus", read_metrics

@@ -62,6 +62,23 @@ def usual_path() -> Path:
     return Path(state) / "think-addon" / "memory.sqlite"
 
 
+def open_private(path: Path, seconds: float) -> sqlite3.Connection:
+    """Open a file that only its user may read, made where it is not there; a locked one is waited
+    for so long. Raises OSError, sqlite3.Error.
+    """
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    connection = sqlite3.connect(
+        path, timeout=seconds, isolation_level=None, check_same_thread=False
+    )
+    try:
+        for statement in _SETUP:
+            connection.execute(statement)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
 class SqliteStore(Store):
     """Entries in a file that only its user may read, made where it is not there. `seconds`: how
     long a locked file is waited for.
@@ -179,12 +196,7 @@ class SqliteStore(Store):
 
     def _open(self) -> sqlite3.Connection:
         self._path.parent.mkdir(0o700, parents=True, exist_ok=True)
-        os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
-        connection = self._connection = sqlite3.connect(
-            self._path, timeout=self._seconds, isolation_level=None, check_same_thread=False
-        )
-        for statement in _SETUP:
-            connection.execute(statement)
+        connection = self._connection = open_private(self._path, self._seconds)
         connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} {_COUNT}; COMMIT;")
         return connection
 

@@ -9,6 +9,7 @@ from mitmproxy import ctx
 
 from converter.addon.probes.upstream_client import UpstreamClient
 from converter.addon.watcher import House
+from converter.extras.page.kept_exchanges import KeptExchanges
 
 _log = logging.getLogger(__name__)
 ANNOUNCEMENT = "announcement.py"
@@ -49,4 +50,4 @@ class MountedPage:
 
 def addons(house: House) -> list[object]:
     """Return the addons."""
-    return [MountedPage(house.client)]
+    return [KeptExchanges(), MountedPage(house.client)]

@@ -9,6 +9,7 @@ JSON in the flow's metadata: its notes (`converter.addon.keep.notes`).
 import io
 import uuid
 import warnings
+from collections.abc import Mapping
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -211,6 +212,19 @@ def to_flow(recording: Recording) -> http.HTTPFlow:
         kept.backup()
     kept.request, kept.response = _request(recording.asked), _response(recording.got, times)
     return kept
+
+
+def moved(state: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    """Return a flow's state with all its times moved by so many seconds."""
+    made = dict[str, Any]()
+    for name, value in state.items():
+        if isinstance(value, Mapping):
+            made[name] = moved(value, seconds)
+        elif name.startswith("timestamp") and isinstance(value, float):
+            made[name] = value + seconds
+        else:
+            made[name] = value
+    return made
 
 
 def _id(recording: Recording, what: str) -> str:

@@ -103,6 +103,11 @@ class Recorder(Watcher):
         kept.add_done_callback(tell)
         return answer
 
+    def redacted(self, flow: HTTPFlow) -> Future[HTTPFlow]:
+        """Return a flow as its recording would show it; see `recording_work.redacted_flow`."""
+        self._worker = self._worker or ThreadPoolExecutor(1, "think-recorder")
+        return self._worker.submit(recording_work.redacted_flow, _copied(flow))
+
     def steps(self, flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
         """Return the steps of a reply that is complete; see `wire_steps.steps_of`."""
         return steps_of(flow)

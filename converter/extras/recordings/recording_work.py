@@ -29,9 +29,12 @@ from converter.core.dialects.table import find
 from converter.extras.recordings import flow_file
 from converter.extras.recordings.library import Expectation, Library
 from converter.extras.recordings.recording import Recording, RecordingError
+from converter.extras.recordings.redact.redactor import redacted, redacted_words
 
 _NUMBERED = re.compile(r"\.?(\d{4,})-")
 _NO_NAME = re.compile(r"[^a-z0-9]+")
+_CLIENT = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,40}")
+"""A program and its version."""
 _LONGEST = 60
 """Characters of a model's name in a recording's."""
 _PROJECT = Path(__file__).parents[3]
@@ -106,6 +109,23 @@ def _answer(data: bytes, order: Order) -> Path | Exception:
         return error
     except Exception:
         return RuntimeError(traceback.format_exc())
+
+
+def redacted_flow(flow: HTTPFlow) -> HTTPFlow:
+    """Return a flow as its recording would show it, with its own id, time, marker and comment, and
+    its client's name. Raises RecordingError.
+    """
+    recording = flow_file.from_flow(flow, flow.id)
+    shown = flow_file.to_flow(redacted(recording))
+    state = flow_file.moved(shown.get_state(), flow.request.timestamp_start - flow_file.BEGAN)
+    made = HTTPFlow.from_state(state)
+    assert isinstance(made, HTTPFlow)
+    made.id, made.marked = flow.id, flow.marked
+    made.comment = redacted_words(recording, flow.comment)
+    client = flow.request.headers.get("user-agent", "").partition(" ")[0]
+    if _CLIENT.fullmatch(client):
+        made.request.headers["user-agent"] = client
+    return made
 
 
 def _keep_named(flow: HTTPFlow, folder: Path, order: Order) -> Path:

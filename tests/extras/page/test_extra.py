@@ -16,4 +16,4 @@ def test_the_script_that_prints_the_address_is_known_by_its_name() -> None:
 
 def test_all_addons_are_made() -> None:
     house = House(settings.read, UpstreamClient(KnownServers()))
-    assert [type(each).__name__ for each in extra.addons(house)] == ["MountedPage"]
+    assert [type(each).__name__ for each in extra.addons(house)] == ["KeptExchanges", "MountedPage"]

@@ -1,0 +1,122 @@
+"""Exchanges that outlive mitmweb, with `think_page=FILE`: each is put into the file when it is
+over, redacted as a recording is, and all are in mitmweb's list again at its next start.
+
+What a person deletes from mitmweb's list is deleted from the file; to clear the list, as mitmweb
+does when it opens another file, leaves the file alone.
+"""
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mitmproxy import ctx
+from mitmproxy.flow import Flow
+from mitmproxy.http import HTTPFlow
+from mitmproxy.io import tnetstring
+
+from converter.addon.keep.flow_record import FlowRecord
+from converter.addon.mitmproxy_internals import flow_list, value_of
+from converter.addon.watcher import Watcher
+
+if TYPE_CHECKING:  # mitmdump's own binary is without it
+    from mitmproxy.addons.view import View
+
+    from converter.extras.page.exchange_file import ExchangeFile
+
+_log = logging.getLogger(__name__)
+
+
+class KeptExchanges(Watcher):
+    """An addon of its own."""
+
+    name = "think-page-file"
+
+    def __init__(self) -> None:
+        self._path = ""
+        self._file: ExchangeFile | None = None
+        self._view: View | None = None
+
+    def running(self) -> None:
+        """Put what the file holds into mitmweb's list."""
+        self.configure({"think_page"})
+        if value_of("think_page") and flow_list() is None:
+            _log.warning("think: think_page: expected mitmweb, whose list it keeps")
+
+    def configure(self, updated: set[str]) -> None:
+        """Take another file."""
+        view, path = flow_list(), str(value_of("think_page") or "")
+        if "think_page" not in updated or path == self._path or view is None:
+            return
+        self.done()
+        self._path = path
+        if path:
+            self._open(Path(path).expanduser(), view)
+
+    def _open(self, path: Path, view: "View") -> None:
+        # here, because SQLite takes a megabyte, and most proxies keep nothing in a file
+        from converter.extras.page.exchange_file import ExchangeFile  # noqa: PLC0415
+
+        try:
+            file = ExchangeFile(path)
+            flows = _read(file.flows())
+        except OSError as error:
+            _log.error("think: think_page: expected a file of exchanges, got %s: %s", path, error)
+            return
+        view.add([flow for flow in flows if view.get_by_id(flow.id) is None])
+        view.sig_store_remove.connect(self._removed)
+        self._file, self._view = file, view
+
+    def ended(self, seen: FlowRecord) -> None:
+        """Keep an exchange that is over."""
+        recorder = ctx.master.addons.get("think-recorder") if self._file else None
+        if recorder and self._file:
+            redacted: Future[HTTPFlow] = recorder.redacted(seen.flow)
+            redacted.add_done_callback(partial(self._keep, self._file, seen.flow.id))
+
+    def done(self) -> None:
+        """The script is loaded anew, or mitmproxy ends."""
+        if self._view:
+            self._view.sig_store_remove.disconnect(self._removed)
+        if self._file:
+            self._file.close()
+        self._path, self._file, self._view = "", None, None
+
+    def _keep(self, file: "ExchangeFile", name: str, redacted: Future[HTTPFlow]) -> None:
+        if error := redacted.exception():
+            _log.info("think: think_page: an exchange is not kept: %s", error)
+            return
+        flow, view = redacted.result(), self._view
+        _trying(
+            lambda: file.keep(
+                name,
+                flow.timestamp_created,
+                tnetstring.dumps(flow.get_state()),
+                lambda: view is not None and view.get_by_id(name) is not None,
+            )
+        )
+
+    def _removed(self, flow: Flow) -> None:
+        if file := self._file:
+            _trying(lambda: file.forget(flow.id))
+
+
+def _trying(change: Callable[[], None]) -> None:
+    try:
+        change()
+    except (OSError, ValueError) as error:  # the second: half a surrogate pair in a flow
+        _log.error("think: think_page: the file is not changed: %s", error)
+
+
+def _read(flows: list[bytes]) -> list[HTTPFlow]:
+    read = list[HTTPFlow]()
+    for data in flows:
+        try:
+            state: Any = tnetstring.loads(data)
+            flow = HTTPFlow.from_state(state)
+            read += [flow] if isinstance(flow, HTTPFlow) else []
+        except Exception as error:  # any may come: mitmproxy checks nothing of a flow's inside
+            _log.error("think: think_page: an exchange cannot be read: %s", error)
+    return read
