@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import Llama
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, Said, payloads, question
-from tests.support.frames import DONE, ROLE, USAGE, finish, stream, text
+from tests.support.frames import DONE, ROLE, USAGE, delta, finish, stream, text
 from tests.support.frames import stream as frames
 from tests.support.harness import Proxy, start_proxy
 from tests.support.scripted_server import JSON, Drop, Framing, Reply, ScriptedServer
@@ -60,6 +60,16 @@ def scripted(scripted_server: ScriptedServer, proxy_folder: Path) -> Iterator[Pr
 def ended(scripted: Proxy) -> Iterator[Client]:
     with Client(scripted.ports[0]) as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def stopping(scripted_server: ScriptedServer, proxy_folder: Path) -> Iterator[Client]:
+    """A client of a proxy that ends no thoughts."""
+    modes = [f"reverse:{scripted_server.address}"]
+    options = ["--set", "think_server=vllm"]
+    with start_proxy(modes, options, proxy_folder, "stopping") as proxy:
+        with Client(proxy.ports[0]) as client:
+            yield client
 
 
 def _slots(address: str) -> list[bool]:
@@ -260,3 +270,22 @@ def test_a_thought_alone_is_gone_on_with_once(
     closed = {"reasoning_content": "I add.", "content": [{"type": "text", "text": ""}]}
     assert again["messages"][-1] == {"role": "assistant", **closed}
     assert len(asking.wait_for("asked to go on behind it")) == 1  # behind the client's last byte
+
+
+@STREAMED
+def test_a_stop_string_acts_on_the_answer_and_leaves_the_server(
+    stopping: Client, server: ScriptedServer, dialect: Dialect, stream: bool
+) -> None:
+    """The server never ends its reply; the string in the thought is none."""
+    never = Event()
+    thought = delta(reasoning_content="I restate Q: two?")
+    server.answer(Reply([ROLE, thought, *text("Four. ", "Q", ": next"), never, *text("never")]))
+    asked = {"stop": ["Q:"]} if dialect is OPENAI else {"stop_sequences": ["Q:"]}
+    answer = stopping.ask(dialect.path, question(stream=stream, model="Qwen3.6-27B", **asked))
+    said = dialect.read(answer.body, stream)
+    assert (said.thinking, said.text.strip()) == ("I restate Q: two?", "Four.")
+    chats = [each for each in server.asked if each.target.endswith("/chat/completions")]
+    sent = json.loads(chats[-1].body)
+    assert sent["stream"] is True
+    assert sent.keys().isdisjoint(asked)
+    assert b'"Q:"' in answer.body

@@ -27,6 +27,8 @@ from converter.core.dialects.error_words import server_message
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.request_facts import (
     COUNTING,
+    INCLUDES_STOP,
+    STOP_FIELDS,
     choices_of,
     forbids_calls,
     grammar_of,
@@ -51,7 +53,8 @@ class AwaitedReply:
     `server`: the row it was asked by. `initial`: where the reply is expected to begin. `counted`:
     tokens of a prompt that was too long. `prompted`: the model was asked in words to think.
     `parses`: the server was known to take thinking out of the text. `sent`: the fields of the
-    request that the server gets. `as_text`: it was asked for text behind a prompt.
+    request that the server gets. `as_text`: it was asked for text behind a prompt. `thinks_first`:
+    a thought comes before the answer of a request with stop strings.
     """
 
     request: ReadRequest
@@ -62,6 +65,7 @@ class AwaitedReply:
     parses: bool = False
     sent: Body = field(default_factory=dict)
     as_text: bool = False
+    thinks_first: bool = False
 
     @property
     def expected(self) -> Expected:
@@ -91,7 +95,9 @@ class AwaitedReply:
                 offered, request.schemas, request.tools, forbidden, request.call_ids
             ),
             off=thinking_is_off(request.body, exchange.settings.start),
-            stops=request.stops,
+            stops=() if self.keeps_stops else request.stops,
+            cuts=self.cuts,
+            cuts_behind=bool(request.body.get(INCLUDES_STOP)),
             wants_json=wants_json(request.body),
             grammar=grammar_of(request.body),
             no_thought_due=turns_thinking_off(request.body) or ends_in_closed_thought(request.body),
@@ -104,33 +110,53 @@ class AwaitedReply:
         """The limits of its thoughts. Of several choices none can be ended alone."""
         exchange = self.request.exchange
         options = exchange.settings
-        stops = self.request.stops
-        shows = options.unanswered == "show" and not stops
+        may_go_on = options.unanswered != "tell" and (self.keeps_stops or not self.request.stops)
+        shows = may_go_on and options.unanswered == "show"
         if self.request.body.get("n") not in (None, 1):
             return ThoughtLimits(loops=options.loops, shows=shows).only_told
         goes_on = bool(self.server.continues) and not exchange.native
         budget = self.request.ceiling if options.budget == "enforce" else None
         enough = options.enough if goes_on else ""
-        answers = options.unanswered == "ask" and not stops
+        answers = may_go_on and options.unanswered == "ask"
         return ThoughtLimits(budget, options.loops, goes_on, enough, answers, shows)
+
+    @cached_property
+    def cuts(self) -> tuple[str, ...]:
+        """The stop strings at which the addon cuts the answer, which some servers ignore."""
+        request = self.request
+        ours = request.exchange.settings.stops == "answer" and not request.exchange.native
+        return request.stops if ours and request.body.get("n") in (None, 1) else ()
+
+    @cached_property
+    def keeps_stops(self) -> bool:
+        """Tell whether the server does not get the stop strings, because it would look for them in
+        the thought.
+        """
+        return self.thinks_first and bool(self.cuts)
+
+    @property
+    def may_leave(self) -> bool:
+        """Tell whether the server may be left in the middle of its reply."""
+        return self.limits.ends or bool(self.cuts)
 
     @cached_property
     def watched(self) -> bool:
         """Tell whether a client that wants one body needs a stream to be asked for, because its
-        thoughts may be ended.
+        thoughts may be ended, or its answer.
         """
         request = self.request
         whole = request.form is Form.WHOLE and not request.exchange.native
-        return whole and self.limits.ends
+        return whole and (self.limits.ends or self.keeps_stops)
 
     @cached_property
-    def kept_budgets(self) -> frozenset[str]:
-        """The fields of a budget that its server is not told of, because a thought which the
-        server ends itself has other words at its end.
+    def kept_fields(self) -> frozenset[str]:
+        """The fields that its server does not get: of a budget, because a thought which the server
+        ends itself has other words at its end, and of stop strings.
         """
         limits = self.limits
         keeps = limits.goes_on and limits.budget is not None
-        return frozenset(self.request.body.keys() & BUDGET_FIELDS if keeps else ())
+        budgets = self.request.body.keys() & BUDGET_FIELDS if keeps else frozenset[str]()
+        return budgets | (STOP_FIELDS if self.thinks_first and self.cuts else frozenset[str]())
 
     @property
     def counts_for_us(self) -> bool:

@@ -172,6 +172,9 @@ class Settings:
     unanswered: str = _choice(
         ("tell", "ask", "show"), "what becomes of a reply that is a thought and no answer"
     )
+    stops: str = _choice(
+        ("answer", "server"), "where stop strings act: on the answer alone, or as the server has it"
+    )
     unasked: str = _choice(("show", "hide"), "what a client gets that did not ask for thinking")
     blanks: str = _choice(("keep", "trim"), "blanks around thoughts")
     events: str = _unrecorded("", "file that gets a JSON line for each thought", read_path)

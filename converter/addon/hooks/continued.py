@@ -32,7 +32,7 @@ class ContinuedReply:
     def may_come(self) -> bool:
         """Tell whether a thought may be ended."""
         awaited = self._kept.awaited
-        return awaited is not None and awaited.limits.ends
+        return awaited is not None and awaited.may_leave
 
     @property
     def is_due(self) -> bool:

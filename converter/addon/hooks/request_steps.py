@@ -39,7 +39,7 @@ from converter.addon.servers.probes import ProbeRequest, estimate_tokens
 from converter.addon.servers.profiles import Server
 from converter.addon.servers.unread_replies import RENDERED
 from converter.core.dialects.dialect import OwnRequest
-from converter.core.dialects.request_facts import COUNTED, COUNTING
+from converter.core.dialects.request_facts import COUNTED, COUNTING, STOP_FIELDS
 from converter.core.model.conversation import RequestError
 from converter.core.model.memory import AwayError, Memory, Store
 from converter.core.wire import json_text, long_json
@@ -319,24 +319,25 @@ async def spare(asked: Asked) -> None:
 
 async def ask_to_think(asked: Asked) -> None:
     """Ask a model to think that does not do so by itself; know now what reply is awaited."""
-    record, request = asked.record, asked.request
-    prompted = None
+    record, request, servers = asked.record, asked.request, asked.client.servers
+    start, prompted = record.exchange.settings.start, None
     if record.exchange.guesses:
-        prompted = request.prompted(asked.client.servers, asked.upstream)
+        prompted = request.prompted(servers, asked.upstream)
     asked.sent = prompted or request.body
-    record.awaited = AwaitedReply(
-        request, record.server, prompted=prompted is not None, parses=asked.parses, sent=asked.sent
-    )
+    has_stops = not STOP_FIELDS.isdisjoint(request.body)
+    first = has_stops and servers.thinks_first(asked.upstream, request.body, start)
+    told = {"prompted": prompted is not None, "parses": asked.parses, "thinks_first": first}
+    record.awaited = AwaitedReply(request, record.server, sent=asked.sent, **told)
 
 
 async def left_to_us(asked: Asked) -> None:
-    """Have the server end no thought by a budget of its own, and send a stream, because only there
-    a thought can be ended.
+    """Have the server end no thought by a budget or a stop string, and send a stream, because only
+    there a thought or an answer can be ended.
     """
     awaited = asked.record.awaited
-    if awaited is None or not (awaited.watched or awaited.kept_budgets):
+    if awaited is None or not (awaited.watched or awaited.kept_fields):
         return
-    kept = awaited.kept_budgets
+    kept = awaited.kept_fields
     sent = {name: value for name, value in asked.sent.items() if name not in kept}
     if awaited.watched:
         sent["stream"] = True

@@ -185,6 +185,16 @@ def end_of_prompt(rendered: str) -> InitialState:
     return InitialState.THINKING if opened else InitialState.TEXT
 
 
+def begins_in_thought(facts: Facts, thinks: bool) -> bool:
+    """Tell whether the model begins with a thought, though the server may take that out of the
+    text. `thinks`: the model is known to think by itself.
+    """
+    if (told := request(facts) or switches(facts)) is not None:
+        return told.inside
+    told = facts.prompt or facts.corrected
+    return thinks or (told is not None and told.inside)
+
+
 def _first(rules: Iterable[Rule], facts: Facts) -> InitialState | None:
     return next((state for rule in rules if (state := rule(facts))), None)
 

@@ -287,6 +287,15 @@ class KnownServers:
         named = initial_state.model(Facts(body))
         return seen or (named is not None and named.inside)
 
+    def thinks_first(self, upstream: Upstream, body: Body, chosen: InitialState) -> bool:
+        """Tell whether a thought comes before the answer, in the text or in a field. `chosen`: the
+        user's word on where replies begin.
+        """
+        if chosen is not InitialState.AUTO:
+            return chosen.inside
+        facts = self.facts(upstream, body)
+        return initial_state.begins_in_thought(facts, self.thinks(upstream, body))
+
     def saw_refusal(self, upstream: Upstream, body: Body, names: frozenset[str]) -> None:
         """Remember what of a request the server refuses, and takes without."""
         self._learn(upstream, REFUSES)

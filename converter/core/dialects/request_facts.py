@@ -33,6 +33,11 @@ _GRAMMARS = (
 )
 """Fields of vLLM, llama.cpp and SGLang."""
 _ALL_GRAMMARS = frozenset((*_JSON_GRAMMARS, *_GRAMMARS))
+_STOPS = ("stop", "stop_sequences")
+"""Where a request has its stop strings; the second one is a native endpoint's."""
+INCLUDES_STOP = "include_stop_str_in_output"
+"""A field of vLLM's: the reply holds the stop string."""
+STOP_FIELDS = frozenset((*_STOPS, INCLUDES_STOP))
 _LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "n_predict")
 """Where a request limits the tokens of its reply."""
 FREE_TEXT: Schema = {}
@@ -61,7 +66,7 @@ def expected_of(body: Mapping[str, object]) -> Expected:
 
 def stops(body: Mapping[str, object]) -> tuple[str, ...]:
     """Return the strings at which the server is to stop."""
-    stop = body.get("stop") or body.get("stop_sequences")  # of a native endpoint
+    stop = next((said for name in _STOPS if (said := body.get(name))), None)
     strings = stop if isinstance(stop, list) else [stop]
     return tuple(string for string in strings if isinstance(string, str) and string)
 

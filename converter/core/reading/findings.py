@@ -49,7 +49,8 @@ class Findings:
     were read from the text. `unread`: the marks of a thought that no family reads, by the text's
     head: its opener, and the closer that most likely ends it. `marks`: the opener and the closer of
     the last thought, unless they stood in no text. `loop`: the words that a thought repeats.
-    `answers_as_thinking`: the server sent the answer as thinking.
+    `answers_as_thinking`: the server sent the answer as thinking. `stopped`: the addon has cut the
+    answer at a stop string.
     """
 
     native: bool = False
@@ -62,6 +63,7 @@ class Findings:
     loop: tuple[str, ...] = ()
     ends: Ends = field(default_factory=Ends)
     answers_as_thinking: bool = False
+    stopped: bool = False
 
     @property
     def hints(self) -> list[str]:

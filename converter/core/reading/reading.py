@@ -88,8 +88,9 @@ class Expected:
     `initial`: the best guess at where it begins. `model`: the name that the client asked for.
     `off`: thinking is turned off, so that no thought comes before the text; `no_thought_due`: the
     request turns it off, of a model that can be told so, or ends in a thought that is closed.
-    `stops`: the request's own stop strings.
-    `wants_json`: it asks for an answer in JSON. `grammar`: how the server makes the answer;
+    `stops`: the stop strings that the server has; `cuts`: those at which the addon cuts the answer,
+    behind them if `cuts_behind`. `wants_json`: the request asks for an answer in JSON. `grammar`:
+    how the server makes the answer;
     `choices`: the answers that it can be, if these are few.
     `limit`: the tokens that the server may write; 0: the request does not say.
     """
@@ -101,6 +102,8 @@ class Expected:
     off: bool = False
     no_thought_due: bool = False
     stops: tuple[str, ...] = ()
+    cuts: tuple[str, ...] = ()
+    cuts_behind: bool = False
     wants_json: bool = False
     grammar: Grammar = Grammar.NONE
     choices: tuple[str, ...] = ()

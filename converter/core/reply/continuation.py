@@ -39,24 +39,30 @@ class Continuation:
 
     @property
     def has_come(self) -> bool:
-        """Tell whether a thought was ended that `begin` does not know of."""
-        return len(self._findings.ends.reasons) > self._ends
+        """Tell whether a thought was ended, or the answer, that `begin` does not know of."""
+        stopped = self._findings.stopped and not self.is_over
+        return stopped or len(self._findings.ends.reasons) > self._ends
 
     def begin(self, tokens: TokenCounts) -> bool:
         """Get ready for the second reply; return whether there is one: none where the server cannot
-        go on, and none the second time. `tokens`: of the first.
+        go on, none the second time, and none behind an answer. `tokens`: of the first.
         """
         self._ends, self.stopped = len(self._findings.ends.reasons), True
-        if self._second or not self._findings.ends.turn:
-            self.is_over = True
+        if self._findings.stopped or self._second or not self._findings.ends.turn:
+            self.refuse()
             return False
         self.made = tokens.go_on()
         self._second = SecondReply(tokens.first, self.made, self._findings.ends.added)
         return True
 
     def refuse(self) -> None:
-        """End the reply at the thought, because the server does not go on."""
-        self.is_over, self.rest = True, CUT.copy()
+        """End the reply at the thought, because the server does not go on, or at a stop string."""
+        self.is_over, self.rest = True, [End()] if self._findings.stopped else CUT.copy()
+
+    def take_rest(self) -> list[Event]:
+        """Return the events that end the reply, once."""
+        rest, self.rest = self.rest, []
+        return rest
 
     def feed(self, events: list[Event]) -> list[Event]:
         """Return the events that the client gets of these."""

@@ -13,7 +13,7 @@ from converter.core.model.events import End, Event, Failure, Finish, Start, Thin
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.reading import Reading
 from converter.core.reply.chain import Table
-from converter.core.reply.continuation import CUT, Continuation
+from converter.core.reply.continuation import Continuation
 from converter.core.reply.fast_path import FastPath
 from converter.core.reply.model_name import renamed_frame
 from converter.core.reply.pending_finish import PendingFinish, ReadFrame
@@ -148,13 +148,13 @@ class Rewriter:
         """Return the rest: a stream is over, or a whole body complete."""
         self.closed, self.events = True, []
         if self.continuation.is_over:
-            return self._told(self._ended([], self.continuation.rest.copy, b""))
+            return self._told(self._ended([], self.continuation.take_rest, b""))
         frames = self._pipeline.cutter.close()
         out = [piece for frame in frames for piece in self._rewrite(frame)]
         out += self._guarded(self._finish, b"")
         if self.continuation.has_come:  # the server has gone, and nobody can ask it to go on
             self.continuation.refuse()
-            return self._told(self._ended(out, self.continuation.rest.copy, b""))
+            return self._told(self._ended(out, self.continuation.take_rest, b""))
         whole = frames[-1].raw if self.form is Form.WHOLE and frames and not out else b""
         return self._told(self._ended(out, self.end.close, whole))
 
@@ -168,7 +168,7 @@ class Rewriter:
         server cannot go on, and the second time.
         """
         if not self.continuation.begin(self._tokens):
-            return self._encoder.feed(self._noted(self._with_counts(CUT)))
+            return self._encoder.feed(self._noted(self._with_counts(self.continuation.take_rest())))
         self.continuation.thoughts = self._pipeline.stages.take_thoughts()
         expected = replace(self._reading.expected, initial=InitialState.TEXT)
         reading = replace(self._reading, chosen_start=InitialState.TEXT, expected=expected)

@@ -11,6 +11,7 @@ from converter.core.reading.field_answer import FieldAnswer
 from converter.core.reading.folding import ThoughtFolder
 from converter.core.reading.half_characters import HalfCharacters
 from converter.core.reading.reading import NO_LIMITS
+from converter.core.reading.stop_strings import StopStrings
 from converter.core.reading.thinking_hider import ThinkingHider
 from converter.core.reading.thought_ender import ThoughtEnder
 from converter.core.reading.turn_end import TurnEnd
@@ -33,6 +34,11 @@ def _assembler(choice: Choice) -> Stage:
     expected = choice.expected
     offer = Offer(expected.calls.schemas, expected.stops, call_in_name)
     return Assembler(offer, choice.ids, choice.findings.calls.mended)
+
+
+def _stop_strings(choice: Choice) -> Stage | None:
+    cuts, behind = choice.expected.cuts, choice.expected.cuts_behind
+    return StopStrings(cuts, behind, choice.findings) if cuts else None
 
 
 def _typed_values(choice: Choice) -> Stage | None:
@@ -58,6 +64,7 @@ STAGES: Table = (
     _reading,
     lambda _: TurnEnd(),
     lambda of: BlanksTrimmer() if of.reading.trims_blanks else None,
+    _stop_strings,
     _assembler,
     lambda of: ForbiddenCalls() if of.expected.calls.forbidden else None,
     _typed_values,

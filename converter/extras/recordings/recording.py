@@ -14,6 +14,7 @@ from converter.addon.keep.notes import Found
 from converter.addon.servers.profiles import Server, by_name
 from converter.addon.servers.unread_replies import COMPLETION_PATH
 from converter.core.dialects.recogniser import is_stream
+from converter.core.dialects.request_facts import stops
 from converter.core.dialects.table import DIALECTS, Dialect, Form
 from converter.core.model.initial_state import InitialState
 from converter.core.reply.reporting import ReportingRewriter
@@ -178,7 +179,9 @@ class Recording:
         initial = InitialState(facts.begins)
         found = facts.counted, facts.prompted
         as_text = self.sent.path.endswith(COMPLETION_PATH)
-        return AwaitedReply(request, server, initial, *found, as_text=as_text)
+        sent = json_text.object_in(self.sent.body)
+        keeps = bool(sent and request.stops and not stops(sent))
+        return AwaitedReply(request, server, initial, *found, as_text=as_text, thinks_first=keeps)
 
     def _request(self, exchange: Exchange, server: Server) -> ReadRequest:
         if exchange.endpoint.lists_models:

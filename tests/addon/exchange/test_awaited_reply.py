@@ -64,7 +64,7 @@ def test_who_ends_a_thought_keeps_its_budget(
 ) -> None:
     request = _awaited({**BODY, name: 9}, budget=budget).request
     awaited = AwaitedReply(request, settings.read({"server": server}).server or GENERIC)
-    assert awaited.kept_budgets == ({name} if kept else set())
+    assert awaited.kept_fields == ({name} if kept else set())
 
 
 def test_a_model_that_thinks_only_when_asked_is_asked_each_time() -> None:

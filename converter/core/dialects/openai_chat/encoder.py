@@ -215,7 +215,9 @@ class OpenAIEncoder(Encoder):
                 first = [] if self.foreign else [Opaque(NAME, _FIRST, {})]
                 self.foreign = True
                 return [event, *first]
-            case Finish(stop_sequence=str(stop)) if self.foreign and stop:
+            case Finish(stop_sequence=str(stop), server_word=word) if stop and (
+                self.foreign or not word  # the server has told no other finish
+            ):
                 return [Opaque(NAME, {}, {"stop_reason": stop}, event.choice), event]
             case Opaque() if event.dialect != NAME:
                 return []
