@@ -155,7 +155,7 @@ class AwaitedReply:
         """
         limits = self.limits
         keeps = limits.goes_on and limits.budget is not None
-        budgets = self.request.body.keys() & BUDGET_FIELDS if keeps else frozenset[str]()
+        budgets = frozenset(self.request.body.keys() & BUDGET_FIELDS if keeps else ())
         return budgets | (STOP_FIELDS if self.thinks_first and self.cuts else frozenset[str]())
 
     @property

@@ -326,8 +326,8 @@ async def ask_to_think(asked: Asked) -> None:
     asked.sent = prompted or request.body
     has_stops = not STOP_FIELDS.isdisjoint(request.body)
     first = has_stops and servers.thinks_first(asked.upstream, request.body, start)
-    told = {"prompted": prompted is not None, "parses": asked.parses, "thinks_first": first}
-    record.awaited = AwaitedReply(request, record.server, sent=asked.sent, **told)
+    facts = partial(AwaitedReply, request, record.server, parses=asked.parses, sent=asked.sent)
+    record.awaited = facts(prompted=prompted is not None, thinks_first=first)
 
 
 async def left_to_us(asked: Asked) -> None:
