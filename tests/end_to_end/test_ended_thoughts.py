@@ -67,9 +67,9 @@ def stopping(scripted_server: ScriptedServer, proxy_folder: Path) -> Iterator[Cl
     """A client of a proxy that ends no thoughts."""
     modes = [f"reverse:{scripted_server.address}"]
     options = ["--set", "think_server=vllm"]
-    with start_proxy(modes, options, proxy_folder, "stopping") as proxy:
-        with Client(proxy.ports[0]) as client:
-            yield client
+    started = start_proxy(modes, options, proxy_folder, "stopping")
+    with started as proxy, Client(proxy.ports[0]) as client:
+        yield client
 
 
 def _slots(address: str) -> list[bool]:
