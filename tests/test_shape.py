@@ -183,8 +183,8 @@ def test_no_modules_import_one_another() -> None:
 
 MOST_TO_KNOW = {
     ("rewriter",): 3_450,
-    ("stages",): 11_380,
-    ("rewriter", "stages"): 13_260,
+    ("stages",): 11_460,
+    ("rewriter", "stages"): 13_350,
 }
 """Lines of all files that a module of `converter.core.reply` needs: so much has to be known to
 change the way of a reply's bytes, the reading of its text, and both. The stages grew from 9,600 by
@@ -192,7 +192,7 @@ words of arguments that go unparsed, one reader of JSON, and marks that models l
 between one call and the next; by 280 that calls nobody wants and wrapped arguments need, and by the
 signs of an answer in the field for thinking. The rewriter grew by the finish that waits for its
 counts, counts of its own, and words of a finish. The stages grew by 80 that a call's markup in
-a server's thought and what waits behind a call need.
+a server's thought and what waits behind a call need, and by 80 of the cut at stop strings.
 """
 
 
