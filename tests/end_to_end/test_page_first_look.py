@@ -4,16 +4,16 @@ thought in sight; and what a misread reply offers.
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.asked_sum import ANSWER, QUESTION, THOUGHT, ask
 from tests.support.by_path_server import CHAT, ByPathServer, Says, Step, owned_by
-from tests.support.clients import Client
-from tests.support.frames import END, ROLE, text
-from tests.support.mitmweb import Mitmweb
+from tests.support.clients import ANTHROPIC, Client
+from tests.support.frames import END, ROLE, stream, text
+from tests.support.mitmweb import SIZE, Mitmweb
 from tests.support.think_page import REPLY, ThinkPage
 
 pytestmark = pytest.mark.slow
@@ -103,3 +103,62 @@ def test_a_misread_reply_offers_the_options_that_read_it(
     think.until(lambda: len(think.rows()) == 2, "the second row")
     think.until_shown(THOUGHT, "details.thinking")
     assert think.elements(".remedy:not([hidden])") == 0
+
+
+LINES = "a long line\n" * 99
+BOTTOM = "return document.querySelector('.reply details.thinking').getBoundingClientRect().bottom"
+
+
+def _chat(at: int) -> list[object]:
+    call = {"id": f"c{at}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    said = {"role": "assistant", "reasoning_content": THOUGHT, "tool_calls": [call]}
+    return [said, {"role": "tool", "tool_call_id": f"c{at}", "content": LINES}]
+
+
+def _messages(at: int) -> list[object]:
+    thought = {"type": "thinking", "thinking": THOUGHT, "signature": "think-addon"}
+    call = {"type": "tool_use", "id": f"c{at}", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": f"c{at}", "content": LINES}
+    reminder = {"type": "text", "text": "<system-reminder>\nBe brief.\n</system-reminder>"}
+    said = {"role": "assistant", "content": [thought, call]}
+    return [said, {"role": "user", "content": [result, reminder]}]
+
+
+def _responses(at: int) -> list[object]:
+    thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": THOUGHT}]}
+    call = {"type": "function_call", "call_id": f"c{at}", "name": "look", "arguments": "{}"}
+    return [thought, call, {"type": "function_call_output", "call_id": f"c{at}", "output": LINES}]
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "step"),
+    [
+        (CHAT, "messages", _chat),
+        (ANTHROPIC.path, "messages", _messages),
+        ("/v1/responses", "input", _responses),
+    ],
+)
+def test_a_tool_loop_shows_what_was_read_and_thought_without_scrolling(
+    web: Mitmweb,
+    web_server: ByPathServer,
+    think: ThinkPage,
+    path: str,
+    field: str,
+    step: Callable[[int], list[object]],
+) -> None:
+    web_server.rows[CHAT] = Says(steps=[*stream(f"<think>{THOUGHT}</think>", ANSWER), *END])
+    steps = [each for at in range(3) for each in step(at)]
+    turns = [{"role": "user", "content": QUESTION}, *steps]
+    with Client(web.port) as client:
+        body = {"model": "small", "stream": True, "max_tokens": 99, field: turns}
+        client.ask(path, json.dumps(body).encode())
+    think.show(web)
+    think.until_shown(THOUGHT, ".reply details.thinking")
+    assert float(str(think.script(BOTTOM))) < SIZE[1]
+    assert think.text(".exchange h2").startswith("← look: a long line")
+    assert "Read 7 " in think.until_shown("most: results of tools, about ", ".read")
+    assert "this thought 4 times" in think.text(".exchange > .how")
+    assert "earlier step" in think.text(".asked")
+    assert "a long line · 1,188 characters" in think.text(".asked .result")
+    think.press(".asked .result summary")
+    think.until_shown("a long line\na long line", ".asked .result")

@@ -138,3 +138,14 @@ def find(flows: list[HTTPFlow], words: str, using: Search | None = None) -> list
 )
 def test_all_words_must_stand_in_it(flows: list[HTTPFlow], words: str, expected: list[int]) -> None:
     assert find(flows, words) == expected
+
+
+@pytest.mark.parametrize(("times", "is_told"), [(1, False), (2, True)])
+def test_a_thought_that_comes_a_third_time_is_told(times: int, is_told: bool) -> None:
+    went = {"role": "assistant", "content": "x", "reasoning_content": "Round and\nround."}
+    asked = {"role": "user", "content": "Go on"}
+    body = {"model": "small", "stream": True, "messages": [asked, *[went, asked] * times]}
+    frames = stream("<think>Round and round.</think>", "Yes")
+    flow = kept(request(CHAT, body), response(EVENT_STREAM), *frames)
+    line = "The model has had this thought 3 times in this conversation."
+    assert (line in of(flow)["notes"]) is is_told
