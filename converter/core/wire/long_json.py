@@ -10,7 +10,8 @@ import codecs
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from converter.core.wire import json_text
 
@@ -61,6 +62,7 @@ class LongText:
     def __init__(self, text: str, scan: Scan) -> None:
         self._text, self._scan = text, scan
         self._begin, self._window = 0, text[:WINDOW]
+        self._alone = 0
 
     def whole(self) -> object:
         """Return the value that is all of the text. Raises ValueError and RecursionError."""
@@ -82,7 +84,7 @@ class LongText:
             elif mark not in _CLOSING:
                 value, end = self._scan(self._text, at)
             else:
-                one = _Opened(_CLOSING[mark])
+                one = _Opened(mark)
                 at = self._behind(_BLANKS, at + 1)
                 if not self._text.startswith(one.closing, at):
                     opened.append(one)
@@ -102,14 +104,34 @@ class LongText:
                 return value, end
 
     def _member(self, one: "_Opened", at: int) -> int:
-        """Return the index of a member's value; of an object's member, read the name before it."""
-        if one.closing == "]":
+        """Return the index of a member's value, behind its name in an object; of members that C
+        reads together, the last one's.
+        """
+        while behind := self._run(one, at):
+            at = self._behind(_BLANKS, behind)
+        if one.opening == "[":
             return at
         name, end = self._in_window(at) or self._scan(self._text, at)
         if not isinstance(name, str):
             raise json.JSONDecodeError("Expecting property name", self._text, at)
         one.name = name
         return self._behind(_COLON, end)
+
+    def _run(self, one: "_Opened", at: int) -> int:
+        """Add the members that stand before a comma in a window, and return the index behind it;
+        zero where C cannot read them, because the comma is within a member.
+        """
+        if at < self._alone:
+            return 0
+        part = self._text[at : at + WINDOW]
+        for cut in (part.rfind(","), max(part.rfind("},"), part.rfind("],")) + 1):
+            with suppress(StopIteration, ValueError):
+                members, end = self._scan(one.opening + part[: max(cut, 0)] + one.closing, 0)
+                if cut > 0 and end == cut + 2:
+                    one.add_all(members)
+                    return at + cut + 1
+        self._alone = at + WINDOW
+        return 0
 
     def _in_window(self, at: int) -> tuple[object, int] | None:
         """Return the value at an index if it ends in a window that begins there."""
@@ -134,8 +156,8 @@ class LongText:
 class _Opened:
     """A container whose members are being read. `name`: that of the next member of an object."""
 
-    def __init__(self, closing: str) -> None:
-        self.closing = closing
+    def __init__(self, opening: str) -> None:
+        self.opening, self.closing = opening, _CLOSING[opening]
         self.name = ""
         self._list = list[object]()
         self._object = dict[str, object]()
@@ -143,14 +165,18 @@ class _Opened:
     @property
     def value(self) -> object:
         """The list or the object."""
-        return self._list if self.closing == "]" else self._object
+        return self._list if self.opening == "[" else self._object
 
     def add(self, value: object) -> None:
         """Add a member."""
-        if self.closing == "]":
-            self._list.append(value)
+        self.add_all([value] if self.opening == "[" else {self.name: value})
+
+    def add_all(self, members: Any) -> None:
+        """Add the members of another such container."""
+        if self.opening == "[":
+            self._list += members
         else:
-            self._object[self.name] = value
+            self._object |= members
 
 
 def _pieces(value: object) -> Iterator[bytes]:
