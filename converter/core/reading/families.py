@@ -93,6 +93,7 @@ FAMILIES = (
             "<|end|>",
             "<|start|>assistant",
             *_ANSWERS,
+            *(f"<|start|>{it}" for it in _ANSWERS),
             "<|return|>",
             "<|channel|>commentary to=assistant",
             "<|start|>",

@@ -26,7 +26,7 @@ from converter.core.reading.tool_calls.bodies import (
 )
 from converter.core.reading.tool_calls.call_row import CallRow
 from converter.core.reading.tool_calls.extent import Extent, Marks, Point
-from converter.core.reading.tool_calls.forms import CLOSERS, OPENERS, SECTIONS, WHOLE
+from converter.core.reading.tool_calls.forms import CLOSERS, OPENERS, SECTIONS
 from converter.core.reading.tool_calls.head import Head, Tools, head_of
 from converter.core.reading.tool_calls.judge import judge
 from converter.core.reading.tool_calls.verdict import End, Failed, Verdict
@@ -126,10 +126,11 @@ def _bodies(mark: str, text: str, rows: Sequence[CallRow]) -> Iterator[tuple[Cal
             openers = [it for it in row.opens if text.startswith(it, place)]
             yield row, _behind(text, place + len(max(openers, key=len, default=""))), True
         return
-    of_mark = OPENERS.get(mark) if mark not in WHOLE else None
-    for row in of_mark or [row for row in rows if mark in row.in_section]:
+    own = [row for row in rows if mark in row.in_section]
+    for row in own or OPENERS.get(mark, ()):
         opened = mark in row.opens
-        yield row, _behind(text, len(mark)) if opened else 0, opened or not (of_mark or row.whole)
+        in_section = bool(own) and not row.whole
+        yield row, _behind(text, len(mark)) if opened else 0, opened or in_section
 
 
 def _may_open(start: Start, text: str) -> bool:

@@ -7,6 +7,7 @@ models that are known to call there.
 """
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from converter.core.calls.arguments import meaning_of
 from converter.core.calls.ids import is_counted
@@ -38,11 +39,20 @@ class ThoughtCalls:
 
     def feed(self, text: str) -> str:
         """Take the next words of a thought; return those that go out: no call that may count."""
-        self._written += text
-        if self._length <= HELD_LIMIT:
-            self._keep(self._engine.feed(text))
-        held = self._engine.unread if self._length <= HELD_LIMIT else 0
-        return "" if self._last and held <= HELD_LIMIT else self.release(held)
+        return "".join(map(self._fed, text.splitlines(keepends=True)))
+
+    def _fed(self, line: str) -> str:
+        self._written += line
+        if self._length > HELD_LIMIT or len(self._written) > HELD_LIMIT:
+            return self.release()
+        events, called = self._engine.feed(line), bool(self._last)
+        self._keep(events)
+        if not self._last:
+            return self.release(self._engine.unread)
+        before = [*takewhile(lambda event: isinstance(event, Text), events)] if not called else []
+        return self.release(
+            len(self._written) - sum(len(it.text) for it in before if isinstance(it, Text))
+        )
 
     def release(self, held: int = 0) -> str:
         """Return the words that waited, all but the last `held` characters."""

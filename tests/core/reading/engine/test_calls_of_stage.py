@@ -454,10 +454,12 @@ def test_the_servers_own_waits_behind_a_call_that_is_held(
 # The markup of a call in the server's thought.
 
 
-def test_the_markup_of_a_call_that_went_out_is_no_thinking() -> None:
-    made = stage()
-    out = [event for piece in (f"I look.\n{NOW}") for event in made.feed(Thinking(piece))]
-    assert joined(out) == [Thinking("I look.")]
+@pytest.mark.parametrize("size", [1, 1000])
+def test_the_markup_of_a_call_that_went_out_is_no_thinking(size: int) -> None:
+    made, text = stage(), f"I look.\n{NOW}"
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    out = [event for piece in pieces for event in made.feed(Thinking(piece))]
+    assert "".join(event.text for event in out if isinstance(event, Thinking)).rstrip() == "I look."
     assert made.feed(Finish("stop")) == [ToolCall(0, "call_0", "now", "{}"), Finish("stop")]
 
 
