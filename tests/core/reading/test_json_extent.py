@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.core.reading.json_extent import HEADER_LIMIT, JsonExtent
+from converter.core.reading.json_extent import JsonExtent
 
 WHOLE = [
     '{"a": 1}',
@@ -15,16 +15,15 @@ WHOLE = [
     '[{"a": [1, {"b": 2}]}]',
     "[f(x=']')]",
     '[f(x="it\'s", y=(1, 2))]',
-    '  {"a": "<think>"}',
     '{"line": "a\nb"}',
     '"a } string"',
     "'another, \\' }'",
 ]
 
 
-def end(pieces: list[str], header: bool = False) -> int | None:
+def end(pieces: list[str]) -> int | None:
     """The place behind the value's end in the whole text."""
-    extent, before = JsonExtent(header), 0
+    extent, before = JsonExtent(), 0
     for piece in pieces:
         if (found := extent.feed(piece)) is not None:
             return before + found
@@ -45,24 +44,6 @@ def test_it_ends_where_the_value_ends_however_it_is_cut(value: str, behind: str)
 @pytest.mark.parametrize("value", WHOLE)
 def test_a_value_that_is_cut_has_no_end(value: str) -> None:
     assert end([value[:-1]]) is None
-
-
-@pytest.mark.parametrize("header", ["write_file[ARGS]", " a-b.c:0 [CALL_ID]x1[ARGS]\n", "", "\n"])
-def test_a_header_may_stand_before_it(header: str) -> None:
-    text = header + '{"a": "</think>"}'
-    assert end(list(text), header=True) == end([text], header=True) == len(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "place"), [("is a mark, I think", 9), ("<think>", 0), ("a" * 999, HEADER_LIMIT - 1)]
-)
-def test_what_begins_no_value_ends_where_that_shows(text: str, place: int) -> None:
-    assert end([text], header=True) == place
-    assert end(list(text), header=True) == place
-
-
-def test_without_a_header_words_are_no_value() -> None:
-    assert end([" words"]) == 1
 
 
 def test_text_that_is_sure_to_change_nothing_is_told() -> None:

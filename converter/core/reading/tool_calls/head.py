@@ -15,7 +15,6 @@ from converter.core.calls.arguments import ARGUMENT_KEYS
 from converter.core.calls.names import offered_name
 from converter.core.calls.schema_values import Schema
 from converter.core.reading.families import CLOSERS
-from converter.core.reading.json_extent import HEADER_LIMIT
 from converter.core.reading.tool_calls.bodies import (
     HEADER,
     NAME_KEYS,
@@ -31,6 +30,8 @@ from converter.core.reading.tool_calls.bodies import (
 from converter.core.reading.tool_calls.call_row import CallRow
 
 type Tools = Mapping[str, Schema]
+HEADER_LIMIT = 384
+"""Characters before a call's first brace: its name, an id and special tokens."""
 NAME_LIMIT = 256
 """Characters of a key or a name; no API allows as many in a tool's name."""
 
