@@ -355,6 +355,13 @@ def test_a_closer_of_a_thought_between_the_parts_of_a_call_says_nothing(text: st
     assert said(text) == said(*text) == [OSLO]
 
 
+@pytest.mark.parametrize("half", ["</", "\n</tool_", "</func", "</tool_call"])
+def test_half_a_closing_mark_behind_a_call_is_dropped_at_the_end(half: str) -> None:
+    text = '<tool_call>{"name": "now", "arguments": {}}' + half
+    assert said(text) == said(*text) == [NOW]
+    assert said(f"{text} x")[1:] != []
+
+
 def test_a_closer_of_a_thought_behind_a_call_that_lacks_its_own_says_nothing() -> None:
     text = "<tool_call>\n<function=now>\n</function>\n</think>\nSo."
     assert said(text) == said(*text) == [NOW, "So."]

@@ -263,3 +263,9 @@ def mark_table(
 ) -> MarkTable:
     """Return the table, made once for the same rows."""
     return MarkTable(families, attributes, offered, reads_calls, forbids_calls, behind_field)
+
+
+def is_half_closer(text: str) -> bool:
+    """Tell whether a text can only be the beginning of a mark that closes a call."""
+    closes = any(mark.startswith(text) for mark in CALL_CLOSERS)
+    return closes and not any(mark.startswith(text) for mark in (*SECTIONS, *OPENERS))

@@ -17,6 +17,7 @@ from converter.core.reading.engine.mark_table import (
     ALL_CLOSERS,
     CALL_MARKS,
     MarkTable,
+    is_half_closer,
 )
 from converter.core.reading.engine.outcome import Answer, CallLog, Draft, OpenThought
 from converter.core.reading.engine.source import Source
@@ -155,6 +156,14 @@ class Scanner(ABC):
         while True:
             source.take(len(source.rest) - len(source.rest.lstrip(BLANKS)))
             closer = source.look_at(closers, 0)
+            if (
+                closer
+                and not closer[0]
+                and source.last
+                and source.rest
+                and is_half_closer(source.rest)
+            ):
+                source.take(len(source.rest))  # the reply ended within a closing mark
             if not closer or not closer[0]:
                 return closer is not None and source.rest != ""
             source.take(len(closer[0]))
