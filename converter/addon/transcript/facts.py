@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from converter.addon.transcript.turns import Facts
-from converter.core.reply.summary import SHORTEST, TIMES
+from converter.core.reply.summary import ESTIMATED, SHORTEST, TIMES
 from converter.core.wire.printable import compact
 
 _COUNTED = ("failure", "text", "calls")
@@ -51,7 +51,8 @@ def _tokens(facts: Facts) -> str:
         return ""  # the server has not told, and a Messages reply must name numbers
     parts = [_part(facts, "input_tokens", "in", "cached_tokens", "cached")]
     parts += [_part(facts, "output_tokens", "out", "thinking_tokens", "thinking")]
-    return ", ".join(filter(None, parts))
+    about = "about " if facts.get(ESTIMATED) else ""
+    return about + ", ".join(filter(None, parts))
 
 
 def _part(facts: Facts, name: str, word: str, inner: str, inner_word: str) -> str:
@@ -103,7 +104,11 @@ _ROWS: tuple[tuple[str, tuple[str, ...], Callable[[Facts], str]], ...] = (
     ("model", ("model",), _word("model")),
     ("stop", ("finish", "stop_sequence"), _stop),
     ("broke off", ("broke_off",), _word("broke_off")),
-    ("tokens", ("input_tokens", "cached_tokens", "output_tokens", "thinking_tokens"), _tokens),
+    (
+        "tokens",
+        ("input_tokens", "cached_tokens", "output_tokens", "thinking_tokens", ESTIMATED),
+        _tokens,
+    ),
     ("thoughts", ("thoughts", "thinking"), _thoughts),
     ("times", ("first_byte", "first_thought", "first_text", "end"), _times),
     ("thinking time", ("thinking_time",), _thinking_time),

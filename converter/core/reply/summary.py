@@ -26,6 +26,8 @@ LONGEST_NAME = 300
 _COUNTED = ("model", "finish", "failure", "thoughts", "thinking", "text", "calls")
 _OF_THINKING = ("thoughts", "thinking", "thinking_time")
 _TOKENS = ("input", "output", "thinking", "cached")
+ESTIMATED = "tokens_estimated"
+"""The fact that the server has not counted the tokens."""
 TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
 """Facts that are times: known only of a reply whose bytes came with theirs."""
 
@@ -119,6 +121,7 @@ class Summary:
             **{name: getattr(self, name) for name in _COUNTED},
             "calls_read_from": ", ".join(self.read_from),
             **{f"{name}_tokens": getattr(usage, name, None) for name in _TOKENS},
+            ESTIMATED: True if usage and usage.estimated else None,
             **{
                 name: None if (at := getattr(self, name)) is None else round(at, 3)
                 for name in TIMES

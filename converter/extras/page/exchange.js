@@ -41,7 +41,8 @@ export function tokens(row) {
   }
   const speed = row.end - row.waited > 0.05 ? ` · ${Math.round(row.output_tokens / (row.end - row.waited))}/s` : "";
   const cached = row.cached_tokens ? ` (${number(row.cached_tokens)} cached)` : "";
-  return `${number(row.input_tokens || 0)}${cached} → ${number(row.output_tokens)} tokens${speed}`;
+  const about = row.tokens_estimated ? "about " : "";
+  return `${about}${number(row.input_tokens || 0)}${cached} → ${number(row.output_tokens)} tokens${speed}`;
 }
 
 export class Exchange {

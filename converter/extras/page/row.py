@@ -20,6 +20,7 @@ from converter.core.model.housekeeping import (
     wish_of,
 )
 from converter.core.reply import reply_notes
+from converter.core.reply.summary import ESTIMATED
 from converter.core.wire import json_text
 from converter.core.wire.printable import shortened
 
@@ -38,6 +39,7 @@ _SHOWN = (
     "cached_tokens",
     "output_tokens",
     "thinking_tokens",
+    ESTIMATED,
     "first_byte",
     "first_thought",
     "first_text",

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from converter.addon.transcript.facts import lines, together
+from converter.core.model.events import Usage
+from converter.core.reply.summary import Summary
 from tests.support.rows import rows_of
 
 ROWS = rows_of(__file__)
@@ -36,6 +38,11 @@ def test_of_what_is_known_from_elsewhere_count_times_and_what_the_reply_does_not
     own, more = {"finish": "end_turn", "end": 1.0}, {"finish": "stop", "end": 2.0, "thoughts": 1}
     assert together(own, more) == {"finish": "end_turn", "end": 2.0, "thoughts": 1}
     assert together(own, None) == own
+
+
+def test_tokens_that_the_addon_estimates_are_about_so_many() -> None:
+    facts = Summary(usage=Usage(7, 5, estimated=True)).told()
+    assert dict(lines(facts))["tokens"] == "about 7 in, 5 out"
 
 
 def test_tokens_that_nobody_counted_are_not_told_as_none() -> None:
