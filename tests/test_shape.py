@@ -52,7 +52,12 @@ LIVE = {"think_addon", "addon", "extras"}
 """Only they may meet mitmproxy."""
 COMES_WITH_THE_PROXY = {"brotli", "certifi", "h11"}
 """Packages that mitmproxy itself imports, so that its own binary holds them."""
-EXTRAS = {"converter.extras.redis.redis_store": "redis"}
+EXTRAS = {
+    "converter.extras.redis.redis_store": {"redis"},
+    "converter.extras.traces.sender": {"opentelemetry", "requests"},
+    "converter.extras.traces.spans": {"opentelemetry"},
+    "converter.extras.watch.metrics": {"prometheus_client", "tornado"},
+}
 """Packages that a module loads only where a user has chosen what needs them."""
 TEST_ENVIRONMENT = {"laws.sdk_reading", "laws.pytest_plugin"}
 """They run where tests run: with pytest and the SDKs, which the proxy never needs."""
@@ -305,9 +310,7 @@ def test_nothing_but_the_standard_library_and_the_proxy_is_needed(source: Path) 
     allowed = {"converter", "laws", "mitmproxy"} | (
         COMES_WITH_THE_PROXY if _is_live(source) else set()
     )
-    assert tops - sys.stdlib_module_names - allowed == {
-        *filter(None, [EXTRAS.get(_module(source))])
-    }
+    assert tops - sys.stdlib_module_names - allowed == EXTRAS.get(_module(source), set())
 
 
 def test_what_comes_with_the_proxy_is_what_it_needs_itself() -> None:

@@ -115,6 +115,8 @@ def read_metrics(written: object) -> MetricsPlace | None:
         if not 1 <= int(port) <= 65535:
             raise ValueError(f"expected a port from 1 to 65535, got {port}")
         return MetricsPlace(host.strip("[]") or "127.0.0.1", int(port))
+    if str(written).endswith(".json"):
+        raise ValueError(f"expected a file for Prometheus, such as think.prom, got {written!r}")
     return MetricsPlace(file=read_path(written)) if str(written) else None
 
 

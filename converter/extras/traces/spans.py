@@ -1,11 +1,13 @@
-"""Spans of replies, as OTLP's JSON has them, by OpenTelemetry's conventions for generative AI."""
+"""Spans of replies, by OpenTelemetry's conventions for generative AI."""
 
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from secrets import token_hex
 
 from mitmproxy.http import HTTPFlow
+from opentelemetry.context import Context
+from opentelemetry.trace import SpanKind, StatusCode, Tracer
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from opentelemetry.util.types import AttributeValue
 
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.redact.scrubber import (
@@ -33,11 +35,7 @@ TRACED_WORDS = Bound(
 
 type Fields = Mapping[str, object]
 
-_CLIENT, _ERROR = 3, 2
-"""OTLP's numbers of a span's kind and of a status."""
-_PARENT = re.compile(
-    r"00-(?!0{32})(?P<traceId>[0-9a-f]{32})-(?!0{16})(?P<parentSpanId>[0-9a-f]{16})-[0-9a-f]{2}"
-)
+_TRACEPARENT = TraceContextTextMapPropagator()
 _TOLD = {
     "gen_ai.response.model": "model",
     "gen_ai.usage.input_tokens": "input_tokens",
@@ -90,10 +88,11 @@ def _part(part: Part) -> Iterator[Fields]:
             yield {"type": "tool_call", "id": part.id, "name": part.name, "arguments": value}
 
 
-def span_of(record: FlowRecord, outcome: str, words: TracedWords | None = None) -> Fields:
-    """Return the span of an exchange that is over. `words`: those that it tells."""
-    told = record.told
-    began, parent = record.flow.request.timestamp_start, record.sides.headers.get("traceparent", "")
+def trace(
+    tracer: Tracer, record: FlowRecord, outcome: str, words: TracedWords | None = None
+) -> None:
+    """Make the span of an exchange that is over. `words`: those that it tells."""
+    told, began = record.told, record.flow.request.timestamp_start
     streams = record.request is not None and record.request.form is Form.STREAM
     moments = {name: at for name in _MOMENTS if streams and isinstance(at := told.get(name), float)}
     attributes = {
@@ -105,22 +104,18 @@ def span_of(record: FlowRecord, outcome: str, words: TracedWords | None = None) 
         "error.type": _error(record.flow, outcome),
         "gen_ai.output.messages": _words(record, words),
     }
-    return {
-        "traceId": token_hex(16),
-        "spanId": token_hex(8),
-        **(joined.groupdict() if (joined := _PARENT.fullmatch(parent)) else {}),
-        "name": encodable(f"chat {record.model}".strip()),
-        "kind": _CLIENT,
-        "startTimeUnixNano": _nanoseconds(began),
-        "endTimeUnixNano": _nanoseconds(time.time()),
-        "attributes": attributes_of(attributes),
-        "events": [_event(name, began + at) for name, at in moments.items()],
-        **({} if outcome == "ok" else {"status": {"code": _ERROR}}),
-    }
-
-
-def _event(name: str, at: float) -> Fields:
-    return {"timeUnixNano": _nanoseconds(at), "name": name}
+    span = tracer.start_span(
+        encodable(f"chat {record.model}".strip()),
+        _TRACEPARENT.extract(record.sides.headers, Context()),
+        SpanKind.CLIENT,
+        _filled(attributes),
+        start_time=_nanoseconds(began),
+    )
+    for name, at in moments.items():
+        span.add_event(name, timestamp=_nanoseconds(began + at))
+    if outcome != "ok":
+        span.set_status(StatusCode.ERROR)
+    span.end(time.time_ns())
 
 
 def _names(record: FlowRecord) -> Fields:
@@ -153,26 +148,17 @@ def _words(record: FlowRecord, words: TracedWords | None) -> str:
     return Scrubber(keys, (), ()).hidden(json_text.write(words.messages()).decode())
 
 
-def _nanoseconds(at: float) -> str:
-    return str(int(at * 1e9))
+def _nanoseconds(at: float) -> int:
+    return int(at * 1e9)
 
 
-def attributes_of(values: Fields) -> list[Fields]:
-    """Return attributes as OTLP has them, without empty ones."""
+def _filled(values: Fields) -> dict[str, AttributeValue]:
+    """Return the attributes that have a value, in characters that a collector can read."""
     filled = {name: value for name, value in values.items() if value not in (None, "")}
-    return [{"key": name, "value": _value(value)} for name, value in filled.items()]
+    return {name: _readable(value) for name, value in filled.items()}
 
 
-def _value(value: object) -> Fields:
-    """Return a value with its type; 64 bits are a string."""
-    match value:
-        case bool():
-            return {"boolValue": value}
-        case int():
-            return {"intValue": str(value)}
-        case float():
-            return {"doubleValue": value}
-        case list():
-            return {"arrayValue": {"values": [_value(item) for item in value]}}
-        case _:
-            return {"stringValue": encodable(value)}
+def _readable(value: object) -> AttributeValue:
+    if isinstance(value, bool | int | float):
+        return value
+    return [*map(encodable, value)] if isinstance(value, list) else encodable(value)

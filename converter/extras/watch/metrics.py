@@ -1,11 +1,24 @@
-"""Counts of all replies so far, for Prometheus and as JSON: bounded, whatever clients ask for."""
+"""Counts of all replies so far, for Prometheus: bounded, whatever clients ask for.
+
+The package `prometheus_client` writes them; `metrics_endpoint` imports this module when a user has
+asked for metrics. Its own counters keep their numbers where variables of the process say, so that
+the numbers are kept here.
+"""
 
 import bisect
 import re
+import socket
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+from tornado.httpserver import HTTPServer
+from tornado.httputil import HTTPServerRequest
+from tornado.web import Application, RequestHandler
 
 from converter.core.wire.bounds import Bound
 from converter.core.wire.printable import encodable
@@ -23,7 +36,10 @@ MOST_KINDS = Bound(
 
 type Told = Mapping[str, object]
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+PATH = "/metrics"
+_PATIENCE = 5.0
+_LONGEST_HEAD = 8192
+_OF_A_REPLY = ["model", "server"]
 BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 """Seconds: from a small model on this machine to a large one that thinks for minutes."""
 LONGEST_NAME = 200
@@ -66,6 +82,12 @@ class Histogram:
         self.buckets[bisect.bisect_left(BUCKETS, seconds)] += 1
         self.sum += seconds
 
+    @property
+    def totals(self) -> list[tuple[str, float]]:
+        """The count up to each bound."""
+        bounds = [*(f"{bound:g}" for bound in BUCKETS), "+Inf"]
+        return [*zip(bounds, map(float, accumulate(self.buckets)), strict=True)]
+
 
 @dataclass(slots=True)
 class Series:
@@ -95,12 +117,14 @@ class Series:
                 times.add(float(at))
 
 
-class Metrics:
+class Metrics(Collector):
     """Counts by model and server. `spans`: those for a collector, by their fate."""
 
     def __init__(self, spans: Counter[str] | None = None) -> None:
         self._series: dict[tuple[str, str], Series] = {}
         self.spans = Counter[str]() if spans is None else spans
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
 
     def add(self, told: Told, server: str, outcome: str, mended: Iterable[str]) -> None:
         """Count a reply, from its summary; `mended`: the addon's notes about it."""
@@ -109,51 +133,41 @@ class Metrics:
             key = (OTHER, OTHER)
         self._series.setdefault(key, Series()).add(told, outcome, map(kind_of, mended))
 
-    def text(self) -> str:
-        """Return the counts in Prometheus' text format."""
-        return "".join(f"{line}\n" for line in self._lines())
+    def text(self) -> bytes:
+        """Return the counts as Prometheus reads them."""
+        return generate_latest(self._registry)
 
-    def values(self) -> list[dict[str, object]]:
-        """Return the counts as plain values; of times, how many there were and their sum."""
-        return [
-            {
-                "model": model,
-                "server": server,
-                **series.by,
-                **series.counts,
-                **{
-                    f"{name}_seconds": {"count": sum(times.buckets), "sum": round(times.sum, 3)}
-                    for name, times in series.times.items()
-                },
-            }
-            for (model, server), series in sorted(self._series.items())
-        ]
-
-    def _lines(self) -> Iterator[str]:
+    def collect(self) -> Iterator[Metric]:
+        """Yield the counts, as `prometheus_client` asks a collector for them."""
+        pairs = sorted(self._series.items())
         for name, (label, meaning) in _LABELS.items():
-            yield from _family(name, meaning, "counter")
-            for labels, series in self._labelled():
-                for value, count in sorted(series.by[name].items()):
-                    yield f'think_{name}_total{{{labels},{label}="{_escaped(value)}"}} {count}'
+            labels = [*_OF_A_REPLY, label]
+            by = [(pair, sorted(series.by[name].items())) for pair, series in pairs]
+            counts = [((*pair, value), count) for pair, counts in by for value, count in counts]
+            yield _counter(name, meaning, labels, counts)
         for name, meaning in _COUNTS.items():
-            yield from _family(name, meaning, "counter")
-            for labels, series in self._labelled():
-                yield f"think_{name}_total{{{labels}}} {series.counts[name]}"
+            counted = [(pair, series.counts[name]) for pair, series in pairs]
+            yield _counter(name, meaning, _OF_A_REPLY, counted)
         for name, meaning in TIMES.items():
-            yield from _family(f"{name}_seconds", meaning, "histogram")
-            for labels, series in self._labelled():
-                yield from _histogram(f"think_{name}_seconds", labels, series.times[name])
-        yield from self._span_lines()
-
-    def _span_lines(self) -> Iterator[str]:
+            times = HistogramMetricFamily(
+                f"think_{name}_seconds", f"{meaning}.", labels=_OF_A_REPLY
+            )
+            for pair, series in pairs:
+                times.add_metric(pair, series.times[name].totals, series.times[name].sum)
+            yield times
         if self.spans:
-            yield from _family("spans", "Spans for a collector by what became of them", "counter")
-        for outcome, count in sorted(self.spans.items()):
-            yield f'think_spans_total{{outcome="{outcome}"}} {count}'
+            outcomes = [((outcome,), count) for outcome, count in sorted(self.spans.items())]
+            meaning = "Spans for a collector by what became of them"
+            yield _counter("spans", meaning, ["outcome"], outcomes)
 
-    def _labelled(self) -> Iterator[tuple[str, Series]]:
-        for (model, server), series in sorted(self._series.items()):
-            yield f'model="{_escaped(model)}",server="{_escaped(server)}"', series
+
+def _counter(
+    name: str, meaning: str, labels: list[str], counts: Iterable[tuple[Sequence[str], int]]
+) -> CounterMetricFamily:
+    family = CounterMetricFamily(f"think_{name}", f"{meaning}.", None, labels)
+    for values, count in counts:
+        family.add_metric(values, count)
+    return family
 
 
 def kind_of(note: str) -> str:
@@ -184,18 +198,35 @@ def _number(summary: Told, name: str) -> int:
     return value if isinstance(value, int) and value > 0 else 0
 
 
-def _family(name: str, meaning: str, kind: str) -> list[str]:
-    full = f"think_{name}{'_total' if kind == 'counter' else ''}"
-    return [f"# HELP {full} {meaning}.", f"# TYPE {full} {kind}"]
+type Allows = Callable[[HTTPServerRequest], bool]
 
 
-def _histogram(name: str, labels: str, times: Histogram) -> Iterator[str]:
-    bounds, totals = [*(f"{bound:g}" for bound in BUCKETS), "+Inf"], [*accumulate(times.buckets)]
-    for bound, total in zip(bounds, totals, strict=True):
-        yield f'{name}_bucket{{{labels},le="{bound}"}} {total}'
-    yield f"{name}_sum{{{labels}}} {times.sum:.6g}"
-    yield f"{name}_count{{{labels}}} {totals[-1]}"
+class _Page(RequestHandler):
+    """The page of the counts. `allows` tells who may read them."""
+
+    def initialize(self, metrics: Metrics, allows: Allows) -> None:
+        self.metrics, self.allows = metrics, allows
+
+    def prepare(self) -> None:
+        if not self.allows(self.request):
+            self.set_status(403)
+            self.finish("think_hosts allows a web page's name\n")
+
+    def get(self) -> None:
+        self.set_header("Content-Type", CONTENT_TYPE_LATEST)
+        self.finish(self.metrics.text())
+
+    head = get
 
 
-def _escaped(value: str) -> str:
-    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+def serve(metrics: Metrics, listening: socket.socket, allows: Allows) -> HTTPServer:
+    """Return the server that tells the counts to everybody whom `allows` allows them."""
+    pages = [(PATH, _Page, {"metrics": metrics, "allows": allows})]
+    server = HTTPServer(
+        Application(pages, log_function=lambda _: None),
+        idle_connection_timeout=_PATIENCE,
+        max_header_size=_LONGEST_HEAD,
+    )
+    listening.setblocking(False)
+    server.add_socket(listening)
+    return server

@@ -8,11 +8,12 @@ model, from another machine as well, need not see who else does. mitmdump has no
 
 import asyncio
 import logging
-import re
 import socket
 from collections import Counter
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from mitmproxy import exceptions
 
@@ -22,14 +23,12 @@ from converter.addon.files import FileError, write_whole
 from converter.addon.hooks.doors import foreign_page, is_loopback
 from converter.addon.keep.flow_record import FlowRecord, outcome_of
 from converter.addon.watcher import Watcher
-from converter.core.wire import json_text
-from converter.extras.watch.metrics import CONTENT_TYPE, Metrics
 
-PATHS = ("/metrics", "/metrics.json")
+MISSING = (
+    "expected the package prometheus_client beside mitmproxy: pip install prometheus_client, "
+    "or pipx inject think-addon prometheus_client"
+)
 SECONDS_BETWEEN_FILES = 1.0
-_PATIENCE = 5.0
-_LONGEST_REQUEST = 8192
-_HOST = re.compile(rb"\r\nhost:[ \t]*([^\r\n]*)", re.IGNORECASE)
 _log = logging.getLogger(__name__)
 
 
@@ -41,21 +40,31 @@ class MetricsEndpoint(Watcher):
     name = "think-metrics"
 
     def __init__(self, chosen: Callable[[], Settings], spans: Counter[str]) -> None:
-        self._chosen = chosen
-        self.metrics = Metrics(spans)
+        self._chosen, self._spans = chosen, spans
+        self._made: Any = None
         self._target: MetricsPlace | None = None
         self._hosts: tuple[str, ...] = ()
-        self._listens = False
-        self._server: asyncio.Future[asyncio.Server] | None = None
+        self._runs = False
+        self._server: Any = None
         self._writing: asyncio.TimerHandle | None = None
 
     def configure(self, updated: set[str]) -> None:
         """Move where the options say."""
-        if updated & {"think_metrics", "think_hosts"}:
+        if self._runs and updated & {"think_metrics", "think_hosts"}:
             try:
                 self.open(self._chosen().metrics, self._chosen().hosts)
             except ValueError as error:
                 raise exceptions.OptionsError(str(error)) from None
+
+    def running(self) -> None:
+        """Serve from now on; a port that is taken, or a package that is not there, stops mitmproxy
+        with one line.
+        """
+        self._runs = True
+        try:
+            self.open(self._chosen().metrics, self._chosen().hosts)
+        except ValueError as error:
+            _log.error("think: %s", error)
 
     def open(self, target: MetricsPlace | None, hosts: tuple[str, ...] = ()) -> None:
         """Move to another port or file, or to none. Raises ValueError when it cannot be had.
@@ -65,21 +74,15 @@ class MetricsEndpoint(Watcher):
         self._hosts = hosts
         if target == self._target:
             return
-        listening = _listen(target) if self._listens and target and not target.file else None
+        module = _module() if target else None
+        listening = _listen(target) if target and not target.file else None
         self.done()
         self._target = target
-        if listening and target:
-            _log.info("metrics at http://%s:%s/metrics", target.host, target.port)
-            serving = asyncio.start_server(self._answer, sock=listening, limit=_LONGEST_REQUEST)
-            self._server = asyncio.ensure_future(serving)
-
-    def running(self) -> None:
-        """Serve from now on; a port that is taken stops mitmproxy, with one line."""
-        self._listens, target, self._target = True, self._target, None
-        try:
-            self.open(target, self._hosts)
-        except ValueError as error:
-            _log.error("think: %s", error)
+        if module:
+            self._made = self._made or module.Metrics(self._spans)
+        if module and listening and target:
+            _log.info("metrics at http://%s:%s%s", target.host, target.port, module.PATH)
+            self._server = module.serve(self._made, listening, self._allows)
 
     def ended(self, seen: FlowRecord) -> None:
         """Count a reply that is over."""
@@ -87,7 +90,7 @@ class MetricsEndpoint(Watcher):
             return
         told, flow = {"model": seen.model} | seen.summary(), seen.flow
         address = f"{flow.request.host}:{flow.request.port}"
-        self.metrics.add(told, address, outcome_of(flow, told), seen.notes)
+        self._made.add(told, address, outcome_of(flow, told), seen.notes)
         if self._target.file and not self._writing:
             loop = asyncio.get_running_loop()
             self._writing = loop.call_later(SECONDS_BETWEEN_FILES, self._write)
@@ -97,57 +100,30 @@ class MetricsEndpoint(Watcher):
         if self._writing:
             self._writing.cancel()
             self._write()
-        if self._server and self._server.done():
-            self._server.result().close()  # now, because a script loaded anew listens at once
-        elif self._server:
-            self._server.add_done_callback(lambda started: started.result().close())
+        if self._server:
+            self._server.stop()  # at once, because a script loaded anew listens now
         self._target = self._server = None
 
     def _write(self) -> None:
         self._writing = None
-        file = Path(self._target.file if self._target else "")
         try:
-            write_whole(file, self._body(file.suffix == ".json"))
+            write_whole(Path(self._target.file if self._target else ""), self._made.text())
         except FileError as error:
             _log.error("think: think_metrics: %s", error)
 
-    def _body(self, as_json: bool) -> bytes:
-        if as_json:
-            return json_text.write(self.metrics.values())
-        return self.metrics.text().encode()
+    def _allows(self, request: Any) -> bool:
+        host = request.headers.get("host", "")
+        return not (is_loopback(request.remote_ip) and foreign_page(host, None, self._hosts))
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _PATIENCE)
-            here = writer.get_extra_info("sockname")[0]
-            writer.write(self._reply(head, is_loopback(str(here))))
-            await asyncio.wait_for(writer.drain(), _PATIENCE)
-        except (
-            TimeoutError,
-            OSError,
-            asyncio.IncompleteReadError,
-            asyncio.LimitOverrunError,
-        ) as error:  # it has asked nothing, or does not wait for the answer
-            _log.debug("think: metrics: a client left: %s", type(error).__name__)
-        finally:
-            writer.close()
 
-    def _reply(self, head: bytes, on_loopback: bool) -> bytes:
-        named = _HOST.search(head)
-        host = named[1].decode("latin-1") if named else ""
-        if on_loopback and foreign_page(host, None, self._hosts):
-            return _http("403 Forbidden", "text/plain", b"think_hosts allows a web page's name\n")
-        method, _, rest = head.partition(b" ")
-        path = rest.partition(b" ")[0].partition(b"?")[0].decode("latin-1")
-        if path not in PATHS:
-            return _http("404 Not Found", "text/plain", f"try {' or '.join(PATHS)}\n".encode())
-        if method not in (b"GET", b"HEAD"):
-            return _http("405 Method Not Allowed", "text/plain", b"GET, please\n")
-        as_json = path.endswith(".json")
-        reply = _http(
-            "200 OK", "application/json" if as_json else CONTENT_TYPE, self._body(as_json)
-        )
-        return reply if method == b"GET" else reply.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+def _module() -> Any:
+    """Return the module of the counts, whose package nobody needs without them. Raises
+    ValueError.
+    """
+    try:
+        return import_module("converter.extras.watch.metrics")
+    except ImportError:
+        raise ValueError(f"think_metrics: {MISSING}") from None
 
 
 def _listen(target: MetricsPlace) -> socket.socket:
@@ -158,8 +134,3 @@ def _listen(target: MetricsPlace) -> socket.socket:
         reason = str(error.strerror or error).partition(" (")[0]  # Python adds the address
         fault = f"{target.host}:{target.port} cannot be listened at ({reason})"
         raise ValueError(f"think_metrics: {fault}") from None
-
-
-def _http(status: str, content_type: str, body: bytes) -> bytes:
-    head = f"HTTP/1.1 {status}\r\ncontent-type: {content_type}\r\ncontent-length: {len(body)}\r\n"
-    return f"{head}connection: close\r\n\r\n".encode() + body

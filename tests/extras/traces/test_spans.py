@@ -1,22 +1,24 @@
 """Spans are what OpenTelemetry's own packages read, by the names of its conventions."""
 
-import base64
 import json
 import re
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from google.protobuf.json_format import ParseDict  # type: ignore[import-untyped]
 from mitmproxy.http import HTTPFlow, Response
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExportResult
 
 from converter.core.model.events import Finish, Text, Thinking, ToolCall
 from converter.extras.traces import spans
-from converter.extras.traces.spans import TRACED_WORDS, Fields, TracedWords
-from converter.extras.traces.traces import Traces, _body
+from converter.extras.traces.sender import _Exporter
+from converter.extras.traces.spans import TRACED_WORDS, TracedWords
+from converter.extras.traces.traces import Traces
 from tests.support import frames
 from tests.support.addon_flows import (
     ASKED,
@@ -50,16 +52,6 @@ TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 THOUGHT = ["<think>I add.", "</think>", "84"]
 
 
-def parsed(body: bytes) -> list[Span]:
-    """What the collector's own reader finds; OTLP has ids in hex, where protobuf's JSON has base64."""
-    said = json.loads(body)
-    for span in said["resourceSpans"][0]["scopeSpans"][0]["spans"]:
-        for name in {"traceId", "spanId", "parentSpanId"} & span.keys():
-            span[name] = base64.b64encode(bytes.fromhex(span[name])).decode()
-    read = ParseDict(said, ExportTraceServiceRequest())
-    return list(read.resource_spans[0].scope_spans[0].spans)
-
-
 def value_of(value: AnyValue) -> Any:
     kind = value.WhichOneof("value")
     if kind == "array_value":
@@ -79,11 +71,15 @@ def traced(
     words: bool = False,
 ) -> tuple[Span, bytes]:
     """The span of an exchange, and the bytes in which it is sent."""
-    given: list[Fields] = []
-    monkeypatch.setattr(
-        "converter.extras.traces.traces.Sender.give", lambda _, span: given.append(span)
-    )
+    given: list[ReadableSpan] = []
+
+    def export(_: _Exporter, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        given.extend(spans)
+        return SpanExportResult.SUCCESS
+
+    monkeypatch.setattr(_Exporter, "export", export)
     with watched(traces="http://127.0.0.1:9", traces_words=words) as there:
+        part_of(there.addon, Traces).running()
         there.begin(flow, sent)
         assert flow.response
         if callable(flow.response.stream):
@@ -91,10 +87,12 @@ def traced(
         else:
             flow.response.raw_content = b"".join(chunks)
         there.end(flow)
-        part_of(there.addon, Traces).done()
-    body = _body(given)
-    (span,) = parsed(body)
-    return span, body
+        sender = part_of(there.addon, Traces)._sender
+        assert sender
+        sender.end(30)
+    sent_bytes = encode_spans(given)
+    (span,) = sent_bytes.resource_spans[0].scope_spans[0].spans
+    return span, sent_bytes.SerializeToString()
 
 
 def asking(path: str = CHAT, **headers: str) -> HTTPFlow:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import sys
 import urllib.error
 import urllib.request
 from collections import Counter
@@ -16,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from converter.addon.exchange import settings
 from converter.addon.exchange.option_readers import MetricsPlace
 from converter.addon.keep.flow_record import outcome_of
-from converter.extras.watch.metrics_endpoint import MetricsEndpoint
+from converter.extras.watch.metrics_endpoint import MISSING, MetricsEndpoint
 from tests.support import frames
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.harness import start_proxy
@@ -81,8 +82,7 @@ def test_a_port_serves_what_was_counted_and_nothing_else(tmp_path: Path) -> None
         asked(proxy.ports[0])
         with pytest.raises(urllib.error.HTTPError, match="400"):
             asked(proxy.ports[0])
-        read = counts(fetch(f"{place}/metrics"))
-        (row,) = json.loads(fetch(f"{place}/metrics.json"))
+        read = counts(text := fetch(f"{place}/metrics"))
         with pytest.raises(urllib.error.HTTPError, match="404"):
             fetch(place)
         with pytest.raises(urllib.error.HTTPError, match="403"):
@@ -91,16 +91,16 @@ def test_a_port_serves_what_was_counted_and_nothing_else(tmp_path: Path) -> None
             fetch(f"{place}/metrics", b"x")
         address = server.address.removeprefix("http://")
     assert read["think_thoughts_total"] == 1
-    assert (row["model"], row["server"], row["requests"]) == (
-        "small",
-        address,
-        {"ok": 1, "refused": 1},
-    )
+    families = text_string_to_metric_families(text)
+    [requests] = [family for family in families if family.name == "think_requests"]
+    labels = {"model": "small", "server": address}
+    assert [(each.labels, each.value) for each in requests.samples] == [
+        ({**labels, "outcome": outcome}, 1) for outcome in ("ok", "refused")
+    ]
 
 
-@pytest.mark.parametrize("name", ["think.prom", "think.json"])
-def test_a_file_is_written_whole(tmp_path: Path, name: str) -> None:
-    file = tmp_path / name
+def test_a_file_is_written_whole(tmp_path: Path) -> None:
+    file = tmp_path / "think.prom"
     rows = {**owned_by("vllm"), CHAT: Says(frames.whole(TAGGED))}
     options = ["--set", f"think_metrics={file}"]
     with (
@@ -108,11 +108,22 @@ def test_a_file_is_written_whole(tmp_path: Path, name: str) -> None:
         start_proxy([f"reverse:{server.address}"], options, tmp_path, "metrics") as proxy,
     ):
         asked(proxy.ports[0])
-    if name.endswith("json"):
-        assert json.loads(file.read_text())[0]["thoughts"] == 1
-    else:
-        assert counts(file.read_text())["think_thoughts_total"] == 1
+    assert counts(file.read_text())["think_thoughts_total"] == 1
     assert [path.name for path in tmp_path.glob(".think*")] == []
+
+
+def test_a_file_of_json_is_none(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"expected a file for Prometheus, such as think\.prom"):
+        settings.read({"metrics": str(tmp_path / "think.json")})
+
+
+def test_without_the_package_the_start_ends_with_the_line_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    monkeypatch.delitem(sys.modules, "converter.extras.watch.metrics", raising=False)
+    MetricsEndpoint(lambda: settings.read({"metrics": "9"}), Counter()).running()
+    assert caplog.messages == [f"think: think_metrics: {MISSING}"]
 
 
 def test_a_port_that_is_taken_stops_the_start(tmp_path: Path) -> None:
@@ -128,7 +139,6 @@ def test_a_port_that_is_taken_stops_the_start(tmp_path: Path) -> None:
 
 def test_why_a_place_cannot_be_had_is_said_in_the_systems_words() -> None:
     endpoint = MetricsEndpoint(settings.read, Counter())
-    endpoint._listens = True
     taken = socket.create_server(("127.0.0.1", 0))
     with taken, pytest.raises(ValueError, match=r"\(Address already in use\)$"):
         endpoint.open(MetricsPlace("127.0.0.1", taken.getsockname()[1]))
@@ -136,19 +146,13 @@ def test_why_a_place_cannot_be_had_is_said_in_the_systems_words() -> None:
         endpoint.open(MetricsPlace("no.such.host.invalid", 9100))
 
 
-@pytest.mark.parametrize("begun", [True, False])
-def test_a_port_that_is_given_up_is_free_for_a_script_that_is_loaded_anew(begun: bool) -> None:
+def test_a_port_that_is_given_up_is_free_for_a_script_that_is_loaded_anew() -> None:
     place = MetricsPlace("127.0.0.1", free_port())
 
     async def given_up() -> None:
         endpoint = MetricsEndpoint(settings.read, Counter())
-        endpoint.running()
         endpoint.open(place)
-        for _ in range(10 * begun):
-            await asyncio.sleep(0)
         endpoint.done()
-        for _ in range(10 * (not begun)):
-            await asyncio.sleep(0)
         socket.create_server((place.host, place.port)).close()
 
     asyncio.run(given_up())

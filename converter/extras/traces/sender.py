@@ -1,0 +1,157 @@
+"""The way of spans to an OpenTelemetry collector, by its SDK: a thread of the SDK's sends them in
+batches, and no reply waits for it.
+
+Variables of the process are for a program's own spans, and decide nothing here: the provider, its
+limits and the exporter are given all that they would read there. The two that are read are named
+below.
+"""
+
+import logging
+import os
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import requests
+from mitmproxy import ctx
+from opentelemetry.exporter.otlp.proto.http import Compression
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+
+from converter.addon.keep.flow_record import FlowRecord
+from converter.addon.probes.upstream_http import client_certificate
+from converter.core.wire.bounds import Bound
+from converter.extras.traces.spans import TracedWords, trace
+
+MOST_SPANS = Bound(
+    500,
+    "spans",
+    "spans that wait for a collector",
+    "the replies of a minute while it starts anew",
+    "dropped, and counted in the metrics",
+)
+
+SECONDS_BETWEEN_BATCHES = 1.0
+HEADERS_VARIABLE = "OTEL_EXPORTER_OTLP_HEADERS"
+"""In the environment, as for every exporter: a collector's keys, `name=value,name=value`."""
+NAME_VARIABLE = "OTEL_SERVICE_NAME"
+_PATIENCE = 5.0
+_NO_LIMITS = SpanLimits(*[SpanLimits.UNSET] * 8)
+_log = logging.getLogger(__name__)
+
+
+class Sender:
+    """A provider of spans, and what became of them. `counts`: what was sent, and what dropped."""
+
+    def __init__(self, url: str, counts: Counter[str]) -> None:
+        self.url, self.words = url, TracedWords
+        self._counts, self._counting = counts, threading.Lock()
+        counts.update(sent=0, dropped=0)
+        self.waiting = 0
+        self._complained = False
+        service = {"service.name": os.environ.get(NAME_VARIABLE) or "think-addon"}
+        self._provider = _Provider(Resource(service))
+        batches = BatchSpanProcessor(
+            _Exporter(self, url),
+            max_queue_size=MOST_SPANS,
+            schedule_delay_millis=1000 * SECONDS_BETWEEN_BATCHES,
+            max_export_batch_size=MOST_SPANS,
+            export_timeout_millis=1000 * _PATIENCE,
+        )
+        self._provider.add_span_processor(batches)
+        self._tracer = self._provider.get_tracer("think-addon")
+
+    def take(self, record: FlowRecord, outcome: str, words: TracedWords | None) -> None:
+        """Make the span of an exchange that is over, unless too many wait."""
+        if self.waiting >= MOST_SPANS:
+            self.drop(1, "it takes less than comes")
+            return
+        with self._counting:
+            self.waiting += 1
+        trace(self._tracer, record, outcome, words)
+
+    def sent(self, spans: int) -> None:
+        """Count spans that the collector took."""
+        self._complained = False
+        with self._counting:
+            self._counts["sent"] += spans
+            self.waiting -= spans
+
+    def drop(self, spans: int, fault: str, waited: bool = False) -> None:
+        """Say it once, until the collector takes some; without the URL, which may hold a key."""
+        with self._counting:
+            self._counts["dropped"] += spans
+            self.waiting -= spans * waited
+        if not self._complained:
+            self._complained = True
+            _log.warning("think: think_traces: the collector loses spans: %s (said once)", fault)
+
+    def end(self, seconds: float) -> None:
+        """Send what waits, and take no more. Wait so many seconds for it."""
+        ending = threading.Thread(target=self._provider.shutdown, daemon=True)
+        ending.start()
+        if seconds:
+            ending.join(seconds)
+            if ending.is_alive() and self.waiting:
+                self.drop(self.waiting, f"it did not take the last in {seconds:g} s", waited=True)
+
+
+class _Provider(TracerProvider):
+    def __init__(self, resource: Resource) -> None:
+        super().__init__(ALWAYS_ON, resource, shutdown_on_exit=False, span_limits=_NO_LIMITS)
+        self._disabled = False  # which has no parameter
+
+
+class _Exporter(OTLPSpanExporter):
+    """An exporter that counts. Its own log lines hold the URL."""
+
+    def __init__(self, sender: Sender, url: str) -> None:
+        self._sender, self._session_of_ours = sender, _Session(urlsplit(url).hostname or "")
+        rows = (row.partition("=") for row in os.environ.get(HEADERS_VARIABLE, "").split(","))
+        super().__init__(
+            url,
+            headers={name.strip(): unquote(value.strip()) for name, _, value in rows if value},
+            timeout=_PATIENCE,
+            compression=Compression.NoCompression,
+            session=self._session_of_ours,
+        )
+        logging.getLogger(OTLPSpanExporter.__module__).disabled = True
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Send a batch, and count it."""
+        result = super().export(spans)
+        if result is SpanExportResult.SUCCESS:
+            self._sender.sent(len(spans))
+        else:
+            self._sender.drop(len(spans), self._session_of_ours.fault, waited=True)
+        return result
+
+
+class _Session(requests.Session):
+    """A session whose TLS follows mitmproxy's options. `fault`: of its last request."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__()
+        options = ctx.options
+        trusted = options.ssl_verify_upstream_trusted_ca
+        trusted = trusted or options.ssl_verify_upstream_trusted_confdir
+        self._verify = False if options.ssl_insecure else trusted or True
+        self._certificate = client_certificate(options.client_certs, host)
+        self.trust_env = False
+        self.fault = "an unknown fault"
+
+    def request(self, *asked: Any, **chosen: Any) -> requests.Response:
+        """Send a request."""
+        chosen |= {"verify": self._verify, "cert": self._certificate}
+        try:
+            response = super().request(*asked, **chosen)
+        except Exception as error:
+            self.fault = type(error).__name__  # whose words hold the URL
+            raise
+        self.fault = f"it answers with status {response.status_code}"
+        return response
