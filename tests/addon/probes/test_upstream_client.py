@@ -414,6 +414,13 @@ def test_a_server_counts(server: ByPathServer) -> None:
     assert _run(_count(_at(server))) == [7]
 
 
+def test_the_models_of_a_server_are_asked_for_once(server: ByPathServer) -> None:
+    server.rows |= owned_by("vllm")
+    first, second = _run(*[lambda client: client.models(_at(server), {})] * 2)
+    assert first == second == [{"id": "small", "owned_by": "vllm"}]
+    assert server.paths() == ["/v1/models"]
+
+
 def _facts(upstream: Upstream, meets: bool = True, server: Server | None = None) -> Step:
     async def ask(client: UpstreamClient) -> object:
         if meets:
