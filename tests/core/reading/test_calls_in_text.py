@@ -304,6 +304,11 @@ def test_a_fence_within_a_call_of_no_tool_ends_with_it() -> None:
     assert said(f"{other}{ONE_LINE}") == [other.rstrip("\n"), ("now", {})]
 
 
+def test_a_fence_within_a_call_that_is_none_ends_with_it() -> None:
+    none = "<｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n```<｜tool▁call▁end｜>"
+    assert said(f"{none}\n{ONE_LINE}") == [none, NOW]
+
+
 @pytest.mark.parametrize("arguments", ["{oops}", "oops", "{no json}"])
 def test_the_call_behind_one_whose_arguments_are_none_is_made(arguments: str) -> None:
     section = "<｜tool▁calls▁begin｜>{}<｜tool▁calls▁end｜>So."

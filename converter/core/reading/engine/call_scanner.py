@@ -351,6 +351,7 @@ class CallScanner(Scanner):
             return True
         if is_span or (mark.close and text.endswith(mark.close)):
             self._say(self._table.without_silent(text))
+            self._context.begin_code_anew()  # a fence within it is its own
             return True
         source.rest = text + source.rest
         return self._show(mark, text[len(mark.mark) :])
