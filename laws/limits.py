@@ -48,6 +48,11 @@ class Case:
         return self._findings.calls
 
     @property
+    def stopped(self) -> bool:
+        """Tell whether the addon has cut an answer at a stop string."""
+        return self._findings.stopped
+
+    @property
     def ended(self) -> list[str]:
         """Reasons for which thoughts were ended."""
         return self._findings.ends.reasons
@@ -167,6 +172,11 @@ LIMITS = (
         (9,),
         "a reply whose server cannot go on behind a thought has its end from the addon",
         lambda case: bool(case.ended) and not case.recording.awaited().server.continues,
+    ),
+    Limit(
+        (2, 3, 4, 5, 9),
+        "an answer that the addon has cut at a stop string lacks the rest, and is whole without it",
+        lambda case: case.stopped,
     ),
     Limit(
         (4,),

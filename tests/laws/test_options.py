@@ -83,6 +83,12 @@ ROWS = {
         {"unanswered": "ask"},
         {},
     ),
+    "stops": Row(
+        streamed("It is 5.", " Q", ": next", stop=["Q:"]),
+        {},
+        {"stops": "server"},
+        but=(2, 3, 4, 5, 9),
+    ),
     "unasked": Row(THOUGHT, {"unasked": "hide"}, {}, but=(4,)),
     "blanks": Row(THOUGHT, {"blanks": "trim"}, {}, but=(4,)),
 }
