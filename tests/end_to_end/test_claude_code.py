@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Llama
-from tests.end_to_end.test_thoughts_in_history import CACHED, UNKNOWN, WANTS
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.claude_code import NO_TOOLS, Session, ask, install
 from tests.support.error_words import TOGETHER
@@ -40,6 +39,9 @@ CALLS = [
     DONE,
 ]
 ANSWERS = stream("<think>There it is.</think>", "It says hello.")
+WANTS, UNKNOWN = "qwen3.6-tiny", "tiny-think"
+"""Names of models: one that wants its earlier thoughts, and one of which nothing is known."""
+CACHED = {"cache_prompt": True, "seed": 1}
 WEATHER = "mcp__w__get_weather"
 WEATHER_TOOL = TESTS / "support" / "weather_tool.py"
 GRAMMAR = rf"""root ::= asks | answers

@@ -98,22 +98,6 @@ def test_revert_shows_what_the_server_sent(
     console.hides("<think>")
 
 
-def test_the_list_shows_the_marker_and_filters_find_it(
-    console: Console, server: ByPathServer
-) -> None:
-    _ask(console, server, *TAGGED)
-    console.shows("[1/1]")
-    console.shows("\N{BLACK SMALL SQUARE}")
-    for expression, found in (
-        ("~comment opener", "[0/0]"),
-        ("~comment thought", "[1/1]"),
-        ("~marker warning", "[0/0]"),
-        ("", "[1/1]"),
-    ):
-        console.command(f"set view_filter '{expression}'")
-        console.shows(found)
-
-
 EVIL = "\x1b[31mRED\x1b]52;c;aGFja2Vk\x07\x9b31m\x85\x08\r\x7f\u202egnp.exe\u2028"
 RAW = (
     b"\x1b[31mRED",

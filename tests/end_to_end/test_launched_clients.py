@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ import pytest
 from tests.conftest import Llama
 from tests.support import claude_code, codex
 from tests.support.harness import TESTS, LlamaServer, Variant
-from tests.support.led_llama import LedLlama
 from tests.support.npm import installed
 
 pytestmark = pytest.mark.slow
@@ -26,13 +25,8 @@ BEYOND_IT = (
     *(f"features.{name}" for name in ("goals", "multi_agent", "shell_tool", "unified_exec")),
 )
 """Parts of Codex's prompt that are more than the small model reads."""
-TOOL = [str(TESTS / "support" / "weather_tool.py"), "pictured", "hours"]
-"""Its schema and its picture are refused by llama.cpp."""
-WEATHER = "What is the weather in Oslo?"
-WINDOW = 8192
 ENOUGH = 65536
 """Tokens of a window in which Claude Code works."""
-FULL = f"exceeds the available context size ({WINDOW} tokens)"
 QUIET = {**claude_code.ALONE, "OPENAI_API_KEY": "a key of a cloud"}
 
 
@@ -94,48 +88,3 @@ def test_codex_shows_thinking(
     # its prompt is beyond this model, which may answer with anything, but it thinks
     assert "reasoning" in [line.get("item", {}).get("type") for line in lines], lines
     assert lines[-1]["type"] == "turn.completed"
-
-
-@pytest.fixture
-def led(proxy_folder: Path) -> Iterator[LedLlama]:
-    """A llama.cpp of a small window, which calls the weather tool until the window is full."""
-    variant = Variant("qwen", "none", context=WINDOW)
-    with (
-        LlamaServer(variant, proxy_folder / "llama-led.log") as server,
-        LedLlama(server.address) as led,
-    ):
-        yield led
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("hidden", ["", "200000"], ids=["told", "hidden"])
-def test_claude_code_does_a_task_beyond_the_window(
-    request: pytest.FixtureRequest, led: LedLlama, tmp_path: Path, hidden: str
-) -> None:
-    """It compacts before the window is full, if it knows of it; else when llama.cpp says that the
-    prompt is too long.
-    """
-    program = installed(request, "Claude Code", claude_code.install)
-    servers = tmp_path / "servers.json"
-    command = {"command": sys.executable, "args": TOOL}
-    servers.write_text(json.dumps({"mcpServers": {"w": command}}))
-    told = ("--mcp-config", str(servers), "--strict-mcp-config", "--max-turns", "12")
-    allowed = ("--allowedTools", "mcp__w__get_weather")
-    form = ("--output-format", "stream-json", "--verbose", *claude_code.NO_TOOLS)
-    known = {"CLAUDE_CODE_MAX_CONTEXT_TOKENS": hidden} if hidden else {}
-    words = ("-p", WEATHER, *form, *told, *allowed)
-    said = launched("claude", program, led.address, tmp_path, *words, **known)
-    lines = [json.loads(line) for line in said.splitlines()]
-    session = claude_code.Session(0, lines, "")
-    kinds = [block["type"] for block in session.blocks]
-    assert kinds[:2] == ["thinking", "tool_use"]
-    assert kinds[-2:] == ["thinking", "text"]
-    assert "sunny, 21 degrees" in json.dumps(session.results[0])
-    compacted = [line for line in lines if line.get("subtype") == "compact_boundary"]
-    assert [line["compact_metadata"]["trigger"] for line in compacted] == ["auto"]
-    assert session.end["modelUsage"]["tiny-think"]["contextWindow"] == int(hidden or WINDOW)
-    assert session.end["result"] == session.blocks[-1]["text"]
-    schema, picture, *full = led.refusals
-    assert "failed to parse grammar" in schema
-    assert "image input is not supported" in picture
-    assert {FULL in words for words in full} == ({True} if hidden else set()), led.refusals

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.conftest import Llama
-from tests.end_to_end.test_tools import IN_BOTH, WEATHER
 from tests.support.by_path_server import MESSAGES, ByPathServer, Says
 from tests.support.clients import Client
 from tests.support.native_streams import (
@@ -77,18 +76,6 @@ def test_llamas_own_messages_say_what_the_translated_ones_say(
     assert trimmed(own) == trimmed(translated)
 
 
-@pytest.mark.parametrize("variant", ["tags", "extracted"])
-def test_llamas_overlapping_calls_come_one_after_another(
-    native: Client, llamas: dict[str, Llama], variant: str, streamed: bool
-) -> None:
-    fields = {"messages": [{"role": "user", "content": IN_BOTH}], "tools": [WEATHER], **GREEDY}
-    message = ask(native, llamas[variant].address, streamed, **fields)
-    calls = [block["input"] for block in message["content"] if block["type"] == "tool_use"]
-    assert (calls, message["stop_reason"]) == ([{"city": "Oslo"}, {"city": "Rome"}], "tool_use")
-    assert message["content"][0]["type"] == "thinking"
-    assert message["usage"]["input_tokens"] > 0
-
-
 @pytest.mark.parametrize(("events", "blocks"), STREAMS.values(), ids=STREAMS.keys())
 def test_a_stream_is_mended(
     native: Client, unknown: ByPathServer, events: list[Event], blocks: list[Block]
@@ -104,26 +91,6 @@ def test_a_stream_is_mended(
     assert (message["usage"]["input_tokens"], message["usage"]["output_tokens"]) == (7, 5)
     calls = any(block["type"] == "tool_use" for block in blocks)
     assert message["stop_reason"] == ("tool_use" if calls else "end_turn")
-
-
-def test_the_request_reaches_the_server_as_it_is(native: Client, unknown: ByPathServer) -> None:
-    unknown.rows[MESSAGES] = Says(steps=frames(STREAMS["all as it should be"][0]))
-    body = b' {"model": "small", "stream": true, "own": 1.0, "messages": "even this"} '
-    native.ask(
-        f"{unknown.address}{MESSAGES}?beta=true",
-        body,
-        {"x-api-key": "key", "anthropic-beta": "own"},
-    )
-    (asked,) = unknown.asked
-    assert (asked.target, asked.body) == (f"{MESSAGES}?beta=true", body)
-    assert (asked.headers["x-api-key"], asked.headers["anthropic-beta"]) == ("key", "own")
-
-
-def test_tokens_are_counted_by_the_server_itself(native: Client, unknown: ByPathServer) -> None:
-    unknown.rows[f"{MESSAGES}/count_tokens"] = Says({"input_tokens": 42})
-    answer = native.ask(f"{unknown.address}{MESSAGES}/count_tokens", b"{}")
-    assert json.loads(answer.body) == {"input_tokens": 42}
-    assert unknown.paths() == [f"{MESSAGES}/count_tokens"]
 
 
 def test_an_error_in_mid_stream_ends_the_stream_with_its_words(

@@ -13,7 +13,6 @@ from tests.support.clients import Client
 from tests.support.frames import data
 from tests.support.prompts import MODEL, PROMPTS
 from tests.support.responses_of import accumulated, check, parsed, read_frame
-from tools.shots import CITY, TWO_PLACES
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +20,6 @@ pytest_plugins = ["tests.support.front"]
 
 PATH = "/v1/responses"
 GREEDY = {"temperature": 0, "max_output_tokens": 200}
-WEATHER = {"type": "function", "name": "get_weather", "description": "d", "parameters": CITY}
 ID = "resp_own"
 RESPONSE = {"id": ID, "object": "response", "created_at": 5, "model": "m", "status": "completed"}
 
@@ -64,20 +62,6 @@ def test_llamas_own_responses_say_what_the_translated_ones_say(
     assert own["usage"]["output_tokens"] == translated["usage"]["output_tokens"]
 
 
-@pytest.mark.parametrize("variant", ["tags", "extracted"])
-def test_llamas_calls_come_one_after_another(
-    native: Client, llamas: dict[str, Llama], variant: str, streamed: bool
-) -> None:
-    """It closes no item before the end, and numbers none."""
-    fields = {"input": TWO_PLACES, "tools": [WEATHER], **GREEDY}
-    own = ask(native, llamas[variant].address, streamed, **fields)
-    thought, *calls = said(own)
-    assert thought[0] == "reasoning"
-    assert [json.loads(arguments)["city"] for _, arguments in calls] == ["Oslo", "Rome"]
-    ids = [item["call_id"] for item in own["output"][1:]]
-    assert len({*ids}) == 2
-
-
 def test_llamas_thought_comes_back_to_it(
     native: Client, llamas: dict[str, Llama], streamed: bool
 ) -> None:
@@ -91,14 +75,6 @@ def test_llamas_thought_comes_back_to_it(
     ]
     second = ask(native, llama.address, streamed, input=turns, **GREEDY)
     assert said(second)[-1] == ("message", "7 * 8 = 56")
-
-
-def test_the_request_reaches_the_server_as_it_is(native: Client, unknown: ByPathServer) -> None:
-    unknown.rows[PATH] = Says({**RESPONSE, "output": []})
-    body = b' {"model": "small", "own": 1.0, "input": "even this", "background": true} '
-    native.ask(f"{unknown.address}{PATH}?a=b", body)
-    (asked,) = unknown.asked
-    assert (asked.target, asked.body) == (f"{PATH}?a=b", body)
 
 
 def test_what_the_server_keeps_is_asked_of_it(native: Client, unknown: ByPathServer) -> None:

@@ -13,7 +13,6 @@ from tests.support.by_path_server import CHAT, FORWARD, MESSAGES, ByPathServer, 
 from tests.support.clients import Client, anthropic_error
 from tests.support.frames import whole
 from tests.support.harness import Proxy
-from tests.support.scripted_server import Asked
 
 pytestmark = pytest.mark.slow
 
@@ -130,34 +129,3 @@ def test_a_server_that_is_not_there_is_an_error_of_the_clients_dialect(front_pro
         answer = client.ask(address + MESSAGES, json.dumps(THINKING).encode())
     assert answer.status == 502
     assert anthropic_error(answer.body)
-
-
-def test_a_server_that_was_down_is_asked_again(front_proxy: Proxy) -> None:
-    with ByPathServer() as server:
-        address, port = server.address, server.server_port
-    with Client(front_proxy.ports[FORWARD]) as client:
-        assert client.ask(address + MESSAGES, json.dumps(THINKING).encode()).status == 502
-    with (
-        ByPathServer(owned_by("sglang"), port) as server,
-        Client(front_proxy.ports[FORWARD]) as client,
-    ):
-        assert "chat_template_kwargs" in ask(client, server)
-
-
-def test_a_client_that_leaves_while_the_server_is_asked_does_no_harm(
-    front_proxy: Proxy, unknown: ByPathServer
-) -> None:
-    came, let_go = threading.Event(), threading.Event()
-
-    def slow(_: Asked) -> Says:
-        came.set()
-        return Says(steps=[let_go, b"{}"])
-
-    unknown.rows |= {CHAT: GOOD, "/v1/metadata": slow}
-    with Client(front_proxy.ports[FORWARD]) as leaves, Client(front_proxy.ports[FORWARD]) as stays:
-        leaves.begin(unknown.address + MESSAGES, json.dumps(THINKING).encode())
-        assert came.wait(20)
-        stays.begin(unknown.address + MESSAGES, json.dumps(THINKING).encode())
-        leaves.close()
-        let_go.set()
-        assert stays.answer().status == 200

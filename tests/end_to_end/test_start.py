@@ -108,20 +108,6 @@ def test_a_native_stream_whose_opener_is_missing_is_learned_from(
     ]
 
 
-def test_a_server_that_is_slow_to_tell_holds_nothing_up(
-    forward: Client, unknown: ByPathServer
-) -> None:
-    told = threading.Event()
-    _vllm(
-        unknown,
-        Says(steps=[told, json.dumps(_prompt(OPENED)).encode()]),
-        Says(steps=stream("<think>a</think>", "b")),
-    )
-    said = read_openai_stream(_ask(forward, unknown))
-    told.set()
-    assert (said.thinking, said.text) == ("a", "b")
-
-
 def test_a_wrong_guess_is_learned_from(forward: Client, unknown: ByPathServer) -> None:
     unknown.rows[CHAT] = INSIDE
     assert read_openai_stream(_ask(forward, unknown)).text == "hm, so.</think>Yes"

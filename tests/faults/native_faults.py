@@ -22,6 +22,9 @@ from tests.faults.hostile_server import (
     streamed,
 )
 from tests.support.frames import whole
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 BEFORE = ("deep", "Hel")
 TEXT = "".join(HELLO)
@@ -57,16 +60,7 @@ class Speech:
         return [*self.start, self.last, *self.end]
 
 
-MESSAGE: dict[str, object] = {
-    "id": "msg_1",
-    "type": "message",
-    "role": "assistant",
-    "model": "small",
-    "content": [],
-    "stop_reason": None,
-    "stop_sequence": None,
-    "usage": {"input_tokens": 7, "output_tokens": 1},
-}
+MESSAGE: dict[str, object] = ROWS["message"]
 USAGE = {"input_tokens": 7, "output_tokens": 5}
 MESSAGES = Speech(
     "anthropic",
@@ -88,15 +82,7 @@ MESSAGES = Speech(
 ITEM = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed"}
 PART = {"type": "output_text", "text": "", "annotations": []}
 FULL_ITEM = {**ITEM, "content": [{**PART, "text": TEXT}]}
-RESPONSE = {
-    "id": "resp_1",
-    "object": "response",
-    "created_at": 1,
-    "status": "in_progress",
-    "model": "small",
-    "output": [],
-    "usage": None,
-}
+RESPONSE = ROWS["response"]
 COMPLETED = {
     **RESPONSE,
     "status": "completed",
@@ -171,16 +157,7 @@ EXTRAS = {
     "a comment": (b": still here\n\n", "full"),
     "no JSON": (b"data: {nonsense\n\n", "cut"),
 }
-ERRORS = {
-    "the dialect's error": (event("error", error={"type": "x", "message": "boom"}), "boom"),
-    "an error object": (b'data: {"error": {"message": "boom", "code": 500}}\n\n', "boom"),
-    "an error's text": (b'data: {"error": "boom"}\n\n', "boom"),
-    "vLLM's error": (b'data: {"object": "error", "message": "boom", "code": 500}\n\n', "boom"),
-    "an error with detail": (b'data: {"detail": "boom"}\n\n', "boom"),
-    "event: error with text": (b"event: error\ndata: boom\n\n", "boom"),
-    "llama.cpp's error line": (b'error: {"message": "boom", "code": 500}\n\n', "boom"),
-    "an error without words": (b'data: {"error": {"message": null}}\n\n', ""),
-}
+ERRORS = ROWS["errors"]
 
 
 def _frames(speech: Speech) -> list[Fault]:

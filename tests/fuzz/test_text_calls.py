@@ -36,19 +36,7 @@ OFFERED = [
 
 CERTAIN = ROWS["certain"]
 """Parts of values in which no form has two readings."""
-UNCERTAIN = (
-    *(
-        "</parameter>",
-        "</parameter>\n",
-        "<parameter=path>",
-        "\n<parameter=content>\n",
-        "\r\n",
-        "\n\n",
-    ),
-    *('<parameter name="content">', "</arg_value>", "<arg_key>content</arg_key><arg_value>"),
-    *("</tool_call>", "</function>", "</invoke>", '<|"|>', "<tool_call>", "]<]minimax[>[", "```\n"),
-    *("<|tool_call_end|>", "and so", " "),
-)
+UNCERTAIN = ROWS["uncertain"]
 FORMS = st.sampled_from(sorted(WRITTEN))
 
 

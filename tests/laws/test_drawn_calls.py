@@ -15,17 +15,12 @@ from converter.core.dialects.table import DIALECTS, OPENAI_CHAT, Dialect, Form
 from laws.heard import CALLED, WHOLE, Heard, ServerWords
 from laws.server_words import listen
 from tests.support.read_back import AS_TEXT, rewrite
+from tests.support.rows import rows_of
 from tests.support.strategies import Choice, Reply, law, replies
 
-MEANINGS: dict[str, object] = {
-    '{"city": "Oslo"}': {"city": "Oslo"},
-    "{}": {},
-    "": {},
-    "{'city': 'Oslo', \"sure\": True,}": {"city": "Oslo", "sure": True},
-    '{"at": None /* nowhere */}': {"at": None},
-    '{"a": "</think>"}': {"a": "</think>"},
-    '{"city": "Oslo"': {"city": "Oslo"},
-}
+ROWS = rows_of(__file__)
+
+MEANINGS: dict[str, object] = ROWS["meanings"]
 """Without its bracket only while the finish says that the calls are over."""
 OPEN = '{"city": "Oslo"'
 WITHOUT = [

@@ -7,20 +7,11 @@ import pytest
 from converter.extras.recordings.recording import Recording
 from laws.laws_of_errors import error_4, error_7, error_8
 from tests.support.recordings_of import recording
+from tests.support.rows import rows_of
 
-ERRORS = {
-    "llama.cpp": (
-        400,
-        b'{"error":{"code":400,"message":"bad grammar","type":"invalid_request_error"}}',
-    ),
-    "a page": (502, b"<html><body>Bad gateway</body></html>"),
-    "busy": (503, b'{"error":{"message":"Loading model","type":"unavailable_error","code":503}}'),
-    "too long": (
-        400,
-        b'{"error":{"message":"the request exceeds the available context size (9 tokens > 4)"}}',
-    ),
-    "nothing": (500, b""),
-}
+ROWS = rows_of(__file__)
+
+ERRORS = ROWS["errors"]
 
 
 LAWS = [error_4, pytest.param(error_7, marks=pytest.mark.slow), error_8]

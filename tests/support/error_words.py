@@ -33,13 +33,5 @@ OVERFLOWS: dict[str, tuple[str, str]] = ROWS["overflows"]
 """A prompt that is too long by itself, and the numbers in it."""
 TOGETHER: dict[str, str] = ROWS["together"]
 """A prompt that would fit if max_tokens were less."""
-REPLIES: dict[str, str] = {
-    "vllm": "max_tokens=900000 cannot be greater than max_model_len=65536. Please request fewer",
-    "vllm chat": "max_completion_tokens=900000 cannot be greater than max_model_len=65536.",
-    "vllm responses": "max_output_tokens=900000 cannot be greater than max_model_len=65536.",
-    "sglang": (
-        "max_completion_tokens is too large: 900000."
-        "This model supports at most 65536 completion tokens."
-    ),
-}
+REPLIES: dict[str, str] = ROWS["replies"]
 """A reply that alone would fill more than the window: vLLM 0.32 and SGLang 0.5.23."""

@@ -59,17 +59,7 @@ def law(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
     )
 
 
-TAGS = [
-    "<think>",
-    "</think>",
-    "<thinking>",
-    "</thinking>",
-    "[THINK]",
-    "[/THINK]",
-    "<|channel>thought\n",
-    "<channel|>",
-    "◁think▷",
-]
+TAGS = ROWS["tags"]
 HALF_TAGS = ROWS["half tags"]
 SPECIAL = [
     "<|channel|>analysis<|message|>",
@@ -80,34 +70,11 @@ SPECIAL = [
     "<|end",
 ]
 SUFFIXED = ["<think:a>", "</think:a>", "<think:b>", "</think:b>", "<think:", "</think:"]
-LOOKALIKES = [
-    "<thinker>",
-    "< think>",
-    "<THINK>",
-    "</ think>",
-    "<think >",
-    "<think/>",
-    "[think]",
-    "<reason>",
-    "</b>",
-    "<thinking/>",
-]
+LOOKALIKES = ROWS["lookalikes"]
 CODE = ROWS["code"]
 BLANKS = ["\n", "\n\n", "\r\n", "\r", " ", "\t", "\u2028", "\u00a0", " \n"]
 WORDS = ["a", "word", "你好", "🙂", "e\u0301", "\x00", "x = 1", "\ufeff", "data: [DONE]"]
-ATTRIBUTE_FORMS = [
-    '<thinking thought="a b">',
-    "<thinking thought='x > y' confidence='0.7'/>",
-    '<thinking confidence="high" thought_type="plan" thought="t"/>',
-    '<thinking thought="</thinking><think>"></thinking>',
-    '<thinking thought="\nlines\n" confidence="1"></thinking>',
-    "<thinking\n>",
-    '<thinking thought=""/>',
-    '<thinking thought = "spaced" >',
-    "<thinking about it>",
-    "<thinking a=1>",
-    '<thinking a="1"b="2">',
-]
+ATTRIBUTE_FORMS = ROWS["attribute forms"]
 THOUGHTS = [
     "<think>a</think>",
     "[THINK]b\n[/THINK]",

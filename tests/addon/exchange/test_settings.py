@@ -16,15 +16,7 @@ from tests.support.rows import rows_of
 ROWS = rows_of(__file__)
 
 PAGE = Path(__file__).parents[3] / "docs" / "options.md"
-CONTRACT = {
-    "think_tags": "auto",
-    "think_start": "auto",
-    "think_attributes": "true",
-    "think_fields": "reasoning_content",
-    "think_server": "auto",
-    "think_history": "auto",
-    "think_flows": "",
-}
+CONTRACT = ROWS["contract"]
 """The issues' own table, but for the signature, whose value is ours to choose."""
 
 

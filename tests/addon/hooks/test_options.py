@@ -11,8 +11,11 @@ from converter.addon.hooks import options
 from converter.core.model.initial_state import InitialState
 from tests.support.addon_flows import running
 from tests.support.harness import start_proxy
+from tests.support.rows import rows_of
 
 pytestmark = pytest.mark.slow
+
+ROWS = rows_of(__file__)
 
 
 def test_every_row_is_an_option_with_its_default() -> None:
@@ -44,16 +47,7 @@ def test_a_bad_value_is_refused_by_the_options_name(name: str, value: object) ->
 
 @pytest.mark.parametrize(
     ("written", "words"),
-    [
-        ("think_tag=x", "no option think_tag; did you mean think_tags?"),
-        ("think-tags=x", "no option think-tags; did you mean think_tags?"),
-        ("think_pirnt=true", "no option think_pirnt; did you mean think_print?"),
-        (
-            "think_memory_key=x",
-            "no option think_memory_key; keep the memory where only its user reads",
-        ),
-        ("think_zzz=x", "no option think_zzz; there are think_tags, think_start"),
-    ],
+    ROWS["a name that is none stops the start with the next best"],
 )
 def test_a_name_that_is_none_stops_the_start_with_the_next_best(
     written: str, words: str, tmp_path: Path

@@ -7,6 +7,9 @@ from converter.addon.keep.notes import METADATA, Found, NotesError
 from converter.extras.recordings import flow_file
 from converter.extras.recordings.recording import RecordingError
 from tests.support.raw_exchanges import exchange
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 FOUND = Found("vllm", True, "thinking", 7, True)
 RECORDING = exchange(ended="gone", found=FOUND)
@@ -28,15 +31,7 @@ def test_half_a_character_of_a_servers_words_can_be_kept() -> None:
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [
-        ({"version": 2}, "expected notes of version 1, got 2"),
-        ({"chunks": [[1, "soon"]]}, "cannot be read"),
-        ({"chunks": 7}, "cannot be read"),
-        ({"options": [1]}, "cannot be read"),
-        ({"server": "hal"}, "no server is called 'hal'"),
-        ({"begins": "later"}, "'later' is not a valid InitialState"),
-        ({"counted": "many"}, "cannot be read"),
-    ],
+    ROWS["notes that cannot be read say why"],
 )
 def test_notes_that_cannot_be_read_say_why(change: dict[str, object], words: str) -> None:
     with pytest.raises(NotesError, match=words):

@@ -72,15 +72,7 @@ def test_of_options_and_choices_only_what_is_known_is_kept() -> None:
     assert kept({"tool_choice": "auto"}, REQUEST) == {"tool_choice": "auto"}
 
 
-USUAL = [
-    "*/*",
-    "application/json",
-    "text/event-stream; charset=utf-8",
-    "text/html, application/xml;q=0.9, */*;q=0.8",
-    "application/vnd.api+json",
-    "2023-06-01",
-    "claude-code-20250219,interleaved-thinking-2025-05-14",
-]
+USUAL = ROWS["usual"]
 
 
 @pytest.mark.parametrize("value", USUAL)

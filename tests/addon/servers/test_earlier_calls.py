@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 
 from converter.addon.servers.earlier_calls import with_arguments, with_ids_of_model
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 MODEL = "moonshotai/Kimi-K2.7-Code"
 
@@ -81,15 +84,7 @@ def test_a_history_that_needs_nothing_is_the_same_object(messages: list[object])
 
 @pytest.mark.parametrize(
     ("model", "sent"),
-    [
-        (MODEL, "functions.bash:0"),
-        ("kimi-k2", "functions.bash:0"),
-        ("Devstral-Small-2-24B", "JA4KBQSS4"),
-        ("mistralai/Mixtral-8x7B", "JA4KBQSS4"),
-        ("Qwen3-8B", "toolu_1"),
-        ("kimi-k3", "toolu_1"),
-        (None, "toolu_1"),
-    ],
+    ROWS["the models name decides the form"],
 )
 def test_the_models_name_decides_the_form(model: str | None, sent: str) -> None:
     body = {"model": model, "messages": [turn(call("toolu_1")), result("toolu_1"), "odd"]}
@@ -105,18 +100,7 @@ def test_short_ids_stay() -> None:
 
 @pytest.mark.parametrize(
     ("written", "sent"),
-    [
-        ('{"a": 1}', None),
-        ({"a": 1}, None),
-        ('{"a": "\\ud83d"}', None),
-        ("", "{}"),
-        (" ", "{}"),
-        (None, "{}"),
-        ('{"a": "l', '{"arguments":"{\\"a\\": \\"l"}'),
-        ("[1]", '{"arguments":"[1]"}'),
-        ([1], '{"arguments":"[1]"}'),
-        ('{"a": NaN, "b": "x\ny",}', '{"a":null,"b":"x\\ny"}'),
-    ],
+    ROWS["a call in a history has an object as arguments"],
 )
 def test_a_call_in_a_history_has_an_object_as_arguments(written: object, sent: str | None) -> None:
     call = {"id": "a", "function": {"name": "f", "arguments": written}}

@@ -20,6 +20,9 @@ from converter.addon.servers.known_servers import (
 from converter.addon.servers.profiles import by_name
 from converter.addon.servers.refusals import NATIVE_PARTS, PICTURES, REFUSABLE, TOOL_CHOICE
 from converter.core.model.initial_state import InitialState
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
 LIKELY = InitialState.LIKELY_THINKING
@@ -318,17 +321,7 @@ def test_an_upstream_is_written_as_its_address(upstream: Upstream, written: str)
     assert str(upstream) == written
 
 
-SWITCHES: list[dict[str, object]] = [
-    {},
-    {"chat_template_kwargs": {"enable_thinking": False}},
-    {"chat_template_kwargs": {"enable_thinking": True}},
-    {"reasoning_effort": "low"},
-    {"think": False},
-    {"thinking": {"type": "disabled"}},
-    {"enable_thinking": False},
-    {"reasoning": {"effort": "low"}},
-    {"reasoning_format": "none"},
-]
+SWITCHES: list[dict[str, object]] = ROWS["switches"]
 
 
 def test_requests_with_the_same_switches_begin_alike() -> None:

@@ -72,18 +72,7 @@ def test_a_strict_server_gets_no_word_about_thinking(
 @pytest.mark.parametrize("name", EFFORT_SERVERS)
 @pytest.mark.parametrize(
     ("switch", "effort", "sent"),
-    [
-        (None, None, {}),
-        (ThinkingSwitch("adaptive"), None, {}),
-        (ThinkingSwitch("enabled"), None, {}),
-        (ThinkingSwitch("disabled"), "high", {"reasoning_effort": "none"}),
-        (ThinkingSwitch("between_tools"), None, {"reasoning_effort": "none"}),
-        (None, "minimal", {"reasoning_effort": "low"}),
-        (ThinkingSwitch("adaptive"), "medium", {"reasoning_effort": "medium"}),
-        (ENABLED, None, {"reasoning_effort": "high"}),
-        (None, "max", {"reasoning_effort": "high"}),
-        (None, "unheard-of", {}),
-    ],
+    ROWS["a server that nobody knows gets the effort of openais reference"],
 )
 def test_a_server_that_nobody_knows_gets_the_effort_of_openais_reference(
     name: str, switch: ThinkingSwitch | None, effort: str | None, sent: dict[str, object]
@@ -149,17 +138,7 @@ def test_no_limit_sends_no_budget(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "effort", "sent"),
-    [
-        ("vllm", "low", {"reasoning_effort": "low"}),
-        ("vllm", "max", {"reasoning_effort": "high"}),
-        ("nim", "xhigh", {"reasoning_effort": "high"}),
-        ("sglang", "max", {"reasoning_effort": "max"}),
-        ("sglang", "ultra", {"reasoning_effort": "ultra"}),
-        ("llama.cpp", "medium", {"chat_template_kwargs": {"reasoning_effort": "medium"}}),
-        ("ollama", "max", {"reasoning_effort": "high"}),
-        ("lmstudio", "low", {"reasoning_effort": "low"}),
-        ("vllm", "unheard-of", {}),
-    ],
+    ROWS["effort goes out in the servers levels"],
 )
 def test_effort_goes_out_in_the_servers_levels(
     name: str, effort: str, sent: dict[str, object]

@@ -9,6 +9,9 @@ from converter.addon.servers.prompts import FAMILIES, HERMES, Family, family_of,
 from converter.core.model.events import Event, ToolCall, joined
 from converter.core.reading.tool_calls.head import Expectations
 from tests.support.call_engine import call_engine
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 TOOL = {
     "type": "function",
@@ -102,15 +105,7 @@ def test_arguments_of_any_kind_are_written(arguments: object, wanted: object) ->
 
 @pytest.mark.parametrize(
     ("fields", "words"),
-    [
-        ({"tool_choice": "required"}, "Use at least one of them now."),
-        (
-            {"tool_choice": {"type": "function", "function": {"name": "f"}}},
-            "Use the tool f now.",
-        ),
-        ({"parallel_tool_calls": False}, "Use one at a time."),
-        ({"tool_choice": "auto"}, "</tool_call>"),
-    ],
+    ROWS["what the client asks of calls is told"],
 )
 def test_what_the_client_asks_of_calls_is_told(fields: dict[str, object], words: str) -> None:
     assert system(**fields).endswith(words)
@@ -131,16 +126,7 @@ def test_a_request_without_tools_is_left_alone(body: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(
     ("model", "family"),
-    [
-        ("Qwen3-Coder-30B-A3B", "qwen3-coder"),
-        ("qwen2.5-coder", "hermes"),
-        ("Qwen/Qwen3.5-4B", "qwen3-coder"),
-        ("Qwen/Qwen3-8B", "hermes"),
-        ("zai-org/GLM-4.6", "glm"),
-        ("MiniMaxAI/MiniMax-M2", "minimax"),
-        ("", "hermes"),
-        ("tiny-think", "hermes"),
-    ],
+    ROWS["the models name tells the family"],
 )
 def test_the_models_name_tells_the_family(model: str, family: str) -> None:
     assert family_of(model).name == family

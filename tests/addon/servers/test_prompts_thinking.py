@@ -6,6 +6,9 @@ import pytest
 
 from converter.addon.servers.initial_state import asks_for_thinking
 from converter.addon.servers.prompts import TAG, ask_to_think
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 USER = {"role": "user", "content": "hi"}
 
@@ -62,19 +65,7 @@ def test_the_request_itself_is_not_changed() -> None:
 
 @pytest.mark.parametrize(
     ("body", "asks"),
-    [
-        ({}, False),
-        ({"reasoning_effort": "none"}, False),
-        ({"reasoning_effort": "low"}, True),
-        ({"chat_template_kwargs": {"enable_thinking": True}}, True),
-        ({"chat_template_kwargs": {"enable_thinking": False}}, False),
-        ({"chat_template_kwargs": 7, "think": True}, True),
-        ({"thinking": {"type": "enabled", "budget_tokens": 1024}}, True),
-        ({"thinking": {"type": "disabled"}}, False),
-        ({"reasoning": {"effort": "high"}}, True),
-        ({"reasoning": {}}, True),
-        ({"thinking_mode": "enabled"}, True),
-    ],
+    ROWS["a request asks for thinking by any servers switch"],
 )
 def test_a_request_asks_for_thinking_by_any_servers_switch(
     body: dict[str, object], asks: bool

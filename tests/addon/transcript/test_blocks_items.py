@@ -12,8 +12,11 @@ from converter.addon.transcript.blocks import parts_of_item, turns_of
 from converter.addon.transcript.turns import Field, Raw, ShownTurn
 from converter.core.model.conversation import TextBlock, ThinkingBlock, ToolResult, ToolUse
 from converter.core.wire.printable import in_json
+from tests.support.rows import rows_of
 from tests.support.strategies import law
 from tests.support.transcript_samples import JSON
+
+ROWS = rows_of(__file__)
 
 THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]}
 CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"a":1}'}
@@ -82,16 +85,7 @@ def test_a_request_shows_its_instructions_and_its_turns() -> None:
 
 
 KINDS = st.sampled_from(["message", "reasoning", "function_call", "shell_call_output", "new", ""])
-NAMES = (
-    "role",
-    "content",
-    "summary",
-    "encrypted_content",
-    "name",
-    "call_id",
-    "arguments",
-    "output",
-)
+NAMES = ROWS["names"]
 ITEMS = st.builds(
     lambda kind, fields: {"type": kind, **fields},
     KINDS,

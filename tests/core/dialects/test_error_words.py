@@ -1,6 +1,9 @@
 import pytest
 
 from converter.core.dialects.error_words import NO_WORDS, ServerError, server_error, server_message
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 
 @pytest.mark.parametrize(
@@ -46,16 +49,7 @@ def test_an_error_is_one_in_every_shape(said: object, event: str, error: ServerE
 
 @pytest.mark.parametrize(
     "said",
-    [
-        {"choices": [], "error": None},
-        {"choices": [], "detail": "high"},
-        {"message": "a"},
-        {"error": ""},
-        {"object": "chat.completion.chunk"},
-        [],
-        "error",
-        5,
-    ],
+    ROWS["what is no error is none"],
 )
 def test_what_is_no_error_is_none(said: object) -> None:
     assert server_error(said) is None

@@ -11,6 +11,9 @@ from converter.core.dialects.error_words import (
 )
 from converter.core.model.events import Event, Failure, OpaqueFrame, Own
 from converter.core.wire.sse import read_frame
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 
 class Toy(DialectDecoder):
@@ -45,15 +48,7 @@ def test_other_words_are_lost() -> None:
 
 @pytest.mark.parametrize(
     ("value", "index"),
-    [
-        (3, 3),
-        ("3", 3),
-        (3.0, 3),
-        (None, 7),
-        ("99999999", "99999999"),
-        (3.5, 3.5),
-        ("\u00b2", "\u00b2"),
-    ],
+    ROWS["an index may be written in many ways"],
 )
 def test_an_index_may_be_written_in_many_ways(value: object, index: object) -> None:
     assert as_index(value, 7) == index

@@ -20,18 +20,13 @@ from converter.core.model.raw_messages import (
     with_each_part,
     with_messages,
 )
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 ASKED = {"role": "user", "content": "Hi"}
 IN_PARTS = {"role": "user", "content": [{"type": "text", "text": "Hi", "cache_control": {}}]}
-ODD: list[object] = [
-    None,
-    7,
-    "Hi",
-    [],
-    {},
-    {"role": 7, "content": 7},
-    {"content": [None, {"text": 7}]},
-]
+ODD: list[object] = ROWS["odd"]
 
 
 @pytest.mark.parametrize("name", ["messages", "input"])

@@ -4,16 +4,11 @@ import pytest
 
 from converter.core.model.conversation import RequestError
 from converter.core.wire.checked import Fields, Kinds
+from tests.support.rows import rows_of
 
-BODY = {
-    "text": "a",
-    "whole": 3,
-    "flag": True,
-    "nothing": None,
-    "ratio": 0.5,
-    "inner": {"x": 1},
-    "items": [{"x": 1}, {"x": 2}],
-}
+ROWS = rows_of(__file__)
+
+BODY = ROWS["body"]
 
 
 @pytest.mark.parametrize(

@@ -6,23 +6,16 @@ import pytest
 from jiter import from_json
 
 from converter.core.wire.cut_json import complete_part, is_open
+from tests.support.rows import rows_of
 
 pytestmark = pytest.mark.slow
+
+ROWS = rows_of(__file__)
 
 
 @pytest.mark.parametrize(
     ("said", "complete"),
-    [
-        ("", {}),
-        ("{", {}),
-        ('{"city": "Pa', {}),
-        ('{"city', {}),
-        ('{"city":', {}),
-        ('{"a": "x\\"y", "b": "c', {"a": 'x"y'}),
-        ('{"a": 1, "b": [2, {"c": "d", "e": "f', {"a": 1, "b": [2, {"c": "d"}]}),
-        ('{"a": {"b": [', {"a": {"b": []}}),
-        ('{"a": ["b", "c', {"a": ["b"]}),
-    ],
+    ROWS["what is complete of an object that was cut off"],
 )
 def test_what_is_complete_of_an_object_that_was_cut_off(
     said: str, complete: dict[str, object]

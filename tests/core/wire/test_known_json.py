@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from converter.core.wire import json_text, known_json
 from converter.core.wire.known_json import KnownObject, Read
 from tests.core.wire.test_json_text import VALUES
+from tests.support.rows import rows_of
 from tests.support.strategies import law
+
+ROWS = rows_of(__file__)
 
 LISTS = ("messages", "input")
 
@@ -239,17 +242,7 @@ def test_the_bytes_that_came_are_held_once() -> None:
 
 @pytest.mark.parametrize(
     ("before", "now", "goes_on"),
-    [
-        ("abcd", "abcde", True),
-        ("abcd", "abcd", True),
-        ("abcd", "abXde", True),
-        ("abcd", "abXYe", False),
-        ("abcdefg", "abXdeYgh", True),
-        ("abcdefg", "aXYdeZgh", False),
-        ("abcd", "abc", True),
-        ("ab", "aX", False),
-        ("a", "Xb", False),
-    ],
+    ROWS["a request goes on with one whose messages it repeats"],
 )
 def test_a_request_goes_on_with_one_whose_messages_it_repeats(
     before: str, now: str, goes_on: bool

@@ -17,22 +17,15 @@ from converter.core.wire.printable import (
     without_base64,
     without_data,
 )
+from tests.support.rows import rows_of
 from tests.support.strategies import law
+
+ROWS = rows_of(__file__)
 
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [
-        ("\x1b[31mred\x1b[0m", "␛[31mred␛[0m"),
-        ("\x9b31m", "\\x9b31m"),
-        ("a\u202eb", "a\\u202eb"),
-        ("\x00\x07\x7f", "␀␇␡"),
-        ("over\rwritten", "over␍written"),
-        ("lines\r\nend", "lines\nend"),
-        ("\ud83d alone", "\\ud83d alone"),
-        ("tabs\tand\nlines", "tabs\tand\nlines"),
-        ("你好 🙂 👩‍🚀 é", "你好 🙂 👩‍🚀 é"),
-    ],
+    ROWS["what acts is spelled out"],
 )
 def test_what_acts_is_spelled_out(text: str, shown: str) -> None:
     assert visible(text) == shown
@@ -91,15 +84,7 @@ def test_looking_for_base64_takes_linear_time() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "shown"),
-    [
-        ('{"at":"sky"}', '{\n  "at": "sky"\n}'),
-        ('{"a":[1,2.5,null]}', '{\n  "a": [\n    1,\n    2.5,\n    null\n  ]\n}'),
-        ('{"a":"\\u00e9"}', '{\n  "a": "é"\n}'),
-        ("{}", "{}"),
-        ("", ""),
-        ('{"a": ', '{"a": '),
-        ('{"a":1,"a":2}', '{"a":1,"a":2}'),
-    ],
+    ROWS["arguments are laid out unless that would change them"],
 )
 def test_arguments_are_laid_out_unless_that_would_change_them(arguments: str, shown: str) -> None:
     assert laid_out(arguments) == shown

@@ -10,6 +10,9 @@ import pytest
 from converter.extras.command import saving
 from converter.extras.command.addresses import CommandError
 from converter.extras.command.clients import CLIENTS, ClientFacts
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 FACTS = ClientFacts("http://127.0.0.1:8080", "qwen", 65536)
 ABLE = [name for name, client in CLIENTS.items() if client.saved]
@@ -67,16 +70,7 @@ def test_the_users_own_entries_stay(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [
-        ("claude", '{"env": {"ANTHROPIC_BASE_URL": "https://mine"}}'),
-        ("claude", '{"env": []}'),
-        ("claude", "// a comment\n{}"),
-        ("codex", 'model = "gpt"\n'),
-        ("codex", '[model_providers.local]\nname = "mine"\n'),
-        ("codex", "model ="),
-        ("opencode", '{"model": "mine/gpt"}'),
-        ("aider", "model: gpt\n"),
-    ],
+    ROWS["nothing that others wrote is replaced"],
 )
 def test_nothing_that_others_wrote_is_replaced(name: str, text: str) -> None:
     _file(name).parent.mkdir(parents=True, exist_ok=True)

@@ -10,8 +10,11 @@ import pytest
 from converter.addon.exchange import settings
 from converter.extras.command import start, workers
 from converter.extras.command.addresses import CommandError, UsageError
+from tests.support.rows import rows_of
 
 pytestmark = pytest.mark.slow
+
+ROWS = rows_of(__file__)
 
 URL = "http://localhost:8000"
 
@@ -91,15 +94,7 @@ def test_the_help_names_every_option_of_the_addon() -> None:
 
 @pytest.mark.parametrize(
     ("host", "others"),
-    [
-        ("127.0.0.1", False),
-        ("127.1.2.3", False),
-        ("::1", False),
-        ("localhost", False),
-        ("0.0.0.0", True),
-        ("::", True),
-        ("gpu", True),
-    ],
+    ROWS["who opens the door is told so"],
 )
 def test_who_opens_the_door_is_told_so(
     host: str, others: bool, capsys: pytest.CaptureFixture[str]

@@ -20,10 +20,13 @@ from tests.support.clients import Client
 from tests.support.frames import END, ROLE, text
 from tests.support.harness import ADDON
 from tests.support.mitmweb import Mitmweb
+from tests.support.rows import rows_of
 from tests.support.think_page import COOKIE, XSRF, ask, flows
 from tests.test_shape import LONGEST_FILE
 
 pytestmark = pytest.mark.slow
+
+ROWS = rows_of(__file__)
 
 OWN = {"content-type": "application/json", "cookie": COOKIE, "x-xsrftoken": XSRF}
 LIMIT = 88_000
@@ -76,17 +79,7 @@ def test_a_script_is_read_at_one_sitting(name: str) -> None:
     assert len((FOLDER / name).read_text().splitlines()) <= LONGEST_FILE
 
 
-PATHS = (
-    "",
-    "/think.js",
-    "/connection.js",
-    "/think.css",
-    "/search?words=x",
-    "/exchanges/0a/curl",
-    "/exchanges/0a/context",
-    "/exchanges/0a/session",
-    "/updates",
-)
+PATHS = ROWS["paths"]
 
 
 @pytest.mark.parametrize("path", PATHS)

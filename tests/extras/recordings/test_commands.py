@@ -19,8 +19,11 @@ from tests.extras.recordings.conftest import PLANTED, Capture
 from tests.support.frames import stream
 from tests.support.harness import SECONDS_TO_START, TESTS
 from tests.support.raw_exchanges import exchange
+from tests.support.rows import rows_of
 
 pytestmark = pytest.mark.slow
+
+ROWS = rows_of(__file__)
 
 COMMAND = [sys.executable, "-m", "converter.extras.command", "record"]
 NAMES = ["sum", "sum-whole", "anthropic", "anthropic-whole", "tools", "error", "left", "echo"]
@@ -169,15 +172,7 @@ def test_what_this_version_cannot_read_costs_one_line_and_no_other(
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [
-        (["show", "../x"], "expected a name"),
-        (["show", "nowhere"], "No such file"),
-        (["add", "/nowhere", "x"], "/nowhere: No such file"),
-        (["add", "/nowhere", "a/b"], "expected a name"),
-        (["serve", "--pace", "slow"], "--pace: 'slow' is no pace"),
-        (["serve", "--port", "99999"], "port 99999"),
-        (["serve", "/nowhere"], "no recordings in /nowhere"),
-    ],
+    ROWS["bad use is one line"],
 )
 def test_bad_use_is_one_line(arguments: list[str], words: str, kept: Path, capsys: Output) -> None:
     run(kept, *arguments, fails=2)

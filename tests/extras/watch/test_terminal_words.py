@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from time import sleep
 from typing import TextIO
 
 import pytest
@@ -15,6 +16,7 @@ from converter.core.model.events import (
     ThinkingEnd,
     ToolCall,
 )
+from converter.extras.watch import terminal as printers
 from converter.extras.watch.terminal import MARGIN, TERMINAL_LIMIT, Printer
 
 PATH = "/v1/messages"
@@ -157,6 +159,23 @@ def test_a_full_pipe_keeps_nobody_waiting_and_loses_nothing_that_was_taken(
     assert pipe.read("x\n").endswith(f"\n  {'x' * 300_000}\n")
     printer.hear("a", PATH, [Text("end")])
     assert pipe.read("end") == "  end"
+
+
+def test_a_full_pipe_that_does_not_block_is_waited_for_in_peace(
+    pipe: Pipe, printer: Printer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.set_blocking(pipe.file.fileno(), False)  # as programs do that share a terminal
+    slept: list[float] = []
+
+    def noted(seconds: float) -> None:
+        slept.append(seconds)
+        sleep(seconds)
+
+    monkeypatch.setattr(printers, "sleep", noted)
+    printer.hear("a", PATH, [Text("x" * 200_000 + "end")])
+    assert not printer.make_room(1.0)
+    assert set(slept) == {printers._PAUSE}, "each look at the full pipe has its pause"
+    assert pipe.read("end\n").count("x") == 200_000
 
 
 def test_beyond_the_limit_is_left_out_and_a_line_says_how_much(

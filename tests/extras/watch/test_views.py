@@ -30,6 +30,9 @@ from tests.support.addon_flows import (
 )
 from tests.support.frames import ROLE, delta, stream, whole
 from tests.support.kept_flows import kept, pass_on, saved, shown, watched
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 SERVER = "Thinking server"
 THOUGHT = stream("<think>I add.</think>", "It is 4.")
@@ -225,15 +228,7 @@ def test_a_running_reply_is_read_once() -> None:
         assert all(("still coming" in view) is (number < 2) for view in said[number])
 
 
-NEWEST = {
-    "all, where there is no limit": (0, "a\nb\nc\n"),
-    "all, where there is room": (3, "a\nb\nc\n"),
-    "the end": (2, "# 1 lines above, until the reply is complete\nb\nc\n"),
-    "a line that the terminal breaks counts as more": (
-        4,
-        "# 1 lines above, until the reply is complete\n" + "b" * 30 + "\nc\n",
-    ),
-}
+NEWEST = ROWS["newest"]
 
 
 @pytest.mark.parametrize(("lines", "shown"), NEWEST.values(), ids=NEWEST)

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 from converter.core.dialects.anthropic.models import write
 from converter.core.wire import json_text
+from tests.support.rows import rows_of
 from tests.support.strategies import law
 
 pytestmark = pytest.mark.slow
+
+ROWS = rows_of(__file__)
 
 CREATED = 1_700_000_000
 SMALL = {"id": "small", "object": "model", "created": CREATED, "owned_by": "vllm"}
@@ -89,15 +92,7 @@ def test_a_length_that_is_no_number_is_not_told(length: object) -> None:
     assert _read(_model(**SMALL, max_model_len=length)).max_input_tokens is None
 
 
-DATES: dict[str, dict[str, object]] = {
-    "none": {},
-    "null": {"created": None},
-    "text": {"created": "yesterday"},
-    "an object": {"created": {}},
-    "beyond the last year": {"created": 10**15},
-    "beyond what a clock can say": {"created": 10**30},
-    "before the first year": {"created": -(10**15)},
-}
+DATES: dict[str, dict[str, object]] = ROWS["dates"]
 
 
 @pytest.mark.parametrize("fields", DATES.values(), ids=DATES)

@@ -138,17 +138,7 @@ def test_the_history_that_a_memory_completed_stands_for_the_input() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "place"),
-    [
-        ({"background": True}, "background"),
-        ({"prompt": {"id": "p"}}, "prompt"),
-        ({"input": None}, "input"),
-        ({"input": 1}, "input"),
-        ({"input": ["a"]}, "input.0"),
-        ({"model": None}, "model"),
-        ({"tools": [{"type": "function"}]}, "tools.0.name"),
-        ({"tool_choice": "often"}, "tool_choice"),
-        ({"temperature": "hot"}, "temperature"),
-    ],
+    ROWS["what cannot be answered is refused with its place"],
 )
 def test_what_cannot_be_answered_is_refused_with_its_place(
     fields: dict[str, Any], place: str

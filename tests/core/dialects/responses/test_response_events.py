@@ -34,9 +34,12 @@ from tests.support.responses_of import (
     whole,
     written,
 )
+from tests.support.rows import rows_of
 from tests.support.strategies import law
 
 pytestmark = pytest.mark.slow
+
+ROWS = rows_of(__file__)
 
 CALLED = Finish("tool_calls")
 TOOLS = [
@@ -201,15 +204,7 @@ def test_a_reply_that_stopped_early_is_incomplete(reason: str, detail: str) -> N
 
 @pytest.mark.parametrize(
     ("failure", "code"),
-    [
-        (Failure("no"), "server_error"),
-        (Failure("no", "BadRequestError", status=400), "invalid_prompt"),
-        (Failure("no", status=429), "rate_limit_exceeded"),
-        (
-            Failure("This model's maximum context length is 10 tokens. However, your request has 20 input tokens"),
-            "context_length_exceeded",
-        ),
-    ],
+    ROWS["a failure has the code that clients act on"],
 )  # fmt: skip
 def test_a_failure_has_the_code_that_clients_act_on(failure: Failure, code: str) -> None:
     stream = written([HEAD, Text("a"), failure, Text("ignored")])

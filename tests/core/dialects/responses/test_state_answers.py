@@ -7,8 +7,11 @@ from converter.core.dialects.dialect import OwnRequest
 from converter.core.dialects.responses.state import complete, keep
 from converter.core.model.memory import Memory
 from tests.support.responses_of import own_answer
+from tests.support.rows import rows_of
 
 pytestmark = pytest.mark.slow
+
+ROWS = rows_of(__file__)
 
 
 @pytest.fixture
@@ -60,16 +63,7 @@ def test_the_input_is_listed_in_pages_the_last_item_first(
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [
-        ("GET", "/v1/responses", 426),
-        ("POST", "/v1/responses/resp_1/cancel", 400),
-        ("POST", "/v1/responses/resp_9/cancel", 404),
-        ("GET", "/v1/responses/resp_1?stream=true", 400),
-        ("GET", "/v1/responses/resp_9", 404),
-        ("DELETE", "/v1/responses/resp_9", 404),
-        ("DELETE", "/v1/conversations/conv_9", 404),
-        ("PUT", "/v1/responses/resp_1", 404),
-    ],
+    ROWS["what there is not is refused plainly"],
 )
 def test_what_there_is_not_is_refused_plainly(
     memory: Memory, method: str, path: str, status: int

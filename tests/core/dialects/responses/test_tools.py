@@ -17,6 +17,9 @@ from converter.core.dialects.responses.tools import (
 )
 from converter.core.model.conversation import RequestError, Tool
 from converter.core.wire.checked import Fields
+from tests.support.rows import rows_of
+
+ROWS = rows_of(__file__)
 
 
 def offered(*tools: dict[str, Any]) -> Toolbox:
@@ -96,18 +99,7 @@ def test_a_custom_tool_tells_its_grammar() -> None:
 
 @pytest.mark.parametrize(
     "tool",
-    [
-        {"type": "web_search"},
-        {"type": "file_search", "vector_store_ids": []},
-        {"type": "code_interpreter", "container": "auto"},
-        {"type": "mcp", "server_label": "s"},
-        {"type": "image_generation"},
-        {"type": "computer"},
-        {"type": "tool_search"},
-        {"type": "shell"},
-        {"type": "local_shell"},
-        {"type": "apply_patch"},
-    ],
+    ROWS["a tool of openais servers is left out by name"],
 )
 def test_a_tool_of_openais_servers_is_left_out_by_name(tool: dict[str, Any]) -> None:
     toolbox = offered(tool)
