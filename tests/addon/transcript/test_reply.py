@@ -18,6 +18,7 @@ from converter.core.dialects.table import ANTHROPIC, Form
 from converter.core.model.conversation import TextBlock, ThinkingBlock
 from converter.core.reading.families import FAMILIES
 from converter.core.reading.mark_search import expression
+from converter.core.reading.turn_end import TOKENS
 from tests.support import recorded
 from tests.support.frames import DONE, HEAD, data, delta, stream
 from tests.support.frames_of import OPENAI, STREAM, WHOLE, passed, rewriter
@@ -228,6 +229,8 @@ _CLOSER = re.compile("|".join(expression(each) for family in FAMILIES for each i
 _HEAD = re.compile(rf"(?:\s|{_CLOSER.pattern})*")
 """An answer's head. Closers alone go from it, because the thought, in its own field, has ended."""
 
+_TURN_ENDS = re.compile(rf"(?:(?:{'|'.join(map(re.escape, TOKENS))})\s*)+\Z")
+
 
 @law(200)
 @given(replies())
@@ -242,7 +245,8 @@ def test_nothing_of_a_reply_is_lost(drawn: Reply) -> None:
             for index, choice in enumerate(drawn.choices):
                 thought, said = thought_and_said(seen, index)
                 assert thought == "".join(choice.native)
-                assert said == _HEAD.sub(lambda head: _CLOSER.sub("", head[0]), choice.text, 1)
+                text = _HEAD.sub(lambda head: _CLOSER.sub("", head[0]), choice.text, 1)
+                assert said == _TURN_ENDS.sub("", text)
         for number in drawn.extras if body == drawn.stream() else []:
             assert f"x_{number}" in told or number >= len(drawn.frames())
 
