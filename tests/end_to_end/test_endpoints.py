@@ -5,7 +5,6 @@ particular.
 import json
 from typing import Any
 
-import anthropic
 import pytest
 
 from tests.conftest import Llama
@@ -159,16 +158,6 @@ def test_who_does_not_gets_them_with_what_the_server_tells_by_other_names(
     listed = json.loads(front.ask("/v1/models", b"", method="GET").body)
     assert listed == {**LISTED, "data": [told, large]}
     assert json.loads(front.ask("/v1/models/small", b"", method="GET").body) == told
-
-
-def test_the_sdk_lists_models_and_asks_for_one(
-    model: ByPathServer, sdk: anthropic.Anthropic
-) -> None:
-    model.rows |= {"/v1/models": Says(LISTED), "/v1/models/small": Says(LISTED["data"][0])}
-    assert [entry.id for entry in sdk.models.list()] == ["small", "other/large"]
-    assert sdk.models.retrieve("small").display_name == "small"
-    with pytest.raises(anthropic.NotFoundError, match="no model none"):
-        sdk.models.retrieve("none")
 
 
 @pytest.mark.parametrize("path", ["/", "/?beta=true"])

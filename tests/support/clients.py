@@ -279,13 +279,3 @@ def anthropic_failure(answer: Answer) -> str:
     assert answer.status >= 400
     assert answer.headers["content-type"].startswith("application/json")
     return anthropic_error(answer.body)
-
-
-def anthropic_deltas(body: bytes) -> tuple[str, str]:
-    """Thinking and text of a stream that may have ended too early."""
-    said = {"thinking": "", "text": "", "signature": ""}
-    for payload in payloads(body):
-        if payload["type"] == "content_block_delta":
-            name = payload["delta"]["type"].removesuffix("_delta")
-            said[name] += payload["delta"][name]
-    return said["thinking"], said["text"]

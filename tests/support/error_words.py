@@ -28,7 +28,6 @@ SHAPES: dict[str, Says] = {
     ),
 }
 
-LONG_LIMIT = "This model's maximum context length is 2048 tokens"
 OVERFLOWS: dict[str, tuple[str, str]] = ROWS["overflows"]
 """A prompt that is too long by itself, and the numbers in it."""
 TOGETHER: dict[str, str] = ROWS["together"]
