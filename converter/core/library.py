@@ -19,8 +19,9 @@ from converter.core.dialects.wire_form import Form, ReplyContext
 from converter.core.model.conversation import RequestError
 from converter.core.reading.family_choice import AUTO, choose
 from converter.core.reading.reading import Expected, Reading
+from converter.core.reply.chain import Stages
+from converter.core.reply.frame_reader import FrameReader
 from converter.core.reply.message import Message, message_of
-from converter.core.reply.pipeline import Pipeline
 from converter.core.reply.reply_end import ReplyEnd
 from converter.core.reply.rewriter import Rewriter
 from converter.core.reply.stages import STAGES
@@ -144,14 +145,14 @@ def read(reply: bytes, *, content_type: str = "", reading: Reading = READING) ->
     if dialect is None or form is None:
         begun = reply[:80].decode(errors="backslashreplace")
         raise UnknownReplyError(f"expected a reply of a model server, got {begun!r}")
-    pipeline = Pipeline(STAGES, replace(reading, whole=True), dialect, form)
+    reader, stages = FrameReader(dialect, form), Stages(STAGES, replace(reading, whole=True))
     end = ReplyEnd(dialect)
     events = [
         event
-        for frame in (*pipeline.cutter.feed(reply), *pipeline.cutter.close())
-        for event in pipeline.feed(end.feed(pipeline.decode(frame)[1]))
+        for frame in (*reader.cutter.feed(reply), *reader.cutter.close())
+        for event in stages.feed_all(end.feed(reader.read(frame)[1]))
     ]
-    return message_of([*events, *pipeline.stages.close(), *end.close()])
+    return message_of([*events, *stages.close(), *end.close()])
 
 
 def _dialect(name: str) -> Dialect:

@@ -12,7 +12,7 @@ from converter.core.dialects.table import (
     Dialect,
     Form,
 )
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 from converter.extras.recordings.recording import Recording
 from laws.ollama_words import as_message
 from laws.response_view import read_response
@@ -22,7 +22,7 @@ CLIENTS = [(dialect, form) for dialect in DIALECTS for form in Form]
 """Each client; a chat completion of a stream stays one, and a whole one as well."""
 
 
-def rewriters(recording: Recording) -> list[tuple[Dialect, ReportingRewriter]]:
+def rewriters(recording: Recording) -> list[tuple[Dialect, Rewriter]]:
     """Return what rewrites this reply for each client."""
     if recording.server_dialect is not OPENAI_CHAT:  # a server's own endpoint has its own clients
         return [(recording.client, recording.rewriter(recording.client, recording.client_form))]
@@ -43,7 +43,7 @@ def _checked(out: list[bytes]) -> list[bytes]:
     return out
 
 
-def _read(client: Dialect, rewriter: ReportingRewriter, said: bytes) -> None:
+def _read(client: Dialect, rewriter: Rewriter, said: bytes) -> None:
     faults = [note for note in (rewriter.failure, *rewriter.notes) if "fault of the addon" in note]
     assert not faults, faults
     rewriter.summary.told()

@@ -14,7 +14,7 @@ from converter.addon.keep.notes import Found
 from converter.core.dialects.request_facts import COUNTING
 from converter.core.dialects.signs_of_life import COMMENT, DELTA, NONE
 from converter.core.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 from converter.extras.recordings.recording import Recording
 from laws import laws
 from laws.client_view import view_of
@@ -131,7 +131,7 @@ class Silent(Recording):
     a sign of life there.
     """
 
-    def rewriter(self, client: Dialect, form: Form) -> ReportingRewriter:
+    def rewriter(self, client: Dialect, form: Form) -> Rewriter:
         made = super().rewriter(client, form)
         feed, begun = made.feed, list[bytes]()
 

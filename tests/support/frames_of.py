@@ -13,7 +13,7 @@ from converter.core.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.core.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, ReplyContext
 from converter.core.model.events import Event, Start
 from converter.core.reply.reply_end import CUT_SHORT
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 from converter.core.wire.sse import Frame, FrameDecoder
 from tests.support.frames import data, delta
 
@@ -77,18 +77,18 @@ def said(*raw: bytes) -> list[Event]:
 
 def rewriter(
     client: Dialect, server_form: Form = STREAM, client_form: Form | None = None, **options: Any
-) -> ReportingRewriter:
+) -> Rewriter:
     chosen = settings.read(options)
     asked = replace(ASKED, fields=chosen.fields, signature=chosen.signature, map=chosen.map)
     return rewriter_of(chosen, client, server_form, client_form, context=asked)
 
 
-def passed(through: ReportingRewriter, chunks: Iterable[bytes]) -> list[bytes]:
+def passed(through: Rewriter, chunks: Iterable[bytes]) -> list[bytes]:
     """What a client gets, in the pieces it gets it in."""
     return [*(piece for chunk in chunks for piece in through.feed(chunk)), *through.close()]
 
 
-def failure_and_notes(through: ReportingRewriter, *chunks: bytes) -> list[str]:
+def failure_and_notes(through: Rewriter, *chunks: bytes) -> list[str]:
     """What a person is told of a reply."""
     passed(through, chunks)
     return [through.failure, *through.notes]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from converter.core.dialects.table import Dialect, Form
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 from tests.support.frames import END, ROLE, delta
 from tests.support.frames_of import Json, entry, passed, rewriter
 
@@ -14,7 +14,7 @@ BLOCK_OF_CALL = {"type": "tool_use", "id": "call_1", "name": "f", "input": {}}
 
 def mapping(
     client: Dialect, server: Form, form: Form | None = None, *, rows: Sequence[str] = ROWS
-) -> ReportingRewriter:
+) -> Rewriter:
     """A rewriter with these rows."""
     return rewriter(client, server, form, map=list(rows))
 

@@ -19,7 +19,7 @@ from itertools import batched
 from converter.addon.exchange import settings
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.core.dialects.table import ANTHROPIC
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 from tests.support.frames import DONE, ROLE, USAGE, data, delta, text, whole
 from tests.support.frames_of import OPENAI, STREAM, WHOLE, call, rewriter
 
@@ -28,7 +28,7 @@ WORDS = [" The", " answer", " is", " said", " slowly", ",", " word", " for", " w
 HEADING = f"{'case':52}{'against JSON':>14}{'4N':>8}{'spread':>8}"
 
 type Chunks = list[bytes]
-type Way = Callable[[], ReportingRewriter]
+type Way = Callable[[], Rewriter]
 
 TO_OPENAI: Way = partial(rewriter, OPENAI)
 TO_ANTHROPIC: Way = partial(rewriter, ANTHROPIC)
@@ -38,7 +38,7 @@ WHOLE_TO_ANTHROPIC: Way = partial(rewriter, ANTHROPIC, WHOLE, WHOLE)
 STARTED: Way = partial(rewriter, OPENAI, start="thinking")
 
 
-def native() -> ReportingRewriter:
+def native() -> Rewriter:
     """From a server's own Messages endpoint."""
     return rewriter_of(settings.read(), ANTHROPIC, STREAM, STREAM, server=ANTHROPIC)
 

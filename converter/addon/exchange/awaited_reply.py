@@ -41,7 +41,7 @@ from converter.core.model.initial_state import InitialState
 from converter.core.reading.beginning import Grammar
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Expected, ExpectedCalls, ExpectedThoughts, ThoughtLimits
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object
 
@@ -177,7 +177,7 @@ class AwaitedReply:
 
     def rewriter(
         self, server_form: Form, client: Dialect | None = None, form: Form | None = None
-    ) -> ReportingRewriter:
+    ) -> Rewriter:
         """Return the rewriter of the reply: for the client that asked, unless another dialect and
         form are given.
         """
@@ -241,7 +241,7 @@ class AwaitedReply:
         unchanged = rewritten == body and kind == content_type
         return Rewritten(None if unchanged else Answer(200, kind, rewritten), rewriter)
 
-    def held(self, rewriter: ReportingRewriter, written: bytes) -> Answer:
+    def held(self, rewriter: Rewriter, written: bytes) -> Answer:
         """Return the one body that came of a stream."""
         failed = rewriter.failure
         return self._failed(rewriter, written) if failed else Answer(200, JSON, written)
@@ -258,7 +258,7 @@ class AwaitedReply:
             return content_type
         return f"{framing.content_type}; charset=utf-8" if streamed else JSON
 
-    def _failed(self, rewriter: ReportingRewriter, written: bytes) -> Answer:
+    def _failed(self, rewriter: Rewriter, written: bytes) -> Answer:
         """Return the error in place of a reply, because one that said nothing needs no stream."""
         # on 400 clients act, and a server that finds a prompt too long may have said so with 200
         status = 400 if context_length.find(rewriter.end.words) else rewriter.end.status
@@ -308,5 +308,5 @@ class Rewritten:
     """A whole reply for the client; no answer: it gets the server's as it came."""
 
     answer: Answer | None
-    rewriter: ReportingRewriter | None = None
+    rewriter: Rewriter | None = None
     notes: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from converter.core.dialects.dialect import Dialect
 from converter.core.dialects.table import COMMON
 from converter.core.dialects.wire_form import Form, ReplyContext
 from converter.core.reading.reading import Expected, Reading
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 from converter.core.reply.stages import STAGES
 
 
@@ -32,14 +32,14 @@ def rewriter_of(
     server: Dialect = COMMON,
     context: ReplyContext | None = None,
     expected: Expected | None = None,
-) -> ReportingRewriter:
-    """Return the rewriter of a reply under these options; see `ReportingRewriter`. `context`: the
+) -> Rewriter:
+    """Return the rewriter of a reply under these options; see `Rewriter`. `context`: the
     facts from its request, and from these options.
     """
     fields, signature, mapped = settings.fields, settings.signature, settings.map
     written = context or ReplyContext(fields=fields, signature=signature, map=mapped)
     whole = Form.WHOLE in (server_form, client_form)
-    return ReportingRewriter(
+    return Rewriter(
         STAGES,
         reading_of(settings, expected or Expected(), whole),
         server,

@@ -7,7 +7,7 @@ from mitmproxy.http import Request
 from converter.addon import http_messages
 from converter.addon.keep.flow_record import FlowRecord
 from converter.core.dialects.error_words import server_message
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
 
 WHILE = "a thought was ended, and the request that goes on behind it failed: {}"
@@ -20,9 +20,7 @@ first; by any other, of a key or of too many requests, that it failed.
 class ContinuedReply:
     """The two halves of one reply. `explain`: puts mitmproxy's reason for a break into words."""
 
-    def __init__(
-        self, rewriter: ReportingRewriter, kept: FlowRecord, explain: Callable[[str], str]
-    ) -> None:
+    def __init__(self, rewriter: Rewriter, kept: FlowRecord, explain: Callable[[str], str]) -> None:
         self._rewriter, self._kept = rewriter, kept
         self._explain = explain
         self._is_asked = False

@@ -26,7 +26,7 @@ from converter.addon.watcher import Watchers
 from converter.core.dialects.error_words import server_message
 from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import Form
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 
 PASSED = "another addon has streamed the reply, so that it went on as it came"
 
@@ -190,7 +190,7 @@ class ReplySteps:
             response, Answer(200, record.exchange.client.wire.framing.content_type, rewritten)
         )
 
-    def _hear(self, record: FlowRecord, rewriter: ReportingRewriter) -> None:
+    def _hear(self, record: FlowRecord, rewriter: Rewriter) -> None:
         _keep(record, rewriter)
         self._watchers.heard(record, rewriter.events)
 
@@ -252,7 +252,7 @@ async def _retell(record: FlowRecord) -> None:
         http_messages.replace(response, answer)
 
 
-def _keep(record: FlowRecord, rewriter: ReportingRewriter) -> None:
+def _keep(record: FlowRecord, rewriter: Rewriter) -> None:
     """Keep the thoughts of a reply that has come to its end, before the client has it."""
     spot = record.request.earlier.spot if record.request else None
     if spot is None:

@@ -13,7 +13,7 @@ from converter.addon.hooks.refused import RefusalReader, SilentStream
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.layers.contract import HeldStream
 from converter.addon.memory.remembering import UnsaidWords
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text
 
 _log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Tap(HeldStream):
 
     def __init__(
         self,
-        rewriter: ReportingRewriter,
+        rewriter: Rewriter,
         tell: Callable[[], None],
         kept: FlowRecord,
         explain: Callable[[str], str],

@@ -24,7 +24,7 @@ from converter.addon.servers.known_servers import Upstream
 from converter.addon.servers.profiles import GENERIC, Server
 from converter.core.dialects.error_words import server_message
 from converter.core.model.memory import Memory
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 from converter.core.reply.summary import Summary
 from converter.core.wire import json_text
 from converter.core.wire.printable import bounded
@@ -61,7 +61,7 @@ class FlowRecord:
     length: int = 0
     request: ReadRequest | None = None
     awaited: AwaitedReply | None = None
-    rewriter: ReportingRewriter | None = None
+    rewriter: Rewriter | None = None
     server: Server = GENERIC
     too_large: bool = False
     early: bool = False

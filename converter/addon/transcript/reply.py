@@ -1,8 +1,9 @@
 """A reply as a person reads it, while it comes: of any dialect, streamed or whole, rewritten or
 as the server sent it.
 
-chunk -> Pipeline -> event -> Accumulator. Unreadable bytes are kept. The first bytes tell the
-dialect and whether the reply is a stream; its content type helps where they do not say.
+chunk -> FrameReader -> event -> Stages -> event -> Accumulator. Unreadable bytes are kept. The
+first bytes tell the dialect and whether the reply is a stream; its content type helps where they do
+not say.
 """
 
 from collections.abc import Iterable
@@ -19,7 +20,8 @@ from converter.core.dialects.table import COMMON, Form
 from converter.core.model.events import Event, Opaque, OpaqueFrame, Own, Start, joined
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.reading import Expected
-from converter.core.reply.pipeline import Pipeline
+from converter.core.reply.chain import Stages
+from converter.core.reply.frame_reader import FrameReader
 from converter.core.reply.stages import STAGES
 from converter.core.reply.summary import TIMES, Summary
 from converter.core.wire import json_text
@@ -57,7 +59,8 @@ class ReplyReader:
         self._expected = expected or Expected()
         self._complete = complete
         self.recogniser = Recogniser()
-        self._pipeline: Pipeline | None = None
+        self._reader: FrameReader | None = None
+        self._stages: Stages
         self._choices: dict[int, Accumulator] = {}
         self._beside = FieldAccumulator()
         self._rest: list[str] = []
@@ -72,8 +75,8 @@ class ReplyReader:
         if at is not None:
             self._timed, self._at = True, at
         self.summary.arrived(self._at)
-        if self._pipeline:
-            return self._said(self._pipeline.cutter.feed(chunk))
+        if self._reader:
+            return self._said(self._reader.cutter.feed(chunk))
         if self.recogniser.feed(chunk, self.content_type):
             return self._begin()
         return []
@@ -81,12 +84,12 @@ class ReplyReader:
     def close(self) -> list[News]:
         """Return the rest: the reply is over, or broke off."""
         news: list[News] = []
-        if self._pipeline is None:
+        if self._reader is None:
             self.recogniser.feed(b"", self.content_type, last=True)
             news = self._begin()
-        assert self._pipeline
-        news += self._said(self._pipeline.cutter.close())
-        news += [new for event in self._pipeline.stages.close() for new in self._take(event)]
+        assert self._reader
+        news += self._said(self._reader.cutter.close())
+        news += [new for event in self._stages.close() for new in self._take(event)]
         self.summary.close(self._at)
         return news + [new for choice in self._choices.values() for new in choice.close()]
 
@@ -115,8 +118,9 @@ class ReplyReader:
         whole = self._complete or form is Form.WHOLE
         dialect = self.recogniser.dialect or COMMON
         reading = reading_of(self._settings, self._expected, whole)
-        self._pipeline = Pipeline(STAGES, reading, dialect, form, fields=self._settings.map)
-        return self._said(self._pipeline.cutter.feed(self.recogniser.take()))
+        self._reader = FrameReader(dialect, form, self._settings.map)
+        self._stages = Stages(STAGES, reading)
+        return self._said(self._reader.cutter.feed(self.recogniser.take()))
 
     def _said(self, frames: Iterable[Frame]) -> list[News]:
         events = (event for frame in frames for event in self._decoded(frame))
@@ -125,20 +129,19 @@ class ReplyReader:
         return [news for event in runs for news in self._safely(event)]
 
     def _decoded(self, frame: Frame) -> list[Event]:
-        assert self._pipeline
+        assert self._reader
         if self.recogniser.dialect is None:
             return [_opaque(frame)]
         try:
-            _, events = self._pipeline.decode(frame)
+            _, events = self._reader.read(frame)
         except Exception:  # because of a fault of ours: a view has to show the frame all the same
             return [_opaque(frame)]
         odd = not events and frame.data is not None and _says_something(frame.data)
         return [_opaque(frame)] if odd else events
 
     def _safely(self, event: Event) -> list[News]:
-        assert self._pipeline
         try:
-            return [news for each in self._pipeline.feed([event]) for news in self._take(each)]
+            return [news for each in self._stages.feed_all([event]) for news in self._take(each)]
         except Exception:
             return self._unread(str(event).encode(errors="backslashreplace"))
 

@@ -20,6 +20,7 @@ from converter.core.model.events import (
     ThinkingEnd,
     ToolCall,
     WordKind,
+    joined,
 )
 from converter.core.reading.findings import Findings
 from converter.core.reading.reading import Expected, Reading
@@ -67,6 +68,12 @@ reply.
 """
 
 
+LONGEST = 1 << 16
+"""Characters of a piece of text: some milliseconds. The stages look at each by regular expressions,
+so that one of megabytes would let no other thread have its turn.
+"""
+
+
 class Stages:
     """Events in, events out, each choice through stages of its own. `findings`: the notes."""
 
@@ -78,6 +85,12 @@ class Stages:
         self._name = suffix_of(reading.expected.thoughts.task) or "0"
         self._ids = CallIds(reading.expected.calls.ids, self._name, reading.expected.model)
         self.findings = findings or Findings()
+
+    def feed_all(self, events: Sequence[Event]) -> list[Event]:
+        """Return the events that these become; long texts go through in pieces."""
+        pieces, feed = in_pieces(events), self.feed
+        made = [made for event in pieces for made in feed(event)]
+        return made if pieces is events else joined(made)
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return the events that it becomes. The reply's end empties all stages; bookkeeping
@@ -146,3 +159,17 @@ def _fed(stages: Sequence[Stage], events: Sequence[Event]) -> Sequence[Event]:
         fed = map(stage.feed, events)
         events = next(fed) if len(events) == 1 else [made for each in fed for made in each]
     return events
+
+
+def in_pieces(events: Sequence[Event]) -> Sequence[Event]:
+    """Return the events, with long texts cut into pieces; the same object where none is long."""
+    if not any(isinstance(event, Text) and len(event.text) > LONGEST for event in events):
+        return events
+    return [piece for event in events for piece in _pieces(event)]
+
+
+def _pieces(event: Event) -> Sequence[Event]:
+    if not isinstance(event, Text) or event.own or event.refusal or len(event.text) <= LONGEST:
+        return [event]
+    places = range(0, len(event.text), LONGEST)
+    return [Text(event.text[at : at + LONGEST], event.choice) for at in places]

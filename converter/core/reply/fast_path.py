@@ -35,7 +35,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from converter.core.dialects.wire_form import Encoder
+from converter.core.dialects.wire_form import Decoder, Encoder
 from converter.core.model.events import (
     Event,
     Opaque,
@@ -46,7 +46,7 @@ from converter.core.model.events import (
     WordKind,
     Words,
 )
-from converter.core.reply.pipeline import LONGEST, Pipeline
+from converter.core.reply.chain import LONGEST, Stages
 from converter.core.wire import json_text
 
 _DIGITS = b"0123456789"
@@ -163,14 +163,15 @@ class FastPath:
 
     def __init__(
         self,
-        pipeline: Pipeline,
+        decoder: Decoder,
+        stages: Stages,
         encoder: Encoder,
         tell: Callable[[list[Event]], object],
         counter: str = "",
     ) -> None:
         self.taken = 0
         self.changes = False
-        self._pipeline, self.encoder, self._tell = pipeline, encoder, tell
+        self._decoder, self._stages, self.encoder, self._tell = decoder, stages, encoder, tell
         self._counter = json_text.write(counter) + b":" if counter else b""
         self._shape: _Shape | None = None
         self._ways: dict[WordKind, _Way] = {}
@@ -190,7 +191,7 @@ class FastPath:
         shape, kind, plain = ready
         words = shape.words(raws, begin, plain)
         text = decoded(words) if words else None
-        if text is None or not self._pipeline.decoder.repeat(read := _with(shape.sample, text)):
+        if text is None or not self._decoder.repeat(read := _with(shape.sample, text)):
             return 0, b""
         way = self._ways[kind]
         self._waiting.append(read)
@@ -210,7 +211,7 @@ class FastPath:
             text = "".join(map(_said, waiting))
             assert self._shape
             joined = waiting[0] if len(waiting) == 1 else _with(self._shape.sample, text)
-            self._pipeline.feed([joined])
+            self._stages.feed_all([joined])
 
     def _look(self) -> _Ready | None:
         """Find out which words are plain; None where none are, or how they are written is not
@@ -219,7 +220,7 @@ class FastPath:
         if self._characters > MOST_WAITING:
             return None  # the next frame is parsed, and the stages get these words before it
         if self._ready is None and self._shape:
-            plain = self._pipeline.stages.plain(type(self._shape.sample))
+            plain = self._stages.plain(type(self._shape.sample))
             if plain and plain[0] in self._ways and plain[0] not in self._unsure:
                 self._ready = self._shape, plain[0], _plain(plain[1], plain[0] is ToolCall)
         return self._ready

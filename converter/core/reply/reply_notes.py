@@ -2,7 +2,6 @@
 
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.findings import Findings
-from converter.core.wire.printable import bounded
 
 _CORRECTIONS = {
     InitialState.THINKING: (
@@ -32,7 +31,7 @@ def notes_of(findings: Findings) -> list[str]:
     if findings.unclosed:
         notes.append("a thought that a phrase began ended with the reply")
     if findings.loop:
-        words = bounded(" ".join(findings.loop), _SAMPLE)
+        words = "".join(filter(str.isprintable, " ".join(findings.loop)))[:_SAMPLE]
         place = f"was ended behind {findings.ends.at} characters of thinking, because it repeats"
         done = place if "loop" in findings.ends.reasons else "repeats"
         notes.append(f"a thought {done} itself: {len(findings.loop)} words three times: {words}")

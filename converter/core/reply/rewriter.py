@@ -1,25 +1,26 @@
 """One reply as it passes: the server's bytes in, the client's bytes out. Streamed and whole replies
 take the same way.
 
-chunk -> Pipeline -> event -> Encoder -> chunk
+chunk -> FrameReader -> event -> Stages -> event -> Encoder -> chunk
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 from converter.core.dialects.wire_form import Form, ReplyContext, Speaker
 from converter.core.model.events import End, Event, Failure, Finish, Start, ThinkingEnd, Usage
 from converter.core.model.initial_state import InitialState
 from converter.core.reading.reading import Reading
-from converter.core.reply.chain import Table
+from converter.core.reply.chain import Stages, Table
 from converter.core.reply.continuation import Continuation
 from converter.core.reply.fast_path import FastPath
+from converter.core.reply.frame_reader import FrameReader
 from converter.core.reply.model_name import renamed_frame
 from converter.core.reply.pending_finish import PendingFinish, ReadFrame
-from converter.core.reply.pipeline import Pipeline
 from converter.core.reply.reply_end import ReplyEnd, without_frames
+from converter.core.reply.reply_notes import NO_ANSWER, notes_of
 from converter.core.reply.spoiled_frames import SpoiledFrames
+from converter.core.reply.summary import Summary
 from converter.core.reply.thought_events import ThoughtEvent
 from converter.core.reply.token_counts import TokenCounts
 from converter.core.wire.bounds import MOST_FAULTS, fault_of
@@ -29,8 +30,8 @@ NO_CONTEXT = ReplyContext()
 
 
 class Rewriter:
-    """The server's bytes in, the client's bytes out, cut anywhere: the pipeline and an encoder.
-    Never raises: a frame that breaks a machine goes on as it came.
+    """The server's bytes in, the client's bytes out, cut anywhere. Never raises: a frame that
+    breaks a machine goes on as it came.
 
     `table`: the stages of its text; `reading`: how they read it. `server_form`: how the server
     sends, as it says. `client_form`: how the client wants it; else the form stays. `context`: the
@@ -38,11 +39,10 @@ class Rewriter:
     parsed.
 
     `form`: the one in which the client gets it. `findings`: the notes on the reply's thinking, for
-    the log and the next reply.
+    the log and the next reply. `summary`: the reply at a glance.
 
     After each call `events` holds what that call told the client, `thoughts` each thought that
-    ended in it. `changed`: whether any frame did not go on as it came. What a person is told of the
-    reply is a matter of `converter.core.reply.reporting`.
+    ended in it. `changed`: whether any frame did not go on as it came.
 
     A thought that is ended splits the server's bytes in two replies: `continuation`.
     """
@@ -64,12 +64,11 @@ class Rewriter:
         self.form = client_form or server_form
         whole = Form.WHOLE in (server_form, self.form)
         self._reading = reading if reading.whole is whole else replace(reading, whole=whole)
-        self._pipeline_of = partial(
-            Pipeline, table, server=server, form=server_form, fields=context.map
-        )
-        self._pipeline = self._pipeline_of(self._reading)
-        self.findings = self._pipeline.stages.findings
-        self._server = server
+        self._table, self._server, self._server_form = table, server, server_form
+        self._fields = context.map
+        self._reader = FrameReader(server, server_form, self._fields)
+        self._stages = Stages(table, self._reading)
+        self.findings = self._stages.findings
         self._encoder = client.wire.encoder(context, self.form is Form.WHOLE)
         self._splices = fast and server.wire.keeps_raw and not whole
         self._fast = self._fast_path()
@@ -85,15 +84,18 @@ class Rewriter:
         self.changed = self.closed = self._broken = self._finished = False
         self._is_of_next = False
         self._hurried = 0
+        self.summary = Summary()
+        self._at = 0.0
 
     def held(self) -> int:
         """Return how many bytes wait for their frame's end."""
-        return self._pipeline.cutter.held()
+        return self._reader.cutter.held()
 
     def _fast_path(self) -> FastPath | None:
         if not self._splices:
             return None
-        return FastPath(self._pipeline, self._encoder, self._noted, self._client.wire.counter)
+        counter = self._client.wire.counter
+        return FastPath(self._reader.decoder, self._stages, self._encoder, self._noted, counter)
 
     def call_model(self, name: str) -> None:
         """From now on have the client read this name for the model, in place of the server's."""
@@ -121,16 +123,33 @@ class Rewriter:
         """The number of frames that were rewritten without being parsed."""
         return self._fast.taken if self._fast else self._hurried
 
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """Return the bytes that the client can have now; never an empty piece."""
-        self.events = []
+    @property
+    def notes(self) -> list[str]:
+        """The notes for a person, a line each; all of them after `close`."""
+        spoiled = self._spoiled.notes("passed as they came" if self._same_dialect else "left out")
+        ended_itself = not self._reading.expected.stops
+        unanswered = [NO_ANSWER] if ended_itself and self.summary.is_unanswered else []
+        return [
+            *self._faults,
+            *notes_of(self.findings),
+            *unanswered,
+            *spoiled,
+            *self._encoder.notes,
+        ]
+
+    def feed(self, chunk: bytes, at: float = 0.0) -> list[bytes]:
+        """Return the bytes that the client can have now; never an empty piece. `at`: when the chunk
+        came, in seconds.
+        """
+        self.events, self._at = [], at
         if self.continuation.is_over:
             return self._told([])
-        raws, place, out = self._pipeline.cutter.cut(chunk), 0, list[bytes]()
+        self.summary.arrived(at)
+        raws, place, out = self._reader.cutter.cut(chunk), 0, list[bytes]()
         while place < len(raws):
             taken = self._hurry(self._fast, raws, place, out) if self._fast else 0
             if not taken:
-                out += self._rewrite(self._pipeline.cutter.read(raws[place]))
+                out += self._rewrite(self._reader.cutter.read(raws[place]))
             place += taken or 1
             if self.continuation.has_come:
                 place -= self._is_of_next
@@ -139,17 +158,23 @@ class Rewriter:
                 if self.continuation.pauses or self.continuation.is_over:
                     self.continuation.unused = sum(map(len, raws[place:])) + held
                     return self._told(out)
-        out += [
-            piece for frame in self._pipeline.cutter.overflow() for piece in self._rewrite(frame)
-        ]
+        out += [piece for frame in self._reader.cutter.overflow() for piece in self._rewrite(frame)]
         return self._told(out)
+
+    def whole(self, body: bytes, at: float = 0.0) -> list[bytes]:
+        """Return all that the client gets for a reply that is all there: both calls in one."""
+        out = self.feed(body, at)
+        events, thoughts = self.events, self.thoughts
+        out += self.close()
+        self.events, self.thoughts = [*events, *self.events], [*thoughts, *self.thoughts]
+        return out
 
     def close(self) -> list[bytes]:
         """Return the rest: a stream is over, or a whole body complete."""
         self.closed, self.events = True, []
         if self.continuation.is_over:
             return self._told(self._ended([], self.continuation.take_rest, b""))
-        frames = self._pipeline.cutter.close()
+        frames = self._reader.cutter.close()
         out = [piece for frame in frames for piece in self._rewrite(frame)]
         out += self._guarded(self._finish, b"")
         if self.continuation.has_come:  # the server has gone, and nobody can ask it to go on
@@ -169,11 +194,12 @@ class Rewriter:
         """
         if not self.continuation.begin(self._tokens):
             return self._encoder.feed(self._noted(self._with_counts(self.continuation.take_rest())))
-        self.continuation.thoughts = self._pipeline.stages.take_thoughts()
+        self.continuation.thoughts = self._stages.take_thoughts()
         expected = replace(self._reading.expected, initial=InitialState.TEXT)
         reading = replace(self._reading, chosen_start=InitialState.TEXT, expected=expected)
-        cutter = None if self.continuation.pauses else self._pipeline.cutter
-        self._pipeline = self._pipeline_of(reading, findings=self.findings, cutter=cutter)
+        cutter = None if self.continuation.pauses else self._reader.cutter
+        self._reader = FrameReader(self._server, self._server_form, self._fields, cutter)
+        self._stages = Stages(self._table, reading, self.findings)
         self.end, self._fast = ReplyEnd(self._server, self._same_dialect), self._fast_path()
         self._pending = PendingFinish()
         self.end.feed([Start("", "")])  # the client's reply has begun
@@ -201,7 +227,11 @@ class Rewriter:
         """
         if self.closed and self._fast:
             self._hurried, self._fast = self._fast.taken, None
-        self.thoughts = [*self.continuation.take_thoughts(), *self._pipeline.stages.take_thoughts()]
+        self.thoughts = [*self.continuation.take_thoughts(), *self._stages.take_thoughts()]
+        for event in self.events:
+            self.summary.feed(event, self._at)
+        if self.closed and not self._broken:
+            self.summary.close(self._at)
         return out
 
     def _ended(
@@ -215,7 +245,7 @@ class Rewriter:
         try:
             if self._fast:
                 self._fast.settle()
-            drained = [*self._pipeline.stages.close(), *drain()]
+            drained = [*self._stages.close(), *drain()]
             events = self._noted(self._with_counts(drained, is_last=True))
             rest = [*self._encoder.feed(events), *self._encoder.close()]
         except Exception as error:
@@ -242,7 +272,7 @@ class Rewriter:
         """Return the client's bytes for a frame, and for a finish that waited for its counts."""
         if self._fast:
             self._fast.settle()
-        frame, read = self._pipeline.decode(came)
+        frame, read = self._reader.read(came)
         self._spoiled.count(came, frame, read)
         self._tokens.read(read)
         passing = self._pending.feed(ReadFrame(came, frame, read))
@@ -274,7 +304,7 @@ class Rewriter:
 
     def _sent(self, each: ReadFrame) -> list[bytes]:
         came, frame, read = each.came, each.frame, each.events
-        made = self._pipeline.feed(self.end.feed(read))
+        made = self._stages.feed_all(self.end.feed(read))
         events = self._noted(self._with_counts(self.continuation.feed(made)))
         passes = (
             self._same_dialect

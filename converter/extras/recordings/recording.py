@@ -17,7 +17,7 @@ from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.request_facts import stops
 from converter.core.dialects.table import DIALECTS, Dialect, Form
 from converter.core.model.initial_state import InitialState
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 from converter.core.reply.summary import Summary
 from converter.core.wire import json_text
 
@@ -193,7 +193,7 @@ class Recording:
         except ValueError as error:
             raise RecordingError(f"{self.name}: its request cannot be read: {error}") from None
 
-    def rewriter(self, client: Dialect, form: Form) -> ReportingRewriter:
+    def rewriter(self, client: Dialect, form: Form) -> Rewriter:
         """Return a rewriter of the reply for a client of this dialect that wants this form.
 
         For the server's own dialect the form is the server's.

@@ -4,9 +4,19 @@ import pytest
 
 from converter.addon.exchange import settings
 from converter.addon.exchange.rewriting import reading_of
-from converter.core.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, Usage
+from converter.core.model.events import (
+    Event,
+    Finish,
+    Own,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+    joined,
+)
 from converter.core.reading.reading import Expected, ExpectedThoughts, ThoughtLimits
-from converter.core.reply.chain import Stages
+from converter.core.reply.chain import LONGEST, Stages, in_pieces
 from converter.core.reply.stages import STAGES
 
 
@@ -75,3 +85,38 @@ def test_a_finish_empties_the_stages_of_its_choice_and_no_others(held: str, choi
     assert [list(stage.close()) for stage in own] == [[]] * len(own)
     assert {getattr(event, "choice", None) for event in stages.close()} == {1 - choice}
     assert [list(stage.close()) for stage in other] == [[]] * len(other)
+
+
+# Long texts go through the stages in pieces, and nobody can tell.
+
+LONG = "a" * (2 * LONGEST + 1)
+
+
+def test_a_long_text_is_cut_and_joined_again() -> None:
+    pieces = in_pieces([Text("b"), Text(LONG, 1), Finish("stop")])
+    assert [len(piece.text) for piece in pieces if isinstance(piece, Text)] == [
+        1,
+        LONGEST,
+        LONGEST,
+        1,
+    ]
+    assert joined(pieces) == [Text("b"), Text(LONG, 1), Finish("stop")]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Text("a" * LONGEST),
+        Text(LONG, refusal=True),
+        Text(LONG, own=Own("openai")),
+        Thinking(LONG, own=Own("openai", {"reasoning": LONG})),
+    ],
+    ids=["short", "refusal", "in parts", "of the server's own field"],
+)
+def test_what_no_stage_searches_stays_whole(event: Text | Thinking) -> None:
+    assert list(in_pieces([event])) == [event]
+
+
+def test_short_events_are_given_back_as_they_are() -> None:
+    events = [Text("a"), Text("b")]
+    assert in_pieces(events) is events

@@ -16,7 +16,7 @@ from converter.core.model.events import (
 )
 from converter.core.reading.reading import Expected, ExpectedThoughts, ThoughtLimits
 from converter.core.reply.continuation import SecondReply
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 from converter.core.reply.thought_events import ThoughtEvent
 from tests.support.clients import Said, read_anthropic_stream, read_openai_stream
 from tests.support.frames import DONE, ROLE, stream, text
@@ -68,7 +68,7 @@ def test_no_prompt_is_shorter_than_nothing() -> None:
     assert SecondReply(None, 50).feed([Usage(15, 4)]) == [Usage(0, 19, estimated=True)]
 
 
-def rewriter(client: Dialect, limits: ThoughtLimits = GOES_ON) -> ReportingRewriter:
+def rewriter(client: Dialect, limits: ThoughtLimits = GOES_ON) -> Rewriter:
     made = settings.read({"loops": "off"})
     expected = Expected(thoughts=ExpectedThoughts(limits=limits))
     return rewriter_of(made, client, Form.STREAM, Form.STREAM, expected=expected)
@@ -80,7 +80,7 @@ def read(client: Dialect, body: bytes) -> Said:
 
 def joined(
     client: Dialect, *chunks: bytes, limits: ThoughtLimits = GOES_ON
-) -> tuple[Said, ReportingRewriter]:
+) -> tuple[Said, Rewriter]:
     through = rewriter(client, limits)
     out = [piece for chunk in chunks for piece in through.feed(chunk)] + through.close()
     return read(client, b"".join(out)), through
@@ -146,7 +146,7 @@ def test_the_thought_that_was_ended_is_told() -> None:
     assert [thought["thought"] for thought in told] == [THOUGHT]
 
 
-def _heard(through: ReportingRewriter, chunk: bytes) -> list[ThoughtEvent]:
+def _heard(through: Rewriter, chunk: bytes) -> list[ThoughtEvent]:
     through.feed(chunk)
     return through.thoughts
 

@@ -28,7 +28,7 @@ from converter.core.model.memory import Memory
 from converter.core.reading.reading import Expected, ExpectedCalls, ExpectedThoughts, ThoughtLimits
 from converter.core.reading.tool_calls.calls_read import Tools
 from converter.core.reply.fast_path import splice_of
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 from converter.core.wire.bounds import Bound
 from converter.extras.recordings.library import Library
 from converter.extras.recordings.recording import Recording
@@ -54,7 +54,7 @@ def _rewriter(
     fast: bool,
     calls: ExpectedCalls = NO_CALLS,
     budget: int | None = None,
-) -> ReportingRewriter:
+) -> Rewriter:
     limits = ThoughtLimits(budget)
     expected = Expected(
         thoughts=ExpectedThoughts(limits, task="task", context="context"), calls=calls
@@ -70,7 +70,7 @@ def _both(
     client: Dialect,
     calls: ExpectedCalls = NO_CALLS,
     budget: int | None = None,
-) -> tuple[ReportingRewriter, ReportingRewriter]:
+) -> tuple[Rewriter, Rewriter]:
     """Rewrite the chunks both ways; what comes of each chunk must be the same bytes."""
     fast, slow = (_rewriter(chosen, client, way, calls, budget) for way in (True, False))
     for chunk in chunks:

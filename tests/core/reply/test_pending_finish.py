@@ -8,7 +8,7 @@ from converter.addon.exchange import settings
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.core.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
 from converter.core.reading.reading import Expected
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 from laws.server_words import listen
 from tests.support.frames import DONE, ROLE, chat_whole, data, delta, finish
 from tests.support.frames_of import call
@@ -21,7 +21,7 @@ def counts(output: int) -> bytes:
     return data({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": output}})
 
 
-def passed(client: Dialect, *frames: bytes) -> tuple[bytes, ReportingRewriter]:
+def passed(client: Dialect, *frames: bytes) -> tuple[bytes, Rewriter]:
     """What the client gets, and the rewriter."""
     through = rewriter_of(settings.read(), client, Form.STREAM, expected=Expected(limit=LIMIT))
     out = [piece for frame in frames for piece in through.feed(frame)] + through.close()

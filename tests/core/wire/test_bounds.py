@@ -23,7 +23,7 @@ from converter.core.dialects.table import (
 )
 from converter.core.reading.reading import Expected, ExpectedCalls, ExpectedThoughts
 from converter.core.reading.tool_calls.calls_read import Tools
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 from converter.core.wire.bounds import FRAME_LIMIT, MOST_CALLS, TABLE, TooMuchError
 from tests.support.frames import ROLE, delta
 
@@ -117,7 +117,7 @@ def said(name: str) -> Iterator[bytes]:
         yield frame
 
 
-def rewriter(client: Dialect) -> ReportingRewriter:
+def rewriter(client: Dialect) -> Rewriter:
     expected = Expected(
         thoughts=ExpectedThoughts(task="t", context="c"), calls=ExpectedCalls(read=TOOLS)
     )

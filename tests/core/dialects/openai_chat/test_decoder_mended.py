@@ -7,9 +7,7 @@ import pytest
 from converter.core.dialects.openai_chat.decoder import mend
 from converter.core.dialects.table import COMMON, Form
 from converter.core.model.events import Usage
-from converter.core.reading.reading import Reading
-from converter.core.reply.pipeline import Pipeline
-from converter.core.reply.stages import STAGES
+from converter.core.reply.frame_reader import FrameReader
 from converter.core.wire.sse import Frame
 from tests.support.rows import rows_of
 
@@ -100,7 +98,7 @@ def test_a_prompt_of_no_token_is_counted_by_the_timings(
     choice = {"index": 0, shape: {"content": "a"}, "finish_reason": "stop"}
     raw = json.dumps({"choices": [choice], "usage": usage, "timings": timings}).encode()
     frame = Frame(b"data: " + raw + b"\n\n", raw)
-    said, events = Pipeline(STAGES, Reading(()), COMMON, Form.STREAM).decode(frame)
+    said, events = FrameReader(COMMON, Form.STREAM).read(frame)
     [read] = [event for event in events if isinstance(event, Usage)]
     assert (read.input, read.output) == (counted, 7)
     told = json.loads(said.data or b"")["usage"]

@@ -8,7 +8,7 @@ from converter.core.dialects.table import COMMON, TEXT_COMPLETIONS, Form
 from converter.core.dialects.wire_form import ReplyContext
 from converter.core.reading.families import FAMILIES
 from converter.core.reading.reading import Reading
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 from converter.core.reply.stages import STAGES
 from tests.support.frames import text_completion
 
@@ -20,7 +20,7 @@ def body(text: str, finish: str | None, **more: object) -> bytes:
 
 
 def rewritten(said: bytes, form: Form) -> bytes:
-    made = ReportingRewriter(
+    made = Rewriter(
         STAGES, Reading(FAMILIES), TEXT_COMPLETIONS, COMMON, form, context=ReplyContext("m")
     )
     out = b"".join(made.whole(said))
@@ -66,6 +66,6 @@ def test_a_stream_of_text_is_one_of_deltas() -> None:
 
 @pytest.mark.parametrize("said", [b'{"error": {"message": "gone"}}', b'{"content": "native"}'])
 def test_what_is_no_text_is_no_reply(said: bytes) -> None:
-    made = ReportingRewriter(STAGES, Reading(FAMILIES), TEXT_COMPLETIONS, COMMON, Form.WHOLE)
+    made = Rewriter(STAGES, Reading(FAMILIES), TEXT_COMPLETIONS, COMMON, Form.WHOLE)
     made.whole(said)
     assert made.failure

@@ -9,7 +9,7 @@ import pytest
 from converter.addon.exchange import settings
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.core.dialects.table import COMMON, UNCOUNTED, Form
-from converter.core.reply.reporting import ReportingRewriter
+from converter.core.reply.rewriter import Rewriter
 
 USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
 TIMINGS = {"prompt_n": 11, "predicted_n": 7}
@@ -31,13 +31,13 @@ COUNTS = frame([], usage=USAGE)
 DONE = b"data: [DONE]\n\n"
 
 
-def rewriter(fast: bool, counted: bool = False) -> ReportingRewriter:
+def rewriter(fast: bool, counted: bool = False) -> Rewriter:
     chosen = replace(settings.read({}), fast=fast)
     speaker = COMMON if counted else UNCOUNTED
     return rewriter_of(chosen, speaker, Form.STREAM, server=speaker)
 
 
-def rewritten(body: bytes, made: ReportingRewriter, step: int) -> bytes:
+def rewritten(body: bytes, made: Rewriter, step: int) -> bytes:
     pieces = [body[at : at + step] for at in range(0, len(body), step)]
     return b"".join([*(out for piece in pieces for out in made.feed(piece)), *made.close()])
 
