@@ -43,6 +43,10 @@ def _second_first() -> Recording:
     return reply(*words, finish("stop", 1), finish("stop", 0), DONE)
 
 
+def _stopped() -> Recording:
+    return streamed("It is 5.", " Q", ": next", stop=["Q:"])
+
+
 CASES: list[tuple[int, str, Callable[[], Recording]]] = [
     (2, "no words to cut", lambda: recording(b'{"choices": [{"mess', JSON)),
     (3, "broke off", lambda: reply(ROLE, *text("a"))),
@@ -50,6 +54,7 @@ CASES: list[tuple[int, str, Callable[[], Recording]]] = [
     (3, "what came between", lambda: reply(*text("a"), delta(reasoning="t"), *END)),
     *((law, "a loop was found", _ended) for law in (2, 3, 4, 5)),
     (9, "its end from the addon", _ended),
+    *((law, "cut at a stop string", _stopped) for law in (2, 3, 4, 5, 9)),
     (4, "think_unasked=hide", lambda: streamed("a", options={"unasked": "hide"})),
     (4, "different thoughts", lambda: reply(delta(reasoning="t"), delta(thinking="u"), *END)),
     (4, "not of the dialect's shape", lambda: reply(ROLE, data({"choices": [7]}), *END)),
