@@ -3,13 +3,13 @@
 A recording stores the same, so that it sets its reply up in the same way.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from converter.addon.exchange.exchange import JSON, Answer
 from converter.addon.exchange.option_readers import FOLDED
-from converter.addon.exchange.read_request import Body, ReadRequest
+from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.servers import initial_state
 from converter.addon.servers.initial_state import (
@@ -63,7 +63,7 @@ class AwaitedReply:
     counted: int | None = None
     prompted: bool = False
     parses: bool = False
-    sent: Body = field(default_factory=dict)
+    sent: Mapping[str, object] = field(default_factory=dict)
     as_text: bool = False
     thinks_first: bool = False
 
@@ -166,7 +166,9 @@ class AwaitedReply:
         asked = COUNTING not in self.request.body and COUNTING in self.sent
         return asked and not self.request.exchange.translated
 
-    def again(self, body: Body, findings: Findings, tokens: int) -> Body:
+    def again(
+        self, body: Mapping[str, object], findings: Findings, tokens: int
+    ) -> Mapping[str, object]:
         """Return the request that has the reply go on behind a thought that was ended. `body`: the
         one that went out; `tokens`: so many were made.
         """

@@ -8,7 +8,6 @@ from converter.core.model.raw_messages import (
     BILLING_LINES,
     SYSTEM,
     SYSTEM_FIELDS,
-    Fields,
     content_of,
     role_of,
     said_in,
@@ -24,7 +23,7 @@ a line stays readable.
 """
 
 
-def conversation_id(body: Fields) -> str:
+def conversation_id(body: Mapping[str, object]) -> str:
     """Return an id that stays the same over the turns of one conversation, whatever the dialect of
     its requests.
 

@@ -31,8 +31,6 @@ from converter.core.wire import json_text
 from converter.core.wire.bounds import LONGEST_THOUGHT
 from converter.core.wire.json_text import as_object, objects
 
-type Body = Mapping[str, object]
-type Message = Mapping[str, object]
 type HashOf = Callable[[bytes, object, Callable[[], bytes]], bytes]
 """Takes the hash of a conversation, its next message, and what makes the hash behind that."""
 
@@ -105,7 +103,7 @@ def _written(events: Iterable[Event]) -> str:
     return "".join(written).join(around)
 
 
-def _calls(events: Iterable[Event]) -> list[Message]:
+def _calls(events: Iterable[Event]) -> list[Mapping[str, object]]:
     """Return the calls of a reply, as a message holds them."""
     calls: dict[int, list[ToolCall]] = {}
     for event in events:
@@ -151,12 +149,12 @@ class Earlier:
 
 
 def restore(
-    body: Body,
+    body: Mapping[str, object],
     history: HistoryPlace,
     memory: Memory,
     join: Callable[[Iterable[str]], str] = "".join,
     hash_of: HashOf | None = None,
-) -> tuple[Body, Earlier]:
+) -> tuple[Mapping[str, object], Earlier]:
     """Return the request with the thoughts that its client has dropped. One that brings any is not
     added to, and nothing is kept of its reply. `hash_of`: gives the hashes of the request before.
     """
@@ -186,7 +184,7 @@ def restore(
     return changed, Earlier(restored, unknown, unreadable, spot)
 
 
-def switched(body: Body, history: HistoryPlace) -> Body:
+def switched(body: Mapping[str, object], history: HistoryPlace) -> Mapping[str, object]:
     """Return the request with the switches without which its template drops the thoughts in it.
     The client's own words for them count.
     """
@@ -196,11 +194,11 @@ def switched(body: Body, history: HistoryPlace) -> Body:
     return {**body, TEMPLATE: switches} if switches else body
 
 
-def _messages(body: Body) -> list[Message]:
+def _messages(body: Mapping[str, object]) -> list[Mapping[str, object]]:
     return [*map(as_object, messages_of(body))]
 
 
-def _thinks(message: Message) -> bool:
+def _thinks(message: Mapping[str, object]) -> bool:
     """Tell whether an assistant's message brings a thought."""
     if role_of(message) != "assistant":
         return False
@@ -209,13 +207,13 @@ def _thinks(message: Message) -> bool:
     )
 
 
-def _is_reply(message: Message) -> bool:
+def _is_reply(message: Mapping[str, object]) -> bool:
     if role_of(message) != "assistant":
         return False
     return bool(message.get("tool_calls") or "".join(spoken(message)).strip())
 
 
-def _after(digest: bytes, message: Message) -> bytes:
+def _after(digest: bytes, message: Mapping[str, object]) -> bytes:
     """Return the hash of a conversation with one more message. Of a reply its words and calls
     count, without the blanks around them, because clients strip these.
     """
@@ -261,7 +259,9 @@ def _read(value: bytes | None) -> tuple[str, str] | None:
     return None
 
 
-def _with(message: Message, thinking: str, text: str, history: HistoryPlace) -> Message:
+def _with(
+    message: Mapping[str, object], thinking: str, text: str, history: HistoryPlace
+) -> Mapping[str, object]:
     """Return a message with its thought, so that the template writes what the model had written."""
     if history.place == "tags":
         return {**message, "content": join_texts([f"<think>{thinking}</think>", text])}

@@ -16,7 +16,6 @@ from urllib.parse import unquote
 from converter.addon.exchange.settings import Settings
 from converter.addon.servers.model_names import (
     GATEWAY_CLIENTS,
-    Entry,
     entries,
     with_aliases,
     with_gateway_names,
@@ -218,7 +217,7 @@ class Exchange:
         listed = self._listed(served, body)
         return Answer(200, JSON, json_text.write(listed)) if listed else None
 
-    def _listed(self, served: Sequence[Entry], body: bytes) -> object:
+    def _listed(self, served: Sequence[dict[str, object]], body: bytes) -> object:
         """Return the list, or the model that is asked for; `None` where the body stays."""
         rows, write = self.settings.models, self.client.answers.models
         models = with_aliases(served, rows)

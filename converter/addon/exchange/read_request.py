@@ -54,7 +54,6 @@ from converter.core.wire import json_text
 from converter.core.wire.half_escapes import has_half_characters
 from converter.core.wire.known_json import KnownObject
 
-type Body = Mapping[str, object]
 _WISHES = frozenset((*BUDGET_FIELDS, EFFORT))
 """A request's own, in whose place the wish of a model's name goes."""
 
@@ -80,7 +79,7 @@ class ReadRequest:
     """
 
     exchange: Exchange
-    body: Body = field(default_factory=dict)
+    body: Mapping[str, object] = field(default_factory=dict)
     conversation: Conversation | None = None
     context: str = ""
     asks_to_think: bool = False
@@ -236,11 +235,11 @@ class ReadRequest:
 
     def _restored(
         self,
-        body: Body,
+        body: Mapping[str, object],
         history: HistoryPlace,
         memory: Memory | None,
         join: Callable[[Iterable[str]], str],
-    ) -> tuple[Body, Earlier]:
+    ) -> tuple[Mapping[str, object], Earlier]:
         wanted = history.wanted and self.exchange.settings.restore != "off"
         if memory is None or not (wanted and memory.bounds.keeps):
             return body, NO_EARLIER
@@ -248,7 +247,7 @@ class ReadRequest:
         return earlier_thoughts.restore(body, history, memory, join, hash_of)
 
     def _sent(
-        self, body: Body, notes: Sequence[str] = (), earlier: Earlier = NO_EARLIER
+        self, body: Mapping[str, object], notes: Sequence[str] = (), earlier: Earlier = NO_EARLIER
     ) -> "ReadRequest":
         """Return the request with this body and the wishes of its tools: to read their
         calls from text, to tell of them in words.
@@ -270,7 +269,7 @@ class ReadRequest:
             earlier=earlier,
         )
 
-    def with_ids(self, body: Body) -> "ReadRequest":
+    def with_ids(self, body: Mapping[str, object]) -> "ReadRequest":
         """Return the request with a body whose calls may have other ids; itself where it is the
         request's own.
         """
@@ -279,7 +278,7 @@ class ReadRequest:
         ids = self.call_ids.union(call_ids(body))
         return replace(self, body=body, call_ids=ids, mended=True)
 
-    def prompted(self, servers: KnownServers, upstream: Upstream) -> Body | None:
+    def prompted(self, servers: KnownServers, upstream: Upstream) -> Mapping[str, object] | None:
         """Return the request to send in its place, when the model is to be asked to think and does
         not do so by itself.
         """

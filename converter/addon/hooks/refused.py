@@ -6,6 +6,7 @@ prompt, and goes on behind it.
 """
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 
 from mitmproxy.http import Request
@@ -16,7 +17,7 @@ from converter.addon.layers.contract import Refusal
 from converter.addon.log_lines import report
 from converter.addon.servers import refusals, unread_replies
 from converter.addon.servers.initial_state import end_of_prompt
-from converter.addon.servers.refusals import SCHEMA_WORDS, Body
+from converter.addon.servers.refusals import SCHEMA_WORDS
 from converter.addon.servers.unread_replies import COMPLETION_PATH, RENDERED, TEMPLATE_PATH
 from converter.core.dialects.error_words import server_message
 from converter.core.dialects.request_facts import COUNTING
@@ -50,7 +51,9 @@ def reader_of(record: FlowRecord) -> Refusal | None:
     return record.refused if record.refused is not before else None
 
 
-def for_our_reader(record: FlowRecord, body: Body, prompt: object) -> tuple[Body, str]:
+def for_our_reader(
+    record: FlowRecord, body: Mapping[str, object], prompt: object
+) -> tuple[Mapping[str, object], str]:
     """Return the request for a reply that no reader of the server's sees, and its path, empty for a
     chat's: the text behind the `prompt`; where the server writes none, the tools in words.
     """
@@ -70,10 +73,10 @@ class NextRequest(Refusal):
     def __init__(self, record: FlowRecord, before: Refusal | None = None) -> None:
         self.reads = record.flow.response
         self.left_out: frozenset[str] = before.left_out if before else frozenset()
-        self.body: Body = before.body if before else {}
+        self.body: Mapping[str, object] = before.body if before else {}
         self._record = record
         self._came = bytearray()
-        self._next: Body = {}
+        self._next: Mapping[str, object] = {}
         self._path = ""
         self.renders = False
 

@@ -21,7 +21,7 @@ from converter.addon.aside import AT_ONCE, BODIES, Worker, aside, is_quick
 from converter.addon.exchange import read_request
 from converter.addon.exchange.awaited_reply import AwaitedReply
 from converter.addon.exchange.exchange import JSON, Kind, RequestTooLargeError
-from converter.addon.exchange.read_request import Body, ReadRequest
+from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.exchange.settings import Settings
 from converter.addon.hooks.exchange_listener import fault_of
 from converter.addon.hooks.refused import for_our_reader
@@ -73,7 +73,7 @@ class Asked:
     body: bytes = b""
     notes: list[str] = field(default_factory=list)
     parses: bool = False
-    sent: Body = field(default_factory=dict)
+    sent: Mapping[str, object] = field(default_factory=dict)
 
 
 class RequestSteps:
@@ -175,7 +175,7 @@ async def counterpart(asked: Asked) -> None:
     record, there = asked.record, asked.record.exchange.endpoint.counterpart
     assert there  # by its kind
 
-    def asking() -> tuple[Body, Fields]:
+    def asking() -> tuple[Mapping[str, object], Fields]:
         fields = Fields(json_text.read(asked.body))
         return there.request(fields), fields
 

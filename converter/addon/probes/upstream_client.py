@@ -23,14 +23,13 @@ from converter.addon.probes.upstream_http import NoReplyError, fetch
 from converter.addon.servers.initial_state import initial_state, needs_prompt
 from converter.addon.servers.known_servers import (
     MOST_KNOWN,
-    Body,
     Bounded,
     Key,
     KnownServers,
     Upstream,
     prompt_key,
 )
-from converter.addon.servers.model_names import Entry, entries
+from converter.addon.servers.model_names import entries
 from converter.addon.servers.probes import (
     IDENTITY_PATHS,
     Probe,
@@ -70,8 +69,6 @@ PATIENCE_OF_READERS = 20.0
 _MODELS = "/v1/models"
 _log = logging.getLogger(__name__)
 
-type Headers = Mapping[str, str]
-
 
 class UpstreamClient:
     """Asks servers; `servers` holds their answers. `headers`: the client's credentials."""
@@ -82,11 +79,11 @@ class UpstreamClient:
         self._running: dict[Upstream | Key, asyncio.Task[Any]] = {}
         self._rests_until: Bounded[Upstream, float] = Bounded()
         self._asked_again: Bounded[Upstream, float] = Bounded()
-        self._listed: Bounded[Upstream, tuple[list[Entry], float]] = Bounded()
+        self._listed: Bounded[Upstream, tuple[list[dict[str, object]], float]] = Bounded()
         self._complained: Bounded[Upstream, None] = Bounded()
         self._met: Bounded[Upstream, None] = Bounded()
 
-    async def recognise(self, upstream: Upstream, headers: Headers) -> Server:
+    async def recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server:
         """Return the server's row, generic as long as it has not said what it is. Raises
         ConnectionError when nobody is there.
         """
@@ -103,8 +100,8 @@ class UpstreamClient:
     def ask_initial_state(
         self,
         upstream: Upstream,
-        headers: Headers,
-        body: Body,
+        headers: Mapping[str, str],
+        body: Mapping[str, object],
         server: Server | None,
         size: int = 0,
     ) -> None:
@@ -117,7 +114,7 @@ class UpstreamClient:
             asked = upstream, credentials(headers), body, server, size
             self._once(key, partial(self._ask_prompt, *asked))
 
-    async def initial_state(self, upstream: Upstream, body: Body) -> InitialState:
+    async def initial_state(self, upstream: Upstream, body: Mapping[str, object]) -> InitialState:
         """Return where the reply to this request begins, by the best of what is known now."""
         task = self._running and self._running.get(prompt_key(upstream, body))
         if task and needs_prompt(self.servers.facts(upstream, body)):
@@ -127,9 +124,9 @@ class UpstreamClient:
     async def count(
         self,
         upstream: Upstream,
-        headers: Headers,
+        headers: Mapping[str, str],
         server: Server,
-        body: Body,
+        body: Mapping[str, object],
         size: int = 0,
         asked: ProbeRequest | None = None,
     ) -> int | None:
@@ -149,7 +146,11 @@ class UpstreamClient:
         return await self._unless_silent(upstream, lambda: _begin(count()))
 
     async def prompt(
-        self, upstream: Upstream, headers: Headers, body: Body, size: int = 0
+        self,
+        upstream: Upstream,
+        headers: Mapping[str, str],
+        body: Mapping[str, object],
+        size: int = 0,
     ) -> str | None:
         """Return the prompt of a chat completion as its server writes it; None where it cannot."""
         ask = partial(self._fetch, upstream, headers)
@@ -165,9 +166,9 @@ class UpstreamClient:
     async def pieces(
         self,
         upstream: Upstream,
-        headers: Headers,
+        headers: Mapping[str, str],
         server: Server | None,
-        written: Callable[[Server], Body | None],
+        written: Callable[[Server], Mapping[str, object] | None],
     ) -> list[bytes] | None:
         """Return the words of each token of a prompt, for who looks at it; None when the server
         cannot tell or takes its time, which says nothing of it to others. `written`: the chat
@@ -185,7 +186,9 @@ class UpstreamClient:
         except (TimeoutError, NoReplyError, ConnectionError):
             return None
 
-    async def models(self, upstream: Upstream, headers: Headers) -> list[Entry]:
+    async def models(
+        self, upstream: Upstream, headers: Mapping[str, str]
+    ) -> list[dict[str, object]]:
         """Return what the server lists, none where it cannot be asked."""
         listed, until = self._listed.get(upstream, ([], 0.0))
         if until < time.monotonic():
@@ -196,7 +199,7 @@ class UpstreamClient:
         return listed
 
     async def facts(
-        self, upstream: Upstream, headers: Headers, server: Server | None, model: str
+        self, upstream: Upstream, headers: Mapping[str, str], server: Server | None, model: str
     ) -> ModelFacts:
         """Return the server's words on a model, for who looks at it; a server that takes its time
         says nothing of it to others.
@@ -238,7 +241,7 @@ class UpstreamClient:
             ask()
         return None
 
-    async def _recognise(self, upstream: Upstream, headers: Headers) -> Server | None:
+    async def _recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server | None:
         before = self.servers.server(upstream)  # else a request waits, and has looked already
         await self.lessons.look(upstream, anew=before is not None)
         if not self.servers.is_due(upstream, TERM, REST):
@@ -254,7 +257,12 @@ class UpstreamClient:
         return server
 
     async def _ask_prompt(
-        self, upstream: Upstream, headers: Headers, body: Body, server: Server | None, size: int
+        self,
+        upstream: Upstream,
+        headers: Mapping[str, str],
+        body: Mapping[str, object],
+        server: Server | None,
+        size: int,
     ) -> None:
         """Find out where the reply begins; a fault changes the guess alone, and is asked again."""
         try:
@@ -273,7 +281,7 @@ class UpstreamClient:
             self._complain(upstream, f"it cannot say where its replies begin: {error}")
 
     async def _fetch(
-        self, upstream: Upstream, headers: Headers, probe: ProbeRequest
+        self, upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest
     ) -> ProbeReply | None:
         """Return the answer; None, and the server's silence is remembered, when there is none
         within `PATIENCE`. Raises ConnectionError when nobody is there.
@@ -323,7 +331,7 @@ def _begin[Result](probing: Coroutine[object, object, Result]) -> asyncio.Task[R
     return task
 
 
-def credentials(headers: Headers) -> dict[str, str]:
+def credentials(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the header that lets the client in: its key becomes a bearer token, as
     chat-completions servers want it.
     """

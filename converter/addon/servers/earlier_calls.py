@@ -18,8 +18,6 @@ from converter.core.model.raw_messages import with_each
 from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object, objects
 
-type Body = Mapping[str, object]
-
 
 def with_arguments(message: object, *, anew: bool = False) -> object:
     """Return a message of chat completions whose calls have a JSON object's text as arguments,
@@ -51,7 +49,7 @@ def _is_object(arguments: object) -> bool:
     return False
 
 
-def with_counted_ids(body: Body) -> Body:
+def with_counted_ids(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion whose calls and results have such ids; the same object where nothing
     is to change. The order of the calls decides, so that a longer history begins with the same ids.
     """
@@ -59,7 +57,7 @@ def with_counted_ids(body: Body) -> Body:
     return with_each(body, lambda message: _turn(as_object(message), ids, renamed) or message)
 
 
-def with_short_ids(body: Body) -> Body:
+def with_short_ids(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion whose calls and results have ids of nine letters and digits, which
     their old ids alone decide; the same object where nothing is to change.
     """
@@ -90,7 +88,7 @@ _ROWS = (
 MODELS_WITH_IDS = re.compile("|".join(f"(?:{names.pattern})" for names, _ in _ROWS))
 
 
-def with_ids_of_model(body: Body) -> Body:
+def with_ids_of_model(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion with the ids that its model's template needs; the same object where
     nothing is to change.
     """
@@ -107,7 +105,9 @@ class _Renamed:
     names: dict[str, list[str]] = field(default_factory=dict)
 
 
-def _turn(turn: Body, ids: CallIds, renamed: _Renamed) -> Body | None:
+def _turn(
+    turn: Mapping[str, object], ids: CallIds, renamed: _Renamed
+) -> Mapping[str, object] | None:
     """Return a turn with calls or with a result; None for any other."""
     calls = [*objects(turn.get("tool_calls"))]
     if calls and calls == turn["tool_calls"]:
@@ -123,7 +123,7 @@ def _turn(turn: Body, ids: CallIds, renamed: _Renamed) -> Body | None:
     return {**turn, "tool_call_id": names.pop(0) if len(names) > 1 else names[0]}
 
 
-def _counted(call: Body, ids: CallIds, number: int) -> Body:
+def _counted(call: Mapping[str, object], ids: CallIds, number: int) -> Mapping[str, object]:
     """Return a call with an id of the template's; one of that form stays, unless it repeats."""
     written, name = call.get("id"), as_object(call.get("function")).get("name")
     if isinstance(written, str) and is_counted(written):

@@ -23,8 +23,6 @@ from converter.core.reading.thought_row import Lone
 from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object
 
-type Body = Mapping[str, object]
-
 _WISHES = frozenset(used_as(Use.WISH))
 _OFF = (False, "disabled", "none", "no_think")
 _CLOSERS = {
@@ -43,7 +41,7 @@ class Facts:
     begin, after a wrong guess.
     """
 
-    body: Body = field(default_factory=dict)
+    body: Mapping[str, object] = field(default_factory=dict)
     parses: bool = False
     repeats_opener: bool = False
     prompt: InitialState | None = None
@@ -63,7 +61,7 @@ def request(facts: Facts) -> InitialState | None:
     return InitialState.THINKING if inside else InitialState.TEXT
 
 
-def ends_in_closed_thought(body: Body) -> bool:
+def ends_in_closed_thought(body: Mapping[str, object]) -> bool:
     """Tell whether the request ends with the beginning of its reply, behind a thought."""
     begun = content_of(begun_message(body))
     closed = isinstance(begun, str) and any(closer in begun for closer in _CLOSERS)
@@ -100,7 +98,7 @@ def switches(facts: Facts) -> InitialState | None:
     return InitialState.TEXT if _is_switched_off(facts.body) else None
 
 
-def _is_switched_off(body: Body) -> bool:
+def _is_switched_off(body: Mapping[str, object]) -> bool:
     off = any(wish in _OFF for wish in _wishes(body))
     return off and not ((row := _row(body)) and row.always)
 
@@ -114,7 +112,7 @@ def model(facts: Facts) -> InitialState | None:
     return InitialState.LIKELY_THINKING if opened else InitialState.TEXT
 
 
-def speaks_of_closers(body: Body) -> bool:
+def speaks_of_closers(body: Mapping[str, object]) -> bool:
     """Tell whether somebody but the model has a closer in its words: then a reply may well speak of
     one. Earlier thoughts of the model's own say nothing.
     """
@@ -123,12 +121,12 @@ def speaks_of_closers(body: Body) -> bool:
     return any(closer in written for closer in _CLOSERS)
 
 
-def asks_for_thinking(body: Body) -> bool:
+def asks_for_thinking(body: Mapping[str, object]) -> bool:
     """Tell whether a request asks the model to think, by any of the switches that servers know."""
     return any(wish and wish not in _OFF for wish in _wishes(body))
 
 
-def _wishes(body: Body) -> list[object]:
+def _wishes(body: Mapping[str, object]) -> list[object]:
     if TEMPLATE not in body and _WISHES.isdisjoint(body):
         return []  # as nearly all requests
     fields = {**body, **as_object(body.get(TEMPLATE))}
@@ -138,7 +136,7 @@ def _wishes(body: Body) -> list[object]:
     ]
 
 
-def _row(body: Body) -> Template | None:
+def _row(body: Mapping[str, object]) -> Template | None:
     return template_of(str(body.get("model") or "").lower())
 
 
@@ -152,7 +150,7 @@ def initial_state(facts: Facts) -> InitialState:
     return _first(RULES, facts) or InitialState.TEXT
 
 
-def thinking_is_off(body: Body, chosen: InitialState) -> bool:
+def thinking_is_off(body: Mapping[str, object], chosen: InitialState) -> bool:
     """Tell whether the prompt closes the thought, so that a closer at the reply's head closes
     nothing.
 
@@ -167,7 +165,7 @@ def thinking_is_off(body: Body, chosen: InitialState) -> bool:
     return is_told or _is_switched_off(body)
 
 
-def turns_thinking_off(body: Body) -> bool:
+def turns_thinking_off(body: Mapping[str, object]) -> bool:
     """Tell whether a request turns thinking off, of a model that can be told so: then the server
     has no thought to send.
     """
@@ -203,7 +201,7 @@ def _last(text: str, marks: Iterable[str]) -> int:
     return max(map(text.rfind, marks))
 
 
-def _is_set(body: Body, wanted: Switches) -> bool:
+def _is_set(body: Mapping[str, object], wanted: Switches) -> bool:
     """Tell whether a request sets one of these switches, in itself or for its template."""
     inner = as_object(body.get(TEMPLATE))
     return any(

@@ -133,7 +133,6 @@ def prevailing(one: Lessons, other: Lessons) -> Lessons:
     return {**one, **later}
 
 
-type Body = Mapping[str, object]
 type Key = tuple[Upstream, str]
 """A server, and a digest of the other grounds: names and switches may be of any length."""
 
@@ -170,7 +169,7 @@ _SWITCHES = used_as(Use.BEGINNING)
 _SORTED = json.JSONEncoder(sort_keys=True, default=str)
 
 
-def switch_of(body: Body) -> str:
+def switch_of(body: Mapping[str, object]) -> str:
     """Return the parts of a request that decide where its reply begins, as a key: replies to the
     same key begin alike.
     """
@@ -178,12 +177,12 @@ def switch_of(body: Body) -> str:
     return _SORTED.encode(switches)
 
 
-def prompt_key(upstream: Upstream, body: Body) -> Key:
+def prompt_key(upstream: Upstream, body: Mapping[str, object]) -> Key:
     """Return the traits that prompts of one end share: server, model and thinking switches."""
     return upstream, _digest(str(body.get("model")), switch_of(body))
 
 
-def _model(body: Body) -> str:
+def _model(body: Mapping[str, object]) -> str:
     return _digest(str(body.get("model")))
 
 
@@ -248,7 +247,7 @@ class KnownServers:
         """Remember that servers of this kind repeat the template's opener in their text."""
         self._learn(upstream, REPEATS)
 
-    def saw_thinking(self, upstream: Upstream, body: Body) -> None:
+    def saw_thinking(self, upstream: Upstream, body: Mapping[str, object]) -> None:
         """Remember that the server takes this model's thinking out of the text itself; behind a
         router another model may be served by another server.
         """
@@ -258,7 +257,9 @@ class KnownServers:
         """Tell whether the server has been seen to take this model's thinking out of the text."""
         return self._word(upstream, PARSES + _digest(model)) is not None
 
-    def saw_prompt(self, upstream: Upstream, body: Body, state: InitialState | None) -> None:
+    def saw_prompt(
+        self, upstream: Upstream, body: Mapping[str, object], state: InitialState | None
+    ) -> None:
         """Remember where such a prompt ends; None: the server cannot tell."""
         name = PROMPT + prompt_key(upstream, body)[1]
         self._learn(upstream, name, state.value if state else UNTOLD)
@@ -267,7 +268,7 @@ class KnownServers:
         """Tell whether the server has been asked where prompts of this key end."""
         return bool(self._word(key[0], PROMPT + key[1]))
 
-    def correct(self, upstream: Upstream, body: Body, state: InitialState) -> None:
+    def correct(self, upstream: Upstream, body: Mapping[str, object], state: InitialState) -> None:
         """Remember where a reply did begin, after a guess. Where the server had said otherwise, it
         is to be asked again: its model has another template now.
         """
@@ -277,17 +278,19 @@ class KnownServers:
             self._learn(upstream, PROMPT + digest)
         self._learn(upstream, BEGINS + digest, state.value)
 
-    def saw_thought(self, upstream: Upstream, body: Body) -> None:
+    def saw_thought(self, upstream: Upstream, body: Mapping[str, object]) -> None:
         """Remember that the model thinks unasked."""
         self._learn(upstream, THINKS + _model(body))
 
-    def thinks(self, upstream: Upstream, body: Body) -> bool:
+    def thinks(self, upstream: Upstream, body: Mapping[str, object]) -> bool:
         """Tell whether the model is known to think by itself."""
         seen = self._word(upstream, THINKS + _model(body)) is not None
         named = initial_state.model(Facts(body))
         return seen or (named is not None and named.inside)
 
-    def thinks_first(self, upstream: Upstream, body: Body, chosen: InitialState) -> bool:
+    def thinks_first(
+        self, upstream: Upstream, body: Mapping[str, object], chosen: InitialState
+    ) -> bool:
         """Tell whether a thought comes before the answer, in the text or in a field. `chosen`: the
         user's word on where replies begin.
         """
@@ -296,7 +299,9 @@ class KnownServers:
         facts = self.facts(upstream, body)
         return initial_state.begins_in_thought(facts, self.thinks(upstream, body))
 
-    def saw_refusal(self, upstream: Upstream, body: Body, names: frozenset[str]) -> None:
+    def saw_refusal(
+        self, upstream: Upstream, body: Mapping[str, object], names: frozenset[str]
+    ) -> None:
         """Remember what of a request the server refuses, and takes without."""
         self._learn(upstream, REFUSES)
         for part in _LACKS.keys() & names:
@@ -312,7 +317,9 @@ class KnownServers:
         for schema, words in refusals.refused_schemas(body, names).items():
             self._learn(upstream, REFUSES + schema, "\n".join(sorted(words)))
 
-    def spared(self, upstream: Upstream, body: Body, may_lack: frozenset[str]) -> Body:
+    def spared(
+        self, upstream: Upstream, body: Mapping[str, object], may_lack: frozenset[str]
+    ) -> Mapping[str, object]:
         """Return a request without what the server has refused, of the parts that it `may_lack`;
         the same one if that is nothing.
         """
@@ -330,19 +337,19 @@ class KnownServers:
 
         return refusals.without_schemas(body, refused) if refusals.SCHEMAS in may_lack else body
 
-    def is_unread(self, upstream: Upstream, body: Body) -> bool:
+    def is_unread(self, upstream: Upstream, body: Mapping[str, object]) -> bool:
         """Tell whether the server's own reader throws replies of this model away."""
         refuses = self._word(upstream, REFUSES) is not None
         return refuses and self._word(upstream, UNREAD + _model(body)) is not None
 
-    def takes(self, upstream: Upstream, body: Body, name: str) -> bool:
+    def takes(self, upstream: Upstream, body: Mapping[str, object], name: str) -> bool:
         """Tell whether a field may be added to a request: the server is not known to refuse it."""
         if self._word(upstream, REFUSES) is None:
             return True
         refused = self._word(upstream, FIELDS + _model(body)) or ""
         return name not in refused.splitlines()
 
-    def facts(self, upstream: Upstream, body: Body) -> Facts:
+    def facts(self, upstream: Upstream, body: Mapping[str, object]) -> Facts:
         """Return the facts that the rules may go by for the reply to this request."""
         digest = prompt_key(upstream, body)[1]
         parses = self.takes_thinking_out(upstream, str(body.get("model")))

@@ -48,7 +48,6 @@ class Row:
 
 
 type Rows = tuple[Row, ...]
-type Entry = dict[str, object]
 
 _WILD = re.compile(r"[*?\[]")
 
@@ -84,7 +83,7 @@ def may_be_variant(rows: Rows, name: str) -> bool:
     return varies and not any(row.pattern == name for row in rows)
 
 
-def variant_of(served: Sequence[Entry], rows: Rows, full_name: str) -> Row | None:
+def variant_of(served: Sequence[dict[str, object]], rows: Rows, full_name: str) -> Row | None:
     """Return the meaning of `NAME-low` and of `anthropic/NAME`, where a model NAME is served and
     none by all of that name.
     """
@@ -102,18 +101,18 @@ def variant_of(served: Sequence[Entry], rows: Rows, full_name: str) -> Row | Non
     return Row(full_name, name, effort, budget)
 
 
-def entries(listed: object) -> list[Entry]:
+def entries(listed: object) -> list[dict[str, object]]:
     """Return the models of a list, as servers write it."""
     rows = objects(as_object(listed).get("data"))
     return [row for row in rows if isinstance(row.get("id"), str)]
 
 
-def only_one(served: Sequence[Entry]) -> str:
+def only_one(served: Sequence[dict[str, object]]) -> str:
     """Return the name of the only model; nothing where there are several."""
     return str(served[0]["id"]) if len(served) == 1 else ""
 
 
-def with_aliases(served: Sequence[Entry], rows: Rows) -> list[Entry]:
+def with_aliases(served: Sequence[dict[str, object]], rows: Rows) -> list[dict[str, object]]:
     """Return the models, and each again under the names without wildcards that stand for it."""
     by_name = {str(entry["id"]): entry for entry in served}
     aliases = [
@@ -124,13 +123,13 @@ def with_aliases(served: Sequence[Entry], rows: Rows) -> list[Entry]:
     return [*served, *(alias for alias in aliases if alias["id"] not in by_name)]
 
 
-def with_variants(listed: Sequence[Entry]) -> list[Entry]:
+def with_variants(listed: Sequence[dict[str, object]]) -> list[dict[str, object]]:
     """Return the models, and each again with every wish about its thinking in its name."""
     wished = [{**entry, "id": f"{entry['id']}-{name}"} for entry in listed for name in VARIANTS]
     return [*listed, *wished]
 
 
-def with_gateway_names(listed: Sequence[Entry]) -> list[Entry]:
+def with_gateway_names(listed: Sequence[dict[str, object]]) -> list[dict[str, object]]:
     """Return the models, and each that Claude Code would not list again under a name that it
     lists.
     """
@@ -142,7 +141,7 @@ _LATEST = ":latest"
 """Ollama serves such a model by its name alone as well, and lists it with this behind."""
 
 
-def find(served: Sequence[Entry], rows: Rows, name: str) -> Entry | None:
+def find(served: Sequence[dict[str, object]], rows: Rows, name: str) -> dict[str, object] | None:
     """Return the model that a client means by a name, under that name; None where there is none."""
     for row in (Row(name, name), row_of(rows, name), variant_of(served, rows, name)):
         wanted = row and (row.name or only_one(served))

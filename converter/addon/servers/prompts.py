@@ -25,8 +25,6 @@ from converter.core.model.raw_messages import (
 )
 from converter.core.reading.family_choice import for_model
 
-type Message = Mapping[str, object]
-
 _TOLD = """# Tools
 
 You can use these tools:
@@ -127,7 +125,7 @@ def _choice(body: Mapping[str, object]) -> str:
             return _CHOICES["one"] if body.get("parallel_tool_calls") is False else ""
 
 
-def _in_system(messages: Sequence[Message], text: str) -> list[Message]:
+def _in_system(messages: Sequence[Mapping[str, object]], text: str) -> list[Mapping[str, object]]:
     first = messages[0] if messages else {}
     if role_of(first) not in SYSTEM:
         return [_system(text), *messages]
@@ -135,11 +133,11 @@ def _in_system(messages: Sequence[Message], text: str) -> list[Message]:
     return [{**first, "content": f"{system}\n\n{text}" if system else text}, *messages[1:]]
 
 
-def _system(text: str) -> Message:
+def _system(text: str) -> Mapping[str, object]:
     return {"role": "system", "content": text}
 
 
-def _written(messages: Iterable[object], family: Family) -> Iterable[Message]:
+def _written(messages: Iterable[object], family: Family) -> Iterable[Mapping[str, object]]:
     for message in messages:
         if not isinstance(message, Mapping):
             continue  # the server would refuse it
@@ -152,7 +150,9 @@ def _written(messages: Iterable[object], family: Family) -> Iterable[Message]:
             yield message
 
 
-def _with_calls(message: Message, calls: Sequence[object], family: Family) -> Message:
+def _with_calls(
+    message: Mapping[str, object], calls: Sequence[object], family: Family
+) -> Mapping[str, object]:
     pieces = [_text(message)]
     for call in calls:
         match call:
@@ -178,9 +178,9 @@ def _text(message: object) -> str:
     return "\n\n".join(spoken(message))
 
 
-def _merged(messages: Iterable[Message]) -> list[Message]:
+def _merged(messages: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:
     """Join neighbouring user turns, because templates want turns to alternate."""
-    out: list[Message] = []
+    out: list[Mapping[str, object]] = []
     for message in messages:
         last = out[-1] if out else {}
         content, before = content_of(message), content_of(last)

@@ -29,8 +29,6 @@ from converter.core.model.raw_messages import messages_of, strings_of, with_each
 from converter.core.wire import json_text
 from converter.core.wire.bounds import DEEPEST
 
-type Body = Mapping[str, object]
-
 STATUSES = (400, 404, 415, 422, 500)
 """mlx-lm 0.32 answers 404 to what it cannot read; FastAPI 422 to a field that it does not know."""
 PICTURES, PICTURES_ONCE = "pictures", "pictures, this once"
@@ -160,7 +158,7 @@ def refused(status: int, words: str, sent: str = "") -> frozenset[str]:
     return frozenset() if said and _stands_in(said, sent) else names
 
 
-def refuses_pictures(status: int, words: str, body: Body) -> bool:
+def refuses_pictures(status: int, words: str, body: Mapping[str, object]) -> bool:
     """Tell whether a refusal that no row has is about pictures at all: then this request may go out
     without them, and nothing is remembered. Neither the model's name nor the request's own words
     count.
@@ -183,7 +181,7 @@ def _stands_in(words: str, sent: str) -> bool:
     return any(plain in _NO_WORD.sub(" ", spelled).lower() for spelled in spellings)
 
 
-def schemas(body: Body) -> list[object]:
+def schemas(body: Mapping[str, object]) -> list[object]:
     """Return the parts of a chat completion that hold a schema."""
     tools = body.get("tools")
     return [*(tools if isinstance(tools, list) else []), body.get("response_format")]
@@ -231,7 +229,7 @@ def _leads_somewhere(at: object, reference: object) -> bool:
     return first == "#" and isinstance(at, dict)
 
 
-def _odd_of(schema: Body) -> frozenset[str]:
+def _odd_of(schema: Mapping[str, object]) -> frozenset[str]:
     """Return the schema's words without a meaning: an unknown type, an empty `enum`, empty
     `properties`, and with these `additionalProperties`.
     """
@@ -244,7 +242,9 @@ def _odd_of(schema: Body) -> frozenset[str]:
     return frozenset(odd)
 
 
-def without_schemas(body: Body, names: Callable[[str], frozenset[str] | None]) -> Body:
+def without_schemas(
+    body: Mapping[str, object], names: Callable[[str], frozenset[str] | None]
+) -> Mapping[str, object]:
     """Return a chat completion whose schemas lack these words. `names`: by a schema's digest."""
 
     def spared(part: object) -> object:
@@ -259,7 +259,7 @@ def without_schemas(body: Body, names: Callable[[str], frozenset[str] | None]) -
     return body if changed == body else changed
 
 
-def refused_schemas(body: Body, names: frozenset[str]) -> dict[str, frozenset[str]]:
+def refused_schemas(body: Mapping[str, object], names: frozenset[str]) -> dict[str, frozenset[str]]:
     """Return the digests of a request's schemas that hold a refused word, each with all words."""
     words = names & (SCHEMA_WORDS | {ODD})
     held = [part for part in schemas(body) if words and pared(part, words) != part]
@@ -270,7 +270,7 @@ def _digest(part: object) -> str:
     return hashlib.sha256(json_text.write(part)).hexdigest()
 
 
-def without_choice(body: Body) -> Body:
+def without_choice(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a request with tools whose call the server is not to read. One of the Messages API
     has schemas under a name of their own, and its choice is an object. One of the Responses API
     stays: vLLM 0.32 refuses none there.
@@ -283,7 +283,7 @@ def without_choice(body: Body) -> Body:
     return {**body, "tool_choice": {"type": "none"} if of_messages else "none"}
 
 
-def without_pictures(body: Body) -> Body:
+def without_pictures(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion with a line of text in each picture's place."""
     return with_each(body, lambda message: with_each_part(message, _told))
 
@@ -307,7 +307,7 @@ class Part(NamedTuple):
     do not. `then`: the part that goes where the server refuses this one twice.
     """
 
-    without: Callable[[Body], Body]
+    without: Callable[[Mapping[str, object]], Mapping[str, object]]
     lesson: str = ""
     then: str = ""
 
@@ -346,7 +346,9 @@ def not_yet(names: frozenset[str], left_out: frozenset[str]) -> frozenset[str]:
     return names | {row.then for row in rows.values() if row and row.then}
 
 
-def without(body: Body, names: frozenset[str], may_lack: frozenset[str]) -> Body:
+def without(
+    body: Mapping[str, object], names: frozenset[str], may_lack: frozenset[str]
+) -> Mapping[str, object]:
     """Return a request without the parts of these names, if it `may_lack` them."""
     if SCHEMAS in may_lack:
         body = without_schemas(body, refused_schemas(body, names).get)

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 
 from converter.core.model.raw_messages import with_each
 
-type Body = Mapping[str, object]
-
 FIELD = "field "
 """Begins the name of a refused part that is a field; its path is behind it."""
 _KEPT = frozenset(
@@ -65,7 +63,7 @@ def are_paths(word: str) -> bool:
     return all(PATH.fullmatch(line) and line not in _KEPT for line in word.splitlines())
 
 
-def without_fields(body: Body, paths: frozenset[str]) -> Body:
+def without_fields(body: Mapping[str, object], paths: frozenset[str]) -> Mapping[str, object]:
     """Return a request without these fields; itself where it has none of them."""
     inner = frozenset(path.removeprefix("messages.") for path in paths if "." in path)
     if inner:

@@ -20,15 +20,13 @@ from converter.core.model.raw_messages import (
 )
 from converter.core.wire.json_text import as_object
 
-type Body = Mapping[str, object]
-
 GO_ON = "Go on."
 """The user's turn of a history that has none."""
 _FIELD, NO_THOUGHT = "reasoning_content", " "
 """In a thought's place where a server demands one: some take no empty text."""
 
 
-def with_user_turn(body: Body) -> Body:
+def with_user_turn(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion with a turn of the user's behind the system's, if it has none."""
     messages = [*messages_of(body)]
     roles = [*map(role_of, messages)]
@@ -40,7 +38,7 @@ def with_user_turn(body: Body) -> Body:
     )
 
 
-def with_thoughts(body: Body) -> Body:
+def with_thoughts(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion with something in each thought's place that is empty."""
     return with_each(body, _with_thought)
 
@@ -51,7 +49,7 @@ def _with_thought(message: object) -> object:
     return message if message.get(_FIELD) else {**message, _FIELD: NO_THOUGHT}
 
 
-def without_nulls(body: Body) -> Body:
+def without_nulls(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion whose turns have an empty text where they have no content."""
     return with_each(body, _without_null)
 
@@ -61,26 +59,26 @@ def _without_null(message: object) -> object:
     return {**as_object(message), "content": ""} if is_null else message
 
 
-def with_arguments_anew(body: Body) -> Body:
+def with_arguments_anew(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion whose calls have their arguments written once more, because readers
     of JSON differ.
     """
     return _asked_anew(with_each(body, partial(with_arguments, anew=True)))
 
 
-def with_ids_anew(body: Body) -> Body:
+def with_ids_anew(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion whose calls have ids of nine letters and digits."""
     return _asked_anew(with_short_ids(body))
 
 
-def _asked_anew(body: Body) -> Body:
+def _asked_anew(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return another request, even if it says the same, because the server refuses its calls; the
     same one if it has none.
     """
     return dict(body) if any("tool_calls" in as_object(one) for one in messages_of(body)) else body
 
 
-def with_pictures_of_users(body: Body) -> Body:
+def with_pictures_of_users(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion whose tool messages are text: their other parts follow the results
     in a turn of the user's.
     """
@@ -113,7 +111,7 @@ def _of_user(parts: Iterable[object]) -> list[object]:
     return [{"role": "user", "content": content}] if content else []
 
 
-def for_any_object(body: Body) -> Body:
+def for_any_object(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion that asks for JSON by a schema, in the form of llama.cpp."""
     asked = as_object(body.get("response_format"))
     if asked.get("type") != "json_schema":
@@ -122,7 +120,7 @@ def for_any_object(body: Body) -> Body:
     return {**body, "response_format": {"type": "json_object", "schema": schema or {}}}
 
 
-def for_schema(body: Body) -> Body:
+def for_schema(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion that asks for any JSON object by a schema."""
     asked = as_object(body.get("response_format"))
     if asked.get("type") != "json_object":
@@ -132,7 +130,7 @@ def for_schema(body: Body) -> Body:
     return {**body, "response_format": {"type": "json_schema", "json_schema": named}}
 
 
-def without_thinking(body: Body) -> Body:
+def without_thinking(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion that forces a call with thinking off, as APIs and templates do."""
     if not forces_call(body):
         return body
@@ -143,6 +141,6 @@ def without_thinking(body: Body) -> Body:
     }
 
 
-def without_force(body: Body) -> Body:
+def without_force(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion that leaves a forced call to the model."""
     return {**body, "tool_choice": "auto"} if forces_call(body) else body

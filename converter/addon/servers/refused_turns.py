@@ -19,31 +19,28 @@ from converter.core.model.raw_messages import (
     with_messages,
 )
 
-type Body = Mapping[str, object]
-type Message = dict[str, Any]
-
 _CONTINUES: Mapping[str, object] = by_name("vllm").prefill
 
 
-def _ends_begun(body: Body) -> bool:
+def _ends_begun(body: Mapping[str, object]) -> bool:
     """Tell whether the last turn is one of the model's that is to go on."""
     begun = begun_message(body)
     return begun is not None and not begun.get("tool_calls")
 
 
-def without_thought_behind_prefill(body: Body) -> Body:
+def without_thought_behind_prefill(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion that is to go on from the model's own turn, with thinking off."""
     if not _ends_begun(body):
         return body
     return with_template(body, nested(TEMPLATE_OFF)[TEMPLATE])
 
 
-def continued(body: Body) -> Body:
+def continued(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion whose last turn goes on, said in the fields of vLLM."""
     return {**body, **_CONTINUES} if _ends_begun(body) else body
 
 
-def with_one_begun_turn(body: Body) -> Body:
+def with_one_begun_turn(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion whose last turns, all of the model's, are one."""
     messages = [*messages_of(body)]
     while len(messages) > 1 and role_of(messages[-2]) == "assistant" and _ends_begun(body):
@@ -54,7 +51,7 @@ def with_one_begun_turn(body: Body) -> Body:
     return _with(body, messages)
 
 
-def with_one_system_turn(body: Body) -> Body:
+def with_one_system_turn(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion with one system turn, at its head: those at the head are joined, a
     later one becomes words of the user's turn at its place.
     """
@@ -68,13 +65,16 @@ def with_one_system_turn(body: Body) -> Body:
         if role_of(message) not in SYSTEM:
             out.append(message)
         elif text := join_texts(spoken(message)):
-            turn: Message = {"role": "user", "content": request_writer.INLINE_SYSTEM.format(text)}
+            turn: dict[str, Any] = {
+                "role": "user",
+                "content": request_writer.INLINE_SYSTEM.format(text),
+            }
             joint = _joined(out[-1], turn) if out and role_of(out[-1]) == "user" else None
             out[-1 if joint else len(out) :] = [joint or turn]
     return _with(body, [*system, *out])
 
 
-def by_turns(body: Body) -> Body:
+def by_turns(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion without two user turns, or two of the model's, in a row, and without
     a system turn in between.
     """
@@ -86,11 +86,11 @@ def by_turns(body: Body) -> Body:
     return _with(body, out)
 
 
-def _with(body: Body, messages: list[object]) -> Body:
+def _with(body: Mapping[str, object], messages: list[object]) -> Mapping[str, object]:
     return body if messages == [*messages_of(body)] else with_messages(body, messages)
 
 
-def _joined(one: object, other: object) -> Message | None:
+def _joined(one: object, other: object) -> dict[str, Any] | None:
     """Return two turns of one role as one; `None` where one is more than its content."""
     if not (isinstance(one, dict) and isinstance(other, dict)):
         return None

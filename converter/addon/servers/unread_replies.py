@@ -15,8 +15,6 @@ from converter.core.dialects.server_fields import Use, used_as
 from converter.core.model.raw_messages import content_parts, messages_of
 from converter.core.reading.beginning import Grammar
 
-type Body = Mapping[str, object]
-
 READER, RENDERED = "the server's own reader", "llama.cpp's own reader"
 """What a reply is asked for without: tools are told in words, or the prompt is sent as it is."""
 READERS = frozenset((READER, RENDERED))
@@ -40,7 +38,7 @@ _OF_CHATS = frozenset(
 """Fields that a prompt has taken up."""
 
 
-def is_plain(body: Body) -> bool:
+def is_plain(body: Mapping[str, object]) -> bool:
     """Tell whether text behind a prompt can be all that a chat completion asks for: no picture, no
     grammar, one choice.
     """
@@ -50,12 +48,12 @@ def is_plain(body: Body) -> bool:
     return one and free and texts and not body.get("logprobs")
 
 
-def text_completion(body: Body, prompt: str) -> Body:
+def text_completion(body: Mapping[str, object], prompt: str) -> Mapping[str, object]:
     """Return the text completion that asks for the same reply, behind the prompt of a chat."""
     kept = {name: value for name, value in body.items() if name not in _OF_CHATS}
     return {**kept, "prompt": prompt}
 
 
-def read_by_us(body: Body) -> Body:
+def read_by_us(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a chat completion whose tools are told in words, so that no reader looks for calls."""
     return tell_tools(body) or body

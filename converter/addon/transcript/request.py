@@ -18,8 +18,6 @@ from converter.core.reply.chain import Stages
 from converter.core.reply.stages import STAGES
 from converter.core.wire import json_text
 
-type Body = Mapping[str, object]
-
 _DEFAULTS = settings.read()
 _TOOLS = ("tools", "functions")
 _TOLD_AS_TURNS = frozenset((*SYSTEM_FIELDS, *MESSAGE_FIELDS))
@@ -40,7 +38,7 @@ def read(body: bytes, chosen: Settings | None = None) -> Transcript:
     return Transcript(rest=(body.decode(errors="backslashreplace"),))
 
 
-def of_fields(body: Body, chosen: Settings | None = None) -> Transcript:
+def of_fields(body: Mapping[str, object], chosen: Settings | None = None) -> Transcript:
     """Return the transcript of a request whose JSON is read already."""
     split = _splitter(chosen or _DEFAULTS, body.get("model"))
     systems = [body[name] for name in SYSTEM_FIELDS if is_said(body.get(name))]
@@ -51,7 +49,7 @@ def of_fields(body: Body, chosen: Settings | None = None) -> Transcript:
     return Transcript(tuple(turns), asked_for)
 
 
-def _asked(body: Body) -> tuple[dict[str, object], list[Part]]:
+def _asked(body: Mapping[str, object]) -> tuple[dict[str, object], list[Part]]:
     """Return the settings that can be told in a line, and the others."""
     short: dict[str, object] = {}
     long: list[Part] = []

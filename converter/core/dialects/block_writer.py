@@ -38,9 +38,6 @@ TEXT, THINKING, CALL, OTHER = "text", "thinking", "call", "other"
 """Kinds of open blocks."""
 
 
-type Message = dict[str, object]
-
-
 class BlockWriter(Encoder, ABC):
     """Neutral events in, the dialect's own events out, as frames. `whole`: one reply is wanted,
     which is the stream, folded, so that the two cannot disagree.
@@ -74,28 +71,30 @@ class BlockWriter(Encoder, ABC):
         self._thinking = Thought()
         self._in_order: InOrder[Content] = InOrder()
         self._left_out: set[str] = set()
-        self._result: Message = {}
+        self._result: dict[str, object] = {}
         self.thought = self.said = 0
         self.cut = False
 
     @abstractmethod
-    def _start(self, event: Start) -> Iterator[Message]: ...
+    def _start(self, event: Start) -> Iterator[dict[str, object]]: ...
     @abstractmethod
-    def _stop(self, own: Own | None = None) -> Iterator[Message]: ...
+    def _stop(self, own: Own | None = None) -> Iterator[dict[str, object]]: ...
     @abstractmethod
-    def _fail(self, event: Failure) -> Iterator[Message]: ...
+    def _fail(self, event: Failure) -> Iterator[dict[str, object]]: ...
     @abstractmethod
-    def _begin(self, kind: str, block: ToolPiece | Message | None) -> Iterable[Message]: ...
+    def _begin(
+        self, kind: str, block: ToolPiece | dict[str, object] | None
+    ) -> Iterable[dict[str, object]]: ...
     @abstractmethod
-    def _fill(self, text: str, pieces: int = 1) -> Iterable[Message]: ...
+    def _fill(self, text: str, pieces: int = 1) -> Iterable[dict[str, object]]: ...
     @abstractmethod
-    def _finish(self, kind: str, signature: str) -> Iterable[Message]: ...
+    def _finish(self, kind: str, signature: str) -> Iterable[dict[str, object]]: ...
     @abstractmethod
-    def _other(self, event: MappedField | Block) -> Iterable[Message]: ...
+    def _other(self, event: MappedField | Block) -> Iterable[dict[str, object]]: ...
     @abstractmethod
-    def _fold(self, event: Message) -> None: ...
+    def _fold(self, event: dict[str, object]) -> None: ...
 
-    def _folded(self) -> Message:
+    def _folded(self) -> dict[str, object]:
         return self._result
 
     @property
@@ -122,7 +121,7 @@ class BlockWriter(Encoder, ABC):
             out += self._sent(self.told(event))
         return out
 
-    def _sent(self, events: Iterable[Message]) -> list[bytes]:
+    def _sent(self, events: Iterable[dict[str, object]]) -> list[bytes]:
         out: list[bytes] = []
         for event in events:
             if self._gathers:
@@ -131,7 +130,7 @@ class BlockWriter(Encoder, ABC):
                 out.append(self.framed(event))
         return out
 
-    def framed(self, event: Message) -> bytes:
+    def framed(self, event: dict[str, object]) -> bytes:
         """Return the frame of one event."""
         return write_frame(json_text.write(event), str(event["type"]))
 
@@ -139,7 +138,7 @@ class BlockWriter(Encoder, ABC):
         """Return a comment's frames."""
         return [raw.rstrip(b"\r\n") + b"\n\n"]
 
-    def told(self, event: Event) -> Iterator[Message]:
+    def told(self, event: Event) -> Iterator[dict[str, object]]:
         """Yield the events that can go out. A reply has one choice, because nobody can ask for
         more: the first that comes, whatever its index.
         """
@@ -160,7 +159,7 @@ class BlockWriter(Encoder, ABC):
         else:
             yield from self._course(event)
 
-    def _course(self, event: Event) -> Iterator[Message]:
+    def _course(self, event: Event) -> Iterator[dict[str, object]]:
         match event:
             case Start() if not self._started:
                 yield from self._start(event)
@@ -192,16 +191,16 @@ class BlockWriter(Encoder, ABC):
                 self._fold(event)
         return 0
 
-    def end(self) -> Iterator[Message]:
+    def end(self) -> Iterator[dict[str, object]]:
         """Return the rest."""
         yield from self._contents(self._in_order.end())
         yield from self._leave()
 
-    def _contents(self, contents: Iterable[Content | ToolPiece]) -> Iterator[Message]:
+    def _contents(self, contents: Iterable[Content | ToolPiece]) -> Iterator[dict[str, object]]:
         for content in contents:
             yield from self._content(content)
 
-    def _content(self, event: Content | ToolPiece) -> Iterable[Message]:
+    def _content(self, event: Content | ToolPiece) -> Iterable[dict[str, object]]:
         match event:
             case Text():
                 return self._text(event.text)
@@ -214,7 +213,7 @@ class BlockWriter(Encoder, ABC):
             case _:
                 return self._other(event)
 
-    def _text(self, text: str) -> Iterator[Message]:
+    def _text(self, text: str) -> Iterator[dict[str, object]]:
         if self._open != TEXT:
             text, self._blanks = self._blanks + text, ""
             # an answer of nothing but blanks is none, and the Messages API refuses it
@@ -225,7 +224,7 @@ class BlockWriter(Encoder, ABC):
         self.said += len(text)
         yield from self._fill(text)
 
-    def _thought(self, text: str) -> Iterator[Message]:
+    def _thought(self, text: str) -> Iterator[dict[str, object]]:
         for event in self._thinking.feed(text):
             self.thought += len(event.text)
             if not (self._shown or self.tells_omitted):
@@ -234,11 +233,11 @@ class BlockWriter(Encoder, ABC):
                 yield from self._enter(THINKING)
             yield from self._fill(event.text) if self._shown else self._omitted(event.text)
 
-    def _omitted(self, text: str) -> Iterable[Message]:  # noqa: ARG002
+    def _omitted(self, text: str) -> Iterable[dict[str, object]]:  # noqa: ARG002
         """Write what a client gets for words of a thought that it wants omitted."""
         return ()
 
-    def _tool_piece(self, piece: ToolPiece) -> Iterator[Message]:
+    def _tool_piece(self, piece: ToolPiece) -> Iterator[dict[str, object]]:
         """Write a piece of a call."""
         if piece.begins:
             yield from self._enter(CALL, piece)
@@ -252,7 +251,9 @@ class BlockWriter(Encoder, ABC):
         """Take note that the open block's call was cut."""
         self.cut = True
 
-    def _enter(self, kind: str, block: ToolPiece | Message | None = None) -> Iterator[Message]:
+    def _enter(
+        self, kind: str, block: ToolPiece | dict[str, object] | None = None
+    ) -> Iterator[dict[str, object]]:
         yield from self._leave()
         self._open = kind
         self._blanks = ""
@@ -260,7 +261,7 @@ class BlockWriter(Encoder, ABC):
             self._thinking.end()
         yield from self._begin(kind, block)
 
-    def _leave(self, signature: str = "") -> Iterator[Message]:
+    def _leave(self, signature: str = "") -> Iterator[dict[str, object]]:
         """Close the open block. What ends a thought's text ends its held blanks."""
         if self._open is None:
             return

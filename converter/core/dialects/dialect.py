@@ -109,10 +109,9 @@ type RequestReader = Callable[
 replies (None: the request stands alone), and the turns that it repeats, if any. Raises RequestError
 for a break of the format.
 """
-type Body = Mapping[str, object]
-type ErrorWriter = Callable[[str, str, int], Body]
+type ErrorWriter = Callable[[str, str, int], Mapping[str, object]]
 """Takes a message, a kind (of the Messages API) and an HTTP status; returns an error body."""
-type ErrorReplyWriter = Callable[[int, bytes, int | None], tuple[int, Body] | None]
+type ErrorReplyWriter = Callable[[int, bytes, int | None], tuple[int, Mapping[str, object]] | None]
 """Takes a server's status and body, and the prompt's tokens if they were counted; returns those of
 the client, None for an error that may pass as it came.
 """
@@ -144,7 +143,7 @@ class Requests:
 
     read: RequestReader
     path: str
-    example: Body
+    example: Mapping[str, object]
     """A short request, but for its model."""
     streams: bool = False
     """A request that does not say `stream` wants one."""
@@ -155,9 +154,9 @@ class Requests:
     native_of: str = ""
     """The server that speaks the dialect itself, so that it always gets its requests as they are.
     """
-    native: Callable[[Body], Body] = lambda body: body
+    native: Callable[[Mapping[str, object]], Mapping[str, object]] = lambda body: body
     """Returns a request as servers' own endpoints take it: the same one if it may go as it came."""
-    natively_refused: Callable[[Body], RequestError | None] = lambda _: None
+    natively_refused: Callable[[Mapping[str, object]], RequestError | None] = lambda _: None
     """Tells why a request must not go to a server's own endpoint."""
     blocks: Mapping[str, Callable[[Fields], Block]] = field(default_factory=dict)
     """Readers of a message's parts, by type, because people are shown a request by them as well."""
@@ -165,7 +164,7 @@ class Requests:
     """Readers by which people are shown parts, in place of those, by the ends of their types."""
     shown_items: Mapping[str, ItemRow] = field(default_factory=dict)
     """Items that are no messages, by the ends of their types, as people are shown them."""
-    omits_thinking: Callable[[Body], bool] = lambda _: False
+    omits_thinking: Callable[[Mapping[str, object]], bool] = lambda _: False
     """Tells whether a request that goes on as it came wants no thinking shown."""
 
 
@@ -175,13 +174,15 @@ class Answers:
 
     error_body: ErrorWriter
     error_reply: ErrorReplyWriter
-    refusal: Callable[[RequestError], tuple[int, Body]] | None = None
+    refusal: Callable[[RequestError], tuple[int, Mapping[str, object]]] | None = None
     """Answers a request that breaks the format with more than an error's words."""
-    models: Callable[[bytes], Body | None] | None = None
+    models: Callable[[bytes], Mapping[str, object] | None] | None = None
     """Writes a server's list of models; `None`: the list passes as it came."""
-    counted: Callable[[int], Body] = lambda tokens: {"input_tokens": tokens}
+    counted: Callable[[int], Mapping[str, object]] = lambda tokens: {"input_tokens": tokens}
     """Says how many tokens a request has."""
-    own: Callable[[OwnRequest, Memory], tuple[int, Body | str | None] | None] | None = None
+    own: (
+        Callable[[OwnRequest, Memory], tuple[int, Mapping[str, object] | str | None] | None] | None
+    ) = None
     """Answers the dialect's endpoints of `Purpose.OWN`: with a status and a body, if there is one,
     or words; None: the server is to answer.
     """

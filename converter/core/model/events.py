@@ -14,19 +14,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-type Fields = Mapping[str, object]
-
 
 @dataclass(frozen=True, slots=True)
 class Own:
     """Data that only `dialect` can write back: fields as they were sent, or the whole frame."""
 
     dialect: str
-    fields: Fields = field(default_factory=dict)
+    fields: Mapping[str, object] = field(default_factory=dict)
     raw: bytes = b""
 
 
-def own_fields(own: Own | None, dialect: str) -> Fields | None:
+def own_fields(own: Own | None, dialect: str) -> Mapping[str, object] | None:
     """Return the fields if they are this dialect's."""
     return own.fields if own and own.dialect == dialect else None
 
@@ -190,8 +188,8 @@ class Opaque:
     """
 
     dialect: str
-    inner: Fields
-    outer: Fields
+    inner: Mapping[str, object]
+    outer: Mapping[str, object]
     choice: int = 0
     told: tuple[str, ...] = ()
 
@@ -213,7 +211,7 @@ class Block:
     """An event of a block of a single dialect (`redacted_thinking`, ...), as it came."""
 
     dialect: str
-    event: Fields
+    event: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)

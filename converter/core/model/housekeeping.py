@@ -3,12 +3,11 @@ summary that takes the place of its turns.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from converter.core.model.raw_messages import (
     SYSTEM,
     SYSTEM_FIELDS,
-    Fields,
     messages_of,
     role_of,
     said_in,
@@ -35,7 +34,7 @@ _GOES_ON = re.compile(
 )
 
 
-def wish_of(body: Fields, path: str = "") -> str:
+def wish_of(body: Mapping[str, object], path: str = "") -> str:
     """Return `TITLE` or `COMPACTION` for a request that its client makes for itself, else nothing.
     A title is asked for without tools, and a conversation that is summed up has a reply in it.
     """
@@ -65,7 +64,7 @@ def _is_item(message: object, kind: str) -> bool:
     return isinstance(message, dict) and message.get("type") == kind
 
 
-def _instructions(body: Fields) -> Iterator[str]:
+def _instructions(body: Mapping[str, object]) -> Iterator[str]:
     """Yield the system's texts and those of the last message."""
     messages = said_in(body)
     systems: list[object] = [{"content": body.get(name)} for name in SYSTEM_FIELDS]

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from converter.core.model import thought_fields
 
-type Fields = Mapping[str, object]
-
 # Claude Code's, another in each request. A pattern that begins with letters is found by them.
 BILLING_LINES = re.compile(
     r"x-anthropic-billing-header:(?<=^x-anthropic-billing-header:)[^\n]*\n*", re.MULTILINE
@@ -44,33 +42,35 @@ def is_request(value: object) -> bool:
     return isinstance(value.get("messages"), list) or isinstance(value.get("input"), str | list)
 
 
-def messages_of(body: Fields) -> Sequence[object]:
+def messages_of(body: Mapping[str, object]) -> Sequence[object]:
     """Return the messages of a request, of whatever dialect."""
     messages = body.get("messages") or body.get("input")
     return messages if isinstance(messages, list) else ()
 
 
-def said_in(body: Fields) -> Sequence[object]:
+def said_in(body: Mapping[str, object]) -> Sequence[object]:
     """Return the messages of a request; a text in their place is one of the user's."""
     text = body.get("messages") or body.get("input")
     return [{"role": "user", "content": text}] if isinstance(text, str) else messages_of(body)
 
 
-def begun_message(body: Fields) -> Mapping[str, object] | None:
+def begun_message(body: Mapping[str, object]) -> Mapping[str, object] | None:
     """Return the last message where it is the model's own, because the reply goes on from it."""
     messages = messages_of(body)
     last = messages[-1] if messages else None
     return last if isinstance(last, dict) and role_of(last) == "assistant" else None
 
 
-def with_each(body: Fields, change: Callable[[object], object]) -> Fields:
+def with_each(
+    body: Mapping[str, object], change: Callable[[object], object]
+) -> Mapping[str, object]:
     """Return the request with each of its messages changed; itself where nothing has."""
     messages = messages_of(body)
     changed = [change(message) for message in messages]
     return body if changed == [*messages] else with_messages(body, changed)
 
 
-def with_messages(body: Fields, messages: Iterable[object]) -> dict[str, object]:
+def with_messages(body: Mapping[str, object], messages: Iterable[object]) -> dict[str, object]:
     """Return the request with other messages, in the field in which it holds them."""
     field = "input" if body.get("input") and not body.get("messages") else "messages"
     return {**body, field: [*messages]}
@@ -110,14 +110,14 @@ def spoken(message: object) -> Iterator[str]:
             yield text
 
 
-def entries_of(message: object) -> list[Fields]:
+def entries_of(message: object) -> list[Mapping[str, object]]:
     """Return the objects of a message of which each may be a call: itself, its `tool_calls`, and
     the parts of its content.
     """
     if not isinstance(message, dict):
         return []
     calls, content = message.get("tool_calls"), message.get("content")
-    found: list[Fields] = [message]
+    found: list[Mapping[str, object]] = [message]
     if isinstance(calls, list):
         found += [call for call in calls if isinstance(call, dict)]
     if isinstance(content, list):
@@ -179,7 +179,7 @@ class PromptPart(NamedTuple):
     plain: str
 
 
-def pieces(body: Fields) -> Iterator[tuple[str, object]]:
+def pieces(body: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """Yield the prompt in the order in which templates write it: tools, then messages."""
     tools = body.get("tools")
     for tool in tools if isinstance(tools, list) else []:
@@ -199,7 +199,7 @@ def part_of(name: str, message: object) -> PromptPart:
     return PromptPart(name, plain + "\n".join(thoughts), plain)
 
 
-def texts_of(body: Fields) -> dict[str, str]:
+def texts_of(body: Mapping[str, object]) -> dict[str, str]:
     """Return the words of a prompt's parts by their names, in the order in which templates write
     them.
     """

@@ -8,8 +8,6 @@ changed metadata costs nothing.
 
 from collections.abc import Callable, Mapping, Sequence
 
-type Message = dict[str, object]
-
 
 class RepeatedTurns[Turn, Request]:
     """The messages of one request: as turns, as messages for its server, and as bytes. `before`:
@@ -27,7 +25,7 @@ class RepeatedTurns[Turn, Request]:
         self.request = request
         self._turns: dict[int, tuple[object, object, Turn]] = {}
         self._way: object = None
-        self._runs: dict[tuple[int, ...], tuple[Sequence[Turn], list[Message]]] = {}
+        self._runs: dict[tuple[int, ...], tuple[Sequence[Turn], list[dict[str, object]]]] = {}
         self._written: dict[int, tuple[object, bytes]] = {}
         self._mended: dict[int, tuple[object, object]] = {}
         self._hashes: dict[int, tuple[object, bytes, bytes]] = {}
@@ -67,8 +65,8 @@ class RepeatedTurns[Turn, Request]:
         return known[2]
 
     def run(
-        self, turns: Sequence[Turn], way: object, write: Callable[[], list[Message]]
-    ) -> list[Message]:
+        self, turns: Sequence[Turn], way: object, write: Callable[[], list[dict[str, object]]]
+    ) -> list[dict[str, object]]:
         """Return the messages of turns in a row: those of before, if they were written the same
         way, else as `write` writes them.
         """

@@ -31,8 +31,6 @@ ESTIMATED = "tokens_estimated"
 TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
 """Facts that are times: known only of a reply whose bytes came with theirs."""
 
-type Told = dict[str, object]
-
 
 @dataclass(slots=True)
 class Summary:
@@ -114,7 +112,7 @@ class Summary:
         """The thinking in a few words; see `in_words`."""
         return in_words({name: getattr(self, name) for name in _OF_THINKING})
 
-    def told(self) -> Told:
+    def told(self) -> dict[str, object]:
         """Return it as plain values, for a flow's metadata; unknown ones are left out."""
         usage = self.counted
         values = {

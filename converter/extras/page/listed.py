@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mitmproxy import flow
@@ -12,7 +12,7 @@ from converter.addon.bounds import LONGEST_PROMPT
 from converter.addon.http_messages import content_of
 from converter.addon.keep.flow_record import UNDER_WAY
 from converter.core.model.housekeeping import wish_of
-from converter.core.model.raw_messages import Fields, messages_of
+from converter.core.model.raw_messages import messages_of
 from converter.core.wire import json_text
 from converter.extras.page import row as rows
 from converter.extras.page import session
@@ -121,7 +121,7 @@ class Listed:
     def _asked(self, name: str) -> Messages:
         return messages_of(self._fields(name))
 
-    def _fields(self, name: str) -> Fields:
+    def _fields(self, name: str) -> Mapping[str, object]:
         """Return the request that a client sent, nothing of one too long for a step, or without
         messages.
         """

@@ -25,7 +25,6 @@ from converter.core.model.raw_messages import (
     MESSAGE_FIELDS,
     SYSTEM,
     SYSTEM_FIELDS,
-    Fields,
     alike,
     messages_of,
     texts_of,
@@ -51,7 +50,7 @@ class Told:
     got: Callable[[], Transcript] | None
     facts: Mapping[str, object]
 
-    def fields(self) -> Fields:
+    def fields(self) -> Mapping[str, object]:
         """Return the request that its client sent."""
         return json_text.object_in(self.body)
 
@@ -65,7 +64,7 @@ def told(flow: HTTPFlow, row: Row, asked: bytes) -> Told:
 
 def read(exchanges: Iterable[Told]) -> Iterator[Values]:
     """Yield each exchange's row, with the turns that its request added, and its reply."""
-    before = dict[object, Fields]()
+    before = dict[object, Mapping[str, object]]()
     for each in exchanges:
         fields = each.fields()
         own = each.row["session"]
@@ -132,7 +131,7 @@ def _size(part: Values) -> int:
     return len(part["text"].encode(errors="replace"))
 
 
-def _question(before: Fields | None, now: Fields) -> Transcript:
+def _question(before: Mapping[str, object] | None, now: Mapping[str, object]) -> Transcript:
     """Return the turns that a request adds to the request before it and to its reply."""
     if before is None:
         return request.of_fields(now)
@@ -144,7 +143,9 @@ def _question(before: Fields | None, now: Fields) -> Transcript:
     return replace(question, turns=tuple(new))
 
 
-def differences(before: Fields, now: Fields) -> Iterator[tuple[str, list[str]]]:
+def differences(
+    before: Mapping[str, object], now: Mapping[str, object]
+) -> Iterator[tuple[str, list[str]]]:
     """Yield where two requests differ: the name of a setting or of a part of the prompt, and its
     lines, marked as `difflib` does.
     """

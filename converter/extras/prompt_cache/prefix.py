@@ -9,7 +9,7 @@ known by its words, without those that clients move or count on: no header tells
 import re
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,7 +20,6 @@ from converter.core.model.raw_messages import (
     REMINDER,
     SYSTEM,
     SYSTEM_FIELDS,
-    Fields,
     PromptPart,
     alike,
     known_by,
@@ -102,7 +101,7 @@ class Prompt:
 
     owner: str
     name: str
-    body: Fields
+    body: Mapping[str, object]
     size: int
     tokens: int | None = None
 
@@ -184,7 +183,7 @@ class Prompts:
         return None
 
 
-def broken(before: Fields, now: Fields) -> Break | None:
+def broken(before: Mapping[str, object], now: Mapping[str, object]) -> Break | None:
     """Return the first place where the prompt of a request is no longer that of the one before; its
     end is no such place.
     """
@@ -199,7 +198,7 @@ def broken(before: Fields, now: Fields) -> Break | None:
     return None
 
 
-def is_repeated(before: Fields, now: Fields) -> bool:
+def is_repeated(before: Mapping[str, object], now: Mapping[str, object]) -> bool:
     """Tell at once of most requests that they say all of the one before again."""
     was, messages = messages_of(before), messages_of(now)
     heads = all(before.get(name) == now.get(name) for name in _HEADS)

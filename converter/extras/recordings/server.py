@@ -47,8 +47,6 @@ _PROMPT = ("messages", "tools")
 _IDS = ("id", "tool_call_id", "tool_use_id", "call_id")
 """Recordings have other ids than the requests they were made of."""
 
-type Body = Mapping[str, object]
-
 
 class RecordedServer(ThreadingHTTPServer):
     """Serves recordings until it is closed. `pace`: how many times as fast as recorded."""
@@ -282,8 +280,10 @@ def _before_the_turn(body: bytes) -> bytes:
     return json.dumps(with_messages(asked, messages[:-1])).encode() if messages else b""
 
 
-def _same(request: Body, recorded: Body, names: Sequence[str]) -> bool:
-    def said(body: Body, name: str) -> object:
+def _same(
+    request: Mapping[str, object], recorded: Mapping[str, object], names: Sequence[str]
+) -> bool:
+    def said(body: Mapping[str, object], name: str) -> object:
         return _comparable(kept(body.get(name), REQUEST[name]))  # a recording holds no more
 
     return all(said(request, name) == said(recorded, name) for name in names)
@@ -294,7 +294,7 @@ def endpoint_of(path: str) -> str:
     return path.partition("?")[0].rstrip("/")
 
 
-def read_body(body: bytes) -> Body:
+def read_body(body: bytes) -> Mapping[str, object]:
     """Return a request's fields; anything but a JSON object is one field."""
     try:
         value = json.loads(body)

@@ -33,7 +33,6 @@ TRACED_WORDS = Bound(
     "the rest is not told",
 )
 
-type Fields = Mapping[str, object]
 
 _TRACEPARENT = TraceContextTextMapPropagator()
 _TOLD = {
@@ -63,7 +62,7 @@ class TracedWords:
                 choice = getattr(event, "choice", 0)
                 self._choices.setdefault(choice, Accumulator(choice)).feed(event)
 
-    def messages(self) -> list[Fields]:
+    def messages(self) -> list[Mapping[str, object]]:
         """Return a message for each choice."""
         return [
             {
@@ -75,7 +74,7 @@ class TracedWords:
         ]
 
 
-def _part(part: Part) -> Iterator[Fields]:
+def _part(part: Part) -> Iterator[Mapping[str, object]]:
     """Yield what the conventions have a name for."""
     match part:
         case TextBlock():
@@ -118,7 +117,7 @@ def trace(
     span.end(time.time_ns())
 
 
-def _names(record: FlowRecord) -> Fields:
+def _names(record: FlowRecord) -> Mapping[str, object]:
     """Return the names of the request: its server's, its model's and its conversation's."""
     server, dialect = record.server, record.exchange.server_dialect.label.title
     return {
@@ -152,7 +151,7 @@ def _nanoseconds(at: float) -> int:
     return int(at * 1e9)
 
 
-def _filled(values: Fields) -> dict[str, AttributeValue]:
+def _filled(values: Mapping[str, object]) -> dict[str, AttributeValue]:
     """Return the attributes that have a value, in characters that a collector can read."""
     filled = {name: value for name, value in values.items() if value not in (None, "")}
     return {name: _readable(value) for name, value in filled.items()}

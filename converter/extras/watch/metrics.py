@@ -34,7 +34,6 @@ MOST_KINDS = Bound(
     50, "kinds", "kinds of mending in the metrics", "servers choose them", "counted as `other`"
 )
 
-type Told = Mapping[str, object]
 
 PATH = "/metrics"
 _PATIENCE = 5.0
@@ -101,7 +100,7 @@ class Series:
         default_factory=lambda: {name: Histogram() for name in TIMES}
     )
 
-    def add(self, summary: Told, outcome: str, mended: Iterable[str]) -> None:
+    def add(self, summary: Mapping[str, object], outcome: str, mended: Iterable[str]) -> None:
         """Count a reply."""
         self.by["requests"][outcome] += 1
         kinds, ended = self.by["mended"], summary.get("thoughts_ended")
@@ -126,7 +125,9 @@ class Metrics(Collector):
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
-    def add(self, told: Told, server: str, outcome: str, mended: Iterable[str]) -> None:
+    def add(
+        self, told: Mapping[str, object], server: str, outcome: str, mended: Iterable[str]
+    ) -> None:
         """Count a reply, from its summary; `mended`: the addon's notes about it."""
         key = (encodable(told.get("model") or "-")[:LONGEST_NAME], encodable(server or "-"))
         if key not in self._series and len(self._series) >= MOST_SERIES:
@@ -175,7 +176,7 @@ def kind_of(note: str) -> str:
     return _NUMBER.sub("#", _QUOTED.sub("…", encodable(note.partition(": ")[0]))).strip()
 
 
-def _counted(summary: Told) -> dict[str, int]:
+def _counted(summary: Mapping[str, object]) -> dict[str, int]:
     output, thinking, text = (
         _number(summary, name) for name in ("output_tokens", "thinking", "text")
     )
@@ -193,7 +194,7 @@ def _counted(summary: Told) -> dict[str, int]:
     }
 
 
-def _number(summary: Told, name: str) -> int:
+def _number(summary: Mapping[str, object], name: str) -> int:
     value = summary.get(name)
     return value if isinstance(value, int) and value > 0 else 0
 

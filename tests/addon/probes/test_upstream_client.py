@@ -9,7 +9,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,6 @@ from converter.addon.probes import upstream_client, upstream_http
 from converter.addon.probes.upstream_client import UpstreamClient, carried, credentials
 from converter.addon.probes.upstream_http import fetch
 from converter.addon.servers.known_servers import (
-    Body,
     KnownServers,
     Upstream,
     prompt_key,
@@ -101,7 +100,7 @@ def _count(upstream: Upstream) -> Step:
     return lambda client: client.count(upstream, {}, VLLM, SMALL)
 
 
-def _ask(upstream: Upstream, body: Body = SMALL, server: object = None) -> Step:
+def _ask(upstream: Upstream, body: Mapping[str, object] = SMALL, server: object = None) -> Step:
     async def ask(client: UpstreamClient) -> None:
         row = None if server is None else by_name(str(server))
         client.ask_initial_state(upstream, {}, body, row)
@@ -109,7 +108,7 @@ def _ask(upstream: Upstream, body: Body = SMALL, server: object = None) -> Step:
     return ask
 
 
-def _begins(upstream: Upstream, body: Body = SMALL) -> Step:
+def _begins(upstream: Upstream, body: Mapping[str, object] = SMALL) -> Step:
     return lambda client: client.initial_state(upstream, body)
 
 

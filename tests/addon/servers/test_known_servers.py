@@ -1,7 +1,7 @@
 """What is remembered of servers and models, of whom, and for how long."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -9,7 +9,6 @@ from converter.addon.servers import known_servers
 from converter.addon.servers.initial_state import initial_state
 from converter.addon.servers.known_servers import (
     MOST_KNOWN,
-    Body,
     Bounded,
     KnownServers,
     Lesson,
@@ -40,7 +39,9 @@ LARGE = {**SMALL, "model": "large"}
 OFF = {**SMALL, "reasoning_format": "none"}
 
 
-def _begins(known: KnownServers, body: Body, upstream: Upstream = HERE) -> InitialState:
+def _begins(
+    known: KnownServers, body: Mapping[str, object], upstream: Upstream = HERE
+) -> InitialState:
     return initial_state(known.facts(upstream, body))
 
 

@@ -4,7 +4,6 @@ import pytest
 
 from converter.addon.servers.model_names import (
     VARIANTS,
-    Entry,
     Row,
     entries,
     find,
@@ -17,7 +16,10 @@ from converter.addon.servers.model_names import (
 )
 
 ROWS = read_rows(["claude-*=Qwen3-8B", "gpt-4o = small", "last=", "o?=big", "*="])
-SERVED: list[Entry] = [{"id": "small", "owned_by": "vllm"}, {"id": "Qwen3-8B", "max_model_len": 9}]
+SERVED: list[dict[str, object]] = [
+    {"id": "small", "owned_by": "vllm"},
+    {"id": "Qwen3-8B", "max_model_len": 9},
+]
 
 
 @pytest.mark.parametrize(
@@ -123,5 +125,5 @@ def test_claude_code_lists_each_model_and_asks_for_it() -> None:
     assert wished is not None
     assert (wished.name, wished.effort) == ("small", "high")
     assert variant_of(SERVED, (), "anthropic/other") is None
-    served: list[Entry] = [{"id": "anthropic/small"}]  # a gateway's own
+    served: list[dict[str, object]] = [{"id": "anthropic/small"}]  # a gateway's own
     assert variant_of(served, (), "anthropic/small") is None

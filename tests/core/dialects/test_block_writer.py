@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from converter.core.dialects.anthropic.encoder import AnthropicEncoder
-from converter.core.dialects.block_writer import BlockWriter, Message, left_out
+from converter.core.dialects.block_writer import BlockWriter, left_out
 from converter.core.dialects.responses.request_reader import ResponseContext
 from converter.core.dialects.responses.response_events import ResponsesEncoder
 from converter.core.dialects.wire_form import ReplyContext
@@ -281,15 +281,15 @@ def test_what_is_told_otherwise_is_not_named() -> None:
 class _Encoder(AnthropicEncoder):
     """Each text is an event, and the end is one."""
 
-    def told(self, event: Event) -> Iterator[Message]:
+    def told(self, event: Event) -> Iterator[dict[str, object]]:
         if isinstance(event, Text):
             self._started = True
             yield {"type": "said", "text": event.text}
 
-    def _stop(self, own: Own | None = None) -> Iterator[Message]:  # noqa: ARG002
+    def _stop(self, own: Own | None = None) -> Iterator[dict[str, object]]:  # noqa: ARG002
         yield {"type": "end"}
 
-    def _fold(self, event: Message) -> None:
+    def _fold(self, event: dict[str, object]) -> None:
         self._result.setdefault(str(event["type"]), 1)
 
 

@@ -12,7 +12,6 @@ from converter.core.dialects.anthropic.request_reader import omits_thinking, rea
 from converter.core.dialects.dialect import (
     SAMPLING,
     Answers,
-    Body,
     Dialect,
     Endpoint,
     Label,
@@ -33,18 +32,18 @@ def _recognises(body: Mapping[str, object]) -> bool:
     return isinstance(kind, str) and _TYPES.fullmatch(kind) is not None
 
 
-def _refusal(error: RequestError) -> tuple[int, Body]:
+def _refusal(error: RequestError) -> tuple[int, Mapping[str, object]]:
     body = error_body(error.message, "", error.status)
     body["error"] |= {"details": error.details} if error.details else {}
     return error.status, body
 
 
-def _natively_refused(body: Body) -> RequestError | None:
+def _natively_refused(body: Mapping[str, object]) -> RequestError | None:
     """A server's own endpoint ignores `thread`, and so answers without the turns before."""
     return threads.unsupported() if body.get("thread") is not None else None
 
 
-def _own(request: OwnRequest, _: Memory) -> tuple[int, Body | None]:
+def _own(request: OwnRequest, _: Memory) -> tuple[int, Mapping[str, object] | None]:
     """Answer Claude Code's questions that are none of a model server's business."""
     return 200, {} if request.method == "POST" else None
 

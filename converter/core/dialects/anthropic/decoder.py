@@ -42,7 +42,6 @@ from converter.core.wire.sse import Frame
 NAME = "anthropic"
 """Name of the dialect, on data that only it can write back."""
 _KINDS = ("text", "thinking", "tool_use")
-type Fields = dict[str, object]
 
 
 class AnthropicDecoder(DialectDecoder):
@@ -54,8 +53,8 @@ class AnthropicDecoder(DialectDecoder):
         self._kinds: dict[int, str] = {}
         self._last = 0  # the highest index so far
         self._asked: set[int] = set()  # tool_use blocks whose input has come
-        self._usage: Fields = {}
-        self._readers: dict[str, Callable[[Fields], Iterator[Event]]] = {
+        self._usage: dict[str, object] = {}
+        self._readers: dict[str, Callable[[dict[str, object]], Iterator[Event]]] = {
             "message": self._whole,
             "message_start": lambda event: self._start(as_object(event.get("message"))),
             "content_block_start": lambda event: self._block(
@@ -80,13 +79,13 @@ class AnthropicDecoder(DialectDecoder):
         else:
             yield OpaqueFrame(self._own(frame), comment=kind == "ping")
 
-    def _start(self, message: Fields) -> Iterator[Event]:
+    def _start(self, message: dict[str, object]) -> Iterator[Event]:
         yield Start(
             str(message.get("id") or ""), str(message.get("model") or ""), Own(NAME, message)
         )
         self._count(as_object(message.get("usage")))
 
-    def _whole(self, message: Fields) -> Iterator[Event]:
+    def _whole(self, message: dict[str, object]) -> Iterator[Event]:
         yield from self._start(message)
         content = message.get("content")
         if isinstance(content, str):  # as in requests, where the API takes it for one block of text
@@ -97,10 +96,10 @@ class AnthropicDecoder(DialectDecoder):
         yield from self._finish(message, self._usage)
         yield End()
 
-    def _count(self, usage: Fields) -> None:
+    def _count(self, usage: dict[str, object]) -> None:
         self._usage |= {name: count for name, count in usage.items() if count is not None}
 
-    def _block(self, index: int, block: Fields) -> Iterator[Event]:
+    def _block(self, index: int, block: dict[str, object]) -> Iterator[Event]:
         self._kinds[index] = kind = _kind(block)
         if len(self._kinds) > MOST_PARTS:
             oldest = next(iter(self._kinds))
@@ -134,7 +133,7 @@ class AnthropicDecoder(DialectDecoder):
         self._asked.add(index)
         return ToolCall(index, "", "", text)
 
-    def _delta(self, index: int, delta: Fields) -> Iterator[Event]:
+    def _delta(self, index: int, delta: dict[str, object]) -> Iterator[Event]:
         kind = _kind(delta)
         if kind == "input_json_delta":
             if text := str(delta.get("partial_json") or ""):
@@ -147,7 +146,7 @@ class AnthropicDecoder(DialectDecoder):
         else:
             yield Block(NAME, {"type": "content_block_delta", "index": index, "delta": delta})
 
-    def _finish(self, delta: Fields, usage: Fields) -> Iterator[Event]:
+    def _finish(self, delta: dict[str, object], usage: dict[str, object]) -> Iterator[Event]:
         if reason := delta.get("stop_reason"):
             stop, word = delta.get("stop_sequence"), str(reason)
             unnamed = "" if word == "stop_sequence" else None  # Ollama's own endpoint names none
@@ -162,7 +161,7 @@ def _said(kind: str, value: object) -> Iterator[Event]:
         yield Text(text) if kind == "text" else Thinking(text)
 
 
-def _usage(entry: Fields) -> Usage:
+def _usage(entry: dict[str, object]) -> Usage:
     """Return the counts, the cached and created tokens among the input, as in chat completions."""
     cached, created = (
         as_count(entry, f"cache_{name}_input_tokens") for name in ("read", "creation")
@@ -174,7 +173,7 @@ def _usage(entry: Fields) -> Usage:
     )
 
 
-def _kind(fields: Fields) -> str:
+def _kind(fields: dict[str, object]) -> str:
     """Return the type that a block or a delta names; clients without a word for it may fail."""
     kind = fields.get("type")
     if not isinstance(kind, str | None):
@@ -182,6 +181,6 @@ def _kind(fields: Fields) -> str:
     return kind or ""
 
 
-def _index(event: Fields) -> int:
+def _index(event: dict[str, object]) -> int:
     index = as_index(event.get("index"), 0)
     return index if type(index) is int else 0

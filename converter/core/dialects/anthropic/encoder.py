@@ -6,7 +6,7 @@ Strictly sequential: one block is open at a time, and which one is a single fact
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from converter.core.dialects.anthropic.decoder import NAME
 from converter.core.dialects.anthropic.errors import error_body
@@ -17,7 +17,6 @@ from converter.core.dialects.block_writer import (
     TEXT,
     THINKING,
     BlockWriter,
-    Message,
     thinking_tokens,
 )
 from converter.core.dialects.call_order import ToolPiece
@@ -25,7 +24,6 @@ from converter.core.dialects.wire_form import ReplyContext
 from converter.core.model.events import (
     Block,
     Failure,
-    Fields,
     Finish,
     MappedField,
     Own,
@@ -45,7 +43,7 @@ STOP_REASONS = {
 }
 _CALLS = ("tool_calls", "function_call")
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
-_NOTHING_TO_RUN: Message = {"content": [], "stop_reason": None}
+_NOTHING_TO_RUN: dict[str, object] = {"content": [], "stop_reason": None}
 """In an error in place of a message with calls, for who reads the content and not the type."""
 
 
@@ -109,12 +107,12 @@ def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
     return {"type": "message_start", "message": message}
 
 
-def _filled(block: Message, pieces: dict[str, list[str]]) -> Message:
+def _filled(block: dict[str, object], pieces: dict[str, list[str]]) -> dict[str, object]:
     """Return the fields of the deltas, each in one piece; a block that has no such string at its
     start takes none.
     """
     empty = [name for name in pieces if block.get(name) == ""]
-    fields: Message = {name: "".join(pieces[name]) for name in empty}
+    fields: dict[str, object] = {name: "".join(pieces[name]) for name in empty}
     if "partial_json" in pieces:
         fields["input"] = _input("".join(pieces["partial_json"]))
     return fields
@@ -151,7 +149,7 @@ class AnthropicEncoder(BlockWriter):
         self._counts = not (context.shown or whole) and COUNTS_THINKING in context.features
         self._uncounted = 0  # characters of an omitted thought
         self._index = 0
-        self._blocks: list[Message] = []
+        self._blocks: list[dict[str, object]] = []
         self._pieces: dict[str, list[str]] = {}  # of the block's deltas, by their keys
 
     def ping(self) -> list[bytes]:
@@ -163,7 +161,7 @@ class AnthropicEncoder(BlockWriter):
         self._room -= size
         self._gathers = self._whole or self._room >= 0
 
-    def _fold(self, event: Message) -> None:
+    def _fold(self, event: dict[str, object]) -> None:
         delta = as_object(event.get("delta"))
         self._spend(sum(map(len, map(str, delta.values()))))
         match event["type"]:
@@ -182,11 +180,11 @@ class AnthropicEncoder(BlockWriter):
             case "error":
                 self._result = event | (_NOTHING_TO_RUN if self._called else {})
 
-    def _start(self, event: Start) -> Iterator[Message]:
+    def _start(self, event: Start) -> Iterator[dict[str, object]]:
         self._started = True
         yield message_start(event, self._context)
 
-    def _stop(self, own: Own | None = None) -> Iterator[Message]:  # noqa: ARG002
+    def _stop(self, own: Own | None = None) -> Iterator[dict[str, object]]:  # noqa: ARG002
         yield from self.end()
         self._over = True
         reason, stop_sequence = stop(self._ending, self._called and not self.cut)
@@ -199,12 +197,14 @@ class AnthropicEncoder(BlockWriter):
         if self._thread and self._gathers:
             self._thread.keep(self._result)
 
-    def _fail(self, event: Failure) -> Iterator[Message]:
+    def _fail(self, event: Failure) -> Iterator[dict[str, object]]:
         yield from self.end()
         self._over = True
         yield error_body(event.message, event.kind, event.status)
 
-    def _begin(self, kind: str, block: ToolPiece | Message | None) -> list[Message]:
+    def _begin(
+        self, kind: str, block: ToolPiece | dict[str, object] | None
+    ) -> list[dict[str, object]]:
         if isinstance(block, ToolPiece):
             self._called = True
             block = {"type": "tool_use", "id": block.id, "name": block.name, "input": {}}
@@ -212,7 +212,7 @@ class AnthropicEncoder(BlockWriter):
             block = {"type": kind, kind: "", **({"signature": ""} if kind == THINKING else {})}
         return [{"type": "content_block_start", "index": self._index, "content_block": block}]
 
-    def _omitted(self, text: str) -> Iterator[Message]:
+    def _omitted(self, text: str) -> Iterator[dict[str, object]]:
         """Tell how much was thought since the last count, if the client wants to know."""
         self._uncounted += len(text)
         if self._counts and (quanta := self._uncounted // _CHARACTERS_PER_COUNT):
@@ -220,24 +220,24 @@ class AnthropicEncoder(BlockWriter):
             tokens = quanta * TOKENS_PER_COUNT
             yield self._delta({"type": "thinking_delta", THINKING: "", "estimated_tokens": tokens})
 
-    def _fill(self, text: str, pieces: int = 1) -> list[Message]:  # noqa: ARG002
+    def _fill(self, text: str, pieces: int = 1) -> list[dict[str, object]]:  # noqa: ARG002
         kind, name = _DELTAS[self._open or TEXT]
         return [self._delta({"type": kind, name: text})]
 
-    def _finish(self, kind: str, signature: str) -> Iterator[Message]:
+    def _finish(self, kind: str, signature: str) -> Iterator[dict[str, object]]:
         if kind == THINKING:
             signed = signature or self._context.signature
             yield self._delta({"type": "signature_delta", "signature": signed})
         yield {"type": "content_block_stop", "index": self._index}
         self._index += 1
 
-    def _other(self, event: MappedField | Block) -> Iterator[Message]:
+    def _other(self, event: MappedField | Block) -> Iterator[dict[str, object]]:
         if isinstance(event, MappedField):
             yield from self._mapped_field(event)
         elif event.dialect == NAME:
             yield from self._block(event.event)
 
-    def _block(self, event: Fields) -> Iterator[Message]:
+    def _block(self, event: Mapping[str, object]) -> Iterator[dict[str, object]]:
         """Pass a block of a kind that is none of ours, at its place."""
         if event.get("type") == "content_block_start":
             block = event.get("content_block")
@@ -247,7 +247,7 @@ class AnthropicEncoder(BlockWriter):
         elif self._open == OTHER:
             yield {**event, "index": self._index}
 
-    def _mapped_field(self, event: MappedField) -> Iterator[Message]:
+    def _mapped_field(self, event: MappedField) -> Iterator[dict[str, object]]:
         """Pass a field in the block that the user gave it: strings, which come in pieces, as
         deltas; any other value whole.
         """
@@ -261,7 +261,7 @@ class AnthropicEncoder(BlockWriter):
             yield from self._enter(kind, {"type": event.block, event.key: event.value})
             yield from self._leave()
 
-    def _delta(self, delta: Message) -> Message:
+    def _delta(self, delta: dict[str, object]) -> dict[str, object]:
         return {"type": "content_block_delta", "index": self._index, "delta": delta}
 
 

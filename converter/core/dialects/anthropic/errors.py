@@ -8,8 +8,6 @@ from typing import Any
 from converter.core.dialects import context_length
 from converter.core.dialects.error_words import message_of_answer
 
-type Body = dict[str, Any]
-
 API_ERROR = "api_error"
 TYPES = {
     400: "invalid_request_error",
@@ -31,7 +29,7 @@ _STATUS = {503: 529}
 """The API says overloaded with a status of its own, and clients wait and try again on it."""
 
 
-def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> Body:
+def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> dict[str, Any]:
     """Return the dialect's error; a kind that the API does not have becomes that of the status, or
     `api_error`.
 
@@ -44,7 +42,7 @@ def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> Body:
     return {"type": "error", "error": {"type": kind, "message": message}}
 
 
-def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[int, Body]:
+def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[int, dict[str, Any]]:
     """Return the client's status and body for a server's answer that is no reply; one that is no
     error at all is a bad gateway.
 

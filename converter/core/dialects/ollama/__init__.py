@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from converter.core.dialects.dialect import (
     SAMPLING,
     Answers,
-    Body,
     Dialect,
     Endpoint,
     Label,
@@ -40,7 +39,7 @@ def _read_request(
     return read(body, turn_of or read_anew)
 
 
-def _native(body: Body) -> Body:
+def _native(body: Mapping[str, object]) -> Mapping[str, object]:
     """Leave out `think: true`: models that can think do so unasked, and Ollama refuses the wish for
     models that Ollama does not know to think.
     """
@@ -49,7 +48,7 @@ def _native(body: Body) -> Body:
     return {name: value for name, value in body.items() if name != "think"}
 
 
-def _refusal(error: RequestError) -> tuple[int, Body]:
+def _refusal(error: RequestError) -> tuple[int, Mapping[str, object]]:
     if isinstance(error, NothingAskedError):
         return 200, error.answer
     return 400, {"error": str(error)}

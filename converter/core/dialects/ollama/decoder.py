@@ -31,7 +31,6 @@ NAME = "ollama"
 """Name of the dialect, on data that only it can write back."""
 GENERATED = "response"
 """The field of the words, in replies of `/api/generate`."""
-type Fields = dict[str, object]
 _SAID = {"model", "created_at", "message", GENERATED, "thinking", "done", "done_reason"}
 """Fields of the last line that are told otherwise; the rest are its counts and times."""
 
@@ -71,7 +70,7 @@ class OllamaDecoder(DialectDecoder):
         number, id_ = self._calls - 1, id_of(call.get("id"))
         return ToolCall(number, id_, name, arguments or "{}", ends=True, misshapen=is_text)
 
-    def _end(self, said: Fields) -> Iterator[Event]:
+    def _end(self, said: dict[str, object]) -> Iterator[Event]:
         word = as_text(said.get("done_reason")).strip() or "stop"
         called = self._calls and meaning_of(word) == "stop"
         yield Finish("tool_calls" if called else meaning_of(word), server_word=word)

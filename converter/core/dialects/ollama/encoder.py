@@ -23,8 +23,6 @@ from converter.core.model.events import (
 from converter.core.wire import json_text
 from converter.core.wire.sse import NDJSON
 
-type Line = dict[str, Any]
-
 CHAT, GENERATE = "chat", "generate"
 """What the reader of a request leaves for its reply; an Ollama's reply tells it by itself."""
 _JOINT = "\n\n"
@@ -50,7 +48,7 @@ class OllamaEncoder(BlockWriter):
         self._call = ToolPiece(False)
         self._arguments: list[str] = []
         self._count = self._cut_calls = 0
-        self._measured: Line = {}
+        self._measured: dict[str, Any] = {}
         self._raw: list[bytes] = []
         self._texts: dict[str, list[str]] = {}
         self._calls: list[object] = []
@@ -74,7 +72,7 @@ class OllamaEncoder(BlockWriter):
             return [raw]
         return lines
 
-    def told(self, event: Event) -> Iterator[Line]:
+    def told(self, event: Event) -> Iterator[dict[str, Any]]:
         """Yield the lines that can go out."""
         return super().told(self._apart.feed(event))
 
@@ -83,7 +81,7 @@ class OllamaEncoder(BlockWriter):
         self._apart.spliced(kind, text)
         return super().spliced(kind, text, frames)
 
-    def framed(self, event: Line) -> bytes:
+    def framed(self, event: dict[str, Any]) -> bytes:
         """Return one line."""
         return NDJSON.write(json_text.write(event), "")
 
@@ -100,7 +98,7 @@ class OllamaEncoder(BlockWriter):
         came = self._whole and self._over and not self.failure and all(self._raw)
         return self._raw if came else super().close()
 
-    def _fold(self, event: Line) -> None:
+    def _fold(self, event: dict[str, Any]) -> None:
         """Add a line; the last one has all words."""
         self._result = event
         said = event.get("message", event)
@@ -112,20 +110,20 @@ class OllamaEncoder(BlockWriter):
             said |= {name: "".join(pieces) for name, pieces in self._texts.items()}
             said |= {"tool_calls": self._calls} if self._calls else {}
 
-    def _start(self, event: Start) -> Iterator[Line]:
+    def _start(self, event: Start) -> Iterator[dict[str, Any]]:
         self._started = True
         self._model = self._model or event.model
         generates = GENERATED in (own_fields(event.own, NAME) or {})
         self._form = self._form or (GENERATE if generates else CHAT)
         return iter(())
 
-    def _course(self, event: Event) -> Iterator[Line]:
+    def _course(self, event: Event) -> Iterator[dict[str, Any]]:
         """Take the durations from any head: in llama.cpp's streams the last one has them."""
         if isinstance(event, Start) and event.own:
             self._measured |= _durations(event.own.fields.get("timings"))
         return super()._course(event)
 
-    def _stop(self, own: Own | None = None) -> Iterator[Line]:  # noqa: ARG002
+    def _stop(self, own: Own | None = None) -> Iterator[dict[str, Any]]:  # noqa: ARG002
         yield from self.end()
         self._over = True
         reason = "length" if self._ending.reason == "length" else "stop"
@@ -136,17 +134,17 @@ class OllamaEncoder(BlockWriter):
             last |= own_fields(usage.own, NAME) or {}
         yield last
 
-    def _fail(self, event: Failure) -> Iterator[Line]:
+    def _fail(self, event: Failure) -> Iterator[dict[str, Any]]:
         yield from self.end()
         self._over = True
         yield {"error": event.message}
 
-    def _begin(self, _: str, block: ToolPiece | Line | None) -> list[Line]:
+    def _begin(self, _: str, block: ToolPiece | dict[str, Any] | None) -> list[dict[str, Any]]:
         if isinstance(block, ToolPiece):
             self._call, self._arguments = block, []
         return []
 
-    def _fill(self, text: str, pieces: int = 1) -> list[Line]:  # noqa: ARG002
+    def _fill(self, text: str, pieces: int = 1) -> list[dict[str, Any]]:  # noqa: ARG002
         """Write words. All thoughts share a field, so a blank line parts them."""
         if self._open == TEXT:
             return [self._line(content=text)]
@@ -157,7 +155,7 @@ class OllamaEncoder(BlockWriter):
         self._arguments.append(text)
         return []
 
-    def _finish(self, kind: str, signature: str) -> list[Line]:  # noqa: ARG002
+    def _finish(self, kind: str, signature: str) -> list[dict[str, Any]]:  # noqa: ARG002
         self._thought_over = self._thought_over or kind == THINKING
         return self._called() if kind == CALL else []
 
@@ -165,10 +163,10 @@ class OllamaEncoder(BlockWriter):
         self._open = None  # a client would run it
         self._cut_calls += 1
 
-    def _other(self, event: MappedField | Block) -> list[Line]:  # noqa: ARG002
+    def _other(self, event: MappedField | Block) -> list[dict[str, Any]]:  # noqa: ARG002
         return []
 
-    def _called(self) -> list[Line]:
+    def _called(self) -> list[dict[str, Any]]:
         """Return the line of the call that is whole now."""
         arguments = json_text.read_or_none("".join(self._arguments).encode() or b"{}")
         if not isinstance(arguments, dict):  # nested without end: to call with less is another call
@@ -179,11 +177,11 @@ class OllamaEncoder(BlockWriter):
         named = {"id": self._call.id} if self._call.id else {}
         return [self._line(tool_calls=[{**named, "function": function}])]
 
-    def _line(self, content: str = "", **said: object) -> Line:
+    def _line(self, content: str = "", **said: object) -> dict[str, Any]:
         """Return a line of words. Before the first one of an Ollama's reply it fits both forms."""
         head = {"model": self._model, "created_at": self._at}
-        generated: Line = {GENERATED: content, **said}
-        chatted: Line = {"message": {"role": "assistant", "content": content, **said}}
+        generated: dict[str, Any] = {GENERATED: content, **said}
+        chatted: dict[str, Any] = {"message": {"role": "assistant", "content": content, **said}}
         forms = {GENERATE: generated, CHAT: chatted}
         return {**head, **forms.get(str(self._form), generated | chatted), "done": False}
 
@@ -198,7 +196,7 @@ def _moment(seconds: int) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.000000000Z")
 
 
-def _durations(timings: object) -> Line:
+def _durations(timings: object) -> dict[str, Any]:
     told = timings if isinstance(timings, dict) else {}
     found = {
         name: int(told[theirs] * 1_000_000)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from converter.core.dialects.dialect import Body, Counterpart, OwnRequest
+from converter.core.dialects.dialect import Counterpart, OwnRequest
 from converter.core.dialects.error_words import message_of_answer
 from converter.core.dialects.model_facts import created_at, of_entry
 from converter.core.model.memory import Memory
@@ -16,12 +16,14 @@ from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import as_object
 
 
-def error_body(message: str, _kind: str = "", _status: int = 0) -> Body:
+def error_body(message: str, _kind: str = "", _status: int = 0) -> Mapping[str, object]:
     """Return an error object, as the body of a reply and as a line of a stream."""
     return {"error": message}
 
 
-def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[int, Body] | None:
+def error_reply(
+    status: int, body: bytes, _counted: int | None = None
+) -> tuple[int, Mapping[str, object]] | None:
     """Return an error object with the words of a server's answer; None: it is one already. An
     answer below 400 is no reply: a bad gateway.
     """
@@ -43,7 +45,7 @@ PATHS = (
 _FAMILY = re.compile(r"[a-z]+(?:-?\d+(?:\.\d+)*)?", re.IGNORECASE)
 
 
-def own(request: OwnRequest, _: Memory) -> tuple[int, Body | str | None] | None:
+def own(request: OwnRequest, _: Memory) -> tuple[int, Mapping[str, object] | str | None] | None:
     """Answer by itself; None where a browser wants the server's own page."""
     path = request.path.partition("?")[0].rstrip("/")
     match path.rpartition("/api/")[2]:
@@ -61,7 +63,7 @@ def own(request: OwnRequest, _: Memory) -> tuple[int, Body | str | None] | None:
     return 501, {"error": message}
 
 
-def _listed(entry: Body) -> dict[str, object]:
+def _listed(entry: Mapping[str, object]) -> dict[str, object]:
     name = str(entry["id"])
     return {
         "name": name,
@@ -73,7 +75,7 @@ def _listed(entry: Body) -> dict[str, object]:
     }
 
 
-def _loaded(entry: Body) -> dict[str, object]:
+def _loaded(entry: Mapping[str, object]) -> dict[str, object]:
     """Return a model as one in memory, for ever: model servers hold the models they serve."""
     listed = _listed(entry)
     length = of_entry(entry).window
@@ -81,11 +83,14 @@ def _loaded(entry: Body) -> dict[str, object]:
     return listed | about | ({"context_length": length} if length else {})
 
 
-_THINKING: Body = {"values": [False, True, "low", "medium", "high"], "default": True}
+_THINKING: Mapping[str, object] = {
+    "values": [False, True, "low", "medium", "high"],
+    "default": True,
+}
 """The values of `think` that a request may have, as Ollama 0.34 tells them."""
 
 
-def _show(body: bytes, served: Sequence[Body]) -> tuple[int, Body]:
+def _show(body: bytes, served: Sequence[Mapping[str, object]]) -> tuple[int, Mapping[str, object]]:
     fields = json_text.object_in(body)
     name = str(fields.get("model") or fields.get("name") or "")
     names = {name, name.removesuffix(":latest")}
@@ -109,7 +114,7 @@ def _show(body: bytes, served: Sequence[Body]) -> tuple[int, Body]:
     }
 
 
-def _capabilities(entry: Body) -> list[str]:
+def _capabilities(entry: Mapping[str, object]) -> list[str]:
     """Return what clients ask for. Calls and thoughts are read from any model's words, so that they
     are left out only where the server says no; sight is there only where it says yes.
     """
@@ -119,7 +124,7 @@ def _capabilities(entry: Body) -> list[str]:
     return ["completion", *tools, *thinking, *(["vision"] if facts.sees else [])]
 
 
-def _details(entry: Body) -> dict[str, object]:
+def _details(entry: Mapping[str, object]) -> dict[str, object]:
     match = _FAMILY.match(str(entry["id"]).rpartition("/")[2])
     family = match[0].lower() if match else "unknown"
     size = _meta(entry).get("n_params")
@@ -134,7 +139,7 @@ def _details(entry: Body) -> dict[str, object]:
     }
 
 
-def _meta(entry: Body) -> Mapping[str, object]:
+def _meta(entry: Mapping[str, object]) -> Mapping[str, object]:
     """Return llama.cpp's facts of a model beside its name."""
     return as_object(entry.get("meta"))
 

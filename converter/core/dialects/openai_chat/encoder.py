@@ -59,8 +59,6 @@ _JUDGED_BESIDE = frozenset(("index", "id", "function", "custom", "parameters"))
 _ORDER = {Opaque: 0, Thinking: 1, Text: 1, ToolCall: 1, Finish: 2, Usage: 3}
 """Within one frame kinds come in this order; any other order begins another frame."""
 
-type Body = dict[str, object]
-
 
 def _of_the_server(head: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in head.items() if name not in SAME_IN_EVERY_FRAME}
@@ -121,9 +119,9 @@ class OpenAIEncoder(Encoder):
         self._news = False  # the head says something that no frame has told yet
         self._silent = SilentFrames()
         self._raw: list[bytes] = []
-        self._body: Body = {}
+        self._body: dict[str, object] = {}
         self._choices: dict[int, tuple[_Pieces, _Pieces]] = {}
-        self._error: Body = {}
+        self._error: dict[str, object] = {}
 
     @property
     def notes(self) -> list[str]:
@@ -145,7 +143,7 @@ class OpenAIEncoder(Encoder):
                 self._error, self.failure = each, str(as_object(each["error"])["message"])
         return []
 
-    def _frame(self, frame: Body | bytes) -> bytes:
+    def _frame(self, frame: dict[str, object] | bytes) -> bytes:
         return self._silent.feed(frame) if isinstance(frame, bytes) else _framed(frame)
 
     def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
@@ -181,7 +179,7 @@ class OpenAIEncoder(Encoder):
         ]
         return [json_text.write(self._body | kind | {"choices": choices})]
 
-    def _fold(self, body: Body) -> None:
+    def _fold(self, body: dict[str, object]) -> None:
         choices = body.pop("choices")
         self._body |= body
         for choice in choices if isinstance(choices, list) else []:
@@ -191,7 +189,9 @@ class OpenAIEncoder(Encoder):
             for name, value in choice.items():
                 beside.setdefault(name, []).append(value)
 
-    def frames(self, events: Sequence[Event], raw: bytes | None) -> Iterator[Body | bytes]:
+    def frames(
+        self, events: Sequence[Event], raw: bytes | None
+    ) -> Iterator[dict[str, object] | bytes]:
         """Yield the frames of the events; a failure is an error's body, without choices."""
         thoughts = [event for event in events if isinstance(event, Thinking)]
         raw = None if self._apart.waits else raw
@@ -228,7 +228,7 @@ class OpenAIEncoder(Encoder):
                 return []
         return [event]
 
-    def _bodies(self, events: Sequence[Event]) -> Iterator[Body | bytes]:
+    def _bodies(self, events: Sequence[Event]) -> Iterator[dict[str, object] | bytes]:
         chunk = _Chunk()
         for event in events:
             self._turn(event)
@@ -245,7 +245,7 @@ class OpenAIEncoder(Encoder):
                 self._add(chunk, event)
         yield from self._finished(chunk)
 
-    def _told(self, event: OpaqueFrame | End | Failure) -> Body | bytes:
+    def _told(self, event: OpaqueFrame | End | Failure) -> dict[str, object] | bytes:
         """Return the frame of an event that is one by itself."""
         if isinstance(event, OpaqueFrame):
             return event.own.raw
@@ -267,7 +267,7 @@ class OpenAIEncoder(Encoder):
             self._news = bool(own) and own != _of_the_server(self._head)
             self._head = head
 
-    def _finished(self, chunk: _Chunk) -> Iterator[Body]:
+    def _finished(self, chunk: _Chunk) -> Iterator[dict[str, object]]:
         if self._news or not chunk.hollow():
             self._news = False
             body = chunk.body(self._head)
@@ -313,14 +313,14 @@ class OpenAIEncoder(Encoder):
         own = self._entry(entry, event)
         return [(event.index, own) if self._whole else own]
 
-    def _entry(self, entry: object, event: ToolCall) -> Body:
+    def _entry(self, entry: object, event: ToolCall) -> dict[str, object]:
         """Return a call's entry: the server's own fields, and the judged ones. In a stream an entry
         has its number, in a whole body it has none.
         """
         fields = as_object(entry)
         kind = "custom" if event.free_text else "function"
         number = {"index": event.index} if "index" in fields or not self._whole else {}
-        named: Body = {"id": event.id} if event.id else {}
+        named: dict[str, object] = {"id": event.id} if event.id else {}
         if named and "index" not in fields and not self._whole:
             named["type"] = kind  # what leaves one out leaves both out
         kept = {name: value for name, value in fields.items() if name not in _JUDGED_BESIDE}
@@ -347,7 +347,7 @@ class OpenAIEncoder(Encoder):
         return sent | dict.fromkeys(missing, event.text)
 
 
-def _framed(body: Body) -> bytes:
+def _framed(body: dict[str, object]) -> bytes:
     return write_frame(json_text.write(body))
 
 
@@ -377,23 +377,23 @@ def _names(event: Thinking) -> dict[str, object] | None:
     return None if sent is None else dict(sent)
 
 
-def _said(function: object, event: ToolCall) -> Body:
+def _said(function: object, event: ToolCall) -> dict[str, object]:
     """Return a server's fields of a function, with the judged name and arguments.
 
     Only the first piece of a call has a name, though some servers repeat the name.
     """
     fields = as_object(function)
     others = {name: value for name, value in fields.items() if name not in _JUDGED}
-    name: Body = {"name": event.name} if event.name else {}
+    name: dict[str, object] = {"name": event.name} if event.name else {}
     told = event.arguments or "arguments" in fields
     return {**name, **others, **({"arguments": event.arguments} if told else {})}
 
 
-def _text_said(custom: object, event: ToolCall) -> Body:
+def _text_said(custom: object, event: ToolCall) -> dict[str, object]:
     """Return a server's fields of a custom call, with the name and the text as they were judged."""
     judged = ("name", CUSTOM_INPUT)
     others = {name: value for name, value in as_object(custom).items() if name not in judged}
-    name: Body = {"name": event.name} if event.name else {}
+    name: dict[str, object] = {"name": event.name} if event.name else {}
     return {**name, **others, CUSTOM_INPUT: text_of(event)}
 
 
@@ -401,7 +401,7 @@ type _Pieces = dict[str, list[Any]]
 """The values of each field, in the order of their frames."""
 
 
-def _message(said: _Pieces, streamed: bool) -> Body:
+def _message(said: _Pieces, streamed: bool) -> dict[str, object]:
     return {
         name: _calls(lists, streamed)
         if name == "tool_calls" and (lists := [each for each in pieces if isinstance(each, list)])
@@ -427,15 +427,17 @@ def _folded(pieces: list[Any], kind: type) -> Any:
     return {name: _folded([value.get(name) for value in alike], list) for name in names}
 
 
-def _calls(lists: Sequence[Sequence[tuple[int, Body]]], streamed: bool) -> list[Body]:
+def _calls(
+    lists: Sequence[Sequence[tuple[int, dict[str, object]]]], streamed: bool
+) -> list[dict[str, object]]:
     """Return the whole calls, each from the pieces of its number."""
-    calls: dict[int, list[Body]] = {}
+    calls: dict[int, list[dict[str, object]]] = {}
     for number, entry in chain.from_iterable(lists):
         calls.setdefault(number, []).append(entry)
     return [_call(pieces, streamed) for pieces in calls.values()]
 
 
-def _call(pieces: list[Body], streamed: bool) -> Body:
+def _call(pieces: list[dict[str, object]], streamed: bool) -> dict[str, object]:
     """Return a call; that of a stream without the index of its pieces."""
     functions = [as_object(piece.get("function")) for piece in pieces]
     arguments = [said for each in functions if isinstance(said := each.get("arguments"), str)]

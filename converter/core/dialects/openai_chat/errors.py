@@ -1,6 +1,7 @@
 """Errors in the words of OpenAI's API."""
 
-from converter.core.dialects.dialect import Body
+from collections.abc import Mapping
+
 from converter.core.dialects.error_words import message_of_answer
 from converter.core.wire import json_text
 from converter.core.wire.json_text import as_object
@@ -39,7 +40,9 @@ def error_body(message: str, kind: str = "", status: int = 0) -> dict[str, objec
     return {"error": error}
 
 
-def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[int, Body] | None:
+def error_reply(
+    status: int, body: bytes, _counted: int | None = None
+) -> tuple[int, Mapping[str, object]] | None:
     """Return an error object with the words of a server's answer, which may be a page or nothing.
     An error object, and a redirect that a client can follow with its request, go on as they came:
     None. Any other answer below 400 is no reply: a bad gateway.

@@ -30,9 +30,6 @@ from converter.core.model.conversation import (
     Turn,
 )
 
-type Body = dict[str, object]
-type Message = dict[str, object]
-
 OUTPUT_NAME = "output"
 """Name of an output schema that has none: the format wants one, the Messages API has none."""
 # Fields nobody misses: their loss needs no line in a log.
@@ -49,21 +46,23 @@ NAMES: dict[type, str] = {Image: "image", Sound: "sound"}
 """Parts that a tool message cannot hold, with their names there."""
 
 
-type RunOf = Callable[[Sequence[Turn], object, Callable[[], list[Message]]], list[Message]]
+type RunOf = Callable[
+    [Sequence[Turn], object, Callable[[], list[dict[str, object]]]], list[dict[str, object]]
+]
 """Takes turns of one role in a row, the way in which they are written, and their writer; returns
 their messages, perhaps those of the request before.
 """
 
 
 def _anew(
-    _turns: Sequence[Turn], _way: object, write: Callable[[], list[Message]]
-) -> list[Message]:
+    _turns: Sequence[Turn], _way: object, write: Callable[[], list[dict[str, object]]]
+) -> list[dict[str, object]]:
     return write()
 
 
 def write(
     conversation: Conversation, settings: RequestSettings, run_of: RunOf = _anew
-) -> tuple[Body, tuple[str, ...]]:
+) -> tuple[dict[str, object], tuple[str, ...]]:
     """Return the body of a chat-completions request, and notes on its omissions, a line each.
     `run_of`: gives the messages of the request before.
 
@@ -78,7 +77,9 @@ def write(
     return body, _notes(conversation, settings, fields)
 
 
-def _notes(conversation: Conversation, settings: RequestSettings, fields: Body) -> tuple[str, ...]:
+def _notes(
+    conversation: Conversation, settings: RequestSettings, fields: dict[str, object]
+) -> tuple[str, ...]:
     dropped = sorted(fields.keys() & (settings.leaves_out - UNMISSED))
     lines = [f"{name} left out: {settings.server} does not take it" for name in dropped]
     blocks = [block for turn in conversation.turns for block in turn.blocks]
@@ -96,7 +97,9 @@ def _is_unreadable(block: Image | Document) -> bool:
     return not isinstance(block.content, tuple)
 
 
-def _fields(conversation: Conversation, settings: RequestSettings, run_of: RunOf) -> Body:
+def _fields(
+    conversation: Conversation, settings: RequestSettings, run_of: RunOf
+) -> dict[str, object]:
     switch = settings.switch
     if switch and not "".join(conversation.system[:1]).startswith(switch):
         conversation = replace(conversation, system=(switch, *conversation.system))
@@ -112,9 +115,9 @@ def _fields(conversation: Conversation, settings: RequestSettings, run_of: RunOf
     }
 
 
-def _limits(conversation: Conversation) -> Body:
+def _limits(conversation: Conversation) -> dict[str, object]:
     sampling = conversation.sampling
-    fields: Body = {
+    fields: dict[str, object] = {
         # The Messages API takes 0, to fill its prompt cache; vLLM and SGLang want at least one
         # token.
         "max_tokens": None if conversation.max_tokens is None else max(1, conversation.max_tokens),
@@ -127,12 +130,12 @@ def _limits(conversation: Conversation) -> Body:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _tools(conversation: Conversation, settings: RequestSettings) -> Body:
+def _tools(conversation: Conversation, settings: RequestSettings) -> dict[str, object]:
     choice = conversation.tool_choice or ToolChoice("auto")
     tools = conversation.tools and _offered(conversation.tools, choice, settings)
     if not tools:
         return {}  # vLLM and OpenAI refuse a tool_choice without tools
-    body: Body = {"tools": [_tool(tool) for tool in tools]}
+    body: dict[str, object] = {"tools": [_tool(tool) for tool in tools]}
     if conversation.tool_choice is not None:
         body["tool_choice"] = _choice(choice, settings)
     if not conversation.parallel_tool_use:
@@ -153,7 +156,7 @@ def _offered(
     return tools
 
 
-def _tool(tool: Tool) -> Body:
+def _tool(tool: Tool) -> dict[str, object]:
     described = {"description": tool.description} if tool.description else {}
     strict = {"strict": True} if tool.strict else {}
     return {
@@ -170,8 +173,8 @@ def _choice(choice: ToolChoice, settings: RequestSettings) -> object:
     return {"type": "function", "function": {"name": choice.name}}
 
 
-def _output(conversation: Conversation) -> Body:
-    body: Body = {}
+def _output(conversation: Conversation) -> dict[str, object]:
+    body: dict[str, object] = {}
     if conversation.stream:
         body |= {"stream": True, "stream_options": {"include_usage": True}}
     if conversation.output_schema is not None:
@@ -187,7 +190,7 @@ def _output(conversation: Conversation) -> Body:
     return body
 
 
-def _prefill(messages: list[Message], settings: RequestSettings) -> Body:
+def _prefill(messages: list[dict[str, object]], settings: RequestSettings) -> dict[str, object]:
     last = messages[-1] if messages else {}
     continued = last.get("role") == "assistant" and "tool_calls" not in last
     return dict(settings.prefill) if continued else {}
@@ -195,12 +198,12 @@ def _prefill(messages: list[Message], settings: RequestSettings) -> Body:
 
 def write_messages(
     conversation: Conversation, settings: RequestSettings, run_of: RunOf = _anew
-) -> list[Message]:
+) -> list[dict[str, object]]:
     """Return the messages, system text first. A last assistant turn stays last, for the server to
     continue; an empty one is left out.
     """
     system, turns = _split_system(conversation)
-    messages: list[Message] = [{"role": "system", "content": system}] if system else []
+    messages: list[dict[str, object]] = [{"role": "system", "content": system}] if system else []
     way = (settings.history, settings.tool_turn_history, settings.order, settings.image_links)
     for _, same_role in groupby(turns, key=lambda turn: turn.role):
         run = tuple(same_role)
@@ -210,7 +213,7 @@ def write_messages(
     return messages
 
 
-def _written(turns: Sequence[Turn], settings: RequestSettings) -> list[Message]:
+def _written(turns: Sequence[Turn], settings: RequestSettings) -> list[dict[str, object]]:
     blocks = tuple(block for turn in turns for block in turn.blocks)
     write = _assistant if turns[0].role == "assistant" else _user
     return write(blocks, settings)
@@ -251,11 +254,11 @@ def join_texts(texts: Iterable[str]) -> str:
 # The assistant's side.
 
 
-def _assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[Message]:
+def _assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:
     calls = [_tool_call(block) for block in blocks if isinstance(block, ToolUse)]
     of_tool_turns = settings.tool_turn_history if calls else ""
     field = of_tool_turns or settings.history
-    message: Message = {"role": "assistant", "content": join_texts(_said(blocks, field))}
+    message: dict[str, object] = {"role": "assistant", "content": join_texts(_said(blocks, field))}
     thoughts = join_texts(block.text for block in blocks if isinstance(block, ThinkingBlock))
     if field not in ("tags", "drop") and (thoughts or of_tool_turns):
         message[field] = thoughts
@@ -270,7 +273,7 @@ def _said(blocks: Iterable[Block], field: str) -> Iterator[str]:
             yield f"<think>{block.text}</think>"
 
 
-def _tool_call(block: ToolUse) -> Body:
+def _tool_call(block: ToolUse) -> dict[str, object]:
     return {
         "id": block.id,
         "type": "function",
@@ -281,14 +284,14 @@ def _tool_call(block: ToolUse) -> Body:
 # The user's side.
 
 
-def _user(blocks: Sequence[Block], settings: RequestSettings) -> list[Message]:
+def _user(blocks: Sequence[Block], settings: RequestSettings) -> list[dict[str, object]]:
     """The parts and tool results in their order; the images and sounds of a run of results follow
     it.
     """
     links = settings.image_links
     if settings.order == "tools-first":
         blocks = sorted(blocks, key=lambda block: not isinstance(block, ToolResult))
-    messages, parts, waiting = list[Message](), list[Sendable](), list[Sendable]()
+    messages, parts, waiting = list[dict[str, object]](), list[Sendable](), list[Sendable]()
     for block in blocks:
         if isinstance(block, ToolResult):
             messages += _user_message(parts)
@@ -305,7 +308,7 @@ def _user(blocks: Sequence[Block], settings: RequestSettings) -> list[Message]:
     return messages or [{"role": "user", "content": ""}]
 
 
-def _tool_message(block: ToolResult, parts: Iterable[Sendable]) -> Message:
+def _tool_message(block: ToolResult, parts: Iterable[Sendable]) -> dict[str, object]:
     texts = [
         part.text if isinstance(part, TextBlock) else BELOW.format(NAMES[type(part)])
         for part in parts
@@ -318,7 +321,7 @@ def _tool_message(block: ToolResult, parts: Iterable[Sendable]) -> Message:
     }
 
 
-def _user_message(parts: Iterable[Sendable]) -> list[Message]:
+def _user_message(parts: Iterable[Sendable]) -> list[dict[str, object]]:
     parts = [part for part in parts if not isinstance(part, TextBlock) or part.text.strip()]
     if not all(isinstance(part, TextBlock) for part in parts):
         return [{"role": "user", "content": [part_of(part) for part in parts]}]

@@ -7,7 +7,6 @@ from functools import partial
 from converter.core.dialects.dialect import (
     SAMPLING,
     Answers,
-    Body,
     Dialect,
     Endpoint,
     Label,
@@ -70,7 +69,7 @@ def _context(context: ReplyContext) -> ResponseContext:
     return replace(own, model=model, id=name, created_at=at, shown=shown)
 
 
-def _refusal(error: RequestError) -> tuple[int, Body]:
+def _refusal(error: RequestError) -> tuple[int, Mapping[str, object]]:
     code = str(error.details.get("code", ""))
     return error.status, errors.error_body(error.message, error.status, error.path, code)
 

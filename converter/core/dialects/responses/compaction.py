@@ -9,7 +9,7 @@ summary in words of its own.
 from collections.abc import Iterable
 
 from converter.core.dialects.responses import thoughts
-from converter.core.dialects.responses.output_items import Json, with_id
+from converter.core.dialects.responses.output_items import with_id
 from converter.core.model.conversation import TextBlock
 
 ITEM = "compaction"
@@ -34,23 +34,25 @@ def request(body: object) -> object:
     return {**body, "input": [*items, {"type": TRIGGER}], "stream": False, "store": False}
 
 
-def users(items: Iterable[object]) -> tuple[Json, ...]:
+def users(items: Iterable[object]) -> tuple[dict[str, object], ...]:
     """Return the messages of users, which a compacted conversation keeps."""
     turns = (item for item in items if isinstance(item, dict) and item.get("role") == "user")
     return tuple(turns)
 
 
-def item(name: str, summary: str) -> Json:
+def item(name: str, summary: str) -> dict[str, object]:
     """Return the item that holds a summary."""
     return {"id": f"cmp_{name}", "type": ITEM, "encrypted_content": thoughts.encode(summary)}
 
 
-def summaries(output: Iterable[Json]) -> list[Json]:
+def summaries(output: Iterable[dict[str, object]]) -> list[dict[str, object]]:
     """Return the items that hold a summary."""
     return [item for item in output if item["type"] == ITEM]
 
 
-def answer(response: Json, repeated: Iterable[Json], name: str) -> Json:
+def answer(
+    response: dict[str, object], repeated: Iterable[dict[str, object]], name: str
+) -> dict[str, object]:
     """Return the answer of `/responses/compact`."""
     messages = [with_id(item, f"{name}_in{at}") for at, item in enumerate(repeated)]
     output = response["output"]

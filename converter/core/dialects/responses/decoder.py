@@ -39,8 +39,6 @@ from converter.core.wire.bounds import MOST_PARTS
 from converter.core.wire.json_text import as_object
 from converter.core.wire.sse import Frame
 
-type Fields = dict[str, object]
-
 NAME = "responses"
 """The dialect's name, on data that only it can write back."""
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -67,7 +65,7 @@ class ResponsesDecoder(DialectDecoder):
     def __init__(self) -> None:
         self._items: dict[object, _Item] = {}
         self._started = self._called = False
-        self._readers: dict[str, Callable[[Fields, _Item], Iterator[Event]]] = {
+        self._readers: dict[str, Callable[[dict[str, object], _Item], Iterator[Event]]] = {
             "response.output_text.delta": self._text,
             "response.refusal.delta": self._text,
             "response.reasoning_text.delta": self._thought,
@@ -95,22 +93,24 @@ class ResponsesDecoder(DialectDecoder):
         elif kind in self._readers:
             yield from self._readers[kind](event, self._item(event))
 
-    def _whole(self, response: Fields) -> Iterator[Event]:
+    def _whole(self, response: dict[str, object]) -> Iterator[Event]:
         yield from self._start(response)
         for index, item in enumerate(list_of(response.get("output"))):
-            event: Fields = {"item": item, "output_index": index}
+            event: dict[str, object] = {"item": item, "output_index": index}
             yield from self._done(event, self._item(event))
         yield from self._end(response)
 
-    def _start(self, response: Fields) -> Iterator[Event]:
+    def _start(self, response: dict[str, object]) -> Iterator[Event]:
         if not self._started:
             self._started = True
-            own: Fields = {name: response[name] for name in _OF_START if name in response}
+            own: dict[str, object] = {
+                name: response[name] for name in _OF_START if name in response
+            }
             yield Start(
                 string_of(response.get("id")), string_of(response.get("model")), Own(NAME, own)
             )
 
-    def _end(self, response: Fields) -> Iterator[Event]:
+    def _end(self, response: dict[str, object]) -> Iterator[Event]:
         if response.get("status") == "failed":
             yield _failure(response)
             return
@@ -127,7 +127,7 @@ class ResponsesDecoder(DialectDecoder):
 
     # Items.
 
-    def _item(self, event: Fields) -> _Item:
+    def _item(self, event: dict[str, object]) -> _Item:
         """Return the item that an event is about. llama.cpp (November 2026) numbers no items and
         tells their ids; other servers number items and send a new id with each event.
         """
@@ -139,12 +139,12 @@ class ResponsesDecoder(DialectDecoder):
             del self._items[next(iter(self._items))]
         return found
 
-    def _text(self, event: Fields, item: _Item) -> Iterator[Event]:
+    def _text(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         delta = as_text(event["delta"])
         item.said += len(delta)
         yield Text(delta, refusal="refusal" in str(event["type"]))
 
-    def _thought(self, event: Fields, item: _Item) -> Iterator[Event]:
+    def _thought(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         """Servers send the thought raw, as a summary, or both."""
         item.merger = item.merger or ReasoningMerger()
         new = item.merger.feed(str(event["type"]), as_text(event["delta"]))
@@ -152,14 +152,14 @@ class ResponsesDecoder(DialectDecoder):
         if new:
             yield Thinking(new)
 
-    def _arguments(self, event: Fields, item: _Item) -> Iterator[Event]:
+    def _arguments(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         """Arguments of a call that goes on whole are in it."""
         if item.called:
             delta = as_text(event["delta"])
             item.said += len(delta)
             yield ToolCall(item.index, "", "", delta)
 
-    def _added(self, event: Fields, item: _Item) -> Iterator[Event]:
+    def _added(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         """Arguments in an item that only begins come again: in the first delta (vLLM, early 2026)
         or when it is done (`transformers serve` 5.23).
         """
@@ -167,12 +167,12 @@ class ResponsesDecoder(DialectDecoder):
         if _is_plain_call(fields):
             yield self._call(fields, item, "")
 
-    def _call(self, fields: Fields, item: _Item, arguments: str) -> ToolCall:
+    def _call(self, fields: dict[str, object], item: _Item, arguments: str) -> ToolCall:
         self._called = item.called = True
         name = string_of(fields.get("name"))
         return ToolCall(item.index, id_of(fields.get("call_id")), name, arguments)
 
-    def _done(self, event: Fields, item: _Item) -> Iterator[Event]:
+    def _done(self, event: dict[str, object], item: _Item) -> Iterator[Event]:
         """Yield the item's words that no delta has told."""
         fields = object_of(event["item"])
         kind = fields["type"]
@@ -192,7 +192,7 @@ class ResponsesDecoder(DialectDecoder):
         else:
             raise MisshapenError
 
-    def _call_done(self, fields: Fields, item: _Item) -> Iterator[Event]:
+    def _call_done(self, fields: dict[str, object], item: _Item) -> Iterator[Event]:
         rest = string_of(fields.get("arguments"))[item.said :]
         if not item.called:
             yield self._call(fields, item, rest)
@@ -200,23 +200,23 @@ class ResponsesDecoder(DialectDecoder):
             yield ToolCall(item.index, "", "", rest)
 
 
-def _is_plain_call(item: Fields) -> bool:
+def _is_plain_call(item: dict[str, object]) -> bool:
     return item.get("type") == "function_call" and not item.get("namespace")
 
 
-def _parts(item: Fields) -> Iterator[Event]:
+def _parts(item: dict[str, object]) -> Iterator[Event]:
     for part in list_of(item.get("content")):
         if isinstance(part, dict) and (text := part.get("text") or part.get("refusal")):
             yield Text(string_of(text), refusal="refusal" in part)
 
 
-def _failure(event: Fields) -> Failure:
+def _failure(event: dict[str, object]) -> Failure:
     error = event.get("error")
     fields = error if isinstance(error, dict) else event
     return Failure(str(fields.get("message") or fields), str(fields.get("code") or "api_error"))
 
 
-def _usage(entry: Fields) -> Usage:
+def _usage(entry: dict[str, object]) -> Usage:
     prompt, output = entry.get("input_tokens_details"), entry.get("output_tokens_details")
     return Usage(
         as_count(entry, "input_tokens") or 0,

@@ -10,8 +10,6 @@ conversation, so that an error about a reply too long has another. An error that
 from converter.core.dialects import context_length
 from converter.core.dialects.error_words import message_of_answer
 
-type Body = dict[str, object]
-
 TOO_LONG = "context_length_exceeded"
 REPLY_TOO_LONG, OF_REPLY = "integer_above_max_value", "max_output_tokens"
 BAD_REQUEST = "invalid_request_error"
@@ -34,7 +32,9 @@ _REFUSALS = (BAD_REQUEST, "request_too_large", "BadRequestError", "not_found_err
 """Kinds of failures inside a stream that asking again does not heal; the third is vLLM's."""
 
 
-def error_body(message: str, status: int = 400, param: str = "", code: str = "") -> Body:
+def error_body(
+    message: str, status: int = 400, param: str = "", code: str = ""
+) -> dict[str, object]:
     """Return the error object. `param`: the path to the fault, with dots."""
     if too_long := context_length.find(message):
         message, code = _too_long(too_long)
@@ -48,7 +48,7 @@ def error_body(message: str, status: int = 400, param: str = "", code: str = "")
     return {"error": error}
 
 
-def error_reply(status: int, body: bytes) -> tuple[int, Body]:
+def error_reply(status: int, body: bytes) -> tuple[int, dict[str, object]]:
     """Return the client's status and body for a server's answer that is no reply."""
     message = message_of_answer(status, body, told=status >= 500)
     misfit = status < 400 or context_length.find(message)
@@ -56,7 +56,7 @@ def error_reply(status: int, body: bytes) -> tuple[int, Body]:
     return client_status, error_body(message, client_status)
 
 
-def failure(message: str, kind: str = "", status: int = 0) -> Body:
+def failure(message: str, kind: str = "", status: int = 0) -> dict[str, object]:
     """Return the error of a failed response, inside a stream. A status of 500 says that the same
     would happen again, as it does of a whole reply.
     """
@@ -69,7 +69,7 @@ def failure(message: str, kind: str = "", status: int = 0) -> Body:
     return {"code": code, "message": message}
 
 
-def named(message: str, kind: str, status: int) -> Body:
+def named(message: str, kind: str, status: int) -> dict[str, object]:
     """Return the error object; `kind` is a word of the Messages API."""
     own_status = 400 if kind == BAD_REQUEST else 404 if kind == "not_found_error" else status
     return error_body(message, own_status)

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from converter.core.dialects.responses import thoughts
 from converter.core.dialects.responses.tools import CALL_KINDS, ToolName, named
 
-type Json = dict[str, object]
-
 RUNNING, COMPLETED, INCOMPLETE = "in_progress", "completed", "incomplete"
 
 
@@ -26,20 +24,20 @@ class OutputItem(ABC):
         self._id, self._index = item_id, index
         self._pieces: list[str] = []
 
-    def start(self) -> list[Json]:
+    def start(self) -> list[dict[str, object]]:
         """Return the events that announce it."""
         return []
 
-    def feed(self, text: str) -> list[Json]:
+    def feed(self, text: str) -> list[dict[str, object]]:
         """Take a piece; return the events for it."""
         self._pieces.append(text)
         return []
 
     @abstractmethod
-    def finish(self, status: str) -> tuple[Json, list[Json]]:
+    def finish(self, status: str) -> tuple[dict[str, object], list[dict[str, object]]]:
         """Return the whole item, and the events before its `output_item.done`."""
 
-    def _event(self, kind: str, **fields: object) -> Json:
+    def _event(self, kind: str, **fields: object) -> dict[str, object]:
         return {
             "type": f"response.{kind}",
             "item_id": self._id,
@@ -48,12 +46,12 @@ class OutputItem(ABC):
         }
 
 
-def added(item: Json, index: int) -> Json:
+def added(item: dict[str, object], index: int) -> dict[str, object]:
     """Return the event that announces an item."""
     return {"type": "response.output_item.added", "output_index": index, "item": item}
 
 
-def done(item: Json, index: int) -> Json:
+def done(item: dict[str, object], index: int) -> dict[str, object]:
     """Return the event that brings the whole item."""
     return {"type": "response.output_item.done", "output_index": index, "item": item}
 
@@ -66,13 +64,13 @@ class WordsForm:
     """
 
     prefix: str
-    item: Json
+    item: dict[str, object]
     parts: str
-    part: Json
+    part: dict[str, object]
     index: str
     part_event: str
     event: str
-    beside: Json
+    beside: dict[str, object]
 
 
 MESSAGE = WordsForm(
@@ -106,21 +104,21 @@ class WordsItem(OutputItem):
         super().__init__(f"{form.prefix}_{name}", index)
         self._form, self._sealed = form, sealed
 
-    def _event(self, kind: str, **fields: object) -> Json:
+    def _event(self, kind: str, **fields: object) -> dict[str, object]:
         return super()._event(kind, **{self._form.index: 0}, **fields)
 
-    def start(self) -> list[Json]:
+    def start(self) -> list[dict[str, object]]:
         """Announce the item and its only part."""
-        item = {"id": self._id, **self._form.item, self._form.parts: list[Json]()}
+        item = {"id": self._id, **self._form.item, self._form.parts: list[dict[str, object]]()}
         part = self._event(f"{self._form.part_event}.added", part=self._form.part)
         return [added(item, self._index), part]
 
-    def feed(self, text: str) -> list[Json]:
+    def feed(self, text: str) -> list[dict[str, object]]:
         """Add a piece of its words."""
         super().feed(text)
         return [self._event(f"{self._form.event}.delta", delta=text, **self._form.beside)]
 
-    def finish(self, status: str) -> tuple[Json, list[Json]]:
+    def finish(self, status: str) -> tuple[dict[str, object], list[dict[str, object]]]:
         """Return the item with all its words."""
         form, text = self._form, "".join(self._pieces)
         part = form.part | {"text": text}
@@ -140,11 +138,11 @@ class OtherCall(OutputItem):
         super().__init__(f"{self._kind.prefix}_{name}", index)
         self._call_id, self._tool = call_id, tool
 
-    def _item(self, status: str, fields: Json) -> Json:
+    def _item(self, status: str, fields: dict[str, object]) -> dict[str, object]:
         head = {"id": self._id, "type": self._kind.item, "status": status}
         return {**head, "call_id": self._call_id, **fields}
 
-    def finish(self, status: str) -> tuple[Json, list[Json]]:
+    def finish(self, status: str) -> tuple[dict[str, object], list[dict[str, object]]]:
         """Return the whole call, announced first."""
         arguments = json.loads("".join(self._pieces))
         item = self._item(status, self._kind.write(self._tool, arguments))
@@ -160,19 +158,19 @@ class OtherCall(OutputItem):
 class FunctionCall(OtherCall):
     """A call of a function, its arguments as they come."""
 
-    def _of(self, status: str, arguments: str) -> Json:
+    def _of(self, status: str, arguments: str) -> dict[str, object]:
         return self._item(status, {**named(self._tool), "arguments": arguments})
 
-    def start(self) -> list[Json]:
+    def start(self) -> list[dict[str, object]]:
         """Announce the call."""
         return [added(self._of(RUNNING, ""), self._index)]
 
-    def feed(self, text: str) -> list[Json]:
+    def feed(self, text: str) -> list[dict[str, object]]:
         """Add a piece of the arguments."""
         super().feed(text)
         return [self._event("function_call_arguments.delta", delta=text)]
 
-    def finish(self, status: str) -> tuple[Json, list[Json]]:
+    def finish(self, status: str) -> tuple[dict[str, object], list[dict[str, object]]]:
         """Return the whole call."""
         text, name = "".join(self._pieces), self._tool.name
         told = self._event("function_call_arguments.done", name=name, arguments=text)

@@ -29,8 +29,6 @@ from converter.core.model.conversation import (
 )
 from converter.core.wire.checked import Fields
 
-type Json = dict[str, object]
-
 
 @dataclass(frozen=True, slots=True)
 class ResponseContext(ReplyContext):
@@ -48,11 +46,11 @@ class ResponseContext(ReplyContext):
     encrypted: bool = False
     repeats: bool = False
     compacts: bool = False
-    repeated: tuple[Json, ...] | None = None
-    keep: Callable[[Json], None] = lambda _: None
+    repeated: tuple[dict[str, object], ...] | None = None
+    keep: Callable[[dict[str, object]], None] = lambda _: None
 
 
-def begun(context: ResponseContext, model: str) -> Json:
+def begun(context: ResponseContext, model: str) -> dict[str, object]:
     """Return the response of the first events. The request's long fields wait for the last event:
     Codex's tools alone are 39 kB.
     """

@@ -22,7 +22,6 @@ from converter.core.dialects.responses.output_items import (
     MESSAGE,
     THOUGHT,
     FunctionCall,
-    Json,
     OtherCall,
     OutputItem,
     WordsItem,
@@ -106,9 +105,9 @@ class ResponsesEncoder(BlockWriter):
         self._summary: list[str] = []
         self._length = 0
         self._sequence = 0
-        self.output: list[Json] = []
+        self.output: list[dict[str, object]] = []
 
-    def framed(self, event: Json) -> bytes:
+    def framed(self, event: dict[str, object]) -> bytes:
         """Return the frame of one event, with its number."""
         number = self._numbers(1)
         return super().framed({"type": event["type"], COUNTER: number, **event})
@@ -137,10 +136,10 @@ class ResponsesEncoder(BlockWriter):
         head = [] if self._started else self._start(Start("", ""))
         return self._sent([*head, {"type": "keepalive"}])
 
-    def _fold(self, event: Json) -> None:
+    def _fold(self, event: dict[str, object]) -> None:
         """Do nothing: the last response has all."""
 
-    def _folded(self) -> Json:
+    def _folded(self) -> dict[str, object]:
         """Return the response, or its error alone. A compaction has another shape."""
         error, repeated = self._result.get("error"), self._context.repeated
         if isinstance(error, dict):
@@ -152,7 +151,7 @@ class ResponsesEncoder(BlockWriter):
         usage = self._result["usage"] or counts(Usage(0, 0), 0, 0)
         return compaction.answer({**self._result, "usage": usage}, repeated, self._context.id)
 
-    def _start(self, event: Start) -> Iterator[Json]:
+    def _start(self, event: Start) -> Iterator[dict[str, object]]:
         """Begin the response; a server of this dialect has fields of its own."""
         self._started = True
         own = own_fields(event.own, NAME) or {}
@@ -160,14 +159,14 @@ class ResponsesEncoder(BlockWriter):
         for kind in ("created", "in_progress"):
             yield {"type": f"response.{kind}", "response": self._result}
 
-    def _course(self, event: Event) -> Iterator[Json]:
+    def _course(self, event: Event) -> Iterator[dict[str, object]]:
         if isinstance(event, Start) and self._started and not self._result["model"]:
             # begun by a sign of life: mlx-lm 0.32 sends comments before the head
             own = own_fields(event.own, NAME) or {}
             self._result = {**self._result, "model": event.model, **own}
         yield from super()._course(event)
 
-    def _stop(self, own: Own | None = None) -> Iterator[Json]:
+    def _stop(self, own: Own | None = None) -> Iterator[dict[str, object]]:
         ending = outcome(self._ending, self._context.repeats)
         whole = ending["status"] == COMPLETED
         yield from self.finish(whole)
@@ -181,14 +180,14 @@ class ResponsesEncoder(BlockWriter):
             ending = {"status": "failed", "error": failure(NONE)}
         yield self._last({**(own_fields(own, NAME) or {}), **ending})
 
-    def _fail(self, event: Failure) -> Iterator[Json]:
+    def _fail(self, event: Failure) -> Iterator[dict[str, object]]:
         if not self._started:
             yield from self._start(Start("", ""))
         yield from self.finish(whole=False)
         error = failure(event.message, event.kind, event.status)
         yield self._last({"status": "failed", "error": error})
 
-    def _last(self, ending: Json) -> Json:
+    def _last(self, ending: dict[str, object]) -> dict[str, object]:
         """Return the event that holds the whole response, its request's fields in it."""
         self._over = True
         self._result = {
@@ -201,7 +200,7 @@ class ResponsesEncoder(BlockWriter):
         self._context.keep(self._result)
         return {"type": f"response.{ending['status']}", "response": self._result}
 
-    def finish(self, whole: bool) -> Iterator[Json]:
+    def finish(self, whole: bool) -> Iterator[dict[str, object]]:
         """Return the rest. `whole`: the reply was not cut short, so that an item that is open still
         is complete.
         """
@@ -214,25 +213,29 @@ class ResponsesEncoder(BlockWriter):
             name = f"{self._context.id}_{len(self.output)}"
             yield from self._at_once(compaction.item(name, summary))
 
-    def _at_once(self, item: Json) -> Iterator[Json]:
+    def _at_once(self, item: dict[str, object]) -> Iterator[dict[str, object]]:
         """Yield the events of an item that is whole at once."""
         yield from self._enter(OTHER, item)
         yield from self._leave()
 
-    def _text(self, text: str) -> Iterator[Json]:
+    def _text(self, text: str) -> Iterator[dict[str, object]]:
         if self._context.compacts:
             self._summary.append(text)
         else:
             yield from super()._text(text)
 
-    def _enter(self, kind: str, block: ToolPiece | Json | None = None) -> Iterator[Json]:
+    def _enter(
+        self, kind: str, block: ToolPiece | dict[str, object] | None = None
+    ) -> Iterator[dict[str, object]]:
         """Begin another item; behind a call that was cut none: its item stays open, and one at a
         time may be.
         """
         if not self.cut:
             yield from super()._enter(kind, block)
 
-    def _begin(self, kind: str, block: ToolPiece | Json | None) -> list[Json]:
+    def _begin(
+        self, kind: str, block: ToolPiece | dict[str, object] | None
+    ) -> list[dict[str, object]]:
         """Announce an item; its name is like no other item's of any response."""
         index = len(self.output)
         name = f"{self._context.id}_{index}"
@@ -251,11 +254,11 @@ class ResponsesEncoder(BlockWriter):
             self._item = WordsItem(name, index, MESSAGE)
         return self._item.start()
 
-    def _fill(self, text: str, pieces: int = 1) -> list[Json]:
+    def _fill(self, text: str, pieces: int = 1) -> list[dict[str, object]]:
         self._hold(len(text) + pieces * _PIECE_COST)
         return self._item.feed(text) if self._item else []
 
-    def _finish(self, kind: str, signature: str) -> Iterator[Json]:  # noqa: ARG002
+    def _finish(self, kind: str, signature: str) -> Iterator[dict[str, object]]:  # noqa: ARG002
         if self._item is None:
             return
         item, events = self._item.finish(self._status)
@@ -268,7 +271,7 @@ class ResponsesEncoder(BlockWriter):
         super()._drop()
         self._open = self._item = None  # never finished, because a client would run it
 
-    def _other(self, event: MappedField | Block) -> Iterator[Json]:
+    def _other(self, event: MappedField | Block) -> Iterator[dict[str, object]]:
         if isinstance(event, MappedField):
             self.leave_out({event.key})
         elif event.dialect == NAME:

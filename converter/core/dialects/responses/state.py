@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
-from converter.core.dialects.dialect import Body, OwnRequest
+from converter.core.dialects.dialect import OwnRequest
 from converter.core.dialects.error_words import list_of, string_of
-from converter.core.dialects.responses.output_items import Json, with_id
+from converter.core.dialects.responses.output_items import with_id
 from converter.core.dialects.responses.request_reader import input_items, refuse
 from converter.core.model.conversation import RequestError
 from converter.core.model.memory import Memory
@@ -96,7 +96,9 @@ def complete(memory: Memory, body: object) -> WholeInput:
     return WholeInput([*items, *own], own, previous, left_out, is_alone)
 
 
-def keep(memory: Memory, body: Mapping[str, object], history: WholeInput, response: Json) -> None:
+def keep(
+    memory: Memory, body: Mapping[str, object], history: WholeInput, response: dict[str, object]
+) -> None:
     """Keep a response with its own input, unless its client does not want that."""
     if body.get("store") is False or response.get("status") not in KEPT:
         return
@@ -174,12 +176,12 @@ def items_of(history: Iterable[bytes]) -> list[object]:
     return items
 
 
-def _items(kept: Json) -> Iterator[object]:
+def _items(kept: dict[str, object]) -> Iterator[object]:
     yield from list_of(kept.get("input"))
     yield from list_of(as_object(kept.get("response")).get("output"))
 
 
-def read(value: bytes | None) -> Json:
+def read(value: bytes | None) -> dict[str, object]:
     """Return what is kept; nothing of what is not."""
     return json_text.object_in(value or b"")
 
@@ -200,10 +202,10 @@ def no_conversation(key: str, why: str = "") -> UnknownError:
 
 # Answers that need no model.
 
-type _Row = Callable[[Memory, OwnRequest, str], Json]
+type _Row = Callable[[Memory, OwnRequest, str], dict[str, object]]
 
 
-def answer(asking: OwnRequest, memory: Memory) -> tuple[int, Body]:
+def answer(asking: OwnRequest, memory: Memory) -> tuple[int, Mapping[str, object]]:
     """Return the status and body. Raises RequestError and UnreadableError."""
     path = asking.path.partition("?")[0].rstrip("/")
     for method, pattern, row in _ROWS:
@@ -214,7 +216,7 @@ def answer(asking: OwnRequest, memory: Memory) -> tuple[int, Body]:
     raise RequestError("", NO_SUCH.format(asking.method, path), 404)
 
 
-def _shown(memory: Memory, key: str, kind: str) -> Json:
+def _shown(memory: Memory, key: str, kind: str) -> dict[str, object]:
     """Return a kept response, or a conversation that was created here."""
     shown = read(memory.get(key)).get(kind)
     if isinstance(shown, dict):
@@ -222,14 +224,14 @@ def _shown(memory: Memory, key: str, kind: str) -> Json:
     raise UnknownError("", f"{kind.capitalize()} with id '{key}' not found.")
 
 
-def _retrieve(memory: Memory, asking: OwnRequest, key: str) -> Json:
+def _retrieve(memory: Memory, asking: OwnRequest, key: str) -> dict[str, object]:
     response = _shown(memory, key, "response")
     if _query(asking).get("stream") == "true":
         raise RequestError("", NO_STREAM)
     return response
 
 
-def _cancel(memory: Memory, _: OwnRequest, key: str) -> Json:
+def _cancel(memory: Memory, _: OwnRequest, key: str) -> dict[str, object]:
     _shown(memory, key, "response")
     raise RequestError("", NO_CANCEL)
 
@@ -239,7 +241,7 @@ def _drop(kind: str, name: str) -> _Row:
     on, and says so by this name.
     """
 
-    def drop(memory: Memory, _: OwnRequest, key: str) -> Json:
+    def drop(memory: Memory, _: OwnRequest, key: str) -> dict[str, object]:
         _shown(memory, key, kind)
         memory.forget(key)
         return {"id": key, "object": name, "deleted": True}
@@ -247,13 +249,13 @@ def _drop(kind: str, name: str) -> _Row:
     return drop
 
 
-def _input(memory: Memory, key: str) -> list[Json]:
+def _input(memory: Memory, key: str) -> list[dict[str, object]]:
     """Return a response's own input."""
     _shown(memory, key, "response")
     return objects(read(memory.get(key)).get("input"))
 
 
-def _create(memory: Memory, asking: OwnRequest, _: str) -> Json:
+def _create(memory: Memory, asking: OwnRequest, _: str) -> dict[str, object]:
     """Begin a conversation with the items that the request brings."""
     body, key = json_text.read(asking.body or b"{}"), f"conv_{asking.id}"
     own = _own(body, key)
@@ -268,7 +270,7 @@ def _create(memory: Memory, asking: OwnRequest, _: str) -> Json:
     return conversation
 
 
-def _all_items(memory: Memory, key: str) -> list[Json]:
+def _all_items(memory: Memory, key: str) -> list[dict[str, object]]:
     """Return all that was said, the oldest first."""
     history = memory.history(memory.find(LINE + key))
     if not history:
@@ -276,7 +278,7 @@ def _all_items(memory: Memory, key: str) -> list[Json]:
     return objects(items_of(history))
 
 
-def _item(memory: Memory, item_path: str) -> Json:
+def _item(memory: Memory, item_path: str) -> dict[str, object]:
     key, name = item_path.split("/items/")
     for item in _all_items(memory, key):
         if item.get("id") == name:
@@ -284,7 +286,7 @@ def _item(memory: Memory, item_path: str) -> Json:
     raise UnknownError("", f"Item with id '{name}' not found.")
 
 
-def _add(memory: Memory, asking: OwnRequest, key: str) -> Json:
+def _add(memory: Memory, asking: OwnRequest, key: str) -> dict[str, object]:
     """Let the conversation go on with the items that the request brings."""
     entry = f"{key}_{asking.id}"
     own = _own(json_text.read(asking.body), entry)
@@ -293,7 +295,7 @@ def _add(memory: Memory, asking: OwnRequest, key: str) -> Json:
     return _listed(own, more=False)
 
 
-def _remove(memory: Memory, asking: OwnRequest, item_path: str) -> Json:
+def _remove(memory: Memory, asking: OwnRequest, item_path: str) -> dict[str, object]:
     """Take an item out, and return the conversation."""
     key, name = item_path.split("/items/")
     _item(memory, item_path)
@@ -301,20 +303,22 @@ def _remove(memory: Memory, asking: OwnRequest, item_path: str) -> Json:
     return _shown(memory, key, "conversation")
 
 
-def _append(memory: Memory, key: str, entry: str, value: Json, names: Iterable[str] = ()) -> None:
+def _append(
+    memory: Memory, key: str, entry: str, value: dict[str, object], names: Iterable[str] = ()
+) -> None:
     memory.keep(entry, json_text.write(value), key, names, LINE + key)
 
 
-def _own(body: object, name: str) -> list[Json]:
+def _own(body: object, name: str) -> list[dict[str, object]]:
     items = Fields(body).optional("items", list) or []
     return objects([with_id(item, f"{name}_in{at}") for at, item in enumerate(items)])
 
 
-def _list(entries: Callable[[Memory, str], list[Json]]) -> _Row:
+def _list(entries: Callable[[Memory, str], list[dict[str, object]]]) -> _Row:
     return lambda memory, asking, key: _page(entries(memory, key), _query(asking))
 
 
-def _page(items: list[Json], query: Mapping[str, str]) -> Json:
+def _page(items: list[dict[str, object]], query: Mapping[str, str]) -> dict[str, object]:
     """Return a page of items; the last one comes first, unless asked otherwise."""
     if query.get("order") != "asc":
         items = items[::-1]
@@ -324,7 +328,7 @@ def _page(items: list[Json], query: Mapping[str, str]) -> Json:
     return _listed(items[begin : begin + limit], begin + limit < len(items))
 
 
-def _listed(items: list[Json], more: bool) -> Json:
+def _listed(items: list[dict[str, object]], more: bool) -> dict[str, object]:
     names = [item.get("id") for item in items] or [None]
     return {
         "object": "list",

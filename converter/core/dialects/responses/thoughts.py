@@ -11,8 +11,6 @@ from collections.abc import Mapping
 
 from converter.core.dialects.reasoning_fields import thinking_in
 
-type Body = Mapping[str, object]
-
 MARK = "think-addon."
 """The beginning of thoughts that we encoded; anything else only its own vendor can read."""
 
@@ -37,7 +35,7 @@ NOT_OF_THE_API = "client_metadata"
 """Codex sends it with each request; only OpenAI's own servers for Codex read it."""
 
 
-def mend(body: Body) -> Body:
+def mend(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return the request without fields that servers' own endpoints refuse; the same one where
     nothing is to be mended.
 

@@ -128,8 +128,6 @@ _SEARCH = "Search for more tools; those found can be called afterwards."
 # Kinds of tools that clients run: from an entry of the request to a function, from an item of the
 # history to that function's input, and from a model's call to an item of the reply.
 
-type Item = dict[str, object]
-
 
 @dataclass(frozen=True, slots=True)
 class CallKind:
@@ -142,10 +140,10 @@ class CallKind:
     prefix: str
     offer: Callable[[str, str, Fields], Tool]
     read: Callable[[Fields], Mapping[str, object]]
-    write: Callable[[ToolName, Mapping[str, object]], Item]
+    write: Callable[[ToolName, Mapping[str, object]], dict[str, object]]
 
 
-def named(tool: ToolName) -> Item:
+def named(tool: ToolName) -> dict[str, object]:
     """Return the tool's name as its client offered it."""
     return {"name": tool.name, **({"namespace": tool.namespace} if tool.namespace else {})}
 

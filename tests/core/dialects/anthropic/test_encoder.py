@@ -5,7 +5,6 @@ import pytest
 from converter.core.dialects.anthropic.encoder import (
     AnthropicEncoder,
 )
-from converter.core.dialects.block_writer import Message
 from converter.core.model.events import (
     Block,
     End,
@@ -35,7 +34,7 @@ EVENTS: list[Event] = [
 ]
 
 
-def fold(*events: Message) -> Message:
+def fold(*events: dict[str, object]) -> dict[str, object]:
     encoder = AnthropicEncoder(ASKED, whole=True)
     for event in events:
         encoder._fold(event)
@@ -84,7 +83,7 @@ def test_an_input_that_is_cut_off_or_wrong_is_what_can_be_held(said: str, made: 
 
 
 def test_an_error_takes_the_messages_place() -> None:
-    error: Message = {"type": "error", "error": {"type": "api_error", "message": "gone"}}
+    error: dict[str, object] = {"type": "error", "error": {"type": "api_error", "message": "gone"}}
     assert fold({"type": "message_start", "message": {}}, error) == error
     assert whole([Failure("gone")]) == error
 
