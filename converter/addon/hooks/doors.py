@@ -3,11 +3,8 @@ that never go to a model server, and the bodies of other traffic that mitmproxy'
 see whole.
 """
 
-import asyncio
-import ipaddress
 import logging
 import re
-import socket
 from collections.abc import Collection
 from functools import lru_cache
 from types import ModuleType
@@ -17,6 +14,7 @@ from mitmproxy import ctx
 from mitmproxy.http import Headers, HTTPFlow, Response
 from mitmproxy.proxy.mode_specs import ReverseMode
 
+from converter.addon.addresses import ip_address_of, is_loopback, is_private, leads_to_private
 from converter.addon.exchange.exchange import JSON, Exchange
 from converter.addon.exchange.settings import Settings
 from converter.addon.http_messages import leave_out
@@ -28,8 +26,6 @@ from converter.core.dialects.recogniser import is_stream
 from converter.core.dialects.table import COMMON, Dialect, by_headers, by_name, find
 from converter.core.wire.printable import bounded
 
-SECONDS_TO_RESOLVE = 2.0
-"""For the address of a host's name; a request through a forward proxy waits as long."""
 _CLOUD_KEY = re.compile(rb"\s*(?:bearer\s+)?sk-ant-", re.IGNORECASE)
 """Anthropic's keys and OAuth tokens (sk-ant-api..., sk-ant-oat...)."""
 _CREDENTIALS = (b"authorization", b"x-api-key", b"proxy-authorization")
@@ -64,34 +60,6 @@ def _is_of_people(name: bytes) -> bool:
     return _OF_PEOPLE.fullmatch(name) is not None
 
 
-def is_private(address: str) -> bool:
-    """Tell whether an IP address is this machine's, a local network's or a tailnet's."""
-    parsed = _address(address)
-    return parsed is not None and not (
-        parsed.is_global or parsed.is_multicast or parsed.is_unspecified
-    )
-
-
-@lru_cache(maxsize=256)
-def is_loopback(address: str) -> bool:
-    """Tell whether an IP address is this machine's own."""
-    parsed = _address(address)
-    return parsed is not None and parsed.is_loopback
-
-
-async def leads_to_private(host: str) -> bool:
-    """Tell whether all addresses of a host are private, by asking the system for them."""
-    if is_private(host):
-        return True
-    try:
-        loop = asyncio.get_running_loop()
-        async with asyncio.timeout(SECONDS_TO_RESOLVE):
-            addresses = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError, TimeoutError):
-        return False
-    return bool(addresses) and all(is_private(str(address[0])) for *_, address in addresses)
-
-
 @lru_cache(maxsize=64)
 def foreign_page(host: str, origin: str | None, allowed: tuple[str, ...]) -> str:
     """Tell which web page's name a request carries that must not use a local model; none: empty.
@@ -117,7 +85,7 @@ def _may_come_from(origin: str, allowed: tuple[str, ...]) -> bool:
     if not rest or scheme.lower() not in ("http", "https"):
         return bool(rest)
     host = _host_of(origin)
-    return is_private(host) if _address(host) else _may_come(host, allowed)
+    return is_private(host) if ip_address_of(host) else _may_come(host, allowed)
 
 
 def _may_come(host: str, allowed: tuple[str, ...]) -> bool:
@@ -125,17 +93,7 @@ def _may_come(host: str, allowed: tuple[str, ...]) -> bool:
     elsewhere.
     """
     may = not host or host in allowed or _LOCAL_NAME.fullmatch(host)
-    return bool(may or _address(host))
-
-
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the IP address that a host is written as, without its zone, if it is one."""
-    try:
-        parsed = ipaddress.ip_address(host.partition("%")[0].strip("[]"))
-    except ValueError:
-        return None
-    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
-    return mapped or parsed
+    return bool(may or ip_address_of(host))
 
 
 def _host_of(url: str) -> str:

@@ -16,7 +16,7 @@ from converter.addon.hooks.doors import dialect_of, is_reverse
 from converter.addon.hooks.refused import reader_of
 from converter.addon.hooks.tap import Tap
 from converter.addon.keep.flow_record import UNDER_WAY, FlowRecord
-from converter.addon.layers.contract import QUITTING, BodyReader, Listener
+from converter.addon.layer_contract import QUITTING, BodyReader, Listener
 from converter.addon.probes.upstream_http import SPEAKS_TLS
 from converter.core.dialects.error_words import server_message
 from converter.core.dialects.recogniser import is_stream

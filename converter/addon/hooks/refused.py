@@ -13,7 +13,7 @@ from mitmproxy.http import Request
 
 from converter.addon import http_messages
 from converter.addon.keep.flow_record import FlowRecord
-from converter.addon.layers.contract import Refusal
+from converter.addon.layer_contract import Refusal
 from converter.addon.log_lines import report
 from converter.addon.servers import refusals, unread_replies
 from converter.addon.servers.initial_state import end_of_prompt

@@ -11,7 +11,7 @@ from converter.addon.aside import aside_of_streams
 from converter.addon.hooks.continued import OK, ContinuedReply
 from converter.addon.hooks.refused import RefusalReader, SilentStream
 from converter.addon.keep.flow_record import FlowRecord
-from converter.addon.layers.contract import HeldStream
+from converter.addon.layer_contract import HeldStream
 from converter.addon.memory.remembering import UnsaidWords
 from converter.core.reply.rewriter import Rewriter
 from converter.core.wire import json_text

@@ -17,7 +17,7 @@ from converter.addon.exchange.read_request import ReadRequest
 from converter.addon.http_messages import body, upstream
 from converter.addon.keep.both_sides import BothSides
 from converter.addon.keep.notes import METADATA, Found, without_chunks, write_notes
-from converter.addon.layers.contract import HeldStream, Refusal
+from converter.addon.layer_contract import HeldStream, Refusal
 from converter.addon.log_lines import in_short
 from converter.addon.mitmproxy_internals import forget_state_before
 from converter.addon.servers.known_servers import Upstream

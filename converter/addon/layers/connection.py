@@ -11,7 +11,7 @@ from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator, NextLayer
 
-from converter.addon.layers.contract import Listener
+from converter.addon.layer_contract import Listener
 from converter.addon.layers.guard import (
     MENDS,
     SPEED,

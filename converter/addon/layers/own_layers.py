@@ -9,7 +9,7 @@ from mitmproxy.proxy.layer import NextLayer
 from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 
 from converter.addon import mitmproxy_internals
-from converter.addon.layers.contract import QUITTING, Listener
+from converter.addon.layer_contract import QUITTING, Listener
 from converter.addon.layers.guard import PARTS, PROMISES
 
 if not PROMISES.lacks:

@@ -15,7 +15,7 @@ from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator
 
-from converter.addon.layers.contract import BodyReader, Connections, StreamFunction
+from converter.addon.layer_contract import BodyReader, Connections, StreamFunction
 from converter.addon.layers.guard import (
     ErrorCode,
     HttpErrorHook,

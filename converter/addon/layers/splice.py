@@ -19,8 +19,8 @@ from mitmproxy.connection import Connection
 from mitmproxy.proxy.events import DataReceived
 from mitmproxy.proxy.layer import Layer
 
+from converter.addon.layer_contract import Stream, StreamFunction
 from converter.addon.layers.chunks import WholeReads
-from converter.addon.layers.contract import Stream, StreamFunction
 from converter.addon.layers.guard import (
     SPEED,
     Http1Server,

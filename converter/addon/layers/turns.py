@@ -21,7 +21,7 @@ from mitmproxy.connection import Connection
 from mitmproxy.proxy.commands import StartHook
 from mitmproxy.proxy.layer import CommandGenerator
 
-from converter.addon.layers.contract import Connections, StreamFunction
+from converter.addon.layer_contract import Connections, StreamFunction
 
 LONG_READ = 16 * 1024
 """Bytes of a read after which other connections have their turn: some 8 milliseconds of the slowest

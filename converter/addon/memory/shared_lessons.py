@@ -17,7 +17,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from converter.addon import servers
-from converter.addon.hooks.doors import is_loopback
+from converter.addon.addresses import is_loopback
 from converter.addon.memory.remembering import remembering
 from converter.addon.servers.known_servers import (
     Bounded,

@@ -17,10 +17,11 @@ from typing import Any
 
 from mitmproxy import exceptions
 
+from converter.addon.addresses import is_loopback
 from converter.addon.exchange.option_readers import MetricsPlace
 from converter.addon.exchange.settings import Settings
 from converter.addon.files import FileError, write_whole
-from converter.addon.hooks.doors import foreign_page, is_loopback
+from converter.addon.hooks.doors import foreign_page
 from converter.addon.keep.flow_record import FlowRecord, outcome_of
 from converter.addon.watcher import Watcher
 
