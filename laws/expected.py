@@ -63,6 +63,11 @@ def parts(heard: Heard, reading: Reading) -> list[Part]:
     found = _parts(heard, reading)
     if tools is None or heard.calls:
         return found
+    gone = markup_in_thoughts(heard, reading)
+    found = [
+        replace(part, text=part.text[: -len(markup)]) if markup else part
+        for part, markup in zip(found, gone, strict=True)
+    ]
     return _joined_text(left for part in found for left in _without_calls(part, tools))
 
 
@@ -91,6 +96,32 @@ def calls_in_thoughts(heard: Heard, reading: Reading) -> list[call_oracle.Call]:
             known = any(call_oracle.same(call, it.name, it.arguments) for it in counted)
             counted += [] if draft or known else [call]
     return counted
+
+
+def markup_in_thoughts(heard: Heard, reading: Reading) -> list[str]:
+    """Return for each part of a choice the calls that end a thought and go out: these are no
+    thinking. In a field of the server's own, only the last thought can wait for them.
+    """
+    found, tools = _parts(heard, reading), reading.expected.calls.read
+    counts = not calls_in_text(heard, reading) and calls_in_thoughts(heard, reading)
+    if tools is None or not counts:
+        return ["" for _ in found]
+    said = [at for at, part in enumerate(found) if part.text.strip()]
+    return [
+        _last_calls(part.text, tools)
+        if part.kind == "thinking" and not (part.native and at != said[-1])
+        else ""
+        for at, part in enumerate(found)
+    ]
+
+
+def _last_calls(thought: str, tools: Tools) -> str:
+    begin = len(thought)
+    for call in reversed(call_oracle.calls(thought, tools.schemas)):
+        if thought[call.end : begin].strip():
+            break
+        begin = call.begin
+    return thought[begin:]
 
 
 def without(text: str, tools: Tools) -> str:

@@ -1,6 +1,7 @@
 """A server's words as values: pieces, choices, and all of a reply."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -58,12 +59,14 @@ class Heard:
             self.pieces = [replace(piece, kind="text") for piece in self.pieces]
             self.thoughts = {}
 
-    def thoughts_lost_in(self, other: "Heard") -> list[str]:
-        """Return the names of thinking whose words the other does not have under them."""
+    def thoughts_lost_in(self, other: "Heard", markup: Sequence[str] = ()) -> list[str]:
+        """Return the names of thinking whose words the other does not have under them. `markup`:
+        a call's, which ends the thought and is none of its words.
+        """
         return [
             name
             for name, words in self.thoughts.items()
-            if words not in other.thoughts.get(name, "")
+            if words.removesuffix("".join(markup)) not in other.thoughts.get(name, "")
         ]
 
     def add_call(self, index: int, id_: object, name: object, arguments: object) -> None:

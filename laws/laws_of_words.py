@@ -17,6 +17,7 @@ from laws.expected import (
     calls_in_text,
     calls_in_thoughts,
     is_whole,
+    markup_in_thoughts,
     openai_words,
     parts,
     reading_for,
@@ -52,6 +53,7 @@ def _explain(case: Case, variant: Variant, heard: Heard, got: str) -> None:
     settings = case.recording.settings
     reading = reading_for(case.recording, is_whole(case.recording, variant.form))
     calls = [words for words, _ in calls_in_text(heard, reading)]
+    calls += filter(None, markup_in_thoughts(heard, reading))
     every = [mark for row in families_of(reading) for mark in row.closes]
     again = [repeated(heard.pieces, families_of(reading), unsaid) for unsaid in ((), every)]
     calls += filter(None, again)
@@ -196,7 +198,8 @@ def _check_completion(case: Case, variant: Variant) -> None:
             list(heard.others.items()),
             list(told_choice.others.items()),
         )
-        lost = heard.thoughts_lost_in(told_choice)
+        reading = reading_for(case.recording, is_whole(case.recording, variant.form))
+        lost = heard.thoughts_lost_in(told_choice, markup_in_thoughts(heard, reading)[-1:])
         compare(f"{variant}, the server's own names of thinking", [], lost)
         if variant.form is Form.STREAM:
             _explain(case, variant, heard, told_choice.joined("text", "raw", "thinking"))

@@ -14,6 +14,7 @@ from converter.core.model.events import (
     Event,
     Finish,
     LateCloser,
+    Own,
     Text,
     Thinking,
     ThinkingEnd,
@@ -68,6 +69,7 @@ class ReadingStage:
         self._noted = 0
         self._evidence = Evidence(reading, findings.beginning)
         self._said = False  # words of the answer that are no blanks
+        self._own: Own | None = None  # the names of the server's thinking
         self._in_call = False  # nothing was said since the server's last piece of a call
         self._waiting: list[Event] = []  # the server's own, behind a candidate
 
@@ -174,14 +176,20 @@ class ReadingStage:
         if self._thought_calls is None:
             return [*held, event]
         text = self._thought_calls.feed(event.text)
-        if text == event.text:
-            return [*held, event]
-        return [*held, Thinking(text, event.choice)] if text else held
+        if event.own and not all(isinstance(it, str) for it in event.own.fields.values()):
+            text += self._thought_calls.release()  # what has more than words does not wait
+            return [*held, replace(event, text=text)] if text else [*held, event]
+        self._own = event.own or self._own
+        return [*held, event] if text == event.text else [*held, *self._thinking(text)]
+
+    def _thinking(self, text: str) -> list[Event]:
+        """Return words of the server's thought that have waited, under its names."""
+        own = self._own and Own(self._own.dialect, dict.fromkeys(self._own.fields, text))
+        return [Thinking(text, self._engine.answer.choice, own)] if text else []
 
     def _drafted(self) -> list[Event]:
         """Return the words of the server's thought that might have been a call."""
-        text = self._thought_calls.release() if self._thought_calls else ""
-        return [Thinking(text, self._engine.answer.choice)] if text else []
+        return self._thinking(self._thought_calls.release()) if self._thought_calls else []
 
     def _server_call(self, event: ToolCall) -> Sequence[Event]:
         """Pass a call of the server's own; hold it while it may repeat one that was read."""
@@ -202,8 +210,8 @@ class ReadingStage:
         out = [*self._close(event.reason, cut=event.reason == CUT or event.at_limit)]
         calls, alone = self._thought_calls, self._reads_calls and not self._engine.calls.read
         if calls and alone and event.reason in BY_ITSELF:
-            taken = calls.take(self._said)
-            out += [*([] if taken else self._drafted()), *taken]
+            ends_it, taken = calls.ends_thought, calls.take(self._said)
+            out += [*([] if taken and ends_it else self._drafted()), *taken]
             calls.release()
             self._findings.calls.thought.update(calls.forms)
         return [*out, *self._drafted(), event]

@@ -66,6 +66,11 @@ class ThoughtCalls:
         plain = self._engine.plain()
         return None if self._last or self._written or plain is None else plain[1]
 
+    @property
+    def ends_thought(self) -> bool:
+        """Tell whether the words that wait begin with a call, and nothing but calls follows."""
+        return bool(self._last)
+
     def end(self) -> None:
         """End the thought: nothing that follows belongs to it."""
         if self._engine.holds:
