@@ -23,6 +23,7 @@ from converter.core.reading.engine.states import (
     State,
 )
 from converter.core.reading.mark_search import Mark
+from converter.core.reading.rows import Counts
 from converter.core.reading.thought import Thought
 from converter.core.reading.tool_calls.extent import Point
 from converter.core.reading.tool_calls.forms import SECTIONS, WHOLE
@@ -68,7 +69,8 @@ class CallScanner(Scanner):
         """Begin a candidate at a mark of calls, or tell the mark as words: a call that is only
         shown is text. Special tokens are never prose: they count everywhere, in code as well.
         """
-        mark = CALL_MARKS.get(literal) or CallMark(literal, literal, guards=False)
+        counts = self._section[0].counts if self._section else Counts.AS_WHOLE_REPLY
+        mark = CALL_MARKS.get(literal) or CallMark(literal, literal, counts, guards=False)
         text, last = self._source.rest, self._source.last
         behind = text[len(literal) :]
         if (empty := self._is_empty_section(mark, behind)) is not False:
@@ -294,6 +296,7 @@ class CallScanner(Scanner):
         else:
             self.answer.lead = ""
             self._step(Mark.TOOL)
+            self._context.feed("\n\n")  # a paragraph begins behind
             self._out += events
         self._behind = True
         self._section = SECTIONS.get(candidate.mark.begins, self._section)

@@ -155,12 +155,14 @@ def marks_of_row(row: CallRow, whole: bool) -> Marks:
     openers = tuple(filter(None, (*row.opens, section[0])))
     if isinstance(body, Tags):
         nexts = (*body.parameters, *body.ends)
-        return Marks(closers, tuple(body.end), nexts, (*openers, *body.heads), row.before)
+        openers = (*openers, *body.heads)
+        return Marks(closers, tuple(body.end), nexts, openers, row.before)
     if isinstance(body, Elements):
         ends = (f"{body.mark}</{body.tag}>",)
-        return Marks(closers, ends, (f"{body.mark}<",), (*openers, *body.heads), row.before)
-    if not isinstance(body, Json | Header | Python | Gemma):
-        return Marks(closers, openers=openers, stops=row.before)
+        openers = (*openers, *body.heads)
+        return Marks(closers, ends, (f"{body.mark}<",), openers, row.before)
+    if isinstance(body, Pairs):
+        return Marks(closers, (), (body.key[0],), openers, row.before, pairs=True)
     tail = (body.tail,) if isinstance(body, Header) and body.tail else ()
     return Marks(
         closers,
@@ -205,9 +207,11 @@ class Candidate:
     ) -> "Candidate":
         """Begin at the mark with which `text` begins. `forbidden`: no call is wanted."""
         if start is None or (start.head is Head.UNOFFERED and not forbidden):
-            opens = not mark.close or text[len(mark.mark) :].lstrip()[:1] in ("{", "[")
+            bracket = text[len(mark.mark) :].lstrip()[:1] in ("{", "[")
+            headed = any(isinstance(row.body, Header) for row in OPENERS.get(mark.begins, ()))
+            opens = not mark.close or bracket or headed
             closers = tuple(filter(None, (mark.close,)))
-            header = opens and text[len(mark.mark) :].lstrip()[:1] not in ("{", "[")
+            header = opens and not bracket
             marks = Marks(closers, stops=mark.before, brackets=opens, header=header)
         else:
             marks = marks_of_row(start.row, stands is Stands.AS_REPLY)

@@ -1,24 +1,21 @@
 """Text in; text, thinking and tool calls out, as they arrive: the one engine that reads a reply.
 
 The engine scans for the marks that could matter next, gives out the text before one, and takes the
-step of the table (`states`). A mark that begins a call hands the text to the readers of its forms,
-which take as much as fits; all else comes back and is scanned. A possible beginning of a mark is
-held until it is decided. Nothing is ever lost: thinking, text, calls and marks together are the
-text that came in, but for the CR and LF around a thought, for thoughts of nothing but blanks, and
-for the blanks around a call.
+step of the table (`states`). A mark that begins a call begins a `Candidate`. Nothing is ever lost:
+thinking, text, calls and marks together are the text that came in, but for the CR and LF around a
+thought, for thoughts of nothing but blanks, and for the blanks around a call.
 
 The decisions at a mark, each in one place, in the order and with the numbers of
 `docs/reading.md`:
 
 1. a text that may become a mark is held: `Scanner._scan`;
 2. a mark in code is text, a phrase away from its place as well: `Scanner._is_words`; in JSON:
-   `Scanner._begins_value`; between the marks of a text that is no call: `Engine._put_back`;
+   `Scanner._begins_value`;
 3. to 5. what a mark opens, closes or says: `states`;
-6. a special token says nothing: the rows (`ignored`, `again`), `Engine._is_empty_section`;
-7. a call is shown, doubted or read in a text: `Engine._meet_call`; one in the middle of a sentence,
-   or one that must be the whole reply, counts by the text behind it: `OpenCall.counts`;
+6. a special token says nothing: the rows (`ignored`, `again`), `CallScanner._is_empty_section`;
+7. a call is shown, doubted or read: `CallScanner._meet_call`, and the table `COUNTS`;
 8. behind a thought in a field another table counts: `Engine.follow_field`;
-9. a call ends a thought: `Engine._ends_thought`; or it was a draft: `Scanner._settle_draft`.
+9. a call ends a thought, or was a draft: `Scanner._settle_draft`.
 """
 
 from converter.core.model.events import Event, Text, Thinking, WordKind, joined

@@ -187,6 +187,13 @@ class Draft:
         self.written.append(text)
         self.length += len(text)
 
+    def hear(self, text: str, resumed: bool, choice: int) -> None:
+        """Take words behind a call, or blanks, which stay behind a call of no tool."""
+        if resumed:
+            self.words += text
+        elif self.events and isinstance(self.events[-1], Text):
+            self.events.append(Text(text, choice))
+
     @property
     def is_long(self) -> bool:
         """Tell whether more waits than may: then it is a call."""

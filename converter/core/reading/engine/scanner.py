@@ -222,7 +222,7 @@ class Scanner(ABC):
         # a backtick in JSON begins no code
         self._context.feed("{" if self._values.open else text)
         if self._draft:
-            self._draft.words += text if self._state is State.RESUMED else ""
+            self._draft.hear(text, self._state is State.RESUMED, self.answer.choice)
             if self._draft.goes_on:
                 self._settle_draft(as_thought=True)
             return

@@ -6,9 +6,7 @@ THINKING -> (its closer) -> ENDED. One that the chat template has opened begins 
 whole reply of which nothing is known goes the way of an answer through states of its own, because
 the first mark tells whether the words before it were a thought.
 
-A call goes CALLING -> (its end) -> CALLED. In CALLING no mark of a thought counts. As long as the
-text fits the call's form, the form's reader takes it, and the table sleeps; text that does not fit
-is told as text, and its closing mark (or the end of its JSON) ends the state.
+In a `Candidate` the table sleeps, and behind its calls CALLED follows.
 
 A call ends a thought that has no closer, but the thought may go on behind it: CALLED_INSIDE ->
 RESUMED. Its closer there tells that the call was a draft: the thought goes on from before it

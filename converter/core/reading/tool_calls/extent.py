@@ -37,7 +37,8 @@ class Marks:
     `brackets`: the body's strings and brackets count, and `quote` is one more quote; `calls`:
     words may go on behind its brackets. `skips`: say nothing behind its brackets.
     `drafts`: closers of the thought around it, behind which it goes on or was a draft.
-    `header`: a header stands before the brackets. `again`: begin another call behind them.
+    `header`: a header stands before the brackets. `pairs`: `nexts` count
+    behind a closer, too. `again`: begin another call behind them.
     """
 
     closers: tuple[str, ...]
@@ -52,6 +53,7 @@ class Marks:
     header: bool = False
     again: tuple[str, ...] = ()
     drafts: tuple[str, ...] = ()
+    pairs: bool = False
 
     @property
     def search(self) -> MarkSearch:
@@ -97,6 +99,7 @@ class Extent:
                 break
             mark = found[0]
             decides = mark in self._marks.ends or (mark in self._marks.drafts and not self.quoted)
+            decides = decides or (self._marks.pairs and mark in self._marks.closers)
             follows = self._follows(mark, last) if decides else False
             if follows is None:
                 return None
@@ -125,7 +128,7 @@ class Extent:
         end = begin + len(mark)
         if mark == marks.quote and not (self._reader and self._reader.quote):
             self._in_quote, self._closed = not self._in_quote, -1
-        elif mark in marks.closers:
+        elif mark in marks.closers and not follows:
             return Point(End.MARK, begin, end, quoted=self.quoted)
         elif self.quoted or follows:
             pass
@@ -157,7 +160,8 @@ class Extent:
             if not closer:
                 break
             behind = behind[len(closer) :]
-        nexts = (*self._marks.closers, *self._marks.nexts)
+        closers = () if mark in self._marks.closers else self._marks.closers
+        nexts = (*closers, *self._marks.nexts)
         if mark in self._marks.drafts:
             nexts = (*nexts, *self._marks.ends, *(_GOES_ON if self._reader else ()))
         if behind.startswith(nexts):

@@ -129,7 +129,8 @@ def test_the_cost_of_a_chunk_is_that_of_what_is_held(written: Written) -> None:
 @BY_NAME
 def test_text_around_calls_stays_less_the_blanks_that_touch_them(written: Written) -> None:
     text = f"Let me see.\n\n{written.write(TWO)}\n\nThat was it.\n"
-    wanted = [text] if written.whole else ["Let me see.", *TWO, "That was it.\n"]
+    alone = written.whole and written.form != "functools"  # which counts at a line's head
+    wanted = [text] if alone else ["Let me see.", *TWO, "That was it.\n"]
     for size in (0, 1, 5):
         assert said(read(text, size)) == wanted
 
