@@ -2,8 +2,7 @@
 with the command `think.record`.
 
 A flow is copied on mitmproxy's loop, which is quick. Then flows are read, redacted and written one
-after another: a short one in a thread, a long one in a process, so that no stream waits. Where no
-process starts, the thread takes the shortest steps that it can.
+after another in a thread.
 """
 
 import logging
@@ -15,7 +14,6 @@ from typing import Any
 
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
-from mitmproxy.io import tnetstring
 
 from converter.addon.files import FileError, make_folder
 from converter.addon.keep.flow_record import FlowRecord
@@ -43,24 +41,16 @@ _log = logging.getLogger(__name__)
 
 _OWN_RECORDINGS = Path(__file__).resolve().parents[3] / "recordings"
 """The project's own, in a checkout: a person's are not put among them unasked."""
-LONG = 1 << 18
-"""Bytes of a flow's file, from which on a process keeps it. To keep so many takes half a second
-either way: a process is as long in starting. In the thread no step of it takes 30 milliseconds.
-"""
 
 
 class Recorder(Watcher):
-    """An addon of its own. What it was given is written when mitmproxy ends at the latest.
-
-    `ending`: whether mitmproxy is about to end.
-    """
+    """An addon of its own. What it was given is written when mitmproxy ends at the latest."""
 
     name = "think-recorder"
 
     def __init__(self) -> None:
         self._worker: ThreadPoolExecutor | None = None
         self._waiting = set[Future[Path]]()
-        self.ending = False
 
     def ended(self, seen: FlowRecord) -> None:
         """Keep an exchange that is over, if all are kept."""
@@ -113,29 +103,18 @@ class Recorder(Watcher):
         return steps_of(flow)
 
     def done(self) -> None:
-        """Finish the recordings that wait, at full speed: no stream waits now, and on a busy
-        machine whoever ends mitmproxy would kill it before they are done.
-        """
-        self.ending = True
+        """Finish the recordings that wait."""
         if self._worker:
             self._worker.shutdown(wait=True)
             self._worker = None
 
     def _hand_over(self, flow: HTTPFlow, order: Order) -> Future[Path]:
         self._worker = self._worker or ThreadPoolExecutor(1, "think-recorder")
-        future = self._worker.submit(self._write, _copied(flow), order)
+        future = self._worker.submit(recording_work.keep, _copied(flow), order)
         self._waiting.add(future)
         future.add_done_callback(self._waiting.discard)
         future.add_done_callback(partial(_log_failure, flow))
         return future
-
-    def _write(self, flow: HTTPFlow, order: Order) -> Path:
-        """Keep a flow, in the thread or in a process."""
-        if self.ending:
-            return recording_work.keep(flow, order)
-        data = _dumped(flow)
-        kept = recording_work.keep_beside(data, order) if len(data) > LONG else None
-        return kept or recording_work.keep(flow, order)
 
 
 def usual_folder() -> Path:
@@ -155,16 +134,6 @@ def _copied(flow: HTTPFlow) -> HTTPFlow:
     copied.id = flow.id  # it stands in ids that were made for the exchange
     copied.metadata = {name: copied.metadata[name] for name in {METADATA} & copied.metadata.keys()}
     return copied
-
-
-def _dumped(flow: HTTPFlow) -> bytes:
-    """Return a flow as a file of mitmproxy's; no bytes for one that fits in none. A file in memory
-    would copy a hundred megabytes in one step of its own, in which the loop waits.
-    """
-    try:
-        return tnetstring.dumps(flow.get_state())
-    except ValueError:  # half a surrogate pair, in an error's words
-        return b""
 
 
 def _announce(written: Future[Path]) -> None:

@@ -1,29 +1,17 @@
 """The work of keeping one exchange: it is redacted, replayed for each dialect, and written.
 
-The recording gets a name or the next number. The work needs nothing of mitmproxy but the flow. A
-long exchange has a process of its own. In a thread of mitmproxy's it made the loop wait: Python
-lets one thread run at a time, and changes threads only between two steps of Python, but with a
-stream of 11 MB single calls of C over the whole stream took 0.1 to 0.6 seconds, in a dozen places.
-A process leaves mitmproxy its core (it is nice), gives its memory back, and survives mitmproxy.
+The recording gets a name or the next number. The work needs nothing of mitmproxy but the flow.
 """
 
-import gc
-import os
-import pickle
 import re
-import subprocess
-import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from io import BytesIO
 from pathlib import Path
 
 from mitmproxy.http import HTTPFlow
-from mitmproxy.io import FlowReader
 
-from converter.addon.files import FileError, make_folder
+from converter.addon.files import make_folder
 from converter.addon.http_messages import model_of
 from converter.core.dialects.table import find
 from converter.extras.recordings import flow_file
@@ -37,9 +25,6 @@ _CLIENT = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,40}")
 """A program and its version."""
 _LONGEST = 60
 """Characters of a model's name in a recording's."""
-_PROJECT = Path(__file__).parents[3]
-_SERVES = f"from {__name__} import serve; serve()"
-_NICENESS = 10
 
 
 class NothingToKeepError(RecordingError):
@@ -61,54 +46,6 @@ def keep(flow: HTTPFlow, order: Order) -> Path:
     """Keep a flow as a recording; return its file. Raises RecordingError."""
     folder = Path(order.folder)
     return _keep_named(flow, folder, order) if order.name else _keep_numbered(flow, folder)
-
-
-def keep_beside(data: bytes, order: Order) -> Path | None:
-    """Return the file of the recording that a process has made of the flow in these bytes.
-
-    Return `None` if no process starts, as in mitmproxy's own binary, or if it was killed. Raises
-    RecordingError, and RuntimeError for a fault of ours.
-    """
-    if getattr(sys, "frozen", False) or not sys.executable:
-        return None
-    path = os.pathsep.join(filter(None, [str(_PROJECT), os.environ.get("PYTHONPATH")]))
-    try:
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", _SERVES],
-            input=pickle.dumps((data, order)),  # both ends are of the same code and user
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # a console of mitmproxy's draws the terminal
-            env={**os.environ, "PYTHONPATH": path},
-            # Or Ctrl-C would end it in the middle; not a session of its own, among which Linux
-            # shares the processor evenly, however nice they are.
-            process_group=0 if os.name == "posix" else None,
-            check=False,
-        )
-        answer: Path | Exception = pickle.loads(done.stdout)
-    except (OSError, EOFError, pickle.UnpicklingError):
-        return None
-    if isinstance(answer, Exception):
-        raise answer
-    return answer
-
-
-def serve() -> None:
-    """Be the process: do what the standard input orders, and answer on the standard output."""
-    if hasattr(os, "nice"):
-        os.nice(_NICENESS)
-    gc.disable()  # it would look at all that an exchange is made of, again and again
-    pickle.dump(_answer(*pickle.load(sys.stdin.buffer)), sys.stdout.buffer)
-
-
-def _answer(data: bytes, order: Order) -> Path | Exception:
-    try:
-        [flow] = FlowReader(BytesIO(data)).stream()
-        assert isinstance(flow, HTTPFlow)
-        return keep(flow, order)
-    except FileError as error:
-        return error
-    except Exception:
-        return RuntimeError(traceback.format_exc())
 
 
 def redacted_flow(flow: HTTPFlow) -> HTTPFlow:

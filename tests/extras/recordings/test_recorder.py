@@ -7,7 +7,6 @@ import json
 import os
 import re
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.client import HTTPException
@@ -18,19 +17,16 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.test import taddons
 
 from converter.core.dialects.table import DIALECTS
-from converter.extras.recordings import recording_work
 from converter.extras.recordings.flow_file import to_flow
 from converter.extras.recordings.library import Library
 from converter.extras.recordings.recorder import Recorder
 from converter.extras.recordings.recording import Recording
-from converter.extras.recordings.recording_work import Order
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, question
 from tests.support.frames import ROLE, stream, text, whole
 from tests.support.harness import (
     ADDON,
     MITMDUMP,
-    SECONDS_TO_START,
     Program,
     Proxy,
     start_proxy,
@@ -138,54 +134,12 @@ def test_a_stream_that_the_server_drops_is_kept(
     assert b"<think>deep</think>hel" in kept.body
 
 
-def _kept(folder: Path, flow: HTTPFlow) -> Path:
-    with taddons.context() as context:
-        context.options.add_option("think_record", str, str(folder), "")
-        keeper = Recorder()
-        kept = keeper.keep(flow, "kept").result(SECONDS_TO_START)
-        keeper.done()
-        return kept
-
-
 def _flow(words: int) -> HTTPFlow:
     return to_flow(recording(pieces=stream("<think>", *["word "] * words, "</think>", "hello")))
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("words", "where"), [(10, ["thread"]), (5000, ["process"])])
-def test_only_a_long_exchange_is_kept_by_a_process(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: int, where: list[str]
-) -> None:
-    done: list[str] = []
-
-    def keep_beside(data: bytes, order: Order) -> Path | None:
-        done.append("process")
-        return in_process(data, order)
-
-    def keep(flow: HTTPFlow, order: Order) -> Path:
-        done.append("thread")
-        return in_thread(flow, order)
-
-    in_thread, in_process = recording_work.keep, recording_work.keep_beside
-    monkeypatch.setattr(recording_work, "keep", keep)
-    monkeypatch.setattr(recording_work, "keep_beside", keep_beside)
-    assert _kept(tmp_path, _flow(words)).exists()
-    assert done == where
-
-
-def test_what_waits_when_mitmproxy_ends_is_kept_by_no_nice_process(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_what_waits_when_mitmproxy_ends_is_kept(tmp_path: Path) -> None:
     keeper = Recorder()
-
-    def keep(flow: HTTPFlow, order: Order) -> Path:
-        while not keeper.ending:
-            time.sleep(0.001)
-        return in_thread(flow, order)
-
-    in_thread = recording_work.keep
-    monkeypatch.setattr(recording_work, "keep", keep)
-    monkeypatch.setattr(recording_work, "keep_beside", lambda *_: pytest.fail("a nice process"))
     with taddons.context() as context:
         context.options.add_option("think_record", str, str(tmp_path), "")
         kept = [keeper.keep(_flow(words), f"of-{words}") for words in (10, 5000)]
