@@ -79,9 +79,9 @@ def _is_slow(file: Path) -> bool:
     return file.name.startswith("test_") and MARKED_SLOW in file.read_text()
 
 
-QUICK_ROWS = 9
+QUICK_ROWS = 6
 """Rows that a test has in every run; one that is slow has one. With twelve `make test-fast` took 67 s
-on two quiet cores, where a minute is promised.
+on two quiet cores.
 """
 
 

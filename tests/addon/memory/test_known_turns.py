@@ -94,7 +94,7 @@ def test_the_oldest_go() -> None:
     assert asked(known, "long 0") is None
 
 
-@pytest.mark.parametrize("value", [b"{}", b"[]", b'{"a":1}', b'"ab"'])
+@pytest.mark.parametrize("value", [b"{}", b'"ab"'])
 def test_small_values_count_for_what_they_take(value: bytes) -> None:
     known, many = KnownTurns(), KNOWN_TURNS_BYTES // KNOWN_TURNS // (len(value) + 1) - 99
     for number in range(KNOWN_TURNS):
