@@ -13,7 +13,6 @@ from mitmproxy.proxy.layer import CommandGenerator, NextLayer
 
 from converter.addon.layer_contract import Listener
 from converter.addon.layers.guard import (
-    MENDS,
     SPEED,
     ErrorCode,
     GetHttpConnection,
@@ -27,7 +26,6 @@ from converter.addon.layers.guard import (
     layer_within,
 )
 from converter.addon.layers.mends.http1_server import take_over
-from converter.addon.layers.mends.request_trailers import HTTP_1, PlainClient
 from converter.addon.layers.promises import StreamLayer, Tick
 from converter.addon.log_lines import write_heard
 
@@ -158,11 +156,7 @@ class ReplyLayer(HttpLayer):
         await self.connection_handler.server_event(events.HookCompleted(hook))
 
     def _own(self, event: events.Event) -> CommandGenerator[None] | None:
-        """Return what is done about an event that mitmproxy's layer knows nothing of. Whether a
-        client speaks HTTP/2 is known at the start, when TLS has negotiated it.
-        """
-        if type(event) is events.Start:
-            self._meet_client()
+        """Return what is done about an event that mitmproxy's layer knows nothing of."""
         if type(event) is Quit:
             return self._quit(event)
         if type(event) is not events.Wakeup:
@@ -170,12 +164,6 @@ class ReplyLayer(HttpLayer):
         if event.command is self._timer:
             return self._tick()
         return self._look_at_openings() if event.command is self._watch else None
-
-    def _meet_client(self) -> None:
-        client = self.context.client
-        if client.alpn in HTTP_1 and not [*MENDS.lacks, *SPEED.lacks]:
-            # a client playback has its own
-            self.connections.setdefault(client, PlainClient(self.context.fork()))
 
     def make_stream(self, stream_id: int) -> CommandGenerator[None]:
         """Begin an exchange."""

@@ -35,7 +35,6 @@ with suppress(ImportError):  # the promises lack every name that is not there
         RequestEndOfMessage,
         RequestHeaders,
         RequestProtocolError,
-        RequestTrailers,
         ResponseData,
         ResponseEndOfMessage,
         ResponseHeaders,
@@ -158,7 +157,7 @@ PROMISES = GuardedPart(
     events: Event OpenConnectionCompleted Start
     events.Wakeup: command
     GetHttpConnection HttpErrorHook HttpResponseHook Http1Server RequestEndOfMessage
-    RequestProtocolError RequestTrailers ResponseEndOfMessage ResponseHeaders
+    RequestProtocolError ResponseEndOfMessage ResponseHeaders
     """,
 )
 SPEED = GuardedPart(
@@ -181,13 +180,6 @@ SPEED = GuardedPart(
     h11: Data EndOfMessage ProtocolError RemoteProtocolError
     layer.Layer: debug
     DestinationKnown HttpProxy create_task(coro, name, keep_ref, client) safecall traverse(chain)
-    """,
-)
-MENDS = GuardedPart(
-    "a request's trailers and broken chunks are mitmproxy's",
-    """
-    Http1Server: __init__(self, context) body_reader conn read_body(self, event) request_done
-    Http1Server: response
     """,
 )
 PARTS = [part for part in list(globals().values()) if isinstance(part, GuardedPart)]

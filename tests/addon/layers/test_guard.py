@@ -27,7 +27,6 @@ from converter.addon.layers.chunks import WholeReads
 from converter.addon.layers.connection import ReplyLayer
 from converter.addon.layers.guard import GuardedPart
 from converter.addon.layers.mends.http1_server import ServerConnection
-from converter.addon.layers.mends.request_trailers import PlainClient
 from tests.support.proxy_core import HEAD, Core, Marker, Says, chunk
 
 LAYERS = Path(guard.__file__).parent
@@ -103,12 +102,6 @@ def from_socket_to_socket(core: Core) -> bool:
     return bool(joined)
 
 
-def with_trailers(_: Core) -> bool:
-    with Core() as fresh:
-        known = map(type, fresh.layer.connections.values())
-        return PlainClient in known or bool(guard.SPEED.lacks)  # whose reader it needs
-
-
 def without_unheard_lines(core: Core) -> bool:
     chosen(core, handler := Handler(core))
     return "log" in vars(handler)
@@ -127,7 +120,6 @@ STANDS: dict[str, tuple[Callable[[Core], bool], ...]] = {
         from_socket_to_socket,
         without_unheard_lines,
     ),
-    "MENDS": (with_trailers,),
 }
 """Whether something of a part is in place."""
 
