@@ -300,7 +300,8 @@ class OpenAIEncoder(Encoder):
                 else:
                     chunk.inner[name] = _said(entry, event)
             case Finish():
-                word = event.server_word
+                # a chat server's own word stays; another dialect's is none of this one
+                word = "" if self.foreign else event.server_word
                 chunk.finish = word if meaning_of(word) == event.reason else event.reason
 
     def _entries(self, entry: object, event: ToolCall) -> list[object]:

@@ -94,7 +94,9 @@ def test_a_stop_string_stands_where_servers_put_it() -> None:
     finish = Finish("stop", "END")
     said = {"index": 0, "delta": {}, "finish_reason": "stop"}
     assert _choice(_begun(), finish) == {**said, "stop_reason": "END"}
-    assert _choice(OpenAIEncoder(), finish) == said
+    assert _choice(OpenAIEncoder(), finish) == {**said, "stop_reason": "END"}  # the addon's own cut
+    told = Finish("stop", "END", server_word="stop")  # the server's frame says the string itself
+    assert _choice(OpenAIEncoder(), told) == said
 
 
 def test_the_end_of_a_foreign_stream_is_this_dialects() -> None:
