@@ -6,6 +6,7 @@ chunk -> FrameReader -> event -> Stages -> event -> Encoder -> chunk
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from converter.core.dialects.wire_form import Form, ReplyContext, Speaker
 from converter.core.model.events import End, Event, Failure, Finish, Start, ThinkingEnd, Usage
@@ -286,7 +287,7 @@ class Rewriter:
         """
         out: list[bytes] = []
         for number, each in enumerate(frames, 1):
-            out += self._sent(each)
+            out += self._guarded(partial(self._sent, each), each.came.raw)
             if self.continuation.has_come:
                 self._is_of_next = any(
                     not isinstance(event, Usage | End)
