@@ -94,9 +94,10 @@ class ServerWords:
     unread: int = 0
     comments: int = 0
 
-    def choice(self, index: int = 0) -> Heard:
-        """Return one choice, the first if none is named."""
-        return self.choices.setdefault(index, Heard())
+    def choice(self, index: int | None = None) -> Heard:
+        """Return one choice; the one that came first, if none is named."""
+        first = next(iter(self.choices), 0)
+        return self.choices.setdefault(first if index is None else index, Heard())
 
     @property
     def complete(self) -> bool:

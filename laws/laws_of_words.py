@@ -63,6 +63,16 @@ def _explain(case: Case, variant: Variant, heard: Heard, got: str) -> None:
         compare(f"{variant}, the words", [sent[place[0] :]], [told_words[place[1] :]])
 
 
+def _is_at_limit(case: Case, message: Json) -> bool:
+    """Tell whether the reply ends in a thought and its counts are not below the limit that was sent:
+    servers call such a reply ended.
+    """
+    output = case.words.usage.get("completion_tokens", case.words.usage.get("output_tokens"))
+    limit = case.recording.awaited().expected.limit
+    blocks = message.get("content") or [{}]
+    return 0 < limit <= (output or 0) and "thinking" in blocks[-1]
+
+
 def _check_message(case: Case, variant: Variant) -> None:
     message, heard = message_of(case.recording, variant), case.words.choice()
     if case.recording.awaited().request.shown and "content" in message:
@@ -74,7 +84,7 @@ def _check_message(case: Case, variant: Variant) -> None:
     if message.get("error") or not case.words.complete:
         return
     called = _check_calls(case, variant, message)
-    cut = heard.finish in _CUT
+    cut = heard.finish in _CUT or _is_at_limit(case, message)
     compare(f"{variant}, whether it was cut off", [cut], [message["stop_reason"] == "max_tokens"])
     if case.recording.server_dialect is OPENAI_CHAT and not cut:
         _check_stop(case, variant, message, called)

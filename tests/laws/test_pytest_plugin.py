@@ -181,8 +181,8 @@ def test_a_recording_is_held_to_what_a_person_expects(project: Path, installed: 
 FAULTS = {
     "held text is lost at the end": (
         "core/reading/engine/engine.py",
-        "        self._run()\n        self._settle_draft()\n",
-        "        self._settle_draft()\n",
+        "        self._run()\n        behind = self._settle_draft()\n",
+        "        behind = self._settle_draft()\n",
     ),
     "blocks are not closed": (
         "core/dialects/anthropic/encoder.py",

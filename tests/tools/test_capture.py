@@ -21,9 +21,18 @@ BYTES = 7_000_000
 
 
 FROM_WIRES = (
+    "dasllama-",
+    "fusion-mlx-",
+    "litellm-",
+    "llama-cpp-python-",
     "mlx-lm-",
+    "mlx-openai-server-",
+    "mlx-vlm-",
+    "ogx-",
     "ollama-2025-",
+    "portkey-",
     "sglang-newest-",
+    "vllm-0-33-",
     "vllm-mlx-",
     "vllm-newest-",
     "xinference-",

@@ -160,7 +160,7 @@ def _pairs(span: Span, name: str, written: str) -> list[tuple[str, str]]:
             if isinstance(given, dict):
                 return [(str(key), literal(value)) for key, value in given.items()]
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
-        pass
+        raise NoCall from None
     raise NoCall
 
 
