@@ -64,7 +64,7 @@ def _explain(case: Case, variant: Variant, heard: Heard, got: str) -> None:
 
 
 def _is_at_limit(case: Case, message: Json) -> bool:
-    """Tell whether the reply ends in a thought and its counts are not below the limit that was sent:
+    """Tell whether the reply ends in a thought and its counts reach the limit that was sent:
     servers call such a reply ended.
     """
     output = case.words.usage.get("completion_tokens", case.words.usage.get("output_tokens"))
