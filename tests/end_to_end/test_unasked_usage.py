@@ -9,6 +9,7 @@ import openai
 import pytest
 
 from tests.conftest import Llama
+from tests.support.counted import total
 from tests.support.harness import start_proxy
 from tests.support.sdks import openai_client
 
@@ -27,7 +28,7 @@ def test_the_metrics_have_counts_and_the_client_has_not(
     server: str, llamas: dict[str, Llama], proxy_folder: Path, tmp_path: Path
 ) -> None:
     """A llama.cpp that is known to be one is not asked: its timings tell the counts."""
-    options = ["--set", f"think_server={server}", "--set", f"think_metrics={tmp_path}/m.json"]
+    options = ["--set", f"think_server={server}", "--set", f"think_metrics={tmp_path}/m.prom"]
     address = llamas["tags"].address
     with start_proxy([f"reverse:{address}"], options, proxy_folder, f"usage-{server}") as proxy:
         url = f"http://127.0.0.1:{proxy.ports[0]}/v1/chat/completions"
@@ -42,7 +43,7 @@ def test_the_metrics_have_counts_and_the_client_has_not(
     timings = frames[-1]["timings"]
     assert frames[-1]["choices"][0]["finish_reason"]
     assert lines[-2] == "data: [DONE]"
-    [series] = json.loads((tmp_path / "m.json").read_bytes())
-    assert series["prompt_tokens"] == 2 * timings["prompt_n"]
-    answered = series["thinking_tokens"] + series["answer_tokens"]
-    assert answered == 2 * timings["predicted_n"]
+    counts = (tmp_path / "m.prom").read_text()
+    assert total(counts, "think_prompt_tokens_total") == 2 * timings["prompt_n"]
+    names = ("think_thinking_tokens_total", "think_answer_tokens_total")
+    assert sum(total(counts, name) for name in names) == 2 * timings["predicted_n"]

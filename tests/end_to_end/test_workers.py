@@ -17,6 +17,7 @@ import pytest
 from converter.extras.recordings.library import Library
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Said, question
+from tests.support.counted import total
 from tests.support.frames import stream
 from tests.support.harness import ADDON, FAULTS, Program, free_ports
 
@@ -93,7 +94,7 @@ def test_both_workers_answer_and_what_they_keep_does_not_collide(
 ) -> None:
     kept, events = tmp_path / "kept", tmp_path / "events.jsonl"
     options = ["--set", f"think_record={kept}", "--set", f"think_events={events}"]
-    options += ["--set", f"think_metrics={tmp_path}/metrics-{{worker}}.json"]
+    options += ["--set", f"think_metrics={tmp_path}/metrics-{{worker}}.prom"]
     with workers(server, tmp_path, *options, "-w", str(tmp_path / "flows-{worker}")) as crew:
         answered = [crew.ask_all(dialect) for dialect in (OPENAI, ANTHROPIC)]
         assert set(answered[0]) == set(answered[1])
@@ -102,22 +103,22 @@ def test_both_workers_answer_and_what_they_keep_does_not_collide(
     assert len(Library(kept).names()) == count
     assert len([json.loads(line) for line in events.read_text().splitlines()]) == count
     assert all((tmp_path / f"flows-{number}").stat().st_size for number in (1, 2))
-    metrics = [(tmp_path / f"metrics-{number}.json").read_bytes() for number in (1, 2)]
+    metrics = [(tmp_path / f"metrics-{number}.prom").read_text() for number in (1, 2)]
     assert sum(map(requests, metrics)) == count
     assert all(map(requests, metrics))
 
 
-def requests(metrics: bytes) -> int:
+def requests(metrics: str) -> int:
     """The requests that a process has counted."""
-    return sum(sum(series["requests"].values()) for series in json.loads(metrics))
+    return total(metrics, "think_requests_total")
 
 
 def test_each_worker_counts_at_a_port_of_its_own(server: ByPathServer, tmp_path: Path) -> None:
     tens = next(tens for tens in iter(lambda: random.choice(BELOW), 0) if two_are_free(tens))
     with workers(server, tmp_path, "--set", f"think_metrics={tens}{{worker}}") as crew:
         answered = crew.ask_all()
-        counted = [urlopen(f"http://127.0.0.1:{tens}{number}/metrics.json") for number in (1, 2)]
-        assert sum(requests(reply.read()) for reply in counted) == sum(answered.values())
+        counted = [urlopen(f"http://127.0.0.1:{tens}{number}/metrics") for number in (1, 2)]
+        assert sum(requests(reply.read().decode()) for reply in counted) == sum(answered.values())
 
 
 def two_are_free(tens: int) -> bool:
