@@ -203,6 +203,8 @@ class CallScanner(Scanner):
         text, source.rest = source.rest, ""
         while point := candidate.feed(text, source.last):
             text = ""
+            if not candidate.is_text and point.behind > self._limit(candidate):
+                return self._give_up(candidate)
             if verdict := candidate.verdict(point, tools):
                 return self._end(candidate, verdict, point)
         if source.last:
@@ -220,11 +222,13 @@ class CallScanner(Scanner):
         return WAITING_LIMIT if candidate.named and self._breaks(candidate) else HELD_LIMIT
 
     def _give_up(self, candidate: Candidate) -> bool:
-        """End a candidate that is longer than may wait: a call is broken, other text is text."""
-        end, verdict = len(candidate.text), Verdict(failed=Failed.TEXT)
-        if self._limit(candidate) == WAITING_LIMIT:
+        """End a candidate that is longer than may wait: a call is broken, other text is text. It
+        ends at its limit, wherever the text is cut.
+        """
+        end, verdict = self._limit(candidate), Verdict(failed=Failed.TEXT)
+        if end == WAITING_LIMIT:
             verdict = Verdict(failed=Failed.BROKEN, broken=candidate.name(self._tools or {}))
-        return self._end(candidate, verdict, Point(End.CUT, end, end))
+        return self._end(candidate, verdict, Point(End.STOP, end, end))
 
     def _end(self, candidate: Candidate, verdict: Verdict, point: Point) -> bool:
         """Take the text for calls or words, or wait for what follows."""

@@ -208,11 +208,13 @@ class Candidate:
         """Begin at the mark with which `text` begins. `forbidden`: no call is wanted."""
         if start is None or (start.head is Head.UNOFFERED and not forbidden):
             bracket = text[len(mark.mark) :].lstrip()[:1] in ("{", "[")
-            headed = any(isinstance(row.body, Header) for row in OPENERS.get(mark.begins, ()))
-            opens = not mark.close or bracket or headed
+            bodies = [row.body for row in OPENERS.get(mark.begins, ())]
+            tails = [body.tail for body in bodies if isinstance(body, Header)]
+            opens = not mark.close or bracket or bool(tails)
             closers = tuple(filter(None, (mark.close,)))
             header = opens and not bracket
-            marks = Marks(closers, stops=mark.before, brackets=opens, header=header)
+            skips = tuple(filter(None, tails))
+            marks = Marks(closers, stops=mark.before, brackets=opens, header=header, skips=skips)
         else:
             marks = marks_of_row(start.row, stands is Stands.AS_REPLY)
         if stands is Stands.IN_THOUGHT:
