@@ -209,11 +209,10 @@ class CallScanner(Scanner):
                 return self._end(candidate, verdict, point)
         if source.last:
             return self._end(candidate, *candidate.last_verdict(self._ended_by, tools))
-        if candidate.is_text:
-            if candidate.stands is not Stands.IN_THOUGHT and not self._table.forbids_calls:
-                self._say(candidate.take_said(candidate.sure))
-        elif candidate.length > self._limit(candidate):
-            return self._give_up(candidate)
+        if not candidate.is_text:
+            return candidate.length > self._limit(candidate) and self._give_up(candidate)
+        if candidate.stands is not Stands.IN_THOUGHT and not self._table.forbids_calls:
+            self._say(candidate.take_said(candidate.sure))
         return False
 
     def _limit(self, candidate: Candidate) -> int:
