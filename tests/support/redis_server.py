@@ -15,8 +15,6 @@ from converter.extras.redis.redis_store import RedisStore
 from tests.support.harness import Program, free_ports
 from tests.support.private_authority import PrivateAuthority
 
-NAMES = ("redis-server", "valkey-server")
-
 
 def valkey() -> str:
     """Return the path of Valkey's program, which a package brings; empty where none is."""
@@ -35,7 +33,7 @@ class RedisServer:
     def __init__(
         self, *options: str, tls: PrivateAuthority | None = None, program: str = ""
     ) -> None:
-        self._program_name = program or next(filter(None, map(shutil.which, NAMES)))
+        self._program_name = program or shutil.which("redis-server") or valkey()
         self._folder = TemporaryDirectory()
         self.folder = Path(self._folder.name)
         self.port = free_ports(1)[0]
