@@ -1,8 +1,18 @@
-"""Packages of `converter/extras` that are there: any may be deleted, and is then simply absent."""
+"""Packages of `converter/extras` that are there: any may be deleted, and is then simply absent.
+Some need packages that mitmproxy does not bring: an extra of think-addon's installs these.
+"""
 
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
+
+EXTRAS = {
+    "metrics": "prometheus_client",
+    "redis": "redis",
+    "traces": "opentelemetry-sdk opentelemetry-exporter-otlp-proto-http",
+}
+"""The packages of each extra, as pyproject.toml has them."""
 
 
 def load(package: str, module: str = "extra") -> ModuleType | None:
@@ -15,3 +25,21 @@ def load(package: str, module: str = "extra") -> ModuleType | None:
     if found is None or found.origin is None:  # a folder with no more than __pycache__ in it
         return None
     return import_module(f"converter.extras.{package}.{module}")
+
+
+def load_optional(package: str, module: str, extra: str, option: str) -> ModuleType | None:
+    """Import a module that needs the packages of `extra`, because of `option`. Raises ValueError
+    with the command that installs the packages.
+    """
+    try:
+        return load(package, module)
+    except ImportError:
+        message = f"{option}: expected {EXTRAS[extra]} beside mitmproxy"
+        if getattr(sys, "frozen", False):
+            raise ValueError(
+                f"{message}, and its own binary takes no packages: install think-addon[{extra}]"
+            ) from None
+        raise ValueError(
+            f"{message}: pip install 'think-addon[{extra}]', "
+            f"or pipx inject think-addon {EXTRAS[extra]}"
+        ) from None

@@ -1,12 +1,13 @@
 """Packages of extras: absent is one thing, broken another."""
 
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import converter.extras
-from converter.addon.extra_packages import load
+from converter.addon.extra_packages import EXTRAS, load, load_optional
 
 
 @pytest.fixture
@@ -46,3 +47,21 @@ def test_a_package_without_its_module_is_broken(folder: Path) -> None:
     (folder / "half" / "__init__.py").touch()
     with pytest.raises(ModuleNotFoundError, match=r"half\.extra"):
         load("half")
+
+
+def test_the_binary_is_told_to_take_no_packages(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "made").mkdir()
+    (folder / "made" / "__init__.py").touch()
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    (folder / "made" / "part.py").write_text("import nowhere_to_be_found")
+    with pytest.raises(ValueError, match=r"its own binary takes no .* think-addon\[redis\]$"):
+        load_optional("made", "part", "redis", "think_memory")
+
+
+def test_the_extras_are_those_of_the_package() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    for extra, packages in EXTRAS.items():
+        rows = project["optional-dependencies"][extra]
+        assert packages.split() == [row.partition(">")[0] for row in rows]

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from converter.addon.exchange.settings import Settings
-from converter.addon.extra_packages import load
+from converter.addon.extra_packages import load_optional
 from converter.addon.memory.remembering import ANSWER, StoreElsewhere
 from converter.addon.servers.known_servers import AGE, MOST_KNOWN
 from converter.core.model.memory import Bounds, ProcessStore, Store
@@ -25,7 +25,7 @@ def open_store(settings: Settings) -> Store:
         return ProcessStore(bounds, time.monotonic)
     if kind == "sqlite":
         return StoreElsewhere(_file(Path(file).expanduser() if file else None, bounds))
-    extra = load("redis", "redis_store")
+    extra = load_optional("redis", "redis_store", "redis", "think_memory")
     if extra is None:
         raise ValueError("think_memory: expected converter/extras/redis, which is not there")
     return StoreElsewhere(extra.RedisStore(settings.memory, bounds, ANSWER))

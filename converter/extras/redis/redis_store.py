@@ -11,13 +11,14 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+import redis
+from redis import cluster, connection, sentinel
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
 from converter.addon.memory.remembering import named, tell_of_another_type
 from converter.core.model.memory import Bounds, Store, raw
 
-MISSING = (
-    "expected the package redis beside mitmproxy: pip install redis, "
-    "or pipx inject think-addon redis"
-)
 UNREADABLE = (
     "expected an address like redis://USER:PASSWORD@HOST:6379/0 in think_memory, got one that "
     "cannot be read: a password's special characters are written as in %2F"
@@ -206,57 +207,37 @@ class RedisStore(Store):
 
 
 def _connector(address: str, patience: float) -> Callable[[], Any]:
-    """Return what makes the package's client. Raises ValueError."""
+    """Return a function that makes the package's client. Raises ValueError for an address that
+    cannot be read.
+    """
+    chosen: dict[str, Any] = {
+        "socket_timeout": patience,
+        "socket_connect_timeout": patience,
+        "retry": Retry(NoBackoff(), 0),
+    }
+    parse_url: Any = connection.parse_url  # which has no types
     try:
-        import redis  # noqa: PLC0415 (an extra)
-        from redis.backoff import NoBackoff  # noqa: PLC0415
-        from redis.retry import Retry  # noqa: PLC0415
-    except ImportError:
-        raise ValueError(MISSING) from None
-    waits = {"socket_timeout": patience, "socket_connect_timeout": patience}
-    chosen: dict[str, Any] = {**waits, "retry": Retry(NoBackoff(), 0)}
-    try:
-        way, hosts, options = _read(address)
+        parts = urlsplit(address)
+        kind, _, arrangement = parts.scheme.partition("+")
+        login, _, addresses = parts.netloc.rpartition("@")
+        parsed = [parse_url(f"{kind}://{each}") for each in addresses.split(",")]
+        hosts = [(each["host"], each.get("port", PORT)) for each in parsed if "host" in each]
+        if not hosts:
+            raise ValueError
+        options = parse_url(f"{kind}://{login}@?{parts.query}")
     except ValueError:  # whose words may hold a part of a password
         raise ValueError(UNREADABLE) from None
-    if way == "cluster":
-        return partial(_cluster, hosts, {**options, **chosen})
-    if way == "sentinel":
-        name = urlsplit(address).path.strip("/")
-        return partial(_master, hosts, name, {**options, **chosen})
-    return partial(redis.Redis.from_url, address, **chosen)
-
-
-def _read(address: str) -> tuple[str, list[tuple[str, int]], dict[str, Any]]:
-    """Return the way to the server, the hosts, and what an address says besides."""
-    from redis import connection  # noqa: PLC0415
-
-    parse_url: Any = connection.parse_url  # which has no types
-    parts = urlsplit(address)
-    kind, _, way = parts.scheme.partition("+")
-    login, _, addresses = parts.netloc.rpartition("@")
-    read = [parse_url(f"{kind}://{each}") for each in addresses.split(",")]
-    hosts = [(each["host"], each.get("port", PORT)) for each in read if "host" in each]
-    if not hosts:
-        raise ValueError
-    options = parse_url(f"{kind}://{login}@?{parts.query}")
     options["ssl"] = options.pop("connection_class", None) is not None
-    return way, hosts, options
-
-
-def _cluster(hosts: list[tuple[str, int]], options: dict[str, Any]) -> Any:
-    from redis import cluster  # noqa: PLC0415
-
-    node: Any = cluster.ClusterNode  # which has no types
-    return cluster.RedisCluster(startup_nodes=[node(*host) for host in hosts], **options)
-
-
-def _master(hosts: list[tuple[str, int]], name: str, options: dict[str, Any]) -> Any:
-    """Return the client of the server that sentinels know by this name; the login is the server's
-    alone.
-    """
-    from redis import sentinel  # noqa: PLC0415
-
-    make: Any = sentinel.Sentinel  # which has no types
-    theirs = {key: options[key] for key in options.keys() - {"username", "password"}}
-    return make(hosts, sentinel_kwargs=theirs, **options).master_for(name)
+    options |= chosen
+    if arrangement == "cluster":
+        node: Any = cluster.ClusterNode
+        return lambda: cluster.RedisCluster(
+            startup_nodes=[node(*host) for host in hosts], **options
+        )
+    if arrangement == "sentinel":
+        # the login is the server's alone
+        theirs = {key: options[key] for key in options.keys() - {"username", "password"}}
+        make: Any = sentinel.Sentinel
+        name = parts.path.strip("/")
+        return lambda: make(hosts, sentinel_kwargs=theirs, **options).master_for(name)
+    return partial(redis.Redis.from_url, address, **chosen)

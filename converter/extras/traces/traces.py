@@ -3,12 +3,12 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mitmproxy import ctx, exceptions
 
 from converter.addon.exchange.settings import Settings
+from converter.addon.extra_packages import load_optional
 from converter.addon.keep.flow_record import FlowRecord, outcome_of
 from converter.addon.watcher import Watcher
 from converter.core.model.events import Event
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from converter.extras.traces.sender import Sender
     from converter.extras.traces.spans import TracedWords
 
-MISSING = (
-    "expected the packages of OpenTelemetry beside mitmproxy: "
-    "pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http, "
-    "or pipx inject think-addon opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
-)
 SECONDS_AT_THE_END = 3.0
 """For what has not been sent when mitmproxy ends."""
 _log = logging.getLogger(__name__)
@@ -65,10 +60,7 @@ class Traces(Watcher):
             return
         self.done()
         if url:
-            try:
-                module = import_module("converter.extras.traces.sender")
-            except ImportError:
-                raise ValueError(f"think_traces: {MISSING}") from None
+            module: Any = load_optional("traces", "sender", "traces", "think_traces")
             self._sender = module.Sender(url, self._counts)
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:

@@ -11,7 +11,6 @@ import logging
 import socket
 from collections import Counter
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +19,12 @@ from mitmproxy import exceptions
 from converter.addon.addresses import is_loopback
 from converter.addon.exchange.option_readers import MetricsPlace
 from converter.addon.exchange.settings import Settings
+from converter.addon.extra_packages import load_optional
 from converter.addon.files import FileError, write_whole
 from converter.addon.hooks.doors import foreign_page
 from converter.addon.keep.flow_record import FlowRecord, outcome_of
 from converter.addon.watcher import Watcher
 
-MISSING = (
-    "expected the package prometheus_client beside mitmproxy: pip install prometheus_client, "
-    "or pipx inject think-addon prometheus_client"
-)
 SECONDS_BETWEEN_FILES = 1.0
 _log = logging.getLogger(__name__)
 
@@ -75,7 +71,7 @@ class MetricsEndpoint(Watcher):
         self._hosts = hosts
         if target == self._target:
             return
-        module = _module() if target else None
+        module: Any = target and load_optional("watch", "metrics", "metrics", "think_metrics")
         listening = _listen(target) if target and not target.file else None
         self.done()
         self._target = target
@@ -115,16 +111,6 @@ class MetricsEndpoint(Watcher):
     def _allows(self, request: Any) -> bool:
         host = request.headers.get("host", "")
         return not (is_loopback(request.remote_ip) and foreign_page(host, None, self._hosts))
-
-
-def _module() -> Any:
-    """Return the module of the counts, whose package nobody needs without them. Raises
-    ValueError.
-    """
-    try:
-        return import_module("converter.extras.watch.metrics")
-    except ImportError:
-        raise ValueError(f"think_metrics: {MISSING}") from None
 
 
 def _listen(target: MetricsPlace) -> socket.socket:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from converter.addon.exchange import settings
-from converter.extras.traces.traces import MISSING, Traces
+from converter.extras.traces.traces import Traces
 from tests.extras.traces.test_sender import LONG, PATH, batches, names, nobody
 from tests.support import frames
 from tests.support.addon_flows import part_of
@@ -73,4 +73,8 @@ def test_without_the_packages_the_start_ends_with_the_line_that_installs_them(
     for name in [name for name in sys.modules if name.startswith("opentelemetry.")]:
         monkeypatch.delitem(sys.modules, name)
     Traces(lambda: settings.read({"traces": "http://127.0.0.1:9"}), Counter()).running()
-    assert caplog.messages == [f"think: think_traces: {MISSING}"]
+    packages = "opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
+    assert caplog.messages == [
+        f"think: think_traces: expected {packages} beside mitmproxy: pip install "
+        f"'think-addon[traces]', or pipx inject think-addon {packages}"
+    ]
