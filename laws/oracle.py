@@ -295,7 +295,8 @@ class _Reader:
             goes_on = other._goes_on()
             words = called + len(other.rest) - len(other.rest.lstrip())
             if not goes_on:
-                closer = _first_of(closers, self.rest, words)
+                silent = {mark for row in self.families for mark in row.ignored}
+                closer = _first_of([it for it in closers if it not in silent], self.rest, words)
                 if closer and closer.start() == words:
                     return words  # a call of no tool: who reads calls takes them out before
                 if words == len(self.rest) or not tool_mark(self.rest, words):
