@@ -124,7 +124,7 @@ class Page:
         recorder = ctx.master.addons.get("think-recorder")
         if recorder is None:
             raise ValueError(NO_RECORDER)
-        kept: Future[str] = recorder.keep_expected(flow, name, thinking, text, why or "")
+        kept: Future[str] = recorder.keep(flow, name, thinking, text, why or "")
         return await asyncio.wrap_future(kept)
 
     async def lines(self) -> list[Line]:

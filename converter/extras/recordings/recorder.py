@@ -8,6 +8,7 @@ after another in a thread.
 import logging
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
 from converter.addon.files import FileError, make_folder
+from converter.addon.http_messages import content_of
 from converter.addon.keep.flow_record import FlowRecord
 from converter.addon.keep.notes import METADATA
 from converter.addon.log_lines import LONGEST_LINE, announce, path_of
@@ -26,8 +28,12 @@ from converter.core.wire.printable import bounded
 from converter.extras.recordings import flow_file, recording_work
 from converter.extras.recordings.library import Expectation, Library
 from converter.extras.recordings.recording import RecordingError
-from converter.extras.recordings.recording_work import NothingToKeepError, Order
-from converter.extras.recordings.wire_steps import WireStep, steps_of
+from converter.extras.recordings.recording_work import NothingToKeepError
+
+type WireStep = tuple[float | None, bytes, bytes]
+"""A chunk: the seconds until it came, its bytes, and the bytes that went out for it; no time for
+the bytes at the end.
+"""
 
 MOST_RECORDINGS = Bound(
     200,
@@ -50,7 +56,7 @@ class Recorder(Watcher):
 
     def __init__(self) -> None:
         self._worker: ThreadPoolExecutor | None = None
-        self._waiting = set[Future[Path]]()
+        self._waiting = set[Future[str]]()
 
     def ended(self, seen: FlowRecord) -> None:
         """Keep an exchange that is over, if all are kept."""
@@ -58,49 +64,53 @@ class Recorder(Watcher):
         if folder and len(self._waiting) >= MOST_RECORDINGS:
             _log.error("think: no recording: %s wait to be written", MOST_RECORDINGS)
         elif folder:
-            self._hand_over(seen.flow, Order(str(Path(folder).expanduser())))
+            self._hand_over(seen.flow, Path(folder).expanduser())
 
-    def keep(self, flow: HTTPFlow, name: str, expected: Expectation | None = None) -> Future[Path]:
-        """Keep a flow under a name, and what it should read; the file is there when the future is
-        done. Raises RecordingError.
+    def keep(
+        self,
+        flow: HTTPFlow,
+        name: str,
+        thinking: str | None = None,
+        text: str | None = None,
+        why: str = "",
+    ) -> Future[str]:
+        """Keep a flow under a name, with the thinking and the text that a client should get. The
+        future has two lines: the path, and the command that comes next. Raises RecordingError.
         """
         folder = Path(str(ctx.options.think_record) or usual_folder()).expanduser().absolute()
         path = Library(folder).path(name)
         if path.exists():
             raise RecordingError(f"{path} is there already")
-        flow_file.from_flow(flow, name)  # says at once when there is nothing to keep
+        flow_file.from_flow(flow, name)  # raises at once where there is nothing to keep
         make_folder(folder)
-        future = self._hand_over(flow, Order(str(folder), name, expected))
+        expects = thinking is not None or text is not None
+        expected = Expectation(thinking, text, why) if expects else None
+        future = self._hand_over(flow, folder, name, expected)
         future.add_done_callback(_announce)
         return future
 
-    def keep_expected(
-        self, flow: HTTPFlow, name: str, thinking: str | None, text: str | None, why: str
-    ) -> Future[str]:
-        """Keep a flow under a name, and what it should read, if that is given; the future tells
-        where it was kept. Raises RecordingError.
-        """
-        asks = thinking is not None or text is not None
-        kept = self.keep(flow, name, Expectation(thinking, text, why) if asks else None)
-        answer = Future[str]()
-
-        def tell(written: Future[Path]) -> None:
-            if error := written.exception():
-                answer.set_exception(error)
-            else:
-                answer.set_result(told(written.result()))
-
-        kept.add_done_callback(tell)
-        return answer
-
     def redacted(self, flow: HTTPFlow) -> Future[HTTPFlow]:
         """Return a flow as its recording would show it; see `recording_work.redacted_flow`."""
-        self._worker = self._worker or ThreadPoolExecutor(1, "think-recorder")
-        return self._worker.submit(recording_work.redacted_flow, _copied(flow))
+        return self._pool().submit(recording_work.redacted_flow, _copied(flow))
 
     def steps(self, flow: HTTPFlow) -> tuple[Sequence[WireStep], str]:
-        """Return the steps of a reply that is complete; see `wire_steps.steps_of`."""
-        return steps_of(flow)
+        """Return all steps of a complete reply, and a note for their reader.
+
+        No flow holds the bytes that went out for each chunk. So the reply is rewritten again, and
+        the result must be the bytes that the client got.
+        """
+        got, began = content_of(flow.response), int(flow.request.timestamp_start)
+        try:
+            recording = flow_file.from_flow(flow.copy(), "reply")
+            replay = replace(recording, reply_id=flow.id, created_at=began).replayed_as_got()
+        except RecordingError as error:
+            return [(None, got, got)], f"Only what the client got is known: {error}"
+        steps: list[WireStep] = [
+            (step.chunk.at, step.chunk.data, step.out) for step in replay.steps
+        ]
+        steps += [(None, b"", replay.end)] if replay.end and not replay.broken else []
+        other = "The client got other bytes than these, which the addon would write now."
+        return steps, "" if replay.body == got else other
 
     def done(self) -> None:
         """Finish the recordings that wait."""
@@ -108,9 +118,14 @@ class Recorder(Watcher):
             self._worker.shutdown(wait=True)
             self._worker = None
 
-    def _hand_over(self, flow: HTTPFlow, order: Order) -> Future[Path]:
+    def _pool(self) -> ThreadPoolExecutor:
         self._worker = self._worker or ThreadPoolExecutor(1, "think-recorder")
-        future = self._worker.submit(recording_work.keep, _copied(flow), order)
+        return self._worker
+
+    def _hand_over(
+        self, flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | None = None
+    ) -> Future[str]:
+        future = self._pool().submit(_written, _copied(flow), folder, name, expected)
         self._waiting.add(future)
         future.add_done_callback(self._waiting.discard)
         future.add_done_callback(partial(_log_failure, flow))
@@ -123,8 +138,8 @@ def usual_folder() -> Path:
     return folder.with_name("captures") if folder == _OWN_RECORDINGS else folder
 
 
-def told(path: Path) -> str:
-    """Return where a recording was kept, and the command that comes next, on a line each."""
+def _written(flow: HTTPFlow, folder: Path, name: str, expected: Expectation | None) -> str:
+    path = recording_work.keep(flow, folder, name, expected)
     return f"kept {path}\nnext: {Library(path.parent).command('check', path.stem)}"
 
 
@@ -136,9 +151,9 @@ def _copied(flow: HTTPFlow) -> HTTPFlow:
     return copied
 
 
-def _announce(written: Future[Path]) -> None:
+def _announce(written: Future[str]) -> None:
     if not written.exception():
-        announce(f"recording: {told(written.result()).replace('\n', '; ')}")
+        announce(f"recording: {written.result().replace('\n', '; ')}")
 
 
 def _log_failure(flow: HTTPFlow, written: Future[Any]) -> None:

@@ -6,7 +6,7 @@ The recording gets a name or the next number. The work needs nothing of mitmprox
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from mitmproxy.http import HTTPFlow
@@ -31,21 +31,24 @@ class NothingToKeepError(RecordingError):
     """An exchange of which there is nothing to keep: the server gave no reply."""
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """The place of a recording: in `folder`, under `name`, which is empty for the next number.
-    `expected`: what it should read.
+def keep(flow: HTTPFlow, folder: Path, name: str = "", expected: Expectation | None = None) -> Path:
+    """Keep a flow as a recording, under the next number if `name` is empty, which no other run
+    takes; return its file. Raises RecordingError.
     """
-
-    folder: str
-    name: str = ""
-    expected: Expectation | None = None
-
-
-def keep(flow: HTTPFlow, order: Order) -> Path:
-    """Keep a flow as a recording; return its file. Raises RecordingError."""
-    folder = Path(order.folder)
-    return _keep_named(flow, folder, order) if order.name else _keep_numbered(flow, folder)
+    library = Library(folder)
+    if name:
+        recording = flow_file.from_flow(flow, name)
+        path = library.keep(recording)
+        if expected:
+            library.expect(recording, expected)
+        return path
+    try:
+        recording = flow_file.from_flow(flow, "")
+    except RecordingError as error:
+        raise NothingToKeepError(str(error)) from None
+    make_folder(folder)
+    with _next_number(folder) as number:
+        return library.keep(replace(recording, name=f"{number:04}-{_described(recording)}"))
 
 
 def redacted_flow(flow: HTTPFlow) -> HTTPFlow:
@@ -55,35 +58,14 @@ def redacted_flow(flow: HTTPFlow) -> HTTPFlow:
     recording = flow_file.from_flow(flow, flow.id)
     shown = flow_file.to_flow(redacted(recording))
     state = flow_file.moved(shown.get_state(), flow.request.timestamp_start - flow_file.BEGAN)
-    made = HTTPFlow.from_state(state)
-    assert isinstance(made, HTTPFlow)
-    made.id, made.marked = flow.id, flow.marked
-    made.comment = redacted_words(recording, flow.comment)
+    clean = HTTPFlow.from_state(state)
+    assert isinstance(clean, HTTPFlow)
+    clean.id, clean.marked = flow.id, flow.marked
+    clean.comment = redacted_words(recording, flow.comment)
     client = flow.request.headers.get("user-agent", "").partition(" ")[0]
     if _CLIENT.fullmatch(client):
-        made.request.headers["user-agent"] = client
-    return made
-
-
-def _keep_named(flow: HTTPFlow, folder: Path, order: Order) -> Path:
-    recording = flow_file.from_flow(flow, order.name)
-    library = Library(folder)
-    path = library.keep(recording)
-    if order.expected:
-        library.expect(recording, order.expected)
-    return path
-
-
-def _keep_numbered(flow: HTTPFlow, folder: Path) -> Path:
-    """Keep a recording under the next number, which no other run takes."""
-    try:
-        recording = flow_file.from_flow(flow, "")
-    except RecordingError as error:
-        raise NothingToKeepError(str(error)) from None
-    make_folder(folder)
-    with _next_number(folder) as number:
-        name = f"{number:04}-{_described(recording)}"
-        return Library(folder).keep(replace(recording, name=name))
+        clean.request.headers["user-agent"] = client
+    return clean
 
 
 @contextmanager

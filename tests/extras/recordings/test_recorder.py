@@ -144,7 +144,10 @@ def test_what_waits_when_mitmproxy_ends_is_kept(tmp_path: Path) -> None:
         context.options.add_option("think_record", str, str(tmp_path), "")
         kept = [keeper.keep(_flow(words), f"of-{words}") for words in (10, 5000)]
         keeper.done()
-        assert [future.result(0).exists() for future in kept] == [True, True]
+        assert [future.result(0).partition("\n")[0] for future in kept] == [
+            f"kept {tmp_path / name}.mitm" for name in ("of-10", "of-5000")
+        ]
+        assert len([*tmp_path.glob("*.mitm")]) == 2
 
 
 def test_a_recording_that_cannot_be_written_costs_a_line_and_no_reply(

@@ -6,7 +6,7 @@ import pytest
 
 from converter.extras.recordings.flow_file import to_flow
 from converter.extras.recordings.library import Expectation, Library
-from converter.extras.recordings.recording_work import NothingToKeepError, Order, keep
+from converter.extras.recordings.recording_work import NothingToKeepError, keep
 from tests.support.recorded import FOLDER
 
 NAME = "vllm-two-choices-stream"
@@ -15,7 +15,7 @@ FLOW = to_flow(Library(FOLDER).load(NAME))
 
 def test_a_recording_has_the_next_number_what_it_is_and_the_model(tmp_path: Path) -> None:
     model = "0001-chat-tiny-think"
-    paths = [keep(FLOW, Order(str(tmp_path / "kept"))) for _ in range(2)]
+    paths = [keep(FLOW, tmp_path / "kept") for _ in range(2)]
     assert [path.stem for path in paths] == [model, model.replace("0001", "0002")]
     library = Library(tmp_path / "kept")
     assert [library.check(name, lambda *_: []) for name in library.names()] == [[], []]
@@ -24,13 +24,13 @@ def test_a_recording_has_the_next_number_what_it_is_and_the_model(tmp_path: Path
 def test_numbers_go_on_after_the_highest_also_a_claimed_one(tmp_path: Path) -> None:
     (tmp_path / "0007-chat-x.mitm").touch()
     (tmp_path / ".0012-").touch()
-    assert keep(FLOW, Order(str(tmp_path))).name.startswith("0013-")
+    assert keep(FLOW, tmp_path).name.startswith("0013-")
     assert {path.name for path in tmp_path.glob(".*")} == {".0012-"}
 
 
 def test_a_named_one_has_its_name_and_what_it_should_read(tmp_path: Path) -> None:
     expected = Expectation("deep", "", "I say so")
-    path = keep(FLOW, Order(str(tmp_path), "mine", expected))
+    path = keep(FLOW, tmp_path, "mine", expected)
     assert path == tmp_path / "mine.mitm"
     assert Library(path.parent).expectation(path.stem) == expected
 
@@ -39,5 +39,5 @@ def test_of_an_exchange_without_a_reply_there_is_nothing_to_keep(tmp_path: Path)
     silent = FLOW.copy()
     silent.response = None
     with pytest.raises(NothingToKeepError, match="the server gave no reply"):
-        keep(silent, Order(str(tmp_path)))
+        keep(silent, tmp_path)
     assert list(tmp_path.iterdir()) == []

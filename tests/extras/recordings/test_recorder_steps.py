@@ -2,11 +2,12 @@
 
 from converter.addon.keep.flow_record import UNDER_WAY
 from converter.extras.page.watcher import WINDOW, steps_of_running, window
-from converter.extras.recordings.wire_steps import steps_of
+from converter.extras.recordings.recorder import Recorder
 from tests.support.addon_flows import CHAT, EVENT_STREAM, MESSAGES, request, response, streaming
 from tests.support.frames import stream
 from tests.support.kept_flows import kept, pass_on, saved, watched
 
+steps_of = Recorder().steps
 FRAMES = stream("<think>a</thi", "nk>", "b")
 
 
