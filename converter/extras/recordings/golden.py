@@ -32,7 +32,7 @@ def golden(recording: Recording, client: Dialect) -> str:
     Raises RecordingError for a recording that this version cannot read.
     """
     replay = recording.replayed(client)
-    body = "\n".join([*_steps(replay), *_end(recording, replay)])
+    body = "\n".join(_body(recording, replay))
     counts = Counter(_SAME_FIELDS.findall(body))
     often = [fields for fields, count in counts.items() if count >= _OFTEN]
     names = {fields: f"⟨#{number}⟩" for number, fields in enumerate(often, 1)}
@@ -83,11 +83,17 @@ def _head(recording: Recording, client: Dialect) -> Iterator[str]:
         yield one_line(f"# options {', '.join(chosen)}")
 
 
-def _steps(replay: Replay) -> Iterator[str]:
+def _body(recording: Recording, replay: Replay) -> Iterator[str]:
     for step in replay.steps:
         yield f">> +{step.chunk.at:.3f} s"
         yield from _indented(step.chunk.data)
         yield from _out(step.out, step.chunk.data)
+    if recording.ended:
+        yield one_line(f"-- broke off: {recording.ended}")
+    else:
+        yield "-- end"
+        yield from _out(replay.end, recording.body)
+    yield from (one_line(f"# {note}") for note in replay.notes)
 
 
 def _out(out: bytes, came: bytes) -> Iterator[str]:
@@ -99,13 +105,4 @@ def _out(out: bytes, came: bytes) -> Iterator[str]:
 
 
 def _indented(data: bytes) -> Iterator[str]:
-    return (f" {line}".rstrip() if not line else f" {line}" for line in shown(data))
-
-
-def _end(recording: Recording, replay: Replay) -> Iterator[str]:
-    if recording.ended:
-        yield one_line(f"-- broke off: {recording.ended}")
-    else:
-        yield "-- end"
-        yield from _out(replay.end, recording.body)
-    yield from (one_line(f"# {note}") for note in replay.notes)
+    return (f" {line}" if line else "" for line in shown(data))

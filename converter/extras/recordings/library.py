@@ -14,7 +14,6 @@ from pathlib import Path
 
 from converter.addon.files import write_whole
 from converter.addon.transcript import reply
-from converter.addon.transcript.turns import Part
 from converter.core.dialects.table import DIALECTS, Dialect
 from converter.core.model.conversation import TextBlock, ThinkingBlock
 from converter.extras.recordings import flow_file
@@ -89,15 +88,9 @@ class Library:
         return flow_file.load(self.path(name))
 
     def keep(self, recording: Recording, replace: bool = False) -> Path:
-        """Clean a recording and write it, with its goldens; return its file. With `replace` it may
-        take another one's place.
+        """Redact a recording and write it, with its goldens; return its file. With `replace` it may
+        take another recording's place.
         """
-        path = self.path(recording.name)
-        self._write(recording, replace)
-        return path
-
-    def _write(self, recording: Recording, replace: bool) -> list[tuple[Path, str, str]]:
-        """Keep a recording as `keep` says; return each golden's path, old text and new text."""
         path, clean = self.path(recording.name), redacted(recording)
         data = flow_file.dumps(clean)
         if not replace and path.exists() and path.read_bytes() != data:
@@ -110,18 +103,20 @@ class Library:
         except OSError as error:
             raise RecordingError(f"{path.parent}: {error.strerror}") from None
         write_whole(path, data)
-        return self._write_goldens(recording.name, goldens)
+        _write_goldens(goldens)
+        return path
 
     def bless(self, recording: Recording, changed: bool = False) -> str:
-        """Accept today's output: rewrite a recording's goldens, and return the news in them
-        as a diff. `changed`: it is written anew itself, because it has other options.
+        """Accept today's output: rewrite a recording's goldens, and return the changes in them as a
+        diff. With `changed` the recording is written anew itself, because it has other options.
         """
-        written = (
-            self._write(recording, replace=True)
-            if changed
-            else self._write_goldens(recording.name, self._goldens(recording))
-        )
-        return "".join(_diff(path.name, old, new) for path, old, new in written)
+        goldens = self._goldens(redacted(recording) if changed else recording)
+        before = {path: _text(path) for path in goldens}
+        if changed:
+            self.keep(recording, replace=True)
+        else:
+            _write_goldens(goldens)
+        return "".join(_diff(path.name, before[path], text) for path, text in goldens.items())
 
     def check(self, name: str, laws: Laws) -> list[str]:
         """Return a recording's faults, a line each: its file, broken laws, stale goldens."""
@@ -135,7 +130,13 @@ class Library:
         faults = [unmet] if unmet else []
         if recording != clean:
             faults.insert(0, f"{name} holds what no recording may: `add` it again")
-        return [*faults, *self._broken(recording, laws), *self._stale(name, goldens)]
+        try:
+            faults += laws(recording, self.command("check", name))
+        except Exception as error:  # of this recording, because it says nothing of the others
+            faults += [f"{name} cannot be judged: {type(error).__name__}: {error}"]
+        bless = self.command("bless", name)
+        stale = [(path, new) for path, new in goldens.items() if new and _text(path) != new]
+        return faults + [f"{_first_difference(path, new)}\n{bless}" for path, new in stale]
 
     def expectation_path(self, name: str) -> Path:
         """Return where a recording's expectation is, or would be."""
@@ -197,36 +198,22 @@ class Library:
     def _in_own_folders(self) -> Iterator[Path]:
         return (path for path in self.folder.glob("*/*.mitm") if path.stem == path.parent.name)
 
-    def _goldens(self, recording: Recording) -> dict[Dialect, str]:
-        return {dialect: golden(recording, dialect) for dialect in recording.dialects}
+    def _goldens(self, recording: Recording) -> dict[Path, str]:
+        """Return the text of each golden, by its path; empty for a dialect that has no golden."""
+        return {
+            self.golden_path(recording.name, dialect): golden(recording, dialect)
+            if dialect in recording.dialects
+            else ""
+            for dialect in DIALECTS
+        }
 
-    def _write_goldens(
-        self, name: str, goldens: Mapping[Dialect, str]
-    ) -> list[tuple[Path, str, str]]:
-        """Return the path of each, and what it said and says."""
-        written = []
-        for dialect in DIALECTS:
-            path, new = self.golden_path(name, dialect), goldens.get(dialect, "")
-            old = _text(path)
-            written.append((path, old, new))
-            if not new:
-                path.unlink(missing_ok=True)
-            elif new != old:
-                write_whole(path, new.encode())
-        return written
 
-    def _broken(self, recording: Recording, laws: Laws) -> list[str]:
-        name = recording.name
-        try:
-            return list(laws(recording, self.command("check", name)))
-        except Exception as error:  # of this recording, because it says nothing of the others
-            return [f"{name} cannot be judged: {type(error).__name__}: {error}"]
-
-    def _stale(self, name: str, goldens: Mapping[Dialect, str]) -> Iterator[str]:
-        for dialect, new in goldens.items():
-            path = self.golden_path(name, dialect)
-            if (old := _text(path)) != new:
-                yield f"{_first_difference(path.name, old, new)}\n{self.command('bless', name)}"
+def _write_goldens(goldens: Mapping[Path, str]) -> None:
+    for path, text in goldens.items():
+        if not text:
+            path.unlink(missing_ok=True)
+        elif text != _text(path):
+            write_whole(path, text.encode())
 
 
 def _text(path: Path) -> str:
@@ -244,12 +231,12 @@ def _diff(name: str, old: str, new: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _first_difference(name: str, old: str, new: str) -> str:
-    if not old:
-        return f"{name} is not there"
+def _first_difference(path: Path, new: str) -> str:
+    if not (old := _text(path)):
+        return f"{path.name} is not there"
     pairs = enumerate(zip_longest(old.split("\n"), new.split("\n"), fillvalue=""), 1)
     number, (before, now) = next((number, pair) for number, pair in pairs if pair[0] != pair[1])
-    return f"{name}, line {number}:\n- {before[:_SHOWN]}\n+ {now[:_SHOWN]}"
+    return f"{path.name}, line {number}:\n- {before[:_SHOWN]}\n+ {now[:_SHOWN]}"
 
 
 def differences(recording: Recording, expected: Expectation) -> str:
@@ -261,27 +248,17 @@ def differences(recording: Recording, expected: Expectation) -> str:
     turns = reply.read(body, reply.AS_WRITTEN, recording.got.content_type).turns
     parts = [part for turn in turns if turn.choice == 0 for part in turn.parts]
     why = [f"expected, because {expected.why}:"] if expected.why else []
-    lines = [
-        line
-        for name, kind in _READ.items()
-        for line in _differing(name, getattr(expected, name), _joined(parts, kind))
-    ]
+    lines = list[str]()
+    for name, kind in _READ.items():
+        texts = (part.text.strip("\r\n") for part in parts if isinstance(part, kind))
+        actual = _lines("\n\n".join(filter(None, texts)))
+        wanted: str | None = getattr(expected, name)
+        if wanted is not None and _lines(wanted) != actual:
+            titles = f"expected {name}", f"{name} as it is read"
+            diff = list(unified_diff(_lines(wanted), actual, *titles, lineterm="", n=2))
+            more = len(diff) - _DIFF_LINES
+            lines += [*diff[:_DIFF_LINES], *([f"... and {more} lines more"] if more > 0 else [])]
     return "\n".join([*why, *lines]) if lines else ""
-
-
-def _joined(parts: Iterable[Part], kind: type[ThinkingBlock | TextBlock]) -> str:
-    texts = (part.text.strip("\r\n") for part in parts if isinstance(part, kind))
-    return "\n\n".join(filter(None, texts))
-
-
-def _differing(name: str, expected: str | None, actual: str) -> Iterator[str]:
-    if expected is None or (wanted := _lines(expected)) == (read := _lines(actual)):
-        return
-    names = f"expected {name}", f"{name} as it is read"
-    lines = list(unified_diff(wanted, read, *names, lineterm="", n=2))
-    yield from lines[:_DIFF_LINES]
-    if len(lines) > _DIFF_LINES:
-        yield f"... and {len(lines) - _DIFF_LINES} lines more"
 
 
 def _lines(text: str) -> list[str]:
