@@ -9,7 +9,7 @@ import bisect
 import re
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -88,51 +88,39 @@ class Histogram:
         return [*zip(bounds, map(float, accumulate(self.buckets)), strict=True)]
 
 
-@dataclass(slots=True)
-class Series:
-    """The counts of one model on one server."""
-
-    by: dict[str, Counter[str]] = field(
-        default_factory=lambda: {name: Counter() for name in _LABELS}
-    )
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
-    times: dict[str, Histogram] = field(
-        default_factory=lambda: {name: Histogram() for name in TIMES}
-    )
-
-    def add(self, summary: Mapping[str, object], outcome: str, mended: Iterable[str]) -> None:
-        """Count a reply."""
-        self.by["requests"][outcome] += 1
-        kinds, ended = self.by["mended"], summary.get("thoughts_ended")
-        for what in mended:
-            kinds[what if what in kinds or len(kinds) < MOST_KINDS else OTHER] += 1
-        self.by["ended"].update(ended if isinstance(ended, dict) else {})
-        for name, count in _counted(summary).items():
-            self.counts[name] += count
-        whole = summary.get("first_byte") == summary.get("end")
-        for name, times in self.times.items():
-            at = summary.get(name)
-            if isinstance(at, (int, float)) and (name == "end" or not whole):
-                times.add(float(at))
-
-
 class Metrics(Collector):
     """Counts by model and server. `spans`: those for a collector, by their fate."""
 
     def __init__(self, spans: Counter[str] | None = None) -> None:
-        self._series: dict[tuple[str, str], Series] = {}
+        self._counts = {name: Counter[tuple[str, ...]]() for name in (*_LABELS, *_COUNTS)}
+        self._times: dict[tuple[str, str], dict[str, Histogram]] = {}
         self.spans = Counter[str]() if spans is None else spans
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
     def add(
-        self, told: Mapping[str, object], server: str, outcome: str, mended: Iterable[str]
+        self, summary: Mapping[str, object], server: str, outcome: str, notes: Iterable[str]
     ) -> None:
-        """Count a reply, from its summary; `mended`: the addon's notes about it."""
-        key = (encodable(told.get("model") or "-")[:LONGEST_NAME], encodable(server or "-"))
-        if key not in self._series and len(self._series) >= MOST_SERIES:
+        """Count a reply, from its summary and the addon's notes about the reply."""
+        key = (encodable(summary.get("model") or "-")[:LONGEST_NAME], encodable(server or "-"))
+        if key not in self._times and len(self._times) >= MOST_SERIES:
             key = (OTHER, OTHER)
-        self._series.setdefault(key, Series()).add(told, outcome, map(kind_of, mended))
+        histograms = self._times.setdefault(key, {name: Histogram() for name in TIMES})
+        self._counts["requests"][*key, outcome] += 1
+        mended, ended = self._counts["mended"], summary.get("thoughts_ended")
+        for kind in map(kind_of, notes):
+            is_new = (*key, kind) not in mended
+            many = is_new and sum((*pair,) == key for *pair, _ in mended) >= MOST_KINDS
+            mended[*key, OTHER if many else kind] += 1
+        for reason, count in ended.items() if isinstance(ended, dict) else ():
+            self._counts["ended"][*key, reason] += count
+        for name, count in _counted(summary).items():
+            self._counts[name][key] += count
+        whole = summary.get("first_byte") == summary.get("end")
+        for name, histogram in histograms.items():
+            at = summary.get(name)
+            if isinstance(at, (int, float)) and (name == "end" or not whole):
+                histogram.add(float(at))
 
     def text(self) -> bytes:
         """Return the counts as Prometheus reads them."""
@@ -140,33 +128,30 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield the counts, as `prometheus_client` asks a collector for them."""
-        pairs = sorted(self._series.items())
         for name, (label, meaning) in _LABELS.items():
-            labels = [*_OF_A_REPLY, label]
-            by = [(pair, sorted(series.by[name].items())) for pair, series in pairs]
-            counts = [((*pair, value), count) for pair, counts in by for value, count in counts]
-            yield _counter(name, meaning, labels, counts)
+            yield _counter(name, meaning, [*_OF_A_REPLY, label], self._counts[name])
         for name, meaning in _COUNTS.items():
-            counted = [(pair, series.counts[name]) for pair, series in pairs]
-            yield _counter(name, meaning, _OF_A_REPLY, counted)
+            yield _counter(name, meaning, _OF_A_REPLY, self._counts[name])
         for name, meaning in TIMES.items():
             times = HistogramMetricFamily(
                 f"think_{name}_seconds", f"{meaning}.", labels=_OF_A_REPLY
             )
-            for pair, series in pairs:
-                times.add_metric(pair, series.times[name].totals, series.times[name].sum)
+            for pair, histograms in sorted(self._times.items()):
+                times.add_metric(pair, histograms[name].totals, histograms[name].sum)
             yield times
         if self.spans:
-            outcomes = [((outcome,), count) for outcome, count in sorted(self.spans.items())]
             meaning = "Spans for a collector by what became of them"
+            outcomes = Counter[tuple[str, ...]](
+                {(outcome,): count for outcome, count in self.spans.items()}
+            )
             yield _counter("spans", meaning, ["outcome"], outcomes)
 
 
 def _counter(
-    name: str, meaning: str, labels: list[str], counts: Iterable[tuple[Sequence[str], int]]
+    name: str, meaning: str, labels: list[str], counts: Mapping[tuple[str, ...], int]
 ) -> CounterMetricFamily:
     family = CounterMetricFamily(f"think_{name}", f"{meaning}.", None, labels)
-    for values, count in counts:
+    for values, count in sorted(counts.items()):
         family.add_metric(values, count)
     return family
 
