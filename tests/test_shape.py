@@ -203,11 +203,11 @@ def test_a_reply_needs_little(modules: tuple[str, ...]) -> None:
     assert sum(imports.lines(needed).values()) <= MOST_TO_KNOW[modules]
 
 
-MOST_CODE = {"core": 16_400, "addon": 8_700, "extras": 6_600}
+MOST_CODE = {"core": 16_400, "addon": 8_700, "extras": 6_550}
 """Lines of code of each floor of `converter/`: none of a docstring or a comment, and no blank one, so
 that a sentence that helps costs nothing.
 """
-MOST_TESTS = 80_100
+MOST_TESTS = 79_600
 """All lines of Python in `tests/` and `laws/`."""
 SLACK = {"core": 100, "addon": 100, "extras": 100, "tests": 400}
 """So far below its bound a count may be. To raise a bound takes a line in the commit that says what

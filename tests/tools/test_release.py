@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
 import pytest
@@ -57,29 +56,3 @@ def test_a_version_without_changes_is_not_published() -> None:
     assert release.notes("# C\n\n## 2\n\n- b\n\n## 1\n\n- a\n", "2") == "- b"
     with pytest.raises(ValueError, match="expected a heading `## 3`"):
         release.notes("## 2\n\n- b\n", "3")
-
-
-def test_run_time_imports_only_what_mitmproxy_itself_asks_for() -> None:
-    """What mitmproxy happens to bring may be gone in its next version."""
-    asked = {
-        re.split(r"[<>=!~;\[ ]", line)[0].lower().replace("_", "-")
-        for line in requires("mitmproxy") or []
-        if "extra ==" not in line
-    }
-    of_modules = packages_distributions()
-    sources = [ROOT / "think_addon.py", *(ROOT / "converter").rglob("*.py")]
-    imported = {
-        name
-        for source in sources
-        for name in re.findall(r"(?m)^ *(?:import|from) ([A-Za-z_]\w*)", source.read_text())
-    }
-    others = {
-        owner.lower().replace("_", "-")
-        for name in imported & of_modules.keys()
-        for owner in of_modules[name]
-    }
-    assert "mitmproxy" in others
-    ours = {"mitmproxy", "think-addon"}
-    extras = {"redis", "valkey", "prometheus-client", "requests"}  # the last: of the exporter
-    extras |= {name for name in others if name.startswith("opentelemetry-")}
-    assert others - asked - ours - extras == set()

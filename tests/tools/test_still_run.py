@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.namespaces import networks_or_skip
-from tools import page_benchmark, pictures, view_benchmark
-from tools.bench import agents_soak, earlier, gaps, growth, memory, turns
+from tools import moving_picture, page_benchmark, pictures, view_benchmark
+from tools.bench import agents_soak, earlier, gaps, growth, memory, spread, turns
 from tools.lab.installing import INSTALLERS
 from tools.lab.servers import CONFIGURATIONS
 
@@ -44,6 +44,10 @@ def test_every_store_returns_every_turn_exactly() -> None:
     with networks_or_skip("two machines were NOT tried"):
         pass
     assert memory.main(["--quick"]) == 0
+    told = spread.run(conversations=60, turns=5)
+    assert told.wrong == []
+    assert told.exact == told.turns == 300
+    assert len(told.processes) == 2 * spread.WORKERS
 
 
 @pytest.mark.nightly
@@ -51,6 +55,8 @@ def test_the_pictures_of_the_manual_are_made(tmp_path: Path) -> None:
     pictures.make(tmp_path)
     assert len([*tmp_path.iterdir()]) == 3
     assert max(path.stat().st_size for path in tmp_path.iterdir()) < 160_000
+    moving_picture.make(tmp_path / "think.webp")
+    assert (tmp_path / "think.webp").read_bytes().count(b"ANMF") > 15
 
 
 def test_the_lab_starts_every_server_that_it_installs() -> None:

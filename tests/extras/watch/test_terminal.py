@@ -18,8 +18,6 @@ from tests.support.frames import DONE, END, ROLE, delta, stream, text, whole
 from tests.support.harness import (
     ADDON,
     MITMDUMP,
-    VARIANTS,
-    LlamaServer,
     Program,
     Proxy,
     start_proxy,
@@ -217,9 +215,3 @@ def test_nothing_is_printed_over_mitmproxys_console(server: ScriptedServer, tmp_
         console.press("E")
         console.shows("reply: ")
         assert "── #1".encode() not in console.written
-
-
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with LlamaServer(VARIANTS["tags"], tmp_path_factory.mktemp("llama") / "log") as server:
-        yield server.address

@@ -163,3 +163,10 @@ def test_borders_move_along(
         )
         inner = border - len(b"".join(before[:at]))
         assert place == len(b"".join(after[:at])) + (min(inner, len(after[at])) if inner else 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "raw"), [("é", '"é"'.encode()), ("\udcff", b'"\xff"'), ("\ud800", b'"\\ud800"')]
+)
+def test_bytes_that_were_no_utf8_stay_what_they_were(text: str, raw: bytes) -> None:
+    assert written(text) == raw
