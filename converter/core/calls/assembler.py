@@ -127,21 +127,35 @@ class Assembler:
         out: list[Event] = []
         for call in [*self._calls.waiting]:
             if call.written.strip():
-                if not (over or self._calls.is_named(call)):
+                if not (over or (self._calls.is_named(call) and self._is_settled(call))):
                     break
                 self._calls.waiting.remove(call)
                 out += self._begin(call)
         return out
 
+    def _call_in(self, call: Call) -> tuple[str, str]:
+        """Return the tool and the arguments of the call in a name; two empty texts for none."""
+        if call.inner is None:
+            holds = self._calls.is_dressed(call.written) and not call.is_text
+            call.inner = self._offer.call_in(call.written, self._offer.schemas) if holds else None
+        return call.inner or ("", "")
+
+    def _is_settled(self, call: Call) -> bool:
+        """Return False while the call may have no arguments but those in its name."""
+        name, inner = self._call_in(call)
+        if call.over or not name:
+            return True
+        said = call.held_arguments.strip()
+        return not ("{}".startswith(said) or inner.startswith(said))
+
     def _begin(self, call: Call) -> Sequence[Event]:
         """Return the pieces that waited for the name, as one."""
-        schemas, pieces = self._offer.schemas, call.held
-        arguments = "".join(piece.arguments for piece in pieces)
-        name = offered_name(call.written, schemas)
-        if not name and schemas and not call.is_text:
-            name, given = self._offer.call_in(call.written, schemas)
-            name = name if arguments.strip() in ("", "{}", given) else ""
-            arguments = given if name else arguments
+        pieces, arguments = call.held, call.held_arguments
+        name, inner = self._call_in(call)
+        if name and arguments.strip() in ("", "{}", inner):
+            arguments = inner
+        else:
+            name = offered_name(call.written, self._offer.schemas)
         call.name, call.held = name or call.written, []
         if not call.is_text:
             call.arguments = Arguments(self._offer.parameters(call.name))

@@ -48,7 +48,7 @@ class Call:
     `number`: among the calls that were sent, -1 before; `finish`: the one behind it, which is
     another for the calls of before 2024; `over`: nothing more comes of it; `is_value`: its
     arguments came as an object, which no limit cut; `held`: pieces that came before its name was
-    decided.
+    decided; `inner`: the name and the arguments of a call that stands in its name.
     """
 
     arguments: Arguments | FreeText
@@ -62,6 +62,7 @@ class Call:
     over: bool = False
     is_value: bool = False
     held: list[ToolCall] = field(default_factory=list)
+    inner: tuple[str, str] | None = None
 
     @property
     def is_text(self) -> bool:
@@ -77,6 +78,11 @@ class Call:
     def complete(self) -> bool:
         """Tell whether it has gone out, whole."""
         return self.sent and self.arguments.complete
+
+    @property
+    def held_arguments(self) -> str:
+        """The arguments in the pieces that are held."""
+        return "".join(piece.arguments for piece in self.held)
 
     @property
     def argued(self) -> bool:
@@ -138,7 +144,7 @@ class OpenCalls:
         """Tell whether the call's name is decided."""
         if call.argued or call.over:
             return True
-        return not (self._is_dressed(call.written) or may_become(call.written, self._schemas))
+        return not (self.is_dressed(call.written) or may_become(call.written, self._schemas))
 
     def _begins(self, call: Call, event: ToolCall) -> bool:
         """Tell whether the piece begins another call than the one that its place names."""
@@ -171,11 +177,11 @@ class OpenCalls:
         elif piece.startswith(call.written):
             goes_on, joined = True, piece  # the whole name so far, in each piece
         else:
-            begun = meant or may_become(joined, schemas) or self._is_dressed(call.written)
+            begun = meant or may_become(joined, schemas) or self.is_dressed(call.written)
             goes_on = bool(begun) and not whole
         return (Named.MORE, joined) if goes_on else (Named.OTHER, piece)
 
-    def _is_dressed(self, written: str) -> bool:
+    def is_dressed(self, written: str) -> bool:
         """Tell whether an offered name stands within a name that is none by itself."""
         schemas = self._schemas
         return not offered_name(written, schemas) and any(name in written for name in schemas)

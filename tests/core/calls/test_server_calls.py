@@ -303,6 +303,19 @@ STREAMS: dict[str, tuple[list[list[Json]], object]] = {
         ],
         [("look", PATH)],
     ),
+    **{
+        f"a call in the name, and {''.join(parts) or 'nothing'!r}": (
+            [[piece('look path="/data"', "", id="a", index=0)]]
+            + [[piece(None, part, index=0)] for part in parts],
+            expected,
+        )
+        for parts, expected in {
+            (): [("look", PATH)],
+            ("{", "}"): [("look", PATH)],
+            ('{"', "path", '": "/data"}'): [("look", PATH)],
+            ('{"', "path", '": "/"}'): [('look path="/data"', {"path": "/"})],
+        }.items()
+    },
     "no name": ([[piece(None, LOOK, id="a", index=0)]], "an error"),
     "a tool that is not there": (
         [[piece("other", LOOK, id="a", index=0)]],
