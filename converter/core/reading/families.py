@@ -144,6 +144,7 @@ FAMILIES = (
         ignored=(
             "<|end_message|>",
             "<|content_text|>",
+            f"<|message_model|>{SUFFIX}",  # its recipient
             "<|message_model|>",
             "<|content_model_end_sampling|>",
         ),

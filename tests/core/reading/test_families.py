@@ -127,7 +127,7 @@ REPLIES: dict[str, dict[str, Said]] = {
     },
     "plamo": {"<|plamo:begin_think:plamo|>why<|plamo:end_think:plamo|>so": [WHY, SO]},
     "inkling": {
-        "<|message_model|><|content_thinking|>why<|end_message|><|message_model|><|content_text|>so<|end_message|>": [WHY, SO],
+        "<|message_model|><|content_thinking|>why<|end_message|><|message_model|>f.a<|content_text|>so<|end_message|>": [WHY, SO],
         "<|content_thinking|>why<|content_text|>so<|end_message|><|content_model_end_sampling|>": [WHY, SO],
     },
     "openthoughts": {
