@@ -19,22 +19,9 @@ _MARK = re.compile(
 """A special token, or a tag of a call's form. What stands between two marks is a part."""
 _OPENER = re.compile(r"<(?:function|invoke|tool_call)(?:=|\s+name=)(?P<name>[^<>]*)>?")
 """A tag that holds the name: it counts as its name."""
-_HEADERS = frozenset(
-    [
-        "analysis",
-        "commentary",
-        "final",
-        "json",
-        "code",
-        "assistant",
-        "function",
-        "functions",
-        "tool",
-        "tool_call",
-        "call",
-        "to",
-        "constrain",
-    ]
+_HEADERS = re.compile(
+    r"(?i:(?:analysis|assistant|call|code|commentary|constrain|final|functions?|json|to|tool"
+    r"|tool_call)(?:\s++|\Z))++"
 )
 """Words of a header that stand beside a name and say nothing of the call."""
 _EDGES = " \t\r\n\"'`*"
@@ -65,7 +52,7 @@ def offered_name(written: str, offered: Collection[str]) -> str:
     found = [_of_part(part, offered) for part in parts]
     words = [part for part, name in zip(parts, found, strict=True) if not name]
     names = {name for name in found if name}
-    beside = [word for word in words if not _HEADERS.issuperset(word.lower().split())]
+    beside = [word for word in words if not _HEADERS.fullmatch(word)]
     return names.pop() if len(names) == 1 and not beside else ""
 
 

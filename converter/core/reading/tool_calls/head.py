@@ -74,11 +74,18 @@ _CALL_BEGUN = re.compile(r"\s*+(?:[A-Za-z_][\w.-]*+\s*+)?\Z")
 _WORD = re.compile(r"\s*+([\w.:/-]++)(\s*+)")
 _WORD_BEGUN = re.compile(r"\s*+[\w.:/-]*+\Z")
 _TAG = re.compile(r"""(?:"[^"\n]{0,256}+"|'[^'\n]{0,256}+'|[^"'\n<>])*+""")
+_GEMMA = re.compile(r"([^{(\n<]{0,256}+)([{(]?)")
 _NO_HEADER = re.compile(r"[^\w\s.:<>|\[\]｜▁`/=-]")
 
 
 def head_of(row: CallRow, text: str, tools: Tools | None, last: bool = False) -> Head:
     """Return the state of a call's head. `tools`: those that are offered; None: any name counts."""
+    begun = [it for it in row.body.heads if text.startswith(it)]
+    if isinstance(row.body, Json | Python):  # blanks may stand before
+        begun = [""]
+    if not begun:
+        return Head.WAITING if any(it.startswith(text) for it in row.body.heads) else Head.NONE
+    text = text[len(max(begun, key=len)) :]
     head = _HEADS[type(row.body)](row, text, tools)
     if head is Head.WAITING and last and isinstance(row.body, Tags) and row.body.open_ended:
         return _of_tags(row, text + row.body.end[0], tools)  # nothing need follow the name
@@ -130,10 +137,6 @@ def _of_member(key: str, value: str, other: Head) -> Head:
 def _of_header(row: CallRow, text: str, tools: Tools | None) -> Head:
     body = row.body
     assert isinstance(body, Header)
-    heads = [head for head in body.heads if text.startswith(head)]
-    if not heads:
-        return Head.WAITING if any(head.startswith(text) for head in body.heads) else Head.NONE
-    text = text[len(max(heads, key=len)) :]
     ends = [place for end in ("{", *row.ends) if (place := text.find(end)) >= 0]
     header = text[: min(ends, default=len(text))]
     if ends:
@@ -165,12 +168,9 @@ def _begins(marks: Sequence[str], text: str, place: int) -> Head:
 def _of_tags(row: CallRow, text: str, tools: Tools | None) -> Head:
     body = row.body
     assert isinstance(body, Tags)
-    head = next((head for head in body.heads if text.startswith(head)), None)
-    if head is None:
-        return Head.WAITING if any(head.startswith(text) for head in body.heads) else Head.NONE
-    written = _TAG.match(text, len(head), len(head) + 2 * NAME_LIMIT)
+    written = _TAG.match(text, 0, 2 * NAME_LIMIT)
     tag = written[0] if written else ""
-    end = len(head) + len(tag)
+    end = len(tag)
     if not text.startswith(body.tag_end, end):
         begun = body.tag_end.startswith(text[end:]) or text[end : end + 1] in ("'", '"')
         return Head.WAITING if begun and len(tag) < 2 * NAME_LIMIT else Head.NONE
@@ -211,16 +211,11 @@ def _unopened(closer: str, text: str, written: str, tools: Tools) -> Head:
     return Head.WAITING if closer.startswith(behind) else Head.NONE
 
 
-def _of_elements(row: CallRow, text: str, tools: Tools | None) -> Head:
-    body = row.body
-    assert isinstance(body, Elements)
-    head = next((head for head in body.heads if text.startswith(head)), None)
-    if head is None:
-        return Head.WAITING if any(head.startswith(text) for head in body.heads) else Head.NONE
-    end = text.find(">", len(head), len(head) + NAME_LIMIT)
+def _of_elements(_: CallRow, text: str, tools: Tools | None) -> Head:
+    end = text.find(">", 0, NAME_LIMIT)
     if end < 0:
-        return Head.WAITING if len(text) < len(head) + NAME_LIMIT else Head.NONE
-    return _named(text[len(head) : end].strip("\"' "), tools)
+        return Head.WAITING if len(text) < NAME_LIMIT else Head.NONE
+    return _named(text[:end].strip("\"' "), tools)
 
 
 def _of_python(row: CallRow, text: str, tools: Tools | None) -> Head:
@@ -241,13 +236,8 @@ def _of_python(row: CallRow, text: str, tools: Tools | None) -> Head:
     return Head.WAITING if waits else Head.NONE
 
 
-def _of_gemma(row: CallRow, text: str, tools: Tools | None) -> Head:
-    body = row.body
-    assert isinstance(body, Gemma)
-    head = next((head for head in body.heads if text.startswith(head)), None)
-    if head is None:
-        return Head.WAITING if any(head.startswith(text) for head in body.heads) else Head.NONE
-    found = re.compile(r"([^{(\n<]{0,256}+)([{(]?)").match(text, len(head))
+def _of_gemma(_: CallRow, text: str, tools: Tools | None) -> Head:
+    found = _GEMMA.match(text)
     assert found
     if found[2]:
         return _named(found[1], tools)
