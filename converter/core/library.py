@@ -10,7 +10,7 @@ Dialects go by name: those of `DIALECTS` in `converter.core.dialects.table`.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from converter.core.dialects.dialect import Dialect, Purpose
+from converter.core.dialects.dialect import Dialect, RequestContext
 from converter.core.dialects.recogniser import Recogniser
 from converter.core.dialects.request_facts import expected_of
 from converter.core.dialects.request_settings import RequestSettings
@@ -67,7 +67,7 @@ def translate(request: bytes, *, client: str, settings: RequestSettings = PLAIN)
         if not isinstance(value, dict):
             raise RequestError("", "Input should be an object")
         return Request(value, stream=bool(value.get("stream")), expected=expected_of(value))
-    conversation = dialect.requests.read(value, {}, Purpose.REPLY, None, None)
+    conversation = dialect.requests.read(value, RequestContext())
     body, notes = request_writer.write(conversation, settings)
     thinking = conversation.thinking
     shown = thinking is None or thinking.shown

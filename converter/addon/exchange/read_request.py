@@ -28,6 +28,7 @@ from converter.addon.servers.refusals import (
     TOOL_CHOICE,
 )
 from converter.addon.servers.unread_replies import READER, RENDERED
+from converter.core.dialects.dialect import RequestContext, read_anew
 from converter.core.dialects.request_facts import call_ids, offered, schemas, stops
 from converter.core.dialects.server_fields import BUDGET_FIELDS, EFFORT, TEMPLATE, with_template
 from converter.core.dialects.table import (
@@ -353,17 +354,19 @@ def read(
     the request before. Raises RequestError or UnreadableError when it breaks the format.
     """
     value, repeated = repeats(body) if repeats else (json_text.read(body), None)
-    fields, purpose = json_text.as_object(value), exchange.endpoint.purpose
-    turn_of = repeated.read if repeated else None
-    conversation = exchange.client.requests.read(
-        value, exchange.settings.map, purpose, memory, turn_of
+    around = RequestContext(
+        exchange.endpoint.purpose,
+        exchange.settings.map,
+        memory,
+        repeated.read if repeated else read_anew,
     )
+    conversation = exchange.client.requests.read(value, around)
     thinking = conversation.thinking
     return ReadRequest(
         exchange,
         conversation=conversation,
         repeated=repeated,
-        context=conversation_id(fields),
+        context=conversation_id(json_text.as_object(value)),
         asks_to_think=thinking is not None and thinking.mode in ("enabled", "adaptive"),
         budget=thinking.budget if thinking else None,
         notes=conversation.notes,

@@ -102,13 +102,18 @@ def read_anew(_message: object, reader: Callable[[], tuple[Turn, bool]], _told: 
     return reader()[0]
 
 
-type RequestReader = Callable[
-    [object, Mapping[str, Mapped], Purpose, Memory | None, TurnOf | None], Conversation
-]
-"""Takes a request's JSON, the user's field map, the purpose of its endpoint, the memory of earlier
-replies (None: the request stands alone), and the turns that it repeats, if any. Raises RequestError
-for a break of the format.
-"""
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """All beside its JSON that decides how a request is read."""
+
+    purpose: Purpose = Purpose.REPLY  # of the endpoint
+    map: Mapping[str, Mapped] = field(default_factory=dict)  # the user's field map
+    memory: Memory | None = None  # of earlier replies; None: the request stands alone
+    turn_of: TurnOf = read_anew
+
+
+type RequestReader = Callable[[object, RequestContext], Conversation]
+"""Takes a request's JSON and its context. Raises RequestError for a break of the format."""
 type ErrorWriter = Callable[[str, str, int], Mapping[str, object]]
 """Takes a message, a kind (of the Messages API) and an HTTP status; returns an error body."""
 type ErrorReplyWriter = Callable[[int, bytes, int | None], tuple[int, Mapping[str, object]] | None]

@@ -13,7 +13,7 @@ from converter.addon.exchange import settings
 from converter.addon.exchange.rewriting import rewriter_of
 from converter.addon.exchange.settings import Settings
 from converter.core.dialects.anthropic import threads
-from converter.core.dialects.dialect import Purpose
+from converter.core.dialects.dialect import RequestContext
 from converter.core.dialects.table import (
     ANTHROPIC,
     DIALECTS,
@@ -394,7 +394,7 @@ def test_a_reply_is_kept_with_the_words_that_went_the_fast_way(
     kept, hurried = list[bytes | None](), 0
     for fast in (True, False):
         memory = Memory(9, 1_000_000)
-        own = client.requests.read({"model": "m", **asked}, {}, Purpose.REPLY, memory, None).own
+        own = client.requests.read({"model": "m", **asked}, RequestContext(memory=memory)).own
         chosen, context = settings.read({"fast": fast}), ReplyContext("m", "1", own=own)
         rewriter = rewriter_of(chosen, client, Form.STREAM, context=context)
         body = _stream("content", ["<think>", "so", *LONG, "</think>", "then", *LONG])
@@ -431,7 +431,7 @@ def test_what_a_thread_remembers_is_all_that_was_said() -> None:
     memory = Memory(9, 1 << 20)
     body = {"model": "m", "max_tokens": 9, "messages": [], "thread": {"type": "create"}}
     asked = ANTHROPIC.requests.read(
-        {**body, "messages": [{"role": "user", "content": "hi"}]}, {}, Purpose.REPLY, memory, None
+        {**body, "messages": [{"role": "user", "content": "hi"}]}, RequestContext(memory=memory)
     )
     context = ReplyContext("m", "one", own=asked.own)
     through = rewriter_of(settings.read(), ANTHROPIC, Form.STREAM, context=context)

@@ -12,7 +12,7 @@ import pytest
 
 from converter.addon.exchange import settings
 from converter.addon.exchange.rewriting import rewriter_of
-from converter.core.dialects.dialect import Purpose
+from converter.core.dialects.dialect import RequestContext
 from converter.core.dialects.table import (
     ANTHROPIC,
     OPENAI_CHAT,
@@ -121,7 +121,7 @@ def rewriter(client: Dialect) -> Rewriter:
     expected = Expected(
         thoughts=ExpectedThoughts(task="t", context="c"), calls=ExpectedCalls(read=TOOLS)
     )
-    own = RESPONSES.requests.read({"model": "m", "input": "i"}, {}, Purpose.REPLY, None, None).own
+    own = RESPONSES.requests.read({"model": "m", "input": "i"}, RequestContext()).own
     context = ReplyContext("m", "id", own=own if client is RESPONSES else None)
     form = Form.STREAM
     return rewriter_of(settings.read(), client, form, form, context=context, expected=expected)

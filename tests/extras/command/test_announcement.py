@@ -17,7 +17,7 @@ from mitmproxy.test import taddons
 from converter.addon.bounds import ANSWER_LIMIT
 from converter.addon.servers.probes import addon_words
 from converter.addon.start_lines import UNKNOWN_MODEL
-from converter.core.dialects.dialect import Purpose
+from converter.core.dialects.dialect import RequestContext
 from converter.core.dialects.model_facts import ModelFacts
 from converter.core.dialects.table import COMMON, DIALECTS, Dialect
 from converter.core.model.conversation import TextBlock, Turn
@@ -106,7 +106,7 @@ def test_each_dialect_is_shown_by_a_request_that_its_reader_takes(dialect: Diale
         said = [{"role": "user", "content": "12 * 7"}]
         assert (body["model"], body["stream"], body["messages"]) == ("m", True, said)
         return
-    asked = dialect.requests.read(body, {}, Purpose.REPLY, None, None)
+    asked = dialect.requests.read(body, RequestContext())
     assert (asked.model, asked.stream) == ("m", True)
     assert asked.turns == (Turn("user", (TextBlock("12 * 7"),)),)
 

@@ -16,9 +16,8 @@ from typing import get_args
 from converter.core.dialects.anthropic import threads
 from converter.core.dialects.anthropic.blocks import SYSTEM_BLOCKS, Reader, read_blocks, readers_of
 from converter.core.dialects.anthropic.deferred_tools import order_of_finds
-from converter.core.dialects.dialect import Purpose, TurnOf
+from converter.core.dialects.dialect import Purpose, RequestContext, TurnOf, read_anew
 from converter.core.dialects.server_fields import SAMPLING, SERVER_FIELDS
-from converter.core.dialects.wire_form import Mapped
 from converter.core.model.conversation import (
     Block,
     Conversation,
@@ -33,8 +32,8 @@ from converter.core.model.conversation import (
     ToolUse,
     Turn,
 )
-from converter.core.model.memory import Memory
 from converter.core.wire.checked import Fields, Kinds
+from converter.core.wire.json_text import as_object
 
 # Claude Code, from 2.1.29 on, begins its first system block with this line; it holds a number that
 # is new in each request and so makes every prompt look new to a server's prompt cache.
@@ -51,19 +50,16 @@ _SETTINGS: Kinds = {**SAMPLING, "stop_sequences": [str], "stream": bool}
 NO_STOP = "stop_sequences.{} left out: it is empty"
 
 
-def read_in_thread(
-    body: object,
-    mapped: Mapping[str, Mapped],
-    purpose: Purpose,
-    memory: Memory | None,
-    turn_of: TurnOf | None,
-) -> Conversation:
+def read_in_thread(body: object, context: RequestContext) -> Conversation:
     """Read a request with the thread that it goes on with."""
-    alone = memory is None or (isinstance(body, dict) and body.get("thread") is None)
-    whole, thread = (body, None) if alone or memory is None else threads.complete(body, memory)
-    blocks = {row.block for row in mapped.values()}
-    turn_of = None if thread else turn_of  # the next request does not repeat what a thread holds
-    request = read(whole, counting=purpose is Purpose.COUNT, kinds=blocks, turn_of=turn_of)
+    thread = None
+    if context.memory is not None and as_object(body).get("thread") is not None:
+        body, thread = threads.complete(body, context.memory)
+    blocks = {row.block for row in context.map.values()}
+    # the next request does not repeat what a thread holds
+    turn_of = read_anew if thread else context.turn_of
+    counting = context.purpose is Purpose.COUNT
+    request = read(body, counting=counting, kinds=blocks, turn_of=turn_of)
     return replace(request, own=thread) if thread else request
 
 
@@ -72,7 +68,7 @@ def read(
     *,
     counting: bool = False,
     kinds: Collection[str] = (),
-    turn_of: TurnOf | None = None,
+    turn_of: TurnOf = read_anew,
 ) -> Conversation:
     """Return the conversation that a Messages request asks for; `body` is its parsed JSON.
 
@@ -120,7 +116,7 @@ def _said(blocks: Iterable[Block]) -> tuple[str, ...]:
 
 
 def _turns(
-    request: Fields, left_out: list[str], notes: list[str], turn_of: TurnOf | None
+    request: Fields, left_out: list[str], notes: list[str], turn_of: TurnOf
 ) -> tuple[Turn, ...]:
     messages = request.required("messages", list)
     if not messages:
@@ -130,7 +126,7 @@ def _turns(
         (message, partial(_turn, message, f"messages.{at}", blocks, left_out))
         for at, message in enumerate(messages)
     )
-    turns = tuple(turn_of(one, reader, None) if turn_of else reader()[0] for one, reader in readers)
+    turns = tuple(turn_of(message, reader, None) for message, reader in readers)
     if orphans := list(_orphans(turns)):
         notes.append(ORPHANS.format(", ".join(orphans)))
     return tuple(turn for turn in turns if turn.blocks or turn.role != "system")

@@ -10,33 +10,20 @@ from converter.core.dialects.dialect import (
     Label,
     Purpose,
     Requests,
-    TurnOf,
-    read_anew,
 )
 from converter.core.dialects.ollama import own_answers
 from converter.core.dialects.ollama.decoder import NAME, OllamaDecoder
 from converter.core.dialects.ollama.encoder import OllamaEncoder
 from converter.core.dialects.ollama.own_answers import error_body, error_reply
 from converter.core.dialects.ollama.request_reader import NothingAskedError, read
-from converter.core.dialects.wire_form import Mapped, WireForm
-from converter.core.model.conversation import Conversation, RequestError
-from converter.core.model.memory import Memory
+from converter.core.dialects.wire_form import WireForm
+from converter.core.model.conversation import RequestError
 from converter.core.wire.sse import NDJSON
 
 
 def _recognises(body: Mapping[str, object]) -> bool:
     told = "message" in body or "response" in body
     return isinstance(body.get("done"), bool) and told and "created_at" in body
-
-
-def _read_request(
-    body: object,
-    _mapped: Mapping[str, Mapped],
-    _purpose: Purpose,
-    _memory: Memory | None,
-    turn_of: TurnOf | None,
-) -> Conversation:
-    return read(body, turn_of or read_anew)
 
 
 def _native(body: Mapping[str, object]) -> Mapping[str, object]:
@@ -65,7 +52,7 @@ OLLAMA = Dialect(
         keeps_raw=True,
     ),
     Requests(
-        read=_read_request,
+        read=lambda body, context: read(body, context.turn_of),
         path="/api/chat",
         example={
             "options": {**SAMPLING, "num_predict": 200},

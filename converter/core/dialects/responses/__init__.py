@@ -11,8 +11,8 @@ from converter.core.dialects.dialect import (
     Endpoint,
     Label,
     Purpose,
+    RequestContext,
     Requests,
-    TurnOf,
     read_anew,
 )
 from converter.core.dialects.openai_parts import PARTS
@@ -21,9 +21,8 @@ from converter.core.dialects.responses.decoder import NAME, ResponsesDecoder
 from converter.core.dialects.responses.items import SHOWN_ITEMS
 from converter.core.dialects.responses.request_reader import ResponseContext, input_items, read
 from converter.core.dialects.responses.response_events import COUNTER, ResponsesEncoder
-from converter.core.dialects.wire_form import Mapped, ReplyContext, WireForm
+from converter.core.dialects.wire_form import ReplyContext, WireForm
 from converter.core.model.conversation import Conversation, RequestError
-from converter.core.model.memory import Memory
 from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import as_object
 
@@ -37,21 +36,16 @@ def _recognises(body: Mapping[str, object]) -> bool:
     )
 
 
-def _read_request(
-    body: object,
-    _mapped: Mapping[str, Mapped],
-    purpose: Purpose,
-    memory: Memory | None,
-    turn_of: TurnOf | None,
-) -> Conversation:
+def _read_request(body: object, context: RequestContext) -> Conversation:
     """Read a request with the history that it refers to; its response will be kept. Only items that
     the client has sent itself are known in its next request.
     """
+    purpose, memory = context.purpose, context.memory
     if purpose is Purpose.COMPACTION:
         body = compaction.request(body)
     history = None if memory is None else state.complete(memory, body)
     alone = history is None or history.is_alone
-    turn_of = turn_of if turn_of and alone else read_anew
+    turn_of = context.turn_of if alone else read_anew
     request, own = read(body, history.items if history else None, turn_of)
     if purpose is Purpose.COMPACTION:
         turns = history.items if history else input_items(Fields(body))

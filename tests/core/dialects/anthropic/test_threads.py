@@ -7,7 +7,7 @@ import pytest
 
 from converter.core.dialects.anthropic import ANTHROPIC, threads
 from converter.core.dialects.anthropic.encoder import AnthropicEncoder
-from converter.core.dialects.dialect import Purpose
+from converter.core.dialects.dialect import RequestContext
 from converter.core.dialects.wire_form import Form, ReplyContext
 from converter.core.model.conversation import RequestError
 from converter.core.model.events import End, Event, Failure, Finish, Text, Thinking
@@ -45,7 +45,7 @@ def going_on(name: str = "msg_one", **fields: Any) -> dict[str, Any]:
 
 def exchange(memory: Memory, body: object, name: str = "one", form: Form = Form.STREAM) -> None:
     """One request and its reply, which is kept."""
-    asked = ANTHROPIC.requests.read(body, {}, Purpose.REPLY, memory, None)
+    asked = ANTHROPIC.requests.read(body, RequestContext(memory=memory))
     context = ReplyContext("m", name, signature="ours", own=asked.own)
     machine = ANTHROPIC.wire.encoder(context, form is Form.WHOLE)
     assert b"".join([*machine.feed(SAID), *machine.close()]).count(f"msg_{name}".encode()) == 1
@@ -95,7 +95,7 @@ def test_a_request_without_a_thread_is_left_as_it_is(memory: Memory) -> None:
 
 
 def test_without_a_memory_a_request_stands_alone() -> None:
-    asked = ANTHROPIC.requests.read(going_on(), {}, Purpose.REPLY, None, None)
+    asked = ANTHROPIC.requests.read(going_on(), RequestContext())
     assert (len(asked.turns), asked.own) == (1, None)
 
 
@@ -182,7 +182,7 @@ def test_what_is_no_thread_is_refused_with_its_place(
 
 @pytest.mark.parametrize("form", list(Form))
 def test_a_reply_that_broke_off_is_not_kept(memory: Memory, form: Form) -> None:
-    asked = ANTHROPIC.requests.read(CREATE, {}, Purpose.REPLY, memory, None)
+    asked = ANTHROPIC.requests.read(CREATE, RequestContext(memory=memory))
     encoder = ANTHROPIC.wire.encoder(ReplyContext("m", "one", own=asked.own), form is Form.WHOLE)
     encoder.feed([HEAD, Text("a"), Failure("gone")])
     encoder.close()
@@ -191,7 +191,7 @@ def test_a_reply_that_broke_off_is_not_kept(memory: Memory, form: Form) -> None:
 
 def test_a_stream_larger_than_the_memory_is_not_gathered() -> None:
     memory = Memory(9, 2000)
-    asked = ANTHROPIC.requests.read(CREATE, {}, Purpose.REPLY, memory, None)
+    asked = ANTHROPIC.requests.read(CREATE, RequestContext(memory=memory))
     assert isinstance(asked.own, threads.Thread)
     encoder = AnthropicEncoder(ReplyContext("m", "one", own=asked.own))
     encoder.feed([HEAD, *[Text("word " * 20)] * 50, Finish("stop"), End()])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from openai.types.responses import CompactedResponse
 
-from converter.core.dialects.dialect import Purpose
+from converter.core.dialects.dialect import Purpose, RequestContext
 from converter.core.dialects.responses import thoughts
 from converter.core.dialects.responses.compaction import HEAD, NONE, PROMPT, request, users
 from converter.core.dialects.responses.request_reader import ResponseContext, read
@@ -122,7 +122,7 @@ def test_its_own_endpoint_asks_for_a_summary_and_keeps_what_users_said(
 ) -> None:
     said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
     body = {"model": "m", "input": said}
-    conversation = RESPONSES.requests.read(body, {}, Purpose.COMPACTION, memory, None)
+    conversation = RESPONSES.requests.read(body, RequestContext(Purpose.COMPACTION, memory=memory))
     assert conversation.turns[-1] == Turn("user", (TextBlock(PROMPT),))
     assert isinstance(conversation.own, ResponseContext)
     assert conversation.own.compacts
