@@ -10,7 +10,7 @@ V3.1, Kimi, Granite), `thinking_mode` (MiniMax-M3), `reasoning` (Cohere).
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from converter.core.dialects.request_settings import Order, Place, RequestSettings
 from converter.core.dialects.server_fields import EFFORT, TEMPLATE
@@ -94,6 +94,18 @@ class Server:
     counts: bool = False
 
 
+def _owned_by(owner: str, beside: str = "") -> Fingerprint:
+    """Return the fingerprint of a server that names itself the owner of the models it lists."""
+    return Fingerprint("/v1/models", field="owned_by", value=owner, beside=beside)
+
+
+def _by_template(
+    name: str, *marks: Fingerprint, on: Mapping[str, object] = TEMPLATE_ON, **more: Any
+) -> Server:
+    """Return the row of a server that hands the model's template its switches of thinking."""
+    return Server(name, marks, on=on, off=TEMPLATE_OFF, **more)
+
+
 EFFORT_CEILINGS = {"minimal": 1024, "low": 2048, "medium": 4096}
 """Tokens of thinking that an effort allows, where budgets are enforced: those that stand for the
 next one. High and more are no limit.
@@ -109,24 +121,19 @@ SERVERS = (
         off=EFFORT_OFF,
         effort=EFFORT,
     ),
-    Server(
-        name="nim",
-        marks=(Fingerprint("/v1/metadata", field="modelInfo"),),
+    _by_template(
+        "nim",
+        Fingerprint("/v1/metadata", field="modelInfo"),
         # GLM keeps earlier thoughts only with clear_thinking off (NVIDIA's model card for GLM 5).
         on={**TEMPLATE_ON, **_template(clear_thinking=False)},
-        off=TEMPLATE_OFF,
         budget=("nvext.max_thinking_tokens",),
         effort=EFFORT,
         tool_turn_history="reasoning_content",
     ),
-    Server(
-        name="vllm",
-        marks=(
-            Fingerprint("/v1/models", field="owned_by", value="vllm"),
-            Fingerprint("/version", field="version"),
-        ),
-        on=TEMPLATE_ON,
-        off=TEMPLATE_OFF,
+    _by_template(
+        "vllm",
+        _owned_by("vllm"),
+        Fingerprint("/version", field="version"),
         budget=(TEMPLATE_BUDGET,),
         # Without --reasoning-parser or --reasoning-config, vLLM 0.32 answers this field with a 400.
         parser_budget=("thinking_token_budget",),
@@ -134,11 +141,9 @@ SERVERS = (
         prefill={"continue_final_message": True, "add_generation_prompt": False},
         continues="message",
     ),
-    Server(
-        name="sglang",
-        marks=(Fingerprint("/v1/models", field="owned_by", value="sglang"),),
-        on=TEMPLATE_ON,
-        off=TEMPLATE_OFF,
+    _by_template(
+        "sglang",
+        _owned_by("sglang"),
         budget=(TEMPLATE_BUDGET,),
         effort=EFFORT,
         efforts=ALL_EFFORTS,
@@ -146,14 +151,10 @@ SERVERS = (
         # It writes the message's text behind its prompt, which may have opened a thought.
         continues="prompt",
     ),
-    Server(
-        name="llama.cpp",
-        marks=(
-            Fingerprint("/v1/models", header="server", value="llama.cpp"),
-            Fingerprint("/v1/models", field="owned_by", value="llamacpp"),
-        ),
-        on=TEMPLATE_ON,
-        off=TEMPLATE_OFF,
+    _by_template(
+        "llama.cpp",
+        Fingerprint("/v1/models", header="server", value="llama.cpp"),
+        _owned_by("llamacpp"),
         budget=("thinking_budget_tokens", TEMPLATE_BUDGET),
         effort=f"{TEMPLATE}.{EFFORT}",
         # llama.cpp 11549 takes the object form and then lets the model call any tool.
@@ -179,41 +180,24 @@ SERVERS = (
     ),
     Server(
         name="lmstudio",
-        marks=(Fingerprint("/v1/models", field="owned_by", value="organization_owner"),),
+        marks=(_owned_by("organization_owner"),),
         effort=EFFORT,
         effort_models=("gpt-oss",),
         # "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"
         named_tool_choice=False,
     ),
-    Server(
-        name="transformers",
+    _by_template(
+        "transformers",
         # 5.24, which lists its models as those of the hub's owners; of a folder that is `local`.
-        marks=(Fingerprint("/v1/models", field="owned_by", value="local", beside="status"),),
+        _owned_by("local", beside="status"),
         # 5.24 answers it with a 422, as all fields that OpenAI has not; 5.23 refused more.
         leaves_out=frozenset({"top_k"}),
-        on=TEMPLATE_ON,
-        off=TEMPLATE_OFF,
         counts=True,
     ),
-    Server(
-        name="vllm-mlx",
-        marks=(Fingerprint("/v1/models", field="owned_by", value="vllm-mlx"),),
-        on=TEMPLATE_ON,
-        off=TEMPLATE_OFF,
-    ),
-    Server(
-        name="rapid-mlx",
-        marks=(Fingerprint("/v1/models", field="owned_by", value="rapid-mlx"),),
-        on=TEMPLATE_ON,
-        off=TEMPLATE_OFF,
-    ),
+    _by_template("vllm-mlx", _owned_by("vllm-mlx")),
+    _by_template("rapid-mlx", _owned_by("rapid-mlx")),
     # oMLX's and Rapid-MLX's heir, 0.10
-    Server(
-        name="fusion-mlx",
-        marks=(Fingerprint("/v1/models", field="owned_by", value="local", beside="modality"),),
-        on=TEMPLATE_ON,
-        off=TEMPLATE_OFF,
-    ),
+    _by_template("fusion-mlx", _owned_by("local", beside="modality")),
     # 0.7.10 thinks only when it is told so, and hands its template no `chat_template_kwargs`
     Server(
         name="mlx-vlm",
@@ -221,31 +205,24 @@ SERVERS = (
         on={"enable_thinking": True},
         off={"enable_thinking": False},
     ),
-    Server(
-        name="dasllama",
-        marks=(Fingerprint("/v1/models", field="owned_by", value="dasllama"),),
-        on=TEMPLATE_ON,
-        off=TEMPLATE_OFF,
-    ),
+    _by_template("dasllama", _owned_by("dasllama")),
     # 1.5, once Llama Stack: a gateway that passes an effort on
     Server(
         name="ogx",
-        marks=(Fingerprint("/v1/models", field="owned_by", value="ogx"),),
+        marks=(_owned_by("ogx"),),
         leaves_out=frozenset({"top_k"}),
         off=EFFORT_OFF,
         effort=EFFORT,
     ),
-    Server(
-        name="mlx-lm",
+    _by_template(
+        "mlx-lm",
         # 0.32 lists its models without an owner, by Python's own server of HTTP.
-        marks=(Fingerprint("/v1/models", header="server", value="basehttp", lacks="owned_by"),),
-        on=TEMPLATE_ON,
-        off=TEMPLATE_OFF,
+        Fingerprint("/v1/models", header="server", value="basehttp", lacks="owned_by"),
     ),
     # 4.1 with llama.cpp; whether its engines take a switch is not known.
     Server(
         name="xinference",
-        marks=(Fingerprint("/v1/models", field="owned_by", value="xinference"),),
+        marks=(_owned_by("xinference"),),
         leaves_out=frozenset({"top_k"}),
     ),
     # Plain OpenAI: what is no field of the chat-completions reference may be refused, so it is not
