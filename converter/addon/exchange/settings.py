@@ -7,29 +7,8 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any, cast, get_args
 
-from converter.addon.exchange.option_readers import (
-    FIELDS,
-    FOLDED,
-    LIMITS,
-    STARTS,
-    MemoryLimits,
-    MetricsPlace,
-    Ping,
-    names,
-    one_of,
-    read_collector,
-    read_days,
-    read_fields,
-    read_folder,
-    read_limits,
-    read_memory,
-    read_metrics,
-    read_path,
-    read_ping,
-    read_server,
-    read_start,
-    read_tokens,
-)
+from converter.addon.exchange import option_readers as reader
+from converter.addon.exchange.option_readers import FOLDED, one_of
 from converter.addon.servers.chat_templates import HistoryPlace, history_of
 from converter.addon.servers.model_names import Rows, read_rows
 from converter.addon.servers.profiles import SERVERS, Server
@@ -122,10 +101,6 @@ class WrittenHistory:
         return HistoryPlace(place, history.loop, switches, history.exact, wanted)
 
 
-def _read_native(written: Sequence[str]) -> frozenset[str]:
-    return frozenset(map(one_of(_NATIVE), written))
-
-
 def _read_history(written: Sequence[str]) -> WrittenHistory:
     chosen = [one_of(_HISTORY)(name) for name in written]
     thoughts = [name for name in chosen if name not in _ORDERS] or [AUTO]
@@ -144,11 +119,14 @@ class Settings:
 
     tags: tuple[ThoughtRow, ...] = _option([AUTO], "marks around thinking", choose)
     start: InitialState = _option(
-        AUTO, "whether a reply starts inside a thought", read_start, STARTS
+        AUTO, "whether a reply starts inside a thought", reader.read_start, reader.STARTS
     )
     attributes: bool = _option(True, 'read attribute forms, <thinking thought="..."/>')
     fields: tuple[str, ...] = _option(
-        [FIELDS[0]], "names that OpenAI clients get", read_fields, (*FIELDS, FOLDED)
+        [reader.FIELDS[0]],
+        "names that OpenAI clients get",
+        reader.read_fields,
+        (*reader.FIELDS, FOLDED),
     )
     signature: str = _option(DEFAULT_SIGNATURE, "signature of thinking blocks")
     map: Mapping[str, Mapped] = _option([], "fields of the server's own: FIELD=BLOCK:KEY", read_map)
@@ -165,7 +143,7 @@ class Settings:
     )
     budget: str = _choice(("server", "enforce"), "who keeps the client's budget of thinking")
     budget_tokens: int | None = _option(
-        "", "the budget of a request that names none, enforced", read_tokens
+        "", "the budget of a request that names none, enforced", reader.read_tokens
     )
     loops: str = _choice(("tell", "end", "off"), "what is done about a thought that repeats itself")
     enough: str = _option(ENOUGH, "the words that close a thought which was ended")
@@ -177,42 +155,44 @@ class Settings:
     )
     unasked: str = _choice(("show", "hide"), "what a client gets that did not ask for thinking")
     blanks: str = _choice(("keep", "trim"), "blanks around thoughts")
-    events: str = _unrecorded("", "file that gets a JSON line for each thought", read_path)
+    events: str = _unrecorded("", "file that gets a JSON line for each thought", reader.read_path)
     record: str = _unrecorded(
-        "", "folder that keeps each rewritten exchange as a recording", read_folder
+        "", "folder that keeps each rewritten exchange as a recording", reader.read_folder
     )
-    page: str = _unrecorded("", "file that keeps exchanges for mitmweb's next start", read_path)
+    page: str = _unrecorded(
+        "", "file that keeps exchanges for mitmweb's next start", reader.read_path
+    )
     print: bool = _unrecorded(False, "print thinking and answers in the terminal, as they come")
-    metrics: MetricsPlace | None = _unrecorded(
-        "", "port, address or file for Prometheus", read_metrics
+    metrics: reader.MetricsPlace | None = _unrecorded(
+        "", "port, address or file for Prometheus", reader.read_metrics
     )
-    traces: str = _unrecorded("", "URL of an OpenTelemetry collector", read_collector)
+    traces: str = _unrecorded("", "URL of an OpenTelemetry collector", reader.read_collector)
     traces_words: bool = _unrecorded(False, "send the words of replies there too")
     native: frozenset[str] = _option(
         [],
         "dialects of which the server's own endpoints are asked, their replies mended",
-        _read_native,
+        lambda written: frozenset(map(one_of(_NATIVE), written)),
         _NATIVE,
     )
-    limits: MemoryLimits = _unrecorded(
+    limits: reader.MemoryLimits = _unrecorded(
         [],
         "limits of what is taken and kept: NAME=NUMBER",
-        read_limits,
-        tuple(f"{name}={number}" for name, number in LIMITS.items()),
+        reader.read_limits,
+        tuple(f"{name}={number}" for name, number in reader.LIMITS.items()),
     )
     memory: str = _unrecorded(
         AUTO,
         "where replies are kept that clients refer to: memory:, sqlite:PATH, redis://...",
-        read_memory,
+        reader.read_memory,
     )
     memory_days: int = _unrecorded(
-        30, "days after which a kept reply goes that nobody uses", read_days
+        30, "days after which a kept reply goes that nobody uses", reader.read_days
     )
     lessons: bool = _unrecorded(False, "keep lessons about servers for the next start")
     server: Server | None = _option(
         AUTO,
         "what the server is; auto asks it, once",
-        read_server,
+        reader.read_server,
         (AUTO, *sorted(row.name for row in SERVERS)),
     )
     history: WrittenHistory = _option(
@@ -229,10 +209,10 @@ class Settings:
         ("ask", "off"), "whether counts are asked for of a chat client's stream", recorded=False
     )
     flows: str = _unrecorded("", "mitmproxy filter: which flows to act on")
-    ping: Ping = _unrecorded(
+    ping: reader.Ping = _unrecorded(
         "10",
         "seconds of silence before a streaming client is pinged; 0: never; SECONDS,early",
-        read_ping,
+        reader.read_ping,
     )
     alive: str = _choice(
         FORMS, "the form in which a chat client is told that a silent stream lives", recorded=False
@@ -293,7 +273,7 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
 
 def _read_one(option: Option, written: object) -> object:
     try:
-        return option.read(names(written) if isinstance(option.default, list) else written)
+        return option.read(reader.names(written) if isinstance(option.default, list) else written)
     except (ValueError, RuntimeError) as error:  # the home of a user who is not there
         hint = f"; {REMOVED[gone]}" if (gone := f"{option.name}={written}") in REMOVED else ""
         raise ValueError(f"think_{option.name}: {error}{hint}") from None
