@@ -58,28 +58,23 @@ class Watchers:
 
     def asked(self, seen: FlowRecord) -> None:
         """Tell all of a request."""
-        for hear in self._asked:
-            _tell(hear, seen)
+        _tell(self._asked, seen)
 
     def heard(self, seen: FlowRecord, events: Sequence[Event]) -> None:
         """Tell all what the client is told."""
-        for hear in self._heard:
-            try:
-                hear(seen, events)
-            except Exception:  # a watcher's fault must not cost the client this piece
-                _log.exception("think: a watcher failed")
+        _tell(self._heard, seen, events)
 
     def ended(self, seen: FlowRecord) -> None:
         """Tell all that an exchange is over."""
-        for hear in self._ended:
-            _tell(hear, seen)
+        _tell(self._ended, seen)
 
 
-def _tell(hear: Callable[[FlowRecord], None], seen: FlowRecord) -> None:
-    try:
-        hear(seen)
-    except Exception:  # as above
-        _log.exception("think: a watcher failed")
+def _tell(watchers: Iterable[Callable[..., None]], *news: object) -> None:
+    for hear in watchers:
+        try:
+            hear(*news)
+        except Exception:  # a watcher's fault must not cost the client a piece of its reply
+            _log.exception("think: a watcher failed")
 
 
 @dataclass(frozen=True)
