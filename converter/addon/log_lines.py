@@ -12,6 +12,7 @@ from mitmproxy import ctx
 from mitmproxy.http import Request
 from mitmproxy.log import ALERT
 
+from converter.addon.layers.hook_table import TABLE
 from converter.addon.mitmproxy_internals import is_legacy_log
 from converter.core.wire.printable import bounded
 
@@ -69,25 +70,7 @@ def is_heard(level: int) -> bool:
     """Tell whether anybody gets lines of this level: a handler, or an addon with `add_log`."""
     handlers = logging.getLogger().handlers
     shown = any(handler.level <= level and not is_legacy_log(handler) for handler in handlers)
-    return shown or _LISTENERS.are_there()
-
-
-class _Listeners:
-    """The addons that take lines by `add_log`, found anew when addons come or go."""
-
-    def __init__(self) -> None:
-        self._addons: list[object] = []
-        self._there = False
-
-    def are_there(self) -> bool:
-        addons = list(ctx.master.addons.lookup.values())
-        if addons != self._addons:
-            self._addons = addons
-            self._there = any(hasattr(addon, "add_log") for addon in addons)
-        return self._there
-
-
-_LISTENERS = _Listeners()
+    return shown or bool(TABLE.of("add_log"))
 
 
 def write_each_line_at_once() -> None:
