@@ -1,7 +1,6 @@
 """All exchanges of one client's connection: they get our stream layer, and one timer."""
 
 import asyncio
-from collections.abc import Sequence
 from time import monotonic
 from typing import Any
 from weakref import WeakSet
@@ -49,32 +48,30 @@ def in_one_write(handling: CommandGenerator[None]) -> CommandGenerator[None]:
     head and its body each by itself: two of four system calls of a whole reply, and of the client's
     reads. What was said before a fault, a script's stream function's say, goes out as well.
     """
-    waiting: Sequence[commands.SendData] = ()  # one at most
+    waiting: commands.SendData | None = None
     try:
         for command in handling:
-            if not isinstance(command, commands.SendData):
-                yield from waiting
-                waiting = ()
+            send = command if isinstance(command, commands.SendData) else None
+            if waiting and send and _fit_together(waiting, send):
+                waiting = commands.SendData(send.connection, waiting.data + send.data)
+                continue
+            if waiting:
+                yield waiting
+            waiting = send
+            if send is None:
                 yield command
-            elif joined := _joined(waiting, command):
-                waiting = (joined,)
-            else:
-                yield from waiting
-                waiting = (command,)
     except Exception:
-        yield from waiting
+        if waiting:
+            yield waiting
         raise
-    yield from waiting
+    if waiting:
+        yield waiting
 
 
-def _joined(
-    waiting: Sequence[commands.SendData], more: commands.SendData
-) -> commands.SendData | None:
-    """Return both in one piece, where they go to one connection and are not long."""
-    for one in waiting:
-        if one.connection is more.connection and len(one.data) + len(more.data) <= LONGEST_JOINED:
-            return commands.SendData(one.connection, one.data + more.data)
-    return None
+def _fit_together(one: commands.SendData, more: commands.SendData) -> bool:
+    """Return True if both go to one connection and are not long."""
+    short = len(one.data) + len(more.data) <= LONGEST_JOINED
+    return short and one.connection is more.connection
 
 
 class ReplyLayer(HttpLayer):
