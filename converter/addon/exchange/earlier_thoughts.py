@@ -11,12 +11,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
+from typing import Never
 
 from converter.addon.servers.chat_templates import HistoryPlace
 from converter.core.dialects.server_fields import TEMPLATE
 from converter.core.dialects.table import join_texts
 from converter.core.model import thought_fields
+from converter.core.model.conversation import TextBlock, ToolUse
 from converter.core.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
 from converter.core.model.memory import Memory, raw
 from converter.core.model.raw_messages import (
@@ -27,6 +28,7 @@ from converter.core.model.raw_messages import (
     spoken,
     with_messages,
 )
+from converter.core.reply.growing_blocks import GrowingBlocks
 from converter.core.wire import json_text
 from converter.core.wire.bounds import LONGEST_THOUGHT
 from converter.core.wire.json_text import as_object, objects
@@ -75,8 +77,9 @@ class Spot:
         cut = any(len(thought) >= LONGEST_THOUGHT for thought in self._thoughts)
         if cut or any(getattr(event, "choice", 0) for event in events):
             return
-        text = self.join(_texts(events))
-        message = {"role": "assistant", "content": text, "tool_calls": _calls(events)}
+        texts, calls = _folded(events)
+        text = self.join(texts)
+        message = {"role": "assistant", "content": text, "tool_calls": calls}
         if text.strip() or message["tool_calls"]:
             thinking, written = join_texts(self._thoughts), _written(events)
             whole = written if written.strip(_LINE_ENDS) == thinking else thinking
@@ -85,11 +88,27 @@ class Spot:
             self.memory.keep_agreed(key, value, disputed=DISPUTED)
 
 
-def _texts(events: Iterable[Event]) -> list[str]:
-    """Return the texts of a reply, one for each block."""
-    spoken = (event for event in events if isinstance(event, Text | Thinking | ToolCall))
-    runs = groupby(spoken, key=lambda event: isinstance(event, Text))
-    return ["".join(getattr(each, "text", "") for each in run) for text, run in runs if text]
+def _folded(events: Iterable[Event]) -> tuple[list[str], list[Mapping[str, object]]]:
+    """Return the texts of a reply, one for each block, and its calls, as a message holds them."""
+    blocks = GrowingBlocks[Never]()
+    for event in events:
+        match event:
+            case Text():
+                blocks.say(event.text)
+            case Thinking():
+                blocks.think(event.text)
+            case ToolCall():
+                call, _ = blocks.call_of(event.index)
+                call.add(event.name, event.arguments, event)
+            case _:
+                pass
+    parts = blocks.parts()
+    calls: list[Mapping[str, object]] = [
+        {"id": part.id, "function": {"name": part.name, "arguments": part.arguments}}
+        for part in parts
+        if isinstance(part, ToolUse)
+    ]
+    return [part.text for part in parts if isinstance(part, TextBlock)], calls
 
 
 def _written(events: Iterable[Event]) -> str:
@@ -101,24 +120,6 @@ def _written(events: Iterable[Event]) -> str:
         elif isinstance(event, ThinkingEnd):
             around = event.around
     return "".join(written).join(around)
-
-
-def _calls(events: Iterable[Event]) -> list[Mapping[str, object]]:
-    """Return the calls of a reply, as a message holds them."""
-    calls: dict[int, list[ToolCall]] = {}
-    for event in events:
-        if isinstance(event, ToolCall):
-            calls.setdefault(event.index, []).append(event)
-    return [
-        {
-            "id": said[0].id,
-            "function": {
-                name: "".join(getattr(piece, name) for piece in said)
-                for name in ("name", "arguments")
-            },
-        }
-        for said in calls.values()
-    ]
 
 
 @dataclass(frozen=True, slots=True)
