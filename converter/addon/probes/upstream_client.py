@@ -109,10 +109,26 @@ class UpstreamClient:
         nothing waits for it. `headers`: the client's. `server`: None where it is still to be
         recognised. `size`: the body's bytes.
         """
-        key = prompt_key(upstream, body)
+        key, keys = prompt_key(upstream, body), credentials(headers)
+
+        async def ask_prompt(server: Server | None) -> None:
+            try:
+                server = server or await self.recognise(upstream, keys)
+                if server.repeats_opener:
+                    self.servers.saw_repeated_opener(upstream)
+                await self.lessons.look(upstream, anew=True)
+                told = self.servers.has_prompt(key)
+                # a server that is not known may yet say more
+                if not told and (server is not GENERIC or self.servers.server(upstream)):
+                    ask = partial(self._fetch, upstream, keys)
+                    state = await carried(prompt_state(server, body), ask, size)
+                    self.servers.saw_prompt(upstream, body, state)
+                    self.lessons.tell(upstream)
+            except Exception as error:  # it changes the guess alone, and is asked again
+                self._complain(upstream, f"it cannot say where its replies begin: {error}")
+
         if not self.servers.has_prompt(key):
-            asked = upstream, credentials(headers), body, server, size
-            self._once(key, partial(self._ask_prompt, *asked))
+            self._once(key, partial(ask_prompt, server))
 
     async def initial_state(self, upstream: Upstream, body: Mapping[str, object]) -> InitialState:
         """Return where the reply to this request begins, by the best of what is known now."""
@@ -255,30 +271,6 @@ class UpstreamClient:
             self._answered(upstream)
             self.lessons.tell(upstream)
         return server
-
-    async def _ask_prompt(
-        self,
-        upstream: Upstream,
-        headers: Mapping[str, str],
-        body: Mapping[str, object],
-        server: Server | None,
-        size: int,
-    ) -> None:
-        """Find out where the reply begins; a fault changes the guess alone, and is asked again."""
-        try:
-            server = server or await self.recognise(upstream, headers)
-            if server.repeats_opener:
-                self.servers.saw_repeated_opener(upstream)
-            await self.lessons.look(upstream, anew=True)
-            told = self.servers.has_prompt(prompt_key(upstream, body))
-            # a server that is not known may yet say more
-            if not told and (server is not GENERIC or self.servers.server(upstream)):
-                ask = partial(self._fetch, upstream, headers)
-                state = await carried(prompt_state(server, body), ask, size)
-                self.servers.saw_prompt(upstream, body, state)
-                self.lessons.tell(upstream)
-        except Exception as error:
-            self._complain(upstream, f"it cannot say where its replies begin: {error}")
 
     async def _fetch(
         self, upstream: Upstream, headers: Mapping[str, str], probe: ProbeRequest
