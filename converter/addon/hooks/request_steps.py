@@ -41,7 +41,7 @@ from converter.addon.servers.unread_replies import RENDERED
 from converter.core.dialects.dialect import OwnRequest
 from converter.core.dialects.request_facts import COUNTED, COUNTING, STOP_FIELDS
 from converter.core.model.conversation import RequestError
-from converter.core.model.memory import AwayError, Memory, Store
+from converter.core.model.memory import AwayError, Memory
 from converter.core.wire import json_text, long_json
 from converter.core.wire.checked import Fields
 from converter.core.wire.json_text import UnreadableError
@@ -81,21 +81,20 @@ class RequestSteps:
 
     def __init__(self, client: UpstreamClient, settings: Settings) -> None:
         self._client = client
-        self._store, self._lessons = self._opened(settings)
         self._turns = KnownTurns()
         self._in_turn = asyncio.Lock()
+        self._open_stores(settings)
 
     def forget(self, settings: Settings) -> None:
         """Begin the memory of replies anew, as the settings say."""
         for store in {self._store, self._lessons or self._store}:
             store.close()
-        self._store, self._lessons = self._opened(settings)
+        self._open_stores(settings)
 
-    def _opened(self, settings: Settings) -> tuple[Store, Store | None]:
-        store = open_store(settings)
-        lessons = open_lessons(settings, store)
-        self._client.lessons.share(lessons)
-        return store, lessons
+    def _open_stores(self, settings: Settings) -> None:
+        self._store = open_store(settings)
+        self._lessons = open_lessons(settings, self._store)
+        self._client.lessons.share(self._lessons)
 
     async def take(self, record: FlowRecord) -> None:
         """Take a request to its end: the flow holds an answer, or what the server is to get."""
