@@ -259,23 +259,16 @@ def begin(
     lists = endpoint.lists_models
     client = by_headers(headers) if endpoint.shared else by_name(endpoint.dialect)
     as_asked = client is COMMON and not (settings.models or settings.variants)
-    model_id = _model_id(path, prefix) if lists and not as_asked else ""
+    rest = path.partition("?")[0].removeprefix(prefix).removeprefix("/v1/models")
+    model_id = unquote(rest.strip("/")) if lists and not as_asked else ""
     alive = form_of(settings.alive, headers.get("user-agent", "")) if client is COMMON else COMMENT
     gateway = lists and GATEWAY_CLIENTS.match(headers.get("user-agent", "")) is not None
-    own = (model_id, _owner(headers), _features(client, headers), alive, gateway)
+    # names of features that a client turns on by its dialect's header for them
+    listed = headers.get(client.label.features, "") if client.label.features else ""
+    features = frozenset(name.strip() for name in listed.split(",")) if listed else frozenset[str]()
+    own = (model_id, _owner(headers), features, alive, gateway)
     exchange = Exchange(endpoint, settings, prefix, name, client, created_at, *own)
     return None if exchange.native and endpoint.purpose is not Purpose.REPLY else exchange
-
-
-def _model_id(path: str, prefix: str) -> str:
-    rest = path.partition("?")[0].removeprefix(prefix).removeprefix("/v1/models")
-    return unquote(rest.strip("/"))
-
-
-def _features(client: Dialect, headers: Mapping[str, str]) -> frozenset[str]:
-    """Return the names of features that a client turns on by its dialect's header for them."""
-    listed = headers.get(client.label.features, "") if client.label.features else ""
-    return frozenset(name.strip() for name in listed.split(",")) if listed else frozenset()
 
 
 def _owner(headers: Mapping[str, str]) -> str:

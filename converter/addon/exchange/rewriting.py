@@ -36,16 +36,10 @@ def rewriter_of(
     """Return the rewriter of a reply under these options; see `Rewriter`. `context`: the
     facts from its request, and from these options.
     """
-    fields, signature, mapped = settings.fields, settings.signature, settings.map
-    written = context or ReplyContext(fields=fields, signature=signature, map=mapped)
-    whole = Form.WHOLE in (server_form, client_form)
-    return Rewriter(
-        STAGES,
-        reading_of(settings, expected or Expected(), whole),
-        server,
-        client,
-        server_form,
-        client_form,
-        context=written,
-        fast=settings.fast,
+    by_options = ReplyContext(
+        fields=settings.fields, signature=settings.signature, map=settings.map
     )
+    whole = Form.WHOLE in (server_form, client_form)
+    reading = reading_of(settings, expected or Expected(), whole)
+    forms, context = (server_form, client_form), context or by_options
+    return Rewriter(STAGES, reading, server, client, *forms, context=context, fast=settings.fast)

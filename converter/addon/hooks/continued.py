@@ -27,12 +27,6 @@ class ContinuedReply:
         rewriter.continuation.pauses = True
 
     @property
-    def may_come(self) -> bool:
-        """Tell whether a thought may be ended."""
-        awaited = self._kept.awaited
-        return awaited is not None and awaited.may_leave
-
-    @property
     def is_due(self) -> bool:
         """Tell whether a thought was ended just now."""
         return self._rewriter.continuation.stopped

@@ -69,6 +69,7 @@ class NextRequest(Refusal):
     """
 
     holds = False
+    line = ""
 
     def __init__(self, record: FlowRecord, before: Refusal | None = None) -> None:
         self.reads = record.flow.response
@@ -106,12 +107,13 @@ class NextRequest(Refusal):
         http_messages.fill(request, json_text.write(body))
         request.path = self._path or request.path
         self._record.sides.asks_again(request)
-        self._record.hints += report(self._record.client_request, self._told(first), logging.INFO)
+        line = self._log_line(first)
+        self._record.hints += report(self._record.client_request, [line], logging.INFO)
         return request
 
-    def _told(self, first: str) -> list[str]:
+    def _log_line(self, first: str) -> str:  # noqa: ARG002
         """Return the log's line for the next request. `first`: the request that was refused."""
-        raise NotImplementedError
+        return self.line
 
     def _read(self, answer: bytes, status: int) -> None:
         try:
@@ -139,11 +141,11 @@ class RefusalReader(NextRequest):
             self._read(event, min(refusals.STATUSES))
         return self.stopped
 
-    def _told(self, first: str) -> list[str]:
+    def _log_line(self, first: str) -> str:
         if self.renders:
-            return []  # of a step that is none by itself
+            return ""  # the first of two steps: the second one has its line
         names = (name for name in self._names if name not in SCHEMA_WORDS or f'"{name}"' in first)
-        return [AGAIN.format(names=", ".join(sorted(names)), words=self._words)]
+        return AGAIN.format(names=", ".join(sorted(names)), words=self._words)
 
     def _spare(self, answer: bytes, status: int) -> None:
         sent = http_messages.content_of(self._record.sides.sent)
@@ -174,6 +176,8 @@ class SilentStream(NextRequest):
     why. llama-cpp-python 0.3.36 says so of a prompt that is too long.
     """
 
+    line = SILENT
+
     def __init__(self, record: FlowRecord) -> None:
         super().__init__(record)
         body = json_text.object_in(http_messages.content_of(record.sides.sent))
@@ -182,17 +186,13 @@ class SilentStream(NextRequest):
         limit = next((name for name in fields if name in _LIMITS), _LIMITS[0])
         self._next = {**kept, "stream": False, limit: 1} if body else {}
 
-    def _told(self, first: str) -> list[str]:  # noqa: ARG002
-        return [SILENT]
-
 
 class PromptReader(NextRequest):
     """Reads the prompt of a request whose reply the server's own reader has thrown away; where the
     server writes none, it is asked for the same again.
     """
 
-    def _told(self, first: str) -> list[str]:  # noqa: ARG002
-        return [UNREAD]
+    line = UNREAD
 
     def _spare(self, answer: bytes, status: int) -> None:  # noqa: ARG002
         body = json_text.object_in(http_messages.content_of(self._record.sides.sent))

@@ -118,7 +118,8 @@ class Tap(HeldStream):
     @property
     def ends_thoughts(self) -> bool:
         """Tell whether a thought may be ended."""
-        return self._continued.may_come
+        awaited = self._kept.awaited
+        return awaited is not None and awaited.may_leave
 
     @property
     def stopped(self) -> bool:

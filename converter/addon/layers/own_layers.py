@@ -73,7 +73,9 @@ class OwnLayers:
     def _choose_strategy(self) -> None:
         ours = self._lazy and ctx.options.connection_strategy == "lazy"
         if ours or not mitmproxy_internals.is_set_by_user("connection_strategy"):
-            self._lazy = _is_reverse()
+            # through a forward proxy goes other traffic, such as SSH, whose server speaks first
+            modes = map(ProxyMode.parse, ctx.options.mode)
+            self._lazy = all(isinstance(mode, ReverseMode) for mode in modes)
             if self._lazy is not ours:
                 ctx.options.update(connection_strategy="lazy" if self._lazy else "eager")
 
@@ -113,11 +115,3 @@ async def break_off() -> None:
                 await handler.drain_writers()
     except TimeoutError:
         _log.warning("think: some clients did not take the last words of their replies in time")
-
-
-def _is_reverse() -> bool:
-    """Tell whether mitmproxy stands in front of model servers only.
-
-    Through a forward proxy goes other traffic, such as SSH, whose server speaks first.
-    """
-    return all(isinstance(ProxyMode.parse(mode), ReverseMode) for mode in ctx.options.mode)

@@ -55,10 +55,11 @@ class KnownTurns:
         before, request, turns.before = turns.before, turns.request, None
         if request is None or not request.lists:
             return
-        kept = list[_Kept]()
-        for each in self._kept:
-            if each.turns is not before or not known_json.goes_on(each.request, request):
-                kept.append(each)
+        kept = [
+            each
+            for each in self._kept
+            if each.turns is not before or not known_json.goes_on(each.request, request)
+        ]
         kept.append(_Kept(owner, request, turns, max(size, _weight_of(request.data))))
         while len(kept) > KNOWN_TURNS or sum(each.size for each in kept) > KNOWN_TURNS_BYTES:
             del kept[0]

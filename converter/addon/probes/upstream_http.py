@@ -203,7 +203,10 @@ def context(
     which mitmproxy takes.
     """
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    _allow_versions(tls, least, most)
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        # old versions are deprecated, but the user has asked for them
+        tls.minimum_version = _version(least, ssl.TLSVersion.MINIMUM_SUPPORTED)
+        tls.maximum_version = _version(most, ssl.TLSVersion.MAXIMUM_SUPPORTED)
     if ciphers:
         tls.set_ciphers(ciphers)
     if insecure:
@@ -214,13 +217,6 @@ def context(
     if certificate:
         tls.load_cert_chain(certificate)
     return tls
-
-
-def _allow_versions(tls: ssl.SSLContext, least: str, most: str) -> None:
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-        # old versions are deprecated, but the user has asked for them
-        tls.minimum_version = _version(least, ssl.TLSVersion.MINIMUM_SUPPORTED)
-        tls.maximum_version = _version(most, ssl.TLSVersion.MAXIMUM_SUPPORTED)
 
 
 def _version(name: str, unbounded: ssl.TLSVersion) -> ssl.TLSVersion:

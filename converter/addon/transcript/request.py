@@ -53,23 +53,18 @@ def _asked(body: Mapping[str, object]) -> tuple[dict[str, object], list[Part]]:
     """Return the settings that can be told in a line, and the others."""
     short: dict[str, object] = {}
     long: list[Part] = []
-    for name in sorted((name for name in body if name not in _TOLD_AS_TURNS), key=_order):
-        value = _setting(name, body[name])
-        if len(name) > _LONGEST_SETTING or (len(of(value)) > _LONGEST_SETTING and name != "tools"):
-            long.append(Field(name, body[name]))
-        elif value != "":
-            short[name] = value
+    # the model first, tools last; the rest stays in the client's order
+    order = {"model": 0, "thinking": 1, "max_tokens": 2, "tools": 4}
+    fields = (name for name in body if name not in _TOLD_AS_TURNS)
+    for name in sorted(fields, key=lambda name: order.get(name, 3)):
+        value = body[name]
+        names = map(tool_name, value) if name in _TOOLS and isinstance(value, list) else ()
+        shown = ", ".join(filter(None, names)) or ("" if value in (None, [], {}) else value)
+        if len(name) > _LONGEST_SETTING or (len(of(shown)) > _LONGEST_SETTING and name != "tools"):
+            long.append(Field(name, value))
+        elif shown != "":
+            short[name] = shown
     return short, long
-
-
-def _order(name: str) -> int:
-    """The model first, tools last; the rest stays in the client's order."""
-    return {"model": 0, "thinking": 1, "max_tokens": 2, "tools": 4}.get(name, 3)
-
-
-def _setting(name: str, value: object) -> object:
-    names = map(tool_name, value) if name in _TOOLS and isinstance(value, list) else ()
-    return ", ".join(filter(None, names)) or ("" if value in (None, [], {}) else value)
 
 
 def tool_name(tool: object) -> str:
